@@ -1,0 +1,168 @@
+//! What can be observed: typed events, asked for by topic before they are built.
+
+use crate::{Bytes, CellId, Direction, DropCause, FlowId, Instant, UeId};
+use crate::{Duration, Packet};
+
+/// A kind of event. A sink names those that it wants; the rest cost one bit test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Topic {
+    /// [`Event::Delivered`].
+    Delivered,
+    /// [`Event::Sent`].
+    Sent,
+    /// [`Event::Dropped`].
+    Dropped,
+    /// [`Event::RttSample`].
+    RttSample,
+    /// [`Event::Timeout`] and [`Event::TimeoutUndone`].
+    Timeout,
+    /// [`Event::SegmentLost`].
+    SegmentLost,
+    /// [`Event::TransportBlock`].
+    TransportBlock,
+    /// [`Event::FlowState`].
+    FlowState,
+    /// [`Event::FlowCompleted`].
+    FlowCompleted,
+}
+
+/// A set of topics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TopicSet(u32);
+
+impl TopicSet {
+    /// Nothing is listened to.
+    pub const NONE: Self = Self(0);
+    /// This set and one topic more.
+    #[must_use]
+    pub const fn with(self, topic: Topic) -> Self {
+        Self(self.0 | 1 << topic as u8)
+    }
+    /// True if somebody listens.
+    #[must_use]
+    pub const fn wants(self, topic: Topic) -> bool {
+        self.0 & (1 << topic as u8) != 0
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// An endpoint emitted a packet.
+    Sent {
+        /// The packet.
+        packet: &'a Packet,
+        /// True if its payload had been sent before.
+        retransmission: bool,
+    },
+    /// A packet arrived at the endpoint it was meant for.
+    Delivered {
+        /// The packet; its one-way delay is `now - packet.sent_at`.
+        packet: &'a Packet,
+        /// Payload bytes that became readable in order through it.
+        in_order: Bytes,
+    },
+    /// A packet was dropped.
+    Dropped {
+        /// The packet.
+        packet: &'a Packet,
+        /// Why.
+        cause: DropCause,
+    },
+    /// A sender took a round-trip sample.
+    RttSample {
+        /// The flow.
+        flow: FlowId,
+        /// The sample.
+        rtt: Duration,
+        /// Smoothed round-trip time after it.
+        srtt: Duration,
+        /// Retransmission timeout after it.
+        rto: Duration,
+    },
+    /// A retransmission timer expired and retransmitted.
+    Timeout {
+        /// The flow.
+        flow: FlowId,
+        /// The value that had been armed.
+        rto: Duration,
+        /// Congestion window before the timeout.
+        congestion_window: Bytes,
+        /// Bytes in flight before the timeout.
+        in_flight: Bytes,
+        /// How many times in a row, 1 for the first.
+        backoff: u32,
+        /// True if the sender was in loss recovery when it fired.
+        in_recovery: bool,
+    },
+    /// A timeout turned out spurious and was undone (F-RTO, Eifel).
+    TimeoutUndone {
+        /// The flow.
+        flow: FlowId,
+        /// Congestion window that was restored.
+        congestion_window: Bytes,
+    },
+    /// A sender declared a segment lost.
+    SegmentLost {
+        /// The flow.
+        flow: FlowId,
+        /// Its bytes.
+        bytes: Bytes,
+    },
+    /// A sender's state, emitted on change.
+    FlowState {
+        /// The flow.
+        flow: FlowId,
+        /// Congestion window.
+        congestion_window: Bytes,
+        /// Slow-start threshold; `None` while unset.
+        ssthresh: Option<Bytes>,
+        /// Bytes in flight.
+        in_flight: Bytes,
+    },
+    /// A finite transfer ended.
+    FlowCompleted {
+        /// The flow.
+        flow: FlowId,
+        /// When its application asked to connect.
+        started_at: Instant,
+    },
+    /// The MAC sent a transport block.
+    TransportBlock {
+        /// The cell.
+        cell: CellId,
+        /// The UE it is for, or from.
+        ue: UeId,
+        /// Downlink or uplink.
+        direction: Direction,
+        /// Modulation and coding scheme.
+        mcs: u8,
+        /// Physical resource blocks it took.
+        prbs: u16,
+        /// Its size.
+        bytes: Bytes,
+        /// 0 for a new block, 1 for the first HARQ retransmission, and so on.
+        attempt: u8,
+        /// False if it could not be decoded.
+        decoded: bool,
+    },
+}
+
+impl Event<'_> {
+    /// The topic under which the event is asked for.
+    #[must_use]
+    pub const fn topic(&self) -> Topic {
+        match self {
+            Self::Sent { .. } => Topic::Sent,
+            Self::Delivered { .. } => Topic::Delivered,
+            Self::Dropped { .. } => Topic::Dropped,
+            Self::RttSample { .. } => Topic::RttSample,
+            Self::Timeout { .. } | Self::TimeoutUndone { .. } => Topic::Timeout,
+            Self::SegmentLost { .. } => Topic::SegmentLost,
+            Self::TransportBlock { .. } => Topic::TransportBlock,
+            Self::FlowState { .. } => Topic::FlowState,
+            Self::FlowCompleted { .. } => Topic::FlowCompleted,
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Packets: typed headers and a payload that is a length or bytes, kept in a pool and moved
+//! by handle.
+//!
+//! A [`PacketRef`] is neither `Clone` nor `Copy`: whoever holds it owns the packet. It ends in
+//! exactly two ways, [`PacketPool::consume`] (delivered) or [`PacketPool::discard`] (dropped,
+//! counted by cause), so `inserted = consumed + discarded + live` holds at every instant.
+
+use crate::{Bytes, FlowId, Instant};
+
+/// Which way a packet travels through the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the core network to the UE (or from server to host on a wired path).
+    #[default]
+    Downlink,
+    /// From the UE towards the core network.
+    Uplink,
+}
+
+/// The ECN field (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotCapable,
+    /// ECT(0).
+    Capable0,
+    /// ECT(1).
+    Capable1,
+    /// Congestion experienced.
+    CongestionExperienced,
+}
+
+/// TCP control bits (RFC 9293 §3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// No more data from the sender.
+    pub const FIN: u8 = 0x01;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 0x02;
+    /// Reset the connection.
+    pub const RST: u8 = 0x04;
+    /// Push.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgment field is significant.
+    pub const ACK: u8 = 0x10;
+    /// ECN echo (RFC 3168 §6.1).
+    pub const ECE: u8 = 0x40;
+    /// Congestion window reduced (RFC 3168 §6.1).
+    pub const CWR: u8 = 0x80;
+
+    /// True if every bit of `bits` is set.
+    #[must_use]
+    pub const fn has(self, bits: u8) -> bool {
+        self.0 & bits == bits
+    }
+}
+
+/// A SACK block: `[left, right)` in sequence space (RFC 2018 §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First sequence number of the block.
+    pub left: u32,
+    /// The sequence number just after the block.
+    pub right: u32,
+}
+
+/// Up to four SACK blocks; three fit beside timestamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackList {
+    blocks: [SackBlock; 4],
+    len: u8,
+}
+
+impl SackList {
+    /// Adds a block, or returns false if all four places are taken.
+    pub fn push(&mut self, block: SackBlock) -> bool {
+        let free = usize::from(self.len) < self.blocks.len();
+        if free {
+            self.blocks[usize::from(self.len)] = block;
+            self.len += 1;
+        }
+        free
+    }
+    /// The blocks in the order in which they stand in the option.
+    #[must_use]
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.len)]
+    }
+    /// True without a block.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The timestamps option (RFC 7323 §3), in the sender's own units of one millisecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpTimestamps {
+    /// TSval.
+    pub value: u32,
+    /// TSecr.
+    pub echo_reply: u32,
+}
+
+/// Options carried by a SYN only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpSynOptions {
+    /// Maximum segment size (RFC 9293 §3.7.1).
+    pub mss: Option<u16>,
+    /// Window scale shift (RFC 7323 §2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2).
+    pub sack_permitted: bool,
+}
+
+/// A TCP header (RFC 9293 §3.1) with the options that airlane speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpHeader {
+    /// Sequence number of the first payload byte (or of the SYN).
+    pub sequence: u32,
+    /// Acknowledgment number.
+    pub acknowledgment: u32,
+    /// The window field as it stands on the wire, that is, before scaling.
+    pub window: u16,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Timestamps option.
+    pub timestamps: Option<TcpTimestamps>,
+    /// SACK option.
+    pub sack: SackList,
+    /// Options of a SYN.
+    pub syn: TcpSynOptions,
+}
+
+impl TcpHeader {
+    /// Header and options on the wire, padded to 32-bit words as Linux lays them out.
+    #[must_use]
+    pub fn wire_len(&self) -> u32 {
+        let mut options = 0;
+        if self.timestamps.is_some() {
+            options += 12; // two NOPs and ten bytes, RFC 7323 appendix A
+        }
+        if !self.sack.is_empty() {
+            options += 4 + 8 * self.sack.as_slice().len() as u32; // RFC 2018 §3, with two NOPs
+        }
+        if self.flags.has(TcpFlags::SYN) {
+            options += if self.syn.mss.is_some() { 4 } else { 0 };
+            options += if self.syn.window_scale.is_some() { 4 } else { 0 };
+            // SACK-permitted takes the place of the two NOPs before the timestamps.
+            options += if self.syn.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+        }
+        20 + options
+    }
+}
+
+/// A UDP header (RFC 768) and the application's own sequence number behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UdpHeader {
+    /// Counts the datagrams of the flow.
+    pub serial: u64,
+}
+
+/// The transport header of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// TCP.
+    Tcp(TcpHeader),
+    /// UDP, and whatever rides on it.
+    Udp(UdpHeader),
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// So many bytes that nobody will look at.
+    Length(u32),
+    /// Real bytes, for protocols that are implemented down to the wire.
+    Bytes(Box<[u8]>),
+}
+
+impl Payload {
+    /// Payload bytes.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        match self {
+            Self::Length(n) => *n,
+            Self::Bytes(b) => b.len() as u32,
+        }
+    }
+    /// True without payload.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// An IP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// IP header, transport header and payload. Tunnels add to it, and take it off again.
+    pub size: Bytes,
+    /// When its sender emitted it.
+    pub sent_at: Instant,
+    /// When it entered the queue where it stands; each queue sets it for itself.
+    pub queued_at: Instant,
+    /// Transport header.
+    pub header: Header,
+    /// Payload.
+    pub payload: Payload,
+}
+
+impl Packet {
+    /// An IPv4 packet of this header and payload, sizes added up.
+    #[must_use]
+    pub fn new(flow: FlowId, direction: Direction, header: Header, payload: Payload, now: Instant) -> Self {
+        let transport = match &header {
+            Header::Tcp(tcp) => tcp.wire_len(),
+            Header::Udp(_) => 8,
+        };
+        let size = Bytes(u64::from(20 + transport + payload.len()));
+        Self { flow, direction, ecn: Ecn::NotCapable, size, sent_at: now, queued_at: now, header, payload }
+    }
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DropCause {
+    /// A queue was full.
+    QueueFull,
+    /// Active queue management dropped it.
+    QueueManagement,
+    /// A link's random loss.
+    RandomLoss,
+    /// The radio lost it and nothing repaired it (RLC UM, HARQ exhausted).
+    Radio,
+    /// A timer discarded it (PDCP discardTimer, RLC).
+    Discarded,
+    /// Dropped at a handover.
+    Handover,
+    /// No such flow or connection.
+    NoRoute,
+    /// The endpoint had no room or no use for it.
+    Endpoint,
+}
+
+impl DropCause {
+    /// How many causes there are.
+    pub const COUNT: usize = 8;
+    /// Each cause with the name that results use.
+    pub const NAMES: [&'static str; Self::COUNT] = [
+        "queue_full",
+        "queue_management",
+        "random_loss",
+        "radio",
+        "discarded",
+        "handover",
+        "no_route",
+        "endpoint",
+    ];
+}
+
+/// The owner's handle of a packet in a [`PacketPool`].
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a packet is consumed, discarded or passed on, never forgotten"]
+pub struct PacketRef(u32);
+
+/// Every packet that is under way in a run.
+#[derive(Debug, Default)]
+pub struct PacketPool {
+    slots: Vec<Option<Packet>>,
+    free: Vec<u32>,
+    inserted: u64,
+    consumed: u64,
+    discarded: [u64; DropCause::COUNT],
+}
+
+impl PacketPool {
+    /// A pool with room for `capacity` packets before it has to grow.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity), ..Self::default() }
+    }
+
+    /// Takes a packet in and hands its owner the handle.
+    pub fn insert(&mut self, packet: Packet) -> PacketRef {
+        self.inserted += 1;
+        if let Some(index) = self.free.pop() {
+            self.slots[index as usize] = Some(packet);
+            return PacketRef(index);
+        }
+        let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets under way");
+        self.slots.push(Some(packet));
+        // So that releasing every packet never allocates.
+        self.free.reserve(self.slots.capacity() - self.free.len());
+        PacketRef(index)
+    }
+
+    /// The packet behind a handle.
+    #[must_use]
+    pub fn get(&self, packet: &PacketRef) -> &Packet {
+        self.slots[packet.0 as usize].as_ref().expect("a handle outlives its packet only by a bug")
+    }
+
+    /// The packet behind a handle, to change.
+    pub fn get_mut(&mut self, packet: &PacketRef) -> &mut Packet {
+        self.slots[packet.0 as usize].as_mut().expect("a handle outlives its packet only by a bug")
+    }
+
+    /// Takes a delivered packet out.
+    pub fn consume(&mut self, packet: PacketRef) -> Packet {
+        self.consumed += 1;
+        self.take(packet)
+    }
+
+    /// Takes a dropped packet out and counts the cause.
+    pub fn discard(&mut self, packet: PacketRef, cause: DropCause) -> Packet {
+        self.discarded[cause as usize] += 1;
+        self.take(packet)
+    }
+
+    fn take(&mut self, packet: PacketRef) -> Packet {
+        self.free.push(packet.0);
+        self.slots[packet.0 as usize].take().expect("a handle outlives its packet only by a bug")
+    }
+
+    /// Packets under way.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+    /// Packets ever inserted.
+    #[must_use]
+    pub fn inserted(&self) -> u64 {
+        self.inserted
+    }
+    /// Packets delivered.
+    #[must_use]
+    pub fn consumed(&self) -> u64 {
+        self.consumed
+    }
+    /// Packets dropped for this cause.
+    #[must_use]
+    pub fn discarded(&self, cause: DropCause) -> u64 {
+        self.discarded[cause as usize]
+    }
+    /// Visits every packet under way, in no meaningful order; for conservation checks.
+    pub fn iter_live(&self) -> impl Iterator<Item = &Packet> {
+        self.slots.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(n: u32) -> Packet {
+        Packet::new(
+            FlowId(0),
+            Direction::Downlink,
+            Header::Udp(UdpHeader::default()),
+            Payload::Length(n),
+            Instant::ZERO,
+        )
+    }
+
+    #[test]
+    fn in_equals_delivered_plus_dropped_plus_live() {
+        let mut pool = PacketPool::with_capacity(2);
+        let (a, b, c) = (pool.insert(packet(1)), pool.insert(packet(2)), pool.insert(packet(3)));
+        assert_eq!(pool.consume(b).payload.len(), 2);
+        assert_eq!(pool.discard(a, DropCause::QueueFull).payload.len(), 1);
+        let d = pool.insert(packet(4));
+        assert_eq!(pool.get(&c).payload.len(), 3);
+        assert_eq!(pool.get(&d).payload.len(), 4);
+        assert_eq!(pool.inserted(), 4);
+        assert_eq!(pool.consumed() + pool.discarded(DropCause::QueueFull) + pool.live() as u64, 4);
+        let _ = (pool.consume(c), pool.consume(d));
+        assert_eq!(pool.live(), 0);
+    }
+
+    #[test]
+    fn header_sizes_are_those_on_the_wire() {
+        let mut tcp = TcpHeader { timestamps: Some(TcpTimestamps::default()), ..TcpHeader::default() };
+        assert_eq!(tcp.wire_len(), 32);
+        tcp.sack.push(SackBlock { left: 1, right: 2 });
+        assert_eq!(tcp.wire_len(), 44);
+        let syn = TcpHeader {
+            flags: TcpFlags(TcpFlags::SYN),
+            timestamps: Some(TcpTimestamps::default()),
+            syn: TcpSynOptions { mss: Some(1460), window_scale: Some(7), sack_permitted: true },
+            ..TcpHeader::default()
+        };
+        assert_eq!(syn.wire_len(), 40); // what Linux sends: a 60-byte SYN with its IP header
+        assert_eq!(packet(1400).size, Bytes(1428));
+    }
+}

@@ -1,0 +1,178 @@
+//! Quantities as types: bytes, bit rates, decibels, dBm.
+
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Neg, Sub, SubAssign};
+
+use crate::Duration;
+
+/// A count of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(pub u64);
+
+/// A ratio of powers in dB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Decibel(pub f64);
+
+/// A power in dBm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Dbm(pub f64);
+
+impl Bytes {
+    /// No bytes.
+    pub const ZERO: Self = Self(0);
+    /// The count as a number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+    /// `self - other`, not below zero.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl BitRate {
+    /// The rate in bits per second.
+    #[must_use]
+    pub const fn bits_per_second(self) -> u64 {
+        self.0
+    }
+    /// How long `bytes` take at this rate, rounded to the nanosecond. A rate of zero takes
+    /// for ever.
+    #[must_use]
+    pub fn transmission_time(self, bytes: Bytes) -> Duration {
+        if self.0 == 0 {
+            return Duration::MAX;
+        }
+        let bit_ns = u128::from(bytes.0) * 8_000_000_000;
+        let rate = u128::from(self.0);
+        Duration::from_nanos(((bit_ns + rate / 2) / rate) as u64)
+    }
+    /// The bytes that fit into `span`, rounded down.
+    #[must_use]
+    pub fn bytes_in(self, span: Duration) -> Bytes {
+        Bytes((u128::from(self.0) * u128::from(span.as_nanos()) / 8_000_000_000) as u64)
+    }
+}
+
+impl Decibel {
+    /// The ratio as a linear factor.
+    #[must_use]
+    pub fn linear(self) -> f64 {
+        libm::pow(10.0, self.0 / 10.0)
+    }
+    /// The decibels of a linear factor; zero gives minus infinity.
+    #[must_use]
+    pub fn from_linear(x: f64) -> Self {
+        Self(10.0 * libm::log10(x))
+    }
+}
+
+impl Dbm {
+    /// The power in watts.
+    #[must_use]
+    pub fn watts(self) -> f64 {
+        libm::pow(10.0, (self.0 - 30.0) / 10.0)
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        Self(self.0 + o.0)
+    }
+}
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, o: Self) {
+        self.0 += o.0;
+    }
+}
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        Self(self.0 - o.0)
+    }
+}
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, o: Self) {
+        self.0 -= o.0;
+    }
+}
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+impl Add for Decibel {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        Self(self.0 + o.0)
+    }
+}
+impl Sub for Decibel {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        Self(self.0 - o.0)
+    }
+}
+impl Neg for Decibel {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+impl Add<Decibel> for Dbm {
+    type Output = Self;
+    fn add(self, gain: Decibel) -> Self {
+        Self(self.0 + gain.0)
+    }
+}
+impl Sub<Decibel> for Dbm {
+    type Output = Self;
+    fn sub(self, loss: Decibel) -> Self {
+        Self(self.0 - loss.0)
+    }
+}
+impl Sub for Dbm {
+    type Output = Decibel;
+    fn sub(self, o: Self) -> Decibel {
+        Decibel(self.0 - o.0)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bit/s", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_packet_at_ten_megabit_takes_1_2_ms() {
+        let t = BitRate(10_000_000).transmission_time(Bytes(1500));
+        assert_eq!(t, Duration::from_micros(1200));
+        assert_eq!(BitRate(10_000_000).bytes_in(t), Bytes(1500));
+        assert_eq!(BitRate(0).transmission_time(Bytes(1)), Duration::MAX);
+    }
+
+    #[test]
+    fn decibels_and_factors_are_inverse() {
+        assert!((Decibel(3.0).linear() - 1.995_262_3).abs() < 1e-6);
+        assert!((Decibel::from_linear(100.0).0 - 20.0).abs() < 1e-12);
+        assert!((Dbm(30.0).watts() - 1.0).abs() < 1e-12);
+    }
+}
