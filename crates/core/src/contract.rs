@@ -5,6 +5,8 @@
 //! [`Cx`] of the call, and `next_timeout` says when it wants to be called again. It reads no
 //! clock, opens no socket and owns no thread.
 
+use core::any::Any;
+
 use crate::{DropCause, Event, Instant, PacketPool, PacketRef, Topic, TopicSet};
 
 /// A numbered opening of a node. The wiring connects a port of one node to a port of another.
@@ -75,8 +77,9 @@ impl Cx<'_> {
     }
 }
 
-/// A stateful thing in the network.
-pub trait Node {
+/// A stateful thing in the network. It is [`Any`] so that whoever built it can have it back
+/// after a run, with its statistics.
+pub trait Node: Any {
     /// A packet arrives at a port.
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef);
 

@@ -256,6 +256,17 @@ pub enum DropCause {
 impl DropCause {
     /// How many causes there are.
     pub const COUNT: usize = 8;
+    /// Each cause, in the order of its number.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::QueueFull,
+        Self::QueueManagement,
+        Self::RandomLoss,
+        Self::Radio,
+        Self::Discarded,
+        Self::Handover,
+        Self::NoRoute,
+        Self::Endpoint,
+    ];
     /// Each cause with the name that results use.
     pub const NAMES: [&'static str; Self::COUNT] = [
         "queue_full",
