@@ -1,0 +1,300 @@
+//! The timing wheel: at most one timer per node, popped in the order `(at, node)`.
+//!
+//! Eleven levels of 64 slots cover every nanosecond of 64 bits. A timer lies at the level of the
+//! highest 6-bit digit in which it differs from the time of the last pop, in the slot that its
+//! digit there names; so everything at a lower level comes before everything at a higher one,
+//! and within a level a lower slot comes first. When the earliest slot holds several timers
+//! they are spread over the levels below, relative to the earliest of them. (The idea is that of
+//! hierarchical timing wheels, Varghese and Lauck, SOSP 1987, with the exact order of a radix
+//! heap, Ahuja et al., JACM 37(2), 1990.)
+//!
+//! Since a node has one timer, its slot in the table is its number: arming allocates nothing,
+//! and re-arming unlinks the old entry instead of leaving it behind.
+
+use airlane_core::{Instant, NodeId};
+
+/// Bits of a digit, and the slots of a level that they name.
+const DIGIT_BITS: u32 = 6;
+const SLOTS: usize = 1 << DIGIT_BITS;
+/// Digits of a 64-bit time.
+const LEVELS: usize = 64_usize.div_ceil(DIGIT_BITS as usize);
+/// The end of a list.
+const NIL: u32 = u32::MAX;
+/// `Entry::place` of a node without a timer.
+const IDLE: u16 = u16::MAX;
+/// `Entry::place` of a node whose timer is due now and stands in `Wheel::ready`.
+const READY: u16 = u16::MAX - 1;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: u64,
+    next: u32,
+    previous: u32,
+    /// `level * SLOTS + slot`, or one of the two marks above.
+    place: u16,
+}
+
+/// One timer per node, in total order.
+#[derive(Clone, Debug)]
+pub struct Wheel {
+    entries: Vec<Entry>,
+    heads: Vec<u32>,
+    /// One bit per slot that holds a timer.
+    occupied: [u64; LEVELS],
+    /// One bit per level that holds a timer.
+    levels: u16,
+    /// Time of the last pop.
+    elapsed: u64,
+    /// Nodes due at `elapsed`, the greatest first.
+    ready: Vec<u32>,
+}
+
+impl Wheel {
+    /// A wheel for nodes 0 to `nodes` - 1.
+    ///
+    /// # Panics
+    /// With more than 2^31 nodes.
+    #[must_use]
+    pub fn new(nodes: usize) -> Self {
+        assert!(nodes < 1 << 31, "a wheel has room for 2^31 nodes, not {nodes}");
+        let idle = Entry { at: 0, next: NIL, previous: NIL, place: IDLE };
+        Self {
+            entries: vec![idle; nodes],
+            heads: vec![NIL; LEVELS * SLOTS],
+            occupied: [0; LEVELS],
+            levels: 0,
+            elapsed: 0,
+            ready: Vec::with_capacity(nodes),
+        }
+    }
+
+    /// Sets the node's timer, in place of the one that it may have had.
+    ///
+    /// # Panics
+    /// If `at` lies before the last pop, or if the node's old timer is due at this very instant.
+    #[inline]
+    pub fn arm(&mut self, node: NodeId, at: Instant) {
+        let at = at.as_nanos();
+        assert!(at >= self.elapsed, "a timer of {node:?} at {at} ns, which is past");
+        let index = node.index();
+        match self.entries[index].place {
+            IDLE => {}
+            READY => panic!("{node:?} has a timer that is due now; it cannot be moved"),
+            _ => self.unlink(node.0),
+        }
+        self.entries[index].at = at;
+        if at == self.elapsed && !self.ready.is_empty() {
+            self.entries[index].place = READY;
+            let after = self.ready.partition_point(|&other| other > node.0);
+            self.ready.insert(after, node.0);
+        } else {
+            self.link(node.0, at);
+        }
+    }
+
+    /// Takes out the earliest timer, if it is due at `limit` or before.
+    #[inline]
+    pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, NodeId)> {
+        let limit = limit.as_nanos();
+        if let Some(node) = self.ready.pop() {
+            self.entries[node as usize].place = IDLE;
+            return Some((Instant::from_nanos(self.elapsed), NodeId(node)));
+        }
+        if self.levels == 0 {
+            return None;
+        }
+        let level = self.levels.trailing_zeros() as usize;
+        let slot = self.occupied[level].trailing_zeros() as usize;
+        let place = level * SLOTS + slot;
+        let first = self.heads[place];
+        let entry = &mut self.entries[first as usize];
+        if entry.next == NIL {
+            if entry.at > limit {
+                return None;
+            }
+            entry.place = IDLE;
+            self.elapsed = entry.at;
+            self.clear(place);
+        } else {
+            self.spread(place, limit)?;
+            let first = self.ready.pop().expect("the earliest of the slot is ready");
+            self.entries[first as usize].place = IDLE;
+            return Some((Instant::from_nanos(self.elapsed), NodeId(first)));
+        }
+        Some((Instant::from_nanos(self.elapsed), NodeId(first)))
+    }
+
+    /// Moves the earliest timers of a slot to `ready` and the others to lower levels; `None` if
+    /// even the earliest lies beyond the limit.
+    fn spread(&mut self, place: usize, limit: u64) -> Option<()> {
+        let first = self.heads[place];
+        let mut earliest = u64::MAX;
+        let mut node = first;
+        while node != NIL {
+            let entry = &self.entries[node as usize];
+            earliest = earliest.min(entry.at);
+            node = entry.next;
+        }
+        if earliest > limit {
+            return None;
+        }
+        self.clear(place);
+        self.elapsed = earliest;
+        node = first;
+        while node != NIL {
+            let entry = &mut self.entries[node as usize];
+            let (at, next) = (entry.at, entry.next);
+            if at == earliest {
+                entry.place = READY;
+                self.ready.push(node);
+            } else {
+                self.link(node, at);
+            }
+            node = next;
+        }
+        self.ready.sort_unstable_by(|a, b| b.cmp(a));
+        Some(())
+    }
+
+    fn link(&mut self, node: u32, at: u64) {
+        // The lowest bit is set so that "no difference" counts as a difference in digit 0.
+        let highest_bit = 63 - ((at ^ self.elapsed) | 1).leading_zeros();
+        let level = (highest_bit / DIGIT_BITS) as usize;
+        let slot = (at >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
+        let place = level * SLOTS + slot;
+        let head = self.heads[place];
+        let entry = &mut self.entries[node as usize];
+        entry.next = head;
+        entry.previous = NIL;
+        entry.place = place as u16;
+        if head != NIL {
+            self.entries[head as usize].previous = node;
+        }
+        self.heads[place] = node;
+        self.occupied[level] |= 1 << slot;
+        self.levels |= 1 << level;
+    }
+
+    fn unlink(&mut self, node: u32) {
+        let Entry { next, previous, place, .. } = self.entries[node as usize];
+        if next != NIL {
+            self.entries[next as usize].previous = previous;
+        }
+        if previous != NIL {
+            self.entries[previous as usize].next = next;
+        } else if next != NIL {
+            self.heads[usize::from(place)] = next;
+        } else {
+            self.clear(usize::from(place));
+        }
+    }
+
+    /// Empties a slot's list.
+    fn clear(&mut self, place: usize) {
+        let (level, slot) = (place / SLOTS, place % SLOTS);
+        self.heads[place] = NIL;
+        self.occupied[level] &= !(1 << slot);
+        if self.occupied[level] == 0 {
+            self.levels &= !(1 << level);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use airlane_core::{Seeds, Stream};
+
+    use super::*;
+
+    fn pop(wheel: &mut Wheel) -> Option<(u64, u32)> {
+        wheel.pop_until(Instant::FAR_FUTURE).map(|(at, node)| (at.as_nanos(), node.0))
+    }
+
+    #[test]
+    fn equal_times_come_by_node() {
+        let mut wheel = Wheel::new(5);
+        for node in [3, 0, 4, 1] {
+            wheel.arm(NodeId(node), Instant::from_nanos(77));
+        }
+        assert_eq!(pop(&mut wheel), Some((77, 0)));
+        wheel.arm(NodeId(2), Instant::from_nanos(77)); // joins those that are due
+        wheel.arm(NodeId(0), Instant::from_nanos(78));
+        let rest: Vec<_> = std::iter::from_fn(|| pop(&mut wheel)).collect();
+        assert_eq!(rest, [(77, 1), (77, 2), (77, 3), (77, 4), (78, 0)]);
+    }
+
+    #[test]
+    fn a_limit_is_kept_and_moves_nothing() {
+        let mut wheel = Wheel::new(3);
+        wheel.arm(NodeId(0), Instant::from_nanos(1_000));
+        wheel.arm(NodeId(1), Instant::from_nanos(1_001));
+        assert_eq!(wheel.pop_until(Instant::from_nanos(999)), None);
+        wheel.arm(NodeId(2), Instant::from_nanos(10));
+        let order: Vec<_> = std::iter::from_fn(|| pop(&mut wheel)).collect();
+        assert_eq!(order, [(10, 2), (1_000, 0), (1_001, 1)]);
+    }
+
+    #[test]
+    fn the_ends_of_time_are_in_range() {
+        let mut wheel = Wheel::new(2);
+        wheel.arm(NodeId(0), Instant::from_nanos(u64::MAX - 1));
+        wheel.arm(NodeId(1), Instant::ZERO);
+        assert_eq!(pop(&mut wheel), Some((0, 1)));
+        assert_eq!(pop(&mut wheel), Some((u64::MAX - 1, 0)));
+        assert_eq!(pop(&mut wheel), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "which is past")]
+    fn time_never_goes_back() {
+        let mut wheel = Wheel::new(2);
+        wheel.arm(NodeId(0), Instant::from_nanos(5));
+        pop(&mut wheel);
+        wheel.arm(NodeId(1), Instant::from_nanos(4));
+    }
+
+    /// A span drawn on all scales, with many ties.
+    fn span(stream: &mut Stream) -> u64 {
+        match stream.below(4) {
+            0 => stream.below(4),
+            1 => stream.below(1 << 12),
+            2 => 1_000_000 * stream.below(3),
+            _ => stream.bits() >> (20 + stream.below(44)),
+        }
+    }
+
+    #[test]
+    fn pops_as_an_ordered_set_does() {
+        for seed in 0..200 {
+            let mut stream = Seeds::new(seed).stream("wheel");
+            let nodes = 1 + stream.below(60) as u32;
+            let mut wheel = Wheel::new(nodes as usize);
+            let mut reference = BTreeSet::new();
+            let mut armed: Vec<Option<u64>> = vec![None; nodes as usize];
+            let mut now = 0;
+            for _ in 0..3_000 {
+                let node = stream.below(u64::from(nodes)) as u32;
+                if stream.chance(0.6) && armed[node as usize] != Some(now) {
+                    let at = now + span(&mut stream);
+                    if let Some(old) = armed[node as usize].replace(at) {
+                        reference.remove(&(old, node));
+                    }
+                    reference.insert((at, node));
+                    wheel.arm(NodeId(node), Instant::from_nanos(at));
+                    continue;
+                }
+                let limit = now + span(&mut stream);
+                let expected = reference.first().copied().filter(|&(at, _)| at <= limit);
+                let popped = wheel.pop_until(Instant::from_nanos(limit));
+                assert_eq!(popped.map(|(at, node)| (at.as_nanos(), node.0)), expected, "seed {seed}");
+                if let Some((at, node)) = expected {
+                    reference.remove(&(at, node));
+                    armed[node as usize] = None;
+                    now = at;
+                }
+            }
+        }
+    }
+}
