@@ -1,4 +1,22 @@
 //! What lies between two protocol endpoints and is not radio: links with rate, delay and loss,
 //! queue disciplines, delivery traces, routers, and the gateway of the mobile core.
+//!
+//! Every node here passes packets on in the order in which they came, and drops them only with a
+//! counted cause. Left out: IP addresses and forwarding tables (packets carry their flow, and
+//! ports are wired by whoever builds the network).
 
+#[cfg(test)]
+mod bench_top;
 pub mod codel;
+mod gateway;
+pub mod gtp;
+mod link;
+mod loss;
+mod router;
+mod schedule;
+
+pub use gateway::Gateway;
+pub use link::{Link, LinkParameters, LinkStatistics};
+pub use loss::RandomLoss;
+pub use router::FlowRouter;
+pub use schedule::{Hold, RateStep, Schedule};

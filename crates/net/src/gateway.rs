@@ -1,0 +1,122 @@
+//! The serving and packet gateway in one (TS 23.401 §4.4.3): where the tunnels to the eNBs begin.
+//!
+//! Left out: the S5 interface between the two gateways, bearers other than the default one, and
+//! charging. The signalling that sets up and switches paths belongs to whoever calls
+//! [`Gateway::attach`].
+
+use airlane_core::{Cx, DropCause, FlowId, Instant, Node, PacketRef, Port, UeId};
+
+use crate::gtp;
+
+/// Puts downlink packets into the tunnel to the eNB of their UE and takes uplink packets out of
+/// theirs. Port [`Gateway::INTERNET`] leads to the internet, [`Gateway::enb`] to the eNBs.
+#[derive(Clone, Debug, Default)]
+pub struct Gateway {
+    /// Whose flow it is, by flow.
+    ue: Vec<Option<UeId>>,
+    /// The port towards the UE's eNB, by UE.
+    port: Vec<Option<Port>>,
+}
+
+impl Gateway {
+    /// The port on the internet side (SGi, TS 23.401 §4.2).
+    pub const INTERNET: Port = 0;
+
+    /// A gateway that knows nobody.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The port of the S1-U interface to the eNB with this index.
+    #[must_use]
+    pub const fn enb(index: u16) -> Port {
+        1 + index
+    }
+
+    /// Tells to which UE a flow belongs.
+    pub fn add_flow(&mut self, flow: FlowId, ue: UeId) {
+        if self.ue.len() <= flow.index() {
+            self.ue.resize(flow.index() + 1, None);
+        }
+        self.ue[flow.index()] = Some(ue);
+    }
+
+    /// Leads the UE's packets to the eNB with this index from now on: its attachment, and later
+    /// the path switch of a handover.
+    pub fn attach(&mut self, ue: UeId, enb: u16) {
+        if self.port.len() <= ue.index() {
+            self.port.resize(ue.index() + 1, None);
+        }
+        self.port[ue.index()] = Some(Self::enb(enb));
+    }
+
+    fn downlink_port(&self, flow: FlowId) -> Option<Port> {
+        let ue = (*self.ue.get(flow.index())?)?;
+        *self.port.get(ue.index())?
+    }
+}
+
+impl Node for Gateway {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        if port != Self::INTERNET {
+            gtp::decapsulate(cx.pool.get_mut(&packet));
+            cx.send(Self::INTERNET, packet);
+            return;
+        }
+        let inner = cx.pool.get_mut(&packet);
+        match self.downlink_port(inner.flow) {
+            Some(port) => {
+                gtp::encapsulate(inner);
+                cx.send(port, packet);
+            }
+            None => cx.discard(packet, DropCause::NoRoute),
+        }
+    }
+
+    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
+
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::Bytes;
+
+    use super::*;
+    use crate::bench_top::BenchTop;
+
+    #[test]
+    fn tunnels_begin_and_end_here() {
+        let mut top = BenchTop::new();
+        let mut gateway = Gateway::new();
+        gateway.add_flow(FlowId(1), UeId(2));
+        gateway.attach(UeId(2), 0);
+        // 100 bytes of IP, 136 in the tunnel.
+        top.give(&mut gateway, Gateway::INTERNET, FlowId(1), 100, 0);
+        assert_eq!(top.sent(), [(Gateway::enb(0), FlowId(1), Bytes(136))]);
+        gateway.attach(UeId(2), 3); // a path switch
+        top.give(&mut gateway, Gateway::INTERNET, FlowId(1), 100, 0);
+        assert_eq!(top.sent(), [(4, FlowId(1), Bytes(136))]);
+        top.give(&mut gateway, Gateway::enb(3), FlowId(1), 136, 0);
+        assert_eq!(top.sent(), [(Gateway::INTERNET, FlowId(1), Bytes(100))]);
+    }
+
+    #[test]
+    fn a_flow_of_nobody_is_dropped() {
+        let mut top = BenchTop::new();
+        let mut gateway = Gateway::new();
+        gateway.add_flow(FlowId(1), UeId(0)); // known, but not attached
+        for flow in 0..3 {
+            top.give(&mut gateway, Gateway::INTERNET, FlowId(flow), 100, 0);
+        }
+        assert_eq!(top.sent(), []);
+        assert_eq!(top.pool.discarded(DropCause::NoRoute), 3);
+    }
+}

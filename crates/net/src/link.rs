@@ -1,0 +1,188 @@
+//! A one-way link: rate, propagation delay, a drop-tail queue counted in bytes, random loss.
+//!
+//! The queue is first-in first-out and the timetable of the transmitter is known beforehand, so
+//! the whole fate of a packet follows when it arrives: when its transmission begins, when it
+//! ends, and when it is delivered. What waits at any time is read off these times. A packet
+//! costs one timer at most, the one of its delivery.
+//!
+//! In this order, for each packet that arrives:
+//! 1. random loss, for packets with payload; others draw nothing;
+//! 2. drop-tail: if the transmitter is busy and the bytes that wait plus this packet exceed the
+//!    limit, it is dropped. The packet in transmission does not count as waiting; an idle link
+//!    accepts any packet;
+//! 3. transmission at the rate in force when it begins, rounded to the nanosecond, then
+//!    propagation. No reordering, no corruption.
+//!
+//! A transmission that is due to begin at the very instant of an arrival has begun.
+
+use std::collections::VecDeque;
+
+use airlane_core::{BitRate, Bytes, Cx, DropCause, Duration, Instant, Node, PacketRef, Port};
+
+use crate::{Hold, RandomLoss, RateStep, Schedule};
+
+/// What a link is made of.
+#[derive(Clone, Debug, Default)]
+pub struct LinkParameters {
+    /// Bits per second of IP packets; `None` for an infinitely fast link.
+    pub rate: Option<BitRate>,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// Bytes that may wait for transmission; `None` for no limit.
+    pub queue: Option<Bytes>,
+    /// Changes of the rate.
+    pub rate_steps: Vec<RateStep>,
+    /// Pauses of the transmitter.
+    pub holds: Vec<Hold>,
+    /// Random loss before the queue.
+    pub loss: Option<RandomLoss>,
+}
+
+/// What a link did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkStatistics {
+    /// Packets that arrived.
+    pub arrived: u64,
+    /// Packets dropped because the queue was full.
+    pub queue_drops: u64,
+    /// Packets that an AQM dropped.
+    pub managed_drops: u64,
+    /// Packets lost at random.
+    pub random_drops: u64,
+    /// Packets delivered.
+    pub delivered: u64,
+    /// Bytes delivered.
+    pub delivered_bytes: Bytes,
+    /// The most bytes that ever waited.
+    pub queue_max: Bytes,
+}
+
+struct InFlight {
+    start: Instant,
+    deliver_at: Instant,
+    packet: PacketRef,
+    size: u32,
+}
+
+/// A one-way link; in by port [`Link::INPUT`], out by port [`Link::OUTPUT`].
+pub struct Link {
+    schedule: Schedule,
+    delay: Duration,
+    limit: Bytes,
+    loss: Option<RandomLoss>,
+    /// Every packet on the link, oldest first.
+    ring: VecDeque<InFlight>,
+    /// How many of the ring's packets had begun when it was last looked at.
+    begun: usize,
+    /// Bytes of the others.
+    waiting: Bytes,
+    /// When the transmitter has finished all of them.
+    free_at: Instant,
+    statistics: LinkStatistics,
+}
+
+impl Link {
+    /// Where packets enter.
+    pub const INPUT: Port = 0;
+    /// Where they leave.
+    pub const OUTPUT: Port = 1;
+
+    /// An idle link.
+    #[must_use]
+    pub fn new(parameters: LinkParameters) -> Self {
+        let LinkParameters { rate, delay, queue, rate_steps, holds, loss } = parameters;
+        Self {
+            schedule: Schedule::new(rate, rate_steps, holds),
+            delay,
+            limit: queue.unwrap_or(Bytes(u64::MAX)),
+            loss,
+            ring: VecDeque::with_capacity(64),
+            begun: 0,
+            waiting: Bytes::ZERO,
+            free_at: Instant::ZERO,
+            statistics: LinkStatistics::default(),
+        }
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn statistics(&self) -> &LinkStatistics {
+        &self.statistics
+    }
+
+    /// Bytes that wait for transmission at `now`, the last call's time or later.
+    pub fn queued(&mut self, now: Instant) -> Bytes {
+        self.begin_until(now);
+        self.waiting
+    }
+
+    /// Takes note of the transmissions that have begun.
+    fn begin_until(&mut self, now: Instant) {
+        while let Some(next) = self.ring.get(self.begun)
+            && next.start <= now
+        {
+            self.waiting -= Bytes(u64::from(next.size));
+            self.begun += 1;
+        }
+    }
+
+    /// Gives out what has arrived at the other end.
+    fn deliver(&mut self, cx: &mut Cx<'_>) {
+        self.begin_until(cx.now);
+        while let Some(front) = self.ring.front()
+            && front.deliver_at <= cx.now
+        {
+            let front = self.ring.pop_front().expect("there is a front");
+            self.begun -= 1;
+            self.statistics.delivered += 1;
+            self.statistics.delivered_bytes += Bytes(u64::from(front.size));
+            cx.send(Self::OUTPUT, front.packet);
+        }
+    }
+}
+
+impl Node for Link {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        self.statistics.arrived += 1;
+        let arrived = cx.pool.get_mut(&packet);
+        arrived.queued_at = cx.now;
+        let size = arrived.size;
+        if !arrived.payload.is_empty()
+            && let Some(loss) = &mut self.loss
+            && loss.strikes()
+        {
+            self.statistics.random_drops += 1;
+            cx.discard(packet, DropCause::RandomLoss);
+            return;
+        }
+        self.begin_until(cx.now);
+        if self.free_at > cx.now && self.waiting + size > self.limit {
+            self.statistics.queue_drops += 1;
+            cx.discard(packet, DropCause::QueueFull);
+            return;
+        }
+        let (start, end) = self.schedule.transmit(self.free_at.max(cx.now), size);
+        self.free_at = end;
+        self.waiting += size;
+        let size = u32::try_from(size.get()).expect("an IP packet has fewer than 2^32 bytes");
+        self.ring.push_back(InFlight { start, deliver_at: end + self.delay, packet, size });
+        self.begin_until(cx.now);
+        self.statistics.queue_max = self.statistics.queue_max.max(self.waiting);
+        self.deliver(cx); // at once, if the link has neither rate nor delay
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.deliver(cx);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.ring.front().map(|front| front.deliver_at)
+    }
+
+    fn packets_held(&self) -> usize {
+        self.ring.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;

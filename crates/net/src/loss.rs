@@ -1,0 +1,89 @@
+//! Random loss: each packet with payload is lost with the same probability, independently.
+
+use airlane_core::Stream;
+
+/// Decides which packets are lost.
+#[derive(Clone, Debug)]
+pub struct RandomLoss {
+    probability: f64,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Named(Stream),
+    SplitMix64(u64),
+}
+
+impl RandomLoss {
+    /// Loss with this probability, drawn from a stream of the run.
+    ///
+    /// # Panics
+    /// If the probability does not lie in 0..=1.
+    #[must_use]
+    pub fn new(probability: f64, stream: Stream) -> Self {
+        assert!((0.0..=1.0).contains(&probability), "a probability of {probability}");
+        Self { probability, source: Source::Named(stream) }
+    }
+
+    /// Loss drawn from splitmix64 (Steele, Lea and Flood, OOPSLA 2014) with an explicit seed, for
+    /// comparison drop by drop with another program that uses it.
+    ///
+    /// # Panics
+    /// If the probability does not lie in 0..=1.
+    #[must_use]
+    pub fn with_splitmix64(probability: f64, seed: u64) -> Self {
+        assert!((0.0..=1.0).contains(&probability), "a probability of {probability}");
+        Self { probability, source: Source::SplitMix64(seed) }
+    }
+
+    /// One draw: true if the packet is lost.
+    pub fn strikes(&mut self) -> bool {
+        let uniform = match &mut self.source {
+            Source::Named(stream) => stream.uniform(),
+            Source::SplitMix64(state) => (splitmix64(state) >> 11) as f64 / (1_u64 << 53) as f64,
+        };
+        uniform < self.probability
+    }
+}
+
+fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::Seeds;
+
+    use super::*;
+
+    #[test]
+    fn splitmix64_gives_the_published_sequence() {
+        // The five outputs for seed 1234567 that rosettacode.org lists for this generator.
+        let mut state = 1_234_567;
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(core::array::from_fn(|_| splitmix64(&mut state)), expected);
+    }
+
+    #[test]
+    fn as_many_are_lost_as_the_probability_says() {
+        let stream = Seeds::new(1).stream("loss");
+        for mut loss in [RandomLoss::new(0.01, stream), RandomLoss::with_splitmix64(0.01, 1)] {
+            let lost = (0..100_000).filter(|_| loss.strikes()).count();
+            // 1000 expected, standard deviation sqrt(100000 * 0.01 * 0.99) = 31.5; five of them.
+            assert!((843..=1157).contains(&lost), "{lost}");
+        }
+        assert!(!RandomLoss::with_splitmix64(0.0, 1).strikes());
+        assert!(RandomLoss::with_splitmix64(1.0, 1).strikes());
+    }
+}
