@@ -1,0 +1,82 @@
+"""What a packet costs from server to UE and its acknowledgement back, in instructions and events.
+
+Instructions are counted by callgrind over a native binary that runs one scenario. The difference
+of two run lengths over the difference in delivered packets leaves out start-up, tables and slow start.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from airlane import native
+from airlane.validation.cell import LenaCell, positions
+
+ROOT = Path(__file__).parent.parent
+LENGTHS_S = (6.0, 12.0)
+
+
+def cost() -> dict[str, object]:
+    """Per delivered packet: events, and instructions where valgrind and cargo are at hand."""
+    cells = [
+        LenaCell(places=positions(1), traffic="tcp", warmup_s=2.0, duration_s=length) for length in LENGTHS_S
+    ]
+    outputs = native.run([(cell.scenario().resolved, 1) for cell in cells], 1)
+    packets = [_delivered(output) for output in outputs]
+    between = packets[1] - packets[0]
+    events = outputs[1].meta["events"] - outputs[0].meta["events"]
+    figures: dict[str, object] = {
+        "scenario": "1 UE, TCP CUBIC over RLC UM, 100 RB, no fading",
+        "method": f"{LENGTHS_S[1]:g} s less {LENGTHS_S[0]:g} s, over {between} delivered packets",
+        "events_per_packet": round(events / between, 3),
+    }
+    instructions = _instructions(cells)
+    if isinstance(instructions, str):
+        figures["instructions_per_packet"] = None
+        figures["note"] = instructions
+    else:
+        figures["instructions_per_packet"] = round((instructions[1] - instructions[0]) / between, 1)
+    return figures
+
+
+def _delivered(output: native.Output) -> int:
+    return int(sum(output.tables["flows"]["packets_delivered"].to_pylist()))
+
+
+def _instructions(cells: list[LenaCell]) -> list[int] | str:
+    """Instructions of each run, or why they could not be counted."""
+    if shutil.which("valgrind") is None:
+        return "valgrind is not installed (apt-get install valgrind)"
+    binary = _binary()
+    if binary is None:
+        return "cargo could not build the example `run` of airlane-scenario"
+    counts = []
+    with tempfile.TemporaryDirectory() as folder:
+        for cell in cells:
+            scenario = Path(folder) / "cell.toml"
+            scenario.write_text(cell.text(), encoding="utf-8")
+            tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
+            command = [*tool, str(binary), str(scenario)]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            collected = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
+            if done.returncode != 0 or collected is None:
+                return f"valgrind failed: {done.stderr.strip().splitlines()[-1:]}"
+            counts.append(int(collected.group(1)))
+    return counts
+
+
+def _binary() -> Path | None:
+    command = ["cargo", "build", "--release", "-q", "-p", "airlane-scenario", "--example", "run"]
+    command.append("--message-format=json")
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    if done.returncode != 0:
+        return None
+    for line in done.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message.get("target", {}).get("name") == "run":
+            return Path(message["executable"])
+    return None

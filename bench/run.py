@@ -1,0 +1,214 @@
+"""Whole scenarios beside ns-3: same run, same core, one after the other, medians. `make bench` runs this.
+
+A ratio is printed only where both sides carry the same load, since a simulator that delivers less has less to
+do. Rounds go through all scenarios in turn, so that a slow minute of a shared machine hits both sides alike.
+The result is left in `out/bench.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import journey
+import peer
+from airlane import native
+from airlane.validation.cell import LenaCell, positions
+
+SAME_LOAD = 0.03
+WARMUP_S = 2.0
+
+
+@dataclass
+class Scenario:
+    """A cell that is run on both sides, and what the runs gave."""
+
+    ues: int
+    traffic: str
+    ours_s: float
+    peer_s: float | None
+    fading: str = "none"
+    speed_kmph: float = 0.0
+    rlc: str = "um"
+    ours: list[peer.Measured] = field(default_factory=list)
+    theirs: list[peer.Measured] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        fading = f"-{self.fading}" if self.fading != "none" else ""
+        return f"{self.traffic}-{self.rlc}-{self.ues}ue{fading}"
+
+    def run_ours(self) -> None:
+        cell = LenaCell(
+            places=positions(self.ues),
+            traffic=self.traffic,
+            rlc=self.rlc,
+            fading=self.fading,
+            speed_kmph=self.speed_kmph,
+            warmup_s=WARMUP_S,
+            duration_s=self.ours_s,
+        )
+        (output,) = native.run([(cell.scenario().resolved, 1)], 1)
+        flows, meta = output.tables["flows"], output.meta
+        self.ours.append(
+            peer.Measured(
+                sim_s=meta["sim_s"],
+                wall_s=meta["wall_s"],
+                goodput_mbps=sum(flows["goodput_mbps"].to_pylist()),
+                packets=sum(flows["packets_delivered"].to_pylist()),
+                events=meta["events"],
+            )
+        )
+
+    def run_peer(self, limit_s: float) -> bool:
+        """False when the time did not suffice."""
+        if self.peer_s is None:
+            return True
+        measured = peer.run(self.ues, self.traffic, self.rlc, self.peer_s, limit_s)
+        if measured is not None:
+            self.theirs.append(measured)
+        return measured is not None
+
+    def row(self) -> dict[str, object]:
+        row: dict[str, object] = {
+            "name": self.name,
+            "ours_sim_s_per_s": median(m.sim_s_per_s for m in self.ours),
+            "ns3_sim_s_per_s": median(m.sim_s_per_s for m in self.theirs),
+            "ratio": None,
+            "ours_goodput_mbps": median(m.goodput_mbps for m in self.ours),
+            "ns3_goodput_mbps": median(m.goodput_mbps for m in self.theirs),
+            "ours_packets_per_s": median(m.packets_per_s for m in self.ours),
+            "ns3_packets_per_s": median(m.packets_per_s for m in self.theirs),
+            "ours_events_per_s": median(m.events / m.wall_s for m in self.ours),
+            "ours_runs": [round(m.sim_s_per_s, 4) for m in self.ours],
+            "ns3_runs": [round(m.sim_s_per_s, 4) for m in self.theirs],
+            "note": "",
+        }
+        if not self.theirs:
+            row["note"] = "ours alone"
+        elif abs(row["ours_goodput_mbps"] / row["ns3_goodput_mbps"] - 1) <= SAME_LOAD:
+            row["ratio"] = row["ours_sim_s_per_s"] / row["ns3_sim_s_per_s"]
+        else:
+            row["note"] = "not the same load"
+        return row
+
+
+def median(values) -> float | None:
+    values = list(values)
+    return statistics.median(values) if values else None
+
+
+SCENARIOS = [
+    Scenario(1, "udp", ours_s=200, peer_s=5),
+    Scenario(1, "tcp", ours_s=200, peer_s=5),
+    Scenario(20, "udp", ours_s=60, peer_s=4),
+    Scenario(20, "tcp", ours_s=60, peer_s=4),
+    Scenario(100, "udp", ours_s=40, peer_s=3),
+    Scenario(100, "tcp", ours_s=40, peer_s=3),
+    # ns-3's fading traces are not in its packages, so these have no peer.
+    Scenario(20, "tcp", ours_s=40, peer_s=None, fading="eva", speed_kmph=60),
+    Scenario(100, "tcp", ours_s=20, peer_s=None, fading="eva", speed_kmph=60),
+]
+
+
+def pin() -> int:
+    """Keep this process and all it starts on one core; the last, since interrupts favour the first."""
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+def measure(rounds: int, budget_s: float, with_peer: bool) -> None:
+    """Rounds over all scenarios, ours and the peer's in turn, until rounds or time are used up."""
+    deadline = time.monotonic() + budget_s
+    for turn in range(rounds):
+        began = time.monotonic()
+        for scenario in SCENARIOS:
+            print(f"round {turn + 1}: {scenario.name}", file=sys.stderr, flush=True)
+            scenario.run_ours()
+            if with_peer and not scenario.run_peer(max(10.0, deadline - time.monotonic())):
+                print(f"  ns-3 stopped: over the time of the whole bench ({budget_s:g} s)", file=sys.stderr)
+        if deadline - time.monotonic() < time.monotonic() - began:
+            print(f"{turn + 1} of {rounds} rounds: no time for another in {budget_s:g} s", file=sys.stderr)
+            break
+
+
+def show(rows: list[dict[str, object]], cost: dict[str, object], core: int) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    table = Table(
+        title=f"simulated seconds per second of wall time, one core; peer: {peer.BUILD_NAME}",
+        title_justify="left",
+    )
+    headings = "scenario|ours|ns-3|ratio|ours Mbit/s|ns-3 Mbit/s|ours packets/s|ns-3 packets/s|runs|"
+    for heading in headings.split("|"):
+        table.add_column(heading, justify="left" if heading in ("scenario", "") else "right")
+    for row in rows:
+        table.add_row(
+            str(row["name"]),
+            text(row["ours_sim_s_per_s"], ".1f"),
+            text(row["ns3_sim_s_per_s"], ".3f"),
+            text(row["ratio"], ".0f", "×"),
+            text(row["ours_goodput_mbps"], ".2f"),
+            text(row["ns3_goodput_mbps"], ".2f"),
+            text(row["ours_packets_per_s"], ",.0f"),
+            text(row["ns3_packets_per_s"], ",.0f"),
+            f"{len(row['ours_runs'])}/{len(row['ns3_runs'])}",
+            str(row["note"]),
+        )
+    console.print(table)
+    instructions = text(cost["instructions_per_packet"], ",.0f")
+    console.print(
+        f"A packet, server to UE and its ACK back: {instructions} instructions, "
+        f"{cost['events_per_packet']} events ({cost['method']}). {cost.get('note', '')}"
+    )
+    console.print(f"core {core} of {platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+
+
+def text(value: object, form: str, suffix: str = "") -> str:
+    return "–" if value is None else f"{value:{form}}{suffix}"
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--budget", type=float, default=270.0, help="seconds for all rounds")
+    arguments.add_argument("--no-ns3", action="store_true", help="ours alone")
+    arguments.add_argument("--only", help="scenarios whose name contains this")
+    arguments.add_argument("-o", "--output", type=Path, default=Path("out/bench.json"))
+    chosen = arguments.parse_args()
+
+    absent = "left out by --no-ns3" if chosen.no_ns3 else peer.prepare()
+    if absent:
+        print(f"ns-3: {absent}; ours alone follows", file=sys.stderr)
+    cost = journey.cost()
+    core = pin()
+    if chosen.only:
+        SCENARIOS[:] = [s for s in SCENARIOS if chosen.only in s.name]
+    measure(chosen.rounds, chosen.budget, with_peer=not absent)
+    rows = [scenario.row() for scenario in SCENARIOS]
+    show(rows, cost, core)
+    report = {
+        "scenarios": rows,
+        "journey": cost,
+        "peer": absent or peer.BUILD_NAME,
+        "same_load_within": SAME_LOAD,
+        "host": {"platform": platform.platform(), "core": core, "cores": os.cpu_count()},
+    }
+    chosen.output.parent.mkdir(parents=True, exist_ok=True)
+    chosen.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(f"written to {chosen.output}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Airlane held against other people's figures: tables of the standard, ns-3, measured runs.
+
+The claims are declared in `claims.toml`; nothing here is tuned to pass. `airlane validate` runs them,
+prints them, and fails when a counted row is outside its band.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from airlane import native
+from airlane.validation.claims import Family, Row, families
+from airlane.validation.measures import MEASURES, Case
+
+__all__ = ["Family", "Row", "Validation", "validate"]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """All rows, by family, and what could not be looked at."""
+
+    rows: list[tuple[Family, list[Row]]]
+    skipped: list[str]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every counted row is inside its band."""
+        return all(row.ok for _, rows in self.rows for row in rows if row.counted)
+
+
+def validate(threads: int | None = None, on_progress: Callable[[int, int], None] | None = None) -> Validation:
+    """Measure every declared claim.
+
+    Parameters
+    ----------
+    threads
+        Worker threads, by default one per core. The rows do not depend on it.
+    on_progress
+        Called with the runs done and the runs in all.
+    """
+    plans = [(family, MEASURES[family.measure](family)) for family in families()]
+    work: list[tuple[Family, Case]] = [(family, case) for family, plan in plans for case in plan.cases]
+    jobs = [
+        (resolved, seed)
+        for family, case in work
+        for resolved in [case.cell.scenario().resolved]
+        for seed in range(1, family.seeds + 1)
+    ]
+    done = 0
+
+    def count(_: int) -> None:
+        nonlocal done
+        done += 1
+        if on_progress is not None:
+            on_progress(done, len(jobs))
+
+    outputs = iter(native.run(jobs, threads or os.cpu_count() or 1, count))
+    judged = {}
+    for family, case in work:
+        judged[case.id] = case.row(family, [next(outputs) for _ in range(family.seeds)])
+    rows = [(family, plan.rows + [judged[case.id] for case in plan.cases]) for family, plan in plans]
+    return Validation(rows, [reason for _, plan in plans for reason in plan.skipped])

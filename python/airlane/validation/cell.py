@@ -1,0 +1,127 @@
+"""One cell as ns-3 was set up when the reference figures were taken: the scenario that both sides run."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from importlib import resources
+
+from airlane.scenario import Scenario, loads
+
+__all__ = ["LenaCell", "positions", "reference_rows"]
+
+_DATA = resources.files("airlane") / "data" / "ns3"
+
+_CELL = """\
+network = "lena"
+
+[run]
+duration = "{duration_s:g}s"
+warmup = "{warmup_s:g}s"
+
+[[cell]]
+name = "a"
+position = ["0 m", "0 m"]
+resource_blocks = 100
+tx_power = "30 dBm"
+scheduler = "pf"
+rlc = {{ mode = "{rlc}", buffer = "{rlc_buffer} B" }}
+
+[channel]
+path_loss = "friis"
+fading = {fading}
+
+[internet]
+rate = "100 Gbit/s"
+delay = "30 ms"
+"""
+
+_UE = """
+[[ue]]
+name = "{name}"
+position = ["{x:.3f} m", "{y:.3f} m"]
+
+[[flow]]
+to = "{name}"
+start = "{start_s:g}s"
+app = {app}
+transport = {transport}
+"""
+
+
+@dataclass(frozen=True)
+class LenaCell:
+    """A cell of 100 resource blocks at the origin, one downlink flow to each UE.
+
+    Attributes
+    ----------
+    places
+        Position of each UE, metres.
+    traffic
+        `udp` (constant rate) or `tcp` (bulk, CUBIC).
+    offered_mbps
+        UDP load over all UEs; payload 1400 bytes.
+    rlc
+        `um` or `am`.
+    rlc_buffer
+        RLC transmit buffer, bytes.
+    fading
+        `none`, or a profile such as `eva`.
+    speed_kmph
+        Speed behind the fading.
+    start_s, warmup_s, duration_s
+        Flows start, counting starts, the run ends.
+    """
+
+    places: tuple[tuple[float, float], ...]
+    traffic: str = "udp"
+    offered_mbps: float = 150.0
+    rlc: str = "um"
+    rlc_buffer: int = 512 * 1024
+    fading: str = "none"
+    speed_kmph: float = 0.0
+    start_s: float = 0.2
+    warmup_s: float = 2.0
+    duration_s: float = 10.0
+
+    def text(self) -> str:
+        """Scenario as TOML."""
+        fading = (
+            f'{{ model = "{self.fading}", speed = "{self.speed_kmph:g} km/h" }}'
+            if self.fading != "none"
+            else '{ model = "none" }'
+        )
+        head = _CELL.format(
+            duration_s=self.duration_s,
+            warmup_s=self.warmup_s,
+            rlc=self.rlc,
+            rlc_buffer=self.rlc_buffer,
+            fading=fading,
+        )
+        if self.traffic == "udp":
+            share_bps = round(self.offered_mbps * 1e6 / len(self.places))
+            app = f'{{ kind = "cbr", rate = "{share_bps} bit/s", payload = "1400 B" }}'
+            transport = '{ kind = "udp" }'
+        else:
+            app = '{ kind = "bulk" }'
+            transport = '{ kind = "tcp", congestion = "cubic", mss = "1400 B", receive_buffer = "6 MiB" }'
+        ues = (
+            _UE.format(name=f"ue{i}", x=x, y=y, start_s=self.start_s, app=app, transport=transport)
+            for i, (x, y) in enumerate(self.places)
+        )
+        return head + "".join(ues)
+
+    def scenario(self) -> Scenario:
+        """Scenario, ready to run."""
+        return loads(self.text(), "<lena cell>")
+
+
+def reference_rows(name: str) -> list[dict[str, str]]:
+    """Rows of a CSV file under `data/ns3`, by column name; its `#` lines name the source."""
+    lines = (_DATA / name).read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def positions(ues: int) -> tuple[tuple[float, float], ...]:
+    """UE positions of the ns-3 runs, metres."""
+    return tuple((float(r["x_m"]), float(r["y_m"])) for r in reference_rows(f"positions_n{ues}.csv"))

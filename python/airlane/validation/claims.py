@@ -1,0 +1,125 @@
+"""The declared claims: families of rows read from `claims.toml`, and what a row is once it was measured."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+
+__all__ = ["Deviation", "Family", "Row", "families"]
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A cell in which the reference itself departs from the standard."""
+
+    mcs: int
+    n_prb: int
+    standard: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """Rows that share a source, a measure and a band.
+
+    Attributes
+    ----------
+    id
+        Beginning of the id of its rows.
+    title
+        What is compared, for a heading.
+    measure
+        Name of the measure, a function of `airlane.validation.measures`.
+    source
+        Where the reference comes from.
+    band
+        Largest relative distance from the reference that passes; 0 means equal.
+    reference
+        File under `data/ns3`.
+    where
+        Rows of that file, by column.
+    fading, speed_kmph
+        Fading on our side; the reference carries its own.
+    seeds
+        Runs on our side, seeds 1, 2, ...
+    counted
+        Whether a row outside the band fails the validation.
+    deviation
+        Cells in which the reference is wrong.
+    """
+
+    id: str
+    title: str
+    measure: str
+    source: str
+    band: float
+    reference: str = ""
+    where: Mapping[str, str | int] = field(default_factory=dict)
+    fading: str = "none"
+    speed_kmph: float = 0.0
+    seeds: int = 1
+    counted: bool = True
+    deviation: tuple[Deviation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of ours beside its reference.
+
+    Attributes
+    ----------
+    id
+        Stable name, such as `distance/eva/um-10k/300m`.
+    unit
+        Unit of both numbers.
+    reference, ours
+        The two numbers; ours is a mean where `n` is above one.
+    band
+        Largest relative distance that passes.
+    ok
+        Whether ours is inside the band.
+    note
+        What stands beside the number.
+    counted
+        Whether a row that is not ok fails the validation.
+    ci95
+        Half-width of the 95 % interval of ours; `None` for a single run.
+    n
+        Runs on our side.
+    """
+
+    id: str
+    unit: str
+    reference: float
+    ours: float
+    band: float
+    ok: bool
+    note: str = ""
+    counted: bool = True
+    ci95: float | None = None
+    n: int = 1
+
+    @property
+    def difference(self) -> float:
+        """Relative distance of ours from the reference."""
+        if self.reference == 0.0:
+            return 0.0 if self.ours == 0.0 else math.inf
+        return self.ours / self.reference - 1.0
+
+
+def within(reference: float, ours: float, band: float) -> bool:
+    """Whether `ours` is at most `band` (relative) away from `reference`; never for NaN."""
+    return abs(ours - reference) <= band * abs(reference)
+
+
+def families() -> list[Family]:
+    """All declared families, in the order of `claims.toml`."""
+    text = (resources.files("airlane") / "validation" / "claims.toml").read_text(encoding="utf-8")
+    declared = []
+    for entry in tomllib.loads(text)["family"]:
+        deviations = tuple(Deviation(**d) for d in entry.pop("deviation", ()))
+        declared.append(Family(**entry, deviation=deviations))
+    return declared

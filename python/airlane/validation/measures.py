@@ -1,0 +1,214 @@
+"""How a family of claims becomes rows: what is run on our side, and which figure is taken from it.
+
+A measure gives a `Plan`: rows that are known at once (a table looked up) and cases that need runs. All
+cases of all families are run together, so that every core has work to the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from airlane import native, stats
+from airlane.validation.cell import LenaCell, positions, reference_rows
+from airlane.validation.claims import Family, Row, within
+
+__all__ = ["MEASURES", "Case", "Plan"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row that needs runs.
+
+    Attributes
+    ----------
+    id, unit, reference
+        As in `Row`.
+    cell
+        What is run, once per seed of the family.
+    figure
+        Takes the compared figure from one run.
+    beside
+        Says what else stands in the note, from all runs.
+    """
+
+    id: str
+    unit: str
+    reference: float
+    cell: LenaCell
+    figure: Callable[[native.Output], float]
+    beside: Callable[[Sequence[native.Output]], str]
+
+    def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
+        """Judge the runs of this case."""
+        ours = stats.estimate([self.figure(output) for output in outputs])
+        return Row(
+            id=self.id,
+            unit=self.unit,
+            reference=self.reference,
+            ours=ours.mean,
+            band=family.band,
+            ok=within(self.reference, ours.mean, family.band),
+            note=self.beside(outputs),
+            counted=family.counted,
+            ci95=ours.half_width,
+            n=ours.n,
+        )
+
+
+@dataclass
+class Plan:
+    """What a family asks for."""
+
+    rows: list[Row] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def _goodputs(output: native.Output) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.asarray(output.tables["flows"]["goodput_mbps"].to_numpy(), dtype=np.float64)
+
+
+def _total(output: native.Output) -> float:
+    return float(_goodputs(output).sum())
+
+
+def _least_over_greatest(output: native.Output) -> float:
+    goodputs = _goodputs(output)
+    return float(goodputs.min() / goodputs.max()) if goodputs.max() > 0.0 else math.nan
+
+
+def _mean_mcs(outputs: Sequence[native.Output]) -> float:
+    return stats.estimate([float(o.tables["cells"]["mcs_mean"][0].as_py()) for o in outputs]).mean
+
+
+def _selected(family: Family) -> list[dict[str, str]]:
+    """Rows of the reference file that the family asks for."""
+    return [
+        row
+        for row in reference_rows(family.reference)
+        if all(row[column] == str(value) for column, value in family.where.items())
+    ]
+
+
+def tbs_table(family: Family) -> Plan:
+    """Every transport block size, MCS by resource blocks, bit for bit."""
+    wrong = {(d.mcs, d.n_prb): d for d in family.deviation}
+    plan = Plan()
+    cells = equal = 0
+    first_difference = ""
+    for row in reference_rows(family.reference):
+        mcs = int(row["mcs"])
+        for n_prb in range(1, len(row)):
+            ours, reference = native.tbs_bits(mcs, n_prb), int(row[f"prb{n_prb}"])
+            if (mcs, n_prb) in wrong:
+                deviation = wrong[mcs, n_prb]
+                plan.rows.append(
+                    Row(
+                        id=f"{family.id}/mcs{mcs}-prb{n_prb}",
+                        unit="bit",
+                        reference=reference,
+                        ours=ours,
+                        band=0.0,
+                        ok=ours == deviation.standard,
+                        note=f"the reference is wrong: {deviation.why}",
+                        counted=False,
+                    )
+                )
+                continue
+            cells += 1
+            equal += ours == reference
+            if ours != reference and not first_difference:
+                first_difference = f"first at MCS {mcs}, {n_prb} PRB: {ours}, reference {reference}"
+    note = first_difference or "every cell equal but the one below"
+    plan.rows.insert(0, Row(f"{family.id}/all", "cells equal", cells, equal, 0.0, cells == equal, note))
+    return plan
+
+
+def distance(family: Family) -> Plan:
+    """Goodput of one UE under more UDP than the cell carries, against its distance."""
+    plan = Plan()
+    for row in _selected(family):
+        metres = float(row["dist_m"])
+        cell = LenaCell(
+            places=((metres, 0.0),),
+            offered_mbps=float(row["offered_mbps"]),
+            rlc=row["rlc"],
+            rlc_buffer=int(row["rlcbuf"]),
+            fading=family.fading,
+            speed_kmph=family.speed_kmph,
+            start_s=0.5,
+            warmup_s=1.0,
+            duration_s=float(row["sim_s"]),
+        )
+        plan.cases.append(
+            Case(
+                id=f"{family.id}/{metres:g}m",
+                unit="Mbit/s",
+                reference=float(row["goodput_mbps"]),
+                cell=cell,
+                figure=_total,
+                beside=_mcs_beside(row),
+            )
+        )
+    return plan
+
+
+def _mcs_beside(row: Mapping[str, str]) -> Callable[[Sequence[native.Output]], str]:
+    reference = float(row["mean_mcs"])
+    owd_ms = float(row["mean_owd_ms"])
+
+    def say(outputs: Sequence[native.Output]) -> str:
+        ours_ms = stats.estimate([float(o.tables["flows"]["owd_ms"][0].as_py()) for o in outputs]).mean
+        mcs = f"MCS {_mean_mcs(outputs):.1f} (reference {reference:.1f})"
+        return f"{mcs}, delay {ours_ms:.1f} ms ({owd_ms:.1f})"
+
+    return say
+
+
+def _load(family: Family, unit: str, suffix: str, figure: Callable[[native.Output], float]) -> Plan:
+    plan = Plan()
+    for row in _selected(family):
+        ues = int(row["ues"])
+        if suffix == "total":
+            reference = float(row["goodput_mbps"])
+        else:
+            reference = float(row["min_ue_mbps"]) / float(row["max_ue_mbps"])
+        plan.cases.append(
+            Case(
+                id=f"{family.id}/{ues}ue",
+                unit=unit,
+                reference=reference,
+                cell=LenaCell(places=positions(ues), traffic=row["traffic"], rlc=row["rlc"]),
+                figure=figure,
+                beside=_jain_beside,
+            )
+        )
+    return plan
+
+
+def _jain_beside(outputs: Sequence[native.Output]) -> str:
+    jain = stats.estimate([stats.jain(_goodputs(output)) for output in outputs]).mean
+    return f"Jain {jain:.4f}"
+
+
+def load_total(family: Family) -> Plan:
+    """Total goodput of a saturated cell against its number of UEs."""
+    return _load(family, "Mbit/s", "total", _total)
+
+
+def load_fairness(family: Family) -> Plan:
+    """Goodput of the worst served UE over that of the best served, against the number of UEs."""
+    return _load(family, "ratio", "fair", _least_over_greatest)
+
+
+MEASURES: dict[str, Callable[[Family], Plan]] = {
+    "tbs_table": tbs_table,
+    "distance": distance,
+    "load_total": load_total,
+    "load_fairness": load_fairness,
+}

@@ -1,0 +1,146 @@
+"""The rows of a validation for people (a table), for machines (JSON) and for the docs (Markdown)."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from airlane.validation import Family, Row, Validation, validate
+
+__all__ = ["as_json", "as_markdown", "run_command"]
+
+_DOCUMENT = Path("docs/validation.md")
+
+_PREFACE = """\
+# Validation
+
+Every number that airlane is held to, its source, the band it must stay in, and what it is today.
+This file is written by `airlane validate --write` from `python/airlane/validation/claims.toml` and the
+reference figures in `python/airlane/data/ns3`; `make validate` checks the same rows and fails when a counted
+row leaves its band. Ours is a mean over seeds, with its 95 % Student-t half-width where more than one run was
+made.
+
+Unless a family says otherwise the cell is the preset `lena`: one eNB with 100 resource blocks (20 MHz) at
+30 dBm and 2120 MHz, SISO, Friis path loss, proportional fair, 30 ms one way from server to gateway, payload
+1400 bytes.
+"""
+
+
+def as_json(validation: Validation) -> dict[str, Any]:
+    """Rows as plain values; numbers that are not finite become null."""
+
+    def number(value: float | None) -> float | None:
+        return value if value is not None and math.isfinite(value) else None
+
+    rows = [
+        {
+            "id": row.id,
+            "unit": row.unit,
+            "reference": number(row.reference),
+            "ours": number(row.ours),
+            "ci95": number(row.ci95),
+            "n": row.n,
+            "band": row.band,
+            "ok": row.ok,
+            "counted": row.counted,
+            "note": row.note,
+        }
+        for _, rows in validation.rows
+        for row in rows
+    ]
+    return {"rows": rows, "skipped": validation.skipped, "ok": validation.ok}
+
+
+def as_markdown(validation: Validation) -> str:
+    """Write the text of `docs/validation.md`."""
+    parts = [_PREFACE]
+    for family, rows in validation.rows:
+        if not rows:
+            continue
+        parts.append(f"\n## {family.title}\n")
+        parts.append(f"Source: {family.source}. Band: {_band(family.band)}.")
+        if not family.counted:
+            parts.append("Shown, not counted.")
+        parts.append("\n| id | unit | reference | ours | difference | in band | beside it |")
+        parts.append("|---|---|---:|---:|---:|---|---|")
+        parts.extend(
+            f"| `{row.id}` | {row.unit} | {_figure(row.reference)} | {_ours(row)} | {_difference(row)} "
+            f"| {_judgement(row)} | {row.note} |"
+            for row in rows
+        )
+    return "\n".join(parts) + "\n"
+
+
+def run_command(as_machine: bool = False, write: bool = False, threads: int | None = None) -> int:
+    """Measure, print, and give the exit code: 1 when a counted row is outside its band."""
+    console = Console()
+    if as_machine or not console.is_terminal:
+        validation = validate(threads)
+    else:
+        with Progress(
+            TextColumn("validating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), transient=True
+        ) as bar:
+            task = bar.add_task("runs", total=None)
+            validation = validate(threads, lambda done, total: bar.update(task, completed=done, total=total))
+    if write:
+        _DOCUMENT.parent.mkdir(exist_ok=True)
+        _DOCUMENT.write_text(as_markdown(validation), encoding="utf-8")
+    if as_machine:
+        print(json.dumps(as_json(validation), indent=2))
+    else:
+        _print(validation, console if console.is_terminal else Console(width=160))
+    return 0 if validation.ok else 1
+
+
+def _print(validation: Validation, console: Console) -> None:
+    for family, rows in validation.rows:
+        if rows:
+            console.print(_table(family, rows))
+    for reason in validation.skipped:
+        console.print(f"skipped: {reason}")
+    counted = [row for _, rows in validation.rows for row in rows if row.counted]
+    passed = sum(row.ok for row in counted)
+    console.print(f"{passed} of {len(counted)} counted rows inside their bands")
+
+
+def _table(family: Family, rows: list[Row]) -> Table:
+    caption = f"{family.source}; band {_band(family.band)}"
+    table = Table(title=family.title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("id", no_wrap=True)
+    for heading in ("reference", "ours", "difference"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("in band", no_wrap=True)
+    table.add_column("beside it")
+    for row in rows:
+        style = None if row.ok else "red" if row.counted else "yellow"
+        reference = f"{_figure(row.reference)} {row.unit}"
+        table.add_row(row.id, reference, _ours(row), _difference(row), _judgement(row), row.note, style=style)
+    return table
+
+
+def _band(band: float) -> str:
+    return "equal" if band == 0.0 else f"±{band:.0%}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:.0f}" if value == round(value) and abs(value) >= 10 else f"{value:.3f}"
+
+
+def _ours(row: Row) -> str:
+    interval = f" ±{row.ci95:.3f} (n={row.n})" if row.ci95 is not None else ""
+    return _figure(row.ours) + interval
+
+
+def _difference(row: Row) -> str:
+    return f"{row.difference:+.2%}" if math.isfinite(row.difference) else "–"
+
+
+def _judgement(row: Row) -> str:
+    verdict = "yes" if row.ok else "**no**" if row.counted else "no"
+    return verdict if row.counted else f"{verdict} (not counted)"
