@@ -25,6 +25,8 @@ pub enum Topic {
     FlowState,
     /// [`Event::FlowCompleted`].
     FlowCompleted,
+    /// [`Event::QueueDepth`].
+    QueueDepth,
 }
 
 /// A set of topics.
@@ -147,6 +149,15 @@ pub enum Event<'a> {
         /// False if it could not be decoded.
         decoded: bool,
     },
+    /// The transmit queue of a UE's bearer has another length than when last reported.
+    QueueDepth {
+        /// The UE.
+        ue: UeId,
+        /// Downlink: the queue at the eNB. Uplink: the one at the UE.
+        direction: Direction,
+        /// Bytes that wait for their first transmission.
+        bytes: Bytes,
+    },
 }
 
 impl Event<'_> {
@@ -163,6 +174,7 @@ impl Event<'_> {
             Self::TransportBlock { .. } => Topic::TransportBlock,
             Self::FlowState { .. } => Topic::FlowState,
             Self::FlowCompleted { .. } => Topic::FlowCompleted,
+            Self::QueueDepth { .. } => Topic::QueueDepth,
         }
     }
 }
