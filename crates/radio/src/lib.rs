@@ -1,1 +1,28 @@
-//! airlane-radio
+//! The arithmetic of the LTE radio: from where things stand to whether a transport block
+//! arrives. Nothing here keeps time or knows a scheduler; each step is validated alone.
+//!
+//! In the order of the data path: [`geometry`] gives distances, [`path_loss`]
+//! gives what arrives, [`noise`] and [`transmission_mode`] the SINR of each PRB,
+//! [`mutual_information`] what a symbol tells at that SINR, [`link_adaptation`] the CQI and MCS
+//! that follow, [`tables`] the transport block, and [`bler`] whether it survives, HARQ
+//! retransmissions included.
+
+pub mod bler;
+pub mod geometry;
+pub mod link_adaptation;
+pub mod mutual_information;
+pub mod noise;
+pub mod path_loss;
+pub mod tables;
+pub mod transmission_mode;
+
+#[cfg(test)]
+mod reference;
+
+pub use bler::{CodeScheme, CodedBlock, HarqSoftState};
+pub use geometry::Position;
+pub use link_adaptation::{Amc, AmcRule};
+pub use mutual_information::SymbolInformation;
+pub use path_loss::PathLoss;
+pub use tables::{Cqi, Mcs, Modulation};
+pub use transmission_mode::TransmissionMode;

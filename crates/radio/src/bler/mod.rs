@@ -1,0 +1,220 @@
+//! Does a transport block arrive? A closed form for the turbo code's error rate, and HARQ.
+//!
+//! The normal approximation of Y. Polyanskiy, H. V. Poor, S. Verdú, "Channel coding rate in the
+//! finite blocklength regime", IEEE Trans. Inf. Theory 56(5), 2010, eq. 223, with the mean and
+//! variance of bit-metric decoding ([`crate::mutual_information`]): a code block of `K` bits
+//! over `n` symbols fails with probability
+//!
+//! > Q((n I − K + ½ log2 n) / √(n V)).
+//!
+//! A real turbo code falls short of that bound by a gap in dB, a smooth function of code rate,
+//! modulation and block length ([`gap`]) fitted to one peer's curves. A transport block fails
+//! when one of its code blocks does. HARQ with incremental redundancy adds up `n I` and `n V`
+//! over the transmissions received ([`HarqSoftState`]).
+//!
+//! Left out: the gap of a retransmission's lower code rate (that of the first transmission is
+//! kept), and that redundancy beyond the mother code's rate 1/3 repeats bits instead of adding
+//! new ones.
+//!
+//! ```
+//! use airlane_core::Direction::Downlink;
+//! use airlane_radio::{CodedBlock, HarqSoftState, Mcs};
+//!
+//! let mcs = Mcs::new(20);
+//! let block = CodedBlock::new(mcs, Downlink, mcs.transport_block(50, Downlink));
+//! let mut state = HarqSoftState::default();
+//! state.receive(&block, &[10.0; 50]); // 10 dB on each PRB: too little for MCS 20
+//! assert!(block.error_rate(&state) > 0.99);
+//! state.receive(&block, &[10.0; 50]); // twice the symbols: enough
+//! assert!(block.error_rate(&state) < 0.01);
+//! ```
+
+mod gap;
+
+use airlane_core::{Bytes, Direction};
+
+pub use gap::gap;
+
+use crate::mutual_information;
+use crate::tables::{Mcs, Modulation};
+
+/// Bits of a CRC (24A on the transport block, 24B on each code block): TS 36.212 v8.8.0 §5.1.1.
+const CRC_BITS: u32 = 24;
+/// Largest turbo code block in bits: TS 36.212 v8.8.0 §5.1.2.
+const MAX_CODE_BLOCK_BITS: u32 = 6144;
+
+/// Effective code rate of each downlink MCS in hundredths: spectral efficiency (R1-081483) over
+/// `Q_m`, rounded as in ns-3.37 `lte-mi-error-model.cc`.
+const DOWNLINK_CODE_RATE_X100: [u8; 29] = [
+    8, 10, 11, 15, 19, 24, 30, 37, 44, 51, // QPSK
+    30, 33, 37, 42, 48, 54, 60, // 16QAM
+    43, 45, 50, 55, 60, 65, 70, 75, 80, 85, 89, 92, // 64QAM
+];
+
+/// How densely an MCS packs its bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodeScheme {
+    /// The constellation.
+    pub modulation: Modulation,
+    /// Information bits per coded bit.
+    pub code_rate: f64,
+}
+
+impl CodeScheme {
+    /// The scheme of an MCS.
+    ///
+    /// R1-081483 defines efficiencies for the downlink only. In the uplink a transport block of
+    /// the same `I_TBS` on the same PRBs carries the same bits, so the efficiency of the
+    /// downlink MCS of that `I_TBS` is taken (where two share it, of the denser modulation), over
+    /// the `Q_m` of the uplink.
+    #[must_use]
+    pub fn new(mcs: Mcs, direction: Direction) -> Self {
+        let modulation = mcs.modulation(direction);
+        let code_rate = match direction {
+            Direction::Downlink => f64::from(DOWNLINK_CODE_RATE_X100[usize::from(mcs.index())]) / 100.0,
+            Direction::Uplink => {
+                let i_tbs = mcs.i_tbs(Direction::Uplink);
+                let same = Mcs::all().filter(|m| m.i_tbs(Direction::Downlink) == i_tbs).last();
+                same.expect("every I_TBS has a downlink MCS").spectral_efficiency()
+                    / f64::from(modulation.bits_per_symbol())
+            }
+        };
+        Self { modulation, code_rate }
+    }
+}
+
+/// A transport block as the turbo coder sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodedBlock {
+    modulation: Modulation,
+    /// Code blocks.
+    count: u32,
+    /// `K`: bits of a code block with CRC.
+    bits: f64,
+    /// `n`: symbols of a code block in one transmission.
+    symbols: f64,
+    /// The gap as a factor on the SINR, below one.
+    backoff: f32,
+}
+
+impl CodedBlock {
+    /// A transport block of this size sent with this MCS.
+    #[must_use]
+    pub fn new(mcs: Mcs, direction: Direction, transport_block: Bytes) -> Self {
+        Self::with_scheme(CodeScheme::new(mcs, direction), transport_block)
+    }
+
+    /// A transport block of this size sent with this modulation and code rate.
+    #[must_use]
+    pub fn with_scheme(scheme: CodeScheme, transport_block: Bytes) -> Self {
+        let (count, bits) = segment(transport_block);
+        let symbols = bits / (scheme.code_rate * f64::from(scheme.modulation.bits_per_symbol()));
+        let gap_nepers = gap(scheme, bits).0 * (core::f64::consts::LN_10 / 10.0);
+        let backoff = libm::exp(-gap_nepers) as f32;
+        Self { modulation: scheme.modulation, count, bits, symbols, backoff }
+    }
+
+    /// The modulation it is sent with.
+    #[must_use]
+    pub const fn modulation(&self) -> Modulation {
+        self.modulation
+    }
+
+    /// Code blocks it is cut into.
+    #[must_use]
+    pub const fn code_blocks(&self) -> u32 {
+        self.count
+    }
+
+    /// Probability that the block cannot be decoded from what has been received: one from
+    /// nothing.
+    #[must_use]
+    pub fn error_rate(&self, received: &HarqSoftState) -> f64 {
+        if received.symbols <= 0.0 {
+            return 1.0;
+        }
+        let surplus = received.information - self.bits + 0.5 * libm::log2(received.symbols);
+        let margin = surplus / received.variance.max(f64::MIN_POSITIVE).sqrt();
+        // Q(7) = 1.3e-12: nothing that a run could notice.
+        if margin > 7.0 {
+            return 0.0;
+        }
+        if margin < -7.0 {
+            return 1.0;
+        }
+        let one = 0.5 * libm::erfc(margin * core::f64::consts::FRAC_1_SQRT_2);
+        if self.count == 1 { one } else { 1.0 - libm::pow(1.0 - one, f64::from(self.count)) }
+    }
+
+    /// The error rate of a first transmission at a linear SINR that is the same on all PRBs.
+    #[must_use]
+    pub fn error_rate_at(&self, sinr: f32) -> f64 {
+        let mut state = HarqSoftState::default();
+        state.receive_flat(self, sinr);
+        self.error_rate(&state)
+    }
+
+    /// The linear SINR, the same on all PRBs, at which a first transmission has this error
+    /// rate.
+    #[must_use]
+    pub fn sinr_for(&self, error_rate: f64) -> f32 {
+        // The error rate falls with the SINR: halve the bracket on a logarithmic scale,
+        // 2^-8 to 2^12, until f32 has no more digits.
+        let (mut low, mut high) = (-8.0_f64, 12.0_f64);
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            if self.error_rate_at(libm::exp2(middle) as f32) > error_rate {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        libm::exp2(high) as f32
+    }
+}
+
+/// Code block segmentation, TS 36.212 v8.8.0 §5.1.2: how many code blocks, and the mean bits
+/// of each with its CRC. Filler bits and the two block lengths of a cut are left out.
+fn segment(transport_block: Bytes) -> (u32, f64) {
+    let bits = transport_block.get() as u32 * 8 + CRC_BITS;
+    if bits <= MAX_CODE_BLOCK_BITS {
+        return (1, f64::from(bits));
+    }
+    let count = bits.div_ceil(MAX_CODE_BLOCK_BITS - CRC_BITS);
+    (count, f64::from(bits + count * CRC_BITS) / f64::from(count))
+}
+
+/// What a receiver has kept of one transport block over its transmissions, per code block.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HarqSoftState {
+    symbols: f64,
+    information: f64,
+    variance: f64,
+}
+
+impl HarqSoftState {
+    /// Adds a transmission over PRBs of these linear SINRs.
+    pub fn receive(&mut self, block: &CodedBlock, sinr: &[f32]) {
+        if let &[flat] = sinr {
+            return self.receive_flat(block, flat);
+        }
+        let mean = mutual_information::mean(sinr)[block.modulation.index()];
+        self.receive_flat(block, mutual_information::sinr_of(block.modulation, mean));
+    }
+
+    /// Adds a transmission whose effective linear SINR is known.
+    pub fn receive_flat(&mut self, block: &CodedBlock, sinr: f32) {
+        let symbol = mutual_information::at(block.modulation, sinr * block.backoff);
+        self.symbols += block.symbols;
+        self.information += block.symbols * symbol.mean;
+        self.variance += block.symbols * symbol.variance;
+    }
+
+    /// Forgets everything, for the next block of the same process.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests;

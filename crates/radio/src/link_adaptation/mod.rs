@@ -1,0 +1,222 @@
+//! From SINRs to CQI: the highest scheme that the error target allows.
+//!
+//! Two rules. *Mutual information*: the highest MCS up to which every transport block, filling
+//! the group of PRBs it is reported for, stays at or under the error target; the CQI is the
+//! highest of lower efficiency than that MCS (as ns-3.37 `lte-amc.cc` has it, strictly lower
+//! save at the top). *Shannon gap*: `log2(1 + SINR / Γ)`, `Γ = −ln(5 BER) / 1.5` (G. Piro, N.
+//! Baldo, M. Miozzo, "An LTE module for the ns-3 network simulator", SIMUTools 2011), and the
+//! highest CQI of lower efficiency.
+//!
+//! No error rate is computed when a CQI is asked for: the SNR at which each MCS meets the
+//! target is found once, turned into the information that a symbol carries there, and the mean
+//! information of the group is held against that ladder.
+//!
+//! Left out: rank and precoding indicators, and CQI differences as they are coded on air.
+//!
+//! ```
+//! use airlane_core::Direction::Downlink;
+//! use airlane_radio::{Amc, AmcRule, Cqi};
+//!
+//! let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+//! let mut cqi = [Cqi::OUT_OF_RANGE; 25];
+//! amc.subband_cqi(&[100.0; 100], 4, &mut cqi); // 20 dB everywhere
+//! assert_eq!(cqi, [Cqi::new(15); 25]);
+//! ```
+
+use airlane_core::Direction;
+
+use crate::bler::CodedBlock;
+use crate::mutual_information::{self, Lanes};
+use crate::tables::{Cqi, Mcs, Modulation};
+
+/// How a CQI follows from SINRs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AmcRule {
+    /// The highest MCS whose transport block fails no more often than this.
+    MutualInformation {
+        /// Largest block error rate of a first transmission; TS 36.213 v8.8.0 §7.2.3 says 0.1.
+        target_error_rate: f64,
+    },
+    /// The Shannon bound less the gap of this bit error rate.
+    ShannonGap {
+        /// Bit error rate.
+        bit_error_rate: f64,
+    },
+}
+
+impl AmcRule {
+    /// The error target of TS 36.213 v8.8.0 §7.2.3.
+    pub const MUTUAL_INFORMATION: Self = Self::MutualInformation { target_error_rate: 0.1 };
+    /// `piro`: the bit error rate of ns-3.37 `lte-amc.cc`, attribute `Ber`.
+    pub const PIRO: Self = Self::ShannonGap { bit_error_rate: 5e-5 };
+}
+
+/// Adaptive modulation and coding: makes CQIs from SINRs.
+#[derive(Clone, Debug)]
+pub struct Amc {
+    rule: Rule,
+}
+
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per cell and direction; a box would cost a load per CQI")]
+enum Rule {
+    MutualInformation {
+        wideband: Ladders,
+        subband: Ladders,
+    },
+    /// Linear SINR above which CQI 1 to 15 hold.
+    ShannonGap([f32; 15]),
+}
+
+impl Amc {
+    /// For a carrier of `n_prb` PRBs whose sub-bands have `rbg_size`: transport blocks of both
+    /// sizes decide.
+    #[must_use]
+    pub fn new(rule: AmcRule, direction: Direction, n_prb: usize, rbg_size: usize) -> Self {
+        let rule = match rule {
+            AmcRule::MutualInformation { target_error_rate } => Rule::MutualInformation {
+                wideband: Ladders::new(direction, n_prb, target_error_rate),
+                subband: Ladders::new(direction, rbg_size, target_error_rate),
+            },
+            AmcRule::ShannonGap { bit_error_rate } => Rule::ShannonGap(shannon_thresholds(bit_error_rate)),
+        };
+        Self { rule }
+    }
+
+    /// The CQI of the whole carrier from the linear SINRs of its PRBs (or of as many points
+    /// spread evenly over it).
+    #[must_use]
+    pub fn wideband_cqi(&self, sinr: &[f32]) -> Cqi {
+        match &self.rule {
+            Rule::MutualInformation { wideband, .. } => wideband.cqi(mutual_information::mean(sinr)),
+            Rule::ShannonGap(thresholds) => mean_cqi(thresholds, sinr),
+        }
+    }
+
+    /// The CQI of each sub-band; every sub-band has `points` of the linear SINRs, the last one
+    /// what is left. `out` has one place per sub-band.
+    pub fn subband_cqi(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) {
+        assert_eq!(sinr.len().div_ceil(points), out.len(), "one CQI per sub-band");
+        for (group, cqi) in sinr.chunks(points).zip(out) {
+            *cqi = match &self.rule {
+                Rule::MutualInformation { subband, .. } => subband.cqi(mutual_information::mean(group)),
+                Rule::ShannonGap(thresholds) => mean_cqi(thresholds, group),
+            };
+        }
+    }
+
+    /// Both at once, at the price of the sub-bands: fills them and returns the wideband CQI.
+    pub fn report(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) -> Cqi {
+        match &self.rule {
+            Rule::MutualInformation { wideband, subband } => {
+                assert_eq!(sinr.len().div_ceil(points), out.len(), "one CQI per sub-band");
+                let mut all = [0.0; 4];
+                for (group, cqi) in sinr.chunks(points).zip(out) {
+                    let sum = mutual_information::sum(group);
+                    let scale = 1.0 / group.len() as f32;
+                    *cqi = subband.cqi(sum.map(|x| x * scale));
+                    all.iter_mut().zip(sum).for_each(|(a, s)| *a += s);
+                }
+                let scale = 1.0 / sinr.len().max(1) as f32;
+                wideband.cqi(all.map(|x| x * scale))
+            }
+            Rule::ShannonGap(_) => {
+                self.subband_cqi(sinr, points, out);
+                self.wideband_cqi(sinr)
+            }
+        }
+    }
+}
+
+/// The thresholds of one modulation, lowest first.
+#[derive(Clone, Copy, Debug)]
+struct Ladder {
+    /// Information per symbol in bits that each step needs; unused places need infinitely much.
+    needs: [f32; 8],
+    /// Steps in use.
+    steps: usize,
+    /// The CQI after so many steps.
+    reached: [Cqi; 9],
+}
+
+/// The thresholds of the three modulations, for one transport block size.
+#[derive(Clone, Debug)]
+struct Ladders([Ladder; 3]);
+
+/// The MCS that must meet the target for this CQI to be reported: the lowest of higher
+/// efficiency than the CQI, the highest MCS for the highest CQI (ns-3.37 `lte-amc.cc`).
+fn witness(cqi: Cqi) -> Mcs {
+    if cqi == Cqi::MAX { Mcs::MAX } else { Mcs::new(2 * cqi.index() - 1) }
+}
+
+impl Ladders {
+    fn new(direction: Direction, n_prb: usize, target_error_rate: f64) -> Self {
+        let mut reached = Cqi::OUT_OF_RANGE;
+        Self(Modulation::ALL.map(|modulation| {
+            let mut ladder = Ladder { needs: [f32::INFINITY; 8], steps: 0, reached: [reached; 9] };
+            let mut need = 0.0_f32;
+            let mut pending = false;
+            for mcs in Mcs::all().filter(|m| m.modulation(direction) == modulation) {
+                let block = CodedBlock::new(mcs, direction, mcs.transport_block(n_prb, direction));
+                let sinr = block.sinr_for(target_error_rate);
+                // An MCS counts only if all below it pass too.
+                need = need.max(mutual_information::at(modulation, sinr).mean as f32);
+                pending = true;
+                let next = Cqi::new((reached.index() + 1).min(Cqi::MAX.index()));
+                if mcs == witness(next) {
+                    reached = next;
+                    ladder.push(need, reached);
+                    pending = false;
+                }
+            }
+            if pending {
+                // The last MCS of this modulation is no CQI's witness, but the next
+                // modulation's are tried only if it passes.
+                ladder.push(need, reached);
+            }
+            ladder
+        }))
+    }
+
+    /// The CQI at this mean information per symbol.
+    fn cqi(&self, mean: Lanes) -> Cqi {
+        let mut reached = Cqi::OUT_OF_RANGE;
+        for (ladder, information) in self.0.iter().zip(mean) {
+            let passed =
+                ladder.needs.iter().map(|&need| u32::from(information >= need)).sum::<u32>() as usize;
+            reached = ladder.reached[passed];
+            if passed < ladder.steps {
+                break;
+            }
+        }
+        reached
+    }
+}
+
+impl Ladder {
+    fn push(&mut self, need: f32, reached: Cqi) {
+        self.needs[self.steps] = need;
+        self.steps += 1;
+        self.reached[self.steps..].fill(reached);
+    }
+}
+
+/// The linear SINR whose Shannon-gap efficiency exceeds that of each CQI.
+fn shannon_thresholds(bit_error_rate: f64) -> [f32; 15] {
+    let gamma = -libm::log(5.0 * bit_error_rate) / 1.5;
+    // The efficiency of a CQI is that of its MCS, rounded as in R1-081483.
+    core::array::from_fn(|i| {
+        let efficiency = Cqi::new(i as u8 + 1).mcs().spectral_efficiency();
+        (gamma * (libm::exp2(efficiency) - 1.0)) as f32
+    })
+}
+
+/// The mean of the points' CQIs, rounded down, as ns-3.37 `lte-ue-phy.cc` reports a group.
+fn mean_cqi(thresholds: &[f32; 15], sinr: &[f32]) -> Cqi {
+    let of = |x: f32| thresholds.iter().map(|&t| u32::from(x > t)).sum::<u32>();
+    let sum: u32 = sinr.iter().map(|&x| of(x)).sum();
+    Cqi::new((sum / sinr.len().max(1) as u32) as u8)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! The number tables of the LTE shared channels: MCS, transport block size, CQI.
+//!
+//! Sources: TS 36.213 v8.8.0 Tables 7.1.7.1-1 and 8.6.1-1 (MCS to modulation and `I_TBS`),
+//! 7.1.7.2.1-1 (transport block sizes) and 7.2.3-1 (CQI). Left out: transport blocks over
+//! several layers, format 1C sizes, the reserved MCS 29 to 31, and 256QAM.
+//!
+//! ```
+//! use airlane_core::Direction;
+//! use airlane_radio::Mcs;
+//!
+//! let mcs = Mcs::new(28);
+//! assert_eq!(mcs.transport_block_bits(100, Direction::Downlink), 75_376);
+//! ```
+
+mod tbs;
+
+use airlane_core::{Bytes, Direction};
+
+pub use tbs::MAX_PRB;
+
+/// A modulation of the shared channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Modulation {
+    /// Two bits a symbol.
+    Qpsk,
+    /// Four bits a symbol.
+    Qam16,
+    /// Six bits a symbol.
+    Qam64,
+}
+
+impl Modulation {
+    /// All of them, densest last.
+    pub const ALL: [Self; 3] = [Self::Qpsk, Self::Qam16, Self::Qam64];
+
+    /// Coded bits per symbol: `Q_m`.
+    #[must_use]
+    pub const fn bits_per_symbol(self) -> u32 {
+        match self {
+            Self::Qpsk => 2,
+            Self::Qam16 => 4,
+            Self::Qam64 => 6,
+        }
+    }
+
+    /// Position in [`Modulation::ALL`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A modulation and coding scheme, 0 to 28: `I_MCS` without its reserved values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mcs(u8);
+
+/// TS 36.213 v8.8.0 Table 7.1.7.1-1.
+const DOWNLINK_I_TBS: [u8; 29] =
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
+
+/// TS 36.213 v8.8.0 Table 8.6.1-1.
+const UPLINK_I_TBS: [u8; 29] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 19, 20, 21, 22, 23, 24, 25, 26,
+];
+
+/// Information bits per symbol of each downlink MCS: 3GPP R1-081483, interpolated between the
+/// CQI entries as ns-3.37 `lte-amc.cc` does, in hundredths.
+const MCS_EFFICIENCY_X100: [u16; 29] = [
+    15, 19, 23, 31, 38, 49, 60, 74, 88, 103, 118, 133, 148, 170, 191, 216, 241, 257, 273, 303, 332, 361, 390,
+    421, 452, 482, 512, 533, 555,
+];
+
+impl Mcs {
+    /// The lowest.
+    pub const MIN: Self = Self(0);
+    /// The highest.
+    pub const MAX: Self = Self(28);
+
+    /// The scheme of this index. Panics above 28.
+    #[must_use]
+    pub const fn new(index: u8) -> Self {
+        assert!(index <= 28, "I_MCS 29 to 31 are reserved");
+        Self(index)
+    }
+
+    /// All 29, lowest first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..=28).map(Self)
+    }
+
+    /// `I_MCS`.
+    #[must_use]
+    pub const fn index(self) -> u8 {
+        self.0
+    }
+
+    /// The row of the transport block size table.
+    #[must_use]
+    pub const fn i_tbs(self, direction: Direction) -> usize {
+        match direction {
+            Direction::Downlink => DOWNLINK_I_TBS[self.0 as usize] as usize,
+            Direction::Uplink => UPLINK_I_TBS[self.0 as usize] as usize,
+        }
+    }
+
+    /// The modulation. In the uplink a UE of category 5 is assumed, the only one of release 8
+    /// that sends 64QAM.
+    #[must_use]
+    pub const fn modulation(self, direction: Direction) -> Modulation {
+        let (qpsk_last, qam16_last) = match direction {
+            Direction::Downlink => (9, 16), // Table 7.1.7.1-1
+            Direction::Uplink => (10, 20),  // Table 8.6.1-1
+        };
+        if self.0 <= qpsk_last {
+            Modulation::Qpsk
+        } else if self.0 <= qam16_last {
+            Modulation::Qam16
+        } else {
+            Modulation::Qam64
+        }
+    }
+
+    /// Information bits per symbol (3GPP R1-081483), as defined for the downlink.
+    #[must_use]
+    pub fn spectral_efficiency(self) -> f64 {
+        f64::from(MCS_EFFICIENCY_X100[self.0 as usize]) / 100.0
+    }
+
+    /// Size of the transport block on `n_prb` PRBs, in bits without CRC. Zero PRBs carry
+    /// nothing; more than [`MAX_PRB`] panic.
+    ///
+    /// One cell differs from ns-3.37, which has 88 bits at `I_TBS` 6 on one PRB where the
+    /// standard has 328.
+    #[must_use]
+    pub const fn transport_block_bits(self, n_prb: usize, direction: Direction) -> u32 {
+        if n_prb == 0 {
+            return 0;
+        }
+        assert!(n_prb <= MAX_PRB, "no LTE carrier is wider than 110 PRBs");
+        tbs::TRANSPORT_BLOCK_BITS[self.i_tbs(direction)][n_prb - 1]
+    }
+
+    /// Size of the transport block on `n_prb` PRBs in whole bytes; every entry of the table is
+    /// a multiple of eight.
+    #[must_use]
+    pub const fn transport_block(self, n_prb: usize, direction: Direction) -> Bytes {
+        Bytes((self.transport_block_bits(n_prb, direction) / 8) as u64)
+    }
+}
+
+/// A channel quality indicator, 0 (out of range) to 15.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cqi(u8);
+
+/// TS 36.213 v8.8.0 Table 7.2.3-1: code rate times 1024 of CQI 1 to 15.
+const CQI_CODE_RATE_X1024: [u16; 15] =
+    [78, 120, 193, 308, 449, 602, 378, 490, 616, 466, 567, 666, 772, 873, 948];
+
+impl Cqi {
+    /// No MCS reaches the error target.
+    pub const OUT_OF_RANGE: Self = Self(0);
+    /// The best.
+    pub const MAX: Self = Self(15);
+
+    /// The CQI of this index. Panics above 15.
+    #[must_use]
+    pub const fn new(index: u8) -> Self {
+        assert!(index <= 15, "a CQI has four bits");
+        Self(index)
+    }
+
+    /// The four-bit index.
+    #[must_use]
+    pub const fn index(self) -> u8 {
+        self.0
+    }
+
+    /// The modulation (Table 7.2.3-1), none for CQI 0.
+    #[must_use]
+    pub const fn modulation(self) -> Option<Modulation> {
+        match self.0 {
+            0 => None,
+            1..=6 => Some(Modulation::Qpsk),
+            7..=9 => Some(Modulation::Qam16),
+            _ => Some(Modulation::Qam64),
+        }
+    }
+
+    /// The code rate (Table 7.2.3-1), zero for CQI 0.
+    #[must_use]
+    pub fn code_rate(self) -> f64 {
+        match self.0 {
+            0 => 0.0,
+            i => f64::from(CQI_CODE_RATE_X1024[i as usize - 1]) / 1024.0,
+        }
+    }
+
+    /// Information bits per symbol (Table 7.2.3-1): code rate times `Q_m`, zero for CQI 0.
+    #[must_use]
+    pub fn spectral_efficiency(self) -> f64 {
+        self.modulation().map_or(0.0, |m| self.code_rate() * f64::from(m.bits_per_symbol()))
+    }
+
+    /// The downlink MCS with the efficiency of this CQI: the even ones. CQI 0 gives MCS 0, as
+    /// in ns-3.37; a scheduler that will not serve a UE out of range asks for CQI 0 itself.
+    #[must_use]
+    pub const fn mcs(self) -> Mcs {
+        Mcs(2 * self.0.saturating_sub(1))
+    }
+}
+
+#[cfg(test)]
+mod tests;
