@@ -1,0 +1,67 @@
+# The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
+# Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
+# has changed.
+.PHONY: help build reproduce test bench validate lint clean
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+VENV := .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+
+# One interpreter for every build of the extension, or cargo builds it anew for each.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*')
+
+help:
+	@echo "make reproduce   published numbers beside ours, report in out/reproduce/index.html"
+	@echo "make test        cargo test and pytest"
+	@echo "make bench       speed, beside ns-3 where it is installed; out/bench.json"
+	@echo "make validate    airlane held against reference figures"
+	@echo "make lint        formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness"
+	@echo "make build       only the environment and the extension; then $(BIN)/airlane --help"
+	@echo "make clean       remove what was built and kept"
+
+build: $(STAMPS)/native
+
+reproduce: build
+	$(BIN)/airlane reproduce $(ARGS)
+
+validate: build
+	$(BIN)/airlane validate $(ARGS)
+
+bench: build
+	$(BIN)/python bench/run.py $(ARGS)
+
+test: $(STAMPS)/native $(STAMPS)/dev
+	tools/test.sh
+
+lint: $(STAMPS)/dev
+	tools/lint.sh
+
+clean:
+	rm -rf target out $(VENV) python/airlane/_native*.so
+
+# Says what is missing before pip or cargo say it in their own words.
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python >= 3.11 is needed ($(PYTHON) is not it): apt-get install python3, or make PYTHON=..."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "Python's venv module is needed: apt-get install python3-venv"; exit 1; }
+	@command -v cc >/dev/null || { echo "A C compiler (as linker for Rust) is needed: apt-get install gcc libc6-dev"; exit 1; }
+	@command -v cargo >/dev/null || { echo "Stable Rust is needed: https://rustup.rs"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/native: $(STAMPS)/venv pyproject.toml $(RUST)
+	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(BIN)/pip install --quiet 'maturin>=1.8,<2'
+	source $(BIN)/activate && maturin develop --release --quiet
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python tools/requirements.py dev | $(BIN)/pip install --quiet -r /dev/stdin
+	@touch $@

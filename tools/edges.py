@@ -1,0 +1,71 @@
+"""Check that crates depend on each other only downwards.
+
+The rooms, top to bottom: py, scenario, then engine, record, traffic, middlebox and ran, then radio, net and
+transport, then core. `ran` and `middlebox` are algorithms: they, like everything below them, reach none of
+engine, record and scenario, not even for tests.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ALLOWED: dict[str, set[str]] = {
+    "core": set(),
+    "radio": {"core"},
+    "net": {"core"},
+    "transport": {"core"},
+    "middlebox": {"core", "net", "transport"},
+    "ran": {"core", "radio", "net"},
+    "traffic": {"core", "net", "transport"},
+    "record": {"core"},
+    "engine": {"core"},
+    "scenario": {
+        "core", "radio", "net", "transport", "middlebox", "ran", "traffic", "record", "engine",
+    },
+    "py": {"core", "scenario", "engine", "record"},
+}  # fmt: skip
+"""Crates that a crate may name, for each. A crate that is not here is not known and fails the check."""
+
+
+def edges(metadata: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(crate, dependency, kind) among the workspace's own crates, without the `airlane-` in front."""
+    own = {p["name"]: p["name"].removeprefix("airlane-") for p in metadata["packages"]}
+    return sorted(
+        (own[p["name"]], own[d["name"]], d["kind"] or "normal")
+        for p in metadata["packages"]
+        for d in p["dependencies"]
+        if d["name"] in own
+    )
+
+
+def complaints(metadata: dict[str, Any]) -> list[str]:
+    """One sentence per edge or crate that is not allowed."""
+    crates = sorted(p["name"].removeprefix("airlane-") for p in metadata["packages"])
+    found = [
+        f"crate {c!r} is not in tools/edges.py: say there what it may depend on"
+        for c in crates
+        if c not in ALLOWED
+    ]
+    for crate, dependency, kind in edges(metadata):
+        if dependency not in ALLOWED.get(crate, {dependency}):
+            found.append(f"{crate} must not depend on {dependency} (a {kind} dependency)")
+    return found
+
+
+def main() -> int:
+    """Check the workspace."""
+    root = Path(__file__).resolve().parent.parent
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
+    metadata = json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True).stdout)
+    found = complaints(metadata)
+    for complaint in found:
+        print(complaint)
+    if not found:
+        print(f"{len(edges(metadata))} edges between {len(metadata['packages'])} crates, all downwards")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

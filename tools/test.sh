@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# cargo test and pytest. `make test` calls this; the environment and the release extension must exist.
+# The runners' own closing lines are repeated at the end, where a reader of a long log looks for them.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+
+cargo test --workspace --locked 2>&1 | tee "$log/cargo"
+cargo_status=${PIPESTATUS[0]}
+.venv/bin/python -m pytest 2>&1 | tee "$log/pytest"
+pytest_status=${PIPESTATUS[0]}
+
+printf '\ncargo test:\n'
+grep -E '^(test result:|error)' "$log/cargo"
+printf 'pytest:\n'
+tail -n 1 "$log/pytest"
+[ "$cargo_status" -eq 0 ] && [ "$pytest_status" -eq 0 ]
