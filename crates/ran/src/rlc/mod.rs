@@ -1,0 +1,60 @@
+//! RLC of one data radio bearer (TS 36.322 v17.0): unacknowledged mode.
+//!
+//! The SDUs of a direction form a stream of bytes, and a data PDU is a sequence number and a
+//! range of that stream: small, `Copy`, and without a packet inside. The packets stay in a store
+//! between the two ends, and the receiver takes one out when its whole range has arrived.
+//!
+//! Sequence numbers are counted without their modulus. The windows are kept, so this makes no
+//! difference as long as fewer PDUs in a row are lost than half the sequence numbers.
+//!
+//! Left out: transparent mode, which no data radio bearer uses.
+
+pub(crate) mod header;
+pub(crate) mod queue;
+pub(crate) mod source;
+pub(crate) mod store;
+pub(crate) mod um;
+
+pub use queue::Aqm;
+pub use um::UmConfig;
+
+use airlane_core::Bytes;
+
+/// A data PDU: a range of the stream of SDUs under a sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataPdu {
+    /// First byte of the stream that it carries.
+    pub(crate) from: u64,
+    /// Bytes of its data field.
+    pub(crate) len: u32,
+    /// Sequence number, without modulus.
+    pub(crate) sn: u32,
+    /// Header and data field.
+    pub(crate) size: u32,
+}
+
+impl DataPdu {
+    /// The end of the range that it carries.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.from + u64::from(self.len)
+    }
+}
+
+/// An RLC PDU on its way through the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pdu {
+    /// Carries data.
+    Data(DataPdu),
+}
+
+impl Pdu {
+    /// Its size on the air: RLC header and data field, without a MAC subheader.
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        match self {
+            Self::Data(pdu) => Bytes(u64::from(pdu.size)),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! RLC unacknowledged mode (TS 36.322 v17.0 §5.1.2): segmentation and concatenation, and
+//! reordering at the receiver; what is lost stays lost.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Cx, DropCause, Duration, Instant, PacketRef};
+
+use super::header;
+use super::source::Source;
+use super::store::SduStore;
+use super::{DataPdu, Pdu};
+
+/// Configuration of unacknowledged mode (TS 36.331 §6.3.2, UL-UM-RLC and DL-UM-RLC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UmConfig {
+    /// Bits of the sequence number: 5 or 10.
+    pub sn_bits: u8,
+    /// t-Reordering: how long a gap may stand before the receiver gives up on it.
+    pub t_reordering: Duration,
+}
+
+/// The transmitting side.
+#[derive(Debug)]
+pub(crate) struct Transmitter {
+    header: u32,
+    /// VT(US).
+    next_sn: u32,
+}
+
+impl Transmitter {
+    pub(crate) fn new(config: &UmConfig) -> Self {
+        Self { header: header::unacknowledged(config.sn_bits), next_sn: 0 }
+    }
+
+    /// The fixed part of a header.
+    pub(crate) fn header(&self) -> u32 {
+        self.header
+    }
+
+    /// One PDU of at most `space` bytes.
+    #[inline]
+    pub(crate) fn transmit(&mut self, cx: &mut Cx<'_>, source: &mut Source, space: u32) -> Option<Pdu> {
+        let from = source.position();
+        let filled = source.fill(cx, space, self.header)?;
+        let sn = self.next_sn;
+        self.next_sn += 1;
+        Some(Pdu::Data(DataPdu { from, len: filled.len, sn, size: filled.header + filled.len }))
+    }
+}
+
+/// A PDU in the reception buffer; `len` 0 stands for one that has not come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    from: u64,
+    len: u32,
+}
+
+/// The receiving side.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    t_reordering: Duration,
+    /// UM_Window_Size (TS 36.322 v17.0 §7.2): half the sequence numbers.
+    window: usize,
+    /// VR(UR): the first sequence number that is still waited for.
+    first_missing: u32,
+    /// From VR(UR) to VR(UH), which is one past the highest that has come.
+    slots: VecDeque<Slot>,
+    /// VR(UX), and when t-Reordering expires; `FAR_FUTURE` while it does not run.
+    reordering_sn: u32,
+    reordering_until: Instant,
+    /// What was received last in order ended here.
+    position: u64,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &UmConfig) -> Self {
+        Self {
+            t_reordering: config.t_reordering,
+            window: 1 << (config.sn_bits - 1),
+            first_missing: 0,
+            slots: VecDeque::new(),
+            reordering_sn: 0,
+            reordering_until: Instant::FAR_FUTURE,
+            position: 0,
+        }
+    }
+
+    /// When t-Reordering expires.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Instant {
+        self.reordering_until
+    }
+
+    /// A PDU has come (TS 36.322 v17.0 §5.1.2.2.2 to §5.1.2.2.3).
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        sdus: &mut SduStore,
+        pdu: &DataPdu,
+        deliver: &mut Vec<PacketRef>,
+    ) {
+        if pdu.sn == self.first_missing && self.slots.is_empty() {
+            // Nothing is out of order, so t-Reordering does not run either.
+            self.first_missing += 1;
+            self.assemble(cx, sdus, Slot { from: pdu.from, len: pdu.len }, deliver);
+            return;
+        }
+        let Some(index) = pdu.sn.checked_sub(self.first_missing) else {
+            return; // later than t-Reordering allows
+        };
+        let index = index as usize;
+        if index >= self.slots.len() {
+            self.slots.resize(index + 1, Slot::default());
+        }
+        self.slots[index] = Slot { from: pdu.from, len: pdu.len };
+        while self.slots.len() > self.window {
+            self.step(cx, sdus, deliver);
+        }
+        self.assemble_in_order(cx, sdus, deliver);
+        if self.reordering_sn <= self.first_missing {
+            self.reordering_until = Instant::FAR_FUTURE;
+        }
+        self.start_reordering(cx.now);
+    }
+
+    /// t-Reordering has expired (TS 36.322 v17.0 §5.1.2.2.4): what is missing below VR(UX) is
+    /// given up.
+    pub(crate) fn handle_timeout(
+        &mut self,
+        cx: &mut Cx<'_>,
+        sdus: &mut SduStore,
+        deliver: &mut Vec<PacketRef>,
+    ) {
+        if self.reordering_until > cx.now {
+            return;
+        }
+        self.reordering_until = Instant::FAR_FUTURE;
+        while self.first_missing < self.reordering_sn {
+            self.step(cx, sdus, deliver);
+        }
+        self.assemble_in_order(cx, sdus, deliver);
+        self.start_reordering(cx.now);
+    }
+
+    fn start_reordering(&mut self, now: Instant) {
+        if self.reordering_until == Instant::FAR_FUTURE && !self.slots.is_empty() {
+            self.reordering_sn = self.first_missing + self.slots.len() as u32;
+            self.reordering_until = now.saturating_add(self.t_reordering);
+        }
+    }
+
+    fn assemble_in_order(&mut self, cx: &mut Cx<'_>, sdus: &mut SduStore, deliver: &mut Vec<PacketRef>) {
+        while self.slots.front().is_some_and(|slot| slot.len > 0) {
+            self.step(cx, sdus, deliver);
+        }
+    }
+
+    /// Moves VR(UR) on by one, over a PDU that has come or one that is given up.
+    fn step(&mut self, cx: &mut Cx<'_>, sdus: &mut SduStore, deliver: &mut Vec<PacketRef>) {
+        let slot = self.slots.pop_front().expect("VR(UR) stays below VR(UH)");
+        self.first_missing += 1;
+        if slot.len > 0 {
+            self.assemble(cx, sdus, slot, deliver);
+        }
+    }
+
+    /// Takes the next PDU in order and delivers the SDUs that it completes. If the stream has a
+    /// gap before it, every SDU that lies in the gap, in full or in part, is lost.
+    #[inline]
+    fn assemble(&mut self, cx: &mut Cx<'_>, sdus: &mut SduStore, slot: Slot, deliver: &mut Vec<PacketRef>) {
+        if slot.from > self.position {
+            give_up(cx, sdus, self.position, slot.from);
+        }
+        self.position = slot.from + u64::from(slot.len);
+        while let Some(packet) = sdus.take_until(self.position) {
+            deliver.push(packet);
+        }
+        sdus.release_until(self.position);
+    }
+}
+
+/// Discards the SDUs that touch `[from, to)`, a part of the stream that was lost. All before is
+/// through.
+#[cold]
+fn give_up(cx: &mut Cx<'_>, sdus: &mut SduStore, from: u64, to: u64) {
+    while let Some(packet) = sdus.take_until(to) {
+        cx.discard(packet, DropCause::Radio);
+    }
+    if let Some(packet) = sdus.take_across(to) {
+        cx.discard(packet, DropCause::Radio);
+    }
+    debug_assert!(from < to, "an empty gap");
+}
