@@ -1,0 +1,142 @@
+//! What is added up for one cell, and for one UE's radio.
+
+use airlane_core::{Direction, Instant};
+
+use crate::table::{Table, ratio};
+use crate::{CellDescription, RecorderParameters};
+
+/// A transport block, as much of it as is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub(crate) mcs: u8,
+    pub(crate) prbs: u16,
+    pub(crate) bytes: u64,
+    pub(crate) attempt: u8,
+    pub(crate) decoded: bool,
+}
+
+/// Transport blocks of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) prbs: u64,
+    /// Blocks sent for the first time, and the sum of their MCS.
+    pub(crate) new: u64,
+    pub(crate) mcs_sum: u64,
+    /// New blocks that were not decoded.
+    new_failed: u64,
+    pub(crate) retransmissions: u64,
+    /// Blocks given up.
+    failed: u64,
+    pub(crate) decoded_bytes: u64,
+}
+
+impl Blocks {
+    #[inline]
+    pub(crate) fn add(&mut self, block: &Block, transmissions_max: u8) {
+        self.prbs += u64::from(block.prbs);
+        if block.attempt == 0 {
+            self.new += 1;
+            self.mcs_sum += u64::from(block.mcs);
+            self.new_failed += u64::from(!block.decoded);
+        } else {
+            self.retransmissions += 1;
+        }
+        if block.decoded {
+            self.decoded_bytes += block.bytes;
+        } else if block.attempt + 1 >= transmissions_max {
+            self.failed += 1;
+        }
+    }
+
+    pub(crate) fn mcs_mean(&self) -> f64 {
+        ratio(self.mcs_sum as f64, self.new)
+    }
+}
+
+/// Both directions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Radio {
+    pub(crate) downlink: Blocks,
+    pub(crate) uplink: Blocks,
+}
+
+impl Radio {
+    #[inline]
+    pub(crate) fn of(&mut self, direction: Direction) -> &mut Blocks {
+        match direction {
+            Direction::Downlink => &mut self.downlink,
+            Direction::Uplink => &mut self.uplink,
+        }
+    }
+
+    pub(crate) fn in_direction(&self, direction: Direction) -> &Blocks {
+        match direction {
+            Direction::Downlink => &self.downlink,
+            Direction::Uplink => &self.uplink,
+        }
+    }
+}
+
+/// The sums of one cell.
+#[derive(Debug)]
+pub(crate) struct CellRecord {
+    pub(crate) description: CellDescription,
+    /// Inside the measured window.
+    measured: Radio,
+    /// In the current bin of the series.
+    pub(crate) bin: Radio,
+}
+
+impl CellRecord {
+    pub(crate) fn new(description: CellDescription) -> Self {
+        Self { description, measured: Radio::default(), bin: Radio::default() }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, direction: Direction, block: &Block, measured: bool) {
+        let transmissions_max = self.description.harq_transmissions;
+        self.bin.of(direction).add(block, transmissions_max);
+        if measured {
+            self.measured.of(direction).add(block, transmissions_max);
+        }
+    }
+
+    /// The share of the resource blocks of `[from, until)` that were used.
+    pub(crate) fn prb_use(&self, radio: &Radio, direction: Direction, from: Instant, until: Instant) -> f64 {
+        let per_slot = match direction {
+            Direction::Downlink => self.description.downlink_prbs,
+            Direction::Uplink => self.description.uplink_prbs,
+        };
+        let slots = until.saturating_since(from).as_nanos() as f64 / self.description.slot.as_nanos() as f64;
+        radio.in_direction(direction).prbs as f64 / (f64::from(per_slot) * slots)
+    }
+}
+
+/// The table `cells`: one row per cell, inside `[warm-up, end]`.
+pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Table {
+    let mut table = Table::default();
+    let (from, until) = (parameters.warmup, parameters.end);
+    table.push_text("cell", cells.iter().map(|cell| cell.description.name.as_str()));
+    for direction in [Direction::Downlink, Direction::Uplink] {
+        let prb_use = |cell: &CellRecord| cell.prb_use(&cell.measured, direction, from, until);
+        table.push_f64(&format!("prb_use_{}", name_of(direction)), cells.iter().map(prb_use));
+    }
+    // Without a suffix, columns are about the downlink.
+    for (direction, suffix) in [(Direction::Downlink, ""), (Direction::Uplink, "_uplink")] {
+        let blocks = || cells.iter().map(|cell| cell.measured.in_direction(direction));
+        let first = |b: &Blocks| ratio(b.new_failed as f64, b.new);
+        table.push_f64(&format!("mcs_mean{suffix}"), blocks().map(Blocks::mcs_mean));
+        table.push_count(&format!("tb_sent{suffix}"), blocks().map(|b| b.new + b.retransmissions));
+        table.push_count(&format!("harq_retx{suffix}"), blocks().map(|b| b.retransmissions));
+        table.push_count(&format!("harq_failed{suffix}"), blocks().map(|b| b.failed));
+        table.push_f64(&format!("bler_first{suffix}"), blocks().map(first));
+    }
+    table
+}
+
+fn name_of(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Downlink => "downlink",
+        Direction::Uplink => "uplink",
+    }
+}

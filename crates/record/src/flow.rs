@@ -1,0 +1,169 @@
+//! What is added up for one flow.
+
+use airlane_core::{Bytes, Direction, Duration, Instant};
+
+use crate::histogram::Histogram;
+use crate::table::{Table, mbps, ratio};
+use crate::{FlowDescription, RecorderParameters};
+
+/// The longest one-way delay for which room is made beforehand.
+const EXPECTED_DELAY_MAX: Duration = Duration::from_secs(10);
+
+/// The sums of one flow.
+#[derive(Debug)]
+pub(crate) struct FlowRecord {
+    /// The measured window.
+    from: Instant,
+    until: Instant,
+    pub(crate) direction: Direction,
+    pub(crate) bin: FlowBin,
+    pub(crate) state: FlowState,
+    in_order: u64,
+    delivered: u64,
+    delay_ns_sum: u64,
+    delay: Histogram,
+    sent: u64,
+    retransmissions: u64,
+    lost: u64,
+    rtt_ns_sum: u64,
+    rtt_samples: u64,
+    rtt_min: Option<Duration>,
+    completion_time: Option<Duration>,
+    pub(crate) completed_at: Option<Instant>,
+}
+
+/// What happened in the current bin of the series.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowBin {
+    pub(crate) in_order: u64,
+    pub(crate) delivered: u64,
+    pub(crate) delay_ns_sum: u64,
+    pub(crate) delay_ns_max: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) lost_segments: u64,
+}
+
+/// What the sender last said of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowState {
+    pub(crate) congestion_window: Option<Bytes>,
+    pub(crate) ssthresh: Option<Bytes>,
+    pub(crate) in_flight: Option<Bytes>,
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) rto: Option<Duration>,
+}
+
+impl FlowRecord {
+    pub(crate) fn new(flow: &FlowDescription, parameters: &RecorderParameters) -> Self {
+        Self {
+            from: flow.start.max(parameters.warmup),
+            until: flow.stop.map_or(parameters.end, |stop| stop.min(parameters.end)),
+            direction: flow.direction,
+            bin: FlowBin::default(),
+            state: FlowState::default(),
+            in_order: 0,
+            delivered: 0,
+            delay_ns_sum: 0,
+            delay: Histogram::with_expected_max(EXPECTED_DELAY_MAX.as_nanos()),
+            sent: 0,
+            retransmissions: 0,
+            lost: 0,
+            rtt_ns_sum: 0,
+            rtt_samples: 0,
+            rtt_min: None,
+            completion_time: None,
+            completed_at: None,
+        }
+    }
+
+    #[inline]
+    fn measures(&self, now: Instant) -> bool {
+        self.from <= now && now <= self.until
+    }
+
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, now: Instant, delay: Duration, in_order: Bytes) {
+        let delay_ns = delay.as_nanos();
+        self.bin.in_order += in_order.get();
+        self.bin.delivered += 1;
+        self.bin.delay_ns_sum += delay_ns;
+        self.bin.delay_ns_max = self.bin.delay_ns_max.max(delay_ns);
+        if self.measures(now) {
+            self.in_order += in_order.get();
+            self.delivered += 1;
+            self.delay_ns_sum += delay_ns;
+            self.delay.record(delay_ns);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant, retransmission: bool) {
+        self.bin.retransmissions += u64::from(retransmission);
+        if self.measures(now) {
+            self.sent += 1;
+            self.retransmissions += u64::from(retransmission);
+        }
+    }
+
+    pub(crate) fn on_dropped(&mut self, now: Instant) {
+        self.lost += u64::from(self.measures(now));
+    }
+
+    #[inline]
+    pub(crate) fn on_rtt(&mut self, now: Instant, rtt: Duration) {
+        if self.measures(now) {
+            self.rtt_ns_sum += rtt.as_nanos();
+            self.rtt_samples += 1;
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
+        }
+    }
+
+    pub(crate) fn on_completed(&mut self, now: Instant, started_at: Instant) {
+        if self.completed_at.is_none() {
+            self.completed_at = Some(now);
+            self.completion_time = Some(now - started_at);
+            self.until = self.until.min(now);
+        }
+    }
+
+    /// True if a timeout at `at` belongs to the summary.
+    pub(crate) fn measures_timeout(&self, at: Instant) -> bool {
+        self.measures(at)
+    }
+
+    fn goodput_mbps(&self) -> f64 {
+        mbps(self.in_order, self.until.saturating_since(self.from))
+    }
+
+    fn percentile_ms(&self, percent: u32) -> f64 {
+        self.delay.percentile(percent).map_or(f64::NAN, milliseconds)
+    }
+}
+
+/// The columns of `flows` that come from the packets of a flow.
+pub(crate) fn push_columns(table: &mut Table, flows: &[FlowRecord]) {
+    let all = || flows.iter();
+    table.push_f64("goodput_mbps", all().map(FlowRecord::goodput_mbps));
+    table.push_f64("owd_ms", all().map(|f| ratio(milliseconds(f.delay_ns_sum), f.delivered)));
+    table.push_f64("owd_p50_ms", all().map(|f| f.percentile_ms(50)));
+    table.push_f64("owd_p95_ms", all().map(|f| f.percentile_ms(95)));
+    table.push_f64("owd_p99_ms", all().map(|f| f.percentile_ms(99)));
+    table.push_f64("owd_max_ms", all().map(|f| f.delay.max().map_or(f64::NAN, milliseconds)));
+    table.push_f64("rtt_ms", all().map(|f| ratio(milliseconds(f.rtt_ns_sum), f.rtt_samples)));
+    table.push_f64("rtt_min_ms", all().map(|f| duration_ms(f.rtt_min)));
+    table.push_count("retransmissions", all().map(|f| f.retransmissions));
+    table.push_count("packets_sent", all().map(|f| f.sent));
+    table.push_count("packets_delivered", all().map(|f| f.delivered));
+    table.push_count("packets_lost", all().map(|f| f.lost));
+    table.push_count("bytes_delivered", all().map(|f| f.in_order));
+    let completion = |f: &FlowRecord| f.completion_time.map_or(f64::NAN, Duration::as_secs_f64);
+    table.push_f64("fct_s", all().map(completion));
+}
+
+pub(crate) fn milliseconds(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+pub(crate) fn duration_ms(duration: Option<Duration>) -> f64 {
+    duration.map_or(f64::NAN, Duration::as_millis_f64)
+}

@@ -1,0 +1,140 @@
+//! A histogram with a bounded relative error, for percentiles of delays.
+//!
+//! Log-linear: each power of two is cut into 128 equal buckets, as in HdrHistogram (Tene,
+//! <https://hdrhistogram.org>). A bucket is at most 1/128 of its lower edge wide and is reported
+//! by its middle, so that a percentile is off by at most 1/256, that is 0.4 %, of its value.
+//! Counts are integers: the same values give the same histogram in whatever order they come.
+
+/// Buckets of each power of two, as bits.
+const PRECISION_BITS: u32 = 7;
+const PRECISION: u64 = 1 << PRECISION_BITS;
+
+/// Counts values of 64 bits.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    /// Grows to the bucket of the greatest value; 2^37 ns (137 s) needs 4096 of them.
+    buckets: Vec<u32>,
+    count: u64,
+    min: Option<u64>,
+    max: u64,
+}
+
+impl Histogram {
+    /// A histogram that does not grow as long as values stay below `expected_max`.
+    #[must_use]
+    pub fn with_expected_max(expected_max: u64) -> Self {
+        Self { buckets: Vec::with_capacity(bucket_of(expected_max) + 1), ..Self::default() }
+    }
+
+    /// Counts a value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        let bucket = bucket_of(value);
+        if bucket >= self.buckets.len() {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] += 1;
+        self.count += 1;
+        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+        self.max = self.max.max(value);
+    }
+
+    /// Values counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The greatest value, exactly; `None` of nothing.
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        self.min.map(|_| self.max)
+    }
+
+    /// The smallest value that at least `percent` % of all values do not exceed (the nearest-rank
+    /// percentile), to 0.4 %. `None` of nothing.
+    #[must_use]
+    pub fn percentile(&self, percent: u32) -> Option<u64> {
+        let min = self.min?;
+        let rank = (self.count * u64::from(percent)).div_ceil(100).max(1);
+        if rank == self.count {
+            return Some(self.max); // known exactly
+        }
+        let mut seen = 0;
+        for (bucket, &count) in self.buckets.iter().enumerate() {
+            seen += u64::from(count);
+            if seen >= rank {
+                return Some(middle_of(bucket).clamp(min, self.max));
+            }
+        }
+        Some(self.max)
+    }
+}
+
+/// Values below 128 have a bucket each; above, the bucket is the exponent and the 7 bits that
+/// follow the leading one.
+fn bucket_of(value: u64) -> usize {
+    if value < PRECISION {
+        return value as usize;
+    }
+    let exponent = 63 - value.leading_zeros() - PRECISION_BITS;
+    let mantissa = value >> exponent; // 128..256
+    (u64::from(exponent) * PRECISION + mantissa) as usize
+}
+
+fn middle_of(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < 2 * PRECISION {
+        return bucket; // exact
+    }
+    let exponent = bucket / PRECISION - 1;
+    let mantissa = bucket % PRECISION + PRECISION;
+    (mantissa << exponent) + (1 << exponent) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::Seeds;
+
+    use super::*;
+
+    #[test]
+    fn buckets_are_contiguous_and_narrow() {
+        let mut last = 0;
+        for value in (0..100_000_u64).chain((17..63).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1])) {
+            let bucket = bucket_of(value);
+            assert!(bucket >= last, "{value}");
+            assert!(value > 100_000 || bucket - last <= 1, "{value}");
+            last = bucket;
+            let error = middle_of(bucket).abs_diff(value);
+            assert!(error * 256 <= value, "{value} is shown as {}", middle_of(bucket));
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_exact() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.percentile(50), None);
+        (1..=100).rev().for_each(|value| histogram.record(value));
+        // Nearest rank: the k-th percentile of 1..=100 is k.
+        for percent in [1, 50, 95, 99, 100] {
+            assert_eq!(histogram.percentile(percent), Some(u64::from(percent)));
+        }
+        assert_eq!((histogram.count(), histogram.max()), (100, Some(100)));
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_sorted_values() {
+        let mut stream = Seeds::new(5).stream("histogram");
+        let mut histogram = Histogram::default();
+        let mut values: Vec<u64> = (0..10_001).map(|_| 28_000_000 + stream.exponential(5e7) as u64).collect();
+        values.iter().for_each(|&value| histogram.record(value));
+        values.sort_unstable();
+        for percent in [50, 95, 99] {
+            let exact = values[(10_001 * percent as usize).div_ceil(100) - 1];
+            let ours = histogram.percentile(percent).unwrap();
+            assert!(ours.abs_diff(exact) as f64 <= exact as f64 / 256.0, "{ours} for {exact}");
+        }
+        assert_eq!(histogram.percentile(100).unwrap(), *values.last().unwrap());
+    }
+}

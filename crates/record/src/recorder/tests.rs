@@ -1,0 +1,258 @@
+use airlane_core::{CellId, Header, Payload, TcpHeader};
+
+use super::*;
+use crate::CellDescription;
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn flow(name: &str, start: Instant) -> FlowDescription {
+    FlowDescription {
+        name: name.into(),
+        to: "phone".into(),
+        ue: Some(("phone".into(), UeId(0))),
+        kind: "tcp".into(),
+        congestion: "cubic".into(),
+        direction: Direction::Downlink,
+        start,
+        stop: None,
+    }
+}
+
+/// Two flows from 0 and 500 ms, warm-up 200 ms, end 1 s, bins of 100 ms, one cell of 100 blocks.
+fn parameters() -> RecorderParameters {
+    RecorderParameters {
+        flows: vec![flow("a", ms(0)), flow("b", ms(500))],
+        cells: vec![CellDescription {
+            name: "cell".into(),
+            downlink_prbs: 100,
+            uplink_prbs: 96,
+            slot: Duration::from_millis(1),
+            harq_transmissions: 4,
+        }],
+        ues: 1,
+        warmup: ms(200),
+        end: ms(1_000),
+        bin: Some(RecorderParameters::DEFAULT_BIN),
+    }
+}
+
+fn packet(flow: u32, direction: Direction, payload: u32, sent_at: Instant) -> Packet {
+    let header = Header::Tcp(TcpHeader::default());
+    Packet::new(FlowId(flow), direction, header, Payload::Length(payload), sent_at)
+}
+
+/// A packet of the flow's data arrives in order, `delay_ms` after it was sent.
+fn deliver(recorder: &mut Recorder, flow: u32, at_ms: u64, delay_ms: u64, payload: u32) {
+    let packet = packet(flow, Direction::Downlink, payload, ms(at_ms - delay_ms));
+    let event = Event::Delivered { packet: &packet, in_order: Bytes(u64::from(payload)) };
+    recorder.observe(ms(at_ms), &event);
+}
+
+fn tables(recorder: Recorder) -> impl Fn(&str, &str) -> Column {
+    let tables = recorder.finish();
+    move |table: &str, column: &str| {
+        let (_, table) = tables.iter().find(|(name, _)| *name == table).expect("the table exists");
+        table.column(column).unwrap_or_else(|| panic!("no column {column}")).clone()
+    }
+}
+
+fn reals(column: Column) -> Vec<f64> {
+    match column {
+        Column::F64(values) => values,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn counts(column: Column) -> Vec<i64> {
+    match column {
+        Column::I64(values) => values,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_summary_counts_inside_its_window_only() {
+    let mut recorder = Recorder::new(parameters());
+    deliver(&mut recorder, 0, 199, 50, 1_000); // before the warm-up ends
+    for k in 0..8 {
+        deliver(&mut recorder, 0, 200 + 100 * k, 10 + 10 * k, 1_000); // delays 10, 20, ..., 80 ms
+    }
+    deliver(&mut recorder, 1, 750, 30, 2_500);
+    // Not data: an acknowledgement that arrives, and one without payload in data direction.
+    for (direction, payload) in [(Direction::Uplink, 100), (Direction::Downlink, 0)] {
+        let packet = packet(0, direction, payload, ms(700));
+        recorder.observe(ms(800), &Event::Delivered { packet: &packet, in_order: Bytes::ZERO });
+    }
+    let get = tables(recorder);
+    // Flow a: 8000 bytes in [200, 1000] ms; flow b: 2500 bytes in [500, 1000] ms.
+    assert_eq!(reals(get("flows", "goodput_mbps")), [0.08, 0.04]);
+    assert_eq!(reals(get("flows", "owd_ms")), [45.0, 30.0]);
+    assert_eq!(reals(get("flows", "owd_max_ms")), [80.0, 30.0]);
+    assert_eq!(counts(get("flows", "packets_delivered")), [8, 1]);
+    assert_eq!(counts(get("flows", "bytes_delivered")), [8_000, 2_500]);
+    // Nearest rank of eight: the fourth for 50 %, the eighth for 95 %.
+    let near = |ours: f64, exact: f64| (ours - exact).abs() <= exact / 256.0;
+    assert!(near(reals(get("flows", "owd_p50_ms"))[0], 40.0));
+    assert!(near(reals(get("flows", "owd_p95_ms"))[0], 80.0));
+    assert!(reals(get("flows", "fct_s")).iter().all(|t| t.is_nan()));
+    assert_eq!(get("flows", "flow"), Column::Text(vec!["a".into(), "b".into()]));
+}
+
+#[test]
+fn a_completed_flow_is_measured_up_to_its_end() {
+    let mut recorder = Recorder::new(parameters());
+    deliver(&mut recorder, 0, 300, 20, 1_000);
+    recorder.observe(ms(300), &Event::FlowCompleted { flow: FlowId(0), started_at: ms(50) });
+    let get = tables(recorder);
+    // 8000 bits in [200, 300] ms.
+    assert_eq!(reals(get("flows", "goodput_mbps"))[0], 0.08);
+    assert_eq!(reals(get("flows", "fct_s"))[0], 0.25);
+    // Its rows end with the bin in which it completed: 0, 100, 200, 300 ms; then those of b.
+    let Column::Text(flows) = get("flow_series", "flow") else { panic!() };
+    assert_eq!(flows, ["a", "a", "a", "a", "b", "b", "b", "b", "b"]);
+}
+
+#[test]
+fn bins_hold_what_happened_in_them_and_the_last_state() {
+    let mut recorder = Recorder::new(parameters());
+    let state = |cwnd, ssthresh| Event::FlowState {
+        flow: FlowId(0),
+        congestion_window: Bytes(cwnd),
+        ssthresh,
+        in_flight: Bytes(cwnd / 2),
+    };
+    let rtt = Event::RttSample {
+        flow: FlowId(0),
+        rtt: Duration::from_millis(40),
+        srtt: Duration::from_millis(42),
+        rto: Duration::from_millis(242),
+    };
+    recorder.observe(ms(10), &state(14_000, None));
+    deliver(&mut recorder, 0, 20, 10, 1_250);
+    deliver(&mut recorder, 0, 99, 30, 1_250);
+    deliver(&mut recorder, 0, 100, 25, 2_500);
+    recorder.observe(ms(150), &state(28_000, Some(Bytes(20_000))));
+    recorder.observe(ms(310), &rtt);
+    let depth = Event::QueueDepth { ue: UeId(0), direction: Direction::Downlink, bytes: Bytes(777) };
+    recorder.observe(ms(310), &depth);
+    recorder.observe(ms(320), &Event::SegmentLost { flow: FlowId(0), bytes: Bytes(1_000) });
+    let lost = packet(0, Direction::Downlink, 1_000, ms(330));
+    recorder.observe(ms(330), &Event::Sent { packet: &lost, retransmission: true });
+    recorder.observe(ms(331), &Event::Sent { packet: &lost, retransmission: false });
+    recorder.observe(ms(340), &Event::Dropped { packet: &lost, cause: DropCause::QueueFull });
+    recorder.observe(ms(340), &Event::Dropped { packet: &lost, cause: DropCause::Endpoint });
+    let get = tables(recorder);
+    let series = |column| reals(get("flow_series", column));
+    assert_eq!(series("t_s")[..4], [0.0, 0.1, 0.2, 0.3]);
+    // 20000 bits in 0.1 s, twice, then nothing.
+    assert_eq!(series("goodput_mbps")[..3], [0.2, 0.2, 0.0]);
+    assert_eq!(series("owd_ms")[..2], [20.0, 25.0]);
+    assert!(series("owd_ms")[2].is_nan() && series("owd_max_ms")[2].is_nan());
+    assert_eq!(series("owd_max_ms")[..2], [30.0, 25.0]);
+    assert_eq!(series("cwnd_bytes")[..3], [14_000.0, 28_000.0, 28_000.0]);
+    assert!(series("ssthresh_bytes")[0].is_nan());
+    assert_eq!(series("ssthresh_bytes")[1], 20_000.0);
+    assert_eq!((series("srtt_ms")[3], series("rto_ms")[3]), (42.0, 242.0));
+    assert_eq!(series("rlc_queue_bytes")[3], 777.0);
+    assert_eq!(counts(get("flow_series", "lost_segments"))[..4], [0, 0, 0, 1]);
+    assert_eq!(counts(get("flow_series", "retransmissions"))[..4], [0, 0, 0, 1]);
+    // Ten bins of flow a and five of b.
+    assert_eq!(series("t_s").len(), 15);
+    assert_eq!(counts(get("flows", "packets_sent")), [2, 0]);
+    assert_eq!(counts(get("flows", "retransmissions")), [1, 0]);
+    assert_eq!(counts(get("flows", "packets_lost")), [1, 0]);
+    assert_eq!(reals(get("flows", "rtt_ms"))[0], 40.0);
+}
+
+#[test]
+fn a_run_that_ends_within_a_bin_has_a_shorter_last_one() {
+    let mut recorder = Recorder::new(RecorderParameters { end: ms(950), ..parameters() });
+    deliver(&mut recorder, 0, 910, 10, 1_250);
+    let get = tables(recorder);
+    // 10000 bits in the last 50 ms.
+    assert_eq!(reals(get("flow_series", "t_s")).last(), Some(&0.9));
+    let goodput = reals(get("flow_series", "goodput_mbps"));
+    assert_eq!(goodput[goodput.len() - 2], 0.2); // flow b's row is the last
+}
+
+#[test]
+fn a_timeout_knows_the_second_before_it() {
+    let mut recorder = Recorder::new(RecorderParameters { end: ms(9_000), ..parameters() });
+    let lost = Event::SegmentLost { flow: FlowId(0), bytes: Bytes(1_000) };
+    let ack = packet(0, Direction::Uplink, 0, ms(0));
+    for at in [900, 1_000, 1_500, 2_000] {
+        recorder.observe(ms(at), &lost);
+    }
+    recorder.observe(ms(1_999), &Event::Dropped { packet: &ack, cause: DropCause::Radio });
+    let timeout = |backoff| Event::Timeout {
+        flow: FlowId(0),
+        rto: Duration::from_millis(300),
+        congestion_window: Bytes(30_000),
+        in_flight: Bytes(20_000),
+        backoff,
+        in_recovery: backoff > 1,
+    };
+    // At 2000: lost at 1000 and 1500 count; at 900 it was longer ago, at 2000 by the timeout.
+    recorder.observe(ms(2_000), &timeout(1));
+    recorder.observe(ms(2_600), &timeout(1));
+    recorder.observe(ms(3_200), &timeout(2));
+    recorder.observe(ms(3_300), &Event::TimeoutUndone { flow: FlowId(0), congestion_window: Bytes(30_000) });
+    let get = tables(recorder);
+    assert_eq!(reals(get("timeouts", "t_s")), [2.0, 2.6, 3.2]);
+    assert_eq!(counts(get("timeouts", "lost_last_second")), [2, 1, 0]);
+    assert_eq!(counts(get("timeouts", "drops_last_second")), [1, 1, 0]);
+    // The undo takes back the two that belong together, not the first.
+    assert_eq!(get("timeouts", "undone"), Column::Bool(vec![false, true, true]));
+    assert_eq!(get("timeouts", "in_recovery"), Column::Bool(vec![false, false, true]));
+    assert_eq!(counts(get("flows", "timeouts")), [3, 0]);
+    assert_eq!(counts(get("flows", "timeouts_undone")), [2, 0]);
+}
+
+#[test]
+fn blocks_add_up_to_the_use_of_the_cell() {
+    let mut recorder = Recorder::new(parameters());
+    let block = |direction, mcs, prbs, attempt, decoded| Event::TransportBlock {
+        cell: CellId(0),
+        ue: UeId(0),
+        direction,
+        mcs,
+        prbs,
+        bytes: Bytes(1_250),
+        attempt,
+        decoded,
+    };
+    // In every slot of [200, 600) half the downlink and a quarter of the uplink.
+    for at in 100..600 {
+        recorder.observe(ms(at), &block(Direction::Downlink, 20, 50, 0, true));
+        recorder.observe(ms(at), &block(Direction::Uplink, 10, 24, 0, true));
+    }
+    // One block of MCS 28 fails four times and is given up.
+    for attempt in 0..4 {
+        recorder.observe(ms(600), &block(Direction::Downlink, 28, 20, attempt, false));
+    }
+    let get = tables(recorder);
+    // 400 slots of 50 blocks and 80 blocks more, of 800 slots of 100; and 400 of 24, of 800 of 96.
+    assert_eq!(reals(get("cells", "prb_use_downlink")), [(400.0 * 50.0 + 80.0) / 80_000.0]);
+    assert_eq!(reals(get("cells", "prb_use_uplink")), [0.125]);
+    assert_eq!(reals(get("cells", "mcs_mean")), [(400.0 * 20.0 + 28.0) / 401.0]);
+    assert_eq!(counts(get("cells", "tb_sent")), [404]);
+    assert_eq!(counts(get("cells", "harq_retx")), [3]);
+    assert_eq!(counts(get("cells", "harq_failed")), [1]);
+    assert_eq!(reals(get("cells", "bler_first")), [1.0 / 401.0]);
+    assert_eq!(reals(get("cells", "mcs_mean_uplink")), [10.0]);
+    assert_eq!(reals(get("flows", "mcs_mean")), [(400.0 * 20.0 + 28.0) / 401.0; 2]);
+    assert_eq!(counts(get("flows", "harq_retx")), [3, 3]);
+    assert_eq!(reals(get("cell_series", "prb_use_downlink"))[..3], [0.0, 0.5, 0.5]);
+    // 100 blocks of 10000 bits in 0.1 s.
+    assert_eq!(reals(get("cell_series", "mac_downlink_mbps"))[1], 10.0);
+}
+
+#[test]
+fn without_series_their_topics_are_not_heard() {
+    let recorder = Recorder::new(RecorderParameters { bin: None, ..parameters() });
+    assert!(!recorder.topics().wants(Topic::FlowState));
+    assert!(recorder.topics().wants(Topic::Delivered));
+    assert_eq!(recorder.finish().len(), 3);
+}

@@ -1,0 +1,151 @@
+//! The two time series, written bin by bin while the run goes on.
+
+use airlane_core::{Bytes, Direction, Duration, Instant};
+
+use crate::cell::{CellRecord, Radio};
+use crate::flow::{FlowBin, FlowRecord, duration_ms, milliseconds};
+use crate::table::{Column, Table, mbps, ratio};
+
+/// Rows of `flow_series`, by column.
+#[derive(Debug, Default)]
+pub(crate) struct FlowSeries {
+    t_s: Vec<f64>,
+    flow: Vec<u32>,
+    /// In the order of [`FlowSeries::REALS`].
+    reals: [Vec<f64>; Self::REALS.len()],
+    retransmissions: Vec<u64>,
+    lost_segments: Vec<u64>,
+}
+
+impl FlowSeries {
+    const REALS: [&'static str; 9] = [
+        "goodput_mbps",
+        "owd_ms",
+        "owd_max_ms",
+        "cwnd_bytes",
+        "ssthresh_bytes",
+        "srtt_ms",
+        "rto_ms",
+        "in_flight_bytes",
+        "rlc_queue_bytes",
+    ];
+
+    pub(crate) fn with_capacity(rows: usize) -> Self {
+        Self {
+            t_s: Vec::with_capacity(rows),
+            flow: Vec::with_capacity(rows),
+            reals: core::array::from_fn(|_| Vec::with_capacity(rows)),
+            retransmissions: Vec::with_capacity(rows),
+            lost_segments: Vec::with_capacity(rows),
+        }
+    }
+
+    /// Writes the flow's row of the bin `[from, until)` and begins its next one.
+    pub(crate) fn push(
+        &mut self,
+        (from, until): (Instant, Instant),
+        index: u32,
+        flow: &mut FlowRecord,
+        queue: Option<Bytes>,
+    ) {
+        let bin = core::mem::take(&mut flow.bin);
+        let FlowBin { in_order, delivered, delay_ns_sum, delay_ns_max, retransmissions, lost_segments } = bin;
+        let state = &flow.state;
+        let row = [
+            mbps(in_order, until - from),
+            ratio(milliseconds(delay_ns_sum), delivered),
+            if delivered == 0 { f64::NAN } else { milliseconds(delay_ns_max) },
+            bytes(state.congestion_window),
+            bytes(state.ssthresh),
+            duration_ms(state.srtt),
+            duration_ms(state.rto),
+            bytes(state.in_flight),
+            bytes(queue),
+        ];
+        self.t_s.push(from.as_secs_f64());
+        self.flow.push(index);
+        for (column, value) in self.reals.iter_mut().zip(row) {
+            column.push(value);
+        }
+        self.retransmissions.push(retransmissions);
+        self.lost_segments.push(lost_segments);
+    }
+
+    pub(crate) fn into_table(self, flow_names: &[&str]) -> Table {
+        let mut table = Table::default();
+        table.push("t_s", Column::F64(self.t_s));
+        table.push_text("flow", self.flow.iter().map(|&flow| flow_names[flow as usize]));
+        for (name, values) in Self::REALS.into_iter().zip(self.reals) {
+            table.push(name, Column::F64(values));
+        }
+        table.push_count("retransmissions", self.retransmissions);
+        table.push_count("lost_segments", self.lost_segments);
+        table
+    }
+}
+
+/// Rows of `cell_series`, by column.
+#[derive(Debug, Default)]
+pub(crate) struct CellSeries {
+    t_s: Vec<f64>,
+    cell: Vec<u32>,
+    prb_use: [Vec<f64>; 2],
+    mcs_mean: Vec<f64>,
+    blocks: Vec<u64>,
+    retransmissions: Vec<u64>,
+    mac_mbps: [Vec<f64>; 2],
+}
+
+impl CellSeries {
+    pub(crate) fn with_capacity(rows: usize) -> Self {
+        let reals = || Vec::with_capacity(rows);
+        Self {
+            t_s: reals(),
+            cell: Vec::with_capacity(rows),
+            prb_use: [reals(), reals()],
+            mcs_mean: reals(),
+            blocks: Vec::with_capacity(rows),
+            retransmissions: Vec::with_capacity(rows),
+            mac_mbps: [reals(), reals()],
+        }
+    }
+
+    /// Writes the cell's row of the bin `[from, until)` and begins its next one.
+    pub(crate) fn push(&mut self, (from, until): (Instant, Instant), index: u32, cell: &mut CellRecord) {
+        let bin: Radio = core::mem::take(&mut cell.bin);
+        self.t_s.push(from.as_secs_f64());
+        self.cell.push(index);
+        for (k, direction) in [Direction::Downlink, Direction::Uplink].into_iter().enumerate() {
+            self.prb_use[k].push(cell.prb_use(&bin, direction, from, until));
+            self.mac_mbps[k].push(mbps(bin.in_direction(direction).decoded_bytes, until - from));
+        }
+        self.mcs_mean.push(bin.downlink.mcs_mean());
+        self.blocks.push(bin.downlink.new + bin.downlink.retransmissions);
+        self.retransmissions.push(bin.downlink.retransmissions);
+    }
+
+    pub(crate) fn into_table(self, cell_names: &[&str]) -> Table {
+        let mut table = Table::default();
+        let [prb_use_downlink, prb_use_uplink] = self.prb_use;
+        let [mac_downlink_mbps, mac_uplink_mbps] = self.mac_mbps;
+        table.push("t_s", Column::F64(self.t_s));
+        table.push_text("cell", self.cell.iter().map(|&cell| cell_names[cell as usize]));
+        table.push("prb_use_downlink", Column::F64(prb_use_downlink));
+        table.push("prb_use_uplink", Column::F64(prb_use_uplink));
+        table.push("mcs_mean", Column::F64(self.mcs_mean));
+        table.push_count("tb_sent", self.blocks);
+        table.push_count("harq_retx", self.retransmissions);
+        table.push("mac_downlink_mbps", Column::F64(mac_downlink_mbps));
+        table.push("mac_uplink_mbps", Column::F64(mac_uplink_mbps));
+        table
+    }
+}
+
+fn bytes(bytes: Option<Bytes>) -> f64 {
+    bytes.map_or(f64::NAN, |bytes| bytes.get() as f64)
+}
+
+/// How many bins of this length begin before `end`.
+pub(crate) fn bins(end: Instant, bin: Duration) -> usize {
+    usize::try_from(end.as_nanos().div_ceil(bin.as_nanos())).expect("fewer than 2^64 bins")
+}

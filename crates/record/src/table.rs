@@ -1,0 +1,97 @@
+//! Columns and tables: what a run hands to whoever writes files.
+
+use airlane_core::Duration;
+
+/// A column of one type. A number that does not exist is `NaN` in an `F64` column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Real numbers.
+    F64(Vec<f64>),
+    /// Counts and identifiers.
+    I64(Vec<i64>),
+    /// Yes or no.
+    Bool(Vec<bool>),
+    /// Names.
+    Text(Vec<String>),
+}
+
+impl Column {
+    /// Rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F64(values) => values.len(),
+            Self::I64(values) => values.len(),
+            Self::Bool(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+
+    /// True without a row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Named columns of equal length. Names carry units.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Name and values, in the order in which they are to be shown.
+    pub columns: Vec<(String, Column)>,
+}
+
+impl Table {
+    /// Adds a column at the right.
+    ///
+    /// # Panics
+    /// If it is not as long as the others, or if its name is taken.
+    pub fn push(&mut self, name: &str, column: Column) {
+        assert!(self.column(name).is_none(), "two columns `{name}`");
+        assert!(
+            self.columns.is_empty() || column.len() == self.rows(),
+            "column `{name}` has {} rows, the table {}",
+            column.len(),
+            self.rows()
+        );
+        self.columns.push((name.to_owned(), column));
+    }
+
+    /// Adds a column of real numbers.
+    pub(crate) fn push_f64(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
+        self.push(name, Column::F64(values.into_iter().collect()));
+    }
+
+    /// Adds a column of counts.
+    pub(crate) fn push_count(&mut self, name: &str, values: impl IntoIterator<Item = u64>) {
+        let to_i64 = |value| i64::try_from(value).expect("a count stays below 2^63");
+        self.push(name, Column::I64(values.into_iter().map(to_i64).collect()));
+    }
+
+    /// Adds a column of names.
+    pub(crate) fn push_text<'a>(&mut self, name: &str, values: impl IntoIterator<Item = &'a str>) {
+        self.push(name, Column::Text(values.into_iter().map(str::to_owned).collect()));
+    }
+
+    /// The column of this name.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|(other, _)| other == name).map(|(_, column)| column)
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+}
+
+/// The mean, or `NaN` of nothing.
+pub(crate) fn ratio(sum: f64, count: u64) -> f64 {
+    if count == 0 { f64::NAN } else { sum / count as f64 }
+}
+
+/// Bytes over a span as Mbit/s, rounded once; `NaN` over no time.
+pub(crate) fn mbps(bytes: u64, span: Duration) -> f64 {
+    if span.is_zero() { f64::NAN } else { (bytes * 8_000) as f64 / span.as_nanos() as f64 }
+}

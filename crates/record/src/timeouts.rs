@@ -1,0 +1,76 @@
+//! Every retransmission timeout, with what was lost in the second before it.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, Duration, FlowId, Instant};
+
+use crate::table::{Column, Table};
+
+/// How far back losses are counted.
+const LOOK_BACK: Duration = Duration::from_secs(1);
+
+/// One timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeout {
+    pub(crate) at: Instant,
+    pub(crate) flow: FlowId,
+    pub(crate) rto: Duration,
+    pub(crate) congestion_window: Bytes,
+    pub(crate) in_flight: Bytes,
+    pub(crate) backoff: u32,
+    pub(crate) in_recovery: bool,
+    pub(crate) lost_last_second: u64,
+    pub(crate) drops_last_second: u64,
+    pub(crate) undone: bool,
+}
+
+/// The times of the events of the last second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LastSecond(VecDeque<Instant>);
+
+impl LastSecond {
+    pub(crate) fn add(&mut self, now: Instant) {
+        self.forget(now);
+        self.0.push_back(now);
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while self.0.front().is_some_and(|&at| now - at > LOOK_BACK) {
+            self.0.pop_front();
+        }
+    }
+
+    /// Events in the second before `now`. Those of this very instant do not count: what a timeout
+    /// itself declares lost is not why it came.
+    pub(crate) fn before(&mut self, now: Instant) -> u64 {
+        self.forget(now);
+        self.0.partition_point(|&at| at < now) as u64
+    }
+}
+
+/// Marks the last timeout of the flow as undone, and those before it in the same backoff.
+pub(crate) fn undo(timeouts: &mut [Timeout], flow: FlowId) {
+    for timeout in timeouts.iter_mut().rev().filter(|timeout| timeout.flow == flow) {
+        timeout.undone = true;
+        if timeout.backoff <= 1 {
+            break;
+        }
+    }
+}
+
+/// The table `timeouts`: one row per timeout, in the order of time.
+pub(crate) fn table(timeouts: &[Timeout], flow_names: &[&str]) -> Table {
+    let mut table = Table::default();
+    let all = || timeouts.iter();
+    table.push_f64("t_s", all().map(|t| t.at.as_secs_f64()));
+    table.push_text("flow", all().map(|t| flow_names[t.flow.index()]));
+    table.push_f64("rto_ms", all().map(|t| t.rto.as_millis_f64()));
+    table.push_count("cwnd_bytes", all().map(|t| t.congestion_window.get()));
+    table.push_count("in_flight_bytes", all().map(|t| t.in_flight.get()));
+    table.push_count("backoff", all().map(|t| u64::from(t.backoff)));
+    table.push("in_recovery", Column::Bool(all().map(|t| t.in_recovery).collect()));
+    table.push_count("lost_last_second", all().map(|t| t.lost_last_second));
+    table.push_count("drops_last_second", all().map(|t| t.drops_last_second));
+    table.push("undone", Column::Bool(all().map(|t| t.undone).collect()));
+    table
+}
