@@ -24,11 +24,10 @@ name = "a"
 position = ["0 m", "0 m"]
 resource_blocks = 100
 tx_power = "30 dBm"
-scheduler = "pf"
+scheduler = {{ kind = "pf" }}
 rlc = {{ mode = "{rlc}", buffer = "{rlc_buffer} B" }}
 
 [channel]
-path_loss = "friis"
 fading = {fading}
 
 [internet]
@@ -40,6 +39,7 @@ _UE = """
 [[ue]]
 name = "{name}"
 position = ["{x:.3f} m", "{y:.3f} m"]
+noise_figure = "7 dB"
 
 [[flow]]
 to = "{name}"
@@ -104,7 +104,8 @@ class LenaCell:
             transport = '{ kind = "udp" }'
         else:
             app = '{ kind = "bulk" }'
-            transport = '{ kind = "tcp", congestion = "cubic", mss = "1400 B", receive_buffer = "6 MiB" }'
+            window = '{ kind = "fixed", size = "6 MiB" }'
+            transport = f'{{ kind = "tcp", congestion = "cubic", mss = "1400 B", receive_window = {window} }}'
         ues = (
             _UE.format(name=f"ue{i}", x=x, y=y, start_s=self.start_s, app=app, transport=transport)
             for i, (x, y) in enumerate(self.places)

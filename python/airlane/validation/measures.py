@@ -16,6 +16,7 @@ import numpy as np
 from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
+from airlane.validation.measured import measured_rows
 
 __all__ = ["MEASURES", "Case", "Plan"]
 
@@ -206,9 +207,16 @@ def load_fairness(family: Family) -> Plan:
     return _load(family, "ratio", "fair", _least_over_greatest)
 
 
+def measured_trace(family: Family) -> Plan:
+    """Mean rate of a delivery trace against that of the log it was made from."""
+    rows = measured_rows(family)
+    return Plan(skipped=[rows]) if isinstance(rows, str) else Plan(rows=rows)
+
+
 MEASURES: dict[str, Callable[[Family], Plan]] = {
     "tbs_table": tbs_table,
     "distance": distance,
     "load_total": load_total,
     "load_fairness": load_fairness,
+    "measured_trace": measured_trace,
 }

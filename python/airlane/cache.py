@@ -1,0 +1,70 @@
+"""Outputs of runs, kept by what decided them: compiled core, resolved scenario and seed.
+
+An entry is found again only under the same three, so nothing has to be invalidated by hand: another
+core, another default in it, another value or seed is another key. Entries of older cores are removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+
+from airlane.native import Output
+
+__all__ = ["Cache"]
+
+_CORES_KEPT = 2
+"""Cores whose entries stay: the one in use and the one before, for going back and forth."""
+
+
+class Cache:
+    """A folder of outputs for one compiled core.
+
+    Parameters
+    ----------
+    folder
+        Where the entries of all cores live.
+    core
+        Fingerprint of the compiled core in use.
+    """
+
+    def __init__(self, folder: Path, core: str) -> None:
+        self.core = core
+        self._folder = folder / core[:16]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        os.utime(self._folder)
+        cores = sorted((f for f in folder.iterdir() if f.is_dir()), key=lambda f: f.stat().st_mtime)
+        for old in cores[:-_CORES_KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+
+    def key(self, resolved: str, seed: int) -> str:
+        """Name of the entry of a resolved scenario and seed."""
+        decided_by = json.dumps([self.core, resolved, seed])
+        return hashlib.sha256(decided_by.encode()).hexdigest()[:40]
+
+    def get(self, resolved: str, seed: int) -> Output | None:
+        """Return the output kept for this run, or `None`."""
+        entry = self._folder / self.key(resolved, seed)
+        try:
+            meta = json.loads((entry / "meta.json").read_text(encoding="utf-8"))
+            tables = {f.stem: pyarrow.feather.read_table(f) for f in sorted(entry.glob("*.arrow"))}
+        except (OSError, ValueError, pa.ArrowInvalid):
+            return None  # not there, or not readable: run it again
+        return Output(tables, meta)
+
+    def put(self, resolved: str, seed: int, output: Output) -> None:
+        """Keep an output. The entry appears whole or not at all."""
+        entry = self._folder / self.key(resolved, seed)
+        scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
+        for name, table in output.tables.items():
+            pyarrow.feather.write_feather(table, str(scratch / f"{name}.arrow"), compression="zstd")
+        (scratch / "meta.json").write_text(json.dumps(output.meta), encoding="utf-8")
+        shutil.rmtree(entry, ignore_errors=True)
+        scratch.rename(entry)

@@ -1,0 +1,327 @@
+"""The command `airlane`.
+
+Exit codes: 0 done; 1 a check failed; 2 the user's mistake, said on one screen without a traceback.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, ParamSpec
+
+import pyarrow.parquet
+import typer
+
+import airlane
+from airlane import native, terminal
+from airlane.results import FolderInTheWayError, Results
+from airlane.scenario import Scenario, load, parse_setting
+from airlane.trace import LogError, read_log, trace_from_log, write_trace
+
+__all__ = ["app", "main"]
+
+P = ParamSpec("P")
+
+app = typer.Typer(
+    name="airlane",
+    help="A laboratory for transport protocols over cellular networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+trace_app = typer.Typer(help="Delivery traces (Mahimahi's format).", no_args_is_help=True)
+app.add_typer(trace_app, name="trace")
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Replace a value, such as ue.0.count=11."),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, help="Worker threads [default: one per core]. Results do not depend on it."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
+
+
+class _What(StrEnum):
+    """What `airlane list` can list."""
+
+    ALL = "all"
+    EXPERIMENTS = "experiments"
+    SCENARIOS = "scenarios"
+
+
+def _fail(message: str) -> NoReturn:
+    terminal.errors.print(message, markup=False, soft_wrap=True)
+    raise typer.Exit(2)
+
+
+def _user_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn the mistakes that a user can make into one message and exit code 2."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (native.ScenarioError, LogError, FolderInTheWayError) as error:
+            _fail(f"error: {error}")
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            _fail(f"error: {where}{error.strerror or error}")
+        except UnicodeDecodeError as error:
+            _fail(f"error: the file is not UTF-8 text ({error.reason} at byte {error.start})")
+
+    return wrapped
+
+
+def _scenario(path: Path, settings: list[str] | None) -> Scenario:
+    overrides: dict[str, object] = {}
+    for setting in settings or []:
+        try:
+            key, value = parse_setting(setting)
+        except ValueError as error:
+            _fail(f"error: --set {error}")
+        overrides[key] = value
+    scenario = load(path)
+    if overrides:
+        scenario = scenario.set(overrides)
+        _ = scenario.resolved
+    return scenario
+
+
+@app.command()
+@_user_errors
+def run(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="Scenario file.")],
+    settings: Settings = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs, with consecutive seeds.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Result folder [default: out/runs/<scenario>].")
+    ] = None,
+    as_json: AsJson = False,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw the first run over time into the folder.")
+    ] = False,
+    threads: Threads = None,
+) -> None:
+    """Run a scenario and write a result folder."""
+    described = _scenario(scenario, settings)
+    folder = out if out is not None else Path("out/runs") / described.name
+    with terminal.progress(described.name) as update:
+        done = 0
+
+        def tick(_index: int) -> None:
+            nonlocal done
+            done += 1
+            update(done, runs)
+
+        update(0, runs)
+        results = described.run(runs=runs, seed=seed, threads=threads, on_done=tick)
+    results.write(folder, described.resolved, os.fspath(scenario))
+    if plot:
+        _plot(results, folder / "series.png", described.name)
+    if as_json:
+        print(json.dumps(_summary_rows(results), indent=2))
+        return
+    terminal.output.print(terminal.run_view(results, described.name))
+    terminal.output.print(
+        f"written to {folder}/" + (" (series.png: the first run)" if plot else ""), style="dim"
+    )
+
+
+def _plot(results: Results, path: Path, title: str) -> None:
+    from airlane.plot import draw_run, style
+
+    with style():
+        draw_run(results, 0, title).savefig(path, metadata={"Software": None})
+
+
+def _summary_rows(results: Results) -> list[dict[str, Any]]:
+    """Rows of `summary.csv` with the run's own figures; what is not a number becomes null."""
+    rows = results.flows.to_pylist()
+    for row in rows:
+        meta = results.meta[row["run"]]
+        row.update({key: meta[key] for key in ("wall_s", "sim_s", "events") if key in meta})
+    return [
+        {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows
+    ]
+
+
+@app.command()
+@_user_errors
+def reproduce(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Experiments, such as ltetcp/load [default: all]."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: wider intervals.")] = False,
+    as_json: AsJson = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
+    threads: Threads = None,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
+    cache: Annotated[Path, typer.Option(help="Folder of the outputs that are kept.")] = Path("out/cache"),
+) -> None:
+    """Set published numbers beside ours and judge each."""
+    from airlane import experiments, papers, report
+    from airlane.cache import Cache
+
+    began = time.perf_counter()
+    try:
+        chosen = papers.select(ids or [])
+    except KeyError as error:
+        known = ", ".join(e.id for e in papers.experiments())
+        _fail(f"error: there is no experiment {error.args[0]!r}; there are: {known}")
+    kept = Cache(cache, native.fingerprint())
+    outcomes: list[experiments.Outcome] = []
+    for experiment in chosen:
+        with terminal.progress(experiment.id) as update:
+            outcome = experiments.conduct(
+                experiment,
+                papers.published(),
+                kept,
+                quick=quick,
+                seed=seed,
+                threads=threads or os.cpu_count() or 1,
+                on_done=update,
+            )
+        outcomes.append(outcome)
+        if not as_json:
+            terminal.output.print(terminal.outcome_view(outcome))
+    wall_s = time.perf_counter() - began
+    found = report.as_json(outcomes, wall_s)
+    report.write_html(outcomes, out / "index.html", wall_s)
+    (out / "results.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        terminal.output.print(
+            f"\nreport: {out}/index.html ({time.perf_counter() - began:.1f} s)", style="bold"
+        )
+
+
+@app.command(name="list")
+@_user_errors
+def list_command(
+    what: Annotated[_What, typer.Argument(help="What to list.")] = _What.ALL,
+    folder: Annotated[Path, typer.Option(help="Folder of scenario files.")] = Path("scenarios"),
+    as_json: AsJson = False,
+) -> None:
+    """List experiments and scenario files."""
+    from airlane import papers
+
+    experiments = (
+        [] if what is _What.SCENARIOS else [{"id": e.id, "title": e.title} for e in papers.experiments()]
+    )
+    scenarios = (
+        []
+        if what is _What.EXPERIMENTS
+        else [{"file": os.fspath(f), "title": _first_comment(f)} for f in sorted(folder.glob("*.toml"))]
+    )
+    if as_json:
+        print(json.dumps({"experiments": experiments, "scenarios": scenarios}, indent=2))
+        return
+    for heading, rows in (("experiments", experiments), ("scenarios", scenarios)):
+        if rows:
+            terminal.output.print(heading, style="bold")
+            width = max(len(next(iter(row.values()))) for row in rows)
+            for row in rows:
+                name, title = row.values()
+                terminal.output.print(f"  {name:<{width}}  {title}", markup=False, soft_wrap=True)
+
+
+def _first_comment(path: Path) -> str:
+    first = path.read_text(encoding="utf-8").lstrip().partition("\n")[0]
+    return first.removeprefix("#").strip() if first.startswith("#") else ""
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the scenario format, for editors."""
+    print(native.schema())
+
+
+@app.command()
+@_user_errors
+def validate(
+    as_json: AsJson = False,
+    write: Annotated[bool, typer.Option("--write", help="Write docs/validation.md.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Hold airlane against other people's figures; exit code 1 when a row leaves its band."""
+    from airlane.validation.report import run_command
+
+    raise typer.Exit(run_command(as_json, write, threads))
+
+
+@app.command()
+@_user_errors
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Result folder that `airlane run` wrote.")],
+) -> None:
+    """Make an HTML page of a result folder."""
+    from airlane.report import write_run_html
+
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        results = Results.read(folder)
+    except (ValueError, KeyError, pyarrow.ArrowInvalid):
+        _fail(f"error: {folder} is not a result folder of `airlane run`")
+    page = folder / "report.html"
+    write_run_html(results, manifest, Path(manifest["file"]).stem or folder.name, page)
+    terminal.output.print(f"written to {page}")
+
+
+@trace_app.command(name="from-log")
+@_user_errors
+def trace_from_log_command(
+    log: Annotated[Path, typer.Argument(metavar="RUN.csv", help="Log with t_us, highest_ack and rtt_us.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
+    packet_bytes: Annotated[int, typer.Option(min=1, help="Bytes of each packet.")] = 1440,
+    begin: Annotated[float, typer.Option(min=0, help="Leave out what was delivered before, s.")] = 0.0,
+    end: Annotated[float, typer.Option(min=0, help="Leave out what was delivered after, s.")] = float("inf"),
+) -> None:
+    """Make a Mahimahi delivery trace from a sender's log of a measured run.
+
+    Assumes that every packet up to the highest acknowledged one arrived, half of the smallest round trip
+    before its acknowledgement, and that the sender kept the link busy.
+    """
+    trace = trace_from_log(read_log(log), packet_bytes, begin, end)
+    write_trace(trace, out)
+    terminal.output.print(
+        f"{out}: {len(trace.stamps_ms):,} opportunities of 1500 bytes "
+        f"over {trace.stamps_ms[-1] / 1000:.3f} s, mean {trace.mean_mbps:.2f} Mbit/s; "
+        f"{trace.bytes_in:,} bytes acknowledged, {trace.remainder} left over",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"airlane {airlane.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,207 @@
+"""Named metrics of one run: each says its window, bin, unit and unit of repetition.
+
+A metric is a pure function of one run's tables. It returns NaN where it is not defined in that run (no
+packet arrived in the window, no timer expired), and such a run does not count as a repetition.
+Windows are half-open, `[begin, end)`, in seconds of simulated time, and must fall on bin edges.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+__all__ = [
+    "Run",
+    "Window",
+    "cwnd_after_timeout_segments",
+    "drops_before_timeouts",
+    "first_timeout_s",
+    "goodput_mbps",
+    "owd_max_ms",
+    "owd_mean_ms",
+    "owd_rise_s",
+    "timeouts",
+]
+
+SEGMENT_BYTES = 1460.0
+"""Payload of a full-sized segment: 1500 bytes without 20 of IP and 20 of TCP (RFC 9293 §3.7.1)."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Half-open span of simulated time in seconds."""
+
+    begin_s: float
+    end_s: float
+
+    def __str__(self) -> str:
+        return f"{self.begin_s:g}–{self.end_s:g} s"
+
+
+class Run:
+    """Tables of one run, cut by flow and as NumPy arrays.
+
+    Parameters
+    ----------
+    tables
+        As the core gives them; a `run` or `seed` column is not needed.
+    """
+
+    def __init__(self, tables: dict[str, pa.Table]) -> None:
+        self.tables = tables
+
+    def flows(self, to: str | None = None) -> list[str]:
+        """Names of the flows, or of those to the UEs declared under the name `to`."""
+        table = self.tables["flows"]
+        pairs = zip(table["flow"].to_pylist(), table["to"].to_pylist(), strict=True)
+        return [str(flow) for flow, destination in pairs if to is None or destination == to]
+
+    @cached_property
+    def _series(self) -> dict[str, dict[str, Array]]:
+        return _by_flow(self.tables["flow_series"])
+
+    @cached_property
+    def _timeouts(self) -> dict[str, dict[str, Array]]:
+        return _by_flow(self.tables["timeouts"])
+
+    def series(self, flow: str, window: Window | None = None) -> dict[str, Array]:
+        """Columns of the flow's series, one entry per bin, inside the window."""
+        return _within(self._series.get(flow, {}), window)
+
+    def timeouts_of(self, flow: str, window: Window | None = None) -> dict[str, Array]:
+        """Columns of the flow's expired timers, in order, inside the window."""
+        return _within(self._timeouts.get(flow, {}), window)
+
+
+def _by_flow(table: pa.Table) -> dict[str, dict[str, Array]]:
+    names = np.asarray(table["flow"].to_pylist(), dtype=object)
+    numbers = {
+        f.name: table[f.name].to_numpy().astype(np.float64)
+        for f in table.schema
+        if not pa.types.is_string(f.type)
+    }
+    cut: dict[str, dict[str, Array]] = {}
+    for name in dict.fromkeys(names.tolist()):
+        rows = names == name
+        cut[str(name)] = {column: values[rows] for column, values in numbers.items()}
+    return cut
+
+
+def _within(columns: dict[str, Array], window: Window | None) -> dict[str, Array]:
+    if window is None or not columns:
+        return columns
+    # Bin edges are multiples of the bin; half a microsecond absorbs their decimal rounding.
+    t = columns["t_s"] + 0.5e-6
+    rows = (t >= window.begin_s) & (t < window.end_s)
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def _column(columns: dict[str, Array], name: str) -> Array:
+    values = columns.get(name, np.empty(0))
+    return values[~np.isnan(values)]
+
+
+def goodput_mbps(run: Run, to: str, window: Window) -> float:
+    """Bytes readable in order at the receiver, over the window, as a rate; mean over the flows.
+
+    Window: as given. Bin: the series' own, averaged over the window. Unit: Mbit/s (10^6) of
+    payload. Unit of repetition: a run.
+    """
+    return _mean([_mean(_column(run.series(flow, window), "goodput_mbps")) for flow in run.flows(to)])
+
+
+def owd_mean_ms(run: Run, to: str, window: Window) -> float:
+    """One-way delay from the sender's emission to arrival at the receiver; mean over the flows.
+
+    Window: arrivals inside it. Bin: mean of the bins' means in which anything arrived. Unit: ms.
+    Unit of repetition: a run.
+    """
+    return _mean([_mean(_column(run.series(flow, window), "owd_ms")) for flow in run.flows(to)])
+
+
+def owd_max_ms(run: Run, to: str, window: Window) -> float:
+    """Largest one-way delay of any packet; mean over the flows of each flow's largest.
+
+    Window: arrivals inside it. Bin: none (each packet). Unit: ms. Unit of repetition: a run.
+    """
+    peaks = [_column(run.series(flow, window), "owd_max_ms") for flow in run.flows(to)]
+    return _mean([float(peak.max()) if peak.size else math.nan for peak in peaks])
+
+
+def owd_rise_s(run: Run, to: str, window: Window, share: float = 0.9) -> float:
+    """Time from the window's begin until the delay has made `share` of its whole rise.
+
+    The rise is from the mean delay of the two seconds before the window to the largest bin in
+    it. Window: as given. Bin: the series' own; its end counts, so the result is a multiple of the
+    bin. Unit: s. Unit of repetition: a run (mean over the flows).
+    """
+    before = Window(window.begin_s - 2.0, window.begin_s)
+    rises: list[float] = []
+    for flow in run.flows(to):
+        start = _mean(_column(run.series(flow, before), "owd_ms"))
+        part = run.series(flow, window)
+        delay = part.get("owd_max_ms", np.empty(0))
+        if math.isnan(start) or delay.size < 2 or bool(np.isnan(delay).all()):
+            rises.append(math.nan)
+            continue
+        level = start + share * (float(np.nanmax(delay)) - start)
+        first = int(np.argmax(np.nan_to_num(delay, nan=-math.inf) >= level))
+        bin_s = float(part["t_s"][1] - part["t_s"][0])
+        rises.append(float(part["t_s"][first]) + bin_s - window.begin_s)
+    return _mean(rises)
+
+
+def timeouts(run: Run, to: str, window: Window) -> float:
+    """Expired retransmission timers per flow.
+
+    Window: expiry inside it. Bin: none. Unit: timeouts per flow. Unit of repetition: a run.
+    """
+    flows = run.flows(to)
+    if not flows:
+        return math.nan
+    return sum(_column(run.timeouts_of(flow, window), "t_s").size for flow in flows) / len(flows)
+
+
+def drops_before_timeouts(run: Run, to: str, window: Window) -> Array:
+    """Packets of the flow that the network dropped in the second before each expired timer.
+
+    Window: expiry inside it. Bin: one second before the expiry. Unit: packets. One value per
+    timeout, over all flows; the unit of repetition is a timeout.
+    """
+    parts = [_column(run.timeouts_of(flow, window), "drops_last_second") for flow in run.flows(to)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def first_timeout_s(run: Run, to: str, window: Window) -> float:
+    """Time of the first expired retransmission timer of any of the flows.
+
+    Window: expiry inside it. Bin: none. Unit: s of simulated time. Unit of repetition: a run; a run
+    without a timeout has no value.
+    """
+    times = [_column(run.timeouts_of(flow, window), "t_s") for flow in run.flows(to)]
+    first = [float(t[0]) for t in times if t.size]
+    return min(first) if first else math.nan
+
+
+def cwnd_after_timeout_segments(run: Run, to: str, window: Window) -> float:
+    """Congestion window right after a retransmission timer expired, in full-sized segments.
+
+    Window: expiry inside it. Bin: none (the sender's state at the expiry). Unit: segments of
+    `SEGMENT_BYTES`. Unit of repetition: a run (mean over its timeouts).
+    """
+    parts = [_column(run.timeouts_of(flow, window), "cwnd_after_bytes") for flow in run.flows(to)]
+    after = np.concatenate(parts) if parts else np.empty(0)
+    return float(after.mean()) / SEGMENT_BYTES if after.size else math.nan
+
+
+def _mean(values: list[float] | Array) -> float:
+    data = np.asarray(values, dtype=np.float64)
+    data = data[~np.isnan(data)]
+    return float(data.mean()) if data.size else math.nan

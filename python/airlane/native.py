@@ -1,0 +1,97 @@
+"""The one door to the compiled core: calls `airlane._native` and wraps its columns as Arrow tables."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+try:
+    from airlane import _native
+except ImportError as error:  # a checkout whose extension was not built
+    raise ImportError(
+        "the compiled part of airlane is missing; in a checkout run `make build` (needs Rust and a C linker)"
+    ) from error
+
+__all__ = ["Output", "ScenarioError", "fingerprint", "parse", "run", "schema", "tbs_bits"]
+
+ScenarioError = _native.ScenarioError
+
+
+@dataclass(frozen=True)
+class Output:
+    """What one run of one seed left behind: tables by name, and facts about the run."""
+
+    tables: dict[str, pa.Table]
+    meta: dict[str, Any]
+
+
+def parse(text: str, file_name: str, overrides: Mapping[str, object]) -> str:
+    """Resolve a scenario: JSON text with every default written out.
+
+    Raises
+    ------
+    ScenarioError
+        With file, line, key, value and what would be right.
+    """
+    return _native.parse(text, file_name, json.dumps(dict(overrides)))
+
+
+def schema() -> str:
+    """JSON Schema of the scenario format."""
+    return _native.schema()
+
+
+def tbs_bits(mcs: int, n_prb: int) -> int:
+    """Transport block size of a downlink MCS on one layer (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1)."""
+    return _native.tbs_bits(mcs, n_prb)
+
+
+def run(
+    jobs: Sequence[tuple[str, int]], threads: int, on_done: Callable[[int], None] | None = None
+) -> list[Output]:
+    """Run each (resolved scenario, seed) and give the outputs in the order of the jobs.
+
+    Parameters
+    ----------
+    jobs
+        Resolved scenarios as `parse` gives them, each with its seed.
+    threads
+        Worker threads; results do not depend on it.
+    on_done
+        Called with the index of each job that ended.
+    """
+    outputs = _native.run(list(jobs), threads, on_done)
+    return [Output({name: _table(t) for name, t in o.tables.items()}, json.loads(o.meta)) for o in outputs]
+
+
+def _table(columns: Sequence[tuple[str, str, Any]]) -> pa.Table:
+    return pa.table({name: _column(kind, data) for name, kind, data in columns})
+
+
+def _column(kind: str, data: Any) -> pa.Array[Any]:
+    """Arrow array over the bytes of a column, without a copy for numbers."""
+    match kind:
+        case "f64" | "i64":
+            arrow = pa.float64() if kind == "f64" else pa.int64()
+            array: pa.Array[Any] = pa.Array.from_buffers(arrow, len(data) // 8, [None, pa.py_buffer(data)])
+            return array
+        case "bool":
+            return pa.array(np.frombuffer(data, dtype=np.uint8).astype(bool))
+        case "utf8":
+            return pa.array(data, type=pa.string())
+    raise AssertionError(f"the core sent a column of unknown kind {kind!r}")
+
+
+@functools.cache
+def fingerprint() -> str:
+    """SHA-256 of the compiled core: what decides, with scenario and seed, every result byte."""
+    path = Path(str(_native.__file__))
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,72 @@
+"""Experiments that stand beside published figures, and those figures as data."""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from airlane.experiments import Experiment
+from airlane.verdict import Published
+
+__all__ = ["experiments", "published", "select"]
+
+
+@functools.cache
+def published() -> dict[str, Published]:
+    """Every published number by its dotted id.
+
+    A sibling `x_ci` of `x_<unit>` is its interval and no number of its own. Settings that are words
+    or flags are left out.
+    """
+    text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
+    tree = yaml.safe_load(text)
+    assert tree.pop("schema") == 1, "this reader knows schema 1"
+    numbers: dict[str, Published] = {}
+    _collect(tree, "", numbers)
+    return numbers
+
+
+def _collect(node: dict[Any, Any], path: str, into: dict[str, Published]) -> None:
+    if node.get("lost") is True:
+        into[path.rstrip(".")] = Published(path.rstrip("."), None)
+    for key, value in node.items():
+        name = f"{path}{key}"
+        if isinstance(value, dict):
+            _collect(value, f"{name}.", into)
+        elif isinstance(value, list):
+            if len(value) == 2 and all(_is_number(v) for v in value):
+                into[name] = Published(name, None, range=(float(value[0]), float(value[1])))
+        elif _is_number(value) and not str(key).endswith("_ci"):
+            interval = node.get(f"{str(key).rpartition('_')[0]}_ci")
+            into[name] = Published(name, float(value), None if interval is None else float(interval))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def experiments() -> list[Experiment]:
+    """All experiments, in the order in which they are run."""
+    from airlane.papers import frto, ltetcp
+
+    return [ltetcp.load_increase(), frto.delay_spike()]
+
+
+def select(ids: list[str]) -> list[Experiment]:
+    """Experiments whose id is one of `ids` or lies under it (`ltetcp` selects `ltetcp/load`); all for none.
+
+    Raises
+    ------
+    KeyError
+        With the name that selects nothing.
+    """
+    known = experiments()
+    if not ids:
+        return known
+    for name in ids:
+        if not any(e.id == name or e.id.startswith(f"{name}/") for e in known):
+            raise KeyError(name)
+    return [e for e in known if any(e.id == name or e.id.startswith(f"{name}/") for name in ids)]

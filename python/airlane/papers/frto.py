@@ -1,0 +1,172 @@
+"""F-RTO on a path that pauses: what RFC 5682 promises, shown on a scenario of its own.
+
+A download over a wired path whose downlink holds everything for one second and then delivers it all.
+Nothing is lost, yet the retransmission timer must expire. With F-RTO the sender finds that out and takes its
+window back; without, it believes the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from airlane import plot, stats, terminal
+from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Picture
+from airlane.metrics import SEGMENT_BYTES, Run, Window
+
+__all__ = ["delay_spike"]
+
+ON, OFF = "on", "off"
+SPIKE_S = 10.0
+SETTLED_S = 2.0
+"""Seconds from the spike's begin to the look at what it left: 1 s of pause, 1 s to find out."""
+
+AROUND = Window(SPIKE_S, SPIKE_S + SETTLED_S)
+
+
+def _flow(run: Run) -> str:
+    return run.flows()[0]
+
+
+def _total(run: Run, column: str) -> float:
+    """Sum of a summary column over the flows, of which there is one."""
+    return float(run.tables["flows"][column].to_numpy().sum())
+
+
+def _mean(values: Sequence[float]) -> str:
+    return terminal.interval(stats.estimate(values))
+
+
+def _cwnd(run: Run, at_s: float) -> float:
+    """Congestion window in bytes in the bin that begins at an instant."""
+    series = run.series(_flow(run))
+    return float(series["cwnd_bytes"][int(np.argmin(np.abs(series["t_s"] - at_s)))])
+
+
+def _before(run: Run) -> float:
+    return _cwnd(run, SPIKE_S - 0.1)
+
+
+def _restored(run: Run) -> float:
+    """Window after the spike over the window before it."""
+    return _cwnd(run, SPIKE_S + SETTLED_S) / _before(run)
+
+
+def _spurious(draws: Sequence[Draw]) -> Finding:
+    runs = [draw[ON] for draw in draws]
+    fired = [run.timeouts_of(_flow(run), AROUND) for run in runs]
+    counts = [t["t_s"].size if t else 0 for t in fired]
+    losses = [int(_total(run, "packets_lost")) for run in runs]
+    evidence = f"{sum(counts)} timeouts and {sum(losses)} packets lost in {len(runs)} runs"
+    if not all(counts):
+        return Finding(False, evidence)
+    after = [float(t["cwnd_after_bytes"][0]) / SEGMENT_BYTES for t in fired]
+    evidence += f"; cwnd after the first timeout {min(after):g}–{max(after):g} segments"
+    return Finding(not any(losses) and all(a <= 1.0 for a in after), evidence)
+
+
+def _undone(draws: Sequence[Draw]) -> Finding:
+    runs = [draw[ON] for draw in draws]
+    undone = [float(run.timeouts_of(_flow(run), AROUND).get("undone", np.zeros(1))[-1]) for run in runs]
+    ratio = [_restored(run) for run in runs]
+    return Finding(
+        all(undone) and min(ratio) >= 0.99,
+        f"undone in {int(sum(undone))} of {len(runs)} runs; cwnd {SETTLED_S:g} s after the spike began is "
+        f"{min(ratio):.2f}–{max(ratio):.2f} of that before",
+    )
+
+
+def _believed(draws: Sequence[Draw]) -> Finding:
+    runs = [draw[OFF] for draw in draws]
+    ratio = [_restored(run) for run in runs]
+    resent = stats.paired_difference(
+        [_total(draw[OFF], "retransmissions") for draw in draws],
+        [_total(draw[ON], "retransmissions") for draw in draws],
+    )
+    return Finding(
+        max(ratio) < 0.9 and resent.mean > 0.0,
+        f"cwnd {SETTLED_S:g} s after the spike began is {min(ratio):.2f}–{max(ratio):.2f} of that before; "
+        f"{terminal.interval(resent)} more segments sent again for nothing",
+    )
+
+
+def _listing(draws: Sequence[Draw]) -> Listing:
+    rows = []
+    for point in (ON, OFF):
+        runs = [draw[point] for draw in draws]
+        counted = ("timeouts", "timeouts_undone", "retransmissions", "packets_lost")
+        rows.append(
+            (
+                f"F-RTO {point}",
+                *(_mean([_total(run, column) for run in runs]) for column in counted),
+                _mean([_before(run) / 1000 for run in runs]),
+                _mean([_restored(run) for run in runs]),
+                _mean([_total(run, "goodput_mbps") for run in runs]),
+            )
+        )
+    return Listing(
+        "A delay spike of 1 s without loss",
+        (
+            "",
+            "timeouts",
+            "undone",
+            "retransmitted",
+            "lost",
+            "cwnd before kB",
+            "cwnd after / before",
+            "Mbit/s",
+        ),
+        rows,
+    )
+
+
+def _pictures(draws: Sequence[Draw]) -> list[Picture]:
+    draw = draws[0]
+    shown = Window(SPIKE_S - 2.0, SPIKE_S + 5.0)
+    with plot.style():
+        fig, axes = plot.figure(1, 2, (10.0, 3.2))
+        for i, point in enumerate((ON, OFF)):
+            run = draw[point]
+            series = run.series(_flow(run), shown)
+            for axis, column, factor in ((axes[0], "cwnd_bytes", 1e-3), (axes[1], "goodput_mbps", 1.0)):
+                axis.plot(
+                    series["t_s"], series[column] * factor, label=f"F-RTO {point}", color=plot.COLOURS[i]
+                )
+        for axis, title, unit in ((axes[0], "congestion window", "kB"), (axes[1], "goodput", "Mbit/s")):
+            axis.axvspan(SPIKE_S, SPIKE_S + 1.0, color="#eeeeee", zorder=0)
+            axis.set_title(title)
+            axis.set_ylabel(unit)
+            axis.set_xlabel("simulated time in s")
+            axis.set_ylim(bottom=0)
+        axes[0].legend()
+    return [Picture("The spike", "Grey: the path holds everything; nothing is lost.", fig)]
+
+
+def delay_spike() -> Experiment:
+    """Declare the experiment `frto`."""
+    return Experiment(
+        id="frto",
+        title="a spurious timeout, and what F-RTO makes of it",
+        source="RFC 5682; a scenario of our own, no published number",
+        scenario=Path("scenarios/frto-spike.toml"),
+        grid={ON: {"flow.0.transport.frto": True}, OFF: {"flow.0.transport.frto": False}},
+        runs=5,
+        quick_runs=2,
+        claims=(
+            Claim(
+                "frto.spurious",
+                "a pause of 1 s without loss lets the timer expire and cwnd falls to 1",
+                _spurious,
+            ),
+            Claim("frto.restored", "with F-RTO the timeout is found spurious and cwnd is restored", _undone),
+            Claim(
+                "frto.off",
+                "without F-RTO the sender keeps the small window and sends again for nothing",
+                _believed,
+            ),
+        ),
+        listings=(_listing,),
+        pictures=_pictures,
+    )

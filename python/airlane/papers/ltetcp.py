@@ -1,0 +1,505 @@
+"""TCP under a sudden rise of a cell's load: section 3.1 of the paper `ltetcp`.
+
+Two UEs download from the start; at 25 s more begin at once. What the paper shows for one UE of one
+run (Figs. 2a, 3) stands beside the mean over seeded runs of both first UEs here; what it shows over the
+number of added UEs (Figs. 2b, 2c) beside the same over the whole grid.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from airlane import metrics, native, plot, stats, terminal
+from airlane.experiments import (
+    Claim,
+    Draw,
+    Experiment,
+    Finding,
+    Listing,
+    Measure,
+    Number,
+    Picture,
+    Reading,
+)
+from airlane.metrics import Array, Run, Window
+from airlane.papers import published
+from airlane.verdict import Bound, Relation
+
+__all__ = ["load_increase"]
+
+EVENT_S = 25.0
+BEFORE = Window(23.0, 25.0)
+AFTER = Window(25.0, 27.0)
+LATER = Window(27.0, 35.0)
+SHORTLY_AFTER = Window(25.0, 30.0)
+
+ADDED = (3, 5, 7, 9, 11, 13, 15)
+SHOWN = "11"
+"""The point that Figs. 2a and 3 show: 11 added UEs."""
+
+SAMPLING = {
+    SHOWN: "each ACK",
+    f"{SHOWN}/window": "once a window",
+    f"{SHOWN}/frozen": "frozen at 25 s",
+}
+"""Points that differ in how an RTT sample is taken, in the words of the tables."""
+
+FIRST = "first"
+"""Name of the group of UEs that download from the start."""
+
+_ID = "ltetcp.load_increase"
+
+
+def _grid() -> dict[str, dict[str, object]]:
+    grid: dict[str, dict[str, object]] = {str(n): {"ue.1.count": n} for n in ADDED}
+    shown = grid[SHOWN]
+    grid[f"{SHOWN}/window"] = {**shown, "flow.0.transport.rtt_sampling": "once-per-window"}
+    grid[f"{SHOWN}/frozen"] = {
+        **shown,
+        "flow.0.transport.rtt_sampling": {"kind": "frozen-after", "at": f"{EVENT_S:g} s"},
+    }
+    return grid
+
+
+def _zero(_: Draw) -> float:
+    return 0.0
+
+
+def _at(point: str, measure: str, window: Window) -> Measure:
+    """Metric of the first UEs at one point of the grid."""
+    metric = getattr(metrics, measure)
+    return lambda draw: float(metric(draw[point], FIRST, window))
+
+
+def _drop(point: str, after: Window = AFTER) -> Measure:
+    before, then = _at(point, "goodput_mbps", BEFORE), _at(point, "goodput_mbps", after)
+    return lambda draw: before(draw) - then(draw)
+
+
+def _rise(point: str, window: Window = SHORTLY_AFTER) -> Measure:
+    before, peak = _at(point, "owd_mean_ms", BEFORE), _at(point, "owd_max_ms", window)
+    return lambda draw: peak(draw) - before(draw)
+
+
+def _smallest_drop(after: Window = AFTER) -> Measure:
+    return lambda draw: min(_drop(str(n), after)(draw) for n in ADDED)
+
+
+def _largest_rise(window: Window = SHORTLY_AFTER) -> Measure:
+    return lambda draw: max(_rise(str(n), window)(draw) for n in ADDED)
+
+
+def _jump_pct(draw: Draw) -> float:
+    return 100.0 * _rise(SHOWN)(draw) / _at(SHOWN, "owd_mean_ms", BEFORE)(draw)
+
+
+def _windows(measure: str, *windows: Window) -> tuple[Reading, ...]:
+    return tuple(Reading(f"over {w}", _at(SHOWN, measure, w)) for w in windows)
+
+
+def _samplings(measure: str) -> tuple[Reading, ...]:
+    return tuple(
+        Reading(f"RTT sampled {text}", _at(point, measure, SHORTLY_AFTER))
+        for point, text in SAMPLING.items()
+        if point != SHOWN
+    )
+
+
+@functools.cache
+def _capacity() -> Bound:
+    """Compute what the scheduler can give each of two UEs: half of the largest block every 1 ms."""
+    block_mbps = native.tbs_bits(28, 100) / 1000.0
+    limit = block_mbps / 2 * metrics.SEGMENT_BYTES / 1500.0
+    text = f"{block_mbps:.3f} Mbit/s (TS 36.213, 100 PRB, MCS 28) by 2 UEs, 1460 of 1500 bytes payload"
+    return Bound(limit, "at most", text)
+
+
+def _value(name: str) -> float:
+    value = published()[f"{_ID}.{name}"].value
+    assert value is not None, "this figure survived"
+    return value
+
+
+def _figure_2() -> tuple[Number, ...]:
+    before, after = _at(SHOWN, "goodput_mbps", BEFORE), _at(SHOWN, "goodput_mbps", AFTER)
+    start = _at(SHOWN, "owd_mean_ms", BEFORE)
+    told, told_after = _value("fig3.delay_before_ms"), _value("fig3.delay_after_ms")
+    jump = 100.0 * (told_after / told - 1.0)
+    return (
+        Number(
+            f"{_ID}.fig2a.goodput_before_mbps",
+            f"goodput of a first UE, {BEFORE}, Mbit/s",
+            before,
+            against=after,
+            published_against=_value("fig2a.goodput_after_mbps"),
+            bound=_capacity(),
+        ),
+        Number(
+            f"{_ID}.fig2a.goodput_after_mbps",
+            f"goodput of a first UE, {AFTER}, Mbit/s",
+            after,
+            against=before,
+            published_against=_value("fig2a.goodput_before_mbps"),
+            note="the window is the paper's metric (2 s)",
+            readings=_windows("goodput_mbps", Window(26.0, 28.0), LATER),
+        ),
+        Number(
+            f"{_ID}.fig2a.delay_after_ms",
+            f"largest one-way delay, {SHORTLY_AFTER}, ms",
+            _at(SHOWN, "owd_max_ms", SHORTLY_AFTER),
+            against=start,
+            published_against=told,
+            note='"shortly after" is open: 5 s here',
+            readings=_windows("owd_max_ms", AFTER, Window(25.0, 35.0)),
+        ),
+        Number(
+            f"{_ID}.fig2a.delay_jump_pct",
+            "its rise over the mean before, %",
+            _jump_pct,
+            against=_zero,
+            note=f"the paper's Fig. 3 gives {told:g} → {told_after:g} ms, which is +{jump:.0f} %; "
+            f"+800 % would begin at {told_after / 9:.0f} ms",
+        ),
+        Number(
+            f"{_ID}.fig2b.initial_ue_bandwidth_drop_mbps_min",
+            f"smallest drop over 3–15 added UEs, {BEFORE} to {AFTER}, Mbit/s",
+            _smallest_drop(),
+            relation=Relation.AT_LEAST,
+            against=_zero,
+            readings=(Reading(f"after: {LATER}", _smallest_drop(LATER)),),
+        ),
+        Number(
+            f"{_ID}.fig2c.max_queuing_delay_increase_ms",
+            f"largest rise of delay over 3–15 added UEs, {SHORTLY_AFTER}, ms",
+            _largest_rise(),
+            against=_zero,
+            note='"as high as"',
+            readings=(
+                Reading(f"within {AFTER}", _largest_rise(AFTER)),
+                Reading("within 25–35 s", _largest_rise(Window(25.0, 35.0))),
+            ),
+        ),
+    )
+
+
+def _figure_3() -> tuple[Number, ...]:
+    start = _at(SHOWN, "owd_mean_ms", BEFORE)
+    peak = _at(SHOWN, "owd_max_ms", SHORTLY_AFTER)
+    return (
+        Number(
+            f"{_ID}.fig3.delay_before_ms",
+            f"mean one-way delay, {BEFORE}, ms",
+            start,
+            against=peak,
+            published_against=_value("fig3.delay_after_ms"),
+        ),
+        Number(
+            f"{_ID}.fig3.delay_after_ms",
+            f"largest one-way delay, {SHORTLY_AFTER}, ms",
+            peak,
+            against=start,
+            published_against=_value("fig3.delay_before_ms"),
+            readings=_windows("owd_max_ms", Window(25.0, 26.0)),
+        ),
+        Number(
+            f"{_ID}.fig3.within_s",
+            "time to 90 % of the rise, s",
+            _at(SHOWN, "owd_rise_s", SHORTLY_AFTER),
+            relation=Relation.AT_MOST,
+        ),
+        Number(
+            f"{_ID}.fig3.rto_fires_at_s",
+            "first timeout of a first UE, s",
+            _at(SHOWN, "first_timeout_s", SHORTLY_AFTER),
+            origin=EVENT_S,
+            note="scored as time after the event, 1 s",
+            readings=_samplings("first_timeout_s"),
+        ),
+        Number(
+            f"{_ID}.fig3.cwnd_after_timeout",
+            "cwnd after a timeout, segments",
+            _at(SHOWN, "cwnd_after_timeout_segments", SHORTLY_AFTER),
+            readings=_samplings("cwnd_after_timeout_segments"),
+        ),
+    )
+
+
+def _expired(runs: Sequence[Run], window: Window = SHORTLY_AFTER) -> dict[str, Array]:
+    """Columns of all timeouts of the first UEs, over the runs."""
+    parts = [run.timeouts_of(flow, window) for run in runs for flow in run.flows(FIRST)]
+    full = [part for part in parts if part]
+    return {name: np.concatenate([part[name] for part in full]) for name in full[0]} if full else {}
+
+
+def _without_loss(expired: dict[str, Array]) -> int:
+    """Timeouts in whose last second the network dropped nothing of the flow and the sender lost nothing."""
+    if not expired:
+        return 0
+    quiet = (expired["drops_last_second"] == 0) & (expired["lost_last_second"] == 0)
+    return int(np.count_nonzero(quiet))
+
+
+def _lossless_timeouts(point: str) -> Claim:
+    """Decide the paper's sentence about timeouts for one way of sampling the RTT."""
+    return Claim(
+        f"ltetcp.load.timeout_without_loss.{point.partition('/')[2] or 'each_ack'}",
+        f'"unnecessary TCP timeouts, even when no packets are lost", RTT sampled {SAMPLING[point]}: '
+        "after the load rises, a timer of a first UE expires although none of its packets was dropped "
+        "in the second before",
+        lambda draws: _decide_lossless([draw[point] for draw in draws]),
+    )
+
+
+def _decide_lossless(runs: Sequence[Run]) -> Finding:
+    expired = _expired(runs)
+    flows = sum(len(run.flows(FIRST)) for run in runs)
+    count = expired["t_s"].size if expired else 0
+    quiet = _without_loss(expired)
+    if count == 0:
+        return Finding(False, f"no timeout of {flows} first UEs in {len(runs)} runs, {SHORTLY_AFTER}")
+    undone = int(expired["undone"].sum())
+    drops = expired["drops_last_second"]
+    return Finding(
+        quiet > 0,
+        f"{count} timeouts of {flows} first UEs in {len(runs)} runs, {SHORTLY_AFTER}; {quiet} without a drop "
+        f"or a declared loss in the second before, {undone} undone as spurious; drops in that second: "
+        f"median {np.median(drops):.0f}, least {drops.min():.0f}",
+    )
+
+
+def _within(text: str, measure: Measure, low: float, high: float, unit: str, name: str) -> Claim:
+    """Make a claim of a prediction: that the mean's interval lies inside a range."""
+
+    def check(draws: Sequence[Draw]) -> Finding:
+        ours = stats.estimate([measure(draw) for draw in draws])
+        evidence = f"{terminal.interval(ours)} {unit}, n = {ours.n}"
+        if ours.half_width is None:
+            return Finding(None, evidence)
+        inside = low <= ours.low and ours.high <= high
+        outside = ours.high < low or ours.low > high
+        return Finding(True if inside else False if outside else None, evidence)
+
+    return Claim(f"ltetcp.load.predicted.{name}", f"predicted by hand: {text}", check)
+
+
+def _claims() -> tuple[Claim, ...]:
+    return (
+        *(_lossless_timeouts(point) for point in SAMPLING),
+        _within(
+            "512 KiB before a 33.5 Mbit/s share last 125 ms, so the delay before is 100–150 ms",
+            _at(SHOWN, "owd_mean_ms", BEFORE),
+            100.0,
+            150.0,
+            "ms",
+            "delay_before",
+        ),
+        _within(
+            "before a 13th of the cell they last 0.8 s, so the delay after is 750–950 ms",
+            _at(SHOWN, "owd_max_ms", SHORTLY_AFTER),
+            750.0,
+            950.0,
+            "ms",
+            "delay_after",
+        ),
+        _within(
+            f"goodput above 30 Mbit/s over {BEFORE}",
+            _at(SHOWN, "goodput_mbps", BEFORE),
+            30.0,
+            math.inf,
+            "Mbit/s",
+            "goodput_before",
+        ),
+        _within(
+            f"goodput below 8 Mbit/s over {AFTER}",
+            _at(SHOWN, "goodput_mbps", AFTER),
+            0.0,
+            8.0,
+            "Mbit/s",
+            "goodput_after",
+        ),
+        _within(
+            f"goodput below 6.2 Mbit/s over {LATER}",
+            _at(SHOWN, "goodput_mbps", LATER),
+            0.0,
+            6.2,
+            "Mbit/s",
+            "goodput_later",
+        ),
+    )
+
+
+def _timeouts_listing(draws: Sequence[Draw]) -> Listing:
+    rows = []
+    for point, text in SAMPLING.items():
+        per_ue = stats.estimate([metrics.timeouts(d[point], FIRST, SHORTLY_AFTER) for d in draws])
+        expired = _expired([d[point] for d in draws])
+        if not expired:
+            rows.append((text, terminal.interval(per_ue), *["–"] * 7))
+            continue
+        rows.append(
+            (
+                text,
+                terminal.interval(per_ue),
+                _spread(expired["rto_ms"]),
+                _spread(expired["cwnd_bytes"] / 1000.0),
+                _spread(expired["in_flight_bytes"] / 1000.0),
+                _spread(expired["drops_last_second"]),
+                _spread(expired["lost_last_second"]),
+                str(_without_loss(expired)),
+                str(int(expired["undone"].sum())),
+            )
+        )
+    return Listing(
+        f"Timeouts of the first UEs after 11 more have joined, {SHORTLY_AFTER}",
+        (
+            "RTT sampled",
+            "per UE",
+            "RTO ms",
+            "cwnd kB",
+            "in flight kB",
+            "dropped in 1 s before",
+            "declared lost",
+            "without loss",
+            "undone",
+        ),
+        rows,
+        "Median (least–most) over all timeouts. cwnd and bytes in flight are those before the timeout.",
+    )
+
+
+def _spread(values: Array) -> str:
+    return f"{np.median(values):.0f} ({values.min():.0f}–{values.max():.0f})"
+
+
+def _grid_listing(draws: Sequence[Draw]) -> Listing:
+    def mean(measure: Measure) -> str:
+        return terminal.interval(stats.estimate([measure(draw) for draw in draws]))
+
+    rows = [
+        (
+            point,
+            mean(_at(point, "goodput_mbps", BEFORE)),
+            mean(_at(point, "goodput_mbps", AFTER)),
+            mean(_at(point, "goodput_mbps", LATER)),
+            mean(_drop(point)),
+            mean(_at(point, "owd_mean_ms", BEFORE)),
+            mean(_at(point, "owd_max_ms", SHORTLY_AFTER)),
+            mean(_rise(point)),
+        )
+        for point in map(str, ADDED)
+    ]
+    return Listing(
+        "Figs. 2b and 2c: a first UE by the number of UEs added",
+        (
+            "added",
+            f"goodput {BEFORE}",
+            str(AFTER),
+            str(LATER),
+            "drop Mbit/s",
+            f"delay {BEFORE}, ms",
+            "largest after",
+            "rise ms",
+        ),
+        rows,
+    )
+
+
+def _pictures(draws: Sequence[Draw]) -> list[Picture]:
+    return [_over_time(draws[0]), _over_grid(draws)]
+
+
+def _over_time(draw: Draw) -> Picture:
+    """Goodput, delay, window and timer of the first UEs around the event, in one run."""
+    run = draw[SHOWN]
+    shown = Window(20.0, 36.0)
+    panels = (
+        ("goodput of the first UEs", "Mbit/s", "goodput_mbps", 1.0),
+        ("one-way delay (largest in 100 ms)", "ms", "owd_max_ms", 1.0),
+        ("congestion window", "kB", "cwnd_bytes", 1e-3),
+        ("retransmission timeout", "ms", "rto_ms", 1.0),
+    )
+    with plot.style():
+        fig, axes = plot.figure(2, 2, (10.0, 5.6), sharex=True)
+        for axis, (title, unit, column, factor) in zip(axes, panels, strict=True):
+            for i, flow in enumerate(run.flows(FIRST)):
+                series = run.series(flow, shown)
+                axis.plot(series["t_s"], series[column] * factor, color=plot.COLOURS[i], label=flow)
+                for t in run.timeouts_of(flow, shown).get("t_s", ()):
+                    axis.axvline(t, color="#b00020", linewidth=0.8, linestyle=":")
+            axis.axvline(EVENT_S, color="#333333", linewidth=1.0, linestyle="--")
+            axis.set_title(title)
+            axis.set_ylabel(unit)
+            axis.set_ylim(bottom=0)
+        for axis in axes[2:]:
+            axis.set_xlabel("simulated time in s")
+        axes[0].legend(loc="upper right")
+    return Picture(
+        "As Figs. 2a and 3",
+        f"One run (seed {draw.seed}) with 11 UEs added at 25 s (dashed); dotted red: timeouts.",
+        fig,
+    )
+
+
+def _over_grid(draws: Sequence[Draw]) -> Picture:
+    """Drop of goodput and rise of delay over the number of added UEs."""
+    panels = (
+        ("Fig. 2b: drop of a first UE's goodput", "Mbit/s", _drop, 20.0, "the paper: more than 20"),
+        ("Fig. 2c: largest rise of its delay", "ms", _rise, 900.0, "the paper: as high as 900"),
+    )
+    with plot.style():
+        fig, axes = plot.figure(1, 2, (10.0, 3.4))
+        for axis, (title, unit, measure, told, text) in zip(axes, panels, strict=True):
+            points = [stats.estimate([measure(str(n))(draw) for draw in draws]) for n in ADDED]
+            axis.errorbar(
+                ADDED,
+                [p.mean for p in points],
+                yerr=[p.half_width or 0.0 for p in points],
+                marker="o",
+                markersize=4,
+                capsize=3,
+                label="airlane, mean and 95 %",
+            )
+            axis.axhline(told, color=plot.COLOURS[1], linestyle="--", label=text)
+            axis.set_title(title)
+            axis.set_ylabel(unit)
+            axis.set_xlabel("UEs added at 25 s")
+            axis.set_xticks(ADDED)
+            axis.set_ylim(bottom=0)
+            axis.legend(loc="lower right")
+    return Picture("As Figs. 2b and 2c", f"Mean over {len(draws)} runs and the two first UEs.", fig)
+
+
+def load_increase() -> Experiment:
+    """Declare the experiment `ltetcp/load`."""
+    added = published()[f"{_ID}.fig2b.added_ues"].range
+    assert added is not None, "this range survived"
+    return Experiment(
+        id="ltetcp/load",
+        title="TCP when 3 to 15 UEs join a cell at once",
+        source="Nguyen et al., Towards Understanding TCP Performance on LTE/EPC Mobile Networks, "
+        "AllThingsCellular 2014, section 3.1, Figs. 2 and 3",
+        scenario=Path("scenarios/ltetcp-load.toml"),
+        grid=_grid(),
+        runs=10,
+        quick_runs=3,
+        numbers=(*_figure_2(), *_figure_3()),
+        claims=_claims(),
+        setup={
+            f"{_ID}.fig2a.ues_before": f"{_value('fig2a.ues_before'):g}",
+            f"{_ID}.fig2a.ues_added": f"{_value('fig2a.ues_added'):g}",
+            f"{_ID}.fig2a.event_s": f"{_value('fig2a.event_s'):g}",
+            f"{_ID}.fig2b.added_ues": f"{added[0]:g} to {added[1]:g}",
+        },
+        listings=(_grid_listing, _timeouts_listing),
+        pictures=_pictures,
+        notes=(
+            "A published figure is one UE of one run; ours is the mean of both first UEs over the runs.",
+            "The paper's Linux is of 2014 and not named; ours detects losses and undoes spurious "
+            "timeouts as the scenario says.",
+        ),
+    )

@@ -1,0 +1,111 @@
+"""Figures: a run over time, and the style that every figure of the project shares."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from airlane.metrics import Run
+from airlane.results import Results
+
+__all__ = ["COLOURS", "data_uri", "draw_run", "figure", "style"]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
+"""Okabe and Ito's colours, which most colour-blind readers tell apart."""
+
+_STYLE: Any = {
+    "font.size": 9,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.edgecolor": "#888888",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.prop_cycle": cycler(color=list(COLOURS)),
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "savefig.dpi": 120,
+    "svg.hashsalt": "airlane",
+}
+
+_LEGEND_LIMIT = 8
+
+_PANELS = (
+    ("goodput", "Mbit/s", (("goodput_mbps", 1.0),)),
+    ("one-way delay (mean of bin)", "ms", (("owd_ms", 1.0),)),
+    ("congestion window", "kB", (("cwnd_bytes", 1e-3),)),
+    ("RLC transmit queue", "kB", (("rlc_queue_bytes", 1e-3),)),
+)
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw inside this to get the project's look."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, list[Axes]]:
+    """Figure without a display and its axes in reading order."""
+    fig = Figure(figsize=size, layout="constrained")
+    axes = fig.subplots(rows, columns, squeeze=False, **options)
+    return fig, list(np.asarray(axes).ravel())
+
+
+def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
+    """Goodput, delay, congestion window and RLC queue of each flow over the time of one run."""
+    tables = {
+        name: table.filter(np.asarray(table["run"].to_numpy()) == run)
+        for name, table in results.tables.items()
+        if name in ("flows", "flow_series", "timeouts")
+    }
+    view = Run(tables)
+    flows = view.flows()
+    with style():
+        fig, axes = figure(len(_PANELS), 1, (8.0, 8.5), sharex=True)
+        for axis, (name, unit, columns) in zip(axes, _PANELS, strict=True):
+            for i, flow in enumerate(flows):
+                series = view.series(flow)
+                for column, factor in columns:
+                    if column in series:
+                        axis.plot(
+                            series["t_s"],
+                            series[column] * factor,
+                            label=flow,
+                            color=COLOURS[i % len(COLOURS)],
+                            alpha=1.0 if len(flows) <= _LEGEND_LIMIT else 0.6,
+                        )
+            axis.set_title(name)
+            axis.set_ylabel(unit)
+            axis.set_ylim(bottom=0)
+        for flow in flows:
+            for t in view.timeouts_of(flow).get("t_s", ()):
+                axes[2].axvline(t, color="#b00020", linewidth=0.7, linestyle=":")
+        axes[-1].set_xlabel("simulated time in s")
+        if len(flows) <= _LEGEND_LIMIT:
+            fig.legend(
+                *axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=min(4, len(flows))
+            )
+        fig.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    return fig
+
+
+def data_uri(fig: Figure) -> str:
+    """PNG inside a `data:` address, for a page without other files."""
+    buffer = io.BytesIO()
+    with style():
+        fig.savefig(buffer, format="png", metadata={"Software": None})
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -1,0 +1,189 @@
+"""What runs left behind: Arrow tables with a run and a seed column, and the folder they are kept in."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from airlane import stats
+from airlane.native import Output
+
+__all__ = ["FolderInTheWayError", "Results"]
+
+_SERIES = {"flows": "flow_series", "cells": "cell_series", "timeouts": "timeouts"}
+
+
+class FolderInTheWayError(Exception):
+    """The output folder exists and holds something that airlane did not write."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Tables of one or more runs of a scenario.
+
+    Each table begins with the columns `run` (0, 1, ...) and `seed`. Units close the column names.
+
+    Attributes
+    ----------
+    tables
+        All tables by name.
+    meta
+        Per run: wall and simulated seconds, events, packets, drops by cause.
+    seeds
+        Seed of each run.
+    """
+
+    tables: dict[str, pa.Table]
+    meta: list[dict[str, Any]]
+    seeds: list[int]
+
+    @classmethod
+    def collect(cls, outputs: Sequence[Output], seeds: Sequence[int]) -> Results:
+        """Join the tables of runs, in their order."""
+        if len(outputs) != len(seeds):
+            raise ValueError(f"{len(outputs)} outputs for {len(seeds)} seeds")
+        names = outputs[0].tables.keys() if outputs else ()
+        tables = {
+            name: pa.concat_tables(
+                _numbered(output.tables[name], run, seed)
+                for run, (output, seed) in enumerate(zip(outputs, seeds, strict=True))
+            )
+            for name in names
+        }
+        return cls(tables, [output.meta for output in outputs], list(seeds))
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.seeds)
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row per run and flow: goodput, delays, retransmissions, timeouts."""
+        return self.tables["flows"]
+
+    @property
+    def cells(self) -> pa.Table:
+        """One row per run and cell: resource use, MCS, HARQ."""
+        return self.tables["cells"]
+
+    @property
+    def flow_series(self) -> pa.Table:
+        """One row per run, flow and time bin; `t_s` is the beginning of the bin."""
+        return self.tables["flow_series"]
+
+    @property
+    def cell_series(self) -> pa.Table:
+        """One row per run, cell and time bin."""
+        return self.tables["cell_series"]
+
+    @property
+    def timeouts(self) -> pa.Table:
+        """One row per run and expired retransmission timer."""
+        return self.tables["timeouts"]
+
+    def summary(self) -> pa.Table:
+        """Mean over the runs and its 95 % half-width, one row per flow.
+
+        Each numeric column `x` of `flows` gives `x` and `x_ci95` (null with one run); `n` counts the runs.
+        """
+        flows = self.flows
+        names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
+        columns: dict[str, list[Any]] = {"flow": names}
+        of_flow = [flows.filter(pc.equal(flows["flow"], pa.scalar(name))) for name in names]
+        columns["n"] = [part.num_rows for part in of_flow]
+        for field in flows.schema:
+            if field.name in ("run", "seed") or not _numeric(field.type):
+                continue
+            means = [stats.estimate(part[field.name].to_numpy().astype(np.float64)) for part in of_flow]
+            columns[field.name] = [m.mean for m in means]
+            columns[f"{field.name}_ci95"] = [m.half_width for m in means]
+        return pa.table(columns)
+
+    @classmethod
+    def read(cls, folder: Path) -> Results:
+        """Read a result folder back.
+
+        Raises
+        ------
+        OSError
+            When a file is missing.
+        """
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        tables = {
+            name: pyarrow.parquet.read_table(folder / "series" / f"{stem}.parquet")
+            for stem, name in _SERIES.items()
+            if (folder / "series" / f"{stem}.parquet").is_file()
+        }
+        tables["flows"] = pyarrow.parquet.read_table(folder / "summary.parquet")
+        tables["cells"] = pyarrow.parquet.read_table(folder / "cells.parquet")
+        return cls(tables, manifest["runs"], manifest["seeds"])
+
+    def write(self, folder: Path, scenario_json: str, file_name: str = "") -> None:
+        """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
+
+        All of it is written beside its place and renamed, so a folder is whole or not there.
+        An older result folder is replaced.
+
+        Raises
+        ------
+        FolderInTheWayError
+            When `folder` exists and is not a result folder.
+        """
+        if folder.exists() and not (folder / "manifest.json").is_file() and any(folder.iterdir()):
+            raise FolderInTheWayError(f"{folder} exists and is not a result folder; choose another with -o")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            self._write_into(scratch, scenario_json, file_name)
+            scratch.chmod(0o755)
+            if folder.exists():
+                shutil.rmtree(folder)
+            scratch.rename(folder)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+
+    def _write_into(self, folder: Path, scenario_json: str, file_name: str) -> None:
+        pyarrow.csv.write_csv(self.flows, folder / "summary.csv")
+        pyarrow.parquet.write_table(self.flows, folder / "summary.parquet")
+        (folder / "series").mkdir()
+        for name, table in _SERIES.items():
+            if table in self.tables:
+                pyarrow.parquet.write_table(
+                    self.tables[table], folder / "series" / f"{name}.parquet", compression="zstd"
+                )
+        pyarrow.parquet.write_table(self.cells, folder / "cells.parquet")
+        manifest = {
+            "airlane": version("airlane"),
+            "file": file_name,
+            "scenario": json.loads(scenario_json),
+            "seeds": self.seeds,
+            "runs": self.meta,
+            "host": {"platform": platform.platform(), "python": sys.version.split()[0]},
+        }
+        (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def _numbered(table: pa.Table, run: int, seed: int) -> pa.Table:
+    rows = table.num_rows
+    table = table.add_column(0, "seed", pa.array([seed] * rows, type=pa.int64()))
+    return table.add_column(0, "run", pa.array([run] * rows, type=pa.int64()))
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind)

@@ -1,0 +1,147 @@
+"""Scenarios: a TOML file, the changes made to it, and the runs it gives."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from airlane import native
+from airlane.results import Results
+
+__all__ = ["Scenario", "load", "loads", "parse_setting"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario file with overrides; immutable, so that variants can be kept side by side.
+
+    Attributes
+    ----------
+    text
+        The TOML text.
+    file_name
+        Named in error messages.
+    overrides
+        Values by dotted key, such as `{"ue.0.count": 11}`; they win over the file.
+    """
+
+    text: str
+    file_name: str = "<scenario>"
+    overrides: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """File name without folder and suffix."""
+        return Path(self.file_name).stem
+
+    def set(self, values: Mapping[str, object]) -> Scenario:
+        """Return this scenario with some values replaced, keyed by dotted path.
+
+        Examples
+        --------
+        >>> import airlane
+        >>> base = airlane.load("scenarios/lte-download.toml")
+        >>> reno = base.set({"flow.0.transport.congestion": "newreno"})
+        """
+        return Scenario(self.text, self.file_name, {**self.overrides, **values})
+
+    @functools.cached_property
+    def resolved(self) -> str:
+        """Canonical JSON text with every default written out.
+
+        Raises
+        ------
+        ScenarioError
+            Naming the file, line, key and value, and what would be right.
+        """
+        return native.parse(self.text, self.file_name, self.overrides)
+
+    @functools.cached_property
+    def settings(self) -> dict[str, Any]:
+        """The resolved scenario as a dictionary."""
+        value = json.loads(self.resolved)
+        assert isinstance(value, dict)
+        return value
+
+    @property
+    def seed(self) -> int:
+        """Seed of the first run unless another is asked for."""
+        return int(self.settings["run"]["seed"])
+
+    def run(
+        self,
+        runs: int = 1,
+        seed: int | None = None,
+        threads: int | None = None,
+        on_done: Callable[[int], None] | None = None,
+    ) -> Results:
+        """Run with consecutive seeds and collect the tables.
+
+        Parameters
+        ----------
+        runs
+            Number of runs; run i has seed `seed + i`.
+        seed
+            First seed; by default that of the file.
+        threads
+            Worker threads, by default one per core. Results do not depend on it.
+        on_done
+            Called with the index of each run that ended.
+
+        Examples
+        --------
+        >>> import airlane
+        >>> results = airlane.load("scenarios/lte-download.toml").run(runs=2)
+        >>> results.flows.num_rows
+        2
+        """
+        if runs < 1:
+            raise ValueError(f"runs must be at least 1, not {runs}")
+        first = self.seed if seed is None else seed
+        seeds = [first + i for i in range(runs)]
+        outputs = native.run([(self.resolved, s) for s in seeds], threads or os.cpu_count() or 1, on_done)
+        return Results.collect(outputs, seeds)
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """Read and check a scenario file.
+
+    Raises
+    ------
+    OSError
+        When the file cannot be read.
+    ScenarioError
+        When it is not a scenario.
+    """
+    scenario = loads(Path(path).read_text(encoding="utf-8"), os.fspath(path))
+    _ = scenario.resolved  # a mistake is reported where the file is named
+    return scenario
+
+
+def loads(text: str, file_name: str = "<scenario>") -> Scenario:
+    """Scenario from TOML text, checked when it is first resolved."""
+    return Scenario(text, file_name)
+
+
+def parse_setting(setting: str) -> tuple[str, object]:
+    """Split `key=value` as given to `--set`: a TOML value where it is one, else the bare text.
+
+    Examples
+    --------
+    >>> parse_setting("ue.0.count=11"), parse_setting("flow.0.transport.congestion=cubic")
+    (('ue.0.count', 11), ('flow.0.transport.congestion', 'cubic'))
+    """
+    key, separator, text = setting.partition("=")
+    key, text = key.strip(), text.strip()
+    if not separator or not key or not text:
+        raise ValueError(f"{setting!r} is not of the form key=value, such as ue.0.count=11")
+    try:
+        return key, tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, text

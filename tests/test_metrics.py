@@ -1,0 +1,98 @@
+"""Metrics on tables small enough to do by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+
+from airlane import metrics
+from airlane.metrics import Run, Window
+
+
+def tables() -> dict[str, pa.Table]:
+    """Two flows to `first`, one to `added`; bins of 0.5 s from 0 to 4 s."""
+    t = [i * 0.5 for i in range(8)]
+    goodput: dict[str, list[float]] = {
+        "a": [10, 10, 10, 10, 2, 2, 4, 4],
+        "b": [20, 20, 20, 20, 6, 6, 8, 8],
+        "c": [0] * 4 + [1] * 4,
+    }
+    peak: dict[str, list[float]] = {
+        "a": [100, 100, 100, 100, 400, 1000, 900, 800],
+        "b": [200, 200, 200, 200, math.nan, 300, 500, 1200],
+        "c": [math.nan] * 8,
+    }
+    flows = list(goodput)
+    return {
+        "flows": pa.table({"flow": flows, "to": ["first", "first", "added"]}),
+        "flow_series": pa.table(
+            {
+                "t_s": t * 3,
+                "flow": [f for f in flows for _ in t],
+                "goodput_mbps": [float(v) for f in flows for v in goodput[f]],
+                "owd_ms": [float(v) for f in flows for v in peak[f]],
+                "owd_max_ms": [float(v) for f in flows for v in peak[f]],
+            }
+        ),
+        "timeouts": pa.table(
+            {
+                "t_s": [1.5, 2.0, 2.5, 3.9],
+                "flow": ["b", "a", "a", "c"],
+                "drops_last_second": pa.array([9, 0, 3, 7], type=pa.int64()),
+                "cwnd_after_bytes": pa.array([1460, 1460, 4380, 1460], type=pa.int64()),
+                "undone": [False, True, False, False],
+            }
+        ),
+    }
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(tables())
+
+
+LATE = Window(2.0, 4.0)
+
+
+def test_windows_are_half_open(run: Run) -> None:
+    # a: 2, 2; b: 6, 6 → (2 + 6) / 2; the bins at 3.0 and 3.5 are not in it.
+    assert metrics.goodput_mbps(run, "first", Window(2.0, 3.0)) == 4.0
+    assert metrics.goodput_mbps(run, "first", LATE) == (3.0 + 7.0) / 2
+    assert metrics.goodput_mbps(run, "added", LATE) == 1.0
+
+
+def test_bin_edges_survive_decimal_rounding(run: Run) -> None:
+    assert list(run.series("a", Window(0.1 + 0.2 + 0.2, 1.0))["t_s"]) == [0.5]
+
+
+def test_delay_is_the_mean_over_flows_of_bins_with_arrivals(run: Run) -> None:
+    # a: (400 + 1000 + 900 + 800) / 4 = 775; b: (300 + 500 + 1200) / 3 = 666.67.
+    assert metrics.owd_mean_ms(run, "first", LATE) == pytest.approx((775 + 2000 / 3) / 2)
+    assert metrics.owd_max_ms(run, "first", LATE) == (1000 + 1200) / 2
+    assert math.isnan(metrics.owd_mean_ms(run, "added", LATE))
+
+
+def test_rise_takes_the_end_of_the_bin_that_reaches_it(run: Run) -> None:
+    # a: 100 → 1000, 90 % is 910, reached in the bin 2.5–3.0: 1.0 s. b: 200 → 1200, 1100, 3.5–4.0: 2.0 s.
+    assert metrics.owd_rise_s(run, "first", LATE) == 1.5
+    assert math.isnan(metrics.owd_rise_s(run, "added", LATE))
+
+
+def test_timeouts_per_flow_and_the_first_of_them(run: Run) -> None:
+    assert metrics.timeouts(run, "first", LATE) == 1.0
+    assert metrics.first_timeout_s(run, "first", LATE) == 2.0
+    assert math.isnan(metrics.first_timeout_s(run, "first", Window(3.0, 4.0)))
+    assert math.isnan(metrics.timeouts(run, "nobody", LATE))
+
+
+def test_what_stands_beside_a_timeout(run: Run) -> None:
+    assert list(metrics.drops_before_timeouts(run, "first", LATE)) == [0.0, 3.0]
+    # (1460 + 4380) / 2 = 2920 bytes = 2 segments.
+    assert metrics.cwnd_after_timeout_segments(run, "first", LATE) == 2.0
+
+
+def test_groups(run: Run) -> None:
+    assert run.flows() == ["a", "b", "c"]
+    assert run.flows("first") == ["a", "b"]

@@ -1,0 +1,41 @@
+"""The published figures: readable, complete, and each one answered by an experiment or taken as setup."""
+
+from __future__ import annotations
+
+import pytest
+
+from airlane import papers
+
+
+def test_intervals_and_ranges_belong_to_their_number() -> None:
+    numbers = papers.published()
+    assert numbers["mdcc.table2.d100.cubic_s"].value == 9.48
+    assert numbers["mdcc.table2.d100.cubic_s"].ci == 0.54
+    assert "mdcc.table2.d100.cubic_ci" not in numbers
+    assert numbers["mdcc.table2.d100.reduction_pct"].ci is None
+    assert numbers["splitproxy.ftp_fig4_delay50ms.gain_pct_4_6users"].range == (2.0, 17.0)
+    assert numbers["arwa.table6"].lost
+
+
+@pytest.mark.parametrize("experiment", papers.experiments(), ids=lambda e: e.id)
+def test_every_number_of_an_experiment_was_published(experiment: object) -> None:
+    from airlane.experiments import Experiment
+
+    assert isinstance(experiment, Experiment)
+    known = papers.published()
+    assert [n.id for n in experiment.numbers if n.id not in known] == []
+    assert [name for name in experiment.setup if name not in known] == []
+
+
+def test_every_number_of_the_load_increase_is_answered_once() -> None:
+    (load,) = papers.select(["ltetcp/load"])
+    answered = [n.id for n in load.numbers] + list(load.setup)
+    wanted = [name for name in papers.published() if name.startswith("ltetcp.load_increase.")]
+    assert sorted(answered) == sorted(wanted)
+
+
+def test_ids_select_what_lies_under_them() -> None:
+    assert [e.id for e in papers.select(["ltetcp"])] == ["ltetcp/load"]
+    assert [e.id for e in papers.select([])] == [e.id for e in papers.experiments()]
+    with pytest.raises(KeyError, match="ltetcp/loa"):
+        papers.select(["ltetcp/loa"])

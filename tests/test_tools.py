@@ -1,0 +1,74 @@
+"""The project's own checkers find what they are for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import edges
+import tidy
+
+
+def crates(**dependencies: list[str]) -> dict[str, Any]:
+    """What `cargo metadata` says of crates with these dependencies."""
+    packages = [
+        {"name": f"airlane-{name}", "dependencies": [{"name": f"airlane-{d}", "kind": None} for d in wanted]}
+        for name, wanted in dependencies.items()
+    ]
+    return {"packages": packages}
+
+
+def test_downward_edges_pass() -> None:
+    assert edges.complaints(crates(core=[], net=["core"], ran=["core", "net"], radio=["core"])) == []
+
+
+@pytest.mark.parametrize(
+    ("crate", "dependency"),
+    [("ran", "engine"), ("radio", "net"), ("net", "scenario"), ("engine", "scenario")],
+)
+def test_an_upward_edge_is_named(crate: str, dependency: str) -> None:
+    found = edges.complaints(crates(core=[], **{crate: ["core", dependency], dependency: ["core"]}))
+    assert f"{crate} must not depend on {dependency} (a normal dependency)" in found
+
+
+def test_an_edge_for_tests_counts_too() -> None:
+    metadata = crates(core=[], engine=[], ran=["engine"])
+    metadata["packages"][2]["dependencies"][0]["kind"] = "dev"
+    assert edges.complaints(metadata) == ["ran must not depend on engine (a dev dependency)"]
+
+
+def test_a_new_crate_has_to_be_declared() -> None:
+    assert edges.complaints(crates(core=[], gadget=["core"]))[0].startswith("crate 'gadget' is not in")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("crates/net/src/a.rs", "use std::collections::HashMap;\n", "hash order"),
+        ("crates/ran/src/a.rs", "let t = std::time::Instant::now();\n", "no clock"),
+        ("crates/py/src/a.rs", "let x = y.unwrap();\n", "unwrap"),
+        ("crates/py/src/a.rs", "unsafe { y() }\n", "unsafe"),
+        ("crates/py/src/a.rs", "fn f() { todo" + "!() }\n", "left undone"),
+        ("a.py", "x = 1  \n", "blanks"),
+        ("a.py", "x = 1", "no newline"),
+        ("a.py", "x = 1\n" * 801, "801 lines"),
+        ("a.py", "def f():\n" + "    x = 1\n" * 90, "f has 91 lines"),
+        ("crates/py/src/a.rs", "fn f() {\n" + "    x();\n" * 90 + "}\n", "f has 92 lines"),
+    ],
+)
+def test_untidy(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    assert any(complaint in found for found in tidy.complaints(tmp_path, path))
+
+
+def test_tidy(tmp_path: Path) -> None:
+    path = tmp_path / "crates/net/src/a.rs"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "// HashMap is banned\nfn f() {\n    x();\n}\n#[cfg(test)]\nmod tests {\n    y.unwrap();\n}\n"
+    )
+    assert list(tidy.complaints(tmp_path, path)) == []
