@@ -2,12 +2,13 @@
 //! arrives. Nothing here keeps time or knows a scheduler; each step is validated alone.
 //!
 //! In the order of the data path: [`geometry`] gives distances, [`path_loss`]
-//! gives what arrives, [`noise`] and [`transmission_mode`] the SINR of each PRB,
+//! and [`fading`] give what arrives, [`noise`] and [`transmission_mode`] the SINR of each PRB,
 //! [`mutual_information`] what a symbol tells at that SINR, [`link_adaptation`] the CQI and MCS
 //! that follow, [`tables`] the transport block, and [`bler`] whether it survives, HARQ
 //! retransmissions included.
 
 pub mod bler;
+pub mod fading;
 pub mod geometry;
 pub mod link_adaptation;
 pub mod mutual_information;
@@ -20,6 +21,7 @@ pub mod transmission_mode;
 mod reference;
 
 pub use bler::{CodeScheme, CodedBlock, HarqSoftState};
+pub use fading::{Fading, FrequencyGrid, Profile};
 pub use geometry::Position;
 pub use link_adaptation::{Amc, AmcRule};
 pub use mutual_information::SymbolInformation;

@@ -1,0 +1,197 @@
+use airlane_core::{Duration, Seeds};
+
+use super::*;
+
+const CARRIER: f64 = 2120e6;
+
+fn link(profile: Profile, speed_m_s: f64, seed: u64) -> Fading {
+    let grid = Arc::new(FrequencyGrid::new(profile, 100, 4));
+    Fading::new(&grid, speed_m_s, CARRIER, &mut Seeds::new(seed).stream("fading"))
+}
+
+#[test]
+fn profiles_are_normalised_and_spread_as_tabulated() {
+    // RMS delay spreads of TS 36.104 Table B.2-1. The EPA taps themselves give 43 ns.
+    for (profile, spread_ns) in [(Profile::Epa, 45.0), (Profile::Eva, 357.0), (Profile::Etu, 991.0)] {
+        let taps = profile.taps();
+        let moment = |n: i32| -> f64 { taps.iter().map(|&(d, p)| p * if n == 1 { d } else { d * d }).sum() };
+        let total: f64 = taps.iter().map(|t| t.1).sum();
+        assert!((total - 1.0).abs() < 1e-12);
+        let spread = (moment(2) - moment(1) * moment(1)).sqrt() * 1e9;
+        assert!((spread - spread_ns).abs() < 2.5, "{profile:?}: {spread}");
+        assert!(taps.len() <= MAX_TAPS);
+    }
+    assert_eq!(Profile::Flat.taps(), [(0.0, 0.5), (0.0, 0.5)]);
+}
+
+#[test]
+fn power_is_exponential_with_mean_one() {
+    for profile in [Profile::Epa, Profile::Eva, Profile::Etu, Profile::Flat] {
+        let mut below = [0_u32; 5];
+        let levels = [0.01, 0.1, 0.5, 1.0, 3.0];
+        let (mut sum, mut n) = (0.0, 0_u32);
+        let mut out = [0.0; 100];
+        for seed in 0..1000 {
+            let fading = link(profile, 16.7, seed);
+            for k in 0..100_u64 {
+                fading.gains(Instant::from_millis(37 * k), &mut out);
+                for g in [out[0], out[99]] {
+                    sum += f64::from(g);
+                    n += 1;
+                    levels.iter().zip(&mut below).for_each(|(&l, b)| *b += u32::from(f64::from(g) < l));
+                }
+            }
+        }
+        let n = f64::from(n);
+        assert!((sum / n - 1.0).abs() < 0.01, "{profile:?}: mean {}", sum / n);
+        for (level, count) in levels.iter().zip(below) {
+            let expected = 1.0 - libm::exp(-level);
+            let got = f64::from(count) / n;
+            // Sixteen oscillators bound the peaks; the law holds to a hundredth.
+            assert!((got - expected).abs() < 0.01, "{profile:?} below {level}: {got} against {expected}");
+            assert!(
+                (got / expected - 1.0).abs() < 0.12,
+                "{profile:?} below {level}: {got} against {expected}"
+            );
+        }
+    }
+}
+
+/// Time average of h(t + lag) h*(t) of one tap, over `count` samples `every_us` apart.
+fn autocorrelation(tap: &Tap, lag_us: u32, count: u32, every_us: u32) -> (f64, f64) {
+    let (mut re, mut im) = (0.0, 0.0);
+    for k in 0..count {
+        let (a, b) = tap.at(k * every_us);
+        let (c, d) = tap.at(k * every_us + lag_us);
+        re += f64::from(c * a + d * b);
+        im += f64::from(d * a - c * b);
+    }
+    (re / f64::from(count), im / f64::from(count))
+}
+
+#[test]
+fn autocorrelation_follows_bessel() {
+    let doppler = 100.0;
+    let mut stream = Seeds::new(5).stream("taps");
+    let taps: Vec<Tap> = (0..300).map(|_| Tap::new(doppler, &mut stream)).collect();
+    for step in 0..=30 {
+        // f_d tau from 0 to 3.
+        let lag_us = step * 1000;
+        let expected = libm::j0(2.0 * core::f64::consts::PI * doppler * f64::from(lag_us) * 1e-6);
+        let (mut mean_re, mut mean_im) = (0.0, 0.0);
+        for (i, tap) in taps.iter().enumerate() {
+            // The first ten long enough (200 s, 20 000 turns) to be judged one by one.
+            let (re, im) = autocorrelation(tap, lag_us, if i < 10 { 20_000 } else { 200 }, 9_973);
+            if i < 10 {
+                assert!(
+                    (re - expected).abs() < 0.06 && im.abs() < 0.06,
+                    "tap {i} lag {lag_us}: {re} {im} {expected}"
+                );
+            }
+            mean_re += re / taps.len() as f64;
+            mean_im += im / taps.len() as f64;
+        }
+        assert!((mean_re - expected).abs() < 0.02, "lag {lag_us} us: {mean_re} against {expected}");
+        assert!(mean_im.abs() < 0.02);
+    }
+}
+
+#[test]
+fn prbs_correlate_as_the_delay_profile_says() {
+    for profile in [Profile::Epa, Profile::Eva, Profile::Etu] {
+        let grid = Arc::new(FrequencyGrid::new(profile, 100, 4));
+        let lags = [1_usize, 3, 10, 30, 80];
+        let mut product = [0.0; 5];
+        let n = 4000;
+        let mut stream = Seeds::new(11).stream("links");
+        let mut out = [0.0; 100];
+        for _ in 0..n {
+            Fading::new(&grid, 10.0, CARRIER, &mut stream).gains(Instant::ZERO, &mut out);
+            for (p, &lag) in product.iter_mut().zip(&lags) {
+                *p += f64::from((out[0] - 1.0) * (out[lag] - 1.0)) / f64::from(n);
+            }
+        }
+        for (got, lag) in product.iter().zip(lags) {
+            // Gaussian taps: the covariance of powers is |Σ P e^(j 2π Δf τ)|².
+            let (mut re, mut im) = (0.0, 0.0);
+            for (delay, power) in profile.taps() {
+                let angle = 2.0 * core::f64::consts::PI * 180e3 * lag as f64 * delay;
+                re += power * libm::cos(angle);
+                im += power * libm::sin(angle);
+            }
+            let expected = re * re + im * im;
+            assert!((got - expected).abs() < 0.1, "{profile:?} {lag} PRBs apart: {got} against {expected}");
+        }
+    }
+}
+
+#[test]
+fn fades_are_crossed_as_often_as_rice_says() {
+    // Downward crossings of amplitude rho per second: sqrt(2 pi) f_d rho exp(-rho²), rho = 0.5.
+    let doppler = max_doppler(16.7, CARRIER);
+    let rho = 0.5_f64;
+    let expected = (2.0 * core::f64::consts::PI).sqrt() * doppler * rho * libm::exp(-rho * rho);
+    let mut crossings = 0_u32;
+    let mut out = [0.0; 100];
+    for seed in 0..40 {
+        let fading = link(Profile::Eva, 16.7, seed);
+        let mut above = false;
+        for k in 0..10_000_u64 {
+            // 5 s at 0.5 ms: 17 samples in a turn of the fastest oscillator.
+            fading.gains(Instant::ZERO + Duration::from_micros(500 * k), &mut out);
+            let now_above = out[50] > (rho * rho) as f32;
+            crossings += u32::from(above && !now_above);
+            above = now_above;
+        }
+    }
+    let per_second = f64::from(crossings) / 200.0;
+    assert!((per_second / expected - 1.0).abs() < 0.05, "{per_second} against {expected}");
+}
+
+#[test]
+fn a_gain_is_a_function_of_time() {
+    let fading = link(Profile::Eva, 16.7, 1);
+    let times = [5_u64, 1000, 17, 86_400_000];
+    let mut first = [[0.0; 100]; 4];
+    let mut again = [[0.0; 100]; 4];
+    times.iter().zip(&mut first).for_each(|(&t, out)| fading.gains(Instant::from_millis(t), out));
+    times.iter().zip(&mut again).rev().for_each(|(&t, out)| fading.gains(Instant::from_millis(t), out));
+    assert_eq!(first, again);
+    assert_ne!(first[0], first[2]);
+    let (mut a, mut b) = ([0.0; 100], [0.0; 100]);
+    link(Profile::Eva, 16.7, 1).gains(Instant::from_millis(17), &mut a);
+    assert_eq!(a, first[2]);
+    link(Profile::Eva, 16.7, 2).gains(Instant::from_millis(17), &mut b);
+    assert_ne!(a, b);
+}
+
+#[test]
+fn at_rest_nothing_changes() {
+    let fading = link(Profile::Etu, 0.0, 3);
+    let (mut a, mut b) = ([0.0; 100], [0.0; 100]);
+    fading.gains(Instant::ZERO, &mut a);
+    fading.gains(Instant::from_millis(60_000), &mut b);
+    assert_eq!(a, b);
+}
+
+#[test]
+fn a_group_is_seen_at_its_middle() {
+    // Three PRBs to a group: the middle of a group is its second PRB.
+    let grid = Arc::new(FrequencyGrid::new(Profile::Etu, 50, 3));
+    assert_eq!((grid.n_prb(), grid.n_rbg(), grid.profile()), (50, 17, Profile::Etu));
+    let fading = Fading::new(&grid, 3.0, CARRIER, &mut Seeds::new(9).stream("fading"));
+    let (mut prb, mut rbg) = ([0.0; 50], [0.0; 17]);
+    fading.gains(Instant::from_millis(123), &mut prb);
+    fading.gains_at_rbg(Instant::from_millis(123), &mut rbg);
+    for (k, g) in rbg[..16].iter().enumerate() {
+        assert_eq!(*g, prb[3 * k + 1]);
+    }
+}
+
+#[test]
+fn one_path_fades_all_prbs_alike() {
+    let fading = link(Profile::Flat, 1.0, 4);
+    let mut out = [0.0; 100];
+    fading.gains(Instant::from_millis(7), &mut out);
+    assert!(out.iter().all(|&g| g == out[0]));
+}
