@@ -1,1 +1,24 @@
-//! airlane-scenario
+//! Scenario files: what a user writes, checked and filled in, and the network that it becomes.
+//!
+//! - [`Scenario`] is a file as it was written; [`Scenario::resolve`] fills in the presets, checks
+//!   everything and gives a [`Resolved`] scenario, in which every value stands.
+//! - [`format`] is the format as types, [`quantity`] its quantities: a number and a unit in one
+//!   text. [`schema`] is its JSON Schema.
+//! - Mistakes are [`ScenarioError`]s that name file, line, key and value, and what would be right.
+
+mod check;
+mod de;
+mod decimal;
+mod document;
+mod error;
+mod expand;
+pub mod format;
+mod preset;
+pub mod quantity;
+mod schema;
+mod tree;
+
+pub use document::Scenario;
+pub use error::ScenarioError;
+pub use format::Resolved;
+pub use schema::schema;

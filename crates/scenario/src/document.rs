@@ -1,0 +1,215 @@
+//! A scenario as its author wrote it, with overrides, on the way to a [`Resolved`] one.
+
+use crate::check;
+use crate::de::{nearest_help, read};
+use crate::error::ScenarioError;
+use crate::format::Resolved;
+use crate::preset;
+use crate::tree::{Table, Tree, Value};
+
+/// Longer than any scenario file; a limit so that reading one cannot take all memory.
+const TEXT_MAX: usize = 16 << 20;
+
+/// A scenario as it was written.
+///
+/// ```
+/// let text = r#"
+/// network = "wired"
+/// [internet]
+/// rate = "10 Mbit/s"
+/// delay = "20 ms"
+/// [[flow]]
+/// app = "bulk"
+/// "#;
+/// let mut scenario = airlane_scenario::Scenario::parse(text, "example.toml")?;
+/// scenario.set("flow.0.transport.congestion", &"newreno".into())?;
+/// let resolved = scenario.resolve()?;
+/// assert_eq!(resolved.internet.rate.to_string(), "10 Mbit/s");
+/// # Ok::<(), airlane_scenario::ScenarioError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    tree: Tree,
+    file: String,
+}
+
+impl Scenario {
+    /// Reads TOML. `file` is what errors call it, and its folder is where files named inside are
+    /// looked for.
+    ///
+    /// # Errors
+    /// If the text is not TOML.
+    pub fn parse(text: &str, file: &str) -> Result<Self, ScenarioError> {
+        if text.len() > TEXT_MAX {
+            let error = ScenarioError::new("", "longer than 16 MiB", "no scenario needs that");
+            return Err(error.in_file(file));
+        }
+        let tree = Tree::from_toml(text).map_err(|e| e.in_file(file))?;
+        Ok(Self { tree, file: file.to_owned() })
+    }
+
+    /// Replaces (or adds) the value at a dotted path, such as `run.duration`, `ue.0.count`,
+    /// `ue.phone.count` or `ue[name=phone].count`.
+    ///
+    /// # Errors
+    /// If the path leads nowhere.
+    pub fn set(&mut self, path: &str, value: &serde_json::Value) -> Result<(), ScenarioError> {
+        let mut tree = &mut self.tree;
+        let steps = steps(path).map_err(|e| e.in_file(&self.file))?;
+        for (i, step) in steps.iter().enumerate() {
+            let so_far = steps[..i].join(".");
+            tree = descend(tree, step, &so_far, path).map_err(|e| e.in_file(&self.file))?;
+        }
+        *tree = Tree::from_json(value);
+        Ok(())
+    }
+
+    /// Fills in the presets and checks everything.
+    ///
+    /// # Errors
+    /// The first mistake, with its key, line, value and what would be right.
+    pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
+        self.resolve_unplaced().map_err(|e| e.in_file(&self.file))
+    }
+
+    fn resolve_unplaced(&self) -> Result<Resolved, ScenarioError> {
+        let mut tree = self.tree.clone();
+        let network = network(&tree)?.to_owned();
+        if network == "wired" {
+            check::wired(&tree)?;
+        }
+        preset::fill(&mut tree, &network);
+        if let Value::Table(table) = &mut tree.value {
+            for list in preset::LISTS {
+                if !table.iter().any(|(key, _)| key == list) {
+                    table.push((list.to_owned(), Tree::unplaced(Value::Array(Vec::new()))));
+                }
+            }
+            if !table.iter().any(|(key, _)| key == "network") {
+                table.push(("network".to_owned(), Tree::unplaced(Value::Text(network))));
+            }
+        }
+        let mut resolved: Resolved = read(&tree)?;
+        check::check(&resolved, &tree)?;
+        check::locate_trace(&mut resolved, &tree, &self.file)?;
+        Ok(resolved)
+    }
+}
+
+impl Resolved {
+    /// Every value as JSON: itself a scenario, which resolves to itself.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("the format has texts as keys only")
+    }
+
+    /// Reads what [`Resolved::to_json`] wrote.
+    ///
+    /// # Errors
+    /// If it is not a complete and sane scenario.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let file = "<resolved scenario>";
+        let json = serde_json::from_str(text).map_err(|e| {
+            let mut error = ScenarioError::new("", format!("not JSON: {e}"), "give what `parse` returned");
+            error.line = u32::try_from(e.line()).ok();
+            error.in_file(file)
+        })?;
+        let tree = Tree::from_json(&json);
+        let resolved: Self = read(&tree).map_err(|e| e.in_file(file))?;
+        check::check(&resolved, &tree).map_err(|e| e.in_file(file))?;
+        Ok(resolved)
+    }
+}
+
+/// The name of the network, by which its preset is chosen.
+fn network(tree: &Tree) -> Result<&str, ScenarioError> {
+    let Some(network) = tree.get("network") else { return Ok("typical") };
+    let fail = |message: String, help: String| {
+        let mut error = ScenarioError::new("network", message, help);
+        error.value = network.written().into();
+        error.line = network.line_in_file();
+        error
+    };
+    let Some(name) = network.text() else {
+        return Err(fail(
+            format!("{} where a text is needed", network.kind()),
+            "write \"typical\"".to_owned(),
+        ));
+    };
+    if !preset::NETWORKS.contains(&name) {
+        let help = nearest_help(name, &preset::NETWORKS);
+        return Err(fail(format!("{name:?} is no network that airlane knows"), help));
+    }
+    Ok(name)
+}
+
+/// Splits a path at its points; `ue[name=x]` is `ue` and `x`.
+fn steps(path: &str) -> Result<Vec<String>, ScenarioError> {
+    let bad =
+        || ScenarioError::new(path, "not a path", "write keys with points between them, such as ue.0.count");
+    let mut steps = Vec::new();
+    for part in path.split('.') {
+        let (key, name) = match part.split_once("[name=") {
+            Some((key, rest)) => (key, Some(rest.strip_suffix(']').ok_or_else(bad)?)),
+            None => (part, None),
+        };
+        if key.is_empty() {
+            return Err(bad());
+        }
+        steps.push(key.to_owned());
+        steps.extend(name.map(str::to_owned));
+    }
+    Ok(steps)
+}
+
+/// One step down the path, making what is not there.
+fn descend<'a>(
+    tree: &'a mut Tree,
+    step: &str,
+    so_far: &str,
+    path: &str,
+) -> Result<&'a mut Tree, ScenarioError> {
+    let fail = |message: String, help: String| Err(ScenarioError::new(path, message, help));
+    if let Value::Text(_) = tree.value {
+        // A bare name such as "pf" becomes the tag of the table that is now needed; the presets
+        // know the name of its key.
+        let name = core::mem::replace(&mut tree.value, Value::Null);
+        tree.value = Value::Table(vec![(String::new(), Tree { value: name, line: tree.line })]);
+    }
+    let kind = tree.kind();
+    match &mut tree.value {
+        Value::Table(table) => Ok(entry(table, step, so_far.is_empty())),
+        Value::Array(items) => {
+            let names: Vec<_> =
+                items.iter().filter_map(|i| i.get("name")?.text().map(str::to_owned)).collect();
+            let by_name = || items.iter().position(|i| i.get("name").and_then(Tree::text) == Some(step));
+            let Some(index) = step.parse::<usize>().ok().or_else(by_name) else {
+                let names: Vec<_> = names.iter().map(String::as_str).collect();
+                return fail(format!("{so_far} has no entry {step:?}"), nearest_help(step, &names));
+            };
+            let count = items.len();
+            if index > count {
+                let help = format!("the next one would be {so_far}.{count}");
+                return fail(format!("{so_far} has {count} entries"), help);
+            }
+            if index == count {
+                items.push(Tree::unplaced(Value::Table(Table::new())));
+            }
+            Ok(&mut items[index])
+        }
+        _ => fail(format!("{so_far} is {kind}, which has no {step:?}"), String::new()),
+    }
+}
+
+fn entry<'a>(table: &'a mut Table, key: &str, top: bool) -> &'a mut Tree {
+    if let Some(index) = table.iter().position(|(k, _)| k == key) {
+        return &mut table[index].1;
+    }
+    let empty = if top && preset::LISTS.contains(&key) {
+        Value::Array(Vec::new())
+    } else {
+        Value::Table(Table::new())
+    };
+    table.push((key.to_owned(), Tree::unplaced(empty)));
+    &mut table.last_mut().expect("just pushed").1
+}

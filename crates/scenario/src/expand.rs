@@ -1,0 +1,92 @@
+//! Groups taken apart: each UE and each flow with its own name and number.
+
+use core::ops::Range;
+
+use crate::format::{Flow, Network, Resolved};
+
+/// One UE of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OneUe {
+    /// Its name in the results.
+    pub(crate) name: String,
+    /// The `[[ue]]` that describes it.
+    pub(crate) section: usize,
+}
+
+/// One flow of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OneFlow {
+    /// Its name in the results.
+    pub(crate) name: String,
+    /// The `[[flow]]` that describes it.
+    pub(crate) section: usize,
+    /// The UE at its far end; none in a wired network.
+    pub(crate) ue: Option<usize>,
+}
+
+/// The UEs that a flow leads to, by their numbers among all UEs.
+pub(crate) struct Reach {
+    ues: Range<usize>,
+    group: bool,
+}
+
+impl Reach {
+    /// How many flows it becomes.
+    pub(crate) fn count(&self) -> u32 {
+        self.ues.len() as u32
+    }
+}
+
+/// Whom the flow leads to, or `None` if to nobody.
+pub(crate) fn reach(flow: &Flow, scenario: &Resolved) -> Option<Reach> {
+    let to = flow.to.as_deref()?;
+    let mut first = 0;
+    for ue in &scenario.ue {
+        let count = ue.count as usize;
+        if ue.name == to {
+            return Some(Reach { ues: first..first + count, group: count > 1 });
+        }
+        let member = to.strip_prefix(ue.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
+        if let Some(k) = member
+            .filter(|k| !k.starts_with(['0', '+']))
+            .and_then(|k| k.parse::<usize>().ok())
+            .filter(|k| count > 1 && (1..=count).contains(k))
+        {
+            return Some(Reach { ues: first + k - 1..first + k, group: false });
+        }
+        first += count;
+    }
+    None
+}
+
+/// Every UE, in the order of the file.
+#[must_use]
+pub(crate) fn ues(scenario: &Resolved) -> Vec<OneUe> {
+    let mut all = Vec::new();
+    for (section, ue) in scenario.ue.iter().enumerate() {
+        for k in 1..=ue.count {
+            let name = if ue.count > 1 { format!("{}-{k}", ue.name) } else { ue.name.clone() };
+            all.push(OneUe { name, section });
+        }
+    }
+    all
+}
+
+/// Every flow, in the order of the file.
+#[must_use]
+pub(crate) fn flows(scenario: &Resolved) -> Vec<OneFlow> {
+    let mut all = Vec::new();
+    for (section, flow) in scenario.flow.iter().enumerate() {
+        let base = flow.name.clone().unwrap_or_else(|| format!("flow-{}", section + 1));
+        if scenario.network == Network::Wired {
+            all.push(OneFlow { name: base, section, ue: None });
+            continue;
+        }
+        let Some(Reach { ues, group }) = reach(flow, scenario) else { continue };
+        for (k, ue) in ues.enumerate() {
+            let name = if group { format!("{base}-{}", k + 1) } else { base.clone() };
+            all.push(OneFlow { name, section, ue: Some(ue) });
+        }
+    }
+    all
+}

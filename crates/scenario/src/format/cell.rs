@@ -1,0 +1,230 @@
+//! Cells: radio, scheduler, MAC, RLC, PDCP.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tagged;
+use crate::quantity::{Frequency, Gain, Metres, Power, Share, Size, Time};
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Its name in the results.
+    pub name: String,
+    /// Where its antenna stands.
+    pub position: [Metres; 2],
+    /// Height of its antenna.
+    pub height: Metres,
+    /// Bandwidth of either direction in physical resource blocks: 6, 15, 25, 50, 75 or 100.
+    #[schemars(extend("enum" = [6, 15, 25, 50, 75, 100]))]
+    pub resource_blocks: u16,
+    /// Downlink power over the whole bandwidth.
+    pub tx_power: Power,
+    /// Noise figure of its receiver.
+    pub noise_figure: Gain,
+    /// Downlink carrier.
+    pub frequency: Frequency,
+    /// Uplink carrier.
+    pub uplink_frequency: Frequency,
+    /// Who is served.
+    pub scheduler: Scheduler,
+    /// Antennas of the downlink.
+    pub transmission_mode: TransmissionMode,
+    /// Hybrid ARQ.
+    pub harq: bool,
+    /// Timing and rules of the MAC and of link adaptation.
+    pub mac: Mac,
+    /// How UEs get to send.
+    pub uplink: Uplink,
+    /// Radio link control of the UEs' bearers.
+    pub rlc: Rlc,
+    /// Packet data convergence of the UEs' bearers.
+    pub pdcp: Pdcp,
+}
+
+/// Who is served.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind")]
+pub enum Scheduler {
+    /// Proportional fair.
+    #[serde(rename = "pf")]
+    ProportionalFair(ProportionalFair),
+    /// Round robin.
+    #[serde(rename = "rr")]
+    RoundRobin,
+}
+tagged!(Scheduler by "kind" { "pf" => ProportionalFair(ProportionalFair), "rr" => RoundRobin });
+
+/// Settings of the proportional-fair scheduler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProportionalFair {
+    /// Over how many slots of 1 ms the past throughput is averaged.
+    pub window: u32,
+}
+
+/// Antennas of the downlink (TS 36.213 §7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TransmissionMode {
+    /// One antenna.
+    Siso,
+    /// Transmit diversity from two antennas.
+    Tm2,
+}
+
+/// Timing and rules of the MAC and of link adaptation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mac {
+    /// A UE measures and reports its channel this often.
+    pub cqi_period: Time,
+    /// From the measurement until the scheduler can use it.
+    pub cqi_delay: Time,
+    /// How a transport block's MCS follows from the reports.
+    pub mcs_rule: McsRule,
+    /// Transmissions of a block at most, the first included.
+    pub harq_transmissions: u8,
+    /// From a transmission's scheduling to that of its retransmission.
+    pub harq_round_trip: Time,
+    /// From a downlink scheduling decision until the block has been received.
+    pub downlink_latency: Time,
+    /// From the decision of an uplink grant until the UE sends.
+    pub grant_to_pusch: Time,
+    /// Whether MAC subheaders take their bytes.
+    pub subheaders: bool,
+    /// Resource blocks kept for PUCCH, both edges of the band together.
+    pub pucch_resource_blocks: u16,
+    /// How often the uplink is sounded.
+    pub sounding_period: Time,
+}
+
+/// How a transport block's MCS follows from the reports.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum McsRule {
+    /// The worst sub-band of those allocated decides.
+    WorstSubband,
+    /// The mean efficiency of those allocated, corrected by an outer loop.
+    Effective(EffectiveMcs),
+}
+tagged!(McsRule by "kind" { "worst-subband" => WorstSubband, "effective" => Effective(EffectiveMcs) });
+
+/// Settings of the outer loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EffectiveMcs {
+    /// Error rate of first transmissions that it steers to.
+    pub target_bler: Share,
+}
+
+/// How UEs get to send.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Uplink {
+    /// Scheduling requests on PUCCH, then buffer status with each transmission.
+    SchedulingRequest(SchedulingRequest),
+    /// The eNB hears of queued data out of band, without a grant, as in ns-3.
+    IdealBufferStatus(IdealBufferStatus),
+}
+tagged!(Uplink by "kind" {
+    "scheduling-request" => SchedulingRequest(SchedulingRequest),
+    "ideal-buffer-status" => IdealBufferStatus(IdealBufferStatus),
+});
+
+/// Settings of uplink access by scheduling request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulingRequest {
+    /// How often a UE may send a scheduling request (TS 36.213 §10.1.5).
+    pub scheduling_request_period: Time,
+    /// From a request until the grant that answers it is decided.
+    pub processing: Time,
+    /// Size of that grant.
+    pub initial_grant: Size,
+}
+
+/// Settings of out-of-band buffer status.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdealBufferStatus {
+    /// How long a report takes.
+    pub report_delay: Time,
+}
+
+/// Radio link control (TS 36.322).
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "mode", rename_all = "lowercase")]
+pub enum Rlc {
+    /// Acknowledged mode.
+    Am(RlcAm),
+    /// Unacknowledged mode.
+    Um(RlcUm),
+}
+tagged!(Rlc by "mode" { "am" => Am(RlcAm), "um" => Um(RlcUm) });
+
+/// Acknowledged mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RlcAm {
+    /// Bytes that may wait for transmission.
+    pub buffer: Size,
+    /// What is dropped, and when.
+    pub aqm: Aqm,
+    /// t-PollRetransmit.
+    pub poll_retransmit: Time,
+    /// t-Reordering.
+    pub reordering: Time,
+    /// t-StatusProhibit.
+    pub status_prohibit: Time,
+    /// pollPDU: a poll after this many PDUs; none for infinity.
+    pub poll_pdu: Option<u32>,
+    /// pollByte: a poll after this many bytes; none for infinity.
+    pub poll_byte: Option<Size>,
+    /// maxRetxThreshold.
+    pub max_retransmissions: u8,
+    /// Whether a STATUS PDU takes a whole transmission opportunity, as in ns-3.
+    pub status_alone: bool,
+}
+
+/// Unacknowledged mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RlcUm {
+    /// Bytes that may wait for transmission.
+    pub buffer: Size,
+    /// What is dropped, and when.
+    pub aqm: Aqm,
+    /// t-Reordering.
+    pub reordering: Time,
+}
+
+/// Packet data convergence (TS 36.323).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pdcp {
+    /// discardTimer; none for infinity.
+    pub discard_timer: Option<Time>,
+}
+
+/// What a queue drops, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Aqm {
+    /// What no longer fits.
+    DropTail,
+    /// Controlled delay (RFC 8289), and what no longer fits.
+    Codel(Codel),
+}
+tagged!(Aqm by "kind" { "drop-tail" => DropTail, "codel" => Codel(Codel) });
+
+/// Settings of CoDel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Codel {
+    /// The standing delay that is acceptable.
+    pub target: Time,
+    /// How long it must be exceeded before the first drop.
+    pub interval: Time,
+}

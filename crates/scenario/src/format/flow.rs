@@ -1,0 +1,204 @@
+//! Flows: who talks to whom, what the application does, and over which transport.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tagged;
+use crate::quantity::{Rate, Size, Time};
+
+/// A flow, or one for each UE of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name in the results; flows of a group are called `name-1`, `name-2`, ... None for
+    /// `flow-` and its place in the file.
+    pub name: Option<String>,
+    /// The UE or group at its far end. None in a wired network, which has one host.
+    pub to: Option<String>,
+    /// Which way the data goes.
+    pub direction: FlowDirection,
+    /// What the application does.
+    pub app: App,
+    /// What carries it.
+    pub transport: Transport,
+    /// When the application begins.
+    pub start: Time,
+    /// When the application ends; none for the end of the run.
+    pub stop: Option<Time>,
+}
+
+/// Which way the data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FlowDirection {
+    /// From the server to the UE.
+    Downlink,
+    /// From the UE to the server.
+    Uplink,
+}
+
+/// What an application does.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum App {
+    /// Sends as much as the transport takes.
+    Bulk,
+    /// Sends so many bytes.
+    Fixed(Fixed),
+    /// Sends at a constant rate.
+    Cbr(Cbr),
+}
+tagged!(App by "kind" { "bulk" => Bulk, "fixed" => Fixed(Fixed), "cbr" => Cbr(Cbr) });
+
+/// A transfer of so many bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fixed {
+    /// Application bytes.
+    pub size: Size,
+}
+
+/// A constant rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cbr {
+    /// Application bits per second.
+    pub rate: Rate,
+    /// Application bytes per packet.
+    pub payload: Size,
+}
+
+/// What carries an application.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Transport {
+    /// TCP (RFC 9293).
+    Tcp(Tcp),
+    /// UDP (RFC 768).
+    Udp,
+}
+tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp });
+
+/// TCP, both ends alike. Options are used only if both ends offer them, which they do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// Whose choices fill what is left out.
+    pub preset: TcpPreset,
+    /// The congestion controller.
+    pub congestion: Congestion,
+    /// Largest IP packet.
+    pub mtu: Size,
+    /// Payload of a full segment; none for what the MTU leaves beside the headers.
+    pub mss: Option<Size>,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Delayed acknowledgments (RFC 9293 §3.8.6.3).
+    pub delayed_ack: bool,
+    /// Gathering of acknowledgments with SACK blocks, as Linux does.
+    pub compressed_sack: bool,
+    /// Initial congestion window in segments (RFC 6928).
+    pub initial_window: u32,
+    /// Floor of the variance term of the retransmission timeout.
+    pub rto_min: Time,
+    /// Ceiling of the retransmission timeout.
+    pub rto_max: Time,
+    /// Retransmission timeout before the first sample.
+    pub rto_initial: Time,
+    /// How losses are detected.
+    pub loss_detection: LossDetection,
+    /// Detection of spurious timeouts (RFC 5682).
+    pub frto: bool,
+    /// HyStart, for controllers that have it.
+    pub hystart: bool,
+    /// Reduction of the window after idle times.
+    pub slow_start_after_idle: bool,
+    /// Which round trips update the retransmission timeout.
+    pub rtt_sampling: RttSampling,
+    /// The receive window.
+    pub receive_window: ReceiveWindow,
+    /// Bytes that may be unacknowledged at the sender whatever the windows say; none for no limit.
+    pub send_buffer: Option<Size>,
+}
+
+/// Whose choices fill what is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TcpPreset {
+    /// A Linux 6.x host with its defaults.
+    #[serde(rename = "linux")]
+    Linux,
+    /// The letter of the RFCs.
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// ns-3.26 with its defaults.
+    #[serde(rename = "ns3.26")]
+    Ns3_26,
+}
+
+/// A congestion controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Congestion {
+    /// RFC 9438.
+    Cubic,
+    /// RFC 5681, RFC 6582.
+    NewReno,
+}
+
+/// How losses are detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LossDetection {
+    /// By time, with a tail loss probe (RFC 8985).
+    #[serde(rename = "rack-tlp")]
+    RackTlp,
+    /// By three segments that arrived after it (RFC 6675).
+    #[serde(rename = "rfc6675")]
+    Rfc6675,
+}
+
+/// Which round trips update the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub enum RttSampling {
+    /// One sample per acknowledgment of data that was sent once.
+    #[serde(rename = "each-ack")]
+    EachAck,
+    /// One timed segment at a time.
+    #[serde(rename = "once-per-window")]
+    OncePerWindow,
+    /// Each acknowledgment until this time; afterwards none.
+    #[serde(rename = "frozen_after")]
+    FrozenAfter(Time),
+}
+
+/// How large a window the receiver offers.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ReceiveWindow {
+    /// Always the same.
+    Fixed(FixedWindow),
+    /// What the application reads in a round trip, and more.
+    Autotuned(AutotunedWindow),
+}
+tagged!(ReceiveWindow by "kind" { "fixed" => Fixed(FixedWindow), "autotuned" => Autotuned(AutotunedWindow) });
+
+/// A window of one size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FixedWindow {
+    /// Its size.
+    pub size: Size,
+}
+
+/// A window that grows with the flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AutotunedWindow {
+    /// At the start.
+    pub initial: Size,
+    /// At most.
+    pub max: Size,
+}

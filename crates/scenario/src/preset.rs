@@ -1,0 +1,168 @@
+//! Presets: TOML files of defaults that are merged under what the user wrote.
+//!
+//! A preset file looks like a scenario, with two differences. A table such as `[cell]` applies
+//! to each `[[cell]]`. And a table whose key is a condition, such as
+//! `[cell.rlc."mode=am"]`, applies only where that key has that value, so each choice has
+//! defaults of its own. What the user wrote always wins; a key given by an earlier preset wins
+//! over a later one.
+
+use crate::tree::{Table, Tree, Value};
+
+const COMMON: &str = include_str!("presets/common.toml");
+const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
+const TYPICAL: &str = include_str!("presets/typical.toml");
+const WIRED: &str = include_str!("presets/wired.toml");
+
+/// Names that `network` may have.
+pub(crate) const NETWORKS: [&str; 4] = ["typical", "lena", "lena-3.37", "wired"];
+
+/// Names of tag keys, for a table of defaults without conditions.
+const TAGS: [&str; 3] = ["kind", "mode", "model"];
+
+/// Fills in what the user left out. `network` is one of [`NETWORKS`].
+pub(crate) fn fill(scenario: &mut Tree, network: &str) {
+    let own = match network {
+        "lena" | "lena-3.37" => LENA_3_37,
+        "wired" => WIRED,
+        _ => TYPICAL,
+    };
+    for text in [own, COMMON] {
+        let mut defaults = Tree::from_toml(text).expect("the preset files are TOML, which a test checks");
+        strip_lines(&mut defaults);
+        merge(scenario, &defaults);
+    }
+}
+
+/// Lines of a preset file are not lines of the user's file.
+fn strip_lines(tree: &mut Tree) {
+    tree.line = 0;
+    match &mut tree.value {
+        Value::Table(entries) => entries.iter_mut().for_each(|(_, v)| strip_lines(v)),
+        Value::Array(items) => items.iter_mut().for_each(strip_lines),
+        _ => {}
+    }
+}
+
+fn merge(user: &mut Tree, defaults: &Tree) {
+    let Value::Table(entries) = &defaults.value else { return };
+    match &mut user.value {
+        Value::Array(items) => {
+            for item in items.iter_mut().filter(|item| matches!(item.value, Value::Table(_))) {
+                merge(item, defaults);
+            }
+        }
+        Value::Text(_) => {
+            expand_bare_name(user, entries);
+            merge(user, defaults);
+        }
+        Value::Table(table) => {
+            name_the_tag(table, entries);
+            for (key, default) in entries.iter().filter(|(key, _)| condition(key).is_none()) {
+                merge_entry(table, key, default);
+            }
+            for (key, conditional) in entries {
+                let Some((tag, wanted)) = condition(key) else { continue };
+                if user.get(tag).and_then(Tree::text) == Some(wanted) {
+                    merge(user, conditional);
+                }
+            }
+        }
+        // A wrong type, reported when the scenario is read.
+        Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {}
+    }
+}
+
+fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
+    let nested = matches!(default.value, Value::Table(_));
+    match table.iter_mut().find(|(k, _)| k == key) {
+        Some((_, value)) if nested => merge(value, default),
+        Some(_) => {}
+        // Sections that are lists have no default element.
+        None if LISTS.contains(&key) => {}
+        None if nested => {
+            let mut value = Tree::unplaced(Value::Table(Table::new()));
+            merge(&mut value, default);
+            table.push((key.to_owned(), value));
+        }
+        None => table.push((key.to_owned(), default.clone())),
+    }
+}
+
+/// Sections that may stand several times.
+pub(crate) const LISTS: [&str; 3] = ["cell", "ue", "flow"];
+
+/// Splits a conditional key, `mode=am`, into key and value.
+fn condition(key: &str) -> Option<(&str, &str)> {
+    key.split_once('=')
+}
+
+/// The key that tells the variants of a choice apart, by its table of defaults.
+fn tag_of(defaults: &Table) -> Option<&str> {
+    let by_condition = defaults.iter().find_map(|(key, _)| condition(key).map(|(tag, _)| tag));
+    by_condition.or_else(|| TAGS.into_iter().find(|tag| defaults.iter().any(|(key, _)| key == tag)))
+}
+
+/// `"friis"` becomes `{ kind = "friis" }`.
+fn expand_bare_name(user: &mut Tree, defaults: &Table) {
+    let tag = tag_of(defaults).unwrap_or(TAGS[0]).to_owned();
+    let name = core::mem::replace(&mut user.value, Value::Null);
+    user.value = Value::Table(vec![(tag, Tree { value: name, line: user.line })]);
+}
+
+/// An override of a setting below a bare name left the name under an empty key.
+fn name_the_tag(table: &mut Table, defaults: &Table) {
+    if let Some((key, _)) = table.iter_mut().find(|(key, _)| key.is_empty()) {
+        tag_of(defaults).unwrap_or(TAGS[0]).clone_into(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(user: &str, defaults: &str) -> String {
+        let mut user = Tree::from_toml(user).unwrap();
+        merge(&mut user, &Tree::from_toml(defaults).unwrap());
+        show_all(&mut user);
+        user.written()
+    }
+
+    /// Tables print only what has a line.
+    fn show_all(tree: &mut Tree) {
+        tree.line = 1;
+        match &mut tree.value {
+            Value::Table(entries) => entries.iter_mut().for_each(|(_, v)| show_all(v)),
+            Value::Array(items) => items.iter_mut().for_each(show_all),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_preset_files_are_toml() {
+        for text in [COMMON, LENA_3_37, TYPICAL, WIRED] {
+            Tree::from_toml(text).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_the_user_wrote_wins() {
+        assert_eq!(
+            merged("a = 1\n[t]\nx = 2", "a = 5\nb = 6\n[t]\nx = 7\ny = 8"),
+            "{ a = 1, t = { x = 2, y = 8 }, b = 6 }"
+        );
+        assert_eq!(merged("[[cell]]\nn = 1\n[[cell]]", "[cell]\nn = 3"), "{ cell = [{ n = 1 }, { n = 3 }] }");
+        assert_eq!(merged("", "[cell]\nn = 3"), "{  }");
+    }
+
+    #[test]
+    fn each_choice_has_its_own_defaults() {
+        let defaults = "[r]\nmode = \"am\"\n[r.\"mode=am\"]\npoll = 1\n[r.\"mode=um\"]\nreorder = 2\n";
+        assert_eq!(merged("", defaults), r#"{ r = { mode = "am", poll = 1 } }"#);
+        assert_eq!(merged("r = \"um\"", defaults), r#"{ r = { mode = "um", reorder = 2 } }"#);
+        assert_eq!(
+            merged("r = { mode = \"um\", reorder = 9 }", defaults),
+            r#"{ r = { mode = "um", reorder = 9 } }"#
+        );
+        assert_eq!(merged("r = { \"\" = \"um\" }", defaults), r#"{ r = { mode = "um", reorder = 2 } }"#);
+    }
+}

@@ -1,0 +1,205 @@
+//! A scenario as it was written: tables, arrays and values, each with the line it stands on.
+//!
+//! TOML files, JSON overrides and resolved JSON all become this one tree. Presets are merged
+//! into it and the types of [`crate::format`] are read from it, so every complaint can name
+//! the line.
+
+use toml::de::{DeTable, DeValue};
+
+use crate::error::ScenarioError;
+
+/// Deeper nesting than any scenario needs; a limit so that reading cannot exhaust the stack.
+const DEPTH_MAX: u32 = 32;
+
+/// The line of what an override says.
+pub(crate) const OVERRIDE: u32 = u32::MAX;
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) value: Value,
+    /// Line in the file from 1; [`OVERRIDE`]; or 0 for what a preset says.
+    pub(crate) line: u32,
+}
+
+/// What can stand in a scenario.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    Array(Vec<Tree>),
+    Table(Table),
+}
+
+/// Keys in the order of the file.
+pub(crate) type Table = Vec<(String, Tree)>;
+
+impl Tree {
+    pub(crate) fn unplaced(value: Value) -> Self {
+        Self { value, line: 0 }
+    }
+
+    /// The entry of a table.
+    pub(crate) fn get(&self, key: &str) -> Option<&Tree> {
+        match &self.value {
+            Value::Table(table) => table.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
+    /// True for null and for a list or table without entries.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.value {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Table(entries) => entries.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The text, if it is one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value as a user would write it, cut short when long.
+    pub(crate) fn written(&self) -> String {
+        let full = match &self.value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(b) => b.to_string(),
+            Value::Integer(i) => i.to_string(),
+            Value::Float(x) => format!("{x:?}"),
+            Value::Text(s) => format!("{s:?}"),
+            Value::Array(items) => {
+                let items: Vec<_> = items.iter().take(8).map(Tree::written).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Value::Table(entries) => {
+                let own = entries.iter().filter(|(_, v)| v.line != 0).take(8);
+                let entries: Vec<_> = own.map(|(k, v)| format!("{k} = {}", v.written())).collect();
+                format!("{{ {} }}", entries.join(", "))
+            }
+        };
+        if full.chars().count() <= 80 {
+            return full;
+        }
+        let head: String = full.chars().take(77).collect();
+        head + "..."
+    }
+
+    /// The line, if there is one.
+    pub(crate) fn line_in_file(&self) -> Option<u32> {
+        Some(self.line).filter(|line| *line != 0 && *line != OVERRIDE)
+    }
+
+    /// What kind of thing it is, with its article.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "nothing",
+            Value::Bool(_) => "a truth value",
+            Value::Integer(_) | Value::Float(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::Array(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+
+    /// Reads a TOML document.
+    pub(crate) fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        let lines = Lines::of(text);
+        let document = DeTable::parse(text).map_err(|e| {
+            let mut error = ScenarioError::new("", format!("not TOML: {}", e.message()), "");
+            error.line = e.span().map(|span| lines.at(span.start));
+            error
+        })?;
+        let table = table_from_toml(document.get_ref(), &lines, 0)?;
+        Ok(Self { value: Value::Table(table), line: 1 })
+    }
+
+    /// Takes over a JSON value, as an override.
+    pub(crate) fn from_json(json: &serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        let value = match json {
+            Json::Null => Value::Null,
+            Json::Bool(b) => Value::Bool(*b),
+            Json::Number(n) => match n.as_i64() {
+                Some(i) => Value::Integer(i),
+                None => Value::Float(n.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(s) => Value::Text(s.clone()),
+            Json::Array(items) => Value::Array(items.iter().map(Self::from_json).collect()),
+            Json::Object(entries) => {
+                Value::Table(entries.iter().map(|(k, v)| (k.clone(), Self::from_json(v))).collect())
+            }
+        };
+        Self { value, line: OVERRIDE }
+    }
+}
+
+fn table_from_toml(table: &DeTable<'_>, lines: &Lines, depth: u32) -> Result<Table, ScenarioError> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let mut out = Vec::with_capacity(entries.len());
+    for (key, value) in entries {
+        let line = lines.at(key.span().start);
+        let value = value_from_toml(value.get_ref(), line, lines, depth + 1)?;
+        out.push((key.get_ref().to_string(), Tree { value, line }));
+    }
+    Ok(out)
+}
+
+fn value_from_toml(
+    value: &DeValue<'_>,
+    line: u32,
+    lines: &Lines,
+    depth: u32,
+) -> Result<Value, ScenarioError> {
+    let fail = |message: &str, help: &str| {
+        let mut error = ScenarioError::new("", message, help);
+        error.line = Some(line);
+        error
+    };
+    if depth > DEPTH_MAX {
+        return Err(fail("nested too deeply", "no scenario needs more than a few levels"));
+    }
+    Ok(match value {
+        DeValue::String(s) => Value::Text(s.to_string()),
+        DeValue::Integer(i) => {
+            let parsed = i64::from_str_radix(i.as_str(), i.radix());
+            Value::Integer(parsed.map_err(|_| fail(&format!("{i} is too large"), "use a smaller number"))?)
+        }
+        DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(b) => Value::Bool(*b),
+        DeValue::Datetime(d) => {
+            return Err(fail(&format!("{d} is a date"), "write times as text with a unit, such as \"30 s\""));
+        }
+        DeValue::Array(items) => {
+            let mut out = Vec::with_capacity(items.len());
+            for item in items.iter() {
+                let line = lines.at(item.span().start);
+                out.push(Tree { value: value_from_toml(item.get_ref(), line, lines, depth + 1)?, line });
+            }
+            Value::Array(out)
+        }
+        DeValue::Table(table) => Value::Table(table_from_toml(table, lines, depth)?),
+    })
+}
+
+/// Where lines begin.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1).collect())
+    }
+    /// The line of a byte offset, from 1.
+    fn at(&self, offset: usize) -> u32 {
+        self.0.partition_point(|start| *start <= offset) as u32 + 1
+    }
+}

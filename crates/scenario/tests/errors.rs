@@ -1,0 +1,178 @@
+//! What a user is told: each mistake with the whole text of its error.
+
+use airlane_scenario::{Scenario, ScenarioError};
+
+/// A sane scenario; the cases change one thing each.
+const BASE: &str = r#"network = "lena"
+[run]
+duration = "30s"
+[[cell]]
+name = "a"
+rlc = { mode = "am", buffer = "512 KiB" }
+[channel]
+fading = { model = "eva", speed = "60 km/h" }
+[[ue]]
+name = "phone"
+position = ["100 m", "0 m"]
+[[flow]]
+to = "phone"
+transport = { kind = "tcp", congestion = "cubic" }
+"#;
+
+const WIRED: &str = "network = \"wired\"\n[[flow]]\n";
+
+fn error(text: &str) -> ScenarioError {
+    let parsed = Scenario::parse(text, "x.toml").and_then(|s| s.resolve());
+    parsed.expect_err("the scenario is wrong")
+}
+
+/// The base with one text replaced.
+fn changed(from: &str, to: &str) -> String {
+    assert!(BASE.contains(from), "{from}");
+    error(&BASE.replacen(from, to, 1)).to_string()
+}
+
+/// The base with something at its end.
+fn extended(more: &str) -> String {
+    error(&format!("{BASE}{more}\n")).to_string()
+}
+
+#[test]
+fn the_base_is_sane() {
+    Scenario::parse(BASE, "x.toml").unwrap().resolve().unwrap();
+    Scenario::parse(WIRED, "x.toml").unwrap().resolve().unwrap();
+}
+
+#[test]
+fn every_mistake_is_explained() {
+    let cases = [
+        // Syntax.
+        ("not TOML", error("a = = 1").to_string()),
+        ("a key twice", extended("[run]\nseed = 1")),
+        ("a date", changed("\"30s\"", "1979-05-27")),
+        // Keys.
+        ("unknown section", extended("[chanel]\n")),
+        ("misspelt key", changed("duration", "durration")),
+        ("key of another kind", changed("congestion", "payload")),
+        ("key of another mode", changed("mode = \"am\"", "mode = \"um\", poll_pdu = 4")),
+        ("not a section", changed("[run]", "run = 3\n[runs]")),
+        ("a table for a list", changed("[[ue]]", "[ue]")),
+        // Quantities.
+        ("no unit", changed("\"30s\"", "30")),
+        ("no unit in a text", changed("\"512 KiB\"", "\"512\"")),
+        ("wrong unit", changed("\"512 KiB\"", "\"512 Kb\"")),
+        ("unit of another quantity", changed("\"60 km/h\"", "\"60 s\"")),
+        ("negative", changed("\"30s\"", "\"-30s\"")),
+        ("NaN", changed("\"30s\"", "nan")),
+        ("NaN in a text", changed("\"60 km/h\"", "\"nan km/h\"")),
+        ("too long", changed("\"30s\"", "\"1e9 s\"")),
+        ("no time", changed("\"30s\"", "\"0 s\"")),
+        ("one coordinate", changed("[\"100 m\", \"0 m\"]", "[\"100 m\"]")),
+        ("bare coordinate", changed("[\"100 m\", \"0 m\"]", "[\"100 m\", 0]")),
+        ("small buffer", changed("512 KiB", "1 KiB")),
+        // Choices.
+        ("unknown network", changed("lena", "lenna")),
+        ("unknown choice", changed("\"cubic\"", "\"qubic\"")),
+        ("unknown kind", changed("\"tcp\"", "\"sctp\"")),
+        ("number for a choice", changed("\"cubic\"", "3")),
+        ("unknown bare name", changed("fading = {", "path_loss = \"fris\"\nfading = {")),
+        ("bare bandwidth", changed("name = \"a\"", "name = \"a\"\nresource_blocks = 20")),
+        ("text for a truth value", changed("name = \"a\"", "name = \"a\"\nharq = \"yes\"")),
+        ("fraction of a count", changed("name = \"phone\"", "name = \"phone\"\ncount = 2.5")),
+        (
+            "missing setting",
+            changed(
+                "kind = \"tcp\", congestion = \"cubic\"",
+                "kind = \"tcp\", rtt_sampling = \"frozen_after\"",
+            ),
+        ),
+        // What must fit together.
+        ("flow to nobody", changed("to = \"phone\"", "to = \"fone\"")),
+        ("flow to no one named", changed("to = \"phone\"\n", "")),
+        ("no name", changed("name = \"phone\"\n", "")),
+        ("a number for a name", changed("name = \"phone\"", "name = \"7\"")),
+        ("nowhere", changed("position = [\"100 m\", \"0 m\"]\n", "")),
+        ("same name", extended("[[ue]]\nname = \"phone\"\nposition = [\"1 m\", \"0 m\"]")),
+        (
+            "name of a group's member",
+            extended(
+                "[[ue]]\nname = \"g\"\ncount = 3\nposition = [\"1 m\", \"0 m\"]\n[[ue]]\nname = \"g-2\"\nposition = [\"1 m\", \"0 m\"]",
+            ),
+        ),
+        ("absurd count", changed("name = \"phone\"", "name = \"phone\"\ncount = 4000000000")),
+        ("no UE", changed("[[ue]]\nname = \"phone\"\nposition = [\"100 m\", \"0 m\"]\n", "")),
+        ("no cell", changed("[[cell]]\nname = \"a\"\nrlc = { mode = \"am\", buffer = \"512 KiB\" }\n", "")),
+        ("unknown cell", changed("name = \"phone\"", "name = \"phone\"\ncell = \"b\"")),
+        (
+            "nothing to do",
+            changed("[[flow]]\nto = \"phone\"\ntransport = { kind = \"tcp\", congestion = \"cubic\" }\n", ""),
+        ),
+        ("bulk over UDP", changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"udp\"")),
+        ("starts too late", extended("start = \"40 s\"")),
+        ("stops too early", extended("start = \"4 s\"\nstop = \"3 s\"")),
+        ("warm-up too long", changed("duration = \"30s\"", "duration = \"30s\"\nwarmup = \"31 s\"")),
+        ("fine bins", changed("duration = \"30s\"", "duration = \"30s\"\nseries_bin = \"10 ns\"")),
+        ("cell in a wired network", error(&format!("{WIRED}[[cell]]\nname = \"a\"")).to_string()),
+        ("no such trace", error(&format!("{WIRED}[internet]\ntrace = \"no.down\"")).to_string()),
+        ("zero rate", error(&format!("{WIRED}[internet]\nrate = \"0 bit/s\"")).to_string()),
+        ("share without unit", error(&format!("{WIRED}[internet]\nloss = 0.01")).to_string()),
+    ];
+    let printed: String = cases.iter().map(|(what, text)| format!("{what}\n    {text}\n")).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/errors.txt");
+    if std::env::var_os("AIRLANE_BLESS").is_some() {
+        std::fs::write(path, &printed).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    for (ours, theirs) in printed.lines().zip(expected.lines()) {
+        assert_eq!(ours, theirs, "set AIRLANE_BLESS=1 to accept");
+    }
+    assert_eq!(printed.lines().count(), expected.lines().count(), "set AIRLANE_BLESS=1 to accept");
+}
+
+#[test]
+fn an_error_can_be_taken_apart() {
+    let e = error(&BASE.replace("512 KiB", "512 Kb"));
+    assert_eq!(&*e.file, "x.toml");
+    assert_eq!(e.line, Some(6));
+    assert_eq!(&*e.key, "cell.0.rlc.buffer");
+    assert_eq!(&*e.value, "\"512 Kb\"");
+    assert!(e.help.contains("KiB"), "{}", e.help);
+}
+
+#[test]
+fn overrides_are_checked_like_the_file() {
+    let mut scenario = Scenario::parse(BASE, "x.toml").unwrap();
+    scenario.set("cell.0.scheduler.window", &50.into()).unwrap();
+    scenario.set("ue[name=phone].count", &3.into()).unwrap();
+    scenario.set("flow.0.transport.rtt_sampling", &serde_json::json!({ "frozen_after": "25s" })).unwrap();
+    let resolved = scenario.resolve().unwrap();
+    assert!(resolved.to_json().contains("\"window\": 50"));
+    assert_eq!(resolved.ue[0].count, 3);
+    assert!(resolved.to_json().contains("\"frozen_after\": \"25 s\""));
+
+    let set = |path: &str, value: serde_json::Value| {
+        let mut scenario = Scenario::parse(BASE, "x.toml").unwrap();
+        let outcome = scenario.set(path, &value).and_then(|()| scenario.resolve());
+        outcome.expect_err("the override is wrong").to_string()
+    };
+    assert_eq!(
+        set("ue.fone.count", 3.into()),
+        "x.toml: ue.fone.count: ue has no entry \"fone\"; did you mean `phone`? Known: phone"
+    );
+    assert_eq!(
+        set("ue.5.count", 3.into()),
+        "x.toml: ue.5.count: ue has 1 entries; the next one would be ue.1"
+    );
+    assert_eq!(
+        set("run..x", 3.into()),
+        "x.toml: run..x: not a path; write keys with points between them, such as ue.0.count"
+    );
+    assert_eq!(
+        set("run.durration", "3 s".into()),
+        "x.toml: run.durration = \"3 s\": unknown key `durration`; did you mean `duration`? Known: duration, warmup, seed, series_bin"
+    );
+    assert_eq!(
+        set("run.duration", 3.into()),
+        "x.toml: run.duration = 3: 3 has no unit; it should be a time; write \"3 s\" if you mean that; units: ns, us, ms, s"
+    );
+}
