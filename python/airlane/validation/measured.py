@@ -1,4 +1,4 @@
-"""Measured downloads turned into delivery traces: a trace must deliver as fast as its log says the cell did."""
+"""Measured downloads as delivery traces: a trace must deliver as fast as its log says the cell did."""
 
 from __future__ import annotations
 

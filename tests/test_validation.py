@@ -1,0 +1,100 @@
+"""The declared claims, their judgement, and how they are shown. The figures themselves are `make validate`."""
+
+import json
+import tomllib
+from dataclasses import replace
+
+import pytest
+
+from airlane.validation import Validation, report
+from airlane.validation.cell import LenaCell, positions, reference_rows
+from airlane.validation.claims import Family, Row, families, within
+from airlane.validation.measured import measured_rows
+from airlane.validation.measures import MEASURES
+
+FAMILY = Family("f", "A family", "distance", "somewhere", band=0.01)
+
+
+def row(ours: float, counted: bool = True) -> Row:
+    return Row("f/1", "Mbit/s", 100.0, ours, 0.01, within(100.0, ours, 0.01), "beside", counted)
+
+
+def test_every_family_has_a_measure_a_source_and_an_id_of_its_own() -> None:
+    declared = families()
+    assert len({family.id for family in declared}) == len(declared)
+    for family in declared:
+        assert family.measure in MEASURES
+        assert family.source
+        assert 0.0 <= family.band <= 0.05
+
+
+def test_every_selection_finds_reference_rows() -> None:
+    for family in families():
+        if not family.reference:
+            continue
+        rows = reference_rows(family.reference)
+        found = [r for r in rows if all(r[column] == str(value) for column, value in family.where.items())]
+        assert found, family.id
+
+
+def test_the_band_is_relative_and_includes_its_edge() -> None:
+    assert within(200.0, 202.0, 0.01)
+    assert within(200.0, 198.0, 0.01)
+    assert not within(200.0, 202.1, 0.01)
+    assert within(88.0, 88.0, 0.0)
+    assert not within(88.0, 89.0, 0.0)
+    assert not within(1.0, float("nan"), 0.05)
+
+
+def test_only_a_counted_row_outside_its_band_fails() -> None:
+    assert Validation([(FAMILY, [row(100.5)])], []).ok
+    assert Validation([(FAMILY, [row(100.5), row(150.0, counted=False)])], []).ok
+    assert not Validation([(FAMILY, [row(100.5), row(98.9)])], []).ok
+
+
+def test_json_has_the_promised_keys_and_no_nan() -> None:
+    value = report.as_json(Validation([(FAMILY, [row(float("nan"))])], ["nothing here"]))
+    (only,) = json.loads(json.dumps(value, allow_nan=False))["rows"]
+    assert {"id", "reference", "ours", "band", "ok", "note"} <= only.keys()
+    assert only["ours"] is None
+    assert only["ok"] is False
+    assert value["skipped"] == ["nothing here"]
+
+
+def test_the_document_names_source_band_and_value() -> None:
+    text = report.as_markdown(Validation([(FAMILY, [replace(row(100.5), ci95=0.25, n=8)])], []))
+    assert "Source: somewhere. Band: ±1%." in text
+    assert "| `f/1` | Mbit/s | 100 | 100.500 ±0.250 (n=8) | +0.50% | yes | beside |" in text
+
+
+@pytest.mark.parametrize("traffic", ["udp", "tcp"])
+def test_the_cell_is_toml_with_one_flow_for_each_ue(traffic: str) -> None:
+    cell = tomllib.loads(LenaCell(places=positions(20), traffic=traffic, fading="eva", speed_kmph=60).text())
+    assert [flow["to"] for flow in cell["flow"]] == [ue["name"] for ue in cell["ue"]]
+    assert len(cell["ue"]) == 20
+    assert cell["ue"][1]["position"] == ["193.413 m", "-87.245 m"]
+    assert cell["channel"]["fading"] == {"model": "eva", "speed": "60 km/h"}
+
+
+def test_a_saturating_load_is_shared_among_the_ues() -> None:
+    cell = tomllib.loads(LenaCell(places=positions(100), offered_mbps=150.0).text())
+    assert {flow["app"]["rate"] for flow in cell["flow"]} == {"1500000 bit/s"}
+
+
+def test_a_log_at_a_steady_rate_gives_a_trace_of_that_rate(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    # A packet of 1440 bytes each millisecond for 5 s: 11.52 Mbit/s, to which the first packet, there at the
+    # very start, adds 1 in 5000.
+    lines = ["t_us,highest_ack,rtt_us", "0,-1,0", *(f"{1000 * i},{i},20000" for i in range(1, 5001))]
+    (tmp_path / "steady.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.setenv("AIRLANE_MELD_RUNS", str(tmp_path))
+    (family,) = [f for f in families() if f.measure == "measured_trace"]
+    (only,) = measured_rows(family)
+    assert isinstance(only, Row)
+    assert only.reference == pytest.approx(11.52, rel=3e-4)
+    assert only.ok
+
+
+def test_without_logs_the_reason_is_given(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("AIRLANE_MELD_RUNS", str(tmp_path))
+    (family,) = [f for f in families() if f.measure == "measured_trace"]
+    assert "AIRLANE_MELD_RUNS" in str(measured_rows(family))
