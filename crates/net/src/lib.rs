@@ -12,11 +12,23 @@ mod gateway;
 pub mod gtp;
 mod link;
 mod loss;
+mod managed;
+mod propagation;
+pub mod queue;
 mod router;
 mod schedule;
 
 pub use gateway::Gateway;
 pub use link::{Link, LinkParameters, LinkStatistics};
 pub use loss::RandomLoss;
+pub use managed::ManagedLink;
+pub use queue::{Discipline, QueueDiscipline};
 pub use router::FlowRouter;
 pub use schedule::{Hold, RateStep, Schedule};
+
+use airlane_core::{Cx, Instant};
+
+/// The same call, at an earlier time that is being caught up with.
+fn at<'a>(cx: &'a mut Cx<'_>, now: Instant) -> Cx<'a> {
+    Cx { now, pool: cx.pool, outbox: cx.outbox, topics: cx.topics, probe: cx.probe }
+}

@@ -48,27 +48,37 @@ impl Schedule {
         Self { rate, steps, holds, next_step: 0, next_hold: 0 }
     }
 
-    /// When a packet begins that is ready at `ready`, and when it is finished. It is sent at the
-    /// rate in force when it begins.
+    /// The first time from `ready` on at which a packet may begin.
     #[inline]
-    pub fn transmit(&mut self, ready: Instant, size: Bytes) -> (Instant, Instant) {
+    pub fn opening(&mut self, ready: Instant) -> Instant {
         let mut start = ready;
+        // A hold that was passed over can be forgotten: nothing begins before `start` any more.
         while let Some(hold) = self.holds.get(self.next_hold)
             && hold.from <= start
         {
             start = start.max(hold.until);
             self.next_hold += 1;
         }
-        // A hold that lies behind the start must still catch the next packet if it is not over,
-        // and it does: the next packet begins no earlier than this one.
+        start
+    }
+
+    /// When a packet is finished that begins at `start`, at the rate in force then.
+    #[inline]
+    pub fn transmission_end(&mut self, start: Instant, size: Bytes) -> Instant {
         while let Some(step) = self.steps.get(self.next_step)
             && step.at <= start
         {
             self.rate = Some(step.rate);
             self.next_step += 1;
         }
-        let duration = self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size));
-        (start, start + duration)
+        start + self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size))
+    }
+
+    /// When a packet begins that is ready at `ready`, and when it is finished.
+    #[inline]
+    pub fn transmit(&mut self, ready: Instant, size: Bytes) -> (Instant, Instant) {
+        let start = self.opening(ready);
+        (start, self.transmission_end(start, size))
     }
 }
 

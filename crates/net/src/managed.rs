@@ -1,0 +1,147 @@
+//! A one-way link whose queue may be any discipline.
+//!
+//! [`crate::Link`] computes a packet's whole fate when it arrives; with active queue management
+//! that cannot be, since the queue decides when a packet is taken out. Here the transmitter asks
+//! the queue each time it falls free: two timers per packet under load instead of one.
+//!
+//! Called late, it replays each transmission at its own time, so that a discipline always sees
+//! the true sojourn.
+
+use airlane_core::{Cx, DropCause, Instant, Node, PacketRef, Port};
+
+use crate::propagation::Propagation;
+use crate::queue::{Discipline, QueueDiscipline};
+use crate::{Link, LinkParameters, LinkStatistics, RandomLoss, Schedule, at};
+
+/// A one-way link with a queue discipline; in by port [`Link::INPUT`], out by port
+/// [`Link::OUTPUT`].
+pub struct ManagedLink {
+    schedule: Schedule,
+    loss: Option<RandomLoss>,
+    queue: Discipline,
+    transmitter: Transmitter,
+    propagation: Propagation,
+    statistics: LinkStatistics,
+}
+
+enum Transmitter {
+    /// Nothing waits.
+    Idle,
+    /// Something waits, but nothing may begin before this time.
+    Held(Instant),
+    /// Sending until this time.
+    Busy(Instant, PacketRef),
+}
+
+impl ManagedLink {
+    /// An idle link. The queue comes apart; `parameters.queue` has no meaning here.
+    ///
+    /// # Panics
+    /// If `parameters.queue` is given all the same.
+    #[must_use]
+    pub fn new(parameters: LinkParameters, queue: Discipline) -> Self {
+        let LinkParameters { rate, delay, queue: limit, rate_steps, holds, loss } = parameters;
+        assert!(limit.is_none(), "the discipline has the limit of the queue");
+        Self {
+            schedule: Schedule::new(rate, rate_steps, holds),
+            loss,
+            queue,
+            transmitter: Transmitter::Idle,
+            propagation: Propagation::new(delay),
+            statistics: LinkStatistics::default(),
+        }
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn statistics(&self) -> LinkStatistics {
+        LinkStatistics { managed_drops: self.queue.managed_drops(), ..self.statistics }
+    }
+
+    /// The queue.
+    #[must_use]
+    pub fn queue(&self) -> &Discipline {
+        &self.queue
+    }
+
+    /// The transmitter's next change, if one is due.
+    fn next_change(&self) -> Option<Instant> {
+        match self.transmitter {
+            Transmitter::Idle => None,
+            Transmitter::Held(until) | Transmitter::Busy(until, _) => Some(until),
+        }
+    }
+
+    /// Does what was due up to now, each thing at its own time.
+    fn catch_up(&mut self, cx: &mut Cx<'_>) {
+        while let Some(change) = self.next_change()
+            && change <= cx.now
+        {
+            let ended = core::mem::replace(&mut self.transmitter, Transmitter::Idle);
+            if let Transmitter::Busy(end, packet) = ended {
+                self.propagation.launch(end, packet);
+            }
+            self.begin(&mut at(cx, change));
+        }
+        self.propagation.deliver(cx, Link::OUTPUT, &mut self.statistics);
+    }
+
+    /// The transmitter is free: it takes what the queue gives, if it may. An empty queue is asked
+    /// too; a discipline may want to know that nothing was left.
+    fn begin(&mut self, cx: &mut Cx<'_>) {
+        if self.queue.backlog().packets > 0 {
+            let opening = self.schedule.opening(cx.now);
+            if opening > cx.now {
+                self.transmitter = Transmitter::Held(opening);
+                return;
+            }
+        }
+        if let Some(packet) = self.queue.dequeue(cx) {
+            let end = self.schedule.transmission_end(cx.now, cx.pool.get(&packet).size);
+            self.transmitter = Transmitter::Busy(end, packet);
+        }
+    }
+}
+
+impl Node for ManagedLink {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        self.statistics.arrived += 1;
+        if let Some(loss) = &mut self.loss
+            && !cx.pool.get(&packet).payload.is_empty()
+            && loss.strikes()
+        {
+            self.statistics.random_drops += 1;
+            cx.discard(packet, DropCause::RandomLoss);
+            return;
+        }
+        self.catch_up(cx);
+        if !self.queue.enqueue(cx, packet) {
+            self.statistics.queue_drops += 1;
+            return;
+        }
+        if matches!(self.transmitter, Transmitter::Idle) {
+            self.begin(cx);
+        }
+        self.statistics.queue_max = self.statistics.queue_max.max(self.queue.backlog().bytes);
+        self.catch_up(cx); // without a rate it is through already
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.catch_up(cx);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        match (self.next_change(), self.propagation.next()) {
+            (Some(change), Some(arrival)) => Some(change.min(arrival)),
+            (change, arrival) => change.or(arrival),
+        }
+    }
+
+    fn packets_held(&self) -> usize {
+        let sending = usize::from(matches!(self.transmitter, Transmitter::Busy(..)));
+        self.queue.backlog().packets + sending + self.propagation.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
