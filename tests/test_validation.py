@@ -1,4 +1,4 @@
-"""The declared claims, their judgement, and how they are shown. The figures themselves are `make validate`."""
+"""The declared claims, their judgement, and how they are shown. The figures are `make validate`."""
 
 import json
 import tomllib
