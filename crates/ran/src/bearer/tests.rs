@@ -5,7 +5,9 @@ use airlane_core::{
 };
 
 use super::*;
+use crate::rlc::DataPdu;
 
+mod am;
 mod um;
 
 /// A bearer with everything that it needs to be called.
@@ -17,6 +19,9 @@ struct Rig {
     /// Serials of what came out of the far end, in order.
     delivered: Vec<u64>,
     submitted: u64,
+    /// The same of the uplink.
+    delivered_uplink: Vec<u64>,
+    submitted_uplink: u64,
 }
 
 impl Rig {
@@ -28,6 +33,8 @@ impl Rig {
             now: Instant::ZERO,
             delivered: Vec::new(),
             submitted: 0,
+            delivered_uplink: Vec::new(),
+            submitted_uplink: 0,
         }
     }
 
@@ -44,12 +51,19 @@ impl Rig {
 
     /// Submits a downlink packet that is `sdu` bytes long as an IP packet, the next serial in it.
     fn submit(&mut self, sdu: u32) {
-        let header = Header::Udp(UdpHeader { serial: self.submitted });
-        let payload = Payload::Length(sdu - 28);
-        self.submitted += 1;
-        let packet = Packet::new(FlowId(0), Direction::Downlink, header, payload, self.now);
+        self.submit_in(Direction::Downlink, sdu);
+    }
+
+    fn submit_in(&mut self, direction: Direction, sdu: u32) {
+        let submitted = match direction {
+            Direction::Downlink => &mut self.submitted,
+            Direction::Uplink => &mut self.submitted_uplink,
+        };
+        let header = Header::Udp(UdpHeader { serial: *submitted });
+        *submitted += 1;
+        let packet = Packet::new(FlowId(0), direction, header, Payload::Length(sdu - 28), self.now);
         let packet = self.pool.insert(packet);
-        self.call(|bearer, cx| bearer.submit(cx, Direction::Downlink, packet));
+        self.call(|bearer, cx| bearer.submit(cx, direction, packet));
     }
 
     /// Fills a downlink grant and hands out its PDUs.
@@ -84,16 +98,18 @@ impl Rig {
             self.call(|bearer, cx| bearer.handle_timeout(cx, &mut downlink, &mut uplink));
             assert_ne!(self.bearer.next_timeout(), Some(at), "a timeout that does not go away");
             self.take(downlink);
-            assert!(uplink.is_empty());
+            self.take(uplink);
         }
         self.now = to;
     }
 
     fn take(&mut self, packets: Vec<PacketRef>) {
         for packet in packets {
-            match self.pool.consume(packet).header {
-                Header::Udp(udp) => self.delivered.push(udp.serial),
-                Header::Tcp(_) => unreachable!("only UDP is submitted"),
+            let packet = self.pool.consume(packet);
+            let Header::Udp(udp) = packet.header else { unreachable!("only UDP is submitted") };
+            match packet.direction {
+                Direction::Downlink => self.delivered.push(udp.serial),
+                Direction::Uplink => self.delivered_uplink.push(udp.serial),
             }
         }
     }
@@ -111,12 +127,22 @@ impl Rig {
         assert_eq!(self.pool.live(), self.bearer.packets_held());
         let discarded: u64 = DropCause::ALL.iter().map(|&cause| self.pool.discarded(cause)).sum();
         let held = self.bearer.packets_held() as u64;
-        assert_eq!(self.submitted, self.delivered.len() as u64 + discarded + held);
+        let delivered = (self.delivered.len() + self.delivered_uplink.len()) as u64;
+        assert_eq!(self.submitted + self.submitted_uplink, delivered + discarded + held);
     }
 }
 
 fn sizes(pdus: &[Pdu]) -> Vec<u64> {
     pdus.iter().map(|pdu| pdu.size().get()).collect()
+}
+
+fn data(pdus: &[Pdu]) -> Vec<DataPdu> {
+    pdus.iter()
+        .map(|pdu| match pdu {
+            Pdu::Data(data) => *data,
+            Pdu::Status(_) => panic!("a STATUS PDU"),
+        })
+        .collect()
 }
 
 fn ms(ms: u64) -> Instant {

@@ -1,4 +1,4 @@
-//! RLC of one data radio bearer (TS 36.322 v17.0): unacknowledged mode.
+//! RLC of one data radio bearer (TS 36.322 v17.0): unacknowledged and acknowledged mode.
 //!
 //! The SDUs of a direction form a stream of bytes, and a data PDU is a sequence number and a
 //! range of that stream: small, `Copy`, and without a packet inside. The packets stay in a store
@@ -9,19 +9,21 @@
 //!
 //! Left out: transparent mode, which no data radio bearer uses.
 
+pub(crate) mod am;
 pub(crate) mod header;
 pub(crate) mod queue;
 pub(crate) mod source;
 pub(crate) mod store;
 pub(crate) mod um;
 
+pub use am::AmConfig;
 pub use queue::Aqm;
 pub use um::UmConfig;
 
 use airlane_core::Bytes;
 
 /// A data PDU: a range of the stream of SDUs under a sequence number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataPdu {
     /// First byte of the stream that it carries.
     pub(crate) from: u64,
@@ -31,6 +33,14 @@ pub struct DataPdu {
     pub(crate) sn: u32,
     /// Header and data field.
     pub(crate) size: u32,
+    /// SO: where its data field begins within that of the PDU of which it is a segment.
+    pub(crate) offset: u32,
+    /// RF: it is a segment of an AMD PDU.
+    pub(crate) segment: bool,
+    /// LSF: it is the last segment.
+    pub(crate) last: bool,
+    /// P: it asks for a STATUS PDU.
+    pub(crate) poll: bool,
 }
 
 impl DataPdu {
@@ -41,11 +51,21 @@ impl DataPdu {
     }
 }
 
+/// A STATUS PDU; what it says stays with the bearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusPdu {
+    /// Counts the STATUS PDUs of the receiver.
+    pub(crate) serial: u32,
+    pub(crate) size: u32,
+}
+
 /// An RLC PDU on its way through the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pdu {
     /// Carries data.
     Data(DataPdu),
+    /// Acknowledges data of the other direction.
+    Status(StatusPdu),
 }
 
 impl Pdu {
@@ -53,8 +73,9 @@ impl Pdu {
     #[inline]
     #[must_use]
     pub fn size(&self) -> Bytes {
-        match self {
-            Self::Data(pdu) => Bytes(u64::from(pdu.size)),
-        }
+        Bytes(u64::from(match self {
+            Self::Data(pdu) => pdu.size,
+            Self::Status(pdu) => pdu.size,
+        }))
     }
 }

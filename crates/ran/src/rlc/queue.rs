@@ -89,10 +89,6 @@ impl TransmitQueue {
             };
             self.backlog -= u64::from(head.len);
             let sojourn = cx.now - head.queued_at;
-            if self.discard.is_some_and(|discard| sojourn >= discard) {
-                cx.discard(head.packet, DropCause::Discarded);
-                continue;
-            }
             if let Discipline::CoDel(codel) = &mut self.discipline
                 && codel.decide(cx.now, sojourn, Bytes(self.backlog)) == codel::Verdict::Drop
             {

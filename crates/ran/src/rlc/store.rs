@@ -90,6 +90,22 @@ impl SduStore {
         packet
     }
 
+    /// Every SDU that is not forgotten: COUNT, start and end in the stream, packet.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64, u64, Option<&PacketRef>)> {
+        let counts = self.first_count..;
+        counts.zip(&self.entries).map(|(count, e)| (count, e.start, e.end(), e.packet.as_ref()))
+    }
+
+    /// Lays the stream from `from` to `to` into a PDU, as much of it as fits.
+    pub(crate) fn lay_out(&self, from: u64, to: u64, layout: &mut Layout) {
+        let (mut index, mut at) = (self.entries.partition_point(|e| e.end() <= from), from);
+        while at < to && layout.room() > 0 {
+            let end = self.entries[index].end().min(to);
+            layout.add(u32::try_from(end - at).expect("no longer than an SDU"));
+            (index, at) = (index + 1, end);
+        }
+    }
+
     /// Forgets the SDUs that end at or before `position`; their packets are gone already.
     #[inline]
     pub(crate) fn release_until(&mut self, position: u64) {

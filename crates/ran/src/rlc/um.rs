@@ -44,7 +44,8 @@ impl Transmitter {
         let filled = source.fill(cx, space, self.header)?;
         let sn = self.next_sn;
         self.next_sn += 1;
-        Some(Pdu::Data(DataPdu { from, len: filled.len, sn, size: filled.header + filled.len }))
+        let size = filled.header + filled.len;
+        Some(Pdu::Data(DataPdu { from, len: filled.len, sn, size, ..DataPdu::default() }))
     }
 }
 

@@ -202,9 +202,7 @@ impl Air {
     }
     fn send(&mut self, pdus: &[Pdu], lost: &mut Vec<(u64, u64)>) {
         if self.random.chance(self.loss) {
-            lost.extend(pdus.iter().map(|pdu| match pdu {
-                Pdu::Data(data) => (data.from, data.end()),
-            }));
+            lost.extend(data(pdus).iter().map(|pdu| (pdu.from, pdu.end())));
         } else {
             let delay = 4 + 8 * self.random.below(4) as usize; // up to three HARQ retransmissions
             self.slots[delay].push(pdus.to_vec());
@@ -245,9 +243,7 @@ fn random_loss_takes_exactly_the_sdus_that_it_touches() {
         ranges.push((end, end + 100));
         end += 100;
         let rest = rig.transmit(1 << 30);
-        let through = rest.last().map(|pdu| match pdu {
-            Pdu::Data(data) => data.end(),
-        });
+        let through = data(&rest).last().map(DataPdu::end);
         for slot in 4_000..4_040 {
             rig.advance(ms(slot));
             for pdus in air.step() {

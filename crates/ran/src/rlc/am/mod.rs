@@ -1,0 +1,45 @@
+//! RLC acknowledged mode (TS 36.322 v17.0 §5.1.3, §5.2): unacknowledged mode with a window,
+//! polls, STATUS PDUs and retransmission, cut again where a grant is smaller.
+//!
+//! The transmitter sits at one end of a direction, the receiver at the other; STATUS PDUs travel
+//! with the data of the opposite direction. What a STATUS PDU says is kept in [`Reports`]
+//! between the two while the PDU, a serial number, is on the air.
+
+mod receiver;
+mod status;
+mod transmitter;
+
+pub(crate) use receiver::Receiver;
+pub(crate) use status::Reports;
+pub(crate) use transmitter::Transmitter;
+
+use airlane_core::{Bytes, Duration};
+
+/// Configuration of acknowledged mode (TS 36.331 §6.3.2, UL-AM-RLC and DL-AM-RLC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmConfig {
+    /// Bits of the sequence number: 10 or 16.
+    pub sn_bits: u8,
+    /// t-PollRetransmit: how long the transmitter waits for the answer to a poll.
+    pub t_poll_retransmit: Duration,
+    /// t-Reordering: how long a gap may stand before the receiver reports it.
+    pub t_reordering: Duration,
+    /// t-StatusProhibit: the shortest time between two STATUS PDUs.
+    pub t_status_prohibit: Duration,
+    /// pollPDU: a poll after so many PDUs; `None` for "infinity".
+    pub poll_pdu: Option<u32>,
+    /// pollByte: a poll after so many bytes; `None` for "infinity".
+    pub poll_byte: Option<Bytes>,
+    /// maxRetxThreshold: so many retransmissions of a PDU are reported as a failure of the
+    /// radio link. The PDU is retransmitted on.
+    pub max_retx: u8,
+    /// A STATUS PDU takes the whole grant, as in ns-3 (`lte-rlc-am.cc`); what is left is wasted.
+    pub status_alone: bool,
+}
+
+impl AmConfig {
+    /// AM_Window_Size (TS 36.322 v17.0 §7.2): half the sequence numbers.
+    pub(crate) const fn window(&self) -> usize {
+        1 << (self.sn_bits - 1)
+    }
+}
