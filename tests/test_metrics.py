@@ -17,7 +17,7 @@ def tables() -> dict[str, pa.Table]:
     goodput: dict[str, list[float]] = {
         "a": [10, 10, 10, 10, 2, 2, 4, 4],
         "b": [20, 20, 20, 20, 6, 6, 8, 8],
-        "c": [0] * 4 + [1] * 4,
+        "c": [0.0] * 4 + [1.0] * 4,
     }
     peak: dict[str, list[float]] = {
         "a": [100, 100, 100, 100, 400, 1000, 900, 800],

@@ -38,6 +38,7 @@ __all__ = [
     "Experiment",
     "Finding",
     "Listing",
+    "Measure",
     "Number",
     "NumberRow",
     "Outcome",
@@ -50,6 +51,7 @@ _BATCH = 32
 """Runs handed to the core at once: their outputs are in memory together and reach the cache together."""
 
 Measure = Callable[["Draw"], float]
+"""One value from the runs of one seed; NaN where it is not defined."""
 
 
 class Draw:

@@ -108,7 +108,7 @@ def _column(columns: dict[str, Array], name: str) -> Array:
     return values[~np.isnan(values)]
 
 
-def goodput_mbps(run: Run, to: str, window: Window) -> float:
+def goodput_mbps(run: Run, to: str | None, window: Window) -> float:
     """Bytes readable in order at the receiver, over the window, as a rate; mean over the flows.
 
     Window: as given. Bin: the series' own, averaged over the window. Unit: Mbit/s (10^6) of
@@ -117,7 +117,7 @@ def goodput_mbps(run: Run, to: str, window: Window) -> float:
     return _mean([_mean(_column(run.series(flow, window), "goodput_mbps")) for flow in run.flows(to)])
 
 
-def owd_mean_ms(run: Run, to: str, window: Window) -> float:
+def owd_mean_ms(run: Run, to: str | None, window: Window) -> float:
     """One-way delay from the sender's emission to arrival at the receiver; mean over the flows.
 
     Window: arrivals inside it. Bin: mean of the bins' means in which anything arrived. Unit: ms.
@@ -126,7 +126,7 @@ def owd_mean_ms(run: Run, to: str, window: Window) -> float:
     return _mean([_mean(_column(run.series(flow, window), "owd_ms")) for flow in run.flows(to)])
 
 
-def owd_max_ms(run: Run, to: str, window: Window) -> float:
+def owd_max_ms(run: Run, to: str | None, window: Window) -> float:
     """Largest one-way delay of any packet; mean over the flows of each flow's largest.
 
     Window: arrivals inside it. Bin: none (each packet). Unit: ms. Unit of repetition: a run.
@@ -135,7 +135,7 @@ def owd_max_ms(run: Run, to: str, window: Window) -> float:
     return _mean([float(peak.max()) if peak.size else math.nan for peak in peaks])
 
 
-def owd_rise_s(run: Run, to: str, window: Window, share: float = 0.9) -> float:
+def owd_rise_s(run: Run, to: str | None, window: Window, share: float = 0.9) -> float:
     """Time from the window's begin until the delay has made `share` of its whole rise.
 
     The rise is from the mean delay of the two seconds before the window to the largest bin in
@@ -158,7 +158,7 @@ def owd_rise_s(run: Run, to: str, window: Window, share: float = 0.9) -> float:
     return _mean(rises)
 
 
-def timeouts(run: Run, to: str, window: Window) -> float:
+def timeouts(run: Run, to: str | None, window: Window) -> float:
     """Expired retransmission timers per flow.
 
     Window: expiry inside it. Bin: none. Unit: timeouts per flow. Unit of repetition: a run.
@@ -169,7 +169,7 @@ def timeouts(run: Run, to: str, window: Window) -> float:
     return sum(_column(run.timeouts_of(flow, window), "t_s").size for flow in flows) / len(flows)
 
 
-def drops_before_timeouts(run: Run, to: str, window: Window) -> Array:
+def drops_before_timeouts(run: Run, to: str | None, window: Window) -> Array:
     """Packets of the flow that the network dropped in the second before each expired timer.
 
     Window: expiry inside it. Bin: one second before the expiry. Unit: packets. One value per
@@ -179,7 +179,7 @@ def drops_before_timeouts(run: Run, to: str, window: Window) -> Array:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def first_timeout_s(run: Run, to: str, window: Window) -> float:
+def first_timeout_s(run: Run, to: str | None, window: Window) -> float:
     """Time of the first expired retransmission timer of any of the flows.
 
     Window: expiry inside it. Bin: none. Unit: s of simulated time. Unit of repetition: a run; a run
@@ -190,7 +190,7 @@ def first_timeout_s(run: Run, to: str, window: Window) -> float:
     return min(first) if first else math.nan
 
 
-def cwnd_after_timeout_segments(run: Run, to: str, window: Window) -> float:
+def cwnd_after_timeout_segments(run: Run, to: str | None, window: Window) -> float:
     """Congestion window right after a retransmission timer expired, in full-sized segments.
 
     Window: expiry inside it. Bin: none (the sender's state at the expiry). Unit: segments of

@@ -58,13 +58,17 @@ def _spurious(draws: Sequence[Draw]) -> Finding:
     runs = [draw[ON] for draw in draws]
     fired = [run.timeouts_of(_flow(run), AROUND) for run in runs]
     counts = [t["t_s"].size if t else 0 for t in fired]
-    losses = [int(_total(run, "packets_lost")) for run in runs]
-    evidence = f"{sum(counts)} timeouts and {sum(losses)} packets lost in {len(runs)} runs"
+    lost = sum(float(run.series(_flow(run), AROUND)["lost_segments"].sum()) for run in runs)
+    dropped = sum(float(t["drops_last_second"].sum()) for t in fired if t)
+    evidence = (
+        f"{sum(counts)} timeouts within {AROUND}; packets dropped in the second before: {dropped:.0f}; "
+        f"segments declared lost within {AROUND}: {lost:.0f}"
+    )
     if not all(counts):
         return Finding(False, evidence)
     after = [float(t["cwnd_after_bytes"][0]) / SEGMENT_BYTES for t in fired]
     evidence += f"; cwnd after the first timeout {min(after):g}–{max(after):g} segments"
-    return Finding(not any(losses) and all(a <= 1.0 for a in after), evidence)
+    return Finding(dropped == 0.0 and all(a <= 1.0 for a in after), evidence)
 
 
 def _undone(draws: Sequence[Draw]) -> Finding:
@@ -152,8 +156,8 @@ def delay_spike() -> Experiment:
         source="RFC 5682; a scenario of our own, no published number",
         scenario=Path("scenarios/frto-spike.toml"),
         grid={ON: {"flow.0.transport.frto": True}, OFF: {"flow.0.transport.frto": False}},
-        runs=5,
-        quick_runs=2,
+        runs=1,
+        quick_runs=1,
         claims=(
             Claim(
                 "frto.spurious",
@@ -169,4 +173,5 @@ def delay_spike() -> Experiment:
         ),
         listings=(_listing,),
         pictures=_pictures,
+        notes=("Nothing in it is random, so one run says all.",),
     )

@@ -1,0 +1,116 @@
+"""Experiments: shared seeds, judged rows, runs done once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from airlane import native
+from airlane.cache import Cache
+from airlane.experiments import Claim, Draw, Experiment, Finding, Measure, Number, Reading, conduct
+from airlane.metrics import Window, goodput_mbps
+from airlane.report import as_json, write_html
+from airlane.verdict import Published, Verdict
+
+WINDOW = Window(1.0, 3.0)
+
+
+def link(point: str) -> Measure:
+    """Goodput of one point."""
+    return lambda draw: goodput_mbps(draw[point], None, WINDOW)
+
+
+def faster(draws: Sequence[Draw]) -> Finding:
+    """Whether every draw gained."""
+    pairs = [(link("10")(draw), link("20")(draw)) for draw in draws]
+    return Finding(all(b > a for a, b in pairs), f"{pairs}")
+
+
+@pytest.fixture
+def experiment(scenarios: Path) -> Experiment:
+    """A wired link of 10 and of 20 Mbit/s."""
+    slow, fast = link("10"), link("20")
+    common = {"run.duration": "3 s", "internet.queue": "64 KiB", "internet.delay": "10 ms"}
+    return Experiment(
+        id="test/link",
+        title="a link",
+        source="nobody",
+        scenario=scenarios / "wired-cubic.toml",
+        grid={name: {**common, "internet.rate": f"{name} Mbit/s"} for name in ("10", "20")},
+        runs=2,
+        quick_runs=1,
+        numbers=(
+            Number("x.slow", "slow", slow, readings=(Reading("the fast one", fast),)),
+            Number("x.gain", "fast over slow", fast, against=slow, published_against=10.0),
+            Number("x.lost", "lost", slow),
+        ),
+        claims=(Claim("x.faster", "the faster link is faster", faster),),
+    )
+
+
+PUBLISHED = {
+    # 10 Mbit/s by 1460 of 1500 (or 1448, with timestamps) bytes: 9.65–9.73 Mbit/s.
+    "x.slow": Published("x.slow", 9.7),
+    "x.gain": Published("x.gain", 40.0),
+    "x.lost": Published("x.lost", None),
+}
+
+
+def test_rows_are_judged_and_runs_are_done_once(experiment: Experiment, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+    seen: list[tuple[int, int]] = []
+    outcome = conduct(experiment, PUBLISHED, cache, on_done=lambda done, total: seen.append((done, total)))
+    assert (outcome.runs_done, outcome.runs_cached) == (4, 0)
+    assert seen[0] == (0, 4)
+    assert seen[-1] == (4, 4)
+    assert [row.judgement.verdict for row in outcome.numbers] == [
+        Verdict.MATCH,
+        Verdict.DIRECTION,
+        Verdict.LOST,
+    ]
+    # The reading is judged against the same published number.
+    assert outcome.numbers[0].readings[0][2].verdict is Verdict.MISS
+    assert outcome.claims[0].finding.holds is True
+
+    again = conduct(experiment, PUBLISHED, cache)
+    assert (again.runs_done, again.runs_cached) == (0, 4)
+    assert [row.ours for row in again.numbers] == [row.ours for row in outcome.numbers]
+
+    other_seed = conduct(experiment, PUBLISHED, cache, seed=100)
+    assert other_seed.runs_done == 4
+    quick = conduct(experiment, PUBLISHED, cache, quick=True)
+    assert (quick.runs_done, quick.runs_cached) == (0, 2)
+    assert quick.numbers[0].judgement.verdict is Verdict.UNDECIDED  # one run is not a mean
+
+
+def test_points_share_their_seeds(experiment: Experiment, tmp_path: Path) -> None:
+    outcome = conduct(experiment, PUBLISHED, Cache(tmp_path, "core"), seed=41)
+    assert [draw.seed for draw in outcome.draws] == [41, 42]
+
+
+def test_machines_and_people_get_the_same_rows(experiment: Experiment, tmp_path: Path) -> None:
+    outcome = conduct(experiment, PUBLISHED, Cache(tmp_path / "cache", "core"))
+    found = as_json([outcome], 1.0)
+    assert set(found) >= {"numbers", "claims", "wall_s"}
+    wanted = {"id", "published", "published_ci", "ours", "ci95", "n", "verdict", "bound", "fitted", "note"}
+    assert all(wanted <= set(row) for row in found["numbers"])
+    assert found["claims"] == [
+        {
+            "id": "x.faster",
+            "text": "the faster link is faster",
+            "holds": True,
+            "evidence": outcome.claims[0].finding.evidence,
+        }
+    ]
+    write_html([outcome], tmp_path / "report/index.html", 1.0)
+    page = (tmp_path / "report/index.html").read_text()
+    assert all(row["id"] in page and row["verdict"] in page for row in found["numbers"])
+    assert "http" not in page.replace("https://www.w3.org", "")  # nothing is fetched from elsewhere
+
+
+def test_a_draw_is_the_runs_of_one_seed() -> None:
+    draw = Draw(3, {})
+    with pytest.raises(KeyError):
+        draw["absent"]
