@@ -17,6 +17,8 @@ mod propagation;
 pub mod queue;
 mod router;
 mod schedule;
+pub mod trace;
+mod trace_link;
 
 pub use gateway::Gateway;
 pub use link::{Link, LinkParameters, LinkStatistics};
@@ -25,6 +27,8 @@ pub use managed::ManagedLink;
 pub use queue::{Discipline, QueueDiscipline};
 pub use router::FlowRouter;
 pub use schedule::{Hold, RateStep, Schedule};
+pub use trace::{DeliveryTrace, TraceError};
+pub use trace_link::TraceLink;
 
 use airlane_core::{Cx, Instant};
 
