@@ -1,1 +1,45 @@
-//! airlane-transport
+//! Transport protocols without input or output: TCP as a Linux host speaks it, and UDP.
+//!
+//! A [`TcpEndpoint`] is one end of a connection. It reads no clock and opens no socket: segments
+//! and timeouts come in with a [`airlane_core::Cx`], segments leave through the same. Inside it
+//! are four separable parts:
+//!
+//! - the send half: a scoreboard (ring of sent segments), loss detection by RACK-TLP (RFC 8985)
+//!   or RFC 6675, proportional rate reduction (RFC 6937), F-RTO (RFC 5682) and Eifel undo
+//!   (RFC 4015), and the retransmission timer (RFC 6298 with Linux's variance filter);
+//! - the congestion controllers ([`congestion`]): NewReno and CUBIC with HyStart;
+//! - the receive half: reassembly, SACK and D-SACK blocks (RFC 2018, RFC 2883), delayed ACKs;
+//! - the receive windows ([`window`]): fixed or autotuned.
+//!
+//! Sequence numbers are 64-bit stream positions inside (the SYN is 0, the first byte 1) and
+//! wrap to 32 bits only in the header.
+//!
+//! Left out: ECN reaction, pacing, urgent data, simultaneous open, TIME-WAIT, path MTU discovery, Nagle's
+//! algorithm (a simulated application pushes what it writes), the rounding of Linux's timer
+//! wheel (timers are exact to the nanosecond, their spans rounded up to a millisecond).
+
+mod config;
+pub mod congestion;
+mod endpoint;
+mod header;
+mod path;
+mod rack;
+mod receiver;
+mod recovery;
+mod rtt;
+mod sack;
+mod scoreboard;
+mod sender;
+mod sequence;
+mod stats;
+mod timer;
+mod udp;
+pub mod window;
+
+pub use config::{LossDetection, ReceiveWindowKind, RttSampling, TcpConfig};
+pub use congestion::{CongestionController, CongestionKind};
+pub use endpoint::{ConnectionState, TcpEndpoint};
+pub use path::Path;
+pub use rtt::RttEstimator;
+pub use stats::TcpStats;
+pub use udp::{UdpReceiver, UdpReceiverStats, UdpSender};

@@ -1,0 +1,128 @@
+//! How a TCP endpoint is set up.
+
+use airlane_core::{Bytes, Duration, Instant};
+
+use crate::CongestionKind;
+
+/// How a sender finds out that a segment is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// By time and a tail loss probe (RFC 8985), what Linux has done since 4.18.
+    RackTlp,
+    /// By three SACKed segments above (RFC 6675 `IsLost`), or three duplicate ACKs without SACK.
+    Rfc6675,
+}
+
+/// Which round trips update the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSampling {
+    /// One sample per ACK of data that was sent once, as Linux does.
+    EachAck,
+    /// One timed segment at a time (RFC 6298 §3, Karn's rule), as stacks without timestamps did.
+    OncePerWindow,
+    /// Each ACK until this instant; afterwards smoothed RTT and timeout stay as they are.
+    FrozenAfter(Instant),
+}
+
+/// How large a window a receiver offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveWindowKind {
+    /// Always this many bytes.
+    Fixed(Bytes),
+    /// Follows what the application reads in a round trip, as Linux's buffer tuning does.
+    Autotuned {
+        /// The window at the start.
+        initial: Bytes,
+        /// The window at most.
+        max: Bytes,
+    },
+}
+
+/// The set-up of one TCP endpoint. Options are used only if both ends offer them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpConfig {
+    /// The congestion controller.
+    pub congestion: CongestionKind,
+    /// RFC 7323 timestamps, in milliseconds.
+    pub timestamps: bool,
+    /// RFC 2018 selective acknowledgments.
+    pub sack: bool,
+    /// RFC 7323 window scaling.
+    pub window_scaling: bool,
+    /// Delayed acknowledgments (RFC 9293 §3.8.6.3); without, each data segment is acknowledged.
+    pub delayed_ack: bool,
+    /// Gathering of SACK-carrying ACKs for at most 1 ms or a twentieth of a round trip, as
+    /// Linux does from the fourth duplicate ACK on.
+    pub compressed_sack: bool,
+    /// Initial congestion window in segments (RFC 6928).
+    pub initial_window_segments: u32,
+    /// Floor under the variance term of the retransmission timeout, as Linux applies it:
+    /// RTO = SRTT + max(`rto_min`, 4 RTTVAR).
+    pub rto_min: Duration,
+    /// Ceiling of the retransmission timeout.
+    pub rto_max: Duration,
+    /// Retransmission timeout before the first sample (RFC 6298 §2.1).
+    pub rto_initial: Duration,
+    /// How losses are detected.
+    pub loss_detection: LossDetection,
+    /// F-RTO (RFC 5682, SACK-enhanced).
+    pub frto: bool,
+    /// HyStart, for controllers that have it.
+    pub hystart: bool,
+    /// Reduction of the window after idle times (RFC 5681 §4.1, RFC 7661).
+    pub slow_start_after_idle: bool,
+    /// Which round trips update the retransmission timeout.
+    pub rtt_sampling: RttSampling,
+    /// The receive window.
+    pub receive_window: ReceiveWindowKind,
+    /// Bytes that may be unacknowledged at the sender whatever the windows say.
+    pub send_buffer: Option<Bytes>,
+    /// Largest IP packet in bytes.
+    pub mtu: u16,
+    /// Sequence number of the SYN.
+    pub initial_sequence: u32,
+}
+
+impl TcpConfig {
+    /// What a Linux 6.x host does by default.
+    #[must_use]
+    pub const fn linux() -> Self {
+        Self {
+            congestion: CongestionKind::Cubic,
+            timestamps: true,
+            sack: true,
+            window_scaling: true,
+            delayed_ack: true,
+            compressed_sack: true,
+            initial_window_segments: 10,            // RFC 6928 §2
+            rto_min: Duration::from_millis(200),    // tcp_rto_min_us
+            rto_max: Duration::from_secs(120),      // TCP_RTO_MAX
+            rto_initial: Duration::from_secs(1),    // RFC 6298 §2.1
+            loss_detection: LossDetection::RackTlp, // tcp_recovery 1
+            frto: true,                             // tcp_frto 2
+            hystart: true,
+            slow_start_after_idle: true,
+            rtt_sampling: RttSampling::EachAck,
+            // tcp_rmem 4096 131072 6291456, of which half is window (tcp_adv_win_scale 1).
+            receive_window: ReceiveWindowKind::Autotuned {
+                initial: Bytes(64 * 1024),
+                max: Bytes(3 * 1024 * 1024),
+            },
+            send_buffer: None,
+            mtu: 1500,
+            initial_sequence: 0,
+        }
+    }
+
+    /// Maximum segment size that the MTU allows: without IP and TCP header (RFC 9293 §3.7.1).
+    #[must_use]
+    pub const fn mss(&self) -> u16 {
+        self.mtu - 40
+    }
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self::linux()
+    }
+}

@@ -1,0 +1,316 @@
+//! CUBIC (RFC 9438) with HyStart as Linux carries it.
+//!
+//! The window follows W(t) = C (t - K)^3 + W_max after a loss, never slower than the
+//! Reno-friendly estimate W_est. As in Linux, growth is expressed as "one segment per `n`
+//! segments delivered", recomputed at most every 1/32 s or when the window moved, with the time
+//! in units of 1/1024 s, and the arithmetic is in integers.
+//!
+//! HyStart (Ha and Rhee, "Taming the elephants", 2011; the variant of RFC 9406 differs) leaves
+//! slow start when the ACK train of a round grows longer than half the smallest round trip, or
+//! when a round's smallest delay exceeds it by an eighth (4 to 16 ms).
+//!
+//! Departures from RFC 9438, all Linux's: W_est starts from the reduced window and grows by
+//! 3(1-β)/(1+β) for ever (§4.3 switches to 1 at W_max); β is 717/1024; C is 410/1024; the
+//! reduction is taken from the window rather than the flight size (§4.6); a timeout forgets
+//! W_max (§4.8); growth is at most one segment per two delivered.
+
+use airlane_core::{Bytes, Duration, Instant};
+
+use super::{
+    AckSample, CongestionController, LossEpisode, SegmentWindow, SentSample, Snapshot, TimeoutEpisode,
+};
+
+/// RFC 9438 §4.6, β = 0.7, in 1/1024.
+const BETA: u64 = 717;
+const SCALE: u64 = 1024;
+/// RFC 9438 §5, C = 0.4, in 1/1024 segments per s³.
+const C: u64 = 410;
+/// RFC 9438 §4.3: segments delivered per segment of growth of W_est in a window of one,
+/// (1+β)/(3(1-β)), in eighths.
+const FRIENDLY_EIGHTHS: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
+/// Growth while no loss was seen: a twentieth of the window per window delivered.
+const MAX_DELIVERED_PER_STEP_UNKNOWN: u32 = 20;
+/// A window below this does not run HyStart.
+const HYSTART_LOW_WINDOW: u32 = 16;
+/// ACKs closer than this belong to one train.
+const HYSTART_TRAIN_GAP: Duration = Duration::from_millis(2);
+/// Samples of a round before its delay counts.
+const HYSTART_SAMPLES: u32 = 8;
+const HYSTART_DELAY_MIN: Duration = Duration::from_millis(4);
+const HYSTART_DELAY_MAX: Duration = Duration::from_millis(16);
+/// Linux adds the time of four maximal bursts at the pacing rate to the train threshold, at
+/// most 1 ms.
+const TRAIN_CUSHION_MAX: Duration = Duration::from_millis(1);
+const TRAIN_CUSHION_BYTES: u64 = 4 * 65536;
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: SegmentWindow,
+    curve: Curve,
+    hystart: Option<HyStart>,
+    /// Smallest round trip seen.
+    delay_min: Option<Duration>,
+}
+
+/// The cubic function of the current epoch.
+#[derive(Clone, Debug, Default)]
+struct Curve {
+    /// Segments delivered per segment of growth.
+    per_segment: u32,
+    /// W_max; zero while unknown.
+    w_max: u32,
+    /// When the epoch began; `None` after a loss until the next ACK.
+    epoch: Option<Instant>,
+    /// The plateau of this epoch.
+    origin: u32,
+    /// K in 1/1024 s.
+    k: u64,
+    /// Segments delivered since W_est last grew.
+    delivered: u32,
+    /// W_est.
+    w_est: u32,
+    /// When, and for what window, `per_segment` was computed.
+    computed_at: Instant,
+    computed_for: u32,
+}
+
+#[derive(Clone, Debug)]
+struct HyStart {
+    found: bool,
+    round_began: Instant,
+    round_end: u64,
+    last_ack: Instant,
+    round_min: Duration,
+    samples: u32,
+}
+
+impl Cubic {
+    /// Starts from this window.
+    #[must_use]
+    pub fn new(window: SegmentWindow, hystart: bool) -> Self {
+        let hystart = hystart.then_some(HyStart {
+            found: false,
+            round_began: Instant::ZERO,
+            round_end: 0,
+            last_ack: Instant::ZERO,
+            round_min: Duration::MAX,
+            samples: 0,
+        });
+        Self { window, curve: Curve::default(), hystart, delay_min: None }
+    }
+
+    #[inline]
+    pub(super) const fn window(&self) -> &SegmentWindow {
+        &self.window
+    }
+
+    fn on_delay(&mut self, rtt: Duration, ack: &AckSample) {
+        // Samples right after a loss belong to the emptying queue.
+        if self.curve.epoch.is_some_and(|e| ack.now - e < Duration::from_secs(1)) {
+            return;
+        }
+        let delay_min = self.delay_min.map_or(rtt, |d| d.min(rtt));
+        self.delay_min = Some(delay_min);
+        let window = &mut self.window;
+        let Some(hystart) = &mut self.hystart else { return };
+        if hystart.found || !window.in_slow_start() || window.segments < HYSTART_LOW_WINDOW {
+            return;
+        }
+        let cushion = train_cushion(window, ack);
+        if hystart.leaves_slow_start(rtt, delay_min, cushion, ack) {
+            window.ssthresh = window.segments;
+        }
+    }
+}
+
+/// The time that pacing at Linux's rate (twice the window per round trip in slow start, 1.2
+/// times above half the threshold) may have held back an ACK train.
+fn train_cushion(window: &SegmentWindow, ack: &AckSample) -> Duration {
+    let in_flight = u64::from(window.segments.max(ack.outstanding_segments));
+    let percent = if window.segments < window.ssthresh / 2 { 200 } else { 120 };
+    let rate_x_srtt = in_flight * u64::from(window.segment_size()) * percent / 100;
+    let ns =
+        u128::from(TRAIN_CUSHION_BYTES) * u128::from(ack.srtt.as_nanos()) / u128::from(rate_x_srtt.max(1));
+    Duration::from_nanos(ns.min(u128::from(TRAIN_CUSHION_MAX.as_nanos())) as u64)
+}
+
+impl HyStart {
+    fn begin_round(&mut self, now: Instant, sent_to: u64) {
+        self.round_began = now;
+        self.last_ack = now;
+        self.round_end = sent_to;
+        self.round_min = Duration::MAX;
+        self.samples = 0;
+    }
+
+    fn leaves_slow_start(
+        &mut self,
+        rtt: Duration,
+        delay_min: Duration,
+        cushion: Duration,
+        ack: &AckSample,
+    ) -> bool {
+        if ack.acked_to > self.round_end {
+            self.begin_round(ack.now, ack.sent_to);
+        }
+        if ack.now.saturating_since(self.last_ack) <= HYSTART_TRAIN_GAP {
+            self.last_ack = ack.now;
+            if ack.now - self.round_began > (delay_min + cushion) / 2 {
+                self.found = true;
+            }
+        }
+        self.round_min = self.round_min.min(rtt);
+        if self.samples < HYSTART_SAMPLES {
+            self.samples += 1;
+        } else {
+            let rise = (delay_min / 8).clamp(HYSTART_DELAY_MIN, HYSTART_DELAY_MAX);
+            if self.round_min > delay_min + rise {
+                self.found = true;
+            }
+        }
+        self.found
+    }
+}
+
+impl Curve {
+    /// RFC 9438 §4.2 to §4.5: how many delivered segments make the window grow by one.
+    fn update(&mut self, now: Instant, window: u32, delivered: u32, delay_min: Duration) -> u32 {
+        self.delivered += delivered;
+        let stale = now.saturating_since(self.computed_at) > Duration::from_nanos(1_000_000_000 / 32);
+        if self.epoch.is_some() && window == self.computed_for && !stale {
+            return self.per_segment;
+        }
+        // Within one millisecond (Linux's jiffy) the cubic part stays; W_est alone moves.
+        let same_tick = self.computed_at.as_nanos() / 1_000_000 == now.as_nanos() / 1_000_000;
+        if self.epoch.is_none() || !same_tick {
+            self.follow_curve(now, window, delivered, delay_min);
+        }
+        self.be_friendly(window);
+        self.per_segment = self.per_segment.max(2); // at most 1.5 times per round trip, §4.4
+        self.per_segment
+    }
+
+    fn follow_curve(&mut self, now: Instant, window: u32, delivered: u32, delay_min: Duration) {
+        self.computed_at = now;
+        self.computed_for = window;
+        let epoch = *self.epoch.get_or_insert_with(|| {
+            self.delivered = delivered;
+            self.w_est = window;
+            self.origin = self.w_max.max(window);
+            // K = cbrt((W_max - cwnd) / C), RFC 9438 §4.2, in 1/1024 s.
+            let distance = f64::from(self.origin - window);
+            self.k = (libm::cbrt(distance * SCALE as f64 / C as f64) * 1024.0) as u64;
+            now
+        });
+        // The target is the curve's value one round trip from now, §4.2.
+        let elapsed_ms = ((now - epoch) + delay_min).as_nanos().div_ceil(1_000_000);
+        let t = elapsed_ms * 1024 / 1000;
+        let offset = t.abs_diff(self.k);
+        let cube = u128::from(offset) * u128::from(offset) * u128::from(offset);
+        let delta = ((cube * u128::from(C)) >> 40).min(u128::from(u32::MAX / 4)) as u32;
+        let target = if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
+        self.per_segment = if target > window { window / (target - window) } else { 100 * window };
+        if self.w_max == 0 {
+            self.per_segment = self.per_segment.min(MAX_DELIVERED_PER_STEP_UNKNOWN);
+        }
+    }
+
+    /// RFC 9438 §4.3: never slower than Reno with the same average.
+    fn be_friendly(&mut self, window: u32) {
+        let per_step = ((u64::from(window) * FRIENDLY_EIGHTHS) >> 3) as u32;
+        if per_step > 0 && self.delivered > per_step {
+            let steps = (self.delivered - 1) / per_step;
+            self.delivered -= steps * per_step;
+            self.w_est += steps;
+        }
+        if self.w_est > window {
+            self.per_segment = self.per_segment.min(window / (self.w_est - window));
+        }
+    }
+
+    /// RFC 9438 §4.6, §4.7: the threshold after a loss, and what is remembered of the window.
+    fn on_loss(&mut self, window: u32) -> u32 {
+        self.epoch = None;
+        self.w_max = if window < self.w_max {
+            (u64::from(window) * (SCALE + BETA) / (2 * SCALE)) as u32 // fast convergence
+        } else {
+            window
+        };
+        (u64::from(window) * BETA / SCALE) as u32
+    }
+}
+
+impl CongestionController for Cubic {
+    fn on_sent(&mut self, sent: &SentSample) {
+        // Idle time does not move along the curve (RFC 9438 §5.8).
+        if sent.was_idle
+            && let Some(epoch) = &mut self.curve.epoch
+        {
+            *epoch = (*epoch + sent.now.saturating_since(sent.last_sent_at)).min(sent.now);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt {
+            self.on_delay(rtt, ack);
+        }
+        if !ack.may_grow || !self.window.used_by(ack) {
+            return;
+        }
+        let mut delivered = ack.delivered_segments;
+        if self.window.in_slow_start() {
+            delivered = self.window.slow_start(delivered);
+            if delivered == 0 {
+                return;
+            }
+        }
+        let delay_min = self.delay_min.unwrap_or(Duration::ZERO);
+        let per_segment = self.curve.update(ack.now, self.window.segments, delivered, delay_min);
+        self.window.additive_increase(per_segment, delivered);
+    }
+
+    fn on_loss(&mut self, _: &LossEpisode) {
+        let ssthresh = self.curve.on_loss(self.window.segments);
+        self.window.reduce_to(ssthresh);
+    }
+
+    fn on_recovery_exit(&mut self, _: Instant) {
+        self.window.segments = self.window.ssthresh;
+    }
+
+    fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
+        if timeout.new_episode {
+            let ssthresh = self.curve.on_loss(self.window.segments);
+            self.window.reduce_to(ssthresh);
+        }
+        self.window.restart_from(timeout.restart_segments);
+        self.curve = Curve::default();
+        self.delay_min = None;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.found = false;
+            hystart.begin_round(timeout.now, timeout.sent_to);
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.window.snapshot()
+    }
+
+    fn on_undo(&mut self, snapshot: &Snapshot) {
+        self.window.undo(snapshot);
+    }
+
+    fn on_window_validation(&mut self, window_segments: u32, ssthresh_segments: u32) {
+        self.window.segments = window_segments;
+        self.window.ssthresh = ssthresh_segments;
+    }
+
+    fn congestion_window(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh_bytes()
+    }
+}

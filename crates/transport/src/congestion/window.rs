@@ -1,0 +1,116 @@
+//! A congestion window counted in whole segments, with slow start and additive increase as
+//! every controller of the Reno family shares them.
+
+use airlane_core::Bytes;
+
+use super::{AckSample, Snapshot};
+
+/// Window, threshold and the count towards the next segment.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentWindow {
+    /// Congestion window in segments.
+    pub segments: u32,
+    /// Slow-start threshold in segments; `u32::MAX` while unset.
+    pub ssthresh: u32,
+    /// Segments acknowledged since the window last grew.
+    counted: u32,
+    /// Payload bytes of a full segment.
+    segment_size: u32,
+}
+
+impl SegmentWindow {
+    /// Smallest window after a loss, in segments (RFC 5681 §3.1, equation 4).
+    pub const MIN_SSTHRESH: u32 = 2;
+
+    /// An initial window.
+    #[must_use]
+    pub const fn new(segment_size: u32, initial_segments: u32) -> Self {
+        Self { segments: initial_segments, ssthresh: u32::MAX, counted: 0, segment_size }
+    }
+
+    /// True below the threshold (RFC 5681 §3.1).
+    #[inline]
+    #[must_use]
+    pub const fn in_slow_start(&self) -> bool {
+        self.segments < self.ssthresh
+    }
+
+    /// True if the sender used the window: limited by it, or in slow start having had more
+    /// than half of it outstanding (RFC 7661 §4.3's idea, with Linux's bound).
+    #[inline]
+    #[must_use]
+    pub const fn used_by(&self, ack: &AckSample) -> bool {
+        ack.window_limited || (self.in_slow_start() && self.segments < 2 * ack.max_outstanding_segments)
+    }
+
+    /// One segment per segment delivered up to the threshold (RFC 5681 §3.1 with RFC 3465's
+    /// byte counting, no limit); returns the segments that are left for congestion avoidance.
+    #[inline]
+    pub fn slow_start(&mut self, delivered: u32) -> u32 {
+        let grown = self.segments.saturating_add(delivered).min(self.ssthresh);
+        let left = delivered - (grown - self.segments);
+        self.segments = grown;
+        left
+    }
+
+    /// One segment per `per_segment` segments delivered.
+    #[inline]
+    pub fn additive_increase(&mut self, per_segment: u32, delivered: u32) {
+        if self.counted >= per_segment {
+            self.counted = 0;
+            self.segments += 1;
+        }
+        self.counted += delivered;
+        if self.counted >= per_segment {
+            let steps = self.counted / per_segment;
+            self.counted -= steps * per_segment;
+            self.segments += steps;
+        }
+    }
+
+    /// An episode of loss begins with this threshold.
+    pub fn reduce_to(&mut self, ssthresh: u32) {
+        self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
+        self.counted = 0;
+    }
+
+    /// A timeout restarts from `segments`.
+    pub fn restart_from(&mut self, segments: u32) {
+        self.segments = segments;
+        self.counted = 0;
+    }
+
+    /// Window and threshold, to restore later.
+    #[must_use]
+    pub const fn snapshot(&self) -> Snapshot {
+        Snapshot { window_segments: self.segments, ssthresh_segments: self.ssthresh }
+    }
+
+    /// Restores what was larger before.
+    pub fn undo(&mut self, snapshot: &Snapshot) {
+        self.segments = self.segments.max(snapshot.window_segments);
+        self.ssthresh = self.ssthresh.max(snapshot.ssthresh_segments);
+    }
+
+    /// The window in bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> Bytes {
+        Bytes(self.segments as u64 * self.segment_size as u64)
+    }
+
+    /// The threshold in bytes.
+    #[must_use]
+    pub const fn ssthresh_bytes(&self) -> Option<Bytes> {
+        if self.ssthresh == u32::MAX {
+            None
+        } else {
+            Some(Bytes(self.ssthresh as u64 * self.segment_size as u64))
+        }
+    }
+
+    /// Payload bytes of a full segment.
+    #[must_use]
+    pub const fn segment_size(&self) -> u32 {
+        self.segment_size
+    }
+}

@@ -1,0 +1,480 @@
+//! One end of a TCP connection (RFC 9293): handshake, the two halves, and the end.
+//!
+//! Driven from outside: [`TcpEndpoint::handle_segment`] and [`TcpEndpoint::handle_timeout`]
+//! take what happened, the application reads and writes, and [`TcpEndpoint::flush`] lets the
+//! resulting acknowledgments and data out.
+//!
+//! ```
+//! use airlane_transport::{Path, TcpConfig, TcpEndpoint};
+//! use airlane_core::{Cx, Direction, FlowId, Instant, PacketPool, Silence, TopicSet};
+//!
+//! let path = Path { flow: FlowId(0), direction: Direction::Downlink };
+//! let mut endpoint = TcpEndpoint::new(TcpConfig::linux(), path);
+//! endpoint.supply(30_000);
+//! endpoint.close();
+//! let (mut pool, mut outbox, mut silence) = (PacketPool::default(), Vec::new(), Silence);
+//! let mut cx = Cx {
+//!     now: Instant::ZERO, pool: &mut pool, outbox: &mut outbox, topics: TopicSet::NONE, probe: &mut silence,
+//! };
+//! endpoint.connect(&mut cx);
+//! assert_eq!(outbox.len(), 1); // the SYN
+//! ```
+
+use airlane_core::{Bytes, Cx, Duration, Instant, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
+
+use crate::config::TcpConfig;
+use crate::header::{Io, Negotiated, send_packet, timestamp};
+use crate::path::Path;
+use crate::receiver::{DataSegment, Receiver, ReceiverOptions};
+use crate::sack::{Block, Blocks};
+use crate::sender::{Ack, Sender};
+use crate::sequence;
+use crate::stats::TcpStats;
+use crate::window::{ReceiveWindow, Window};
+
+/// Where a connection stands (RFC 9293 §3.3.2, closing states folded into one).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionState {
+    /// Waits for a SYN.
+    Listen,
+    /// A SYN was sent.
+    SynSent,
+    /// A SYN came and was answered.
+    SynReceived,
+    /// Open in both directions, or closing.
+    Established,
+    /// Both sides have closed and everything is acknowledged.
+    Closed,
+}
+
+/// What the application asked for before or after the connection stood.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wishes {
+    endless: bool,
+    bytes: u64,
+    close: bool,
+}
+
+#[derive(Debug)]
+struct Halves {
+    negotiated: Negotiated,
+    sender: Sender,
+    receiver: Receiver,
+}
+
+/// The retransmission of SYN or SYN-ACK.
+#[derive(Clone, Copy, Debug)]
+struct Handshake {
+    sent_at: Instant,
+    rto: Duration,
+    retransmissions: u32,
+    at: Instant,
+}
+
+/// The endpoint.
+#[derive(Debug)]
+pub struct TcpEndpoint {
+    config: TcpConfig,
+    path: Path,
+    state: ConnectionState,
+    handshake: Handshake,
+    wishes: Wishes,
+    halves: Option<Halves>,
+    stats: TcpStats,
+}
+
+impl TcpEndpoint {
+    /// An endpoint that listens until [`Self::connect`] is called.
+    ///
+    /// # Panics
+    /// If the MTU leaves no room for the headers and some payload.
+    #[must_use]
+    pub fn new(config: TcpConfig, path: Path) -> Self {
+        assert!(config.mtu >= 128, "an MTU of at least 128 bytes");
+        let handshake = Handshake {
+            sent_at: Instant::ZERO,
+            rto: config.rto_initial,
+            retransmissions: 0,
+            at: Instant::FAR_FUTURE,
+        };
+        Self {
+            config,
+            path,
+            state: ConnectionState::Listen,
+            handshake,
+            wishes: Wishes::default(),
+            halves: None,
+            stats: TcpStats::default(),
+        }
+    }
+
+    /// Opens actively.
+    pub fn connect(&mut self, cx: &mut Cx<'_>) {
+        assert!(self.state == ConnectionState::Listen, "connect is called once, on a fresh endpoint");
+        self.state = ConnectionState::SynSent;
+        self.send_syn(cx);
+    }
+
+    /// Where the connection stands.
+    #[must_use]
+    pub const fn state(&self) -> ConnectionState {
+        self.state
+    }
+
+    /// Counters and the state of the moment.
+    #[must_use]
+    pub fn stats(&self) -> TcpStats {
+        let mut stats = self.stats;
+        if let Some(h) = &self.halves {
+            h.sender.fill_stats(&mut stats);
+        }
+        stats
+    }
+
+    /// The application always has more to send.
+    pub fn supply_endless(&mut self) {
+        self.wishes.endless = true;
+        if let Some(h) = &mut self.halves {
+            h.sender.supply_endless();
+        }
+    }
+
+    /// The application writes `bytes` more; [`Self::flush`] sends them.
+    pub fn supply(&mut self, bytes: u64) {
+        self.wishes.bytes += bytes;
+        if let Some(h) = &mut self.halves {
+            h.sender.supply(bytes);
+        }
+    }
+
+    /// The application will write no more: a FIN follows.
+    pub fn close(&mut self) {
+        self.wishes.close = true;
+        if let Some(h) = &mut self.halves {
+            h.sender.close();
+        }
+    }
+
+    /// Bytes that can be read.
+    #[must_use]
+    pub fn readable(&self) -> u64 {
+        self.halves.as_ref().map_or(0, |h| h.receiver.readable())
+    }
+
+    /// The application reads up to `limit` bytes; returns how many it got.
+    #[inline]
+    pub fn read(&mut self, now: Instant, limit: u64) -> u64 {
+        let Some(h) = &mut self.halves else { return 0 };
+        let bytes = h.receiver.read(now, limit);
+        self.stats.bytes_delivered += Bytes(bytes);
+        bytes
+    }
+
+    /// True when the peer has closed and all it sent was read.
+    #[must_use]
+    pub fn at_end(&self) -> bool {
+        self.halves.as_ref().is_some_and(|h| h.receiver.finished())
+    }
+
+    /// True when all that was written, and the FIN, is acknowledged.
+    #[must_use]
+    pub fn all_acknowledged(&self) -> bool {
+        self.halves.as_ref().is_some_and(|h| h.sender.finished())
+    }
+
+    /// When to call [`Self::handle_timeout`]; [`Instant::FAR_FUTURE`] for never.
+    #[inline]
+    #[must_use]
+    pub fn next_timeout(&self) -> Instant {
+        let halves = self
+            .halves
+            .as_ref()
+            .map_or(Instant::FAR_FUTURE, |h| h.sender.next_timeout().min(h.receiver.next_timeout()));
+        halves.min(self.handshake.at)
+    }
+
+    /// A segment arrived; returns the payload bytes that became readable through it.
+    pub fn handle_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> u64 {
+        match self.state {
+            ConnectionState::Established | ConnectionState::Closed => self.on_segment(cx, header, payload),
+            ConnectionState::Listen => {
+                if header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK) {
+                    self.on_syn(cx, header);
+                }
+                0
+            }
+            ConnectionState::SynSent => {
+                if header.flags.has(TcpFlags::SYN | TcpFlags::ACK) {
+                    self.on_syn_ack(cx, header);
+                }
+                0
+            }
+            ConnectionState::SynReceived => self.on_segment_in_syn_received(cx, header, payload),
+        }
+    }
+
+    /// A timer is due.
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.handshake.at <= cx.now {
+            self.on_handshake_timeout(cx);
+        }
+        let Some(h) = &mut self.halves else { return };
+        let due = h.receiver.next_timeout() <= cx.now && h.receiver.on_timeout(cx.now);
+        let mut io = Io {
+            cx,
+            path: &self.path,
+            negotiated: &h.negotiated,
+            receiver: &mut h.receiver,
+            stats: &mut self.stats,
+        };
+        h.sender.on_timer(&mut io);
+        if due {
+            h.sender.send_ack(&mut io);
+        }
+    }
+
+    /// Sends what became possible: data, and an acknowledgment if one is due.
+    #[inline]
+    pub fn flush(&mut self, cx: &mut Cx<'_>) {
+        if self.state != ConnectionState::Established {
+            return;
+        }
+        let Some(h) = &mut self.halves else { return };
+        let mut io = Io {
+            cx,
+            path: &self.path,
+            negotiated: &h.negotiated,
+            receiver: &mut h.receiver,
+            stats: &mut self.stats,
+        };
+        h.sender.transmit(&mut io);
+        let now = io.now();
+        if io.receiver.ack_is_due(now) {
+            h.sender.send_ack(&mut io);
+        }
+        if h.sender.finished() && h.receiver.finished() {
+            self.state = ConnectionState::Closed;
+        }
+    }
+
+    // Handshake.
+
+    fn window(&self, mss: u32) -> Window {
+        Window::new(self.config.receive_window, Bytes(u64::from(mss)))
+    }
+
+    /// The shift with which our largest window fits into 16 bits (RFC 7323 §2.3).
+    fn own_scale(&self) -> u8 {
+        let ceiling = self.window(u32::from(self.config.mss())).ceiling().get();
+        (0..=14).find(|s| ceiling >> s <= 65_535).unwrap_or(14)
+    }
+
+    fn syn_header(&self, cx: &Cx<'_>, answer: Option<(&Negotiated, &mut Receiver)>) -> TcpHeader {
+        let c = &self.config;
+        let (timestamps, sack, scaling) = match &answer {
+            None => (c.timestamps, c.sack, c.window_scaling),
+            Some((n, _)) => (n.timestamps, n.sack, n.local_scale > 0 || n.remote_scale > 0),
+        };
+        let mut header = TcpHeader {
+            sequence: c.initial_sequence,
+            flags: TcpFlags(TcpFlags::SYN),
+            syn: TcpSynOptions {
+                mss: Some(c.mss()),
+                window_scale: scaling.then(|| self.own_scale()),
+                sack_permitted: sack,
+            },
+            ..TcpHeader::default()
+        };
+        let mut echo_reply = 0;
+        let mut window = self.window(u32::from(c.mss())).advertise(Bytes::ZERO).get();
+        if let Some((n, receiver)) = answer {
+            let ack = receiver.acknowledge_unscaled();
+            header.flags = TcpFlags(TcpFlags::SYN | TcpFlags::ACK);
+            header.acknowledgment = sequence::wire(ack.next, n.remote_initial);
+            echo_reply = ack.ts_recent;
+            window = ack.window;
+        }
+        header.window = window.min(65_535) as u16; // RFC 7323 §2.2: a SYN's window is not scaled
+        header.timestamps = timestamps.then(|| TcpTimestamps { value: timestamp(cx.now), echo_reply });
+        header
+    }
+
+    fn send_syn(&mut self, cx: &mut Cx<'_>) {
+        let mut halves = self.halves.take();
+        let header = self.syn_header(cx, halves.as_mut().map(|h| (&h.negotiated, &mut h.receiver)));
+        self.halves = halves;
+        let again = self.handshake.retransmissions > 0;
+        self.stats.segments_sent += 1;
+        self.stats.handshake_retransmissions += u64::from(again);
+        self.handshake.sent_at = cx.now;
+        self.handshake.at = cx.now + self.handshake.rto;
+        send_packet(cx, &self.path, header, 0, again);
+    }
+
+    fn on_handshake_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.handshake.retransmissions += 1;
+        self.handshake.rto = (self.handshake.rto * 2).min(self.config.rto_max);
+        self.send_syn(cx);
+    }
+
+    /// Settles the options from the peer's SYN (RFC 9293 §3.7.1, RFC 7323 §2.2 and §3.2,
+    /// RFC 2018 §2) and creates the two halves.
+    fn establish(&mut self, header: &TcpHeader, now: Instant) {
+        let c = &self.config;
+        let timestamps = c.timestamps && header.timestamps.is_some();
+        let sack = c.sack && header.syn.sack_permitted;
+        let scaling = c.window_scaling && header.syn.window_scale.is_some();
+        let option_bytes = if timestamps { 12 } else { 0 };
+        let peer_mss = u32::from(header.syn.mss.unwrap_or(536)); // RFC 9293 §3.7.1
+        let negotiated = Negotiated {
+            local_initial: c.initial_sequence,
+            remote_initial: header.sequence,
+            timestamps,
+            sack,
+            local_scale: if scaling { self.own_scale() } else { 0 },
+            remote_scale: if scaling { header.syn.window_scale.unwrap_or(0).min(14) } else { 0 },
+            segment_size: peer_mss.min(u32::from(c.mss())) - option_bytes,
+        };
+        let own_segment = u32::from(c.mss()) - option_bytes;
+        let options = ReceiverOptions {
+            delayed_ack: c.delayed_ack,
+            compressed_sack: c.compressed_sack,
+            sack,
+            timestamps,
+            initial: header.sequence,
+            scale: negotiated.local_scale,
+            segment_size: own_segment,
+        };
+        let mut receiver = Receiver::new(options, self.window(own_segment));
+        if let Some(ts) = header.timestamps.filter(|_| timestamps) {
+            receiver.on_timestamp(ts.value, 0);
+        }
+        let mut sender = Sender::new(c, &negotiated, u64::from(header.window), now);
+        if self.wishes.endless {
+            sender.supply_endless();
+        }
+        sender.supply(self.wishes.bytes);
+        if self.wishes.close {
+            sender.close();
+        }
+        self.halves = Some(Halves { negotiated, sender, receiver });
+    }
+
+    fn on_syn(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
+        self.establish(header, cx.now);
+        self.state = ConnectionState::SynReceived;
+        self.send_syn(cx);
+    }
+
+    fn on_syn_ack(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
+        if sequence::position(header.acknowledgment, self.config.initial_sequence, 1) != 1 {
+            return; // acknowledges something else: RFC 9293 §3.10.7.3
+        }
+        self.establish(header, cx.now);
+        self.complete_handshake(cx.now, header);
+        let Some(h) = &mut self.halves else { return };
+        let mut io = Io {
+            cx,
+            path: &self.path,
+            negotiated: &h.negotiated,
+            receiver: &mut h.receiver,
+            stats: &mut self.stats,
+        };
+        h.sender.send_ack(&mut io);
+        h.sender.transmit(&mut io);
+        h.sender.report_state(&mut io);
+    }
+
+    fn complete_handshake(&mut self, now: Instant, header: &TcpHeader) {
+        let again = self.handshake.retransmissions;
+        let Some(h) = &mut self.halves else { return };
+        let echo = header.timestamps.map(|t| t.echo_reply).filter(|e| h.negotiated.timestamps && *e != 0);
+        let rtt = match (again, echo) {
+            (0, _) => Some(now - self.handshake.sent_at),
+            (_, Some(echo)) => {
+                let ms = timestamp(now).wrapping_sub(echo).clamp(1, 0x7fff_ffff);
+                Some(Duration::from_millis(u64::from(ms)))
+            }
+            (_, None) => None, // Karn's rule
+        };
+        h.sender.on_handshake(now, rtt, again);
+        self.state = ConnectionState::Established;
+        self.handshake.at = Instant::FAR_FUTURE;
+        self.stats.established_at = Some(now);
+    }
+
+    fn on_segment_in_syn_received(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> u64 {
+        if header.flags.has(TcpFlags::SYN) {
+            self.handshake.retransmissions += 1; // our answer was lost
+            self.send_syn(cx);
+            return 0;
+        }
+        let acked = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
+        if !header.flags.has(TcpFlags::ACK) || acked == 0 {
+            return 0;
+        }
+        self.complete_handshake(cx.now, header);
+        self.on_segment(cx, header, payload)
+    }
+
+    // Established.
+
+    #[inline]
+    fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> u64 {
+        let Some(h) = &mut self.halves else { return 0 };
+        let n = h.negotiated;
+        let start = sequence::position(header.sequence, n.remote_initial, h.receiver.next());
+        if header.flags.has(TcpFlags::SYN) {
+            h.receiver.demand_ack(); // the peer did not get our ACK of its SYN-ACK
+            return 0;
+        }
+        let mut echo = None;
+        if n.timestamps
+            && let Some(ts) = header.timestamps
+        {
+            h.receiver.on_timestamp(ts.value, start);
+            echo = Some(ts.echo_reply);
+        }
+        let fin = header.flags.has(TcpFlags::FIN);
+        let with_data = payload > 0 || fin;
+        let mut io =
+            Io { cx, path: &self.path, negotiated: &n, receiver: &mut h.receiver, stats: &mut self.stats };
+        if header.flags.has(TcpFlags::ACK) {
+            let una = h.sender.una();
+            let ack = Ack {
+                ack: sequence::position(header.acknowledgment, n.local_initial, una),
+                window: u64::from(header.window) << n.remote_scale,
+                segment_start: start,
+                with_data,
+                sack: positions(header, &n, una),
+                echo,
+            };
+            h.sender.on_ack(&mut io, &ack);
+        }
+        let now = io.now();
+        if with_data {
+            self.stats.data_segments_received += 1;
+            let push = header.flags.has(TcpFlags::PSH);
+            return h.receiver.on_data(&DataSegment { now, start, payload, fin, push, echo });
+        }
+        if start < h.receiver.next() {
+            h.receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4
+        }
+        0
+    }
+}
+
+/// The SACK blocks of a header in stream positions.
+#[inline]
+fn positions(header: &TcpHeader, n: &Negotiated, una: u64) -> Blocks {
+    let mut blocks = Blocks::default();
+    if n.sack && !header.sack.is_empty() {
+        for b in header.sack.as_slice() {
+            blocks.push(Block {
+                left: sequence::position(b.left, n.local_initial, una),
+                right: sequence::position(b.right, n.local_initial, una),
+            });
+        }
+    }
+    blocks
+}

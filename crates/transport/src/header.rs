@@ -1,0 +1,89 @@
+//! Makes segments: the typed header of a packet from the state of both halves.
+
+use airlane_core::{Cx, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic};
+
+use crate::path::Path;
+use crate::receiver::Receiver;
+use crate::sequence;
+use crate::stats::TcpStats;
+
+/// What the handshake settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Negotiated {
+    /// Our initial sequence number and the peer's.
+    pub(crate) local_initial: u32,
+    pub(crate) remote_initial: u32,
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
+    /// Shift of the windows we announce, and of those the peer announces.
+    pub(crate) local_scale: u8,
+    pub(crate) remote_scale: u8,
+    /// Payload of a full segment that we send.
+    pub(crate) segment_size: u32,
+}
+
+/// The timestamp clock: milliseconds (RFC 7323 §5.4 allows 1 ms to 1 s).
+pub(crate) const fn timestamp(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
+/// What a half of an endpoint needs to send.
+pub(crate) struct Io<'a, 'c> {
+    pub(crate) cx: &'a mut Cx<'c>,
+    pub(crate) path: &'a Path,
+    pub(crate) negotiated: &'a Negotiated,
+    pub(crate) receiver: &'a mut Receiver,
+    pub(crate) stats: &'a mut TcpStats,
+}
+
+impl Io<'_, '_> {
+    #[inline]
+    pub(crate) fn now(&self) -> Instant {
+        self.cx.now
+    }
+
+    /// Sends one segment of an established connection.
+    pub(crate) fn send(&mut self, start: u64, payload: u32, flags: u8, retransmission: bool) {
+        let ack = self.receiver.acknowledge();
+        let n = self.negotiated;
+        let header = TcpHeader {
+            sequence: sequence::wire(start, n.local_initial),
+            acknowledgment: sequence::wire(ack.next, n.remote_initial),
+            window: (ack.window >> n.local_scale) as u16,
+            flags: TcpFlags(flags | TcpFlags::ACK),
+            timestamps: n
+                .timestamps
+                .then_some(TcpTimestamps { value: timestamp(self.cx.now), echo_reply: ack.ts_recent }),
+            sack: ack.sack,
+            ..TcpHeader::default()
+        };
+        self.stats.segments_sent += 1;
+        if payload > 0 || flags & TcpFlags::FIN != 0 {
+            self.stats.data_segments_sent += 1;
+            self.stats.retransmissions += u64::from(retransmission);
+        }
+        self.emit(header, payload, retransmission);
+    }
+
+    fn emit(&mut self, header: TcpHeader, payload: u32, retransmission: bool) {
+        send_packet(self.cx, self.path, header, payload, retransmission);
+    }
+}
+
+/// Puts a segment on the wire and reports it.
+#[inline]
+pub(crate) fn send_packet(
+    cx: &mut Cx<'_>,
+    path: &Path,
+    header: TcpHeader,
+    payload: u32,
+    retransmission: bool,
+) {
+    let packet =
+        Packet::new(path.flow, path.direction, Header::Tcp(header), Payload::Length(payload), cx.now);
+    if cx.wants(Topic::Sent) {
+        cx.emit(&Event::Sent { packet: &packet, retransmission });
+    }
+    let packet = cx.pool.insert(packet);
+    cx.send(0, packet);
+}

@@ -1,0 +1,534 @@
+//! The receive half: reassembly, SACK and D-SACK blocks, and when to acknowledge.
+//!
+//! Acknowledgments follow Linux: immediate for the first segments of a flow, while the window
+//! opens, and after a duplicate ("quick" ACKs); otherwise every second full segment or a timer
+//! that adapts to the gaps between segments (40 ms at least); immediate when a gap appears or
+//! closes; and from the fourth ACK in a row that only adds SACK blocks, gathered for at most a
+//! millisecond.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, Duration, Instant, SackBlock, SackList};
+
+use crate::sack::Block;
+use crate::sequence;
+use crate::window::{Arrival, Read, ReceiveWindow, Window};
+
+/// Shortest delay of an ACK, and the start value of its adaptation (Linux TCP_ATO_MIN).
+const DELAY_MIN: Duration = Duration::from_millis(40);
+/// Longest delay of an ACK: RFC 9293 §3.8.6.3 says below half a second.
+const DELAY_MAX: Duration = Duration::from_millis(500);
+/// Quick ACKs granted at once (Linux TCP_MAX_QUICKACKS).
+const QUICK_MAX: u32 = 16;
+/// Gathering of SACKs: at most this long, or a twentieth of a round trip, or so many segments
+/// (Linux tcp_comp_sack_delay_ns and tcp_comp_sack_nr).
+const GATHER_MAX: Duration = Duration::from_millis(1);
+const GATHER_SEGMENTS: u32 = 44;
+/// Duplicate ACKs that go out at once, enough for the sender's fast retransmit (RFC 5681 §3.2).
+const DUPLICATES_AT_ONCE: u32 = 3;
+/// Segment size taken for granted before one was seen (RFC 9293 §3.7.1).
+const DEFAULT_SEGMENT: u32 = 536;
+
+/// What the receive half is told of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataSegment {
+    pub(crate) now: Instant,
+    pub(crate) start: u64,
+    pub(crate) payload: u32,
+    pub(crate) fin: bool,
+    pub(crate) push: bool,
+    /// Milliseconds since the peer's echoed timestamp was ours, if it is new.
+    pub(crate) echo: Option<u32>,
+}
+
+/// What goes into the header of the next segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgment {
+    pub(crate) next: u64,
+    pub(crate) window: u64,
+    pub(crate) sack: SackList,
+    pub(crate) ts_recent: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiverOptions {
+    pub(crate) delayed_ack: bool,
+    pub(crate) compressed_sack: bool,
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    /// Initial sequence number of the peer.
+    pub(crate) initial: u32,
+    /// Window scale that we announced, in force after the handshake.
+    pub(crate) scale: u8,
+    /// Largest segment we offered to take.
+    pub(crate) segment_size: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    options: ReceiverOptions,
+    /// Next position expected.
+    next: u64,
+    /// Position up to which the application has read.
+    read_to: u64,
+    /// `next` and the right edge of the window in the last ACK sent.
+    acked: u64,
+    edge: u64,
+    /// Out-of-order data, in order of position, disjoint and not touching.
+    beyond: VecDeque<Block>,
+    beyond_bytes: u64,
+    /// The blocks of `beyond` reported last, most recent first (RFC 2018 §4).
+    recent: [Block; 4],
+    recent_len: usize,
+    dsack: Option<Block>,
+    /// Position of the peer's FIN.
+    fin_at: Option<u64>,
+    window: Window,
+    // When to acknowledge.
+    segment_seen: u32,
+    quick: u32,
+    delay: Duration,
+    last_data_at: Option<Instant>,
+    pending: bool,
+    at_once: bool,
+    delayed_until: Instant,
+    duplicates: u32,
+    gathered: u32,
+    gathered_next: u64,
+    gather_until: Instant,
+    // Timestamps and round trips.
+    ts_recent: u32,
+    last_echo: Option<u32>,
+    rtt_x8: u64,
+    rtt_window: Option<(u64, Instant)>,
+}
+
+impl Receiver {
+    pub(crate) fn new(options: ReceiverOptions, window: Window) -> Self {
+        let mut receiver = Self {
+            options,
+            next: 1, // after the SYN
+            read_to: 1,
+            acked: 1,
+            edge: 1,
+            beyond: VecDeque::with_capacity(16),
+            beyond_bytes: 0,
+            recent: [Block::default(); 4],
+            recent_len: 0,
+            dsack: None,
+            fin_at: None,
+            window,
+            segment_seen: DEFAULT_SEGMENT.min(options.segment_size),
+            quick: 0,
+            delay: Duration::ZERO,
+            last_data_at: None,
+            pending: false,
+            at_once: false,
+            delayed_until: Instant::FAR_FUTURE,
+            duplicates: 0,
+            gathered: 0,
+            gathered_next: 0,
+            gather_until: Instant::FAR_FUTURE,
+            ts_recent: 0,
+            last_echo: None,
+            rtt_x8: 0,
+            rtt_window: None,
+        };
+        receiver.edge = receiver.next + receiver.offer().min(65_535);
+        receiver
+    }
+
+    /// True when everything up to and including the FIN was received and read.
+    pub(crate) fn finished(&self) -> bool {
+        self.fin_at.is_some_and(|fin| self.read_to >= fin)
+    }
+
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The peer asks where we stand.
+    pub(crate) fn demand_ack(&mut self) {
+        self.pending = true;
+        self.at_once = true;
+    }
+
+    /// The acknowledgment of a SYN, whose window field is not scaled (RFC 7323 §2.2).
+    pub(crate) fn acknowledge_unscaled(&mut self) -> Acknowledgment {
+        let window = self.edge - self.next;
+        Acknowledgment { next: self.next, window, sack: SackList::default(), ts_recent: self.ts_recent }
+    }
+
+    pub(crate) fn total_read(&self) -> u64 {
+        self.read_to - 1
+    }
+
+    pub(crate) fn readable(&self) -> u64 {
+        let end = self.fin_at.map_or(self.next, |fin| self.next.min(fin));
+        end - self.read_to
+    }
+
+    /// Out-of-order segments held.
+    #[cfg(test)]
+    pub(crate) fn gaps(&self) -> usize {
+        self.beyond.len()
+    }
+
+    /// A timestamp came with a segment that starts at `start` (RFC 7323 §4.3).
+    #[inline]
+    pub(crate) fn on_timestamp(&mut self, value: u32, start: u64) {
+        if start <= self.acked && (value.wrapping_sub(self.ts_recent) as i32) >= 0 {
+            self.ts_recent = value;
+        }
+    }
+
+    /// A data segment (or a FIN) arrived; returns the bytes that became readable.
+    pub(crate) fn on_data(&mut self, segment: &DataSegment) -> u64 {
+        let start = segment.start;
+        let end = start + u64::from(segment.payload) + u64::from(segment.fin);
+        self.pending = true;
+        if segment.fin {
+            self.fin_at = Some(end - 1);
+        }
+        if end <= self.next {
+            // Received before: the sender must hear of it at once (RFC 2883 §4).
+            self.dsack = Some(Block { left: start, right: end });
+            self.grant_quick_acks();
+            self.delay = DELAY_MIN;
+            self.at_once = true;
+            return 0;
+        }
+        if start >= self.edge.max(self.next + 1) {
+            self.grant_quick_acks(); // beyond the window: dropped, the ACK says where we are
+            self.at_once = true;
+            return 0;
+        }
+        if start > self.next {
+            self.hold(start, end);
+            let arrival = self.arrival(segment);
+            if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
+                self.quick = self.quick.max(1);
+            }
+            return 0;
+        }
+        if start < self.next {
+            self.dsack = Some(Block { left: start, right: self.next });
+        }
+        let before = self.next;
+        self.next = end;
+        self.adapt_to(segment);
+        if !self.beyond.is_empty() {
+            self.join_held();
+        }
+        let in_order = self.next - before;
+        in_order - u64::from(self.fin_at.is_some_and(|f| f >= before && f < self.next))
+    }
+
+    fn arrival(&self, segment: &DataSegment) -> Arrival {
+        Arrival {
+            now: segment.now,
+            bytes: Bytes(u64::from(segment.payload)),
+            segment_size: Bytes(u64::from(self.options.segment_size)),
+        }
+    }
+
+    /// In-order data: round trip, ACK delay, window.
+    fn adapt_to(&mut self, segment: &DataSegment) {
+        self.segment_seen = self.segment_seen.max(segment.payload.min(self.options.segment_size));
+        self.measure_rtt(segment);
+        let now = segment.now;
+        match self.last_data_at {
+            None => {
+                self.grant_quick_acks();
+                self.delay = DELAY_MIN;
+            }
+            Some(last) => {
+                let gap = now.saturating_since(last);
+                if gap <= DELAY_MIN / 2 {
+                    self.delay = self.delay / 2 + DELAY_MIN / 2;
+                } else if gap < self.delay {
+                    self.delay = self.delay / 2 + gap;
+                } else if gap > Duration::from_millis(200) {
+                    // Longer than the sender's timeout can be: it may have started afresh.
+                    self.grant_quick_acks();
+                }
+            }
+        }
+        self.last_data_at = Some(now);
+        let arrival = self.arrival(segment);
+        if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
+            self.quick = self.quick.max(1);
+        }
+        if segment.push && segment.payload > 0 {
+            self.at_once |= self.options.delayed_ack && self.readable() > 0;
+        }
+    }
+
+    /// Round trip at the receiver: by the echo of its own timestamp, else by the time a window
+    /// of data takes (an upper bound, of which the minimum counts).
+    fn measure_rtt(&mut self, segment: &DataSegment) {
+        if self.options.timestamps {
+            let Some(echo) = segment.echo else { return };
+            if self.last_echo == Some(echo) || segment.payload < self.segment_seen {
+                return;
+            }
+            self.last_echo = Some(echo);
+            let now_ms = segment.now.as_nanos() / 1_000_000;
+            let ms = (now_ms as u32).wrapping_sub(echo).max(1);
+            let sample = u64::from(ms) * 1_000_000;
+            self.rtt_x8 = if self.rtt_x8 == 0 { sample * 8 } else { self.rtt_x8 - self.rtt_x8 / 8 + sample };
+            return;
+        }
+        match self.rtt_window {
+            Some((until, _)) if self.next < until => return,
+            Some((_, began)) => {
+                let sample = segment.now.saturating_since(began).as_nanos().max(1) * 8;
+                self.rtt_x8 = if self.rtt_x8 == 0 { sample } else { self.rtt_x8.min(sample) };
+            }
+            None => {}
+        }
+        self.rtt_window = Some((self.next + (self.edge - self.acked), segment.now));
+    }
+
+    fn rtt(&self) -> Duration {
+        Duration::from_nanos(self.rtt_x8 / 8)
+    }
+
+    fn grant_quick_acks(&mut self) {
+        let window = (self.edge - self.acked) as u32;
+        let grant = (window / (2 * self.segment_seen)).clamp(2, QUICK_MAX);
+        self.quick = self.quick.max(grant);
+    }
+
+    /// Keeps out-of-order data, and notes its block for SACK.
+    fn hold(&mut self, start: u64, end: u64) {
+        let index = self.beyond.partition_point(|b| b.right < start);
+        let mut block = Block { left: start, right: end };
+        let mut overlap = None;
+        if let Some(b) = self.beyond.get_mut(index)
+            && b.left <= end
+        {
+            if b.left <= start && end <= b.right {
+                self.dsack = Some(Block { left: start, right: end });
+                block = *b;
+                self.report(block);
+                return;
+            }
+            let (left, right) = (start.max(b.left), end.min(b.right));
+            if left < right {
+                overlap = Some(Block { left, right });
+            }
+            self.beyond_bytes -= b.right - b.left;
+            b.left = b.left.min(start);
+            b.right = b.right.max(end);
+            block = *b;
+            while let Some(following) = self.beyond.get(index + 1).copied()
+                && following.left <= block.right
+            {
+                self.beyond_bytes -= following.right - following.left;
+                block.right = block.right.max(following.right);
+                self.beyond[index] = block;
+                self.beyond.remove(index + 1);
+            }
+        } else {
+            self.beyond.insert(index, block);
+        }
+        self.beyond_bytes += block.right - block.left;
+        if overlap.is_some() {
+            self.dsack = overlap;
+        }
+        self.report(block);
+    }
+
+    /// RFC 2018 §4: the block with the latest segment comes first.
+    fn report(&mut self, block: Block) {
+        let mut kept = [Block::default(); 4];
+        kept[0] = block;
+        let mut n = 1;
+        for old in &self.recent[..self.recent_len] {
+            if n < kept.len() && (old.right < block.left || old.left > block.right) {
+                kept[n] = *old;
+                n += 1;
+            }
+        }
+        self.recent = kept;
+        self.recent_len = n;
+    }
+
+    /// `next` advanced: takes over what it has reached.
+    fn join_held(&mut self) {
+        while let Some(first) = self.beyond.front().copied()
+            && first.left <= self.next
+        {
+            if first.right < self.next || first.left < self.next {
+                let right = first.right.min(self.next);
+                self.dsack = Some(Block { left: first.left, right });
+            }
+            self.next = self.next.max(first.right);
+            self.beyond_bytes -= first.right - first.left;
+            self.beyond.pop_front();
+        }
+        if self.beyond.is_empty() {
+            self.at_once = true; // RFC 5681 §4.2: the gap is filled
+        }
+        let (next, mut n) = (self.next, 0);
+        for i in 0..self.recent_len {
+            if self.recent[i].right > next {
+                self.recent[n] = self.recent[i];
+                n += 1;
+            }
+        }
+        self.recent_len = n;
+    }
+
+    /// The application reads up to `limit` bytes; returns how many it got.
+    pub(crate) fn read(&mut self, now: Instant, limit: u64) -> u64 {
+        let bytes = self.readable().min(limit);
+        if bytes > 0 {
+            self.read_to += bytes;
+            let read = Read {
+                now,
+                total: self.total_read(),
+                rtt: self.rtt(),
+                segment_size: Bytes(u64::from(self.options.segment_size)),
+            };
+            self.window.on_read(&read);
+            // A window that doubles is worth an ACK of its own (RFC 9293 §3.8.6.2.2).
+            let current = self.edge - self.next.min(self.edge);
+            if self.offer() >= 2 * current.max(u64::from(self.segment_seen)) {
+                self.pending = true;
+                self.at_once = true;
+            }
+        }
+        bytes
+    }
+
+    /// Bytes that could be offered now.
+    fn offer(&self) -> u64 {
+        let held = self.beyond_bytes + self.readable();
+        let limit = 65_535_u64 << self.options.scale;
+        let offer = self.window.advertise(Bytes(held)).get().min(limit);
+        // Silly window avoidance (RFC 9293 §3.8.6.2.2): a crumb is no window.
+        if offer < u64::from(self.segment_seen).min(self.window.ceiling().get() / 2) { 0 } else { offer }
+    }
+
+    /// Decides whether an ACK must go now; else arms a timer.
+    pub(crate) fn ack_is_due(&mut self, now: Instant) -> bool {
+        if !self.pending {
+            return false;
+        }
+        let unacked = self.next - self.acked;
+        if self.at_once
+            || self.quick > 0
+            || unacked > u64::from(self.segment_seen)
+            || !self.options.delayed_ack
+            || self.finished()
+        {
+            return true;
+        }
+        if self.beyond.is_empty() { self.delay_ack(now) } else { self.gather_sacks(now) }
+    }
+
+    fn delay_ack(&mut self, now: Instant) -> bool {
+        let bound = if self.rtt_x8 == 0 { DELAY_MAX } else { self.rtt().max(DELAY_MIN).min(DELAY_MAX) };
+        let delay = if self.delay > DELAY_MIN { self.delay.min(bound) } else { self.delay.max(DELAY_MIN) };
+        if self.delayed_until != Instant::FAR_FUTURE {
+            // About to expire anyway: now.
+            if self.delayed_until <= now + delay / 4 {
+                return true;
+            }
+            return false;
+        }
+        self.delayed_until = now + delay;
+        false
+    }
+
+    fn gather_sacks(&mut self, now: Instant) -> bool {
+        if !self.options.sack || !self.options.compressed_sack || self.gathered >= GATHER_SEGMENTS {
+            return true;
+        }
+        if self.gathered_next != self.next {
+            self.gathered_next = self.next;
+            self.duplicates = 0;
+        }
+        if self.duplicates < DUPLICATES_AT_ONCE {
+            self.duplicates += 1;
+            return true;
+        }
+        self.gathered += 1;
+        if self.gather_until == Instant::FAR_FUTURE {
+            self.gather_until = now + (self.rtt() / 20).min(GATHER_MAX);
+        }
+        false
+    }
+
+    /// When an ACK must go at the latest.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Instant {
+        self.delayed_until.min(self.gather_until)
+    }
+
+    /// A timer has run out: true if an ACK must go.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
+        let mut due = false;
+        if self.gather_until <= now {
+            self.gather_until = Instant::FAR_FUTURE;
+            due = self.gathered > 0;
+        }
+        if self.delayed_until <= now {
+            self.delayed_until = Instant::FAR_FUTURE;
+            if self.pending {
+                self.delay = (self.delay * 2).min(DELAY_MAX); // it came too early
+                due = true;
+            }
+        }
+        due
+    }
+
+    /// A segment with an ACK leaves: what it says. Every timer is settled by it.
+    pub(crate) fn acknowledge(&mut self) -> Acknowledgment {
+        if self.pending {
+            self.quick = self.quick.saturating_sub(1);
+            if self.quick == 0 && self.at_once {
+                self.delay = self.delay.max(DELAY_MIN);
+            }
+        }
+        self.pending = false;
+        self.at_once = false;
+        self.gathered = 0;
+        self.delayed_until = Instant::FAR_FUTURE;
+        self.gather_until = Instant::FAR_FUTURE;
+        self.acked = self.next;
+        // The right edge never moves left, and is a multiple of the scale.
+        let unit = 1_u64 << self.options.scale;
+        let offered = (self.next + self.offer()).max(self.edge) - self.next;
+        let window = offered.div_ceil(unit) * unit;
+        let window = window.min(65_535 << self.options.scale);
+        assert!(self.next + window >= self.edge, "the advertised right edge moved left");
+        self.edge = self.next + window;
+        let sack =
+            if self.recent_len > 0 || self.dsack.is_some() { self.sack_list() } else { SackList::default() };
+        Acknowledgment { next: self.next, window, sack, ts_recent: self.ts_recent }
+    }
+
+    fn sack_list(&mut self) -> SackList {
+        let mut list = SackList::default();
+        let dsack = self.dsack.take();
+        if !self.options.sack {
+            return list;
+        }
+        // RFC 2018 §3: three blocks fit beside timestamps, four without.
+        let room = if self.options.timestamps { 3 } else { 4 };
+        for block in dsack.iter().chain(&self.recent[..self.recent_len]).take(room) {
+            list.push(SackBlock {
+                left: sequence::wire(block.left, self.options.initial),
+                right: sequence::wire(block.right, self.options.initial),
+            });
+        }
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests;

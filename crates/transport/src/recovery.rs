@@ -1,0 +1,160 @@
+//! The state of loss recovery: phase, proportional rate reduction (RFC 6937), and what is
+//! needed to find out that a reduction was wrong (RFC 4015, RFC 3708).
+
+use crate::congestion::Snapshot;
+
+/// Where the sender stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// Nothing is amiss.
+    Open,
+    /// Something was SACKed or retransmitted; no loss is certain.
+    Disorder,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// Proportional rate reduction (RFC 6937 §3.1 with the slow-start reduction bound, which
+/// Linux uses while no further loss shows).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RateReduction {
+    /// The window when recovery began ("RecoverFS").
+    prior_window: u32,
+    delivered: u32,
+    pub(crate) sent: u32,
+    /// The window in force, in segments.
+    pub(crate) window: u32,
+}
+
+impl RateReduction {
+    pub(crate) const fn begin(window: u32) -> Self {
+        Self { prior_window: window, delivered: 0, sent: 0, window }
+    }
+
+    /// An ACK delivered `delivered` segments; `clean` says that it advanced without showing
+    /// new loss.
+    pub(crate) fn on_ack(&mut self, delivered: u32, clean: bool, in_flight: u32, ssthresh: u32) {
+        if delivered == 0 || self.prior_window == 0 {
+            return;
+        }
+        self.delivered += delivered;
+        let allowed = if in_flight > ssthresh {
+            // Send in proportion to what is delivered: ssthresh / prior window.
+            let scaled = u64::from(ssthresh) * u64::from(self.delivered);
+            scaled.div_ceil(u64::from(self.prior_window)) as i64 - i64::from(self.sent)
+        } else {
+            // Fill up to ssthresh, one more than delivered while no new loss shows.
+            let owed = i64::from(self.delivered) - i64::from(self.sent);
+            let limit = owed.max(i64::from(delivered)) + i64::from(clean);
+            limit.min(i64::from(ssthresh) - i64::from(in_flight))
+        };
+        // The first retransmission always goes.
+        let allowed = allowed.max(i64::from(self.sent == 0));
+        self.window = (i64::from(in_flight) + allowed).max(0) as u32;
+    }
+}
+
+/// What is kept to undo a reduction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UndoState {
+    /// Position acknowledged when the reduction happened; `None` if nothing can be undone.
+    pub(crate) marker: Option<u64>,
+    /// Retransmissions of this episode that no D-SACK has reported; `None` before the first.
+    pub(crate) unreported: Option<u32>,
+    /// What to restore.
+    pub(crate) snapshot: Snapshot,
+    /// TSval of the first retransmission of the episode (RFC 4015 §3.2), in ms.
+    pub(crate) first_retransmission_ts: Option<u32>,
+}
+
+impl UndoState {
+    /// A reduction happens with `retransmitted` retransmissions already in flight.
+    pub(crate) fn begin(&mut self, una: u64, snapshot: Snapshot, retransmitted: u32) {
+        self.marker = Some(una);
+        self.snapshot = snapshot;
+        self.unreported = (retransmitted > 0).then_some(retransmitted);
+    }
+
+    pub(crate) fn on_retransmit(&mut self, ts: u32) {
+        self.first_retransmission_ts.get_or_insert(ts);
+        self.unreported = Some(self.unreported.unwrap_or(0) + 1);
+    }
+
+    pub(crate) fn on_dsack(&mut self, segments: u32) {
+        if let Some(n) = &mut self.unreported {
+            *n = n.saturating_sub(segments);
+        }
+    }
+
+    /// Every retransmission was reported as a duplicate (RFC 3708).
+    pub(crate) fn all_were_duplicates(&self) -> bool {
+        self.marker.is_some() && self.unreported == Some(0)
+    }
+
+    /// The peer echoes a timestamp from before the first retransmission: what it acknowledges
+    /// is the original (RFC 4015 §3.2 step 4).
+    pub(crate) fn original_echoed(&self, echo: Option<u32>) -> bool {
+        match (self.marker, self.first_retransmission_ts, echo) {
+            (Some(_), Some(first), Some(echo)) => (echo.wrapping_sub(first) as i32) < 0,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6937 §4's first example: 20 segments in flight, one lost, ssthresh 10. The ACKs
+    /// deliver 19 segments; on the way down one segment goes per two delivered, and at the end
+    /// the window is ssthresh.
+    #[test]
+    fn proportional_part_sends_every_other_time() {
+        let mut prr = RateReduction::begin(20);
+        let mut in_flight = 16_u32; // 20 sent, 3 SACKed by the duplicate ACKs, 1 lost
+        let mut sends = Vec::new();
+        for _ in 0..16 {
+            prr.on_ack(1, false, in_flight, 10);
+            let quota = prr.window.saturating_sub(in_flight);
+            prr.sent += quota;
+            in_flight += quota;
+            sends.push(quota);
+            in_flight = in_flight.saturating_sub(1); // the next ACK takes one out
+        }
+        assert_eq!(sends[0], 1); // the retransmission
+        let total: u32 = sends.iter().sum();
+        // ceil(10 * 16 / 20) = 8 segments while 16 are delivered.
+        assert!((8..=9).contains(&total), "{sends:?}");
+    }
+
+    #[test]
+    fn after_heavy_loss_it_slow_starts_up_to_the_threshold() {
+        let mut prr = RateReduction::begin(40);
+        prr.on_ack(1, false, 4, 20);
+        assert_eq!(prr.window, 5); // max(1 - 0, 1) = 1, conservative on new loss
+        prr.sent = 1;
+        prr.on_ack(1, true, 4, 20);
+        assert_eq!(prr.window, 6); // one more than delivered
+        prr.sent = 3;
+        prr.on_ack(30, true, 4, 20);
+        assert_eq!(prr.window, 20); // never above ssthresh
+    }
+
+    #[test]
+    fn eifel_compares_the_echo_with_the_first_retransmission() {
+        let mut u = UndoState::default();
+        u.begin(100, Snapshot::default(), 0);
+        assert!(!u.original_echoed(Some(5)));
+        u.on_retransmit(50);
+        u.on_retransmit(60);
+        assert!(u.original_echoed(Some(49)));
+        assert!(!u.original_echoed(Some(50)));
+        assert!(!u.original_echoed(None));
+        u.on_dsack(1);
+        assert!(!u.all_were_duplicates());
+        u.on_dsack(1);
+        assert!(u.all_were_duplicates());
+    }
+}

@@ -1,0 +1,96 @@
+//! SACK blocks at the sender (RFC 2018 §5, RFC 2883 §4): what an ACK newly reports.
+
+use airlane_core::Instant;
+
+/// A block in stream positions, `[left, right)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) left: u64,
+    pub(crate) right: u64,
+}
+
+/// The blocks of one ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Blocks {
+    blocks: [Block; 4],
+    len: u8,
+}
+
+impl Blocks {
+    pub(crate) fn push(&mut self, block: Block) {
+        if usize::from(self.len) < self.blocks.len() {
+            self.blocks[usize::from(self.len)] = block;
+            self.len += 1;
+        }
+    }
+    pub(crate) fn as_slice(&self) -> &[Block] {
+        &self.blocks[..usize::from(self.len)]
+    }
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// RFC 2883 §4: the first block is a D-SACK if it lies below the ACK or inside the second.
+    pub(crate) fn split_dsack(&self, ack: u64) -> (Option<Block>, &[Block]) {
+        match self.as_slice() {
+            [] => (None, &[]),
+            [first, rest @ ..] if first.left < ack => (Some(*first), rest),
+            [first, second, ..] if first.left >= second.left && first.right <= second.right => {
+                (Some(*first), &self.as_slice()[1..])
+            }
+            all => (None, all),
+        }
+    }
+}
+
+/// Remembers the blocks of the previous ACK, so that only what is new is walked through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SackCache {
+    known: Blocks,
+}
+
+impl SackCache {
+    pub(crate) fn forget(&mut self) {
+        self.known = Blocks::default();
+    }
+
+    /// The ranges that the blocks cover and the previous ones did not, in ascending order (so
+    /// that news arriving together does not look like reordering).
+    pub(crate) fn new_ranges(&mut self, blocks: &[Block], una: u64, nxt: u64) -> Blocks {
+        let mut seen = Blocks::default();
+        let mut fresh = Blocks::default();
+        for block in blocks {
+            if block.left >= block.right || block.right > nxt || block.right <= una {
+                continue; // malformed, or old news
+            }
+            seen.push(*block);
+            let mut left = block.left.max(una);
+            for known in self.known.as_slice() {
+                if known.left <= left && left < known.right {
+                    left = known.right;
+                }
+            }
+            if left < block.right {
+                fresh.push(Block { left, right: block.right });
+            }
+        }
+        self.known = seen;
+        fresh.blocks[..usize::from(fresh.len)].sort_unstable_by_key(|b| b.left);
+        fresh
+    }
+}
+
+/// What SACK processing of one ACK found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SackOutcome {
+    /// Segments newly SACKed.
+    pub(crate) sacked: u32,
+    /// A D-SACK was in it.
+    pub(crate) dsack: bool,
+    /// Send times of the first and last of those that had been sent once.
+    pub(crate) first_sent_at: Option<Instant>,
+    pub(crate) last_sent_at: Option<Instant>,
+    /// Lowest position of a never retransmitted segment that filled a hole: reordering.
+    pub(crate) reordered_from: Option<u64>,
+    /// A segment from before the recovery point, sent once, was SACKed: F-RTO's evidence.
+    pub(crate) original_delivered: bool,
+}

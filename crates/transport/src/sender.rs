@@ -1,0 +1,284 @@
+//! The send half: what to send, when to send it again, and how the window follows.
+//!
+//! The order of things on an ACK is Linux's, because the congestion window depends on it:
+//! SACK blocks, cumulative ACK, round-trip sample, loss probe, recovery state, timer, window,
+//! retransmissions, new data. [`on_ack`](Sender::on_ack) reads as that list.
+
+mod ack;
+mod alert;
+mod timeout;
+mod transmit;
+
+use airlane_core::{Bytes, Duration, Event, Instant, Topic};
+
+use crate::config::{LossDetection, RttSampling, TcpConfig};
+use crate::congestion::{CongestionController, Controller};
+use crate::header::Io;
+use crate::rack::Rack;
+use crate::recovery::{Phase, RateReduction, UndoState};
+use crate::rtt::{MinRtt, RttEstimator};
+use crate::sack::{Blocks, SackCache};
+use crate::scoreboard::Scoreboard;
+use crate::stats::TcpStats;
+use crate::timer::Timer;
+
+/// Duplicate-ACK threshold before any reordering was seen (RFC 5681 §3.2).
+const DUPLICATE_THRESHOLD: u32 = 3;
+/// Ceiling of the measured reordering degree (Linux tcp_max_reordering).
+const MAX_REORDERING: u32 = 300;
+/// Time added to probe and reordering timers: two ticks of the 1 ms clock.
+const TIMER_SLACK: Duration = Duration::from_millis(2);
+
+/// An acknowledgment, in stream positions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    pub(crate) ack: u64,
+    /// The peer's window in bytes.
+    pub(crate) window: u64,
+    /// First position of the segment that carried it.
+    pub(crate) segment_start: u64,
+    /// True if the segment carried data.
+    pub(crate) with_data: bool,
+    pub(crate) sack: Blocks,
+    /// Our timestamp as the peer echoes it, in ms.
+    pub(crate) echo: Option<u32>,
+}
+
+/// A tail loss probe under way (RFC 8985 §7.4).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// What had been sent when it went out.
+    end: u64,
+    /// True if it repeated old data.
+    retransmission: bool,
+}
+
+/// How much the application may have sent.
+#[derive(Clone, Copy, Debug)]
+struct Supply {
+    /// Stream position up to which it has written; `u64::MAX` if it always has more.
+    written: u64,
+    /// True if nothing follows.
+    closed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SenderOptions {
+    loss_detection: LossDetection,
+    sack: bool,
+    frto: bool,
+    slow_start_after_idle: bool,
+    rtt_sampling: RttSampling,
+    send_buffer: u64,
+    rto_min: Duration,
+    rto_max: Duration,
+    segment_size: u32,
+    initial_window_segments: u32,
+}
+
+/// The send half.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    options: SenderOptions,
+    board: Scoreboard,
+    /// First position not acknowledged, and first not sent.
+    una: u64,
+    nxt: u64,
+    supply: Supply,
+    /// Right edge of the peer's window, its largest width, and which segments said so.
+    window_end: u64,
+    window_from: (u64, u64),
+    controller: Controller,
+    rtt: RttEstimator,
+    min_rtt: MinRtt,
+    /// Timed segment of [`RttSampling::OncePerWindow`]: its end and when it was sent.
+    timed: Option<(u64, Instant)>,
+    rto: Duration,
+    backoff: u32,
+    timer: Timer,
+    phase: Phase,
+    /// End of the data that was outstanding when the phase began.
+    recovery_point: u64,
+    reduction: RateReduction,
+    undo: UndoState,
+    rack: Rack,
+    sack_cache: SackCache,
+    /// Degree of reordering in segments.
+    reordering: u32,
+    /// Duplicate ACKs in a row, without SACK (RFC 6582); they count as SACKed.
+    duplicates: u32,
+    probe: Option<Probe>,
+    /// F-RTO is waiting for its evidence.
+    frto: bool,
+    /// Timeouts in a row without progress.
+    timeouts_in_row: u32,
+    /// Segments delivered since the beginning.
+    delivered: u64,
+    window_use: WindowUse,
+    last_sent_at: Instant,
+    window_probes_in_row: u32,
+}
+
+/// Whether the congestion window limits the sender (RFC 7661 §4.1, as Linux tracks it).
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowUse {
+    limited: bool,
+    max_outstanding: u32,
+    /// End of the round in which `max_outstanding` is the maximum.
+    until: u64,
+    /// Most segments outstanding since the window was last in use, and when that was.
+    used: u32,
+    in_use_at: Instant,
+}
+
+impl Sender {
+    /// The send half of a connection whose handshake took until now. `window` is what the
+    /// peer offered in it.
+    pub(crate) fn new(
+        config: &TcpConfig,
+        negotiated: &crate::header::Negotiated,
+        window: u64,
+        now: Instant,
+    ) -> Self {
+        let segment_size = negotiated.segment_size;
+        let initial = config.initial_window_segments;
+        let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
+        Self {
+            options: SenderOptions {
+                loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
+                sack: negotiated.sack,
+                frto: config.frto && negotiated.sack,
+                slow_start_after_idle: config.slow_start_after_idle,
+                rtt_sampling: config.rtt_sampling,
+                send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
+                rto_min: config.rto_min,
+                rto_max: config.rto_max,
+                segment_size,
+                initial_window_segments: initial,
+            },
+            board: Scoreboard::new(),
+            una: 1,
+            nxt: 1,
+            supply: Supply { written: 1, closed: false },
+            window_end: 1 + window,
+            window_from: (0, 1),
+            controller: Controller::new(config.congestion, segment_size, initial, config.hystart),
+            rto: rtt.rto(),
+            rtt,
+            min_rtt: MinRtt::new(),
+            timed: None,
+            backoff: 0,
+            timer: Timer::idle(),
+            phase: Phase::Open,
+            recovery_point: 1,
+            reduction: RateReduction::default(),
+            undo: UndoState::default(),
+            rack: Rack::new(),
+            sack_cache: SackCache::default(),
+            reordering: DUPLICATE_THRESHOLD,
+            duplicates: 0,
+            probe: None,
+            frto: false,
+            timeouts_in_row: 0,
+            delivered: 0,
+            window_use: WindowUse { in_use_at: now, ..WindowUse::default() },
+            last_sent_at: now,
+            window_probes_in_row: 0,
+        }
+    }
+
+    /// The handshake's round trip; `None` if a SYN was sent again and no timestamp tells which
+    /// was answered. More than one SYN sent again costs the initial window (RFC 5681 §3.1),
+    /// and without a sample the timeout starts from 3 s (RFC 6298 §5.7).
+    pub(crate) fn on_handshake(&mut self, now: Instant, rtt: Option<Duration>, syn_retransmissions: u32) {
+        match rtt {
+            Some(rtt) => {
+                self.min_rtt.sample(now, rtt);
+                self.rtt.sample(rtt, self.una, self.nxt);
+            }
+            None => self.rtt.assume_initial(Duration::from_secs(3)),
+        }
+        self.rto = self.rtt.rto();
+        if syn_retransmissions > 1 {
+            self.controller.on_window_validation(1, u32::MAX);
+        }
+    }
+
+    /// The application always has more.
+    pub(crate) fn supply_endless(&mut self) {
+        self.supply.written = u64::MAX;
+    }
+    /// The application writes `bytes` more.
+    pub(crate) fn supply(&mut self, bytes: u64) {
+        self.supply.written = self.supply.written.saturating_add(bytes);
+    }
+    /// The application is done: a FIN follows what was written.
+    pub(crate) fn close(&mut self) {
+        self.supply.closed = true;
+    }
+
+    /// True when everything written, and the FIN, was acknowledged.
+    pub(crate) fn finished(&self) -> bool {
+        self.supply.closed && self.una > self.supply.written
+    }
+
+    /// When the timer fires.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Instant {
+        self.timer.at()
+    }
+
+    #[inline]
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Sends an acknowledgment without data.
+    pub(crate) fn send_ack(&self, io: &mut Io<'_, '_>) {
+        io.send(self.nxt, 0, 0, false);
+    }
+
+    /// The congestion window in force, in segments: recovery's while one is under way.
+    #[inline]
+    fn window(&self) -> u32 {
+        if self.phase == Phase::Recovery { self.reduction.window } else { self.controller.window_segments() }
+    }
+
+    /// Segments in the network. Without SACK, each duplicate ACK says that one has left it.
+    #[inline]
+    fn in_flight(&self) -> u32 {
+        self.board.in_flight().saturating_sub(self.duplicates)
+    }
+
+    #[inline]
+    fn bytes(&self, segments: u32) -> Bytes {
+        Bytes(u64::from(segments) * u64::from(self.options.segment_size))
+    }
+
+    /// Segments delivered out of order.
+    #[inline]
+    fn out_of_order(&self) -> u32 {
+        self.board.sacked() + self.duplicates
+    }
+
+    pub(crate) fn fill_stats(&self, stats: &mut TcpStats) {
+        stats.srtt = self.rtt.srtt();
+        stats.rto = self.rto;
+        stats.congestion_window = self.bytes(self.window());
+        stats.ssthresh = self.controller.ssthresh();
+        stats.in_flight = self.bytes(self.in_flight());
+    }
+
+    /// Reports window, threshold and flight to whoever listens.
+    #[inline]
+    pub(crate) fn report_state(&self, io: &mut Io<'_, '_>) {
+        if io.cx.wants(Topic::FlowState) {
+            io.cx.emit(&Event::FlowState {
+                flow: io.path.flow,
+                congestion_window: self.bytes(self.window()),
+                ssthresh: self.controller.ssthresh(),
+                in_flight: self.bytes(self.in_flight()),
+            });
+        }
+    }
+}

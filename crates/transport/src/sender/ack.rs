@@ -1,0 +1,373 @@
+//! An acknowledgment arrives.
+
+use airlane_core::{Duration, Event, Instant};
+
+use super::{Ack, DUPLICATE_THRESHOLD, MAX_REORDERING, Sender};
+use crate::config::{LossDetection, RttSampling};
+use crate::congestion::{AckSample, CongestionController};
+use crate::header::Io;
+use crate::recovery::Phase;
+use crate::sack::SackOutcome;
+use crate::scoreboard::{EVER_RETRANSMITTED, RETRANSMITTED, SACKED};
+
+/// What one ACK amounts to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    /// The cumulative ACK moved.
+    pub(super) advanced: bool,
+    /// It covered data (and not only repeated what was known).
+    pub(super) data_acked: bool,
+    /// It counts as a duplicate (RFC 5681 §2).
+    pub(super) duplicate: bool,
+    /// Segments newly SACKed, and whether a D-SACK came.
+    pub(super) sacked: u32,
+    pub(super) dsack: bool,
+    /// The ACK covers a segment sent once from before the recovery point.
+    pub(super) original_delivered: bool,
+    /// Segments delivered by it, either way.
+    pub(super) delivered: u32,
+    /// Segments found lost while it was processed.
+    pub(super) lost: u32,
+    /// A retransmission was found lost.
+    pub(super) retransmission_lost: bool,
+    /// The timer must start anew.
+    pub(super) restart_timer: bool,
+    /// Round trip of the segment delivered last, if sent once.
+    pub(super) rtt: Option<Duration>,
+}
+
+/// What to send once the window is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resend {
+    Nothing,
+    Lost,
+    /// F-RTO wants new data (RFC 5682 §3.1 step 2b).
+    New,
+}
+
+/// Send times of the segments that the cumulative ACK took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acked {
+    first_sent_at: Option<Instant>,
+    last_sent_at: Option<Instant>,
+    retransmission: bool,
+    segments: u32,
+    newly_delivered: u32,
+    reordered_from: Option<u64>,
+    original_delivered: bool,
+}
+
+impl Sender {
+    /// Processes an acknowledgment and sends what it allows.
+    pub(crate) fn on_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack) {
+        if ack.ack > self.nxt {
+            return; // acknowledges what was never sent: RFC 9293 §3.10.7.4
+        }
+        let mut outcome = Outcome::default();
+        let window_moved = self.update_window(ack);
+        let prior_una = self.una;
+        let had_outstanding = !self.board.is_empty();
+        let mut sacked = SackOutcome::default();
+        if !ack.sack.is_empty() && self.options.sack && had_outstanding {
+            sacked = self.process_sack(io, ack);
+        }
+        let highest_before = self.board.highest_sacked();
+        if ack.ack > self.una {
+            outcome.advanced = true;
+            self.timeouts_in_row = 0;
+        }
+        self.window_probes_in_row = 0;
+        if had_outstanding {
+            let acked = self.take_acked(io, ack);
+            self.gather(&mut outcome, &acked, &sacked, window_moved, ack);
+            self.sample_rtt(io, ack, &acked, &sacked, &mut outcome);
+            self.note_reordering(&acked, &sacked, highest_before);
+            self.rack.adapt_window(self.una, self.nxt);
+            let mut resend = Resend::Nothing;
+            if let Some(probe) = self.probe {
+                self.on_probe_ack(io, ack, probe, &outcome);
+            }
+            if self.phase != Phase::Open || outcome.sacked > 0 || outcome.dsack || outcome.duplicate {
+                resend = self.on_alert(io, prior_una, ack, &mut outcome);
+            }
+            if outcome.restart_timer {
+                self.restart_timer(io.now());
+            }
+            self.drive_window(io.now(), &outcome);
+            self.resend(io, resend);
+        }
+        self.transmit(io);
+        self.report_state(io);
+    }
+
+    /// RFC 9293 §3.10.7.4: the window is taken from newer segments, or from wider windows.
+    fn update_window(&mut self, ack: &Ack) -> bool {
+        if ack.ack < self.una {
+            return false;
+        }
+        let (start, acked) = self.window_from;
+        let end = ack.ack + ack.window;
+        if ack.ack > acked
+            || ack.segment_start > start
+            || (ack.segment_start == start && end > self.window_end)
+        {
+            let moved = end - ack.ack != self.window_end.saturating_sub(acked);
+            self.window_from = (ack.segment_start, ack.ack);
+            self.window_end = end;
+            return moved;
+        }
+        false
+    }
+
+    fn process_sack(&mut self, io: &mut Io<'_, '_>, ack: &Ack) -> SackOutcome {
+        let now = io.now();
+        let mut out = SackOutcome::default();
+        let (dsack, blocks) = ack.sack.split_dsack(ack.ack);
+        if let Some(block) = dsack {
+            out.dsack = true;
+            io.stats.dsack_received += 1;
+            self.on_dsack(block.left, block.right);
+        }
+        let fresh = self.sack_cache.new_ranges(blocks, self.una, self.nxt);
+        let min_rtt = self.min_rtt.get();
+        for range in fresh.as_slice() {
+            let mut number = self.board.find(range.left);
+            while self.board.contains(number) {
+                let s = *self.board.get(number);
+                if s.end() > range.right {
+                    break;
+                }
+                number += 1;
+                if s.is(SACKED) || s.start < range.left {
+                    continue;
+                }
+                self.rack.on_delivered(now, s.sent_at, s.end(), s.is(EVER_RETRANSMITTED), min_rtt);
+                if !s.is(EVER_RETRANSMITTED) {
+                    if s.start < self.board.highest_sacked() {
+                        out.reordered_from = Some(out.reordered_from.map_or(s.start, |r| r.min(s.start)));
+                    }
+                    out.original_delivered |= s.end() <= self.recovery_point;
+                    out.first_sent_at.get_or_insert(s.sent_at);
+                    out.last_sent_at = Some(s.sent_at);
+                }
+                self.board.mark_sacked(number - 1);
+                out.sacked += 1;
+            }
+        }
+        out
+    }
+
+    fn on_dsack(&mut self, left: u64, right: u64) {
+        if self.undo.marker.is_some_and(|m| right > m) {
+            let segments = (right - left).div_ceil(u64::from(self.options.segment_size)) as u32;
+            self.undo.on_dsack(segments.max(1));
+        }
+        let of_probe = self.probe.is_some_and(|p| p.end == right);
+        if !of_probe {
+            self.rack.on_dsack();
+        }
+        if left >= self.una && right <= self.nxt && !self.board.is_empty() {
+            let number = self.board.find(left);
+            if self.board.contains(number) && self.board.get(number).is(SACKED) {
+                self.board.clear_retransmitted(number);
+            }
+        }
+    }
+
+    /// Removes what the cumulative ACK covers.
+    fn take_acked(&mut self, io: &mut Io<'_, '_>, ack: &Ack) -> Acked {
+        let mut acked = Acked::default();
+        if ack.ack <= self.una {
+            return acked;
+        }
+        let now = io.now();
+        let min_rtt = self.min_rtt.get();
+        while !self.board.is_empty() {
+            let s = *self.board.get(self.board.head());
+            if s.end() > ack.ack {
+                if s.start < ack.ack {
+                    self.board.trim_head(ack.ack);
+                }
+                break;
+            }
+            self.board.pop();
+            acked.segments += 1;
+            io.stats.bytes_acked += airlane_core::Bytes(u64::from(s.payload()));
+            if s.is(EVER_RETRANSMITTED) {
+                acked.retransmission |= s.is(RETRANSMITTED);
+            } else if !s.is(SACKED) {
+                acked.first_sent_at.get_or_insert(s.sent_at);
+                acked.last_sent_at = Some(s.sent_at);
+                if self.board.highest_sacked() > s.start {
+                    acked.reordered_from.get_or_insert(s.start);
+                }
+                acked.original_delivered |= s.end() <= self.recovery_point;
+            }
+            if !s.is(SACKED) {
+                acked.newly_delivered += 1;
+                if self.options.loss_detection == LossDetection::RackTlp {
+                    // A retransmission whose echo is older than itself was not what arrived.
+                    let spurious = s.is(EVER_RETRANSMITTED)
+                        && ack.echo.is_some_and(|e| {
+                            (e.wrapping_sub(crate::header::timestamp(s.sent_at)) as i32) < 0
+                        });
+                    if !spurious {
+                        self.rack.on_delivered(now, s.sent_at, s.end(), s.is(EVER_RETRANSMITTED), min_rtt);
+                    }
+                }
+            }
+        }
+        self.una = ack.ack;
+        if self.duplicates > 0 {
+            // The ACK covers the retransmitted segment and what the duplicates stood for.
+            self.duplicates = self.duplicates.saturating_sub(acked.segments.saturating_sub(1));
+            acked.newly_delivered =
+                acked.newly_delivered.saturating_sub(acked.segments.saturating_sub(1)).max(1);
+        }
+        acked
+    }
+
+    fn gather(
+        &mut self,
+        outcome: &mut Outcome,
+        acked: &Acked,
+        sacked: &SackOutcome,
+        window_moved: bool,
+        ack: &Ack,
+    ) {
+        outcome.data_acked = acked.segments > 0;
+        outcome.sacked = sacked.sacked;
+        outcome.dsack = sacked.dsack;
+        outcome.original_delivered = acked.original_delivered || sacked.original_delivered;
+        outcome.restart_timer = acked.segments > 0;
+        // RFC 5681 §2 with RFC 6675 §2: nothing new acknowledged, no data, no window update.
+        outcome.duplicate =
+            !outcome.data_acked && !ack.with_data && !window_moved && ack.ack == self.una && !outcome.dsack;
+        outcome.delivered = acked.newly_delivered + sacked.sacked;
+        if outcome.duplicate && !self.options.sack && self.duplicates < self.board.outstanding() {
+            self.duplicates += 1;
+            outcome.delivered += 1;
+        }
+        self.delivered += u64::from(outcome.delivered);
+    }
+
+    /// RFC 6298 §3, §4: which round trips count.
+    fn sample_rtt(
+        &mut self,
+        io: &mut Io<'_, '_>,
+        ack: &Ack,
+        acked: &Acked,
+        sacked: &SackOutcome,
+        outcome: &mut Outcome,
+    ) {
+        let now = io.now();
+        let since = |at: Option<Instant>| at.map(|t| now.saturating_since(t));
+        let mut whole = None; // from the first segment acknowledged: contains the ACK delay
+        if !acked.retransmission {
+            whole = since(acked.first_sent_at);
+            outcome.rtt = since(acked.last_sent_at);
+        }
+        if sacked.first_sent_at.is_some() {
+            outcome.rtt = since(sacked.last_sent_at);
+            whole = whole.or(since(sacked.first_sent_at));
+        }
+        if whole.is_none()
+            && outcome.data_acked
+            && let Some(echo) = ack.echo.filter(|e| *e != 0)
+        {
+            // RFC 7323 §4.1: a timestamp tells even for retransmissions.
+            let ms = crate::header::timestamp(now).wrapping_sub(echo);
+            let echoed = Duration::from_millis(u64::from(ms.clamp(1, 0x7fff_ffff)));
+            whole = Some(echoed);
+            outcome.rtt = Some(echoed);
+        }
+        if let Some(rtt) = outcome.rtt {
+            self.min_rtt.sample(now, rtt);
+        }
+        // A SACK of data sent after the head was last sent must not put off the timeout.
+        if !outcome.restart_timer
+            && let Some(rtt) = whole
+            && !self.board.is_empty()
+        {
+            let head_age = now.saturating_since(self.board.get(self.board.head()).sent_at);
+            outcome.restart_timer = sacked.first_sent_at.is_some() && rtt > head_age;
+        }
+        let chosen = match self.options.rtt_sampling {
+            RttSampling::EachAck | RttSampling::FrozenAfter(_) => whole,
+            RttSampling::OncePerWindow => self.timed_sample(now, acked),
+        };
+        let Some(rtt) = chosen else { return };
+        let frozen = matches!(self.options.rtt_sampling, RttSampling::FrozenAfter(t) if now >= t);
+        if !frozen {
+            self.rtt.sample(rtt, self.una, self.nxt);
+        }
+        self.rto = self.rtt.rto();
+        self.backoff = 0;
+        io.stats.rtt_samples += 1;
+        io.stats.rtt_sum += rtt;
+        io.stats.rtt_min = Some(io.stats.rtt_min.map_or(rtt, |m| m.min(rtt)));
+        if io.cx.wants(airlane_core::Topic::RttSample) {
+            io.cx.emit(&Event::RttSample { flow: io.path.flow, rtt, srtt: self.rtt.srtt(), rto: self.rto });
+        }
+    }
+
+    /// One timed segment at a time, given up if anything was sent again (Karn's rule).
+    fn timed_sample(&mut self, now: Instant, acked: &Acked) -> Option<Duration> {
+        let (end, sent_at) = self.timed?;
+        if self.una < end {
+            return None;
+        }
+        self.timed = None;
+        (!acked.retransmission).then(|| now.saturating_since(sent_at))
+    }
+
+    /// Data that overtook other data raises the reordering degree (RFC 8985 §6.2 step 3).
+    fn note_reordering(&mut self, acked: &Acked, sacked: &SackOutcome, highest: u64) {
+        if self.phase == Phase::Loss && self.undo.marker.is_none() {
+            return;
+        }
+        let from = match (acked.reordered_from, sacked.reordered_from) {
+            (Some(a), Some(b)) => a.min(b),
+            (Some(a), None) => a,
+            (None, Some(b)) => b,
+            (None, None) => return,
+        };
+        self.raise_reordering(from, highest);
+    }
+
+    pub(super) fn raise_reordering(&mut self, from: u64, highest: u64) {
+        if from >= highest {
+            return;
+        }
+        let degree = (highest - from).div_ceil(u64::from(self.options.segment_size));
+        if degree > u64::from(self.reordering) {
+            self.reordering = (degree.min(u64::from(MAX_REORDERING))) as u32;
+        }
+        self.rack.on_reordering();
+    }
+
+    /// Window growth, or reduction in recovery.
+    fn drive_window(&mut self, now: Instant, outcome: &Outcome) {
+        if self.phase == Phase::Recovery {
+            let clean = outcome.advanced && outcome.lost == 0;
+            let in_flight = self.in_flight();
+            let ssthresh = self.controller.ssthresh_segments();
+            self.reduction.on_ack(outcome.delivered, clean, in_flight, ssthresh);
+        }
+        let may_grow = self.phase != Phase::Recovery
+            && (outcome.data_acked || (self.reordering > DUPLICATE_THRESHOLD && outcome.sacked > 0));
+        let sample = AckSample {
+            now,
+            delivered_segments: outcome.delivered,
+            may_grow: may_grow && outcome.delivered > 0,
+            window_limited: self.window_use.limited,
+            max_outstanding_segments: self.window_use.max_outstanding,
+            outstanding_segments: self.board.outstanding(),
+            rtt: outcome.rtt,
+            srtt: self.rtt.srtt(),
+            acked_to: self.una,
+            sent_to: self.nxt,
+        };
+        self.controller.on_ack(&sample);
+    }
+}

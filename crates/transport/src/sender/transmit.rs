@@ -1,0 +1,223 @@
+//! New data, and lost data again.
+
+use airlane_core::{Instant, TcpFlags};
+
+use super::Sender;
+use super::ack::Resend;
+use crate::config::RttSampling;
+use crate::congestion::{CongestionController, SentSample};
+use crate::header::Io;
+use crate::recovery::Phase;
+use crate::scoreboard::{EVER_RETRANSMITTED, FIN, Segment};
+use crate::timer::TimerKind;
+
+impl Sender {
+    /// First position that must not be sent yet: the end of what was written (and the FIN), or
+    /// of the send buffer.
+    #[inline]
+    fn supply_end(&self) -> u64 {
+        let end = self.supply.written.saturating_add(u64::from(self.supply.closed));
+        end.min(self.una.saturating_add(self.options.send_buffer))
+    }
+
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.nxt < self.supply_end()
+    }
+
+    /// The next segment: its length in positions and whether it carries the FIN.
+    #[inline]
+    fn next_segment(&self) -> Option<(u32, bool)> {
+        let end = self.supply_end();
+        if self.nxt >= end {
+            return None;
+        }
+        let payload = (self.supply.written.min(end) - self.nxt.min(self.supply.written))
+            .min(u64::from(self.options.segment_size)) as u32;
+        let fin = self.supply.closed
+            && end > self.supply.written
+            && self.nxt + u64::from(payload) == self.supply.written;
+        Some((payload + u32::from(fin), fin))
+    }
+
+    /// Sends new data as far as the windows allow.
+    pub(crate) fn transmit(&mut self, io: &mut Io<'_, '_>) {
+        let mut sent = 0;
+        if self.board.is_empty() && self.has_unsent() {
+            self.restart_after_idle(io.now());
+        }
+        let window = self.window();
+        let mut in_flight = self.in_flight();
+        let outstanding_before = self.board.outstanding();
+        while in_flight < window
+            && let Some((len, fin)) = self.next_segment()
+        {
+            // The FIN takes no room in the window.
+            if self.nxt + u64::from(len) - u64::from(fin) > self.window_end {
+                break;
+            }
+            self.send_new(io, len, fin);
+            in_flight += 1;
+            sent += 1;
+        }
+        if sent > 0 || (in_flight >= window && self.has_unsent()) {
+            self.validate_window(io.now(), in_flight >= window);
+        }
+        if sent > 0 {
+            self.after_new_data(io.now(), sent, outstanding_before);
+        } else if self.board.is_empty() && self.has_unsent() && self.timer.kind().is_none() {
+            // Nothing outstanding and no room: only a probe can find out (RFC 9293 §3.8.6.1).
+            self.timer.set(TimerKind::WindowProbe, io.now(), self.rto.max(self.options.rto_min));
+        }
+    }
+
+    fn after_new_data(&mut self, now: Instant, sent: u32, outstanding_before: u32) {
+        if self.phase == Phase::Recovery {
+            self.reduction.sent += sent;
+        }
+        let shortened = self.timer.is(TimerKind::LossProbe);
+        if !self.schedule_probe(now, false) && (outstanding_before == 0 || shortened) {
+            self.rearm(now);
+        }
+    }
+
+    fn send_new(&mut self, io: &mut Io<'_, '_>, len: u32, fin: bool) {
+        let now = io.now();
+        let start = self.nxt;
+        let payload = len - u32::from(fin);
+        self.controller.on_sent(&SentSample {
+            now,
+            last_sent_at: self.last_sent_at,
+            was_idle: self.board.is_empty(),
+        });
+        self.last_sent_at = now;
+        self.board.push(Segment { start, sent_at: now, len, state: if fin { FIN } else { 0 } });
+        self.nxt += u64::from(len);
+        if self.options.rtt_sampling == RttSampling::OncePerWindow && self.timed.is_none() {
+            self.timed = Some((self.nxt, now));
+        }
+        let mut flags = 0;
+        if fin {
+            flags |= TcpFlags::FIN;
+        }
+        if start + u64::from(payload) == self.supply.written {
+            flags |= TcpFlags::PSH; // RFC 9293 §3.9.1.2: the end of what was written
+        }
+        io.send(start, payload, flags, false);
+    }
+
+    /// A probe with new data goes whatever the congestion window says.
+    pub(super) fn transmit_one_as_probe(&mut self, io: &mut Io<'_, '_>) -> bool {
+        match self.next_segment() {
+            Some((len, fin)) if self.nxt + u64::from(len) - u64::from(fin) <= self.window_end => {
+                self.send_new(io, len, fin);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn resend(&mut self, io: &mut Io<'_, '_>, resend: Resend) {
+        match resend {
+            Resend::Nothing => {}
+            Resend::Lost => self.retransmit_lost(io),
+            Resend::New => {
+                self.transmit(io);
+                if self.nxt <= self.recovery_point {
+                    self.frto = false; // no new data went out
+                    self.retransmit_lost(io);
+                }
+            }
+        }
+    }
+
+    /// Sends lost segments again, oldest first, as far as the window allows.
+    pub(super) fn retransmit_lost(&mut self, io: &mut Io<'_, '_>) {
+        let mut head_went = false;
+        while self.in_flight() < self.window()
+            && let Some(number) = self.board.next_to_retransmit()
+        {
+            head_went |= number == self.board.head();
+            self.retransmit(io, number);
+            if self.phase == Phase::Recovery {
+                self.reduction.sent += 1;
+            }
+        }
+        if head_went && !self.timer.is(TimerKind::Reordering) {
+            self.timer.set(TimerKind::Retransmission, io.now(), self.rto);
+        }
+    }
+
+    pub(super) fn retransmit(&mut self, io: &mut Io<'_, '_>, number: u64) {
+        let now = io.now();
+        self.board.on_retransmit(number, now);
+        let s = *self.board.get(number);
+        debug_assert!(s.is(EVER_RETRANSMITTED));
+        self.note_retransmission(now);
+        self.last_sent_at = now;
+        let flags = if s.is(FIN) { TcpFlags::FIN | TcpFlags::PSH } else { 0 };
+        io.send(s.start, s.payload(), flags, true);
+    }
+
+    /// Was the window what limited us? (RFC 7661 §4.1, as Linux tracks it.)
+    fn validate_window(&mut self, now: Instant, limited: bool) {
+        let outstanding = self.board.outstanding();
+        let usage = &mut self.window_use;
+        if self.una >= usage.until || limited || (!usage.limited && outstanding > usage.max_outstanding) {
+            usage.limited = limited;
+            usage.max_outstanding = outstanding;
+            usage.until = self.nxt;
+        }
+        let window = self.controller.window_segments();
+        let slow_start = window < self.controller.ssthresh_segments();
+        if usage.limited || (slow_start && window < 2 * usage.max_outstanding) {
+            usage.used = 0;
+            usage.in_use_at = now;
+            return;
+        }
+        usage.used = usage.used.max(outstanding);
+        if self.options.slow_start_after_idle && now.saturating_since(usage.in_use_at) >= self.rto {
+            self.decay_window(now);
+        }
+    }
+
+    /// RFC 7661 §4.4: half the unused part of the window goes each timeout.
+    fn decay_window(&mut self, now: Instant) {
+        let starved_by_buffer = self.supply.written == u64::MAX && self.window_end > self.nxt;
+        if self.phase == Phase::Open && !starved_by_buffer {
+            let window = self.controller.window_segments();
+            let used = self.window_use.used.max(self.options.initial_window_segments);
+            if used < window {
+                let ssthresh = self.kept_ssthresh();
+                self.controller.on_window_validation(u32::midpoint(window, used), ssthresh);
+            }
+            self.window_use.used = 0;
+        }
+        self.window_use.in_use_at = now;
+    }
+
+    /// RFC 5681 §4.1: after an idle time the window halves once per timeout down to the
+    /// initial window.
+    fn restart_after_idle(&mut self, now: Instant) {
+        let mut idle = now.saturating_since(self.last_sent_at);
+        if !self.options.slow_start_after_idle || idle <= self.rto || self.phase != Phase::Open {
+            return;
+        }
+        let ssthresh = self.kept_ssthresh();
+        let mut window = self.controller.window_segments();
+        let floor = self.options.initial_window_segments.min(window);
+        while idle > self.rto && window > floor {
+            idle = idle.saturating_sub(self.rto);
+            window /= 2;
+        }
+        self.controller.on_window_validation(window.max(floor), ssthresh);
+        self.window_use.in_use_at = now;
+        self.window_use.used = 0;
+    }
+
+    /// RFC 7661 §4.2: what is remembered of a window that shrinks for want of use.
+    fn kept_ssthresh(&self) -> u32 {
+        let window = self.controller.window_segments();
+        self.controller.ssthresh_segments().max(window / 2 + window / 4)
+    }
+}

@@ -1,0 +1,56 @@
+//! Counters of a TCP endpoint.
+
+use airlane_core::{Bytes, Duration, Instant};
+
+/// What an endpoint has counted so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpStats {
+    /// When the connection was established here.
+    pub established_at: Option<Instant>,
+    /// Payload bytes that the peer acknowledged.
+    pub bytes_acked: Bytes,
+    /// Payload bytes handed to the application in order.
+    pub bytes_delivered: Bytes,
+    /// Data segments sent, retransmissions included.
+    pub data_segments_sent: u64,
+    /// All segments sent.
+    pub segments_sent: u64,
+    /// Data segments received, duplicates included.
+    pub data_segments_received: u64,
+    /// Data segments sent again.
+    pub retransmissions: u64,
+    /// Segments declared lost.
+    pub segments_lost: u64,
+    /// Retransmission timer expiries that retransmitted.
+    pub timeouts: u64,
+    /// Timeouts found spurious and undone.
+    pub timeouts_undone: u64,
+    /// Recovery episodes entered by loss detection.
+    pub recoveries: u64,
+    /// Recovery episodes found spurious and undone.
+    pub recoveries_undone: u64,
+    /// Tail loss probes sent.
+    pub loss_probes: u64,
+    /// Window probes sent.
+    pub window_probes: u64,
+    /// D-SACK blocks received.
+    pub dsack_received: u64,
+    /// SYNs and SYN-ACKs sent again.
+    pub handshake_retransmissions: u64,
+    /// Round-trip samples taken.
+    pub rtt_samples: u64,
+    /// Sum of the round-trip samples.
+    pub rtt_sum: Duration,
+    /// Smallest round-trip sample.
+    pub rtt_min: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// Retransmission timeout in force, back-off included.
+    pub rto: Duration,
+    /// Congestion window.
+    pub congestion_window: Bytes,
+    /// Slow-start threshold; `None` while unset.
+    pub ssthresh: Option<Bytes>,
+    /// Segments in flight by the sender's estimate.
+    pub in_flight: Bytes,
+}

@@ -1,0 +1,236 @@
+//! Receive windows: how many bytes beyond the next expected one a receiver offers.
+//!
+//! The advertised right edge never moves left (RFC 9293 §3.8.6.2.2): that rule is the
+//! receiver's, which widens whatever a policy says here.
+
+use airlane_core::{Bytes, Duration, Instant};
+
+use crate::ReceiveWindowKind;
+
+/// A data segment arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When.
+    pub now: Instant,
+    /// Its payload.
+    pub bytes: Bytes,
+    /// Largest segment seen.
+    pub segment_size: Bytes,
+}
+
+/// The application read.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// When.
+    pub now: Instant,
+    /// Bytes read since the connection began.
+    pub total: u64,
+    /// Round-trip time as the receiver knows it; zero before it does.
+    pub rtt: Duration,
+    /// Largest segment the receiver offered to take.
+    pub segment_size: Bytes,
+}
+
+/// A policy.
+pub trait ReceiveWindow {
+    /// A data segment arrived; true if the window grew and the sender should hear of it soon.
+    fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool;
+    /// The application read.
+    fn on_read(&mut self, read: &Read);
+    /// Bytes to offer while `held` bytes wait in the buffer.
+    fn advertise(&self, held: Bytes) -> Bytes;
+    /// The most it will ever offer, for the choice of the window scale.
+    fn ceiling(&self) -> Bytes;
+}
+
+/// Always the same buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedWindow {
+    size: Bytes,
+}
+
+impl FixedWindow {
+    /// A buffer of `size` bytes.
+    #[must_use]
+    pub const fn new(size: Bytes) -> Self {
+        Self { size }
+    }
+}
+
+impl ReceiveWindow for FixedWindow {
+    fn on_data(&mut self, _: &Arrival, _: Bytes) -> bool {
+        false
+    }
+    fn on_read(&mut self, _: &Read) {}
+    fn advertise(&self, held: Bytes) -> Bytes {
+        self.size.saturating_sub(held)
+    }
+    fn ceiling(&self) -> Bytes {
+        self.size
+    }
+}
+
+/// A buffer that follows the flow, as Linux tunes it ("dynamic right-sizing", Fisk and Feng
+/// 2001): what was read in the last round trip is what the sender's window was, so twice that
+/// plus its recent growth is offered. The window opens towards the buffer by two segments per
+/// segment received, so that a sender in slow start is never held up.
+#[derive(Clone, Copy, Debug)]
+pub struct AutotunedWindow {
+    /// What may be offered at present.
+    open: u64,
+    /// The buffer.
+    buffer: u64,
+    max: u64,
+    /// Bytes read in the best round trip so far.
+    per_rtt: u64,
+    /// Where and when the present round trip began.
+    round_from: u64,
+    round_began: Option<Instant>,
+}
+
+impl AutotunedWindow {
+    /// Segments per round trip taken for granted (the initial window of a sender, RFC 6928).
+    const INITIAL_SEGMENTS: u64 = 10;
+    /// Extra room in segments for a sender that has just begun.
+    const HEADROOM_SEGMENTS: u64 = 16;
+
+    /// A buffer of `initial` bytes that may grow to `max`, for segments of `segment_size`.
+    #[must_use]
+    pub fn new(initial: Bytes, max: Bytes, segment_size: Bytes) -> Self {
+        let segment = segment_size.get().max(1);
+        // Whole segments, and no more than a SYN can say (RFC 7323 §2.2).
+        let open = (initial.get() / segment * segment).min(65_535);
+        Self {
+            open,
+            buffer: initial.get(),
+            max: max.get().max(initial.get()),
+            per_rtt: open.min(Self::INITIAL_SEGMENTS * segment),
+            round_from: 0,
+            round_began: None,
+        }
+    }
+}
+
+impl ReceiveWindow for AutotunedWindow {
+    fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {
+        let room = self.buffer.saturating_sub(held.get()).saturating_sub(self.open);
+        let grows = room > 0 && arrival.bytes.get() >= 128;
+        if grows {
+            self.open += room.min(2 * arrival.bytes.max(arrival.segment_size).get());
+        }
+        grows
+    }
+
+    fn on_read(&mut self, read: &Read) {
+        let Some(began) = self.round_began else {
+            self.round_began = Some(read.now);
+            self.round_from = read.total;
+            return;
+        };
+        if read.rtt.is_zero() || read.now.saturating_since(began) < read.rtt {
+            return;
+        }
+        let read_in_round = read.total - self.round_from;
+        if read_in_round > self.per_rtt {
+            let base = 2 * read_in_round + Self::HEADROOM_SEGMENTS * read.segment_size.get();
+            // As much again as the flow grew, doubled, since the measurement is a round old.
+            let growth =
+                u128::from(base) * u128::from(read_in_round - self.per_rtt) / u128::from(self.per_rtt);
+            let wanted = u128::from(base) + 2 * growth;
+            self.buffer = self.buffer.max(wanted.min(u128::from(self.max)) as u64);
+            self.per_rtt = read_in_round;
+        }
+        self.round_from = read.total;
+        self.round_began = Some(read.now);
+    }
+
+    fn advertise(&self, held: Bytes) -> Bytes {
+        Bytes(self.open.min(self.buffer.saturating_sub(held.get())))
+    }
+
+    fn ceiling(&self) -> Bytes {
+        Bytes(self.max)
+    }
+}
+
+/// The policies we ship.
+#[derive(Clone, Copy, Debug)]
+pub enum Window {
+    /// Fixed.
+    Fixed(FixedWindow),
+    /// Autotuned.
+    Autotuned(AutotunedWindow),
+}
+
+impl Window {
+    /// The policy of this kind, for segments of `segment_size`.
+    #[must_use]
+    pub fn new(kind: ReceiveWindowKind, segment_size: Bytes) -> Self {
+        match kind {
+            ReceiveWindowKind::Fixed(size) => Self::Fixed(FixedWindow::new(size)),
+            ReceiveWindowKind::Autotuned { initial, max } => {
+                Self::Autotuned(AutotunedWindow::new(initial, max, segment_size))
+            }
+        }
+    }
+}
+
+impl ReceiveWindow for Window {
+    #[inline]
+    fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {
+        match self {
+            Self::Fixed(w) => w.on_data(arrival, held),
+            Self::Autotuned(w) => w.on_data(arrival, held),
+        }
+    }
+    #[inline]
+    fn on_read(&mut self, read: &Read) {
+        match self {
+            Self::Fixed(w) => w.on_read(read),
+            Self::Autotuned(w) => w.on_read(read),
+        }
+    }
+    #[inline]
+    fn advertise(&self, held: Bytes) -> Bytes {
+        match self {
+            Self::Fixed(w) => w.advertise(held),
+            Self::Autotuned(w) => w.advertise(held),
+        }
+    }
+    fn ceiling(&self) -> Bytes {
+        match self {
+            Self::Fixed(w) => w.ceiling(),
+            Self::Autotuned(w) => w.ceiling(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_follows_what_is_read_in_a_round_trip() {
+        let mut w = AutotunedWindow::new(Bytes(65_536), Bytes(8 << 20), Bytes(1448));
+        assert_eq!(w.advertise(Bytes::ZERO), Bytes(45 * 1448));
+        let read = |ms, total| Read {
+            now: Instant::from_millis(ms),
+            total,
+            rtt: Duration::from_millis(40),
+            segment_size: Bytes(1460),
+        };
+        w.on_read(&read(0, 0));
+        w.on_read(&read(40, 14_480)); // what was taken for granted
+        assert_eq!(w.buffer, 65_536);
+        w.on_read(&read(60, 40_000)); // the round trip is not over
+        assert_eq!(w.buffer, 65_536);
+        w.on_read(&read(80, 14_480 + 28_960));
+        // base 2 * 28960 + 16 * 1460 = 81280; growth 100 %: 81280 * 3
+        assert_eq!(w.buffer, 243_840);
+        let arrival =
+            Arrival { now: Instant::from_millis(80), bytes: Bytes(1448), segment_size: Bytes(1448) };
+        assert!(w.on_data(&arrival, Bytes::ZERO));
+        assert_eq!(w.advertise(Bytes::ZERO), Bytes(47 * 1448));
+        assert_eq!(w.advertise(Bytes(240_000)), Bytes(3840));
+    }
+}
