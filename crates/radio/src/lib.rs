@@ -1,7 +1,7 @@
 //! The arithmetic of the LTE radio: from where things stand to whether a transport block
 //! arrives. Nothing here keeps time or knows a scheduler; each step is validated alone.
 //!
-//! In the order of the data path: [`geometry`] gives distances, [`path_loss`]
+//! In the order of the data path: [`geometry`] and [`mobility`] give distances, [`path_loss`]
 //! and [`fading`] give what arrives, [`noise`] and [`transmission_mode`] the SINR of each PRB,
 //! [`mutual_information`] what a symbol tells at that SINR, [`link_adaptation`] the CQI and MCS
 //! that follow, [`tables`] the transport block, and [`bler`] whether it survives, HARQ
@@ -11,6 +11,7 @@ pub mod bler;
 pub mod fading;
 pub mod geometry;
 pub mod link_adaptation;
+pub mod mobility;
 pub mod mutual_information;
 pub mod noise;
 pub mod path_loss;
@@ -24,6 +25,7 @@ pub use bler::{CodeScheme, CodedBlock, HarqSoftState};
 pub use fading::{Fading, FrequencyGrid, Profile};
 pub use geometry::Position;
 pub use link_adaptation::{Amc, AmcRule};
+pub use mobility::{LevyWalk, Mobility, Placement};
 pub use mutual_information::SymbolInformation;
 pub use path_loss::PathLoss;
 pub use tables::{Cqi, Mcs, Modulation};
