@@ -235,6 +235,7 @@ impl Probe for Recorder {
                     lost_last_second: 0,
                     drops_last_second: 0,
                     undone: false,
+                    congestion_window_after: None,
                 });
             }
             Event::TimeoutUndone { flow, .. } => timeouts::undo(&mut self.timeouts, flow),
@@ -247,6 +248,7 @@ impl Probe for Recorder {
                 }
             }
             Event::FlowState { flow, congestion_window, ssthresh, in_flight } => {
+                timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
                 if let Some(flow) = self.flow_mut(flow) {
                     flow.state.congestion_window = Some(congestion_window);
                     flow.state.ssthresh = ssthresh;

@@ -22,6 +22,8 @@ pub(crate) struct Timeout {
     pub(crate) lost_last_second: u64,
     pub(crate) drops_last_second: u64,
     pub(crate) undone: bool,
+    /// Congestion window that the timeout left; `None` if nobody listened to the flow's state.
+    pub(crate) congestion_window_after: Option<Bytes>,
 }
 
 /// The times of the events of the last second.
@@ -48,6 +50,16 @@ impl LastSecond {
     }
 }
 
+/// Notes the window that a timeout of this very instant left: the first that the flow reports after it.
+pub(crate) fn leave(timeouts: &mut [Timeout], flow: FlowId, now: Instant, congestion_window: Bytes) {
+    if let Some(last) = timeouts.last_mut()
+        && last.at == now
+        && last.flow == flow
+    {
+        last.congestion_window_after.get_or_insert(congestion_window);
+    }
+}
+
 /// Marks the last timeout of the flow as undone, and those before it in the same backoff.
 pub(crate) fn undo(timeouts: &mut [Timeout], flow: FlowId) {
     for timeout in timeouts.iter_mut().rev().filter(|timeout| timeout.flow == flow) {
@@ -71,6 +83,8 @@ pub(crate) fn table(timeouts: &[Timeout], flow_names: &[&str]) -> Table {
     table.push("in_recovery", Column::Bool(all().map(|t| t.in_recovery).collect()));
     table.push_count("lost_last_second", all().map(|t| t.lost_last_second));
     table.push_count("drops_last_second", all().map(|t| t.drops_last_second));
+    let after = |t: &Timeout| t.congestion_window_after.map_or(f64::NAN, |bytes| bytes.get() as f64);
+    table.push_f64("cwnd_after_bytes", all().map(after));
     table.push("undone", Column::Bool(all().map(|t| t.undone).collect()));
     table
 }

@@ -196,13 +196,26 @@ fn a_timeout_knows_the_second_before_it() {
     };
     // At 2000: lost at 1000 and 1500 count; at 900 it was longer ago, at 2000 by the timeout.
     recorder.observe(ms(2_000), &timeout(1));
+    // The timeout at 2000 leaves one segment, reported twice; that at 2600 reports later.
+    let state = |cwnd| Event::FlowState {
+        flow: FlowId(0),
+        congestion_window: Bytes(cwnd),
+        ssthresh: None,
+        in_flight: Bytes(1_000),
+    };
+    recorder.observe(ms(2_000), &state(1_000));
+    recorder.observe(ms(2_000), &state(2_000));
     recorder.observe(ms(2_600), &timeout(1));
+    recorder.observe(ms(2_601), &state(2_000));
     recorder.observe(ms(3_200), &timeout(2));
     recorder.observe(ms(3_300), &Event::TimeoutUndone { flow: FlowId(0), congestion_window: Bytes(30_000) });
     let get = tables(recorder);
     assert_eq!(reals(get("timeouts", "t_s")), [2.0, 2.6, 3.2]);
     assert_eq!(counts(get("timeouts", "lost_last_second")), [2, 1, 0]);
     assert_eq!(counts(get("timeouts", "drops_last_second")), [1, 1, 0]);
+    let after = reals(get("timeouts", "cwnd_after_bytes"));
+    assert_eq!(after[0], 1_000.0);
+    assert!(after[1].is_nan() && after[2].is_nan());
     // The undo takes back the two that belong together, not the first.
     assert_eq!(get("timeouts", "undone"), Column::Bool(vec![false, true, true]));
     assert_eq!(get("timeouts", "in_recovery"), Column::Bool(vec![false, false, true]));
