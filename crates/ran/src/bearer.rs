@@ -3,6 +3,29 @@
 //! It is driven by the MAC. SDUs are submitted, grants are filled with PDUs, PDUs that were
 //! decoded are handed to the other end, and SDUs come out there in order. A PDU that was lost is
 //! simply never handed over.
+//!
+//! ```
+//! use airlane_core::*;
+//! use airlane_ran::bearer::{BearerConfig, RadioBearer};
+//!
+//! let (mut pool, mut outbox) = (PacketPool::default(), Vec::new());
+//! let now = Instant::ZERO;
+//! let header = Header::Udp(UdpHeader { serial: 0 });
+//! let packet = Packet::new(FlowId(0), Direction::Downlink, header, Payload::Length(1372), now);
+//! let packet = pool.insert(packet);
+//! let (topics, probe) = (TopicSet::NONE, &mut Silence);
+//! let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe };
+//!
+//! let mut bearer = RadioBearer::new(&BearerConfig::typical());
+//! bearer.submit(&mut cx, Direction::Downlink, packet);
+//! // An IP packet of 1400 bytes, a PDCP header of 2 and an RLC header of 2.
+//! assert_eq!(bearer.buffer_status(Direction::Downlink, now).total(), Bytes(1404));
+//! let (mut block, mut delivered) = (Vec::new(), Vec::new());
+//! let used = bearer.transmit(&mut cx, Direction::Downlink, Bytes(2000), &mut block);
+//! assert_eq!(used, Bytes(1404));
+//! bearer.receive(&mut cx, Direction::Downlink, &block, &mut delivered);
+//! assert_eq!(delivered.len(), 1);
+//! ```
 
 use airlane_core::{Bytes, Cx, Direction, Duration, Instant, PacketRef};
 

@@ -61,7 +61,7 @@ struct Slot {
 pub(crate) struct Receiver {
     t_reordering: Duration,
     /// UM_Window_Size (TS 36.322 v17.0 §7.2): half the sequence numbers.
-    window: usize,
+    window: u32,
     /// VR(UR): the first sequence number that is still waited for.
     first_missing: u32,
     /// From VR(UR) to VR(UH), which is one past the highest that has come.
@@ -107,17 +107,20 @@ impl Receiver {
             self.assemble(cx, sdus, Slot { from: pdu.from, len: pdu.len }, deliver);
             return;
         }
-        let Some(index) = pdu.sn.checked_sub(self.first_missing) else {
+        if pdu.sn < self.first_missing {
             return; // later than t-Reordering allows
-        };
-        let index = index as usize;
+        }
+        // The window moves up with VR(UH), and VR(UR) with it.
+        let lowest = (pdu.sn + 1).saturating_sub(self.window);
+        while self.first_missing < lowest && !self.slots.is_empty() {
+            self.step(cx, sdus, deliver);
+        }
+        self.first_missing = self.first_missing.max(lowest);
+        let index = (pdu.sn - self.first_missing) as usize;
         if index >= self.slots.len() {
             self.slots.resize(index + 1, Slot::default());
         }
         self.slots[index] = Slot { from: pdu.from, len: pdu.len };
-        while self.slots.len() > self.window {
-            self.step(cx, sdus, deliver);
-        }
         self.assemble_in_order(cx, sdus, deliver);
         if self.reordering_sn <= self.first_missing {
             self.reordering_until = Instant::FAR_FUTURE;

@@ -189,6 +189,25 @@ fn the_window_pushes_a_gap_out() {
     rig.check_conservation();
 }
 
+#[test]
+fn an_outage_longer_than_the_window_costs_what_was_in_it() {
+    let um = UmConfig { sn_bits: 5, t_reordering: Duration::from_millis(100) };
+    let mut rig = Rig::new(&BearerConfig { um, ..roomy(RlcMode::Um) });
+    for _ in 0..42 {
+        rig.submit(98);
+    }
+    let pdus: Vec<Vec<Pdu>> = (0..42).map(|_| rig.transmit(102)).collect();
+    rig.receive(&pdus[0]);
+    rig.receive(&pdus[41]);
+    // The window is 26..42 now: one of below is too late, one from inside is not.
+    rig.receive(&pdus[25]);
+    rig.receive(&pdus[26]);
+    rig.advance(ms(100));
+    assert_eq!(rig.delivered, [0, 26, 41]);
+    assert_eq!(rig.discarded(DropCause::Radio), 39);
+    rig.check_conservation();
+}
+
 /// PDUs under way; each arrives after a delay of its own, or never.
 struct Air {
     random: Stream,

@@ -1,0 +1,73 @@
+//! What a packet costs in a radio bearer: packets of 1428 bytes are submitted, sent in grants of
+//! 9422 bytes and received, one block in ten 8 ms late, so that reordering works.
+//!
+//! It reads no clock. Count instructions of two lengths and divide the difference:
+//!
+//! ```sh
+//! cargo build --release --example bearer_cost
+//! for n in 200000 1200000; do
+//!     valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/bearer_cost am $n
+//! done
+//! ```
+
+use std::collections::VecDeque;
+
+use airlane_core::{
+    Bytes, Cx, Direction, Duration, FlowId, Header, Instant, Packet, PacketPool, Payload, Silence, TopicSet,
+    UdpHeader,
+};
+use airlane_ran::bearer::{BearerConfig, RadioBearer, RlcMode};
+use airlane_ran::rlc::Pdu;
+
+const GRANT: Bytes = Bytes(9422);
+const BACKLOG: Bytes = Bytes(40_000);
+const DELAY: usize = 8;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let mode = match arguments.get(1).map(String::as_str) {
+        Some("um") => RlcMode::Um,
+        Some("am") => RlcMode::Am,
+        _ => return eprintln!("usage: bearer_cost um|am PACKETS"),
+    };
+    let packets: u64 = arguments.get(2).and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
+    let config = BearerConfig { mode, buffer: Bytes(512 * 1024), ..BearerConfig::typical() };
+    let mut bearer = RadioBearer::new(&config);
+    let mut pool = PacketPool::with_capacity(1024);
+    let mut outbox = Vec::new();
+    // Blocks under way; one in ten takes a place 8 slots further back.
+    let mut air: VecDeque<Vec<Pdu>> = (0..=2 * DELAY).map(|_| Vec::new()).collect();
+    let (mut status, mut delivered) = (Vec::new(), Vec::new());
+    let (mut uplink, mut received, mut slot) = (Vec::new(), 0_u64, 0_u64);
+    while received < packets {
+        slot += 1;
+        let now = Instant::ZERO + Duration::from_millis(slot);
+        let mut cx =
+            Cx { now, pool: &mut pool, outbox: &mut outbox, topics: TopicSet::NONE, probe: &mut Silence };
+        if bearer.next_timeout().is_some_and(|at| at <= now) {
+            bearer.handle_timeout(&mut cx, &mut delivered, &mut uplink);
+        }
+        while bearer.queue(Direction::Downlink) < BACKLOG {
+            let header = Header::Udp(UdpHeader::default());
+            let packet = Packet::new(FlowId(0), Direction::Downlink, header, Payload::Length(1400), now);
+            let packet = cx.pool.insert(packet);
+            bearer.submit(&mut cx, Direction::Downlink, packet);
+        }
+        let mut pdus = air.pop_front().expect("as many places as at the start");
+        bearer.receive(&mut cx, Direction::Downlink, &pdus, &mut delivered);
+        pdus.clear();
+        air.push_back(pdus);
+        let delay = if slot.is_multiple_of(10) { 2 * DELAY } else { DELAY };
+        let _ = bearer.transmit(&mut cx, Direction::Downlink, GRANT, &mut air[delay]);
+        if bearer.buffer_status(Direction::Uplink, now).total() > Bytes::ZERO {
+            let _ = bearer.transmit(&mut cx, Direction::Uplink, Bytes(200), &mut status);
+            bearer.receive(&mut cx, Direction::Uplink, &status, &mut uplink);
+            status.clear();
+        }
+        received += delivered.len() as u64;
+        for packet in delivered.drain(..) {
+            let _ = cx.pool.consume(packet);
+        }
+    }
+    println!("{received} packets in {slot} slots");
+}
