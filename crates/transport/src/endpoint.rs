@@ -453,6 +453,9 @@ impl TcpEndpoint {
         }
         let now = io.now();
         if with_data {
+            if io.receiver.crowds_out(start, start + u64::from(payload)) {
+                h.sender.send_ack(&mut io);
+            }
             self.stats.data_segments_received += 1;
             let push = header.flags.has(TcpFlags::PSH);
             return h.receiver.on_data(&DataSegment { now, start, payload, fin, push, echo });

@@ -301,6 +301,18 @@ impl Receiver {
         self.quick = self.quick.max(grant);
     }
 
+    /// True if a gathered ACK must go before this segment is taken in: its block would push
+    /// one that was not reported yet beyond the two that surely fit into an option.
+    pub(crate) fn crowds_out(&self, start: u64, end: u64) -> bool {
+        const SURE_BLOCKS: usize = 2;
+        if self.gathered == 0 || start <= self.next {
+            return false;
+        }
+        let touches = |b: &Block| b.left <= end && start <= b.right;
+        let place = self.recent[..self.recent_len].iter().position(touches).unwrap_or(self.recent_len);
+        place >= SURE_BLOCKS
+    }
+
     /// Keeps out-of-order data, and notes its block for SACK.
     fn hold(&mut self, start: u64, end: u64) {
         let index = self.beyond.partition_point(|b| b.right < start);

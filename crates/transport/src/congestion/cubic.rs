@@ -114,7 +114,13 @@ impl Cubic {
         self.delay_min = Some(delay_min);
         let window = &mut self.window;
         let Some(hystart) = &mut self.hystart else { return };
-        if hystart.found || !window.in_slow_start() || window.segments < HYSTART_LOW_WINDOW {
+        if hystart.found || !window.in_slow_start() {
+            return;
+        }
+        if ack.acked_to > hystart.round_end {
+            hystart.begin_round(ack.now, ack.sent_to);
+        }
+        if window.segments < HYSTART_LOW_WINDOW {
             return;
         }
         let cushion = train_cushion(window, ack);
@@ -151,9 +157,6 @@ impl HyStart {
         cushion: Duration,
         ack: &AckSample,
     ) -> bool {
-        if ack.acked_to > self.round_end {
-            self.begin_round(ack.now, ack.sent_to);
-        }
         if ack.now.saturating_since(self.last_ack) <= HYSTART_TRAIN_GAP {
             self.last_ack = ack.now;
             if ack.now - self.round_began > (delay_min + cushion) / 2 {
