@@ -1,0 +1,198 @@
+//! What a radio network is made of. Each value has a name of its own; presets such as `lena`
+//! and `typical` are sets of them and live with the scenario format.
+
+use airlane_core::{Bytes, CellId, Dbm, Decibel, Duration, UeId};
+use airlane_radio::mobility::{Disc, LevyLaw};
+use airlane_radio::{Placement, Position, Profile, TransmissionMode};
+
+use crate::bearer::BearerConfig;
+
+/// A radio network: cells, UEs, the channel between them.
+#[derive(Clone, Debug)]
+pub struct RanConfig {
+    /// The cells; their index is the [`CellId`].
+    pub cells: Vec<CellConfig>,
+    /// The UEs; their index is the [`UeId`].
+    pub ues: Vec<UeConfig>,
+    /// To which UE each flow belongs; the index is the flow.
+    pub flows: Vec<UeId>,
+    /// Propagation.
+    pub channel: ChannelConfig,
+}
+
+/// Propagation between every cell and every UE.
+#[derive(Clone, Debug)]
+pub struct ChannelConfig {
+    /// Path loss over distance.
+    pub path_loss: PathLossModel,
+    /// Small-scale fading, or none.
+    pub fading: Option<FadingConfig>,
+}
+
+/// A path-loss model; the carrier comes from the cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PathLossModel {
+    /// Free space (Friis).
+    Friis,
+    /// `reference_loss + 10 * exponent * log10(d / reference_m)`.
+    LogDistance {
+        /// Path-loss exponent.
+        exponent: f64,
+        /// Reference distance in metres.
+        reference_m: f64,
+        /// Loss at the reference distance.
+        reference_loss: Decibel,
+    },
+}
+
+/// Small-scale fading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FadingConfig {
+    /// Delay profile.
+    pub profile: Profile,
+    /// Speed that makes the Doppler spread, in m/s.
+    pub speed_mps: f64,
+}
+
+/// One cell.
+#[derive(Clone, Debug)]
+pub struct CellConfig {
+    /// Where its antenna stands.
+    pub position: Position,
+    /// Downlink (and uplink) bandwidth in physical resource blocks, 6 to 110.
+    pub resource_blocks: u16,
+    /// Downlink power over the whole bandwidth.
+    pub tx_power: Dbm,
+    /// Noise figure of its receiver.
+    pub noise_figure: Decibel,
+    /// Downlink carrier in Hz.
+    pub downlink_hz: f64,
+    /// Uplink carrier in Hz.
+    pub uplink_hz: f64,
+    /// Who is served.
+    pub scheduler: SchedulerKind,
+    /// Downlink transmission mode.
+    pub transmission_mode: TransmissionMode,
+    /// Timing and rules of the MAC.
+    pub mac: MacConfig,
+}
+
+/// A downlink scheduler policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SchedulerKind {
+    /// Proportional fair with an averaging window in slots.
+    ProportionalFair {
+        /// Averaging window in slots (ns-3: 99).
+        window: u32,
+    },
+    /// Round robin: the slot's RBGs are dealt out in turn.
+    RoundRobin,
+}
+
+/// How the MCS of a transport block follows from the sub-band CQIs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum McsRule {
+    /// The worst sub-band of those allocated decides, as in ns-3.
+    WorstSubband,
+    /// The mean efficiency of those allocated, corrected by an outer loop that steers the error
+    /// rate of first transmissions to the target.
+    Effective {
+        /// Target error rate of first transmissions, such as 0.1.
+        target_bler: f64,
+    },
+}
+
+/// Timing and rules of the MAC and of link adaptation. Times are in slots of 1 ms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MacConfig {
+    /// A UE measures and reports sub-band CQI this often.
+    pub cqi_period: u32,
+    /// From the measurement until the scheduler can use it.
+    pub cqi_delay: u32,
+    /// MCS selection.
+    pub mcs_rule: McsRule,
+    /// Hybrid ARQ; without it an undecodable block is lost to the MAC.
+    pub harq: bool,
+    /// HARQ transmissions of a block at most, the first included.
+    pub harq_max_transmissions: u8,
+    /// From a transmission's scheduling to that of its retransmission.
+    pub harq_round_trip: u32,
+    /// From a downlink scheduling decision until the block has been received.
+    pub downlink_latency: u32,
+    /// From an uplink grant's decision until the UE starts to send (TS 36.213 §8.0: 4).
+    pub grant_to_pusch: u32,
+    /// MAC subheaders (TS 36.321 §6.1.2) take their bytes; ns-3 leaves them out.
+    pub subheaders: bool,
+    /// Uplink access.
+    pub uplink: UplinkConfig,
+}
+
+/// The uplink: how a UE gets to send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UplinkConfig {
+    /// How the eNB learns that a UE has data.
+    pub access: UplinkAccess,
+    /// Physical resource blocks kept for PUCCH, both edges together.
+    pub pucch_resource_blocks: u16,
+    /// New grants in a slot at most: PDCCH has room for so many.
+    pub grants_per_slot: u16,
+    /// The MCS is chosen anew from a sounding of the uplink this often, in slots.
+    pub sounding_period: u32,
+}
+
+/// How the eNB learns that a UE has uplink data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UplinkAccess {
+    /// Scheduling requests on PUCCH, then buffer status with each PUSCH (TS 36.321 §5.4.4, §5.4.5).
+    SchedulingRequest {
+        /// Period of a UE's SR opportunity in slots (TS 36.213 §10.1.5: 5, 10, 20, 40, 80).
+        period: u32,
+        /// From the request until the grant that answers it is decided.
+        processing: u32,
+        /// Size of the grant that answers a request.
+        initial_grant: Bytes,
+    },
+    /// Buffer status reaches the eNB out of band, without a grant, as in ns-3.
+    IdealBufferStatus {
+        /// Slots that a report takes.
+        delay: u32,
+    },
+}
+
+/// Where a UE is at the start of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// Here.
+    At(Position),
+    /// Somewhere in a disc, drawn anew for each seed.
+    Within(Placement, Disc),
+}
+
+/// How a UE moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Movement {
+    /// Not at all.
+    Static,
+    /// A truncated Levy walk that stays in a disc.
+    LevyWalk(LevyLaw, Disc),
+}
+
+/// One UE.
+#[derive(Clone, Debug)]
+pub struct UeConfig {
+    /// The cell that serves it from the start.
+    pub cell: CellId,
+    /// Where it starts.
+    pub start: Start,
+    /// How it moves.
+    pub movement: Movement,
+    /// Its transmit power at most.
+    pub tx_power: Dbm,
+    /// Noise figure of its receiver.
+    pub noise_figure: Decibel,
+    /// Its default radio bearer.
+    pub bearer: BearerConfig,
+}
+
+/// The length of a slot: an LTE subframe (TS 36.211 §4).
+pub const SLOT: Duration = Duration::from_millis(1);

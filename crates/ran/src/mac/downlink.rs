@@ -1,0 +1,282 @@
+//! The downlink of a cell, slot by slot: retransmissions first, then the policy's choice, then
+//! the blocks, and three slots later their reception and feedback.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, Direction, Event, Topic};
+use airlane_radio::{Cqi, Mcs};
+
+use super::grid::{RbgSet, ResourceGrid, each};
+use super::harq::HarqProcess;
+use super::scheduler::{Demand, MAX_RBGS, Scheduler};
+use crate::config::{CellConfig, MacConfig, McsRule, SLOT};
+use crate::slot::Slot;
+use crate::ue::Ue;
+
+/// A block in the air, or its feedback on the way back.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    slot: u64,
+    ue: u32,
+    process: u8,
+}
+
+/// The downlink MAC of a cell.
+#[derive(Debug)]
+pub(crate) struct DownlinkMac {
+    grid: ResourceGrid,
+    scheduler: Scheduler,
+    /// UEs with something to send them, by index, ascending.
+    active: Vec<u32>,
+    /// Blocks that will have been received.
+    in_air: VecDeque<Due>,
+    /// Blocks whose acknowledgement reaches the eNB.
+    acknowledged: VecDeque<Due>,
+    /// Blocks to send again.
+    retransmissions: VecDeque<Due>,
+    demands: Vec<Demand>,
+    chosen: Vec<(u32, RbgSet)>,
+}
+
+impl DownlinkMac {
+    pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
+        Self {
+            grid: ResourceGrid::new(cell.resource_blocks),
+            scheduler: Scheduler::new(cell.scheduler, ues),
+            active: Vec::with_capacity(ues),
+            in_air: VecDeque::with_capacity(256),
+            acknowledged: VecDeque::with_capacity(1024),
+            retransmissions: VecDeque::with_capacity(256),
+            demands: Vec::with_capacity(ues),
+            chosen: Vec::with_capacity(MAX_RBGS),
+        }
+    }
+
+    /// The layout of the band.
+    pub(crate) fn grid(&self) -> &ResourceGrid {
+        &self.grid
+    }
+
+    /// A UE has something waiting.
+    pub(crate) fn activate(&mut self, ue: &mut Ue) {
+        if !ue.downlink.active {
+            ue.downlink.active = true;
+            let at = self.active.partition_point(|&other| other < ue.id.0);
+            self.active.insert(at, ue.id.0);
+        }
+    }
+
+    /// True if the next slot has something to do.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.active.is_empty()
+            || !self.in_air.is_empty()
+            || !self.acknowledged.is_empty()
+            || !self.retransmissions.is_empty()
+    }
+
+    /// Takes in the blocks whose reception ends at the beginning of the slot.
+    pub(crate) fn receive(&mut self, slot: &mut Slot<'_, '_>) {
+        while let Some(due) = pop_due(&mut self.acknowledged, slot.number) {
+            slot.ues[due.ue as usize].downlink.harq.release(due.process);
+        }
+        while let Some(due) = pop_due(&mut self.in_air, slot.number) {
+            if self.decode(slot, due) {
+                let ue = &mut slot.ues[due.ue as usize];
+                let process = &ue.downlink.harq.processes[usize::from(due.process)];
+                ue.bearer.receive(slot.cx, Direction::Downlink, &process.pdus, slot.deliverable);
+                slot.deliver(Direction::Downlink, due.ue);
+            }
+        }
+    }
+
+    fn decode(&mut self, slot: &mut Slot<'_, '_>, due: Due) -> bool {
+        let cell = slot.cell;
+        let ue = &mut slot.ues[due.ue as usize];
+        let state = &mut ue.downlink;
+        let process = &mut state.harq.processes[usize::from(due.process)];
+        // The channel at the slot in which the block was in the air.
+        let sent = slot.cx.now - SLOT;
+        let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
+        let decoded = if state.channel.is_flat() {
+            slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
+        } else {
+            state.channel.sinr(sent, mean, slot.phy.sinr_mut());
+            let prbs = each(process.rbgs).map(|rbg| self.grid.prbs_of(rbg));
+            slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
+        };
+        if process.transmissions == 1 {
+            outer_loop(&mut state.outer_loop, cell.mac.mcs_rule, decoded);
+        }
+        if slot.cx.wants(Topic::TransportBlock) {
+            slot.cx.emit(&block_event(ue.cell, ue.id, Direction::Downlink, process, decoded));
+        }
+        // Feedback for a block that was scheduled `downlink_latency` slots ago.
+        let back = due.slot + u64::from(cell.mac.harq_round_trip - cell.mac.downlink_latency);
+        let done = Due { slot: back, ..due };
+        if decoded || !cell.mac.harq || process.transmissions >= cell.mac.harq_max_transmissions {
+            self.acknowledged.push_back(done);
+        } else {
+            self.retransmissions.push_back(done);
+        }
+        decoded
+    }
+
+    /// Schedules the slot and builds its blocks.
+    pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
+        self.grid.clear();
+        self.schedule_retransmissions(slot);
+        self.collect_demands(slot);
+        self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid);
+        let mut chosen = core::mem::take(&mut self.chosen);
+        chosen.clear();
+        chosen.extend(self.demands.iter().filter(|d| d.given != 0).map(|d| (d.ue, d.given)));
+        for &(ue, rbgs) in &chosen {
+            self.build(slot, ue, rbgs);
+        }
+        self.chosen = chosen;
+    }
+
+    fn schedule_retransmissions(&mut self, slot: &mut Slot<'_, '_>) {
+        let mut waiting = self.retransmissions.len();
+        while waiting > 0 && self.retransmissions.front().is_some_and(|due| due.slot <= slot.number) {
+            waiting -= 1;
+            let due = self.retransmissions.pop_front().expect("the front was there");
+            let ue = &mut slot.ues[due.ue as usize];
+            let process = &mut ue.downlink.harq.processes[usize::from(due.process)];
+            let wanted = process.rbgs.count_ones();
+            // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs will do, the same
+            // ones first.
+            let rbgs = if process.rbgs & !self.grid.free() == 0 {
+                process.rbgs
+            } else {
+                self.grid.first_free(wanted)
+            };
+            if rbgs.count_ones() < wanted {
+                self.retransmissions.push_back(due); // No room in this slot.
+                continue;
+            }
+            self.grid.take(rbgs);
+            process.rbgs = rbgs;
+            process.prbs = self.grid.prbs_in(rbgs);
+            process.transmissions += 1;
+            self.in_air
+                .push_back(Due { slot: slot.number + u64::from(slot.cell.mac.downlink_latency), ..due });
+        }
+    }
+
+    fn collect_demands(&mut self, slot: &mut Slot<'_, '_>) {
+        self.demands.clear();
+        let demands = &mut self.demands;
+        let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
+        let rbg_size = self.grid.rbg_size();
+        let (ues, now) = (&mut *slot.ues, slot.cx.now);
+        self.active.retain(|&index| {
+            let ue = &mut ues[index as usize];
+            let backlog = ue.backlog(Direction::Downlink, now);
+            if backlog == Bytes::ZERO {
+                ue.downlink.active = false;
+                return false;
+            }
+            ue.measure_cqi(slot.number, &slot.cell.mac, amc, scratch);
+            if ue.downlink.harq.free_process().is_some()
+                && let Some(cqi) = ue.downlink.cqi.current()
+            {
+                let flat = ue.downlink.channel.is_flat();
+                let rbg_bytes = bytes_per_rbg(cqi, flat, rbg_size);
+                demands.push(Demand::new(index, backlog.get().min(1 << 30) as u32, flat, rbg_bytes));
+            }
+            true
+        });
+    }
+
+    fn build(&mut self, slot: &mut Slot<'_, '_>, index: u32, rbgs: RbgSet) {
+        let ue = &mut slot.ues[index as usize];
+        let prbs = self.grid.prbs_in(rbgs);
+        let mcs = select_mcs(&slot.cell.mac, ue, rbgs);
+        let size = mcs.transport_block(usize::from(prbs), Direction::Downlink);
+        let id = ue.downlink.harq.free_process().expect("a UE without a free process is not a demand");
+        let process = ue.downlink.harq.start(id);
+        let used = ue.bearer.transmit(slot.cx, Direction::Downlink, size, &mut process.pdus);
+        assert!(used <= size, "RLC filled {used} into {size}");
+        self.scheduler.served(index, size.get());
+        if process.pdus.is_empty() {
+            ue.downlink.harq.release(id); // Queue management dropped all that was there.
+            return;
+        }
+        (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
+        (process.prbs, process.coded_prbs) = (prbs, prbs);
+        process.transmissions = 1;
+        let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
+        self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
+        slot.note_timer(index);
+    }
+}
+
+fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
+    if queue.front()?.slot > slot {
+        return None;
+    }
+    queue.pop_front()
+}
+
+/// What each RBG would carry: the transport block that fits one RBG at the sub-band's MCS.
+fn bytes_per_rbg(cqi: &[Cqi; MAX_RBGS], flat: bool, rbg_size: u16) -> [u16; MAX_RBGS] {
+    let bytes = |cqi: Cqi| {
+        if cqi == Cqi::OUT_OF_RANGE {
+            return 0;
+        }
+        cqi.mcs().transport_block(usize::from(rbg_size), Direction::Downlink).get() as u16
+    };
+    if flat {
+        return [bytes(cqi[0]); MAX_RBGS];
+    }
+    cqi.map(bytes)
+}
+
+fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
+    let cqi = ue.downlink.cqi.current().expect("a UE without CQI is not a demand");
+    match mac.mcs_rule {
+        McsRule::WorstSubband => {
+            let worst = each(rbgs).map(|rbg| cqi[usize::from(rbg)]).min();
+            worst.expect("a policy gives at least one RBG").mcs()
+        }
+        McsRule::Effective { .. } => {
+            let sum: f64 = each(rbgs).map(|rbg| cqi[usize::from(rbg)].mcs().spectral_efficiency()).sum();
+            let mean = sum / f64::from(rbgs.count_ones());
+            let mcs = Mcs::all().take_while(|mcs| mcs.spectral_efficiency() <= mean).last();
+            let corrected = f32::from(mcs.unwrap_or(Mcs::MIN).index()) + ue.downlink.outer_loop;
+            Mcs::new(corrected.clamp(0.0, 28.0) as u8)
+        }
+    }
+}
+
+/// One step of outer-loop link adaptation (Pedersen et al., VTC 2007-Fall, §II): down on an
+/// error, up on success, in the ratio that holds the target error rate.
+fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
+    const STEP_DOWN: f32 = 0.5; // MCS steps
+    if let McsRule::Effective { target_bler } = rule {
+        let target = target_bler as f32;
+        let step = if decoded { STEP_DOWN * target / (1.0 - target) } else { -STEP_DOWN };
+        *offset = (*offset + step).clamp(-15.0, 3.0);
+    }
+}
+
+/// What a sent block looks like to an observer.
+pub(crate) fn block_event(
+    cell: airlane_core::CellId,
+    ue: airlane_core::UeId,
+    direction: Direction,
+    process: &HarqProcess,
+    decoded: bool,
+) -> Event<'static> {
+    Event::TransportBlock {
+        cell,
+        ue,
+        direction,
+        mcs: process.mcs.index(),
+        prbs: process.prbs,
+        bytes: process.size,
+        attempt: process.transmissions - 1,
+        decoded,
+    }
+}

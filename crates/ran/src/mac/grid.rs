@@ -1,0 +1,134 @@
+//! The downlink resource grid of one slot: resource block groups (RBGs) and who has them.
+//!
+//! Resource allocation type 0 (TS 36.213 §7.1.6.1): a UE gets whole RBGs, named by a bitmap.
+
+/// A set of RBGs, bit `k` for RBG `k`.
+pub(crate) type RbgSet = u32;
+
+/// The RBG layout of a bandwidth, and which RBGs are still free in this slot.
+#[derive(Clone, Debug)]
+pub(crate) struct ResourceGrid {
+    prbs: u16,
+    rbg_size: u16,
+    rbgs: u16,
+    free: RbgSet,
+}
+
+/// RBG size P for a bandwidth (TS 36.213 table 7.1.6.1-1).
+pub(crate) const fn rbg_size(prbs: u16) -> u16 {
+    match prbs {
+        0..=10 => 1,
+        11..=26 => 2,
+        27..=63 => 3,
+        _ => 4,
+    }
+}
+
+impl ResourceGrid {
+    pub(crate) fn new(prbs: u16) -> Self {
+        let rbg_size = rbg_size(prbs);
+        let rbgs = prbs.div_ceil(rbg_size);
+        assert!((1..=28).contains(&rbgs), "a bandwidth of {prbs} PRBs has no RBG layout");
+        let mut grid = Self { prbs, rbg_size, rbgs, free: 0 };
+        grid.clear();
+        grid
+    }
+
+    /// Frees every RBG, for a new slot.
+    pub(crate) fn clear(&mut self) {
+        self.free = (1 << self.rbgs) - 1;
+    }
+
+    pub(crate) fn rbgs(&self) -> u16 {
+        self.rbgs
+    }
+
+    pub(crate) fn rbg_size(&self) -> u16 {
+        self.rbg_size
+    }
+
+    pub(crate) fn free(&self) -> RbgSet {
+        self.free
+    }
+
+    /// Gives RBGs away. Each can be given once.
+    pub(crate) fn take(&mut self, set: RbgSet) {
+        assert!(set & !self.free == 0, "the downlink grid is oversold");
+        self.free &= !set;
+    }
+
+    /// The first `count` free RBGs, or fewer if there are not as many.
+    pub(crate) fn first_free(&self, count: u32) -> RbgSet {
+        let mut rest = self.free;
+        for _ in 0..count {
+            rest &= rest.wrapping_sub(1);
+        }
+        self.free & !rest
+    }
+
+    /// PRBs in a set of RBGs; the last RBG of the band may be smaller.
+    pub(crate) fn prbs_in(&self, set: RbgSet) -> u16 {
+        let last = self.rbgs - 1;
+        let short = self.rbg_size * self.rbgs - self.prbs;
+        let n = set.count_ones() as u16 * self.rbg_size;
+        if set >> last & 1 == 1 { n - short } else { n }
+    }
+
+    /// The PRBs of one RBG as a range.
+    pub(crate) fn prbs_of(&self, rbg: u16) -> core::ops::Range<usize> {
+        let from = rbg * self.rbg_size;
+        usize::from(from)..usize::from((from + self.rbg_size).min(self.prbs))
+    }
+}
+
+/// The RBGs of a set, lowest first.
+pub(crate) fn each(mut set: RbgSet) -> impl Iterator<Item = u16> {
+    core::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let rbg = set.trailing_zeros() as u16;
+            set &= set - 1;
+            rbg
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_follow_the_table() {
+        // TS 36.213 §7.1.6.1: N_RBG = ceil(N_DL_RB / P).
+        for (prbs, size, rbgs) in [(6, 1, 6), (15, 2, 8), (25, 2, 13), (50, 3, 17), (75, 4, 19), (100, 4, 25)]
+        {
+            let grid = ResourceGrid::new(prbs);
+            assert_eq!((grid.rbg_size(), grid.rbgs()), (size, rbgs));
+            assert_eq!(grid.prbs_in(grid.free()), prbs);
+            assert_eq!(grid.prbs_of(rbgs - 1).end, usize::from(prbs));
+        }
+    }
+
+    #[test]
+    fn the_short_last_rbg_counts_what_it_has() {
+        let grid = ResourceGrid::new(25); // 12 RBGs of 2, one of 1
+        assert_eq!(grid.prbs_in(1 << 12), 1);
+        assert_eq!(grid.prbs_in(1 << 12 | 1), 3);
+    }
+
+    #[test]
+    fn first_free_skips_what_is_taken() {
+        let mut grid = ResourceGrid::new(6);
+        grid.take(0b000_101);
+        assert_eq!(grid.first_free(2), 0b001_010);
+        assert_eq!(grid.first_free(9), 0b111_010);
+        assert_eq!(each(0b1010).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "oversold")]
+    fn an_rbg_is_given_once() {
+        let mut grid = ResourceGrid::new(6);
+        grid.take(1);
+        grid.take(1);
+    }
+}

@@ -1,0 +1,89 @@
+//! Hybrid ARQ: the blocks that wait for their feedback (TS 36.321 §5.3.2, §5.4.2).
+
+use airlane_core::Bytes;
+use airlane_radio::{HarqSoftState, Mcs};
+
+use super::grid::RbgSet;
+use crate::rlc::Pdu;
+
+/// HARQ processes of a UE in one direction (FDD, TS 36.213 §7: 8).
+pub(crate) const PROCESSES: usize = 8;
+
+/// One HARQ process: a transport block from its first transmission until it is acknowledged or
+/// given up.
+#[derive(Debug, Default)]
+pub(crate) struct HarqProcess {
+    /// What the block carries. The memory stays with the process.
+    pub(crate) pdus: Vec<Pdu>,
+    /// Modulation and coding scheme of the first transmission.
+    pub(crate) mcs: Mcs,
+    /// Size of the block.
+    pub(crate) size: Bytes,
+    /// PRBs that it was coded for.
+    pub(crate) coded_prbs: u16,
+    /// PRBs of the latest transmission.
+    pub(crate) prbs: u16,
+    /// Their RBGs, downlink only.
+    pub(crate) rbgs: RbgSet,
+    /// Transmissions so far.
+    pub(crate) transmissions: u8,
+    /// What the receiver has collected of the block.
+    pub(crate) soft: HarqSoftState,
+}
+
+/// The processes of a UE in one direction.
+#[derive(Debug, Default)]
+pub(crate) struct HarqEntity {
+    pub(crate) processes: [HarqProcess; PROCESSES],
+    busy: u8,
+}
+
+impl HarqEntity {
+    /// The lowest free process.
+    pub(crate) fn free_process(&self) -> Option<u8> {
+        let id = self.busy.trailing_ones();
+        (id < PROCESSES as u32).then_some(id as u8)
+    }
+
+    pub(crate) fn is_free(&self, id: u8) -> bool {
+        self.busy >> id & 1 == 0
+    }
+
+    pub(crate) fn any_busy(&self) -> bool {
+        self.busy != 0
+    }
+
+    /// Takes a free process for a new block.
+    pub(crate) fn start(&mut self, id: u8) -> &mut HarqProcess {
+        assert!(self.is_free(id), "HARQ process {id} is taken twice");
+        self.busy |= 1 << id;
+        let process = &mut self.processes[usize::from(id)];
+        process.pdus.clear();
+        process.transmissions = 0;
+        process.soft = HarqSoftState::default();
+        process
+    }
+
+    /// Frees a process: its block is acknowledged or given up.
+    pub(crate) fn release(&mut self, id: u8) {
+        assert!(!self.is_free(id), "HARQ process {id} is freed twice");
+        self.busy &= !(1 << id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_eight_processes_and_no_ninth() {
+        let mut entity = HarqEntity::default();
+        for id in 0..8 {
+            assert_eq!(entity.free_process(), Some(id));
+            entity.start(id);
+        }
+        assert_eq!(entity.free_process(), None);
+        entity.release(3);
+        assert_eq!(entity.free_process(), Some(3));
+    }
+}

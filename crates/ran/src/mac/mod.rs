@@ -1,0 +1,8 @@
+//! Medium access control (TS 36.321): scheduling, HARQ, grants.
+
+pub(crate) mod downlink;
+pub(crate) mod grid;
+pub(crate) mod harq;
+pub(crate) mod phy;
+pub(crate) mod scheduler;
+pub(crate) mod uplink;

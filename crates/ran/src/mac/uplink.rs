@@ -1,0 +1,302 @@
+//! The uplink of a cell: how a UE gets to send (TS 36.321 §5.4).
+//!
+//! A UE with data asks by a scheduling request in its PUCCH opportunity and tells how much it
+//! has in the buffer status report that rides on each PUSCH; or, as in ns-3, its buffer status
+//! reaches the eNB out of band. A grant decided in slot n is used in slot n + 4. Retransmissions
+//! are synchronous: same PRBs, one HARQ round trip later (TS 36.213 §8).
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, Cx, Direction, Topic};
+use airlane_radio::{Cqi, Mcs};
+
+use super::downlink::block_event;
+use super::harq::PROCESSES;
+use super::phy::Phy;
+use crate::config::{CellConfig, SLOT, UplinkAccess};
+use crate::slot::Slot;
+use crate::ue::Ue;
+
+/// A grant whose PUSCH is to come, or a PUSCH in the air.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    slot: u64,
+    ue: u32,
+    mcs: Mcs,
+    prbs: u16,
+    size: Bytes,
+    retransmission: bool,
+    /// Buffer status that rides on it.
+    backlog: u64,
+}
+
+/// A scheduling request or a buffer status on its way to the eNB.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    slot: u64,
+    ue: u32,
+    bytes: u64,
+}
+
+/// The uplink MAC of a cell.
+#[derive(Debug)]
+pub(crate) struct UplinkMac {
+    prbs: u16,
+    /// UEs that may have something to send, by index, ascending.
+    active: Vec<u32>,
+    requests: VecDeque<Request>,
+    grants: VecDeque<Grant>,
+    in_air: VecDeque<Grant>,
+    retransmissions: VecDeque<Grant>,
+    /// The UE at which the next slot's round begins.
+    first: u32,
+    waiting: Vec<u32>,
+}
+
+impl UplinkMac {
+    pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
+        let pucch = cell.mac.uplink.pucch_resource_blocks;
+        assert!(pucch < cell.resource_blocks, "PUCCH leaves no PRB for PUSCH");
+        Self {
+            prbs: cell.resource_blocks - pucch,
+            active: Vec::with_capacity(ues),
+            requests: VecDeque::with_capacity(ues + 16),
+            grants: VecDeque::with_capacity(256),
+            in_air: VecDeque::with_capacity(256),
+            retransmissions: VecDeque::with_capacity(256),
+            first: 0,
+            waiting: Vec::with_capacity(ues),
+        }
+    }
+
+    /// A UE has something waiting.
+    pub(crate) fn activate(&mut self, ue: &mut Ue) {
+        if !ue.uplink.active {
+            ue.uplink.active = true;
+            let at = self.active.partition_point(|&other| other < ue.id.0);
+            self.active.insert(at, ue.id.0);
+        }
+    }
+
+    /// True if the next slot has something to do.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.active.is_empty()
+            || !self.in_air.is_empty()
+            || !self.grants.is_empty()
+            || !self.retransmissions.is_empty()
+    }
+
+    /// Takes in the PUSCHs that ended at the beginning of the slot.
+    pub(crate) fn receive(&mut self, slot: &mut Slot<'_, '_>) {
+        while self.in_air.front().is_some_and(|pusch| pusch.slot < slot.number) {
+            let pusch = self.in_air.pop_front().expect("the front was there");
+            if self.decode(slot, pusch) {
+                let ue = &mut slot.ues[pusch.ue as usize];
+                let process = process_of(pusch.slot);
+                let pdus = &ue.uplink.harq.processes[process].pdus;
+                ue.bearer.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
+                ue.uplink.harq.release(process as u8);
+                // What was waiting when the block was built, less what has been granted since.
+                ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
+                slot.deliver(Direction::Uplink, pusch.ue);
+            }
+        }
+    }
+
+    fn decode(&mut self, slot: &mut Slot<'_, '_>, pusch: Grant) -> bool {
+        let cell = slot.cell;
+        let ue = &mut slot.ues[pusch.ue as usize];
+        let sent = slot.cx.now - SLOT;
+        let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
+        let process = &mut ue.uplink.harq.processes[process_of(pusch.slot)];
+        let draws = &mut ue.uplink.draws;
+        let decoded = if ue.uplink.channel.is_flat() {
+            slot.phy.receive_flat(Direction::Uplink, process, mean, draws)
+        } else {
+            ue.uplink.channel.sinr(sent, mean, slot.phy.sinr_mut());
+            // The model does not say which PRBs a PUSCH stands on: it sees the band's mean.
+            let band = core::iter::once(0..usize::from(cell.resource_blocks));
+            slot.phy.receive(Direction::Uplink, process, band, draws)
+        };
+        if slot.cx.wants(Topic::TransportBlock) {
+            slot.cx.emit(&block_event(ue.cell, ue.id, Direction::Uplink, process, decoded));
+        }
+        if decoded {
+            return true;
+        }
+        if cell.mac.harq && process.transmissions < cell.mac.harq_max_transmissions {
+            let again = pusch.slot + u64::from(cell.mac.harq_round_trip);
+            self.retransmissions.push_back(Grant { slot: again, retransmission: true, ..pusch });
+        } else {
+            ue.uplink.harq.release(process_of(pusch.slot) as u8);
+        }
+        false
+    }
+
+    /// UEs use the grants that fall into the slot.
+    pub(crate) fn transmit(&mut self, slot: &mut Slot<'_, '_>) {
+        let mut sold = 0;
+        while self.grants.front().is_some_and(|grant| grant.slot <= slot.number) {
+            let grant = self.grants.pop_front().expect("the front was there");
+            sold += grant.prbs;
+            let ue = &mut slot.ues[grant.ue as usize];
+            if !grant.retransmission {
+                ue.uplink.outstanding -= grant.size.get();
+                if !build(slot.cx, grant, slot.cell, ue) {
+                    continue; // Nothing left to send: padding, which the model leaves out.
+                }
+            }
+            ue.uplink.harq.processes[process_of(grant.slot)].transmissions += 1;
+            let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
+            self.in_air.push_back(Grant { backlog, ..grant });
+            slot.note_timer(grant.ue);
+        }
+        assert!(sold <= self.prbs, "the uplink grid is oversold: {sold} of {} PRBs", self.prbs);
+    }
+
+    /// UEs ask, and what they asked reaches the eNB.
+    pub(crate) fn requests(&mut self, slot: &mut Slot<'_, '_>) {
+        while self.requests.front().is_some_and(|request| request.slot <= slot.number) {
+            let request = self.requests.pop_front().expect("the front was there");
+            let ue = &mut slot.ues[request.ue as usize].uplink;
+            ue.request_pending = false;
+            ue.known_backlog = ue.known_backlog.max(request.bytes.saturating_sub(ue.outstanding));
+        }
+        let access = slot.cell.mac.uplink.access;
+        let requests = &mut self.requests;
+        let (ues, now, number) = (&mut *slot.ues, slot.cx.now, slot.number);
+        self.active.retain(|&index| {
+            let ue = &mut ues[index as usize];
+            let backlog = ue.backlog(Direction::Uplink, now).get();
+            let granted = ue.uplink.known_backlog != 0 || ue.uplink.outstanding != 0;
+            if backlog == 0 {
+                ue.uplink.active = granted;
+                return granted;
+            }
+            if !granted
+                && !ue.uplink.request_pending
+                && let Some((due, bytes)) = ask(access, number, ue, backlog)
+            {
+                ue.uplink.request_pending = true;
+                requests.push_back(Request { slot: due, ue: index, bytes });
+            }
+            true
+        });
+    }
+
+    /// Grants the PUSCHs of `slot + grant_to_pusch`: retransmissions first, then the UEs known
+    /// to have data, in turn, in equal shares as far as they need them.
+    pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
+        let pusch = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
+        let mut left = self.prbs;
+        while self.retransmissions.front().is_some_and(|grant| grant.slot <= pusch) {
+            let grant = self.retransmissions.pop_front().expect("the front was there");
+            assert!(grant.slot == pusch && grant.prbs <= left, "a retransmission lost its PRBs");
+            left -= grant.prbs;
+            self.grants.push_back(grant);
+        }
+        let process = process_of(pusch) as u8;
+        self.waiting.clear();
+        self.waiting.extend(self.active.iter().copied().filter(|&ue| {
+            let ue = &slot.ues[ue as usize].uplink;
+            ue.known_backlog > 0 && ue.harq.is_free(process)
+        }));
+        let n = self.waiting.len();
+        let served = n.min(usize::from(slot.cell.mac.uplink.grants_per_slot));
+        let start = self.waiting.partition_point(|&ue| ue < self.first);
+        for k in 0..served {
+            let index = self.waiting[(start + k) % n];
+            // An equal share of what is left, at least what carries a small packet.
+            let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
+            let ue = &mut slot.ues[index as usize];
+            sound(slot.number, slot.cell, slot.phy, ue);
+            let Some(grant) = size_grant(pusch, slot.cell, ue, share) else { break };
+            left -= grant.prbs;
+            self.first = index + 1;
+            ue.uplink.known_backlog = ue.uplink.known_backlog.saturating_sub(grant.size.get());
+            ue.uplink.outstanding += grant.size.get();
+            ue.uplink.harq.start(process);
+            self.grants.push_back(grant);
+        }
+    }
+}
+
+/// PRBs that a UE gets at least when many share a slot, as in ns-3 (`rbPerFlow`).
+const MIN_SHARE: u16 = 3;
+
+fn process_of(pusch_slot: u64) -> usize {
+    (pusch_slot % PROCESSES as u64) as usize
+}
+
+/// When and with how many bytes a UE's wish reaches the eNB, if it can be sent in this slot.
+fn ask(access: UplinkAccess, slot: u64, ue: &Ue, backlog: u64) -> Option<(u64, u64)> {
+    match access {
+        UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
+            // A block that is still in the air carries a buffer status already.
+            (!ue.uplink.harq.any_busy() && slot % u64::from(period) == ue.scheduling_request_offset(period))
+                .then(|| (slot + u64::from(processing), initial_grant.get()))
+        }
+        UplinkAccess::IdealBufferStatus { delay } => Some((slot + u64::from(delay), backlog)),
+    }
+}
+
+/// Chooses the MCS anew when the last sounding is old.
+fn sound(slot: u64, cell: &CellConfig, phy: &mut Phy, ue: &mut Ue) {
+    let period = u64::from(cell.mac.uplink.sounding_period.max(1));
+    if ue.uplink.sounded_at.is_some_and(|at| slot < at + period) {
+        return;
+    }
+    let now = airlane_core::Instant::ZERO + SLOT * slot;
+    let mean = ue.uplink.channel.mean_sinr(now, &mut ue.mobility);
+    let (amc, sinr) = phy.amc_and_sinr(Direction::Uplink);
+    ue.uplink.channel.sinr(now, mean, sinr);
+    // Out of range, the most robust scheme is tried all the same: the UE has no other way.
+    ue.uplink.mcs = amc.wideband_cqi(sinr).max(Cqi::new(1)).mcs();
+    ue.uplink.sounded_at = Some(slot);
+}
+
+/// What a short buffer status report and its subheader take of a block (TS 36.321 §6.1.3.1).
+fn control_bytes(cell: &CellConfig) -> u64 {
+    if cell.mac.subheaders { 2 } else { 0 }
+}
+
+/// The smallest grant within `share` PRBs that covers what is known, or the largest.
+fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, share: u16) -> Option<Grant> {
+    let mcs = ue.uplink.mcs;
+    let carries = |prbs: u16| mcs.transport_block(usize::from(prbs), Direction::Uplink);
+    let wanted = Bytes(ue.uplink.known_backlog + control_bytes(cell));
+    let allowed = &DFT_SIZES[..DFT_SIZES.partition_point(|&prbs| prbs <= share)];
+    let enough = allowed.partition_point(|&prbs| carries(prbs) < wanted);
+    let prbs = *allowed.get(enough).or(allowed.last())?;
+    Some(Grant {
+        slot: pusch,
+        ue: ue.id.0,
+        mcs,
+        prbs,
+        size: carries(prbs),
+        retransmission: false,
+        backlog: 0,
+    })
+}
+
+/// PRBs of a PUSCH: products of 2, 3 and 5 (TS 36.211 §5.3.3).
+const DFT_SIZES: [u16; 35] = [
+    1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72,
+    75, 80, 81, 90, 96, 100, 108,
+];
+
+/// Fills a granted block. False if there was nothing to send; the process is free again then.
+fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
+    let id = process_of(grant.slot);
+    let process = &mut ue.uplink.harq.processes[id];
+    (process.mcs, process.size) = (grant.mcs, grant.size);
+    (process.prbs, process.coded_prbs) = (grant.prbs, grant.prbs);
+    let room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
+    let used = ue.bearer.transmit(cx, Direction::Uplink, room, &mut process.pdus);
+    assert!(used <= room, "RLC filled {used} into {room}");
+    if process.pdus.is_empty() {
+        ue.uplink.harq.release(id as u8);
+        return false;
+    }
+    true
+}

@@ -1,0 +1,227 @@
+//! The radio access network as one node: every cell, every UE, stepped slot by slot.
+//!
+//! Ports: `0..cells` lead to the gateway (S1-U of each eNB), `cells..cells + ues` to the upper
+//! layers of each UE. Without backlog, HARQ feedback or a bearer's timer there is no slot to
+//! process, and an idle network costs nothing.
+
+use airlane_core::{Cx, Direction, DropCause, Instant, Node, PacketRef, Port, Seeds, UeId};
+
+use crate::build;
+use crate::config::{CellConfig, RanConfig, SLOT};
+use crate::mac::downlink::DownlinkMac;
+use crate::mac::phy::Phy;
+use crate::mac::uplink::UplinkMac;
+use crate::slot::{Ports, Slot};
+use crate::ue::Ue;
+
+/// A cell at work.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) config: CellConfig,
+    pub(crate) phy: Phy,
+    pub(crate) downlink: DownlinkMac,
+    pub(crate) uplink: UplinkMac,
+}
+
+/// The radio access network.
+#[derive(Debug)]
+pub struct RadioNetwork {
+    cells: Vec<Cell>,
+    ues: Vec<Ue>,
+    flows: Vec<UeId>,
+    next_slot: u64,
+    /// No bearer's timer is due before.
+    bearers_due: Instant,
+    deliverable: Vec<PacketRef>,
+    downlink_due: Vec<PacketRef>,
+    uplink_due: Vec<PacketRef>,
+    touched: Vec<u32>,
+}
+
+impl RadioNetwork {
+    /// Builds the network. Positions, walks and fading draw from named streams of `seeds`.
+    ///
+    /// # Panics
+    /// If a UE names a cell, or a flow a UE, that is not there, or if there are more than
+    /// 65,000 ports.
+    #[must_use]
+    pub fn new(config: &RanConfig, seeds: Seeds) -> Self {
+        assert!(config.cells.len() + config.ues.len() <= 65_000, "too many cells and UEs for the ports");
+        assert!(config.flows.iter().all(|ue| ue.index() < config.ues.len()), "a flow leads to no UE");
+        Self {
+            cells: build::cells(config),
+            ues: build::ues(config, seeds),
+            flows: config.flows.clone(),
+            next_slot: 0,
+            bearers_due: Instant::FAR_FUTURE,
+            deliverable: Vec::with_capacity(64),
+            downlink_due: Vec::with_capacity(64),
+            uplink_due: Vec::with_capacity(64),
+            touched: Vec::with_capacity(64),
+        }
+    }
+
+    /// The port that leads to the gateway from this cell.
+    #[must_use]
+    pub fn s1u_port(&self, cell: usize) -> Port {
+        cell as Port
+    }
+
+    /// The port that leads to the upper layers of this UE.
+    #[must_use]
+    pub fn ue_port(&self, ue: usize) -> Port {
+        (self.cells.len() + ue) as Port
+    }
+
+    /// Bytes in the transmit queue of a UE's bearer, headers included.
+    #[must_use]
+    pub fn queue(&self, ue: UeId, direction: Direction) -> airlane_core::Bytes {
+        self.ues[ue.index()].bearer.queue(direction)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.cells.iter().any(|cell| cell.downlink.is_busy() || cell.uplink.is_busy())
+    }
+
+    /// The next slot that has something to do, if nothing arrives first.
+    fn next_work(&self) -> Option<u64> {
+        if self.is_busy() {
+            return Some(self.next_slot);
+        }
+        (self.bearers_due != Instant::FAR_FUTURE)
+            .then(|| self.bearers_due.as_nanos().div_ceil(SLOT.as_nanos()).max(self.next_slot))
+    }
+
+    fn process(&mut self, cx: &mut Cx<'_>, number: u64) {
+        self.next_slot = number + 1;
+        for index in 0..self.cells.len() {
+            let first_ue = self.cells.len() as Port;
+            let cell = &mut self.cells[index];
+            let mut slot = Slot {
+                cx: &mut *cx,
+                number,
+                cell: &cell.config,
+                phy: &mut cell.phy,
+                ues: &mut self.ues,
+                deliverable: &mut self.deliverable,
+                touched: &mut self.touched,
+                ports: Ports { s1u: index as Port, first_ue },
+                bearers_due: self.bearers_due,
+            };
+            cell.downlink.receive(&mut slot);
+            cell.uplink.receive(&mut slot);
+            self.bearers_due = slot.bearers_due;
+        }
+        self.bearer_timers(cx);
+        self.wake_touched(cx.now);
+        for index in 0..self.cells.len() {
+            let first_ue = self.cells.len() as Port;
+            let cell = &mut self.cells[index];
+            let mut slot = Slot {
+                cx: &mut *cx,
+                number,
+                cell: &cell.config,
+                phy: &mut cell.phy,
+                ues: &mut self.ues,
+                deliverable: &mut self.deliverable,
+                touched: &mut self.touched,
+                ports: Ports { s1u: index as Port, first_ue },
+                bearers_due: self.bearers_due,
+            };
+            cell.uplink.requests(&mut slot);
+            cell.uplink.transmit(&mut slot);
+            cell.downlink.schedule(&mut slot);
+            cell.uplink.schedule(&mut slot);
+            self.bearers_due = slot.bearers_due;
+        }
+    }
+
+    /// Runs the bearer timers that are due and finds the next.
+    fn bearer_timers(&mut self, cx: &mut Cx<'_>) {
+        if self.bearers_due > cx.now {
+            return;
+        }
+        self.bearers_due = Instant::FAR_FUTURE;
+        let cells = self.cells.len() as Port;
+        for ue in &mut self.ues {
+            if ue.bearer.next_timeout().is_some_and(|at| at <= cx.now) {
+                ue.bearer.handle_timeout(cx, &mut self.downlink_due, &mut self.uplink_due);
+                self.touched.push(ue.id.0);
+                let ports = Ports { s1u: ue.cell.0 as Port, first_ue: cells };
+                ports.send(cx, Direction::Downlink, ue.id.0, &mut self.downlink_due);
+                ports.send(cx, Direction::Uplink, ue.id.0, &mut self.uplink_due);
+            }
+            if let Some(at) = ue.bearer.next_timeout() {
+                self.bearers_due = self.bearers_due.min(at);
+            }
+        }
+    }
+
+    /// Puts UEs whose bearer has got something to send on their cell's lists.
+    fn wake_touched(&mut self, now: Instant) {
+        for index in self.touched.drain(..) {
+            let ue = &mut self.ues[index as usize];
+            let cell = &mut self.cells[ue.cell.index()];
+            if !ue.downlink.active && ue.backlog(Direction::Downlink, now).get() > 0 {
+                cell.downlink.activate(ue);
+            }
+            if !ue.uplink.active && ue.backlog(Direction::Uplink, now).get() > 0 {
+                cell.uplink.activate(ue);
+            }
+        }
+    }
+}
+
+impl Node for RadioNetwork {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        let cells = self.cells.len();
+        let (index, direction) = if usize::from(port) < cells {
+            let Some(ue) = self.flows.get(cx.pool.get(&packet).flow.index()) else {
+                return cx.discard(packet, DropCause::NoRoute);
+            };
+            cx.pool.get_mut(&packet).size -= airlane_net::gtp::OVERHEAD;
+            (ue.index(), Direction::Downlink)
+        } else {
+            (usize::from(port) - cells, Direction::Uplink)
+        };
+        if !self.is_busy() {
+            self.next_slot = self.next_slot.max(cx.now.as_nanos().div_ceil(SLOT.as_nanos()));
+        }
+        let ue = &mut self.ues[index];
+        ue.bearer.submit(cx, direction, packet);
+        if let Some(at) = ue.bearer.next_timeout() {
+            self.bearers_due = self.bearers_due.min(at);
+        }
+        let cell = &mut self.cells[ue.cell.index()];
+        match direction {
+            Direction::Downlink => cell.downlink.activate(ue),
+            Direction::Uplink => cell.uplink.activate(ue),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        let called = cx.now;
+        while let Some(number) = self.next_work() {
+            let at = Instant::ZERO + SLOT * number;
+            if at > called {
+                break;
+            }
+            let mut cx = Cx {
+                now: at,
+                pool: &mut *cx.pool,
+                outbox: &mut *cx.outbox,
+                topics: cx.topics,
+                probe: &mut *cx.probe,
+            };
+            self.process(&mut cx, number);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.next_work().map(|slot| Instant::ZERO + SLOT * slot)
+    }
+
+    fn packets_held(&self) -> usize {
+        self.ues.iter().map(|ue| ue.bearer.packets_held()).sum()
+    }
+}

@@ -1,0 +1,63 @@
+//! One slot of one cell: what its steps share.
+
+use airlane_core::{Cx, Direction, Instant, PacketRef, Port};
+use airlane_net::gtp::OVERHEAD;
+
+use crate::config::CellConfig;
+use crate::mac::phy::Phy;
+use crate::ue::Ue;
+
+/// The slot that is being processed.
+pub(crate) struct Slot<'a, 'c> {
+    pub(crate) cx: &'a mut Cx<'c>,
+    /// Slots since the start of the run.
+    pub(crate) number: u64,
+    pub(crate) cell: &'a CellConfig,
+    pub(crate) phy: &'a mut Phy,
+    pub(crate) ues: &'a mut [Ue],
+    /// SDUs that a bearer has just handed up.
+    pub(crate) deliverable: &'a mut Vec<PacketRef>,
+    /// UEs whose bearer may now have something to send.
+    pub(crate) touched: &'a mut Vec<u32>,
+    pub(crate) ports: Ports,
+    /// No bearer's timer is due before.
+    pub(crate) bearers_due: Instant,
+}
+
+/// Which port leads where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    pub(crate) s1u: Port,
+    pub(crate) first_ue: Port,
+}
+
+impl Ports {
+    /// Sends SDUs on: to the UE's upper layers, or through the tunnel to the gateway.
+    pub(crate) fn send(self, cx: &mut Cx<'_>, direction: Direction, ue: u32, sdus: &mut Vec<PacketRef>) {
+        for packet in sdus.drain(..) {
+            match direction {
+                Direction::Downlink => cx.send(self.first_ue + ue as Port, packet),
+                Direction::Uplink => {
+                    cx.pool.get_mut(&packet).size += OVERHEAD;
+                    cx.send(self.s1u, packet);
+                }
+            }
+        }
+    }
+}
+
+impl Slot<'_, '_> {
+    /// Passes on what a bearer handed up when it received a block.
+    pub(crate) fn deliver(&mut self, direction: Direction, ue: u32) {
+        self.touched.push(ue);
+        self.note_timer(ue);
+        self.ports.send(self.cx, direction, ue, self.deliverable);
+    }
+
+    /// A bearer was used: its timers may have moved.
+    pub(crate) fn note_timer(&mut self, ue: u32) {
+        if let Some(at) = self.ues[ue as usize].bearer.next_timeout() {
+            self.bearers_due = self.bearers_due.min(at);
+        }
+    }
+}

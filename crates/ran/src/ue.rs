@@ -1,0 +1,175 @@
+//! A UE as the RAN sees it: its bearer, its channels, its CQI reports and its HARQ processes.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, CellId, Direction, Instant, Stream, UeId};
+use airlane_radio::{Amc, Cqi, Mcs, Mobility};
+
+use crate::bearer::RadioBearer;
+use crate::channel::Channel;
+use crate::config::{MacConfig, SLOT};
+use crate::mac::harq::HarqEntity;
+use crate::mac::scheduler::MAX_RBGS;
+
+/// A UE.
+#[derive(Debug)]
+pub(crate) struct Ue {
+    pub(crate) id: UeId,
+    pub(crate) cell: CellId,
+    pub(crate) bearer: RadioBearer,
+    pub(crate) mobility: Mobility,
+    pub(crate) downlink: DownlinkState,
+    pub(crate) uplink: UplinkState,
+}
+
+/// The downlink side of a UE.
+#[derive(Debug)]
+pub(crate) struct DownlinkState {
+    pub(crate) channel: Channel,
+    pub(crate) cqi: CqiReports,
+    pub(crate) harq: HarqEntity,
+    /// Decides whether a block decodes.
+    pub(crate) draws: Stream,
+    /// Outer-loop correction in steps of MCS, for the rule that has one.
+    pub(crate) outer_loop: f32,
+    /// It stands in its cell's list of UEs with something to send them.
+    pub(crate) active: bool,
+}
+
+/// The uplink side of a UE, the eNB's view of it included.
+#[derive(Debug)]
+pub(crate) struct UplinkState {
+    pub(crate) channel: Channel,
+    pub(crate) harq: HarqEntity,
+    /// Decides whether a block decodes.
+    pub(crate) draws: Stream,
+    /// MCS from the latest sounding, and when that was.
+    pub(crate) mcs: Mcs,
+    pub(crate) sounded_at: Option<u64>,
+    /// What the eNB believes to be waiting in the UE, less what it granted.
+    pub(crate) known_backlog: u64,
+    /// Bytes granted whose PUSCH is still to come.
+    pub(crate) outstanding: u64,
+    /// A scheduling request or a buffer status is on its way to the eNB.
+    pub(crate) request_pending: bool,
+    /// It stands in its cell's list of UEs that may send.
+    pub(crate) active: bool,
+}
+
+impl Ue {
+    /// Bytes waiting in the direction, control included.
+    pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
+        self.bearer.buffer_status(direction, now).total()
+    }
+
+    /// The SR opportunity of this UE within a period, spread over the UEs of the cell.
+    pub(crate) fn scheduling_request_offset(&self, period: u32) -> u64 {
+        u64::from(self.id.0 % period)
+    }
+
+    /// Measures what is due up to `slot` and makes the newest usable report the current one.
+    pub(crate) fn measure_cqi(&mut self, slot: u64, mac: &MacConfig, amc: &Amc, scratch: &mut [f32]) {
+        let (channel, cqi) = (&mut self.downlink.channel, &mut self.downlink.cqi);
+        let cqi_points = cqi.rbg_size;
+        let mean = channel.mean_sinr(Instant::ZERO + SLOT * slot, &mut self.mobility);
+        while let Some(measured) = cqi.next_due(slot, mac) {
+            if channel.is_flat() {
+                cqi.push_flat(measured, mean, amc);
+            } else {
+                channel.sinr(Instant::ZERO + SLOT * measured, mean, scratch);
+                cqi.push(measured, |out| amc.subband_cqi(scratch, cqi_points, out));
+            }
+        }
+        cqi.advance(slot, mac.cqi_delay);
+    }
+}
+
+/// Sub-band CQI of a UE: the report in force and those on their way to the scheduler.
+#[derive(Debug)]
+pub(crate) struct CqiReports {
+    current: [Cqi; MAX_RBGS],
+    subbands: usize,
+    /// PRBs of a sub-band.
+    rbg_size: usize,
+    pending: VecDeque<(u64, [Cqi; MAX_RBGS])>,
+    next: u64,
+    offset: u64,
+    flat: Option<(f32, Cqi)>,
+    valid: bool,
+}
+
+impl CqiReports {
+    pub(crate) fn new(subbands: usize, rbg_size: usize, offset: u64) -> Self {
+        Self {
+            current: [Cqi::OUT_OF_RANGE; MAX_RBGS],
+            subbands,
+            rbg_size,
+            pending: VecDeque::with_capacity(16),
+            next: offset,
+            offset,
+            flat: None,
+            valid: false,
+        }
+    }
+
+    /// The report in force, one CQI per sub-band; `None` until the first has arrived.
+    pub(crate) fn current(&self) -> Option<&[Cqi; MAX_RBGS]> {
+        self.valid.then_some(&self.current)
+    }
+
+    /// The next slot whose measurement has to be made, if it is not after `slot`. Reports that
+    /// nobody could have used any more are left out.
+    fn next_due(&mut self, slot: u64, mac: &MacConfig) -> Option<u64> {
+        if slot < self.next {
+            return None;
+        }
+        let period = u64::from(mac.cqi_period.max(1));
+        if slot >= self.next + period + u64::from(mac.cqi_delay) {
+            let phase = self.offset % period;
+            let usable = slot.saturating_sub(u64::from(mac.cqi_delay)).max(phase);
+            self.next = self.next.max(usable - (usable - phase) % period);
+        }
+        (self.next <= slot).then(|| {
+            let due = self.next;
+            self.next += period;
+            due
+        })
+    }
+
+    fn push(&mut self, measured: u64, fill: impl FnOnce(&mut [Cqi])) {
+        let mut report = [Cqi::OUT_OF_RANGE; MAX_RBGS];
+        fill(&mut report[..self.subbands]);
+        self.pending.push_back((measured, report));
+    }
+
+    fn push_flat(&mut self, measured: u64, mean_sinr: f32, amc: &Amc) {
+        let cqi = match self.flat {
+            Some((sinr, cqi)) if sinr == mean_sinr => {
+                if self.valid && self.pending.is_empty() && self.current[0] == cqi {
+                    return;
+                }
+                cqi
+            }
+            _ => {
+                let mut one = [Cqi::OUT_OF_RANGE];
+                amc.subband_cqi(&[mean_sinr], 1, &mut one);
+                one[0]
+            }
+        };
+        self.flat = Some((mean_sinr, cqi));
+        self.push(measured, |out| out.fill(cqi));
+    }
+
+    fn advance(&mut self, slot: u64, delay: u32) {
+        while let Some((measured, report)) = self.pending.front() {
+            // The very first report stands in until it could have arrived: a UE that has
+            // just connected has reported CQI in its connection set-up.
+            if self.valid && measured + u64::from(delay) > slot {
+                return;
+            }
+            self.current = *report;
+            self.valid = true;
+            self.pending.pop_front();
+        }
+    }
+}
