@@ -131,6 +131,83 @@ fn an_unanswered_poll_is_repeated_with_the_last_pdu() {
 }
 
 #[test]
+fn a_poll_behind_a_gap_is_answered_when_the_gap_closes() {
+    let mut rig = Rig::new(&quiet());
+    let pdus = one_by_one(&mut rig, 3);
+    rig.receive(&pdus[0]);
+    rig.receive(&pdus[2]); // with the poll
+    rig.now = ms(8);
+    assert_eq!(rig.transmit_in(UP, 100), []);
+    rig.receive(&pdus[1]);
+    assert_eq!(rig.delivered, [0, 1, 2]);
+    assert_eq!(sizes(&rig.transmit_in(UP, 100)), [2]);
+}
+
+#[test]
+fn a_lost_retransmission_is_repeated_and_not_its_confirmed_successor() {
+    let mut rig = Rig::new(&quiet());
+    let pdus = one_by_one(&mut rig, 2);
+    rig.receive(&pdus[1]);
+    rig.advance(ms(20));
+    let status = rig.transmit_in(UP, 100);
+    rig.receive_in(UP, &status);
+    assert_eq!(data(&rig.transmit(102))[0].sn, 0); // and it is lost
+    rig.advance(ms(90));
+    let again = rig.transmit(102);
+    assert_eq!((data(&again)[0].sn, data(&again)[0].poll), (0, true));
+    rig.receive(&again);
+    assert_eq!(rig.delivered, [0, 1]);
+}
+
+#[test]
+fn only_a_retransmission_counts_towards_the_threshold() {
+    let am = AmConfig { max_retx: 1, ..quiet().am };
+    let mut rig = Rig::new(&BearerConfig { am, ..quiet() });
+    let pdus = one_by_one(&mut rig, 2);
+    rig.receive(&pdus[1]);
+    for round in 0..3 {
+        rig.advance(ms(20 + 30 * round));
+        let status = rig.transmit_in(UP, 100);
+        assert_eq!(sizes(&status), [4]);
+        rig.receive_in(UP, &status);
+        // The same PDU is reported missing three times and still waits for its first
+        // retransmission: RETX_COUNT is 0.
+        assert_eq!(rig.status().retransmission, Bytes(102));
+        assert_eq!(rig.bearer.radio_link_failures(DOWN), 0);
+        rig.receive(&pdus[1]); // its poll triggers the next STATUS PDU
+    }
+    let _ = rig.transmit(102);
+    rig.advance(ms(110));
+    let status = rig.transmit_in(UP, 100);
+    rig.receive_in(UP, &status);
+    assert_eq!(rig.bearer.radio_link_failures(DOWN), 1);
+}
+
+#[test]
+fn without_room_for_offsets_the_whole_pdu_is_asked_for() {
+    let mut rig = Rig::new(&quiet());
+    rig.submit(298);
+    rig.submit(98);
+    let pdus = [rig.transmit(302), rig.transmit(102)];
+    rig.receive(&pdus[1]);
+    rig.advance(ms(20));
+    let status = rig.transmit_in(UP, 100);
+    rig.receive_in(UP, &status);
+    let segments = [rig.transmit(104), rig.transmit(1000)];
+    rig.receive(&segments[1]); // asks for an answer at once: its SN is below VR(MS)
+    rig.advance(ms(50));
+    // NACK_SN with offsets would take 57 bits.
+    let status = rig.transmit_in(UP, 7);
+    assert_eq!(sizes(&status), [4]);
+    rig.receive_in(UP, &status);
+    let again = rig.transmit(1000);
+    assert_eq!(data(&again).iter().map(|p| (p.sn, p.len, p.segment)).collect::<Vec<_>>(), [(0, 300, false)]);
+    rig.receive(&again);
+    assert_eq!(rig.delivered, [0, 1]);
+    rig.check_conservation();
+}
+
+#[test]
 fn a_smaller_grant_cuts_a_pdu_into_segments() {
     let mut rig = Rig::new(&quiet());
     for _ in 0..4 {
