@@ -78,16 +78,18 @@ def _table(columns: Sequence[tuple[str, str, Any]]) -> pa.Table:
 
 def _column(kind: str, data: Any) -> pa.Array[Any]:
     """Arrow array over the bytes of a column, without a copy for numbers."""
+    column: pa.Array[Any]
     match kind:
         case "f64" | "i64":
             arrow = pa.float64() if kind == "f64" else pa.int64()
-            array: pa.Array[Any] = pa.Array.from_buffers(arrow, len(data) // 8, [None, pa.py_buffer(data)])
-            return array
+            column = pa.Array.from_buffers(arrow, len(data) // 8, [None, pa.py_buffer(data)])
         case "bool":
-            return pa.array(np.frombuffer(data, dtype=np.uint8).astype(bool))
+            column = pa.array(np.frombuffer(data, dtype=np.uint8).astype(bool))
         case "utf8":
-            return pa.array(data, type=pa.string())
-    raise AssertionError(f"the core sent a column of unknown kind {kind!r}")
+            column = pa.array(data, type=pa.string())
+        case _:
+            raise AssertionError(f"the core sent a column of unknown kind {kind!r}")
+    return column
 
 
 @functools.cache

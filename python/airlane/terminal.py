@@ -42,6 +42,9 @@ VERDICT_STYLE = {
     Verdict.LOST: "dim",
 }
 
+_ROWS = 30
+"""Flows that are shown; the rest is in the files."""
+
 _FLOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("goodput\nMbit/s", "goodput_mbps", ".2f"),
     ("OWD\nms", "owd_ms", ".1f"),
@@ -134,14 +137,18 @@ def run_view(results: Results, title: str) -> Group:
         )
     )
     shown = [c for c in _FLOW_COLUMNS if c[1] in summary.column_names]
-    for heading, _, _ in shown:
+    for i, (heading, _, _) in enumerate(shown):
         flows.add_column(heading, justify="right")
-    for row in summary.to_pylist():
+        if i == 0 and many:
+            flows.add_column("±\n95 %", justify="right")
+    for row in summary.slice(0, _ROWS).to_pylist():
         cells = [number(row[name], form) for _, name, form in shown]
-        if many and row["goodput_mbps_ci95"] is not None:
-            cells[0] += f" ± {row['goodput_mbps_ci95']:.2f}"
+        if many:
+            cells.insert(1, number(row["goodput_mbps_ci95"], ".2f"))
         flows.add_row(str(row["flow"]), kinds[row["flow"]], *cells)
     parts: list[Table | Text] = [flows]
+    if summary.num_rows > _ROWS:
+        parts.append(Text(f"and {summary.num_rows - _ROWS} flows more, all in summary.csv"))
     if results.cells.num_rows:
         parts.append(_cells_table(results))
     if summary.num_rows > 1:
