@@ -138,8 +138,8 @@ fn event(c: &mut Criterion) {
         let mut stations = Network::new();
         let ids: Vec<NodeId> = (0..n)
             .map(|k| {
-                let mut spans = spans.clone();
-                spans.rotate_left(k * 17 % 4096);
+                // Few enough to stay in the cache: the engine is measured, not this node.
+                let spans = spans[k * 16..][..16].to_vec();
                 stations.add(Box::new(Station { at: Instant::ZERO, spans, turn: 0 }))
             })
             .collect();

@@ -24,6 +24,8 @@ struct Member {
     node: Box<dyn Node>,
     /// When the timer in the wheel is due; [`Instant::FAR_FUTURE`] without one.
     armed: Instant,
+    /// What its `next_timeout` said after the last call; [`Instant::FAR_FUTURE`] for `None`.
+    wanted: Instant,
     /// Its ports are `wires[first_wire..][..ports]`.
     first_wire: u32,
     ports: u32,
@@ -100,7 +102,13 @@ impl Simulation {
         let mut members = Vec::with_capacity(network.nodes.len());
         for (node, ports) in network.nodes.into_iter().zip(network.wires) {
             let first_wire = u32::try_from(wires.len()).expect("fewer than 2^32 wires");
-            members.push(Member { node, armed: Instant::FAR_FUTURE, first_wire, ports: ports.len() as u32 });
+            members.push(Member {
+                node,
+                armed: Instant::FAR_FUTURE,
+                wanted: Instant::FAR_FUTURE,
+                first_wire,
+                ports: ports.len() as u32,
+            });
             wires.extend(ports);
         }
         Self {
@@ -151,7 +159,7 @@ impl Simulation {
         let index = node.index();
         let member = &mut self.members[index];
         member.armed = Instant::FAR_FUTURE;
-        if member.node.next_timeout().is_none_or(|wanted| wanted > self.now) {
+        if member.wanted > self.now {
             self.counters.timers_stale += 1;
             self.arm(index);
             return;
@@ -175,11 +183,10 @@ impl Simulation {
     #[inline]
     fn arm(&mut self, index: usize) {
         let member = &mut self.members[index];
-        if let Some(wanted) = member.node.next_timeout()
-            && wanted < member.armed
-        {
-            // What should have been done before is done now.
-            member.armed = wanted.max(self.now);
+        // What should have been done before is done now.
+        member.wanted = member.node.next_timeout().unwrap_or(Instant::FAR_FUTURE).max(self.now);
+        if member.wanted < member.armed {
+            member.armed = member.wanted;
             self.wheel.arm(NodeId(index as u32), member.armed);
             self.counters.timers_armed += 1;
         }
