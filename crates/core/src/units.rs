@@ -50,9 +50,15 @@ impl BitRate {
         if self.0 == 0 {
             return Duration::MAX;
         }
+        // In 64 bits where they suffice (up to 2 GB): each packet on each link comes by here.
+        let half = self.0 / 2;
+        if let Some(numerator) =
+            bytes.0.checked_mul(8_000_000_000).and_then(|bit_ns| bit_ns.checked_add(half))
+        {
+            return Duration::from_nanos(numerator / self.0);
+        }
         let bit_ns = u128::from(bytes.0) * 8_000_000_000;
-        let rate = u128::from(self.0);
-        Duration::from_nanos(((bit_ns + rate / 2) / rate) as u64)
+        Duration::from_nanos(((bit_ns + u128::from(half)) / u128::from(self.0)) as u64)
     }
     /// The bytes that fit into `span`, rounded down.
     #[must_use]
@@ -167,6 +173,11 @@ mod tests {
         assert_eq!(t, Duration::from_micros(1200));
         assert_eq!(BitRate(10_000_000).bytes_in(t), Bytes(1500));
         assert_eq!(BitRate(0).transmission_time(Bytes(1)), Duration::MAX);
+        // 8e13 bits at 8e12 bit/s, beyond what 64 bits of bit-nanoseconds hold.
+        assert_eq!(
+            BitRate(8_000_000_000_000).transmission_time(Bytes(10_000_000_000_000)),
+            Duration::from_secs(10)
+        );
     }
 
     #[test]
