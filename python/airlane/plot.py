@@ -43,11 +43,13 @@ _STYLE: Any = {
 
 _LEGEND_LIMIT = 8
 
+_NOTHING = np.empty(0)
+
 _PANELS = (
-    ("goodput", "Mbit/s", (("goodput_mbps", 1.0),)),
-    ("one-way delay (mean of bin)", "ms", (("owd_ms", 1.0),)),
-    ("congestion window", "kB", (("cwnd_bytes", 1e-3),)),
-    ("RLC transmit queue", "kB", (("rlc_queue_bytes", 1e-3),)),
+    ("goodput", "Mbit/s", "goodput_mbps", 1.0),
+    ("one-way delay (mean of bin)", "ms", "owd_ms", 1.0),
+    ("congestion window (dotted: timeouts)", "kB", "cwnd_bytes", 1e-3),
+    ("RLC transmit queue", "kB", "rlc_queue_bytes", 1e-3),
 )
 
 
@@ -66,7 +68,10 @@ def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 
 
 def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
-    """Goodput, delay, congestion window and RLC queue of each flow over the time of one run."""
+    """Goodput, delay, congestion window and RLC queue of each flow over the time of one run.
+
+    A panel without a value (no RLC queue on a wired link, no window for UDP) is left out.
+    """
     tables = {
         name: table.filter(np.asarray(table["run"].to_numpy()) == run)
         for name, table in results.tables.items()
@@ -74,28 +79,26 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
     }
     view = Run(tables)
     flows = view.flows()
+    panels = [p for p in _PANELS if any(np.isfinite(view.series(f).get(p[2], _NOTHING)).any() for f in flows)]
     with style():
-        fig, axes = figure(len(_PANELS), 1, (8.0, 8.5), sharex=True)
-        for axis, (name, unit, columns) in zip(axes, _PANELS, strict=True):
+        fig, axes = figure(max(1, len(panels)), 1, (8.0, 0.6 + 2.0 * len(panels)), sharex=True)
+        for axis, (name, unit, column, factor) in zip(axes, panels, strict=False):
             for i, flow in enumerate(flows):
                 series = view.series(flow)
-                for column, factor in columns:
-                    if column in series:
-                        axis.plot(
-                            series["t_s"],
-                            series[column] * factor,
-                            label=flow,
-                            color=COLOURS[i % len(COLOURS)],
-                            alpha=1.0 if len(flows) <= _LEGEND_LIMIT else 0.6,
-                        )
+                axis.plot(
+                    series.get("t_s", _NOTHING),
+                    series.get(column, _NOTHING) * factor,
+                    label=flow,
+                    color=COLOURS[i % len(COLOURS)],
+                    alpha=1.0 if len(flows) <= _LEGEND_LIMIT else 0.6,
+                )
+                for t in view.timeouts_of(flow).get("t_s", ()) if column == "cwnd_bytes" else ():
+                    axis.axvline(t, color="#b00020", linewidth=0.7, linestyle=":")
             axis.set_title(name)
             axis.set_ylabel(unit)
             axis.set_ylim(bottom=0)
-        for flow in flows:
-            for t in view.timeouts_of(flow).get("t_s", ()):
-                axes[2].axvline(t, color="#b00020", linewidth=0.7, linestyle=":")
         axes[-1].set_xlabel("simulated time in s")
-        if len(flows) <= _LEGEND_LIMIT:
+        if 1 < len(flows) <= _LEGEND_LIMIT:
             fig.legend(
                 *axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=min(4, len(flows))
             )
