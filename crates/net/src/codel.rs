@@ -35,9 +35,9 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            target: Duration::from_millis(5),     // RFC 8289 §4.4: 5 % of the interval
-            interval: Duration::from_millis(100), // RFC 8289 §4.3
-            max_packet: Bytes(1514),              // RFC 8289 §4.2: one MTU; Ethernet with its header
+            target: Duration::from_millis(5), // RFC 8289 §5.3 (TARGET), 5 % of the interval
+            interval: Duration::from_millis(100), // RFC 8289 §5.3 (INTERVAL)
+            max_packet: Bytes(1514),          // RFC 8289 §5.2 (MAXPACKET): Ethernet's MTU with its header
         }
     }
 }
@@ -51,7 +51,7 @@ pub enum Verdict {
     Drop,
 }
 
-/// The state variables of RFC 8289 §5.3.
+/// The state variables of RFC 8289 §5.2.
 #[derive(Clone, Debug)]
 pub struct Controller {
     parameters: Parameters,
@@ -164,7 +164,7 @@ impl Controller {
         self.dropping = true;
     }
 
-    /// RFC 8289 §5.3: `t + interval / sqrt(count)`, in integers: `sqrt(interval^2 / count)`.
+    /// RFC 8289 §5.6: `t + interval / sqrt(count)`, in integers: `sqrt(interval^2 / count)`.
     fn control_law(&self, t: Instant) -> Instant {
         let interval = u128::from(self.parameters.interval.as_nanos());
         let step = (interval * interval / u128::from(self.count.max(1))).isqrt();
