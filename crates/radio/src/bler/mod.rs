@@ -8,7 +8,7 @@
 //! > Q((n I − K + ½ log2 n) / √(n V)).
 //!
 //! A real turbo code falls short of that bound by a gap in dB, a smooth function of code rate,
-//! modulation and block length ([`gap`]) fitted to one peer's curves. A transport block fails
+//! modulation and block length ([`gap()`]) fitted to one peer's curves. A transport block fails
 //! when one of its code blocks does. HARQ with incremental redundancy adds up `n I` and `n V`
 //! over the transmissions received ([`HarqSoftState`]).
 //!

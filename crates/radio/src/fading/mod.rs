@@ -32,14 +32,11 @@ use std::sync::Arc;
 
 use airlane_core::{Instant, Stream};
 
-use oscillators::Tap;
+use oscillators::{LANES, Taps, Values};
 pub use profile::{FrequencyGrid, Profile};
-use profile::{LANES, Response};
+use profile::{Phasors, Response};
 
 use crate::path_loss::SPEED_OF_LIGHT;
-
-/// Most taps a profile has.
-const MAX_TAPS: usize = 9;
 
 /// The largest Doppler shift in Hz at this speed and carrier.
 #[must_use]
@@ -51,7 +48,7 @@ pub fn max_doppler(speed_m_s: f64, carrier_hz: f64) -> f64 {
 #[derive(Clone, Debug)]
 pub struct Fading {
     grid: Arc<FrequencyGrid>,
-    taps: Vec<Tap>,
+    taps: Taps,
 }
 
 impl Fading {
@@ -63,7 +60,7 @@ impl Fading {
         // Above this a microsecond is no longer short against a turn; light itself stays below
         // 100 kHz at LTE carriers for any vehicle.
         assert!(doppler < 100e3, "Doppler shift of {doppler} Hz");
-        let taps = (0..grid.taps()).map(|_| Tap::new(doppler, stream)).collect();
+        let taps = Taps::new(grid.taps(), doppler, stream);
         Self { grid: Arc::clone(grid), taps }
     }
 
@@ -78,34 +75,65 @@ impl Fading {
         self.evaluate(&self.grid.prbs, now, out);
     }
 
-    /// The linear power gain at the middle of each resource block group.
+    /// The linear power gain at the middle of each resource block group. A last group with fewer
+    /// PRBs is seen where its middle were if it had all.
     pub fn gains_at_rbg(&self, now: Instant, out: &mut [f32]) {
         self.evaluate(&self.grid.rbgs, now, out);
     }
 
     fn evaluate(&self, response: &Response, now: Instant, out: &mut [f32]) {
         assert_eq!(out.len(), response.points, "one gain per point of the grid");
-        let mut taps = [(0.0, 0.0); MAX_TAPS];
-        let taps = &mut taps[..self.taps.len()];
-        let micros = (now.as_nanos() / 1000) as u32;
-        for (value, tap) in taps.iter_mut().zip(&self.taps) {
-            *value = tap.at(micros);
+        let mut taps = self.taps.at((now.as_nanos() / 1000) as u32);
+        if let Some(turn) = &response.turn {
+            for ((a, b), &(c, s)) in taps.re.iter_mut().zip(&mut taps.im).zip(turn) {
+                (*a, *b) = (*a * c - *b * s, *a * s + *b * c);
+            }
         }
-        for (out, phasors) in out.chunks_mut(LANES).zip(response.phasors.chunks_exact(taps.len())) {
-            let (mut re, mut im) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-            for (&(a, b), p) in taps.iter().zip(phasors) {
-                for lane in 0..LANES {
-                    re[lane] += a * p.re[lane] - b * p.im[lane];
-                    im[lane] += a * p.im[lane] + b * p.re[lane];
+        // Pair `j` is the points `pairs − 1 − j` and `half + j`; of an odd number of points the
+        // first pair is the middle one, twice.
+        let (half, pairs) = (response.points / 2, response.points.div_ceil(2));
+        for (chunk, phasors) in response.phasors.chunks_exact(self.taps.len()).enumerate() {
+            let (upper, lower) = powers(&taps, phasors);
+            let first = chunk * LANES;
+            let (above, below) = (half + first, pairs - first);
+            if first + LANES <= pairs {
+                let [a, b, c, d] = lower;
+                out[below - LANES..below].copy_from_slice(&[d, c, b, a]);
+                out[above..above + LANES].copy_from_slice(&upper);
+            } else {
+                for lane in 0..pairs - first {
+                    out[below - 1 - lane] = lower[lane];
+                    out[above + lane] = upper[lane];
                 }
             }
-            let mut power = [0.0; LANES];
-            for lane in 0..LANES {
-                power[lane] = re[lane] * re[lane] + im[lane] * im[lane];
-            }
-            out.copy_from_slice(&power[..out.len()]);
         }
     }
+}
+
+/// Power of the summed taps at each frequency of a chunk, and at its mirror image.
+///
+/// With a tap `a + jb` and its phasor `c − js` above the middle, `c + js` below, the sum above is
+/// `Σ(ac + bs) + jΣ(bc − as)` and below `Σ(ac − bs) + jΣ(bc + as)`.
+#[inline]
+fn powers(taps: &Values, phasors: &[Phasors]) -> ([f32; LANES], [f32; LANES]) {
+    let (mut ac, mut bs, mut bc, mut as_) =
+        ([0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES]);
+    for ((&a, &b), p) in taps.re.iter().zip(&taps.im).zip(phasors) {
+        for lane in 0..LANES {
+            ac[lane] += a * p.cos[lane];
+            bs[lane] += b * p.sin[lane];
+            bc[lane] += b * p.cos[lane];
+            as_[lane] += a * p.sin[lane];
+        }
+    }
+    let (mut upper, mut lower) = ([0.0; LANES], [0.0; LANES]);
+    for lane in 0..LANES {
+        let (re, im) = (ac[lane] + bs[lane], bc[lane] - as_[lane]);
+        upper[lane] = re * re + im * im;
+        let (re, im) = (ac[lane] - bs[lane], bc[lane] + as_[lane]);
+        lower[lane] = re * re + im * im;
+    }
+    (upper, lower)
 }
 
 #[cfg(test)]

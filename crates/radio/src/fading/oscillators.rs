@@ -1,14 +1,21 @@
-//! One Rayleigh tap as a sum of sinusoids, a function of time and nothing else.
+//! Rayleigh taps as sums of sinusoids: functions of time and nothing else.
 
 use airlane_core::Stream;
 
-/// Sinusoids per tap.
-pub(super) const OSCILLATORS: usize = 16;
+/// Cosines per tap, each standing for two waves.
+pub(super) const OSCILLATORS: usize = 8;
+
+/// Taps, or pairs of points, computed together: one SSE register.
+pub(super) const LANES: usize = 4;
+
+/// Most taps a profile has, rounded up to whole registers.
+pub(super) const MAX_TAPS: usize = 12;
 
 /// Turns in one unit of phase: phases are 32-bit fractions of a turn and wrap by themselves.
 const TURN: f64 = 4_294_967_296.0;
 
-/// A complex Gaussian-like process with Clarke's Doppler spectrum and mean power one.
+/// The taps of one link: independent, nearly complex Gaussian processes with Clarke's Doppler
+/// spectrum and mean power one.
 ///
 /// `h(t) = Σ √(2/M) e^(jβ_m) cos(2π f_d t cos α_m + θ_m)`. Each term stands for a pair of waves
 /// of opposite Doppler, so that one cosine does for two. The arrival angles α lie in a quarter
@@ -19,54 +26,97 @@ const TURN: f64 = 4_294_967_296.0;
 /// order, so that neighbouring frequencies do not share a direction. After Y. R. Zheng, C. Xiao,
 /// "Simulation models with correct statistical properties for Rayleigh fading channels", IEEE
 /// Trans. Commun. 51(6), 2003, with the angles mirrored where theirs are shifted.
+///
+/// Laid out for four-lane vectors: taps in fours, and for each four their first oscillators side
+/// by side, then their second, and so on. Places beyond the last tap stay silent.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
-pub(super) struct Tap {
+pub(super) struct Taps {
+    count: usize,
     /// θ.
-    phase: [u32; OSCILLATORS],
+    phase: Vec<u32>,
     /// Phase per microsecond.
-    step: [u32; OSCILLATORS],
-    re: [f32; OSCILLATORS],
-    im: [f32; OSCILLATORS],
+    step: Vec<u32>,
+    /// √(2/M) e^(jβ).
+    direction: Vec<Directions>,
 }
 
-impl Tap {
-    pub(super) fn new(max_doppler_hz: f64, stream: &mut Stream) -> Self {
+/// One oscillator of four taps.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Directions {
+    re: [f32; LANES],
+    im: [f32; LANES],
+}
+
+/// The values of all taps at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Values {
+    pub(super) re: [f32; MAX_TAPS],
+    pub(super) im: [f32; MAX_TAPS],
+}
+
+impl Taps {
+    /// Independent taps of this largest Doppler shift.
+    pub(super) fn new(count: usize, max_doppler_hz: f64, stream: &mut Stream) -> Self {
+        assert!(count <= MAX_TAPS, "no profile has so many taps");
+        let rows = count.div_ceil(LANES) * OSCILLATORS;
+        let mut taps = Self {
+            count,
+            phase: vec![0; rows * LANES],
+            step: vec![0; rows * LANES],
+            direction: vec![Directions::default(); rows],
+        };
+        for tap in 0..count {
+            taps.draw(tap, max_doppler_hz, stream);
+        }
+        taps
+    }
+
+    fn draw(&mut self, tap: usize, max_doppler_hz: f64, stream: &mut Stream) {
         let aside = stream.uniform();
         let turned = stream.uniform();
         let amplitude = (2.0 / OSCILLATORS as f64).sqrt();
-        let mut tap = Self {
-            phase: [0; OSCILLATORS],
-            step: [0; OSCILLATORS],
-            re: [0.0; OSCILLATORS],
-            im: [0.0; OSCILLATORS],
-        };
         for m in 0..OSCILLATORS {
             let within = if m % 2 == 0 { aside } else { 1.0 - aside };
             let alpha = core::f64::consts::FRAC_PI_2 * (m as f64 + within) / OSCILLATORS as f64;
             let reversed = (m as u32).reverse_bits() >> (32 - OSCILLATORS.ilog2());
             let beta = core::f64::consts::PI * (f64::from(reversed) / OSCILLATORS as f64 + 2.0 * turned);
-            tap.phase[m] = stream.bits() as u32;
-            tap.step[m] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
-            tap.re[m] = (amplitude * libm::cos(beta)) as f32;
-            tap.im[m] = (amplitude * libm::sin(beta)) as f32;
+            let (row, lane) = (tap / LANES * OSCILLATORS + m, tap % LANES);
+            self.phase[row * LANES + lane] = stream.bits() as u32;
+            self.step[row * LANES + lane] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
+            self.direction[row].re[lane] = (amplitude * libm::cos(beta)) as f32;
+            self.direction[row].im[lane] = (amplitude * libm::sin(beta)) as f32;
         }
-        tap
     }
 
-    /// The tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes.
+    /// Number of taps.
+    pub(super) const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Each tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes.
     #[inline]
-    pub(super) fn at(&self, micros: u32) -> (f32, f32) {
-        let (mut re, mut im) = ([0.0_f32; 4], [0.0_f32; 4]);
-        for base in (0..OSCILLATORS).step_by(4) {
-            for lane in 0..4 {
-                let m = base + lane;
-                let c = cosine(self.phase[m].wrapping_add(self.step[m].wrapping_mul(micros)));
-                re[lane] += c * self.re[m];
-                im[lane] += c * self.im[m];
-            }
+    pub(super) fn at(&self, micros: u32) -> Values {
+        // A pass of its own over plain slices, since only such a loop becomes four-lane code.
+        let mut cosines = [0.0_f32; MAX_TAPS * OSCILLATORS];
+        for ((c, &phase), &step) in cosines.iter_mut().zip(&self.phase).zip(&self.step) {
+            *c = cosine(phase.wrapping_add(step.wrapping_mul(micros)));
         }
-        ((re[0] + re[1]) + (re[2] + re[3]), (im[0] + im[1]) + (im[2] + im[3]))
+        let mut values = Values::default();
+        let fours = values.re.chunks_exact_mut(LANES).zip(values.im.chunks_exact_mut(LANES));
+        let rows = cosines.chunks_exact(LANES * OSCILLATORS).zip(self.direction.chunks_exact(OSCILLATORS));
+        for ((re, im), (cosines, directions)) in fours.zip(rows) {
+            let (mut x, mut y) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+            for (c, d) in cosines.chunks_exact(LANES).zip(directions) {
+                for lane in 0..LANES {
+                    x[lane] += c[lane] * d.re[lane];
+                    y[lane] += c[lane] * d.im[lane];
+                }
+            }
+            re.copy_from_slice(&x);
+            im.copy_from_slice(&y);
+        }
+        values
     }
 }
 
@@ -99,11 +149,15 @@ mod tests {
 
     #[test]
     fn directions_balance() {
-        let tap = Tap::new(100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
-        let sum = |f: &dyn Fn(usize) -> f32| (0..OSCILLATORS).map(f).sum::<f32>();
+        let taps = Taps::new(1, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
+        let sum = |f: &dyn Fn(&Directions) -> f32| taps.direction.iter().map(f).sum::<f32>();
         // Mean power of I and of Q one half each, and uncorrelated: Σ re² / 2 = 1/2, Σ re im = 0.
-        assert!((sum(&|m| tap.re[m] * tap.re[m]) - 1.0).abs() < 1e-6);
-        assert!((sum(&|m| tap.im[m] * tap.im[m]) - 1.0).abs() < 1e-6);
-        assert!(sum(&|m| tap.re[m] * tap.im[m]).abs() < 1e-6);
+        assert!((sum(&|d| d.re[0] * d.re[0]) - 1.0).abs() < 1e-6);
+        assert!((sum(&|d| d.im[0] * d.im[0]) - 1.0).abs() < 1e-6);
+        assert!(sum(&|d| d.re[0] * d.im[0]).abs() < 1e-6);
+        // The three places beyond the only tap are silent.
+        let values = taps.at(12_345);
+        assert!(values.re[0] != 0.0 && values.im[0] != 0.0);
+        assert!(values.re[1..].iter().chain(&values.im[1..]).all(|&v| v == 0.0));
     }
 }

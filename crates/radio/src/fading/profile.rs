@@ -2,6 +2,7 @@
 
 use airlane_core::Decibel;
 
+use super::oscillators::LANES;
 use crate::noise::PRB_BANDWIDTH_HZ;
 
 /// A power delay profile.
@@ -42,9 +43,9 @@ const ETU: [(f64, f64); 9] = [
     (2300.0, -5.0),
     (5000.0, -7.0),
 ];
-/// Two halves of one path: as one tap its sixteen oscillators would leave the deepest fades a
-/// little too rare; as two they are thirty-two.
-const FLAT: [(f64, f64); 2] = [(0.0, 0.0), (0.0, 0.0)];
+/// One path in four parts: with the oscillators of one tap alone the deepest fades would be
+/// too rare.
+const FLAT: [(f64, f64); 4] = [(0.0, 0.0); 4];
 
 impl Profile {
     /// Delay in seconds and power of each tap; the powers add up to one.
@@ -61,15 +62,12 @@ impl Profile {
     }
 }
 
-/// Points evaluated together: two SSE registers.
-pub(super) const LANES: usize = 8;
-
-/// Real and imaginary part of one tap's phasor at [`LANES`] neighbouring points.
+/// One tap's phasor, amplitude included, at [`LANES`] neighbouring frequencies above the middle.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
+#[repr(align(32))]
 pub(super) struct Phasors {
-    pub(super) re: [f32; LANES],
-    pub(super) im: [f32; LANES],
+    pub(super) cos: [f32; LANES],
+    pub(super) sin: [f32; LANES],
 }
 
 /// How each tap of a profile turns over the carrier. Depends on nothing random: one per cell
@@ -82,12 +80,16 @@ pub struct FrequencyGrid {
     pub(super) rbgs: Response,
 }
 
-/// Tap phasors at a row of frequencies.
+/// Tap phasors at evenly spaced frequencies, kept for the upper half only: at the mirrored
+/// frequency a phasor is its own conjugate, and four products serve two points.
 #[derive(Clone, Debug)]
 pub(super) struct Response {
     pub(super) points: usize,
-    /// By chunk of [`LANES`] points, then by tap.
+    /// By chunk of [`LANES`] pairs from the middle outwards, then by tap.
     pub(super) phasors: Vec<Phasors>,
+    /// What the middle of these points turns each tap by, where it is not the middle of the
+    /// carrier.
+    pub(super) turn: Option<Vec<(f32, f32)>>,
 }
 
 impl FrequencyGrid {
@@ -96,13 +98,15 @@ impl FrequencyGrid {
     pub fn new(profile: Profile, n_prb: usize, rbg_size: usize) -> Self {
         assert!(rbg_size > 0, "an RBG has a PRB");
         let taps = profile.taps();
-        let centres: Vec<f64> = (0..n_prb).map(|k| k as f64 * PRB_BANDWIDTH_HZ).collect();
-        let middles: Vec<f64> = centres.chunks(rbg_size).map(|g| (g[0] + g[g.len() - 1]) / 2.0).collect();
+        let n_rbg = n_prb.div_ceil(rbg_size);
+        // In PRBs: how far the middle of the groups, all taken as full, lies above that of the
+        // carrier.
+        let beyond = (n_rbg * rbg_size - n_prb) as f64 / 2.0;
         Self {
             profile,
             taps: taps.len(),
-            prbs: Response::new(&taps, &centres),
-            rbgs: Response::new(&taps, &middles),
+            prbs: Response::new(&taps, n_prb, PRB_BANDWIDTH_HZ, 0.0),
+            rbgs: Response::new(&taps, n_rbg, rbg_size as f64 * PRB_BANDWIDTH_HZ, beyond * PRB_BANDWIDTH_HZ),
         }
     }
 
@@ -131,20 +135,28 @@ impl FrequencyGrid {
 }
 
 impl Response {
-    /// `√power · e^(−j 2π f τ)` for each tap at each frequency.
-    fn new(taps: &[(f64, f64)], frequencies: &[f64]) -> Self {
-        let mut phasors = Vec::with_capacity(frequencies.len().div_ceil(LANES) * taps.len());
-        for chunk in frequencies.chunks(LANES) {
+    /// `√power · e^(−j 2π f τ)` for each tap at `points` frequencies `spacing` Hz apart, their
+    /// middle `middle` Hz above that of the carrier.
+    fn new(taps: &[(f64, f64)], points: usize, spacing: f64, middle: f64) -> Self {
+        let pairs = points.div_ceil(2);
+        // Offsets from the middle: 0, 1, 2, … spacings, or ½, 1½, 2½, …
+        let first = if points % 2 == 1 { 0.0 } else { 0.5 };
+        let mut phasors = Vec::with_capacity(pairs.div_ceil(LANES) * taps.len());
+        for chunk in (0..pairs).collect::<Vec<_>>().chunks(LANES) {
             for &(delay, power) in taps {
                 let mut p = Phasors::default();
-                for (lane, &f) in chunk.iter().enumerate() {
-                    let angle = -2.0 * core::f64::consts::PI * f * delay;
-                    p.re[lane] = (power.sqrt() * libm::cos(angle)) as f32;
-                    p.im[lane] = (power.sqrt() * libm::sin(angle)) as f32;
+                for (lane, &pair) in chunk.iter().enumerate() {
+                    let angle = 2.0 * core::f64::consts::PI * (pair as f64 + first) * spacing * delay;
+                    p.cos[lane] = (power.sqrt() * libm::cos(angle)) as f32;
+                    p.sin[lane] = (power.sqrt() * libm::sin(angle)) as f32;
                 }
                 phasors.push(p);
             }
         }
-        Self { points: frequencies.len(), phasors }
+        let turn = (middle != 0.0).then(|| {
+            let angle = |delay: f64| -2.0 * core::f64::consts::PI * middle * delay;
+            taps.iter().map(|&(d, _)| (libm::cos(angle(d)) as f32, libm::sin(angle(d)) as f32)).collect()
+        });
+        Self { points, phasors, turn }
     }
 }

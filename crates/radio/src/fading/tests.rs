@@ -19,9 +19,8 @@ fn profiles_are_normalised_and_spread_as_tabulated() {
         assert!((total - 1.0).abs() < 1e-12);
         let spread = (moment(2) - moment(1) * moment(1)).sqrt() * 1e9;
         assert!((spread - spread_ns).abs() < 2.5, "{profile:?}: {spread}");
-        assert!(taps.len() <= MAX_TAPS);
     }
-    assert_eq!(Profile::Flat.taps(), [(0.0, 0.5), (0.0, 0.5)]);
+    assert_eq!(Profile::Flat.taps(), [(0.0, 0.25); 4]);
 }
 
 #[test]
@@ -47,7 +46,7 @@ fn power_is_exponential_with_mean_one() {
         for (level, count) in levels.iter().zip(below) {
             let expected = 1.0 - libm::exp(-level);
             let got = f64::from(count) / n;
-            // Sixteen oscillators bound the peaks; the law holds to a hundredth.
+            // Finitely many oscillators bound the peaks; the law holds to a hundredth.
             assert!((got - expected).abs() < 0.01, "{profile:?} below {level}: {got} against {expected}");
             assert!(
                 (got / expected - 1.0).abs() < 0.12,
@@ -58,11 +57,11 @@ fn power_is_exponential_with_mean_one() {
 }
 
 /// Time average of h(t + lag) h*(t) of one tap, over `count` samples `every_us` apart.
-fn autocorrelation(tap: &Tap, lag_us: u32, count: u32, every_us: u32) -> (f64, f64) {
+fn autocorrelation(tap: &Taps, lag_us: u32, count: u32, every_us: u32) -> (f64, f64) {
     let (mut re, mut im) = (0.0, 0.0);
     for k in 0..count {
-        let (a, b) = tap.at(k * every_us);
-        let (c, d) = tap.at(k * every_us + lag_us);
+        let (now, then) = (tap.at(k * every_us), tap.at(k * every_us + lag_us));
+        let (a, b, c, d) = (now.re[0], now.im[0], then.re[0], then.im[0]);
         re += f64::from(c * a + d * b);
         im += f64::from(d * a - c * b);
     }
@@ -73,20 +72,20 @@ fn autocorrelation(tap: &Tap, lag_us: u32, count: u32, every_us: u32) -> (f64, f
 fn autocorrelation_follows_bessel() {
     let doppler = 100.0;
     let mut stream = Seeds::new(5).stream("taps");
-    let taps: Vec<Tap> = (0..300).map(|_| Tap::new(doppler, &mut stream)).collect();
+    let taps: Vec<Taps> = (0..300).map(|_| Taps::new(1, doppler, &mut stream)).collect();
     for step in 0..=30 {
         // f_d tau from 0 to 3.
         let lag_us = step * 1000;
         let expected = libm::j0(2.0 * core::f64::consts::PI * doppler * f64::from(lag_us) * 1e-6);
         let (mut mean_re, mut mean_im) = (0.0, 0.0);
         for (i, tap) in taps.iter().enumerate() {
-            // The first ten long enough (200 s, 20 000 turns) to be judged one by one.
+            // The first ten long enough (200 s, 20 000 turns) to be judged one by one: eight
+            // oscillators follow J0 closely over a turn and a half, and roughly after that.
             let (re, im) = autocorrelation(tap, lag_us, if i < 10 { 20_000 } else { 200 }, 9_973);
             if i < 10 {
-                assert!(
-                    (re - expected).abs() < 0.06 && im.abs() < 0.06,
-                    "tap {i} lag {lag_us}: {re} {im} {expected}"
-                );
+                let limit = if step <= 15 { 0.03 } else { 0.25 };
+                let error = (re - expected).abs().max(im.abs());
+                assert!(error < limit, "tap {i} lag {lag_us}: {re} {im} {expected}");
             }
             mean_re += re / taps.len() as f64;
             mean_im += im / taps.len() as f64;
@@ -176,15 +175,43 @@ fn at_rest_nothing_changes() {
 
 #[test]
 fn a_group_is_seen_at_its_middle() {
-    // Three PRBs to a group: the middle of a group is its second PRB.
-    let grid = Arc::new(FrequencyGrid::new(Profile::Etu, 50, 3));
-    assert_eq!((grid.n_prb(), grid.n_rbg(), grid.profile()), (50, 17, Profile::Etu));
-    let fading = Fading::new(&grid, 3.0, CARRIER, &mut Seeds::new(9).stream("fading"));
-    let (mut prb, mut rbg) = ([0.0; 50], [0.0; 17]);
-    fading.gains(Instant::from_millis(123), &mut prb);
-    fading.gains_at_rbg(Instant::from_millis(123), &mut rbg);
-    for (k, g) in rbg[..16].iter().enumerate() {
-        assert_eq!(*g, prb[3 * k + 1]);
+    // Three PRBs to a group: the middle of a group is its second PRB, of the last, which has
+    // two, as well. Five PRBs to a group, ten groups: the middle is the third.
+    for (rbg_size, n_rbg, middle) in [(3, 17, 1), (5, 10, 2), (1, 50, 0)] {
+        let grid = Arc::new(FrequencyGrid::new(Profile::Etu, 50, rbg_size));
+        assert_eq!((grid.n_prb(), grid.n_rbg(), grid.profile()), (50, n_rbg, Profile::Etu));
+        let fading = Fading::new(&grid, 3.0, CARRIER, &mut Seeds::new(9).stream("fading"));
+        let (mut prb, mut rbg) = ([0.0; 50], [0.0; 50]);
+        fading.gains(Instant::from_millis(123), &mut prb);
+        fading.gains_at_rbg(Instant::from_millis(123), &mut rbg[..n_rbg]);
+        for (k, g) in rbg[..n_rbg].iter().enumerate() {
+            assert!((g - prb[rbg_size * k + middle]).abs() < 1e-5, "group {k} of {rbg_size}");
+        }
+    }
+}
+
+#[test]
+fn folding_the_band_changes_nothing() {
+    // Every point anew, with the phasors of TS 36.104's taps and the tap values of the link.
+    for (n_prb, rbg_size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4)] {
+        let grid = Arc::new(FrequencyGrid::new(Profile::Eva, n_prb, rbg_size));
+        let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(2).stream("fading"));
+        let taps = fading.taps.at(987_000);
+        let mut out = vec![0.0; n_prb];
+        fading.gains(Instant::from_millis(987), &mut out);
+        for (k, &g) in out.iter().enumerate() {
+            let f = (k as f64 - (n_prb as f64 - 1.0) / 2.0) * 180e3;
+            let (mut re, mut im) = (0.0, 0.0);
+            for ((delay, power), (&a, &b)) in
+                Profile::Eva.taps().into_iter().zip(taps.re.iter().zip(&taps.im))
+            {
+                let angle = -2.0 * core::f64::consts::PI * f * delay;
+                let (c, s) = (power.sqrt() * libm::cos(angle), power.sqrt() * libm::sin(angle));
+                re += f64::from(a) * c - f64::from(b) * s;
+                im += f64::from(a) * s + f64::from(b) * c;
+            }
+            assert!((f64::from(g) - (re * re + im * im)).abs() < 1e-5, "{n_prb} PRBs, PRB {k}");
+        }
     }
 }
 
