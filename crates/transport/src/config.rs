@@ -31,9 +31,10 @@ pub enum ReceiveWindowKind {
     Fixed(Bytes),
     /// Follows what the application reads in a round trip, as Linux's buffer tuning does.
     Autotuned {
-        /// The window at the start.
+        /// Memory of the buffer at the start (the second value of `tcp_rmem`); about half to
+        /// two thirds of it is window.
         initial: Bytes,
-        /// The window at most.
+        /// Memory of the buffer at most (the third value of `tcp_rmem`).
         max: Bytes,
     },
 }
@@ -103,11 +104,8 @@ impl TcpConfig {
             hystart: true,
             slow_start_after_idle: true,
             rtt_sampling: RttSampling::EachAck,
-            // tcp_rmem 4096 131072 6291456, of which half is window (tcp_adv_win_scale 1).
-            receive_window: ReceiveWindowKind::Autotuned {
-                initial: Bytes(64 * 1024),
-                max: Bytes(3 * 1024 * 1024),
-            },
+            // tcp_rmem 4096 131072 6291456
+            receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) },
             send_buffer: None,
             mtu: 1500,
             initial_sequence: 0,

@@ -345,7 +345,7 @@ impl TcpEndpoint {
             scale: negotiated.local_scale,
             segment_size: own_segment,
         };
-        let mut receiver = Receiver::new(options, self.window(own_segment));
+        let mut receiver = Receiver::new(options, self.window(u32::from(c.mss())));
         if let Some(ts) = header.timestamps.filter(|_| timestamps) {
             receiver.on_timestamp(ts.value, 0);
         }
@@ -398,6 +398,7 @@ impl TcpEndpoint {
             (_, None) => None, // Karn's rule
         };
         h.sender.on_handshake(now, rtt, again);
+        h.receiver.on_established(now);
         self.state = ConnectionState::Established;
         self.handshake.at = Instant::FAR_FUTURE;
         self.stats.established_at = Some(now);

@@ -148,6 +148,11 @@ impl Receiver {
         self.next
     }
 
+    /// The handshake is complete.
+    pub(crate) fn on_established(&mut self, now: Instant) {
+        self.window.on_established(now);
+    }
+
     /// The peer asks where we stand.
     pub(crate) fn demand_ack(&mut self) {
         self.pending = true;
@@ -208,7 +213,7 @@ impl Receiver {
             self.hold(start, end);
             let arrival = self.arrival(segment);
             if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
-                self.quick = self.quick.max(1);
+                self.quick |= 1; // at least one, and an even grant lasts as long as the window grows
             }
             return 0;
         }
@@ -258,7 +263,7 @@ impl Receiver {
         self.last_data_at = Some(now);
         let arrival = self.arrival(segment);
         if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
-            self.quick = self.quick.max(1);
+            self.quick |= 1; // at least one, and an even grant lasts as long as the window grows
         }
         if segment.push && segment.payload > 0 {
             self.at_once |= self.options.delayed_ack && self.readable() > 0;

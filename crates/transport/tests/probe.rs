@@ -9,7 +9,7 @@ fn cfg(cc: CongestionKind, ts: bool, frto: bool, hystart: bool) -> TcpConfig {
         timestamps: ts,
         frto,
         hystart,
-        receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(65536), max: Bytes(8 << 20) },
+        receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(131072), max: Bytes(16 << 20) },
         ..TcpConfig::linux()
     }
 }
@@ -163,4 +163,12 @@ fn all() {
         90,
         100,
     );
+}
+#[test]
+#[ignore = "prints"]
+fn acks() {
+    let c = cfg(CongestionKind::Cubic, true, true, true);
+    let mut h = Harness::new(LinkConfig::new(10,60,524288), vec![flow(c,0,None)]);
+    h.fate_back = Some(Box::new(|_, now, h, _| { println!("{:.3} ack {} win {}", now.as_secs_f64()*1e3, (h.acknowledgment.wrapping_sub(1)) as f64/1448.0, (h.window as u64) << 9); false }));
+    h.run(Instant::from_millis(250));
 }
