@@ -212,8 +212,12 @@ impl Sender {
     pub(crate) fn supply(&mut self, bytes: u64) {
         self.supply.written = self.supply.written.saturating_add(bytes);
     }
-    /// The application is done: a FIN follows what was written.
+    /// The application is done: a FIN follows what was written. One that always had more ends
+    /// with what was sent.
     pub(crate) fn close(&mut self) {
+        if self.supply.written == u64::MAX {
+            self.supply.written = self.nxt;
+        }
         self.supply.closed = true;
     }
 

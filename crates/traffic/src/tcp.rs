@@ -1,0 +1,252 @@
+//! The two ends of a one-way transfer over TCP.
+
+use airlane_core::{
+    Bytes, Cx, DropCause, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Port, Topic,
+};
+use airlane_transport::{Path, TcpConfig, TcpEndpoint, TcpStats};
+
+/// How much an application sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// It always has more.
+    Bulk,
+    /// So many bytes; then it closes.
+    Fixed(Bytes),
+}
+
+/// Connects at its start time and sends.
+#[derive(Debug)]
+pub struct TcpSource {
+    endpoint: TcpEndpoint,
+    transfer: Transfer,
+    start: Option<Instant>,
+    stop: Option<Instant>,
+}
+
+impl TcpSource {
+    /// A sender that connects at `start`, and closes at `stop` if it has not finished before.
+    #[must_use]
+    pub fn new(
+        config: TcpConfig,
+        path: Path,
+        transfer: Transfer,
+        start: Instant,
+        stop: Option<Instant>,
+    ) -> Self {
+        Self { endpoint: TcpEndpoint::new(config, path), transfer, start: Some(start), stop }
+    }
+
+    /// Counters and state of the connection.
+    #[must_use]
+    pub fn stats(&self) -> TcpStats {
+        self.endpoint.stats()
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_>) {
+        self.start = None;
+        match self.transfer {
+            Transfer::Bulk => self.endpoint.supply_endless(),
+            Transfer::Fixed(bytes) => {
+                self.endpoint.supply(bytes.get());
+                self.endpoint.close();
+                self.stop = None;
+            }
+        }
+        self.endpoint.connect(cx);
+    }
+}
+
+impl Node for TcpSource {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let Some((packet, in_order)) = take_in(&mut self.endpoint, cx, packet) else { return };
+        report(cx, &packet, in_order);
+        self.endpoint.flush(cx);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.start.is_some_and(|at| at <= cx.now) {
+            self.begin(cx);
+        }
+        if self.stop.is_some_and(|at| at <= cx.now) {
+            self.stop = None;
+            self.endpoint.close();
+        }
+        if self.endpoint.next_timeout() <= cx.now {
+            self.endpoint.handle_timeout(cx);
+        }
+        self.endpoint.flush(cx);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let own = self.start.or(self.stop).unwrap_or(Instant::FAR_FUTURE);
+        some(own.min(self.endpoint.next_timeout()))
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+/// Listens, and reads at once whatever arrives.
+#[derive(Debug)]
+pub struct TcpSink {
+    endpoint: TcpEndpoint,
+    flow: FlowId,
+    /// When the other end starts: completion is counted from there.
+    started_at: Instant,
+    completed: bool,
+}
+
+impl TcpSink {
+    /// A receiver for a transfer that starts at `started_at`.
+    #[must_use]
+    pub fn new(config: TcpConfig, path: Path, started_at: Instant) -> Self {
+        Self { endpoint: TcpEndpoint::new(config, path), flow: path.flow, started_at, completed: false }
+    }
+
+    /// Counters and state of the connection.
+    #[must_use]
+    pub fn stats(&self) -> TcpStats {
+        self.endpoint.stats()
+    }
+
+    fn read(&mut self, cx: &mut Cx<'_>) {
+        self.endpoint.read(cx.now, u64::MAX);
+        if !self.completed && self.endpoint.at_end() {
+            self.completed = true;
+            cx.emit(&Event::FlowCompleted { flow: self.flow, started_at: self.started_at });
+            self.endpoint.close(); // Answers the FIN with its own.
+        }
+    }
+}
+
+impl Node for TcpSink {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let Some((packet, in_order)) = take_in(&mut self.endpoint, cx, packet) else { return };
+        report(cx, &packet, in_order);
+        self.read(cx);
+        self.endpoint.flush(cx);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.endpoint.next_timeout() <= cx.now {
+            self.endpoint.handle_timeout(cx);
+            self.endpoint.flush(cx);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        some(self.endpoint.next_timeout())
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+/// Gives a segment to the endpoint. Returns it with the bytes that became readable through it.
+fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Option<(Packet, u64)> {
+    let Header::Tcp(header) = cx.pool.get(&packet).header else {
+        cx.discard(packet, DropCause::Endpoint);
+        return None;
+    };
+    let packet = cx.pool.consume(packet);
+    let in_order = endpoint.handle_segment(cx, &header, packet.payload.len());
+    Some((packet, in_order))
+}
+
+fn report(cx: &mut Cx<'_>, packet: &Packet, in_order: u64) {
+    if !packet.payload.is_empty() && cx.wants(Topic::Delivered) {
+        cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order) });
+    }
+}
+
+fn some(at: Instant) -> Option<Instant> {
+    (at != Instant::FAR_FUTURE).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{Direction, Outbox, PacketPool, Probe, TopicSet};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Completions(Vec<(Instant, Instant)>, u64);
+
+    impl Probe for Completions {
+        fn topics(&self) -> TopicSet {
+            TopicSet::NONE.with(Topic::FlowCompleted).with(Topic::Delivered)
+        }
+        fn observe(&mut self, now: Instant, event: &Event<'_>) {
+            match event {
+                Event::FlowCompleted { started_at, .. } => self.0.push((now, *started_at)),
+                Event::Delivered { in_order, .. } => self.1 += in_order.get(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Runs two nodes over a wire of 10 ms each way without a rate.
+    fn run(nodes: &mut [&mut dyn Node; 2], end: Instant) -> (Completions, PacketPool) {
+        let (mut pool, mut seen) = (PacketPool::default(), Completions::default());
+        let mut wire: Vec<(Instant, usize, PacketRef)> = Vec::new();
+        loop {
+            let timer = |n: &dyn Node| n.next_timeout().unwrap_or(Instant::FAR_FUTURE);
+            let (a, b) = (timer(nodes[0]), timer(nodes[1]));
+            let arrival = wire.first().map_or(Instant::FAR_FUTURE, |(at, ..)| *at);
+            let now = a.min(b).min(arrival);
+            if now > end {
+                wire.drain(..).for_each(|(.., p)| drop(pool.consume(p)));
+                return (seen, pool);
+            }
+            let mut outbox = Outbox::new();
+            let topics = seen.topics();
+            let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut seen };
+            let from = if arrival == now {
+                let (_, to, packet) = wire.remove(0);
+                nodes[to].handle_packet(&mut cx, 0, packet);
+                to
+            } else {
+                let who = usize::from(a != now);
+                nodes[who].handle_timeout(&mut cx);
+                who
+            };
+            let there = now + airlane_core::Duration::from_millis(10);
+            wire.extend(outbox.into_iter().map(|(_, p)| (there, 1 - from, p)));
+        }
+    }
+
+    #[test]
+    fn a_fixed_transfer_completes_when_its_last_byte_is_read() {
+        let path = |direction| Path { flow: FlowId(0), direction };
+        let start = Instant::from_millis(500);
+        let transfer = Transfer::Fixed(Bytes(10_000));
+        let mut source = TcpSource::new(TcpConfig::linux(), path(Direction::Downlink), transfer, start, None);
+        let mut sink = TcpSink::new(TcpConfig::linux(), path(Direction::Uplink), start);
+        let (seen, pool) = run(&mut [&mut source, &mut sink], Instant::from_millis(2000));
+        // 10 000 bytes fit into the initial window: SYN, SYN-ACK, data: three times 10 ms.
+        assert_eq!(seen.0, [(Instant::from_millis(530), start)]);
+        assert_eq!(seen.1, 10_000);
+        assert_eq!(pool.live(), 0);
+        assert_eq!(source.stats().bytes_acked, Bytes(10_000));
+    }
+
+    #[test]
+    fn a_bulk_transfer_ends_at_its_stop() {
+        let path = |direction| Path { flow: FlowId(0), direction };
+        let stop = Instant::from_millis(200);
+        let mut source = TcpSource::new(
+            TcpConfig::linux(),
+            path(Direction::Downlink),
+            Transfer::Bulk,
+            Instant::ZERO,
+            Some(stop),
+        );
+        let mut sink = TcpSink::new(TcpConfig::linux(), path(Direction::Uplink), Instant::ZERO);
+        let (seen, _) = run(&mut [&mut source, &mut sink], Instant::from_millis(2000));
+        assert_eq!(seen.0.len(), 1);
+        assert!(seen.0[0].0 > stop && seen.0[0].0 <= Instant::from_millis(230), "{:?}", seen.0);
+        assert_eq!(source.stats().bytes_acked, Bytes(seen.1));
+    }
+}

@@ -1,0 +1,131 @@
+//! The two ends of a stream of datagrams at a constant rate.
+
+use airlane_core::{
+    Bytes, Cx, DropCause, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic, UdpHeader,
+};
+use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
+
+/// Sends datagrams at a constant rate.
+#[derive(Debug)]
+pub struct UdpSource {
+    sender: UdpSender,
+    path: Path,
+}
+
+impl UdpSource {
+    /// A node that sends what `sender` says when it says.
+    #[must_use]
+    pub const fn new(sender: UdpSender, path: Path) -> Self {
+        Self { sender, path }
+    }
+
+    /// Datagrams sent.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.sender.sent()
+    }
+}
+
+impl Node for UdpSource {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        cx.discard(packet, DropCause::Endpoint); // Nobody answers a datagram.
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        loop {
+            // Each datagram carries the time at which it was due, however late this call is.
+            let due = self.sender.next_at();
+            let Some(serial) = self.sender.take_due(cx.now) else { return };
+            let payload = Payload::Length(self.sender.payload().get() as u32);
+            let header = Header::Udp(UdpHeader { serial });
+            let packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
+            if cx.wants(Topic::Sent) {
+                cx.emit(&Event::Sent { packet: &packet, retransmission: false });
+            }
+            let packet = cx.pool.insert(packet);
+            cx.send(crate::PORT, packet);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let at = self.sender.next_at();
+        (at != Instant::FAR_FUTURE).then_some(at)
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+/// Counts the datagrams that arrive.
+#[derive(Debug, Default)]
+pub struct UdpSink {
+    receiver: UdpReceiver,
+}
+
+impl UdpSink {
+    /// A receiver that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What arrived.
+    #[must_use]
+    pub const fn stats(&self) -> UdpReceiverStats {
+        self.receiver.stats()
+    }
+}
+
+impl Node for UdpSink {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let Header::Udp(header) = cx.pool.get(&packet).header else {
+            return cx.discard(packet, DropCause::Endpoint);
+        };
+        let packet = cx.pool.consume(packet);
+        let payload = Bytes(u64::from(packet.payload.len()));
+        self.receiver.on_datagram(header.serial, payload);
+        if cx.wants(Topic::Delivered) {
+            cx.emit(&Event::Delivered { packet: &packet, in_order: payload });
+        }
+    }
+
+    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
+
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{BitRate, Direction, FlowId, Outbox, PacketPool, Silence, TopicSet};
+
+    use super::*;
+
+    #[test]
+    fn a_late_call_sends_what_was_due_with_its_own_times() {
+        let path = Path { flow: FlowId(3), direction: Direction::Downlink };
+        let rate = BitRate(11_200_000); // 1400 bytes a millisecond
+        let sender = UdpSender::new(rate, Bytes(1400), Instant::ZERO, Instant::from_millis(100));
+        let (mut source, mut sink) = (UdpSource::new(sender, path), UdpSink::new());
+        let (mut pool, mut outbox, mut probe) = (PacketPool::default(), Outbox::new(), Silence);
+        let now = Instant::from_millis(2);
+        let topics = TopicSet::NONE;
+        let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut probe };
+        source.handle_timeout(&mut cx);
+        let sent = core::mem::take(cx.outbox);
+        let at: Vec<u64> = sent.iter().map(|(_, p)| cx.pool.get(p).sent_at.as_nanos() / 1_000_000).collect();
+        assert_eq!(at, [0, 1, 2]);
+        assert_eq!(source.next_timeout(), Some(Instant::from_millis(3)));
+        for (_, packet) in sent {
+            sink.handle_packet(&mut cx, 0, packet);
+        }
+        assert_eq!((sink.stats().datagrams, sink.stats().bytes), (3, Bytes(4200)));
+        assert_eq!(cx.pool.live(), 0);
+    }
+}
