@@ -21,11 +21,12 @@ const TURN: f64 = 4_294_967_296.0;
 /// of opposite Doppler, so that one cosine does for two. The arrival angles α lie in a quarter
 /// turn cut into M/2 cells, two to a cell, mirrored about its middle at a random distance common
 /// to all cells: the autocorrelation is J0 over the ensemble, and its time average in one run
-/// integrates J0 by a rule of second order. The phases θ are random, the directions β evenly
-/// spread over half a turn, so that I and Q have equal power and no correlation, in bit-reversed
-/// order, so that neighbouring frequencies do not share a direction. After Y. R. Zheng, C. Xiao,
-/// "Simulation models with correct statistical properties for Rayleigh fading channels", IEEE
-/// Trans. Commun. 51(6), 2003, with the angles mirrored where theirs are shifted.
+/// integrates J0 by a rule of second order, close up to f_d τ = 1.5. The phases θ are random, the
+/// directions β evenly spread over half a turn, so that I and Q have equal power and no
+/// correlation, in bit-reversed order, so that neighbouring frequencies do not share a direction.
+/// After Y. R. Zheng, C. Xiao, "Simulation models with correct statistical properties for Rayleigh
+/// fading channels", IEEE Trans. Commun. 51(6), 2003, with the angles mirrored where theirs are
+/// shifted.
 ///
 /// Laid out for four-lane vectors: taps in fours, and for each four their first oscillators side
 /// by side, then their second, and so on. Places beyond the last tap stay silent.
