@@ -18,8 +18,6 @@ const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 /// Digits of a 64-bit time.
 const LEVELS: usize = 64_usize.div_ceil(DIGIT_BITS as usize);
-/// The end of a list.
-const NIL: u32 = u32::MAX;
 /// `Entry::place` of a node without a timer.
 const IDLE: u16 = u16::MAX;
 /// `Entry::place` of a node whose timer is due now and stands in `Wheel::ready`.
@@ -37,6 +35,8 @@ struct Entry {
 /// One timer per node, in total order.
 #[derive(Clone, Debug)]
 pub struct Wheel {
+    /// One per node, and a last one that no list owns: lists end there, and what is written to
+    /// it is never read, which saves a branch.
     entries: Vec<Entry>,
     heads: Vec<u32>,
     /// One bit per slot that holds a timer.
@@ -57,10 +57,11 @@ impl Wheel {
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         assert!(nodes < 1 << 31, "a wheel has room for 2^31 nodes, not {nodes}");
-        let idle = Entry { at: 0, next: NIL, previous: NIL, place: IDLE };
+        let nil = nodes as u32;
+        let idle = Entry { at: 0, next: nil, previous: nil, place: IDLE };
         Self {
-            entries: vec![idle; nodes],
-            heads: vec![NIL; LEVELS * SLOTS],
+            entries: vec![idle; nodes + 1],
+            heads: vec![nil; LEVELS * SLOTS],
             occupied: [0; LEVELS],
             levels: 0,
             elapsed: 0,
@@ -106,9 +107,10 @@ impl Wheel {
         let level = self.levels.trailing_zeros() as usize;
         let slot = self.occupied[level].trailing_zeros() as usize;
         let place = level * SLOTS + slot;
+        let nil = self.nil();
         let first = self.heads[place];
         let entry = &mut self.entries[first as usize];
-        if entry.next == NIL {
+        if entry.next == nil {
             if entry.at > limit {
                 return None;
             }
@@ -127,10 +129,11 @@ impl Wheel {
     /// Moves the earliest timers of a slot to `ready` and the others to lower levels; `None` if
     /// even the earliest lies beyond the limit.
     fn spread(&mut self, place: usize, limit: u64) -> Option<()> {
+        let nil = self.nil();
         let first = self.heads[place];
         let mut earliest = u64::MAX;
         let mut node = first;
-        while node != NIL {
+        while node != nil {
             let entry = &self.entries[node as usize];
             earliest = earliest.min(entry.at);
             node = entry.next;
@@ -141,7 +144,7 @@ impl Wheel {
         self.clear(place);
         self.elapsed = earliest;
         node = first;
-        while node != NIL {
+        while node != nil {
             let entry = &mut self.entries[node as usize];
             let (at, next) = (entry.at, entry.next);
             if at == earliest {
@@ -156,20 +159,24 @@ impl Wheel {
         Some(())
     }
 
+    /// The end of a list.
+    #[inline]
+    fn nil(&self) -> u32 {
+        self.entries.len() as u32 - 1
+    }
+
     fn link(&mut self, node: u32, at: u64) {
         // The lowest bit is set so that "no difference" counts as a difference in digit 0.
         let highest_bit = 63 - ((at ^ self.elapsed) | 1).leading_zeros();
         let level = (highest_bit / DIGIT_BITS) as usize;
         let slot = (at >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
         let place = level * SLOTS + slot;
-        let head = self.heads[place];
+        let (head, nil) = (self.heads[place], self.nil());
+        self.entries[head as usize].previous = node;
         let entry = &mut self.entries[node as usize];
         entry.next = head;
-        entry.previous = NIL;
+        entry.previous = nil;
         entry.place = place as u16;
-        if head != NIL {
-            self.entries[head as usize].previous = node;
-        }
         self.heads[place] = node;
         self.occupied[level] |= 1 << slot;
         self.levels |= 1 << level;
@@ -177,12 +184,11 @@ impl Wheel {
 
     fn unlink(&mut self, node: u32) {
         let Entry { next, previous, place, .. } = self.entries[node as usize];
-        if next != NIL {
-            self.entries[next as usize].previous = previous;
-        }
-        if previous != NIL {
+        let nil = self.nil();
+        self.entries[next as usize].previous = previous;
+        if previous != nil {
             self.entries[previous as usize].next = next;
-        } else if next != NIL {
+        } else if next != nil {
             self.heads[usize::from(place)] = next;
         } else {
             self.clear(usize::from(place));
@@ -192,11 +198,10 @@ impl Wheel {
     /// Empties a slot's list.
     fn clear(&mut self, place: usize) {
         let (level, slot) = (place / SLOTS, place % SLOTS);
-        self.heads[place] = NIL;
+        self.heads[place] = self.nil();
         self.occupied[level] &= !(1 << slot);
-        if self.occupied[level] == 0 {
-            self.levels &= !(1 << level);
-        }
+        // Without a branch: whether it was the last one is hard to predict.
+        self.levels &= !(u16::from(self.occupied[level] == 0) << level);
     }
 }
 
