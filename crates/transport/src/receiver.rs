@@ -282,7 +282,9 @@ impl Receiver {
             let now_ms = segment.now.as_nanos() / 1_000_000;
             let ms = (now_ms as u32).wrapping_sub(echo).max(1);
             let sample = u64::from(ms) * 1_000_000;
-            self.rtt_x8 = if self.rtt_x8 == 0 { sample * 8 } else { self.rtt_x8 - self.rtt_x8 / 8 + sample };
+            // A lower value counts at once, a higher one by an eighth.
+            let lower = self.rtt_x8 == 0 || sample * 8 < self.rtt_x8;
+            self.rtt_x8 = if lower { sample * 8 } else { self.rtt_x8 - self.rtt_x8 / 8 + sample };
             return;
         }
         match self.rtt_window {
