@@ -198,6 +198,10 @@ impl DownlinkMac {
         let process = ue.downlink.harq.start(id);
         let used = ue.bearer.transmit(slot.cx, Direction::Downlink, size, &mut process.pdus);
         assert!(used <= size, "RLC filled {used} into {size}");
+        if slot.cx.wants(Topic::QueueDepth) {
+            let bytes = ue.bearer.queue(Direction::Downlink);
+            slot.cx.emit(&Event::QueueDepth { ue: ue.id, direction: Direction::Downlink, bytes });
+        }
         self.scheduler.served(index, size.get());
         if process.pdus.is_empty() {
             ue.downlink.harq.release(id); // Queue management dropped all that was there.
