@@ -405,13 +405,16 @@ impl Receiver {
     pub(crate) fn read(&mut self, now: Instant, limit: u64) -> u64 {
         let bytes = self.readable().min(limit);
         if bytes > 0 {
-            self.read_to += bytes;
+            // What a long read brings counts from its first segment on: when a gap closes, the
+            // rest belongs to the round trip that begins now.
+            let first = bytes.min(u64::from(self.options.segment_size));
             let read = Read {
                 now,
-                total: self.total_read(),
+                total: self.total_read() + first,
                 rtt: self.rtt(),
                 segment_size: Bytes(u64::from(self.options.segment_size)),
             };
+            self.read_to += bytes;
             self.window.on_read(&read);
             // A window that doubles is worth an ACK of its own (RFC 9293 §3.8.6.2.2).
             let current = self.edge - self.next.min(self.edge);
