@@ -273,10 +273,11 @@ impl Sender {
         stats.in_flight = self.bytes(self.in_flight());
     }
 
-    /// Reports window, threshold and flight to whoever listens.
+    /// Reports window, threshold and flight to whoever listens. An end to which the application
+    /// never gave anything keeps quiet: its window is not that of the flow.
     #[inline]
     pub(crate) fn report_state(&self, io: &mut Io<'_, '_>) {
-        if io.cx.wants(Topic::FlowState) {
+        if io.cx.wants(Topic::FlowState) && self.supply.written > 1 {
             io.cx.emit(&Event::FlowState {
                 flow: io.path.flow,
                 congestion_window: self.bytes(self.window()),
