@@ -26,8 +26,8 @@ const BINS_MAX: u64 = 50_000_000;
 const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 /// Largest IP packet (RFC 791).
 const IP_PACKET_MAX: u64 = 65_535;
-/// Smallest MTU that every host must take (RFC 791).
-const MTU_MIN: u64 = 68;
+/// Smallest MTU: room for all headers and options and some payload.
+const MTU_MIN: u64 = 128;
 
 type Checked = Result<(), ScenarioError>;
 
@@ -114,8 +114,10 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
     if !internet.rate_steps.is_sorted_by_key(|step| step.at.0) {
         at.fail("internet.rate_steps", "not in the order of time", "sort them by `at`")?;
     }
-    if internet.trace.is_some() && !internet.rate_steps.is_empty() {
-        at.fail("internet.rate_steps", "a delivery trace is the rate already", "leave one of them out")?;
+    if internet.trace.is_some() {
+        let help = "a delivery trace says when packets leave; leave one of them out";
+        at.require(internet.rate_steps.is_empty(), "internet.rate_steps", "of no use with a trace", help)?;
+        at.require(internet.hold.is_empty(), "internet.hold", "of no use with a trace", help)?;
     }
     Ok(())
 }
@@ -225,6 +227,24 @@ fn cell(cell: &Cell, key: &str, at: &Place<'_>) -> Checked {
         }
         Uplink::IdealBufferStatus(u) => at.slots(u.report_delay, &format!("{key}.uplink.report_delay"), 0)?,
     }
+    let (bits, known): (u8, &[u8]) = match &cell.rlc {
+        Rlc::Am(am) => (am.sn_bits, &[10, 16]), // TS 36.322 §6.2.1.4
+        Rlc::Um(um) => (um.sn_bits, &[5, 10]),  // TS 36.322 §6.2.1.3
+    };
+    let help = format!("one of {known:?}");
+    at.require(
+        known.contains(&bits),
+        &format!("{key}.rlc.sn_bits"),
+        "no length of a sequence number",
+        &help,
+    )?;
+    let bits = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
+    at.require(
+        bits,
+        &format!("{key}.pdcp.sn_bits"),
+        "no length of a sequence number",
+        "one of [7, 12, 15, 18]",
+    )?;
     let (Rlc::Am(crate::format::RlcAm { buffer, .. }) | Rlc::Um(crate::format::RlcUm { buffer, .. })) =
         &cell.rlc;
     buffer_size(*buffer, &format!("{key}.rlc.buffer"), at)
@@ -250,6 +270,8 @@ fn mac(mac: &Mac, resource_blocks: u16, key: &str, at: &Place<'_>) -> Checked {
         "before the block was received",
         "at least mac.downlink_latency",
     )?;
+    let grants = (1..=110).contains(&mac.grants_per_slot);
+    at.require(grants, &format!("{key}.grants_per_slot"), "no number of grants", "from 1 to 110")?;
     let pucch = mac.pucch_resource_blocks < resource_blocks;
     at.require(
         pucch,
@@ -283,52 +305,53 @@ fn ue(ue: &Ue, key: &str, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let key = format!("{key}.mobility");
     match &ue.mobility {
         Mobility::Static => Ok(()),
-        Mobility::Linear(m) => at.require(
-            m.heading_degrees.is_finite(),
-            &format!("{key}.heading_degrees"),
-            "no angle",
-            "a finite number",
-        ),
-        Mobility::LevyWalk(walk) => levy_walk(walk, &key, at),
+        Mobility::LevyWalk(walk) => {
+            levy_walk(walk, &key, at)?;
+            walk_contains_start(ue, walk, &key, scenario, at)
+        }
     }
 }
 
 fn levy_walk(walk: &crate::format::LevyWalk, key: &str, at: &Place<'_>) -> Checked {
-    // Exponents of a stable law (Rhee et al. 2011, section III).
-    let exponent = |x: f64| x > 0.0 && x <= 2.0;
-    at.require(
-        exponent(walk.flight_exponent),
-        &format!("{key}.flight_exponent"),
-        "no tail exponent",
-        "above 0, at most 2",
-    )?;
-    at.require(
-        exponent(walk.pause_exponent),
-        &format!("{key}.pause_exponent"),
-        "no tail exponent",
-        "above 0, at most 2",
-    )?;
-    at.require(walk.flight_min.0 > 0.0, &format!("{key}.flight_min"), "no distance", "above 0 m")?;
-    at.require(
-        walk.flight_max.0 >= walk.flight_min.0,
-        &format!("{key}.flight_max"),
-        "below flight_min",
-        "at least flight_min",
-    )?;
-    at.positive(walk.pause_min, &format!("{key}.pause_min"))?;
-    at.require(
-        walk.pause_max >= walk.pause_min,
-        &format!("{key}.pause_max"),
-        "below pause_min",
-        "at least pause_min",
-    )?;
-    at.require(
-        walk.speed.0 > 0.0,
-        &format!("{key}.speed"),
-        "it never moves",
-        "above 0 km/h, or mobility = \"static\"",
-    )?;
+    let (flight, pause) = (&walk.flight, &walk.pause);
+    let laws = [
+        ("flight", flight.exponent, [flight.scale.0, flight.min.0, flight.max.0]),
+        ("pause", pause.exponent, [pause.scale, pause.min, pause.max].map(|t| t.0.as_secs_f64())),
+    ];
+    for (law, exponent, [scale, min, max]) in laws {
+        let key = format!("{key}.{law}");
+        let ok = exponent > 0.0 && exponent <= 2.0; // those of a stable law
+        at.require(ok, &format!("{key}.exponent"), "no exponent of a stable law", "above 0, at most 2")?;
+        at.require(scale > 0.0, &format!("{key}.scale"), "nothing", "it must be above zero")?;
+        at.require(min > 0.0, &format!("{key}.min"), "nothing", "it must be above zero")?;
+        at.require(max > min, &format!("{key}.max"), "not above `min`", "it must be above `min`")?;
+        // The law draws until a value lies between its cuts.
+        let likely = max >= scale / 100.0 && min <= scale * 100.0 && max >= 1.01 * min;
+        let help = "widen them, or bring them nearer to the scale";
+        at.require(likely, &key, "hardly any of the law lies between min and max", help)?;
+    }
     at.require(walk.radius.0 > 0.0, &format!("{key}.radius"), "no room to walk", "above 0 m")
+}
+
+/// A walk begins inside its disc, wherever in its placement the UE is put.
+fn walk_contains_start(
+    ue: &Ue,
+    walk: &crate::format::LevyWalk,
+    key: &str,
+    scenario: &Resolved,
+    at: &Place<'_>,
+) -> Checked {
+    let home = scenario.cell[crate::radio::serving_cell(ue, scenario)].position;
+    let (start, reach) = match (&ue.position, &ue.placement) {
+        (Some(position), _) => (*position, 0.0),
+        (None, Some(crate::format::Placement::Disc(disc))) => (disc.centre.unwrap_or(home), disc.radius.0),
+        (None, None) => return Ok(()),
+    };
+    let centre = walk.centre.unwrap_or(home);
+    let (dx, dy) = (start[0].0 - centre[0].0, start[1].0 - centre[1].0);
+    let far = (dx * dx + dy * dy).sqrt() + reach;
+    let help = format!("the UE may start {far} m from its centre");
+    at.require(far <= walk.radius.0, &format!("{key}.radius"), "the walk does not contain its start", &help)
 }
 
 fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -343,13 +366,6 @@ fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         total += u64::from(crate::expand::reach(flow, scenario).map_or(1, |r| r.count()));
         at.require(total <= FLOWS_MAX, &key, &format!("{total} flows in all"), "at most 10000")?;
         destination(flow, &key, scenario, at)?;
-        let late = flow.start >= scenario.run.duration;
-        at.require(
-            !late,
-            &format!("{key}.start"),
-            "the run is over by then",
-            "it must be below run.duration",
-        )?;
         if let Some(stop) = flow.stop {
             at.require(
                 stop > flow.start,
@@ -360,6 +376,14 @@ fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         }
         transport(flow, &key, at)?;
     }
+    // A run may be shorter than the scenario was meant to be, but not so short.
+    let idle = scenario.flow.iter().all(|flow| flow.start >= scenario.run.duration);
+    at.require(
+        !idle,
+        "flow.0.start",
+        "the run is over before any flow starts",
+        "it must be below run.duration",
+    )?;
     let all = crate::expand::flows(scenario);
     let mut seen = BTreeSet::new();
     if let Some(twice) = all.iter().find(|f| !seen.insert(f.name.as_str())) {
@@ -390,9 +414,13 @@ fn destination(flow: &Flow, key: &str, scenario: &Resolved, at: &Place<'_>) -> C
 
 fn transport(flow: &Flow, key: &str, at: &Place<'_>) -> Checked {
     match (&flow.app, &flow.transport) {
-        (App::Cbr(cbr), _) => {
+        (App::Cbr(cbr), Transport::Udp) => {
             let ok = (1..=IP_PACKET_MAX - 28).contains(&cbr.payload.0.get());
             at.require(ok, &format!("{key}.app.payload"), "no payload of a packet", "from 1 B to 65507 B")?;
+        }
+        (App::Cbr(_), Transport::Tcp(_)) => {
+            let help = "use transport = \"udp\", or app = \"bulk\"";
+            at.fail(&format!("{key}.app"), "TCP sends at no rate of the application's", help)?;
         }
         (App::Bulk | App::Fixed(_), Transport::Udp) => {
             at.fail(
@@ -414,10 +442,11 @@ fn transport(flow: &Flow, key: &str, at: &Place<'_>) -> Checked {
     let Transport::Tcp(tcp) = &flow.transport else { return Ok(()) };
     let key = format!("{key}.transport");
     let mtu = (MTU_MIN..=IP_PACKET_MAX).contains(&tcp.mtu.0.get());
-    at.require(mtu, &format!("{key}.mtu"), "no MTU", "from 68 B to 65535 B")?;
+    at.require(mtu, &format!("{key}.mtu"), "no MTU", "from 128 B to 65535 B")?;
     let headers = 40 + if tcp.timestamps { 12 } else { 0 };
     if let Some(mss) = tcp.mss {
-        let ok = mss.0.get() >= 1 && mss.0.get() + headers <= tcp.mtu.0.get();
+        let size = mss.0.get() + headers;
+        let ok = size >= MTU_MIN && size <= tcp.mtu.0.get();
         at.require(
             ok,
             &format!("{key}.mss"),

@@ -82,7 +82,10 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
         None if nested => {
             let mut value = Tree::unplaced(Value::Table(Table::new()));
             merge(&mut value, default);
-            table.push((key.to_owned(), value));
+            // Defaults of a choice that nobody has made come to nothing.
+            if !value.is_empty() {
+                table.push((key.to_owned(), value));
+            }
         }
         None => table.push((key.to_owned(), default.clone())),
     }

@@ -7,19 +7,17 @@ use serde_json::{Map, Value, json};
 use crate::format::Resolved;
 
 /// Keys that no preset fills, by the type that needs them.
-const REQUIRED: [(&str, &[&str]); 11] = [
+const REQUIRED: [(&str, &[&str]); 5] = [
+    ("Resolved", &["flow"]),
     ("Cell", &["name"]),
     ("Ue", &["name"]),
-    ("Fixed", &["size"]),
-    ("Cbr", &["rate"]),
-    ("FixedWindow", &["size"]),
-    ("Disc", &["radius"]),
-    ("Linear", &["speed"]),
     ("RateStep", &["at", "rate"]),
     ("Hold", &["at", "duration"]),
-    ("Doppler", &[]),
-    ("Resolved", &["flow"]),
 ];
+
+/// The same for the variants of choices: type, variant, key.
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 3] =
+    [("App", "fixed", "size"), ("App", "cbr", "rate"), ("Placement", "disc", "radius")];
 
 /// The JSON Schema (draft 2020-12) of scenario files.
 ///
@@ -33,14 +31,22 @@ pub fn schema() -> String {
     root.insert("title".to_owned(), json!("airlane scenario"));
     relax(root, "Resolved");
     if let Some(Value::Object(types)) = root.get_mut("$defs") {
-        for (name, value) in types {
+        for (name, value) in types.iter_mut() {
             if let Value::Object(object) = value {
                 relax(object, name);
-                allow_bare_name(object);
+                open_choice(object, name);
             }
         }
+        allow_alias(types);
     }
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}
+
+/// `lena` is short for the newest of its kind.
+fn allow_alias(types: &mut Map<String, Value>) {
+    let network = types.get_mut("Network").and_then(|n| n.get_mut("oneOf")).and_then(Value::as_array_mut);
+    let choices = network.expect("the network is a choice of names");
+    choices.push(json!({ "const": "lena", "description": "Short for lena-3.37.", "type": "string" }));
 }
 
 /// What the presets fill is not required.
@@ -49,21 +55,26 @@ fn relax(object: &mut Map<String, Value>, name: &str) {
         return;
     }
     object.remove("required");
-    if let Some((_, keys)) = REQUIRED.iter().find(|(type_name, keys)| *type_name == name && !keys.is_empty())
-    {
+    if let Some((_, keys)) = REQUIRED.iter().find(|(type_name, _)| *type_name == name) {
         object.insert("required".to_owned(), json!(keys));
     }
 }
 
-/// `{ kind = "friis" }` may be written as `"friis"`, and the tag may be left to the preset.
-fn allow_bare_name(object: &mut Map<String, Value>) {
+/// A choice by tag may be written as its bare name, and the tag may be left to the preset.
+fn open_choice(object: &mut Map<String, Value>, name: &str) {
     let Some(Value::Array(variants)) = object.get("oneOf") else { return };
-    let names: Vec<_> = variants.iter().filter_map(tag_value).collect();
-    if names.len() != variants.len() {
+    let tags: Vec<_> = variants.iter().filter_map(tag_value).collect();
+    if tags.len() != variants.len() {
         return;
     }
     let mut choices = variants.clone();
-    choices.push(json!({ "type": "string", "enum": names }));
+    for (variant, tag) in choices.iter_mut().filter_map(Value::as_object_mut).zip(&tags) {
+        variant.insert("additionalProperties".to_owned(), json!(false));
+        let needs = |(of, which, _): &&(&str, &str, &str)| *of == name && tag == which;
+        let required: Vec<_> = REQUIRED_BY_VARIANT.iter().filter(needs).map(|(.., key)| *key).collect();
+        variant.insert("required".to_owned(), json!(required));
+    }
+    choices.push(json!({ "type": "string", "enum": tags }));
     object.remove("oneOf");
     object.insert("anyOf".to_owned(), Value::Array(choices));
 }

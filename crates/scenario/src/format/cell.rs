@@ -96,6 +96,8 @@ pub struct Mac {
     pub subheaders: bool,
     /// Resource blocks kept for PUCCH, both edges of the band together.
     pub pucch_resource_blocks: u16,
+    /// New uplink grants in a slot at most.
+    pub grants_per_slot: u16,
     /// How often the uplink is sounded.
     pub sounding_period: Time,
 }
@@ -168,6 +170,8 @@ tagged!(Rlc by "mode" { "am" => Am(RlcAm), "um" => Um(RlcUm) });
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RlcAm {
+    /// Bits of the sequence number: 10 or 16.
+    pub sn_bits: u8,
     /// Bytes that may wait for transmission.
     pub buffer: Size,
     /// What is dropped, and when.
@@ -192,6 +196,8 @@ pub struct RlcAm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RlcUm {
+    /// Bits of the sequence number: 5 or 10.
+    pub sn_bits: u8,
     /// Bytes that may wait for transmission.
     pub buffer: Size,
     /// What is dropped, and when.
@@ -204,6 +210,8 @@ pub struct RlcUm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pdcp {
+    /// Bits of the sequence number: 7, 12, 15 or 18.
+    pub sn_bits: u8,
     /// discardTimer; none for infinity.
     pub discard_timer: Option<Time>,
 }

@@ -197,8 +197,9 @@ pub struct FixedWindow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AutotunedWindow {
-    /// At the start.
+    /// Memory of its buffer at the start, as the second value of Linux's `tcp_rmem`; about half to
+    /// two thirds of it is window.
     pub initial: Size,
-    /// At most.
+    /// Memory of its buffer at most, as the third value of `tcp_rmem`.
     pub max: Size,
 }

@@ -24,6 +24,9 @@ pub struct Internet {
     pub aqm: Aqm,
     /// Random loss on the downlink: the share of packets with payload.
     pub loss: Share,
+    /// State at which a splitmix64 generator of its own begins to draw the loss, so that another
+    /// program can lose the same packets; none to draw from the seed of the run.
+    pub loss_seed: Option<u64>,
     /// Changes of the downlink rate.
     pub rate_steps: Vec<RateStep>,
     /// Pauses of the downlink: nothing is lost by them, it waits.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
-use crate::quantity::{Gain, Metres, Power, Speed, Time};
+use crate::quantity::{Gain, Metres, Power, Time};
 
 /// A UE, or a group of alike ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct Ue {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Placement {
-    /// Anywhere in a disc, each place as likely.
+    /// Anywhere in a disc.
     Disc(Disc),
 }
 tagged!(Placement by "kind" { "disc" => Disc(Disc) });
@@ -43,10 +43,22 @@ tagged!(Placement by "kind" { "disc" => Disc(Disc) });
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disc {
-    /// Its centre; none for the serving (or first) cell.
+    /// Its centre; none for the serving cell, or the first if that is the nearest one.
     pub centre: Option<[Metres; 2]>,
     /// Its radius.
     pub radius: Metres,
+    /// What is as likely everywhere.
+    pub uniform: Uniform,
+}
+
+/// What is as likely everywhere in a disc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Uniform {
+    /// Each square metre.
+    Area,
+    /// Each distance from the centre, which is denser towards the middle.
+    Distance,
 }
 
 /// How a UE moves.
@@ -55,43 +67,50 @@ pub struct Disc {
 pub enum Mobility {
     /// Not at all.
     Static,
-    /// Straight on.
-    Linear(Linear),
     /// Flights and pauses of heavy-tailed length.
     LevyWalk(LevyWalk),
 }
-tagged!(Mobility by "kind" { "static" => Static, "linear" => Linear(Linear), "levy-walk" => LevyWalk(LevyWalk) });
+tagged!(Mobility by "kind" { "static" => Static, "levy-walk" => LevyWalk(LevyWalk) });
 
-/// Straight on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Linear {
-    /// How fast.
-    pub speed: Speed,
-    /// Where to: degrees from the x axis towards the y axis.
-    pub heading_degrees: f64,
-}
-
-/// Flights and pauses of heavy-tailed length (Rhee et al., IEEE/ACM Trans. Networking 19(3), 2011).
+/// Flights and pauses of heavy-tailed length (Rhee et al., IEEE/ACM Trans. Networking 19(3), 2011)
+/// inside a disc. Longer flights are faster, as that paper measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevyWalk {
-    /// Exponent of the flight lengths' tail.
-    pub flight_exponent: f64,
-    /// Shortest flight.
-    pub flight_min: Metres,
-    /// Longest flight.
-    pub flight_max: Metres,
-    /// Exponent of the pauses' tail.
-    pub pause_exponent: f64,
-    /// Shortest pause.
-    pub pause_min: Time,
-    /// Longest pause.
-    pub pause_max: Time,
-    /// Walking speed.
-    pub speed: Speed,
-    /// Centre of the disc that it never leaves; none for the serving (or first) cell.
+    /// Lengths of flights.
+    pub flight: FlightLaw,
+    /// Lengths of pauses.
+    pub pause: PauseLaw,
+    /// Centre of the disc that it never leaves; none for the serving cell.
     pub centre: Option<[Metres; 2]>,
     /// Radius of that disc.
     pub radius: Metres,
+}
+
+/// A stable law of lengths, cut off at both ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlightLaw {
+    /// Exponent of the tail: above 0, at most 2.
+    pub exponent: f64,
+    /// Scale of the law.
+    pub scale: Metres,
+    /// Shortest.
+    pub min: Metres,
+    /// Longest.
+    pub max: Metres,
+}
+
+/// A stable law of times, cut off at both ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseLaw {
+    /// Exponent of the tail: above 0, at most 2.
+    pub exponent: f64,
+    /// Scale of the law.
+    pub scale: Time,
+    /// Shortest.
+    pub min: Time,
+    /// Longest.
+    pub max: Time,
 }

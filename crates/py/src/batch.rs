@@ -1,0 +1,130 @@
+//! Many runs at once, without holding the interpreter.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use airlane_scenario::{Resolved, RunOutput as Output};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::{columns, scenario_error};
+
+/// How often the calling thread asks for signals.
+const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
+
+/// What one run left behind.
+#[pyclass(frozen, module = "airlane._native")]
+pub(crate) struct RunOutput {
+    /// Table by name; a table is a list of (column name, kind, data).
+    #[pyo3(get)]
+    tables: Py<PyDict>,
+    /// Facts about the run, as a JSON object.
+    #[pyo3(get)]
+    meta: String,
+}
+
+type Outcome = Result<(Output, f64), airlane_scenario::ScenarioError>;
+
+/// Runs each (resolved scenario, seed) and gives the outputs in the order of the jobs. `on_done`
+/// hears the index of each job as it ends.
+#[pyfunction]
+#[pyo3(signature = (jobs, threads, on_done = None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    jobs: Vec<(String, u64)>,
+    threads: usize,
+    on_done: Option<Py<PyAny>>,
+) -> PyResult<Vec<RunOutput>> {
+    let jobs = read(&jobs).map_err(|e| scenario_error(py, &e))?;
+    let on_done = |index: usize| match &on_done {
+        Some(callback) => callback.call1(py, (index,)).map(drop),
+        None => Ok(()),
+    };
+    let outcomes = conduct(py, &jobs, threads, on_done)?;
+    let to_python = |outcome: Option<Outcome>| {
+        let outcome = outcome.expect("a job is left out only after a cancellation, which is an error above");
+        let (output, wall_s) = outcome.map_err(|e| scenario_error(py, &e))?;
+        let mut meta = serde_json::to_value(&output.meta).expect("the facts are numbers and names");
+        meta["wall_s"] = wall_s.into();
+        let tables = columns::tables(py, &output.tables)?.unbind();
+        Ok(RunOutput { tables, meta: meta.to_string() })
+    };
+    outcomes.into_iter().map(to_python).collect()
+}
+
+/// The scenarios of the jobs. Runs of one scenario with many seeds give the same text each time,
+/// which is read once.
+fn read(jobs: &[(String, u64)]) -> Result<Vec<(Resolved, u64)>, airlane_scenario::ScenarioError> {
+    let mut read: Vec<(Resolved, u64)> = Vec::with_capacity(jobs.len());
+    for (i, (text, seed)) in jobs.iter().enumerate() {
+        let resolved = match i.checked_sub(1) {
+            Some(last) if jobs[last].0 == *text => read[last].0.clone(),
+            _ => Resolved::from_json(text)?,
+        };
+        read.push((resolved, *seed));
+    }
+    Ok(read)
+}
+
+/// Runs the jobs on other threads while this one listens to them and to Python.
+fn conduct(
+    py: Python<'_>,
+    jobs: &[(Resolved, u64)],
+    threads: usize,
+    on_done: impl Fn(usize) -> PyResult<()>,
+) -> PyResult<Vec<Option<Outcome>>> {
+    let cancel = AtomicBool::new(false);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let cancel = &cancel;
+        let work = scope.spawn(move || {
+            let job = |index: usize| one(&jobs[index], cancel);
+            let tell = |index| {
+                // The listener leaves only after it has set `cancel`.
+                let _ = sender.send(index);
+            };
+            let outcomes = airlane_engine::parallel(jobs.len(), threads, cancel, job, tell);
+            outcomes.into_iter().map(Option::flatten).collect::<Vec<_>>()
+        });
+        let listened = listen(py, receiver, on_done);
+        cancel.fetch_or(listened.is_err(), Ordering::Relaxed);
+        let outcomes = py.detach(|| work.join());
+        listened.map(|()| outcomes.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Passes on what ends until all has ended, or until Python wants it to end.
+fn listen(
+    py: Python<'_>,
+    mut receiver: mpsc::Receiver<usize>,
+    on_done: impl Fn(usize) -> PyResult<()>,
+) -> PyResult<()> {
+    loop {
+        let heard;
+        (receiver, heard) = py.detach(move || {
+            let heard = receiver.recv_timeout(SIGNAL_PERIOD);
+            (receiver, heard)
+        });
+        py.check_signals()?;
+        match heard {
+            Ok(index) => on_done(index)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+/// One run and the seconds that its loop took; `None` if it was cancelled.
+fn one((scenario, seed): &(Resolved, u64), cancel: &AtomicBool) -> Option<Outcome> {
+    let mut built = match airlane_scenario::build(scenario, *seed) {
+        Ok(built) => built,
+        Err(e) => return Some(Err(e)),
+    };
+    #[expect(clippy::disallowed_types, reason = "measures the run from outside; no result depends on it")]
+    let start = std::time::Instant::now();
+    let ended = built.run(cancel);
+    let wall_s = start.elapsed().as_secs_f64();
+    ended.then(|| Ok((built.finish(), wall_s)))
+}

@@ -1,0 +1,89 @@
+//! The Python module `airlane._native`: converts and forwards, decides nothing.
+//!
+//! While runs are under way the interpreter is free: they have threads of their own, and the
+//! calling thread wakes a few times a second to tell Python of finished runs and to ask it for
+//! signals. Ctrl-C ends every run at the next tenth of a simulated second.
+//!
+//! Tables cross as columns of little-endian bytes, which pyarrow wraps without a copy.
+
+mod batch;
+mod columns;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use airlane_core::Direction;
+use airlane_radio::tables::{MAX_PRB, Mcs};
+use airlane_scenario::{Resolved, Scenario};
+
+pyo3::create_exception!(
+    airlane._native,
+    ScenarioError,
+    PyValueError,
+    "A mistake in a scenario, with `file`, `line`, `key`, `value` and, as `help`, what would be right."
+);
+
+/// The exception for a mistake in a scenario.
+fn scenario_error(py: Python<'_>, error: &airlane_scenario::ScenarioError) -> PyErr {
+    let exception = ScenarioError::new_err(error.to_string());
+    let object = exception.value(py);
+    let attributes = || {
+        object.setattr("file", &*error.file)?;
+        object.setattr("line", error.line)?;
+        object.setattr("key", &*error.key)?;
+        object.setattr("value", &*error.value)?;
+        object.setattr("help", &*error.help)
+    };
+    attributes().err().unwrap_or(exception)
+}
+
+/// The version of the compiled core.
+#[pyfunction]
+const fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The JSON Schema of the scenario format.
+#[pyfunction]
+fn schema() -> String {
+    airlane_scenario::schema()
+}
+
+/// The resolved scenario as JSON. `overrides_json` is an object: values by dotted path.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, overrides_json = "{}"))]
+fn parse(py: Python<'_>, text: &str, file_name: &str, overrides_json: &str) -> PyResult<String> {
+    let overrides: serde_json::Map<String, serde_json::Value> = serde_json::from_str(overrides_json)
+        .map_err(|e| PyValueError::new_err(format!("overrides are not a JSON object: {e}")))?;
+    let resolve = || -> Result<Resolved, airlane_scenario::ScenarioError> {
+        let mut scenario = Scenario::parse(text, file_name)?;
+        for (path, value) in &overrides {
+            scenario.set(path, value)?;
+        }
+        scenario.resolve()
+    };
+    resolve().map(|resolved| resolved.to_json()).map_err(|e| scenario_error(py, &e))
+}
+
+/// Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1).
+#[pyfunction]
+fn tbs_bits(mcs: u8, n_prb: usize) -> PyResult<u32> {
+    if mcs > 28 || n_prb > MAX_PRB {
+        return Err(PyValueError::new_err(format!(
+            "MCS 0 to 28 and 0 to {MAX_PRB} PRBs, not {mcs} and {n_prb}"
+        )));
+    }
+    Ok(Mcs::new(mcs).transport_block_bits(n_prb, Direction::Downlink))
+}
+
+/// The compiled core of airlane.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(parse, module)?)?;
+    module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::run, module)?)?;
+    module.add_class::<batch::RunOutput>()?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())
+}

@@ -1,0 +1,87 @@
+//! The two ends of a flow: an application on a transport.
+
+use airlane_core::{Direction, FlowId, Instant, Node};
+use airlane_traffic::{TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
+use airlane_transport as transport;
+use airlane_transport::{Path, TcpConfig, UdpSender};
+
+use crate::expand::OneFlow;
+use crate::format::{
+    App, Congestion, Flow, LossDetection, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+};
+use crate::wiring::data_direction;
+
+/// The server's end of a flow.
+pub(crate) fn server(scenario: &Resolved, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Downlink })
+}
+
+/// The end in the UE, or the host.
+pub(crate) fn host(scenario: &Resolved, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Uplink })
+}
+
+/// The end that sends along `path`: the source, if that is the way the data goes.
+fn endpoint(flow: &Flow, path: Path) -> Box<dyn Node> {
+    let is_source = data_direction(flow.direction) == path.direction;
+    let start = Instant::ZERO + flow.start.0;
+    let stop = flow.stop.map(|stop| Instant::ZERO + stop.0);
+    let transfer = |app: &App| match app {
+        App::Bulk => Transfer::Bulk,
+        App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
+        App::Cbr(_) => unreachable!("checked when the scenario was resolved"),
+    };
+    match (&flow.transport, &flow.app) {
+        (Transport::Tcp(tcp), app) if is_source => {
+            Box::new(TcpSource::new(tcp_config(tcp), path, transfer(app), start, stop))
+        }
+        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp), path, start)),
+        (Transport::Udp, App::Cbr(cbr)) if is_source => {
+            let stop = stop.unwrap_or(Instant::FAR_FUTURE);
+            Box::new(UdpSource::new(UdpSender::new(cbr.rate.0, cbr.payload.0, start, stop), path))
+        }
+        (Transport::Udp, _) => Box::new(UdpSink::new()),
+    }
+}
+
+/// TCP's settings in the words of its implementation.
+fn tcp_config(tcp: &Tcp) -> TcpConfig {
+    let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
+    let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
+    TcpConfig {
+        congestion: match tcp.congestion {
+            Congestion::Cubic => transport::CongestionKind::Cubic,
+            Congestion::NewReno => transport::CongestionKind::NewReno,
+        },
+        timestamps: tcp.timestamps,
+        sack: tcp.sack,
+        window_scaling: tcp.window_scaling,
+        delayed_ack: tcp.delayed_ack,
+        compressed_sack: tcp.compressed_sack,
+        initial_window_segments: tcp.initial_window,
+        rto_min: tcp.rto_min.0,
+        rto_max: tcp.rto_max.0,
+        rto_initial: tcp.rto_initial.0,
+        loss_detection: match tcp.loss_detection {
+            LossDetection::RackTlp => transport::LossDetection::RackTlp,
+            LossDetection::Rfc6675 => transport::LossDetection::Rfc6675,
+        },
+        frto: tcp.frto,
+        hystart: tcp.hystart,
+        slow_start_after_idle: tcp.slow_start_after_idle,
+        rtt_sampling: match tcp.rtt_sampling {
+            RttSampling::EachAck => transport::RttSampling::EachAck,
+            RttSampling::OncePerWindow => transport::RttSampling::OncePerWindow,
+            RttSampling::FrozenAfter(time) => transport::RttSampling::FrozenAfter(Instant::ZERO + time.0),
+        },
+        receive_window: match &tcp.receive_window {
+            ReceiveWindow::Fixed(window) => transport::ReceiveWindowKind::Fixed(window.size.0),
+            ReceiveWindow::Autotuned(window) => {
+                transport::ReceiveWindowKind::Autotuned { initial: window.initial.0, max: window.max.0 }
+            }
+        },
+        send_buffer: tcp.send_buffer.map(|size| size.0),
+        mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
+        initial_sequence: 0,
+    }
+}

@@ -1,0 +1,214 @@
+//! The radio part of a scenario in the words of the radio access network.
+
+use airlane_core::{CellId, Decibel, UeId};
+use airlane_radio::mobility::{Disc, LevyLaw, PowerLaw};
+use airlane_radio::{Placement, Position, Profile, TransmissionMode};
+use airlane_ran::bearer::{BearerConfig, RlcMode};
+use airlane_ran::config::{
+    CellConfig, ChannelConfig, FadingConfig, MacConfig, McsRule, Movement, PathLossModel, RanConfig,
+    SchedulerKind, Start, UeConfig, UplinkAccess, UplinkConfig,
+};
+use airlane_ran::pdcp::PdcpConfig;
+use airlane_ran::rlc;
+
+use crate::expand::{OneFlow, OneUe};
+use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcUm, Ue};
+use crate::links::codel_parameters;
+use crate::quantity::{Metres, Time};
+
+/// The radio access network of a cellular scenario.
+pub(crate) fn configuration(
+    scenario: &Resolved,
+    channel: &Channel,
+    ues: &[OneUe],
+    flows: &[OneFlow],
+) -> RanConfig {
+    let ue_of = |flow: &OneFlow| UeId(flow.ue.expect("a flow of a cellular scenario has a UE") as u32);
+    RanConfig {
+        cells: scenario.cell.iter().map(cell).collect(),
+        ues: ues.iter().map(|one| ue(&scenario.ue[one.section], scenario)).collect(),
+        flows: flows.iter().map(ue_of).collect(),
+        channel: ChannelConfig { path_loss: path_loss(&channel.path_loss), fading: fading(&channel.fading) },
+    }
+}
+
+/// The cell that serves a UE at the start: the one that is named, or else the nearest to where
+/// it is (or to the middle of where it may be).
+pub(crate) fn serving_cell(ue: &Ue, scenario: &Resolved) -> usize {
+    if let Some(name) = &ue.cell {
+        let index = scenario.cell.iter().position(|cell| cell.name == *name);
+        return index.expect("checked when the scenario was resolved");
+    }
+    let centre = ue.placement.as_ref().and_then(|format::Placement::Disc(disc)| disc.centre);
+    let Some([x, y]) = ue.position.or(centre) else { return 0 };
+    let squared = |cell: &Cell| {
+        let (dx, dy) = (cell.position[0].0 - x.0, cell.position[1].0 - y.0);
+        dx * dx + dy * dy
+    };
+    let nearest = (0..scenario.cell.len())
+        .min_by(|a, b| squared(&scenario.cell[*a]).total_cmp(&squared(&scenario.cell[*b])));
+    nearest.expect("a cellular scenario has a cell")
+}
+
+fn position([x, y]: [Metres; 2], height: Metres) -> Position {
+    Position { x: x.0, y: y.0, z: height.0 }
+}
+
+/// A time in slots of 1 ms; the check has seen to it that they are whole and few.
+fn slots(time: Time) -> u32 {
+    u32::try_from(time.0.as_millis()).expect("checked when the scenario was resolved")
+}
+
+fn cell(cell: &Cell) -> CellConfig {
+    CellConfig {
+        position: position(cell.position, cell.height),
+        resource_blocks: cell.resource_blocks,
+        tx_power: cell.tx_power.0,
+        noise_figure: cell.noise_figure.0,
+        downlink_hz: cell.frequency.0,
+        uplink_hz: cell.uplink_frequency.0,
+        scheduler: match &cell.scheduler {
+            format::Scheduler::ProportionalFair(pf) => SchedulerKind::ProportionalFair { window: pf.window },
+            format::Scheduler::RoundRobin => SchedulerKind::RoundRobin,
+        },
+        transmission_mode: match cell.transmission_mode {
+            format::TransmissionMode::Siso => TransmissionMode::SingleAntenna,
+            format::TransmissionMode::Tm2 => TransmissionMode::TransmitDiversity,
+        },
+        mac: mac(cell),
+    }
+}
+
+fn mac(cell: &Cell) -> MacConfig {
+    let mac = &cell.mac;
+    MacConfig {
+        cqi_period: slots(mac.cqi_period),
+        cqi_delay: slots(mac.cqi_delay),
+        mcs_rule: match &mac.mcs_rule {
+            format::McsRule::WorstSubband => McsRule::WorstSubband,
+            format::McsRule::Effective(rule) => McsRule::Effective { target_bler: rule.target_bler.0 },
+        },
+        harq: cell.harq,
+        harq_max_transmissions: mac.harq_transmissions,
+        harq_round_trip: slots(mac.harq_round_trip),
+        downlink_latency: slots(mac.downlink_latency),
+        grant_to_pusch: slots(mac.grant_to_pusch),
+        subheaders: mac.subheaders,
+        uplink: UplinkConfig {
+            access: match &cell.uplink {
+                format::Uplink::SchedulingRequest(u) => UplinkAccess::SchedulingRequest {
+                    period: slots(u.scheduling_request_period),
+                    processing: slots(u.processing),
+                    initial_grant: u.initial_grant.0,
+                },
+                format::Uplink::IdealBufferStatus(u) => {
+                    UplinkAccess::IdealBufferStatus { delay: slots(u.report_delay) }
+                }
+            },
+            pucch_resource_blocks: mac.pucch_resource_blocks,
+            grants_per_slot: mac.grants_per_slot,
+            sounding_period: slots(mac.sounding_period),
+        },
+    }
+}
+
+fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
+    match path_loss {
+        format::PathLoss::Friis => PathLossModel::Friis,
+        format::PathLoss::LogDistance(law) => PathLossModel::LogDistance {
+            exponent: law.exponent,
+            reference_m: law.reference_distance.0,
+            reference_loss: Decibel(law.reference_loss.0.0),
+        },
+    }
+}
+
+fn fading(fading: &format::Fading) -> Option<FadingConfig> {
+    let (profile, doppler) = match fading {
+        format::Fading::None => return None,
+        format::Fading::Flat(doppler) => (Profile::Flat, doppler),
+        format::Fading::Epa(doppler) => (Profile::Epa, doppler),
+        format::Fading::Eva(doppler) => (Profile::Eva, doppler),
+        format::Fading::Etu(doppler) => (Profile::Etu, doppler),
+    };
+    Some(FadingConfig { profile, speed_mps: doppler.speed.metres_per_second() })
+}
+
+fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {
+    let cell = serving_cell(ue, scenario);
+    let disc = |centre: Option<[Metres; 2]>, radius: Metres| Disc {
+        centre: position(centre.unwrap_or(scenario.cell[cell].position), ue.height),
+        radius_m: radius.0,
+    };
+    UeConfig {
+        cell: CellId(cell as u32),
+        start: match (&ue.position, &ue.placement) {
+            (Some(point), _) => Start::At(position(*point, ue.height)),
+            (None, Some(format::Placement::Disc(d))) => {
+                let placement = match d.uniform {
+                    format::Uniform::Area => Placement::UniformInArea,
+                    format::Uniform::Distance => Placement::UniformInDistance,
+                };
+                Start::Within(placement, disc(d.centre, d.radius))
+            }
+            (None, None) => unreachable!("checked when the scenario was resolved"),
+        },
+        movement: match &ue.mobility {
+            format::Mobility::Static => Movement::Static,
+            format::Mobility::LevyWalk(walk) => {
+                Movement::LevyWalk(levy_law(walk), disc(walk.centre, walk.radius))
+            }
+        },
+        tx_power: ue.tx_power.0,
+        noise_figure: ue.noise_figure.0,
+        bearer: bearer(&scenario.cell[cell]),
+    }
+}
+
+fn levy_law(walk: &format::LevyWalk) -> LevyLaw {
+    let (flight, pause) = (&walk.flight, &walk.pause);
+    let [scale, min, max] = [pause.scale, pause.min, pause.max].map(|time| time.0.as_secs_f64());
+    LevyLaw {
+        flight_m: PowerLaw {
+            exponent: flight.exponent,
+            scale: flight.scale.0,
+            min: flight.min.0,
+            max: flight.max.0,
+        },
+        pause_s: PowerLaw { exponent: pause.exponent, scale, min, max },
+    }
+}
+
+fn bearer(cell: &Cell) -> BearerConfig {
+    let pdcp = PdcpConfig { sn_bits: cell.pdcp.sn_bits, discard: cell.pdcp.discard_timer.map(|t| t.0) };
+    let (buffer, aqm) = match &cell.rlc {
+        Rlc::Am(RlcAm { buffer, aqm, .. }) | Rlc::Um(RlcUm { buffer, aqm, .. }) => (buffer.0, aqm),
+    };
+    let aqm = match aqm {
+        format::Aqm::DropTail => rlc::Aqm::DropTail,
+        format::Aqm::Codel(codel) => rlc::Aqm::CoDel(codel_parameters(codel)),
+    };
+    // The settings of the other mode have no meaning.
+    let base = BearerConfig { buffer, aqm, pdcp, ..BearerConfig::lena() };
+    match &cell.rlc {
+        Rlc::Um(um) => BearerConfig {
+            mode: RlcMode::Um,
+            um: rlc::UmConfig { sn_bits: um.sn_bits, t_reordering: um.reordering.0 },
+            ..base
+        },
+        Rlc::Am(am) => BearerConfig {
+            mode: RlcMode::Am,
+            am: rlc::AmConfig {
+                sn_bits: am.sn_bits,
+                t_poll_retransmit: am.poll_retransmit.0,
+                t_reordering: am.reordering.0,
+                t_status_prohibit: am.status_prohibit.0,
+                poll_pdu: am.poll_pdu,
+                poll_byte: am.poll_byte.map(|size| size.0),
+                max_retx: am.max_retransmissions,
+                status_alone: am.status_alone,
+            },
+            ..base
+        },
+    }
+}

@@ -1,0 +1,116 @@
+//! A network in motion: from its start to its tables.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use airlane_core::{DropCause, Duration, Instant};
+use airlane_engine::Simulation;
+use airlane_record::{Recorder, Table};
+use serde::Serialize;
+
+use crate::error::ScenarioError;
+use crate::format::Resolved;
+use crate::wiring;
+
+/// How much virtual time passes between two looks at the flag that cancels a run.
+const STRIDE: Duration = Duration::from_millis(100);
+
+/// A run that is ready to begin.
+pub struct Built {
+    simulation: Simulation,
+    recorder: Recorder,
+    end: Instant,
+}
+
+/// What a run left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOutput {
+    /// Tables by name: `flows`, `cells`, `timeouts`, and the series.
+    pub tables: Vec<(&'static str, Table)>,
+    /// Facts about the run.
+    pub meta: Meta,
+}
+
+/// Facts about a run. They repeat as its tables do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Meta {
+    /// Virtual seconds.
+    pub sim_s: f64,
+    /// Timers that fired and called their node.
+    pub events: u64,
+    /// Timers put into the wheel.
+    pub timers: u64,
+    /// Packets handed from one node to the next.
+    pub hops: u64,
+    /// Packets that endpoints made.
+    pub packets: u64,
+    /// Packets delivered to the endpoint they were meant for.
+    pub delivered: u64,
+    /// Packets dropped, by cause.
+    pub drops: Drops,
+    /// Packets under way at the end.
+    pub under_way: u64,
+    /// Every packet made was delivered, dropped, or is held by exactly one node.
+    pub conserved: bool,
+}
+
+/// Packets dropped, by cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drops(pub [u64; DropCause::COUNT]);
+
+impl Serialize for Drops {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(DropCause::NAMES.iter().zip(&self.0))
+    }
+}
+
+/// Builds the network of a scenario, with all chance from `seed`.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read.
+pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
+    let (simulation, recorder) = wiring::wire(scenario, seed)?;
+    Ok(Built { simulation, recorder, end: Instant::ZERO + scenario.run.duration.0 })
+}
+
+/// Builds and runs a scenario.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read.
+pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
+    let mut built = build(scenario, seed)?;
+    let ended = built.run(&AtomicBool::new(false));
+    assert!(ended, "nobody can have cancelled it");
+    Ok(built.finish())
+}
+
+impl Built {
+    /// Runs to the end. False if `cancel` became true before.
+    pub fn run(&mut self, cancel: &AtomicBool) -> bool {
+        while self.simulation.now() < self.end {
+            if cancel.load(Ordering::Relaxed) {
+                return false;
+            }
+            let next = (self.simulation.now() + STRIDE).min(self.end);
+            self.simulation.run_until(next, &mut self.recorder);
+        }
+        true
+    }
+
+    /// The tables of a run that reached its end.
+    #[must_use]
+    pub fn finish(self) -> RunOutput {
+        let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
+        let meta = Meta {
+            sim_s: self.simulation.now().as_secs_f64(),
+            events: counters.events,
+            timers: counters.timers_armed,
+            hops: counters.packets,
+            packets: pool.inserted(),
+            delivered: pool.consumed(),
+            drops: Drops(DropCause::ALL.map(|cause| pool.discarded(cause))),
+            under_way: pool.live() as u64,
+            conserved: self.simulation.check_conservation().is_ok(),
+        };
+        RunOutput { tables: self.recorder.finish(), meta }
+    }
+}

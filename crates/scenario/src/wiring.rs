@@ -1,0 +1,161 @@
+//! From a scenario to a network: the data path as one list, top to bottom.
+
+use airlane_core::{Direction, FlowId, Instant, NodeId, Seeds, UeId};
+use airlane_engine::{Network, Simulation};
+use airlane_net::{FlowRouter, Gateway, Link};
+use airlane_ran::RadioNetwork;
+use airlane_ran::config::{RanConfig, SLOT};
+use airlane_record::{CellDescription, FlowDescription, Recorder, RecorderParameters};
+use airlane_traffic::PORT;
+
+use crate::error::ScenarioError;
+use crate::expand::{self, OneFlow, OneUe};
+use crate::format::{Cell, Congestion, FlowDirection, Resolved, Transport};
+use crate::{endpoints, links, radio};
+
+/// Packets under way before the pool has to grow.
+const POOL_CAPACITY: usize = 4096;
+
+/// Builds everything that a packet meets on its way from server to UE and back, in that order.
+/// Without cells, the internet link leads to the hosts at once and from them back.
+pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Recorder), ScenarioError> {
+    let seeds = Seeds::new(seed);
+    let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
+    let flow_ids = || (0..).map(FlowId).zip(&flows);
+    let mut network = Network::new();
+
+    // 1. The server: an endpoint for each flow. They share ...
+    let servers: Vec<NodeId> =
+        flow_ids().map(|(id, flow)| network.add(endpoints::server(scenario, id, flow))).collect();
+
+    // 2. ... the internet link.
+    let internet_down = network.add(links::internet_downlink(&scenario.internet, seeds)?);
+    for server in &servers {
+        network.connect((*server, PORT), (internet_down, Link::INPUT));
+    }
+
+    let mobile = match (&scenario.channel, &scenario.backhaul) {
+        (Some(channel), Some(backhaul)) => {
+            let config = radio::configuration(scenario, channel, &ues, &flows);
+            let cells = 0..config.cells.len();
+
+            // 3. The gateway of the mobile core, where tunnels begin.
+            let gateway = network.add(Box::new(gateway(&config)));
+            network.connect((internet_down, Link::OUTPUT), (gateway, Gateway::INTERNET));
+
+            // 4. S1-U, from the core to each cell and back.
+            let s1u = |_| [(); 2].map(|()| network.add(Box::new(links::backhaul(backhaul))));
+            let s1u: Vec<[NodeId; 2]> = cells.clone().map(s1u).collect();
+
+            // 5. The cells, the radio, the UEs.
+            let radio_network = RadioNetwork::new(&config, seeds);
+            let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
+            let ue_ports: Vec<_> = (0..ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
+            let radio_network = network.add(Box::new(radio_network));
+            for (enb, ([down, up], port)) in (0..).zip(s1u.into_iter().zip(s1u_ports)) {
+                network.connect((gateway, Gateway::enb(enb)), (down, Link::INPUT));
+                network.connect((down, Link::OUTPUT), (radio_network, port));
+                network.connect((radio_network, port), (up, Link::INPUT));
+                network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(enb)));
+            }
+            Some((gateway, radio_network, ue_ports))
+        }
+        _ => None,
+    };
+
+    // 6. Inside the UEs, or the host, a router leads to ...
+    let host_router = network.add(Box::new(FlowRouter));
+    match &mobile {
+        Some((_, radio_network, ue_ports)) => {
+            ue_ports.iter().for_each(|port| network.connect((*radio_network, *port), (host_router, 0)));
+        }
+        None => network.connect((internet_down, Link::OUTPUT), (host_router, 0)),
+    }
+
+    // 7. ... the other endpoint of each flow. What it sends goes back up,
+    let hosts: Vec<NodeId> =
+        flow_ids().map(|(id, flow)| network.add(endpoints::host(scenario, id, flow))).collect();
+
+    // 8. through radio, S1-U and gateway, over the internet link,
+    let internet_up = network.add(Box::new(links::internet_uplink(&scenario.internet)));
+    for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
+        network.connect((host_router, port), (host, PORT));
+        let up = match (&mobile, flow.ue) {
+            (Some((_, radio_network, ue_ports)), Some(ue)) => (*radio_network, ue_ports[ue]),
+            _ => (internet_up, Link::INPUT),
+        };
+        network.connect((host, PORT), up);
+    }
+    if let Some((gateway, ..)) = mobile {
+        network.connect((gateway, Gateway::INTERNET), (internet_up, Link::INPUT));
+    }
+
+    // 9. to a router that leads to the server's endpoints.
+    let server_router = network.add(Box::new(FlowRouter));
+    network.connect((internet_up, Link::OUTPUT), (server_router, 0));
+    for (port, server) in (0..).zip(servers) {
+        network.connect((server_router, port), (server, PORT));
+    }
+
+    let recorder = Recorder::new(recorder_parameters(scenario, &ues, &flows));
+    Ok((Simulation::new(network, POOL_CAPACITY), recorder))
+}
+
+/// A gateway that knows where each UE is and whose each flow is.
+fn gateway(config: &RanConfig) -> Gateway {
+    let mut gateway = Gateway::new();
+    for (index, ue) in (0..).zip(&config.ues) {
+        gateway.attach(UeId(index), u16::try_from(ue.cell.0).expect("fewer than 65536 cells"));
+    }
+    for (index, ue) in (0..).zip(&config.flows) {
+        gateway.add_flow(FlowId(index), *ue);
+    }
+    gateway
+}
+
+/// What the results call things, and what they count.
+fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> RecorderParameters {
+    let flow = |one: &OneFlow| {
+        let flow = &scenario.flow[one.section];
+        let (kind, congestion) = match &flow.transport {
+            Transport::Udp => ("udp", ""),
+            Transport::Tcp(tcp) => match tcp.congestion {
+                Congestion::Cubic => ("tcp", "cubic"),
+                Congestion::NewReno => ("tcp", "newreno"),
+            },
+        };
+        FlowDescription {
+            name: one.name.clone(),
+            to: flow.to.clone().unwrap_or_else(|| "host".to_owned()),
+            ue: one.ue.map(|ue| (ues[ue].name.clone(), UeId(ue as u32))),
+            kind: kind.to_owned(),
+            congestion: congestion.to_owned(),
+            direction: data_direction(flow.direction),
+            start: Instant::ZERO + flow.start.0,
+            stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
+        }
+    };
+    let cell = |cell: &Cell| CellDescription {
+        name: cell.name.clone(),
+        downlink_prbs: cell.resource_blocks,
+        uplink_prbs: cell.resource_blocks,
+        slot: SLOT,
+        harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
+    };
+    RecorderParameters {
+        flows: flows.iter().map(flow).collect(),
+        cells: scenario.cell.iter().map(cell).collect(),
+        ues: ues.len(),
+        warmup: Instant::ZERO + scenario.run.warmup.0,
+        end: Instant::ZERO + scenario.run.duration.0,
+        bin: Some(scenario.run.series_bin.0),
+    }
+}
+
+/// Which way the data of a flow goes.
+pub(crate) const fn data_direction(direction: FlowDirection) -> Direction {
+    match direction {
+        FlowDirection::Downlink => Direction::Downlink,
+        FlowDirection::Uplink => Direction::Uplink,
+    }
+}

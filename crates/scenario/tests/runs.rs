@@ -1,0 +1,187 @@
+//! Every scenario of the repository runs, loses no packet unaccounted, and repeats.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use airlane_record::{Column, Table};
+use airlane_scenario::{Resolved, RunOutput, Scenario, run};
+
+/// Long enough for slow start, the first losses and some fading.
+const DURATION: &str = "2 s";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn load(name: &str, overrides: &[(&str, &str)]) -> Resolved {
+    let path = folder().join(name);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut scenario = Scenario::parse(&text, path.to_str().unwrap()).unwrap();
+    for (key, value) in overrides {
+        scenario.set(key, &(*value).into()).unwrap();
+    }
+    scenario.resolve().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn files() -> Vec<String> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|e| e.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|p| p.extension().is_some_and(|e| e == "toml"))
+        .map(|p| p.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    files.sort();
+    files
+}
+
+/// Every bit of the tables, NaN included.
+fn bytes(output: &RunOutput) -> Vec<u8> {
+    let mut bytes = format!("{:?}", output.meta).into_bytes();
+    for (name, table) in &output.tables {
+        bytes.extend(name.bytes());
+        for (name, column) in &table.columns {
+            bytes.extend(name.bytes());
+            match column {
+                Column::F64(values) => bytes.extend(values.iter().flat_map(|x| x.to_le_bytes())),
+                Column::I64(values) => bytes.extend(values.iter().flat_map(|x| x.to_le_bytes())),
+                Column::Bool(values) => bytes.extend(values.iter().map(|b| u8::from(*b))),
+                Column::Text(values) => bytes.extend(values.iter().flat_map(|s| s.bytes())),
+            }
+        }
+    }
+    bytes
+}
+
+fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
+    &output.tables.iter().find(|(n, _)| *n == name).unwrap().1
+}
+
+fn f64s<'a>(table: &'a Table, column: &str) -> &'a [f64] {
+    match table.column(column) {
+        Some(Column::F64(values)) => values,
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+fn i64s<'a>(table: &'a Table, column: &str) -> &'a [i64] {
+    match table.column(column) {
+        Some(Column::I64(values)) => values,
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    for file in files() {
+        let scenario = load(&file, &[("run.duration", DURATION), ("run.warmup", "0 s")]);
+        let batch = |threads| {
+            let job = |seed| bytes(&run(&scenario, seed as u64).unwrap());
+            let outputs = airlane_engine::parallel(3, threads, &AtomicBool::new(false), job, |_| ());
+            outputs.into_iter().map(Option::unwrap).collect::<Vec<_>>()
+        };
+        assert!(batch(1) == batch(2), "{file}");
+    }
+}
+
+#[test]
+fn another_seed_differs_where_there_is_chance() {
+    for (file, differs) in [("lte-download.toml", true), ("lte-20ue.toml", true), ("wired-cubic.toml", false)]
+    {
+        let scenario = load(file, &[("run.duration", DURATION), ("run.warmup", "0 s")]);
+        let with = |seed| bytes(&run(&scenario, seed).unwrap());
+        assert_eq!(with(1) != with(2), differs, "{file}");
+    }
+}
+
+#[test]
+fn data_flows_and_is_conserved() {
+    for file in files() {
+        let scenario = load(&file, &[("run.duration", DURATION), ("run.warmup", "0 s")]);
+        let output = run(&scenario, 1).unwrap();
+        assert!(output.meta.conserved, "{file}: {:?}", output.meta);
+        let ends = output.meta.delivered + output.meta.drops.0.iter().sum::<u64>() + output.meta.under_way;
+        assert_eq!(output.meta.packets, ends, "{file}");
+        let delivered: i64 = i64s(table(&output, "flows"), "bytes_delivered").iter().sum();
+        assert!(delivered > 100_000, "{file}: {delivered}");
+    }
+}
+
+#[test]
+fn uplink_and_downlink_flows_share_a_typical_cell() {
+    let text = r#"
+        [run]
+        duration = "2 s"
+        [[cell]]
+        name = "a"
+        [[ue]]
+        name = "phone"
+        count = 2
+        position = ["200 m", "0 m"]
+        [[flow]]
+        to = "phone"
+        direction = "uplink"
+        [[flow]]
+        name = "down"
+        to = "phone-2"
+        app = { kind = "fixed", size = "1 MB" }
+    "#;
+    let scenario = Scenario::parse(text, "x.toml").unwrap().resolve().unwrap();
+    let output = run(&scenario, 1).unwrap();
+    let flows = table(&output, "flows");
+    let Some(Column::Text(names)) = flows.column("flow") else { panic!("no names") };
+    assert_eq!(names, &["flow-1-1", "flow-1-2", "down"]);
+    assert!(i64s(flows, "bytes_delivered").iter().all(|b| *b > 100_000));
+    assert_eq!(i64s(flows, "bytes_delivered")[2], 1_000_000);
+    let fct = f64s(flows, "fct_s");
+    assert!(fct[0].is_nan() && fct[2] > 0.05 && fct[2] < 2.0, "{fct:?}");
+}
+
+/// The link stands still for a second and loses nothing: one spurious timeout, which F-RTO undoes.
+#[test]
+fn a_spike_without_loss_is_undone() {
+    let output = run(&load("frto-spike.toml", &[]), 1).unwrap();
+    assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0);
+    let timeouts = table(&output, "timeouts");
+    assert_eq!(timeouts.rows(), 1);
+    assert_eq!(timeouts.column("undone"), Some(&Column::Bool(vec![true])));
+    let at = f64s(timeouts, "t_s")[0];
+    assert!((10.0..11.0).contains(&at), "{at}");
+    assert_eq!(f64s(timeouts, "cwnd_after_bytes")[0], 1460.0); // one segment, RFC 5681 §3.1
+    let series = table(&output, "flow_series");
+    let window = |t: f64| {
+        let row = f64s(series, "t_s").iter().position(|bin| (bin - t).abs() < 0.05).unwrap();
+        f64s(series, "cwnd_bytes")[row]
+    };
+    assert!(window(11.5) >= window(9.9), "{} then {}", window(9.9), window(11.5));
+}
+
+/// Held against a splitmix64 of the test's own: the loss of the link is the one that was asked
+/// for, packet by packet.
+#[test]
+fn random_loss_can_be_had_from_a_known_generator() {
+    let text = r#"
+        network = "wired"
+        [run]
+        duration = "1 s"
+        [internet]
+        loss = "10 %"
+        loss_seed = 1234567
+        [[flow]]
+        app = { kind = "cbr", rate = "1120 kbit/s", payload = "1400 B" }
+        transport = "udp"
+    "#;
+    let scenario = Scenario::parse(text, "x.toml").unwrap().resolve().unwrap();
+    let output = run(&scenario, 1).unwrap();
+    let mut state = 1_234_567_u64;
+    let mut draw = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64) < 0.1
+    };
+    // A packet each 10 ms from 0 s to 1 s, both included.
+    let lost = (0..101).filter(|_| draw()).count() as u64;
+    assert_eq!(output.meta.packets, 101);
+    assert_eq!(output.meta.drops.0.iter().sum::<u64>(), lost);
+    assert!(lost > 0);
+}

@@ -1,0 +1,71 @@
+"""The compiled core."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, final
+
+class ScenarioError(ValueError):
+    """A mistake in a scenario.
+
+    Attributes
+    ----------
+    file
+        The file, as the caller named it.
+    line
+        Line from 1; None for what no line says, such as an override.
+    key
+        Dotted path of the key.
+    value
+        What stands there, as it would be written; empty for a missing key.
+    help
+        What would be right.
+    """
+
+    file: str
+    line: int | None
+    key: str
+    value: str
+    help: str
+
+@final
+class RunOutput:
+    """What one run left behind."""
+
+    @property
+    def tables(
+        self,
+    ) -> dict[str, list[tuple[str, Literal["f64", "i64", "bool", "utf8"], bytes | list[str]]]]:
+        """Tables by name, each a list of (column, kind, data).
+
+        Numbers are little-endian, eight bytes each; truth values one byte each; names a list.
+        """
+
+    @property
+    def meta(self) -> str:
+        """Facts about the run, as a JSON object."""
+
+def version() -> str:
+    """Version of the compiled core."""
+
+def schema() -> str:
+    """JSON Schema of the scenario format."""
+
+def parse(text: str, file_name: str, overrides_json: str = "{}") -> str:
+    """Resolved scenario as JSON; overrides are an object of values by dotted path.
+
+    Raises
+    ------
+    ScenarioError
+        Naming file, line, key and value, and what would be right.
+    """
+
+def tbs_bits(mcs: int, n_prb: int) -> int:
+    """Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1)."""
+
+def run(
+    jobs: Sequence[tuple[str, int]], threads: int, on_done: Callable[[int], None] | None = None
+) -> list[RunOutput]:
+    """Run each (resolved scenario, seed) on `threads` threads; outputs in the order of the jobs.
+
+    Other Python threads run meanwhile. `on_done` hears, on the calling thread, the index of each
+    job that ended. An exception in it, or Ctrl-C, ends all runs within a second.
+    """
