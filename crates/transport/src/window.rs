@@ -161,7 +161,8 @@ impl ReceiveWindow for AutotunedWindow {
         if read_in_round > self.per_rtt {
             let base = 2 * read_in_round + Self::HEADROOM_SEGMENTS * read.segment_size.get();
             // As much again as the flow grew, doubled, since the measurement is a round old.
-            let growth = u128::from(base) * u128::from(read_in_round - self.per_rtt) / u128::from(self.per_rtt);
+            let growth =
+                u128::from(base) * u128::from(read_in_round - self.per_rtt) / u128::from(self.per_rtt);
             let wanted = (u128::from(base) + 2 * growth) * 256 / u128::from(self.payload_share);
             self.memory = self.memory.max(wanted.min(u128::from(self.memory_max)) as u64);
             self.per_rtt = read_in_round;
