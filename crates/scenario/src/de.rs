@@ -5,7 +5,7 @@
 //! `app = { kind = "cbr", rate = "1 Mbit/s" }`, is a table whose tag key (`kind`, `mode`, ...)
 //! names the variant; without settings the bare name will do, as in `path_loss = "friis"`.
 //! Types that are such choices announce their tag key to [`serde::Deserializer::deserialize_enum`]
-//! as the name `tag:kind`; see [`crate::tagged`].
+//! as the name `tag:kind`; see `tagged!` in [`crate::format`].
 
 use core::fmt;
 

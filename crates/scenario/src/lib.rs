@@ -2,8 +2,8 @@
 //!
 //! - [`Scenario`] is a file as it was written; [`Scenario::resolve`] fills in the presets, checks
 //!   everything and gives a [`Resolved`] scenario, in which every value stands.
-//! - [`format`] is the format as types, [`quantity`] its quantities: a number and a unit in one
-//!   text. [`schema`] is its JSON Schema.
+//! - [`mod@format`] is the format as types, [`quantity`] its quantities: a number and a unit in one
+//!   text. [`fn@schema`] is its JSON Schema.
 //! - Mistakes are [`ScenarioError`]s that name file, line, key and value, and what would be right.
 
 mod check;

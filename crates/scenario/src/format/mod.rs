@@ -1,7 +1,7 @@
 //! The scenario format as types: what may stand in a file, and, once presets have filled it,
 //! everything that a run needs to know.
 //!
-//! No field has a default here; the defaults are the preset files (see [`crate::preset`]), so
+//! No field has a default here; the defaults are the preset files (`presets/*.toml`), so
 //! that every value of a run is one that stands in a file somebody can read. `Option` means that
 //! a thing may really be absent.
 
