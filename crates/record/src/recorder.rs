@@ -180,7 +180,8 @@ impl Recorder {
     }
 
     fn on_block(&mut self, now: Instant, cell: usize, ue: UeId, direction: Direction, block: &Block) {
-        let measured = self.parameters.warmup <= now && now <= self.parameters.end;
+        // A block is reported when it has arrived: its slot ends now.
+        let measured = self.parameters.warmup < now && now <= self.parameters.end;
         let Some(cell) = self.cells.get_mut(cell) else { return };
         cell.add(direction, block, measured);
         if measured && let Some(ue) = self.ues.get_mut(ue.index()) {

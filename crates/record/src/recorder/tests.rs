@@ -236,8 +236,9 @@ fn blocks_add_up_to_the_use_of_the_cell() {
         attempt,
         decoded,
     };
-    // In every slot of [200, 600) half the downlink and a quarter of the uplink.
-    for at in 100..600 {
+    // In every slot of [200, 600) half the downlink and a quarter of the uplink, reported as each
+    // slot ends.
+    for at in 101..=600 {
         recorder.observe(ms(at), &block(Direction::Downlink, 20, 50, 0, true));
         recorder.observe(ms(at), &block(Direction::Uplink, 10, 24, 0, true));
     }
@@ -257,9 +258,9 @@ fn blocks_add_up_to_the_use_of_the_cell() {
     assert_eq!(reals(get("cells", "mcs_mean_uplink")), [10.0]);
     assert_eq!(reals(get("flows", "mcs_mean")), [(400.0 * 20.0 + 28.0) / 401.0; 2]);
     assert_eq!(counts(get("flows", "harq_retx")), [3, 3]);
-    assert_eq!(reals(get("cell_series", "prb_use_downlink"))[..3], [0.0, 0.5, 0.5]);
+    assert_eq!(reals(get("cell_series", "prb_use_downlink"))[..3], [0.0, 0.495, 0.5]);
     // 100 blocks of 10000 bits in 0.1 s.
-    assert_eq!(reals(get("cell_series", "mac_downlink_mbps"))[1], 10.0);
+    assert_eq!(reals(get("cell_series", "mac_downlink_mbps"))[2], 10.0);
 }
 
 #[test]
