@@ -14,6 +14,7 @@ STAMPS := $(VENV)/stamps
 # One interpreter for every build of the extension, or cargo builds it anew for each.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
 
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*')
 

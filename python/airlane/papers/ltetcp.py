@@ -247,7 +247,7 @@ def _figure_3() -> tuple[Number, ...]:
 def _expired(runs: Sequence[Run], window: Window = SHORTLY_AFTER) -> dict[str, Array]:
     """Columns of all timeouts of the first UEs, over the runs."""
     parts = [run.timeouts_of(flow, window) for run in runs for flow in run.flows(FIRST)]
-    full = [part for part in parts if part]
+    full = [part for part in parts if part and part["t_s"].size]
     return {name: np.concatenate([part[name] for part in full]) for name in full[0]} if full else {}
 
 
