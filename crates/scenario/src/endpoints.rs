@@ -69,6 +69,7 @@ fn tcp_config(tcp: &Tcp) -> TcpConfig {
         frto: tcp.frto,
         hystart: tcp.hystart,
         slow_start_after_idle: tcp.slow_start_after_idle,
+        rtt_from_sack: tcp.rtt_from_sack,
         rtt_sampling: match tcp.rtt_sampling {
             RttSampling::EachAck => transport::RttSampling::EachAck,
             RttSampling::OncePerWindow => transport::RttSampling::OncePerWindow,

@@ -74,6 +74,9 @@ pub struct TcpConfig {
     pub slow_start_after_idle: bool,
     /// Which round trips update the retransmission timeout.
     pub rtt_sampling: RttSampling,
+    /// Whether a SACK gives a round trip and, if it is of data older than the last sending of the head,
+    /// restarts the timer, as Linux since 3.12; without, only an ACK of new data does (RFC 6298 §5.3).
+    pub rtt_from_sack: bool,
     /// The receive window.
     pub receive_window: ReceiveWindowKind,
     /// Bytes that may be unacknowledged at the sender whatever the windows say.
@@ -104,6 +107,7 @@ impl TcpConfig {
             hystart: true,
             slow_start_after_idle: true,
             rtt_sampling: RttSampling::EachAck,
+            rtt_from_sack: true,
             // tcp_rmem 4096 131072 6291456
             receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) },
             send_buffer: None,

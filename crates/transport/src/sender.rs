@@ -9,7 +9,7 @@ mod alert;
 mod timeout;
 mod transmit;
 
-use airlane_core::{Bytes, Duration, Event, Instant, Topic};
+use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Topic};
 
 use crate::config::{LossDetection, RttSampling, TcpConfig};
 use crate::congestion::{CongestionController, Controller};
@@ -17,7 +17,7 @@ use crate::header::Io;
 use crate::rack::Rack;
 use crate::recovery::{Phase, RateReduction, UndoState};
 use crate::rtt::{MinRtt, RttEstimator};
-use crate::sack::{Blocks, SackCache};
+use crate::sack::SackCache;
 use crate::scoreboard::Scoreboard;
 use crate::stats::TcpStats;
 use crate::timer::Timer;
@@ -31,7 +31,7 @@ const TIMER_SLACK: Duration = Duration::from_millis(2);
 
 /// An acknowledgment, in stream positions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ack {
+pub(crate) struct Ack<'a> {
     pub(crate) ack: u64,
     /// The peer's window in bytes.
     pub(crate) window: u64,
@@ -39,7 +39,8 @@ pub(crate) struct Ack {
     pub(crate) segment_start: u64,
     /// True if the segment carried data.
     pub(crate) with_data: bool,
-    pub(crate) sack: Blocks,
+    /// The SACK option, as on the wire.
+    pub(crate) sack: &'a [SackBlock],
     /// Our timestamp as the peer echoes it, in ms.
     pub(crate) echo: Option<u32>,
 }
@@ -56,6 +57,8 @@ struct Probe {
 /// How much the application may have sent.
 #[derive(Clone, Copy, Debug)]
 struct Supply {
+    /// True if it changed and nothing was sent since.
+    fresh: bool,
     /// Stream position up to which it has written; `u64::MAX` if it always has more.
     written: u64,
     /// True if nothing follows.
@@ -69,6 +72,7 @@ struct SenderOptions {
     frto: bool,
     slow_start_after_idle: bool,
     rtt_sampling: RttSampling,
+    rtt_from_sack: bool,
     send_buffer: u64,
     rto_min: Duration,
     rto_max: Duration,
@@ -150,6 +154,7 @@ impl Sender {
                 frto: config.frto && negotiated.sack,
                 slow_start_after_idle: config.slow_start_after_idle,
                 rtt_sampling: config.rtt_sampling,
+                rtt_from_sack: config.rtt_from_sack,
                 send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
                 rto_min: config.rto_min,
                 rto_max: config.rto_max,
@@ -159,7 +164,7 @@ impl Sender {
             board: Scoreboard::new(),
             una: 1,
             nxt: 1,
-            supply: Supply { written: 1, closed: false },
+            supply: Supply { fresh: false, written: 1, closed: false },
             window_end: 1 + window,
             window_from: (0, 1),
             controller: Controller::new(config.congestion, segment_size, initial, config.hystart),
@@ -207,10 +212,12 @@ impl Sender {
     /// The application always has more.
     pub(crate) fn supply_endless(&mut self) {
         self.supply.written = u64::MAX;
+        self.supply.fresh = true;
     }
     /// The application writes `bytes` more.
     pub(crate) fn supply(&mut self, bytes: u64) {
         self.supply.written = self.supply.written.saturating_add(bytes);
+        self.supply.fresh = true;
     }
     /// The application is done: a FIN follows what was written. One that always had more ends
     /// with what was sent.
@@ -219,6 +226,13 @@ impl Sender {
             self.supply.written = self.nxt;
         }
         self.supply.closed = true;
+        self.supply.fresh = true;
+    }
+
+    /// True if the application gave or closed something that was not looked at since.
+    #[inline]
+    pub(crate) fn has_fresh_supply(&self) -> bool {
+        self.supply.fresh
     }
 
     /// True when everything written, and the FIN, was acknowledged.

@@ -119,6 +119,9 @@ pub struct Tcp {
     pub slow_start_after_idle: bool,
     /// Which round trips update the retransmission timeout.
     pub rtt_sampling: RttSampling,
+    /// Whether selective acknowledgments give round trips and restart the timer too, as in Linux
+    /// since 3.12; without, only acknowledgments of new data do (RFC 6298 §5.3).
+    pub rtt_from_sack: bool,
     /// The receive window.
     pub receive_window: ReceiveWindow,
     /// Bytes that may be unacknowledged at the sender whatever the windows say; none for no limit.

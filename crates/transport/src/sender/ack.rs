@@ -1,13 +1,13 @@
 //! An acknowledgment arrives.
 
-use airlane_core::{Duration, Event, Instant};
+use airlane_core::{Bytes, Duration, Event, Instant, Topic};
 
 use super::{Ack, DUPLICATE_THRESHOLD, MAX_REORDERING, Sender};
 use crate::config::{LossDetection, RttSampling};
 use crate::congestion::{AckSample, CongestionController};
 use crate::header::Io;
 use crate::recovery::Phase;
-use crate::sack::SackOutcome;
+use crate::sack::{Blocks, SackOutcome};
 use crate::scoreboard::{EVER_RETRANSMITTED, RETRANSMITTED, SACKED};
 
 /// What one ACK amounts to.
@@ -59,16 +59,25 @@ struct Acked {
 
 impl Sender {
     /// Processes an acknowledgment and sends what it allows.
-    pub(crate) fn on_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack) {
+    pub(crate) fn on_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         if ack.ack > self.nxt {
             return; // acknowledges what was never sent: RFC 9293 §3.10.7.4
+        }
+        if self.phase == Phase::Open
+            && ack.sack.is_empty()
+            && ack.ack > self.una
+            && self.board.is_plain()
+            && self.probe.is_none()
+        {
+            self.on_plain_ack(io, ack);
+            return;
         }
         let mut outcome = Outcome::default();
         let window_moved = self.update_window(ack);
         let prior_una = self.una;
         let had_outstanding = !self.board.is_empty();
         let mut sacked = SackOutcome::default();
-        if !ack.sack.is_empty() && self.options.sack && had_outstanding {
+        if !ack.sack.is_empty() && had_outstanding {
             sacked = self.process_sack(io, ack);
         }
         let highest_before = self.board.highest_sacked();
@@ -100,8 +109,46 @@ impl Sender {
         self.report_state(io);
     }
 
+    /// The common case of [`Self::on_ack`]: nothing is amiss, and the ACK advances. The same
+    /// steps, without those that cannot find anything to do.
+    fn on_plain_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
+        let now = io.now();
+        self.update_window(ack);
+        self.timeouts_in_row = 0;
+        self.window_probes_in_row = 0;
+        let (mut first, mut last, mut delivered) = (None, None, 0);
+        while !self.board.is_empty() {
+            let s = self.board.get(self.board.head());
+            if s.end() > ack.ack {
+                if s.start < ack.ack {
+                    self.board.trim_head(ack.ack);
+                }
+                break;
+            }
+            let s = self.board.pop();
+            io.stats.bytes_acked += Bytes(u64::from(s.payload()));
+            first = first.or(Some(s.sent_at));
+            last = Some((s.sent_at, s.end()));
+            delivered += 1;
+        }
+        self.una = ack.ack;
+        self.delivered += u64::from(delivered);
+        if let (Some(first), Some((sent_at, end))) = (first, last) {
+            self.rack.on_delivered(now, sent_at, end, false, Duration::ZERO);
+            let rtt = now.saturating_since(sent_at);
+            self.min_rtt.sample(now, rtt);
+            self.take_sample(io, now.saturating_since(first), false);
+            self.restart_timer(now);
+            self.grow_window(now, delivered, Some(rtt), true);
+        }
+        self.rack.adapt_window(self.una, self.nxt);
+        self.transmit(io);
+        self.report_state(io);
+    }
+
     /// RFC 9293 §3.10.7.4: the window is taken from newer segments, or from wider windows.
-    fn update_window(&mut self, ack: &Ack) -> bool {
+    #[inline]
+    fn update_window(&mut self, ack: &Ack<'_>) -> bool {
         if ack.ack < self.una {
             return false;
         }
@@ -119,10 +166,11 @@ impl Sender {
         false
     }
 
-    fn process_sack(&mut self, io: &mut Io<'_, '_>, ack: &Ack) -> SackOutcome {
+    fn process_sack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) -> SackOutcome {
         let now = io.now();
         let mut out = SackOutcome::default();
-        let (dsack, blocks) = ack.sack.split_dsack(ack.ack);
+        let blocks = Blocks::from_wire(ack.sack, io.negotiated.local_initial, self.una);
+        let (dsack, blocks) = blocks.split_dsack(ack.ack);
         if let Some(block) = dsack {
             out.dsack = true;
             io.stats.dsack_received += 1;
@@ -175,7 +223,7 @@ impl Sender {
     }
 
     /// Removes what the cumulative ACK covers.
-    fn take_acked(&mut self, io: &mut Io<'_, '_>, ack: &Ack) -> Acked {
+    fn take_acked(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) -> Acked {
         let mut acked = Acked::default();
         if ack.ack <= self.una {
             return acked;
@@ -192,7 +240,7 @@ impl Sender {
             }
             self.board.pop();
             acked.segments += 1;
-            io.stats.bytes_acked += airlane_core::Bytes(u64::from(s.payload()));
+            io.stats.bytes_acked += Bytes(u64::from(s.payload()));
             if s.is(EVER_RETRANSMITTED) {
                 acked.retransmission |= s.is(RETRANSMITTED);
             } else if !s.is(SACKED) {
@@ -233,7 +281,7 @@ impl Sender {
         acked: &Acked,
         sacked: &SackOutcome,
         window_moved: bool,
-        ack: &Ack,
+        ack: &Ack<'_>,
     ) {
         outcome.data_acked = acked.segments > 0;
         outcome.sacked = sacked.sacked;
@@ -255,7 +303,7 @@ impl Sender {
     fn sample_rtt(
         &mut self,
         io: &mut Io<'_, '_>,
-        ack: &Ack,
+        ack: &Ack<'_>,
         acked: &Acked,
         sacked: &SackOutcome,
         outcome: &mut Outcome,
@@ -267,7 +315,7 @@ impl Sender {
             whole = since(acked.first_sent_at);
             outcome.rtt = since(acked.last_sent_at);
         }
-        if sacked.first_sent_at.is_some() {
+        if self.options.rtt_from_sack && sacked.first_sent_at.is_some() {
             outcome.rtt = since(sacked.last_sent_at);
             whole = whole.or(since(sacked.first_sent_at));
         }
@@ -285,40 +333,59 @@ impl Sender {
             self.min_rtt.sample(now, rtt);
         }
         // A SACK of data sent after the head was last sent must not put off the timeout.
-        if !outcome.restart_timer
+        if self.options.rtt_from_sack
+            && !outcome.restart_timer
             && let Some(rtt) = whole
             && !self.board.is_empty()
         {
             let head_age = now.saturating_since(self.board.get(self.board.head()).sent_at);
             outcome.restart_timer = sacked.first_sent_at.is_some() && rtt > head_age;
         }
-        let chosen = match self.options.rtt_sampling {
-            RttSampling::EachAck | RttSampling::FrozenAfter(_) => whole,
-            RttSampling::OncePerWindow => self.timed_sample(now, acked),
-        };
-        let Some(rtt) = chosen else { return };
-        let frozen = matches!(self.options.rtt_sampling, RttSampling::FrozenAfter(t) if now >= t);
-        if !frozen {
-            self.rtt.sample(rtt, self.una, self.nxt);
+        if let Some(rtt) = whole {
+            self.take_sample(io, rtt, acked.retransmission);
+        } else if self.options.rtt_sampling == RttSampling::OncePerWindow && acked.retransmission {
+            self.timed = None;
         }
+    }
+
+    /// A round trip as each ACK gives it; the set-up says whether it counts.
+    fn take_sample(&mut self, io: &mut Io<'_, '_>, each_ack: Duration, retransmission: bool) {
+        let now = io.now();
+        let rtt = match self.options.rtt_sampling {
+            RttSampling::EachAck => {
+                self.rtt.sample(each_ack, self.una, self.nxt);
+                each_ack
+            }
+            RttSampling::FrozenAfter(at) => {
+                if now < at {
+                    self.rtt.sample(each_ack, self.una, self.nxt);
+                }
+                each_ack
+            }
+            RttSampling::OncePerWindow => {
+                let Some(rtt) = self.timed_sample(now, retransmission) else { return };
+                self.rtt.sample(rtt, self.una, self.nxt);
+                rtt
+            }
+        };
         self.rto = self.rtt.rto();
         self.backoff = 0;
         io.stats.rtt_samples += 1;
         io.stats.rtt_sum += rtt;
         io.stats.rtt_min = Some(io.stats.rtt_min.map_or(rtt, |m| m.min(rtt)));
-        if io.cx.wants(airlane_core::Topic::RttSample) {
+        if io.cx.wants(Topic::RttSample) {
             io.cx.emit(&Event::RttSample { flow: io.path.flow, rtt, srtt: self.rtt.srtt(), rto: self.rto });
         }
     }
 
     /// One timed segment at a time, given up if anything was sent again (Karn's rule).
-    fn timed_sample(&mut self, now: Instant, acked: &Acked) -> Option<Duration> {
+    fn timed_sample(&mut self, now: Instant, retransmission: bool) -> Option<Duration> {
         let (end, sent_at) = self.timed?;
         if self.una < end {
             return None;
         }
         self.timed = None;
-        (!acked.retransmission).then(|| now.saturating_since(sent_at))
+        (!retransmission).then(|| now.saturating_since(sent_at))
     }
 
     /// Data that overtook other data raises the reordering degree (RFC 8985 §6.2 step 3).
@@ -356,14 +423,19 @@ impl Sender {
         }
         let may_grow = self.phase != Phase::Recovery
             && (outcome.data_acked || (self.reordering > DUPLICATE_THRESHOLD && outcome.sacked > 0));
+        self.grow_window(now, outcome.delivered, outcome.rtt, may_grow);
+    }
+
+    #[inline]
+    fn grow_window(&mut self, now: Instant, delivered: u32, rtt: Option<Duration>, may_grow: bool) {
         let sample = AckSample {
             now,
-            delivered_segments: outcome.delivered,
-            may_grow: may_grow && outcome.delivered > 0,
+            delivered_segments: delivered,
+            may_grow: may_grow && delivered > 0,
             window_limited: self.window_use.limited,
             max_outstanding_segments: self.window_use.max_outstanding,
             outstanding_segments: self.board.outstanding(),
-            rtt: outcome.rtt,
+            rtt,
             srtt: self.rtt.srtt(),
             acked_to: self.una,
             sent_to: self.nxt,
