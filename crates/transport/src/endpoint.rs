@@ -26,7 +26,6 @@ use crate::config::TcpConfig;
 use crate::header::{Io, Negotiated, send_packet, timestamp};
 use crate::path::Path;
 use crate::receiver::{DataSegment, Receiver, ReceiverOptions};
-use crate::sack::{Block, Blocks};
 use crate::sender::{Ack, Sender};
 use crate::sequence;
 use crate::stats::TcpStats;
@@ -247,7 +246,9 @@ impl TcpEndpoint {
             receiver: &mut h.receiver,
             stats: &mut self.stats,
         };
-        h.sender.transmit(&mut io);
+        if h.sender.has_fresh_supply() {
+            h.sender.transmit(&mut io);
+        }
         let now = io.now();
         if io.receiver.ack_is_due(now) {
             h.sender.send_ack(&mut io);
@@ -447,7 +448,7 @@ impl TcpEndpoint {
                 window: u64::from(header.window) << n.remote_scale,
                 segment_start: start,
                 with_data,
-                sack: positions(header, &n, una),
+                sack: if n.sack { header.sack.as_slice() } else { &[] },
                 echo,
             };
             h.sender.on_ack(&mut io, &ack);
@@ -466,19 +467,4 @@ impl TcpEndpoint {
         }
         0
     }
-}
-
-/// The SACK blocks of a header in stream positions.
-#[inline]
-fn positions(header: &TcpHeader, n: &Negotiated, una: u64) -> Blocks {
-    let mut blocks = Blocks::default();
-    if n.sack && !header.sack.is_empty() {
-        for b in header.sack.as_slice() {
-            blocks.push(Block {
-                left: sequence::position(b.left, n.local_initial, una),
-                right: sequence::position(b.right, n.local_initial, una),
-            });
-        }
-    }
-    blocks
 }

@@ -1,6 +1,8 @@
 //! SACK blocks at the sender (RFC 2018 §5, RFC 2883 §4): what an ACK newly reports.
 
-use airlane_core::Instant;
+use airlane_core::{Instant, SackBlock};
+
+use crate::sequence;
 
 /// A block in stream positions, `[left, right)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,8 +28,14 @@ impl Blocks {
     pub(crate) fn as_slice(&self) -> &[Block] {
         &self.blocks[..usize::from(self.len)]
     }
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.len == 0
+    /// The blocks of an option; `near` is a position close to them.
+    pub(crate) fn from_wire(option: &[SackBlock], initial: u32, near: u64) -> Self {
+        let mut blocks = Self::default();
+        for b in option {
+            let left = sequence::position(b.left, initial, near);
+            blocks.push(Block { left, right: sequence::position(b.right, initial, near) });
+        }
+        blocks
     }
     /// RFC 2883 §4: the first block is a D-SACK if it lies below the ACK or inside the second.
     pub(crate) fn split_dsack(&self, ack: u64) -> (Option<Block>, &[Block]) {

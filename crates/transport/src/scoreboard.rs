@@ -58,6 +58,8 @@ pub(crate) struct Scoreboard {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
+    /// Outstanding segments that were ever retransmitted.
+    ever: u32,
     /// End of the highest SACKed segment; at most `una` when there is none.
     highest_sacked: u64,
     /// No lost segment that waits for retransmission lies before this one.
@@ -79,6 +81,7 @@ impl Scoreboard {
             sacked: 0,
             lost: 0,
             retransmitted: 0,
+            ever: 0,
             highest_sacked: 0,
             retransmit_from: 0,
             first_flight_from: 0,
@@ -145,6 +148,12 @@ impl Scoreboard {
         self.outstanding() + self.retransmitted - self.sacked - self.lost
     }
 
+    /// True if every outstanding segment was sent once and nothing is known of it.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.sacked | self.lost | self.ever == 0
+    }
+
     /// A new segment was sent.
     #[inline]
     pub(crate) fn push(&mut self, segment: Segment) {
@@ -176,6 +185,7 @@ impl Scoreboard {
             self.sacked -= u32::from(segment.is(SACKED));
             self.lost -= u32::from(segment.is(LOST));
             self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
+            self.ever -= u32::from(segment.is(EVER_RETRANSMITTED));
         }
         segment
     }
@@ -285,6 +295,7 @@ impl Scoreboard {
         segment.state = was | RETRANSMITTED | EVER_RETRANSMITTED;
         segment.sent_at = now;
         self.retransmitted += u32::from(was & RETRANSMITTED == 0);
+        self.ever += u32::from(was & EVER_RETRANSMITTED == 0);
         self.retransmissions.push_back((number, now));
     }
 

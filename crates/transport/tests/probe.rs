@@ -168,16 +168,55 @@ fn all() {
 #[ignore = "prints"]
 fn acks() {
     let c = cfg(CongestionKind::Cubic, true, true, true);
-    let mut h = Harness::new(LinkConfig::new(10,60,524288), vec![flow(c,0,None)]);
-    h.fate_back = Some(Box::new(|_, now, h, _| { println!("{:.3} ack {} win {}", now.as_secs_f64()*1e3, (h.acknowledgment.wrapping_sub(1)) as f64/1448.0, (h.window as u64) << 9); false }));
+    let mut h = Harness::new(LinkConfig::new(10, 60, 524288), vec![flow(c, 0, None)]);
+    h.fate_back = Some(Box::new(|_, now, h, _| {
+        println!(
+            "{:.3} ack {} win {}",
+            now.as_secs_f64() * 1e3,
+            (h.acknowledgment.wrapping_sub(1)) as f64 / 1448.0,
+            (h.window as u64) << 9
+        );
+        false
+    }));
     h.run(Instant::from_millis(250));
 }
 #[test]
 #[ignore = "prints"]
 fn acks_c() {
     let c = cfg(CongestionKind::NewReno, true, true, true);
-    let l = LinkConfig{loss:0.01, loss_seed: 1, ..LinkConfig::new(50,40,1048576)};
-    let mut h = Harness::new(l, vec![flow(c,0,None)]);
-    h.fate_back = Some(Box::new(|_, now, h, _| { println!("{:.3} ack {} win {} sack {:?}", now.as_secs_f64()*1e3, (h.acknowledgment.wrapping_sub(1)) as f64/1448.0, (h.window as u64) << 9, h.sack.as_slice().iter().map(|b| ((b.left-1)/1448, (b.right-1)/1448)).collect::<Vec<_>>()); false }));
+    let l = LinkConfig { loss: 0.01, loss_seed: 1, ..LinkConfig::new(50, 40, 1048576) };
+    let mut h = Harness::new(l, vec![flow(c, 0, None)]);
+    h.fate_back = Some(Box::new(|_, now, h, _| {
+        println!(
+            "{:.3} ack {} win {} sack {:?}",
+            now.as_secs_f64() * 1e3,
+            (h.acknowledgment.wrapping_sub(1)) as f64 / 1448.0,
+            (h.window as u64) << 9,
+            h.sack.as_slice().iter().map(|b| ((b.left - 1) / 1448, (b.right - 1) / 1448)).collect::<Vec<_>>()
+        );
+        false
+    }));
     h.run(Instant::from_millis(450));
+}
+#[test]
+#[ignore = "prints"]
+fn acks_a() {
+    let c = cfg(CongestionKind::NewReno, true, true, true);
+    let l = LinkConfig::new(10, 40, 12500);
+    let mut h = Harness::new(l, vec![flow(c, 0, None)]);
+    h.fate_back = Some(Box::new(|_, now, h, _| {
+        println!(
+            "{:.3} ack {} win {} sack {:?}",
+            now.as_secs_f64() * 1e3,
+            (h.acknowledgment.wrapping_sub(1)) as f64 / 1448.0,
+            (h.window as u64) << 9,
+            h.sack.as_slice().iter().map(|b| ((b.left - 1) / 1448, (b.right - 1) / 1448)).collect::<Vec<_>>()
+        );
+        false
+    }));
+    h.fate = Some(Box::new(|_, now, h, _| {
+        println!("{:.3} data {}", now.as_secs_f64() * 1e3, (h.sequence.wrapping_sub(1)) as f64 / 1448.0);
+        false
+    }));
+    h.run(Instant::from_millis(4200));
 }

@@ -18,7 +18,7 @@ impl Sender {
         &mut self,
         io: &mut Io<'_, '_>,
         prior_una: u64,
-        ack: &Ack,
+        ack: &Ack<'_>,
         out: &mut Outcome,
     ) -> Resend {
         if self.peer_reneged() {
@@ -181,7 +181,7 @@ impl Sender {
     }
 
     /// All that was outstanding when recovery began is acknowledged.
-    fn leave_recovery(&mut self, io: &mut Io<'_, '_>, ack: &Ack) {
+    fn leave_recovery(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         self.duplicates = 0;
         let spurious = self.undo.all_were_duplicates() || self.undo.original_echoed(ack.echo);
         self.phase = Phase::Open;
@@ -195,7 +195,7 @@ impl Sender {
     }
 
     /// A partial ACK that an original earned, not a retransmission (RFC 4015).
-    fn undo_partially(&mut self, io: &mut Io<'_, '_>, ack: &Ack, prior_una: u64) -> Option<Resend> {
+    fn undo_partially(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, prior_una: u64) -> Option<Resend> {
         if !self.undo.original_echoed(ack.echo) {
             return None;
         }
@@ -225,7 +225,7 @@ impl Sender {
     }
 
     /// After a timeout: F-RTO, Eifel, or slow start through what was lost.
-    fn on_ack_in_loss(&mut self, io: &mut Io<'_, '_>, ack: &Ack, out: &Outcome) -> Resend {
+    fn on_ack_in_loss(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, out: &Outcome) -> Resend {
         let recovered = self.una >= self.recovery_point;
         let echoed = self.undo.original_echoed(ack.echo) || self.undo.all_were_duplicates();
         if out.advanced && echoed {
@@ -281,7 +281,7 @@ impl Sender {
     }
 
     /// RFC 8985 §7.4: what the answer to a probe says.
-    pub(super) fn on_probe_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack, probe: Probe, out: &Outcome) {
+    pub(super) fn on_probe_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, probe: Probe, out: &Outcome) {
         if ack.ack < probe.end {
             return;
         }

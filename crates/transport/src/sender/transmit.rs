@@ -42,6 +42,7 @@ impl Sender {
 
     /// Sends new data as far as the windows allow.
     pub(crate) fn transmit(&mut self, io: &mut Io<'_, '_>) {
+        self.supply.fresh = false;
         let mut sent = 0;
         if self.board.is_empty() && self.has_unsent() {
             self.restart_after_idle(io.now());
