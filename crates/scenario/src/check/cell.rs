@@ -1,0 +1,75 @@
+//! Checks of cells.
+
+use super::{Checked, Place};
+use crate::format::{Cell, Mac, Rlc, RlcAm, RlcUm, Scheduler, Uplink};
+use crate::quantity::Size;
+
+/// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
+const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
+/// The least that a queue must take: a full packet.
+const PACKET: Size = Size(airlane_core::Bytes(1500));
+
+pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
+    let known = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
+    let help = "6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
+    at.require(known, "resource_blocks", "no bandwidth of LTE", help)?;
+    if let Scheduler::ProportionalFair(pf) = &cell.scheduler {
+        let ok = (1..=1_000_000).contains(&pf.window);
+        at.require(ok, "scheduler.window", "no averaging window", "from 1 to 1000000 slots")?;
+    }
+    mac(&cell.mac, cell.resource_blocks, &at.under("mac"))?;
+    uplink(&cell.uplink, &at.under("uplink"))?;
+    let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
+    at.require(pdcp, "pdcp.sn_bits", "no length of a sequence number", "one of [7, 12, 15, 18]")?;
+    rlc(&cell.rlc, &at.under("rlc"))
+}
+
+fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
+    at.slots(mac.cqi_period, "cqi_period", 1)?;
+    at.slots(mac.cqi_delay, "cqi_delay", 0)?;
+    at.slots(mac.harq_round_trip, "harq_round_trip", 1)?;
+    at.slots(mac.downlink_latency, "downlink_latency", 1)?;
+    at.slots(mac.grant_to_pusch, "grant_to_pusch", 1)?;
+    at.slots(mac.sounding_period, "sounding_period", 1)?;
+    let attempts = (1..=28).contains(&mac.harq_transmissions); // maxHARQ-Tx, TS 36.331 §6.3.2
+    at.require(attempts, "harq_transmissions", "no number of transmissions", "from 1 to 28")?;
+    let in_time = mac.harq_round_trip >= mac.downlink_latency;
+    let help = "at least mac.downlink_latency";
+    at.require(in_time, "harq_round_trip", "before the block was received", help)?;
+    let grants = (1..=110).contains(&mac.grants_per_slot);
+    at.require(grants, "grants_per_slot", "no number of grants", "from 1 to 110")?;
+    let room = mac.pucch_resource_blocks < resource_blocks;
+    at.require(room, "pucch_resource_blocks", "leaves nothing for data", "below resource_blocks")
+}
+
+fn uplink(uplink: &Uplink, at: &Place<'_>) -> Checked {
+    match uplink {
+        Uplink::SchedulingRequest(u) => {
+            at.slots(u.scheduling_request_period, "scheduling_request_period", 1)?;
+            at.slots(u.processing, "processing", 0)?;
+            let grant = (1..=1500).contains(&u.initial_grant.0.get());
+            at.require(grant, "initial_grant", "no size for a first grant", "from 1 B to 1500 B")
+        }
+        Uplink::IdealBufferStatus(u) => at.slots(u.report_delay, "report_delay", 0),
+    }
+}
+
+fn rlc(rlc: &Rlc, at: &Place<'_>) -> Checked {
+    let (bits, known): (u8, &[u8]) = match rlc {
+        Rlc::Am(am) => (am.sn_bits, &[10, 16]), // TS 36.322 §6.2.1.4
+        Rlc::Um(um) => (um.sn_bits, &[5, 10]),  // TS 36.322 §6.2.1.3
+    };
+    let help = format!("one of {known:?}");
+    at.require(known.contains(&bits), "sn_bits", "no length of a sequence number", &help)?;
+    let (Rlc::Am(RlcAm { buffer, .. }) | Rlc::Um(RlcUm { buffer, .. })) = rlc;
+    at.at_least(*buffer, PACKET, "buffer", "no full packet fits")?;
+    match rlc {
+        Rlc::Um(_) => Ok(()),
+        Rlc::Am(am) => {
+            // Without polls nothing is ever acknowledged.
+            at.positive(am.poll_retransmit, "poll_retransmit")?;
+            at.require(am.poll_pdu != Some(0), "poll_pdu", "a poll after nothing", "1 or more")?;
+            at.require(am.max_retransmissions > 0, "max_retransmissions", "none at all", "1 or more")
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Checks of flows.
+
+use std::collections::BTreeSet;
+
+use airlane_core::Bytes;
+
+use super::{Checked, FLOWS_MAX, Place, name};
+use crate::de::nearest_help;
+use crate::expand;
+use crate::format::{App, Flow, Network, ReceiveWindow, Resolved, Tcp, Transport};
+use crate::quantity::Size;
+
+/// Largest IP packet (RFC 791).
+const IP_PACKET_MAX: u64 = 65_535;
+/// Smallest MTU: room for all headers and options and some payload.
+const MTU_MIN: u64 = 128;
+
+pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    at.require(!scenario.flow.is_empty(), "flow", "no flow: nothing would happen", "add [[flow]]")?;
+    let at = at.under("flow");
+    let mut names = BTreeSet::new();
+    let mut total = 0;
+    for (i, flow) in scenario.flow.iter().enumerate() {
+        let at = at.entry(i);
+        if let Some(own) = &flow.name {
+            name(own, &mut names, &at)?;
+        }
+        total += u64::from(expand::reach(flow, scenario).map_or(1, |reach| reach.count()));
+        if total > FLOWS_MAX {
+            at.wrong(format!("{total} flows in all"), "at most 10000")?;
+        }
+        destination(flow, scenario, &at)?;
+        let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
+        at.require(ordered, "stop", "before it starts", "it must be above `start`")?;
+        app(flow, &at)?;
+        if let Transport::Tcp(settings) = &flow.transport {
+            tcp(settings, &at.under("transport"))?;
+        }
+    }
+    // A run may be shorter than the scenario was meant to be, but not so short.
+    let idle = scenario.flow.iter().all(|flow| flow.start >= scenario.run.duration);
+    let help = "it must be below run.duration";
+    at.require(!idle, "0.start", "the run is over before any flow starts", help)?;
+    let mut seen = BTreeSet::new();
+    let all = expand::flows(scenario);
+    match all.iter().find(|flow| !seen.insert(flow.name.as_str())) {
+        None => Ok(()),
+        Some(twice) => {
+            let message = format!("two flows would be called {:?}", twice.name);
+            at.entry(twice.section).wrong(message, "give them other names")
+        }
+    }
+}
+
+fn destination(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    if scenario.network == Network::Wired {
+        let ok = flow.to.as_deref().is_none_or(|to| to == "host");
+        return at.require(ok, "to", "a wired network has one host", "leave it out");
+    }
+    let names: Vec<_> = scenario.ue.iter().map(|u| u.name.as_str()).collect();
+    let Some(to) = &flow.to else {
+        let help = format!("add to = \"{}\"", names.first().unwrap_or(&"phone"));
+        return at.wrong("`to` is missing", help);
+    };
+    if expand::reach(flow, scenario).is_none() {
+        return at.fail("to", "no UE of that name", nearest_help(to, &names));
+    }
+    Ok(())
+}
+
+fn app(flow: &Flow, at: &Place<'_>) -> Checked {
+    match (&flow.app, &flow.transport) {
+        (App::Bulk, Transport::Tcp(_)) => Ok(()),
+        (App::Fixed(fixed), Transport::Tcp(_)) => {
+            at.require(fixed.size.0.get() > 0, "app.size", "nothing to send", "at least 1 B")
+        }
+        (App::Cbr(_), Transport::Tcp(_)) => {
+            let help = "use transport = \"udp\", or app = \"bulk\"";
+            at.fail("app", "TCP sends at no rate of the application's", help)
+        }
+        (App::Cbr(cbr), Transport::Udp) => {
+            let fits = (1..=IP_PACKET_MAX - 28).contains(&cbr.payload.0.get());
+            at.require(fits, "app.payload", "no payload of a packet", "from 1 B to 65507 B")
+        }
+        (App::Bulk | App::Fixed(_), Transport::Udp) => {
+            let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";
+            at.fail("app", "UDP has no rate of its own", help)
+        }
+    }
+}
+
+fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
+    let mtu = (MTU_MIN..=IP_PACKET_MAX).contains(&tcp.mtu.0.get());
+    at.require(mtu, "mtu", "no MTU", "from 128 B to 65535 B")?;
+    if let Some(mss) = tcp.mss {
+        let headers = 40 + if tcp.timestamps { 12 } else { 0 }; // RFC 9293 §3.1, RFC 7323 appendix A
+        let (least, most) = (Size(Bytes(MTU_MIN - headers)), Size(Bytes(tcp.mtu.0.get() - headers)));
+        let help = format!("from {least} to {most}, which is the MTU less the headers");
+        at.require((least..=most).contains(&mss), "mss", "no full segment for this MTU", &help)?;
+    }
+    let window = (1..=1_000).contains(&tcp.initial_window);
+    at.require(window, "initial_window", "no window", "from 1 to 1000 segments")?;
+    at.positive(tcp.rto_min, "rto_min")?;
+    at.positive(tcp.rto_initial, "rto_initial")?;
+    let ordered = tcp.rto_max >= tcp.rto_min && tcp.rto_max >= tcp.rto_initial;
+    at.require(ordered, "rto_max", "below the floor", "at least rto_min and rto_initial")?;
+    let least = Size(tcp.mtu.0);
+    let message = "no full segment fits";
+    match &tcp.receive_window {
+        ReceiveWindow::Fixed(window) => at.at_least(window.size, least, "receive_window.size", message)?,
+        ReceiveWindow::Autotuned(window) => {
+            // Memory, of which about half is window.
+            let least = Size(Bytes(2 * least.0.get()));
+            at.at_least(window.initial, least, "receive_window.initial", message)?;
+            at.at_least(window.max, window.initial, "receive_window.max", "below `initial`")?;
+        }
+    }
+    tcp.send_buffer.map_or(Ok(()), |buffer| at.at_least(buffer, least, "send_buffer", message))
+}
