@@ -1,0 +1,101 @@
+"""The border to the compiled core: errors, callbacks, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import airlane
+from airlane import _native
+
+LONG = {"run.duration": "5000 s"}
+SHORT = {"run.duration": "1 s", "run.warmup": "0 s"}
+
+
+def resolved(scenarios: Path, overrides: dict[str, str]) -> str:
+    return airlane.load(scenarios / "lte-20ue.toml").set(overrides).resolved
+
+
+def test_an_error_names_file_line_key_value_and_remedy() -> None:
+    text = 'network = "lena"\n[[cell]]\nname = "a"\nrlc = { mode = "am", buffer = "512 Kb" }\n'
+    with pytest.raises(_native.ScenarioError) as caught:
+        _native.parse(text, "here.toml")
+    error = caught.value
+    assert (error.file, error.line, error.key, error.value) == (
+        "here.toml",
+        4,
+        "cell.0.rlc.buffer",
+        '"512 Kb"',
+    )
+    assert "KiB" in error.help
+    assert str(error).startswith("here.toml:4: cell.0.rlc.buffer")
+    assert isinstance(error, ValueError)
+
+
+def test_an_override_has_no_line(scenarios: Path) -> None:
+    with pytest.raises(_native.ScenarioError) as caught:
+        resolved(scenarios, {"ue.0.count": "many"})
+    assert caught.value.line is None
+    assert caught.value.key == "ue.0.count"
+
+
+def test_a_resolved_scenario_resolves_to_itself(scenarios: Path) -> None:
+    text = resolved(scenarios, {})
+    (output,) = _native.run([(resolved(scenarios, SHORT), 1)], 1)
+    assert json.loads(output.meta)["conserved"] is True
+    with pytest.raises(_native.ScenarioError):
+        _native.run([(text.replace('"network"', '"netwrok"'), 1)], 1)
+
+
+def test_an_exception_in_the_callback_ends_the_batch(scenarios: Path) -> None:
+    def refuse(index: int) -> None:
+        raise LookupError(index)
+
+    jobs = [(resolved(scenarios, SHORT), 1)] + [(resolved(scenarios, LONG), seed) for seed in range(3)]
+    begun = time.monotonic()
+    with pytest.raises(LookupError):
+        _native.run(jobs, 2, refuse)
+    assert time.monotonic() - begun < 10
+
+
+def test_ctrl_c_ends_the_runs_within_a_second(scenarios: Path) -> None:
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        _native.run([(resolved(scenarios, LONG), seed) for seed in range(4)], 2)
+    assert time.monotonic() - pressed[0] < 1
+
+
+def test_other_threads_go_on_during_a_run(scenarios: Path) -> None:
+    job = (resolved(scenarios, {"run.duration": "20 s"}), 1)
+    ticks = 0
+    running = threading.Event()
+    running.set()
+
+    def tick() -> None:
+        nonlocal ticks
+        while running.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        (output,) = _native.run([job], 1)
+    finally:
+        running.clear()
+        thread.join()
+    # A tick takes a millisecond and some; an interpreter that is held lets none through.
+    assert ticks > 20 * json.loads(output.meta)["wall_s"]
