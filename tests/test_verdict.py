@@ -90,12 +90,14 @@ def test_a_metric_that_never_occurred_is_a_miss() -> None:
 def test_bounds_and_ranges_are_their_own_interval() -> None:
     at_least = Relation.AT_LEAST
     assert judge(number(20.0), ours(28.0, 1.0), relation=at_least).verdict is Verdict.MATCH
-    assert judge(number(20.0), ours(19.0, 0.5), relation=at_least).verdict is Verdict.MISS
-    assert judge(number(1.0), ours(0.9, 0.05), relation=Relation.AT_MOST).verdict is Verdict.MATCH
-    assert judge(number(1.0), ours(1.05, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MISS
+    assert judge(number(20.0), ours(18.1, 0.5), relation=at_least).verdict is Verdict.MATCH
+    assert judge(number(20.0), ours(17.9, 0.5), relation=at_least).verdict is Verdict.MISS
+    assert judge(number(1.0), ours(0.2, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MATCH
+    assert judge(number(1.0), ours(1.11, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MISS
     span = Published("x.y", None, range=(2.0, 17.0))
-    assert judge(span, ours(16.9, 0.5)).verdict is Verdict.MATCH
-    assert judge(span, ours(17.5, 0.2)).verdict is Verdict.MISS
+    assert judge(span, ours(18.6, 0.5)).verdict is Verdict.MATCH
+    assert judge(span, ours(18.8, 0.2)).verdict is Verdict.MISS
+    assert judge(span, ours(1.7, 0.1)).verdict is Verdict.MISS
 
 
 def test_a_clock_reading_counts_from_its_event() -> None:

@@ -279,7 +279,7 @@ def report(
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         results = Results.read(folder)
-    except (ValueError, KeyError, pyarrow.ArrowInvalid):
+    except (FileNotFoundError, ValueError, KeyError, pyarrow.ArrowInvalid):
         _fail(f"error: {folder} is not a result folder of `airlane run`")
     page = folder / "report.html"
     write_run_html(results, manifest, Path(manifest["file"]).stem or folder.name, page)

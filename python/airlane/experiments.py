@@ -7,6 +7,7 @@ radio and the i-th values of two points are a pair.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -334,11 +335,11 @@ def _judge(number: Number, measure: Measure, published: Published, draws: Sequen
         origin=number.origin,
     )
     defined = int(np.count_nonzero(~np.isnan(np.asarray(values, dtype=np.float64))))
-    if 0 < defined < len(values) and judgement.verdict is not Verdict.LOST:
-        why = f"{judgement.why}; " if judgement.why else ""
-        return Judgement(
-            judgement.verdict,
-            judgement.runs_needed,
-            f"{why}defined in {defined} of {len(values)} runs",
-        )
-    return judgement
+    if judgement.verdict is Verdict.LOST or defined in (0, len(values)):
+        return judgement
+    why = f"occurred in {defined} of {len(values)} runs"
+    runs = judgement.runs_needed
+    if runs is not None:  # so many runs in which it occurs
+        runs = math.ceil(runs * len(values) / defined)
+        why += f", about {runs} would do"
+    return Judgement(judgement.verdict, runs, why)

@@ -81,15 +81,16 @@ class Run:
 
 
 def _by_flow(table: pa.Table) -> dict[str, dict[str, Array]]:
-    names = np.asarray(table["flow"].to_pylist(), dtype=object)
+    flow = table["flow"].combine_chunks().dictionary_encode()
+    index = flow.indices.to_numpy()
     numbers = {
         f.name: table[f.name].to_numpy().astype(np.float64)
         for f in table.schema
         if not pa.types.is_string(f.type)
     }
     cut: dict[str, dict[str, Array]] = {}
-    for name in dict.fromkeys(names.tolist()):
-        rows = names == name
+    for i, name in enumerate(flow.dictionary.to_pylist()):
+        rows = index == i
         cut[str(name)] = {column: values[rows] for column, values in numbers.items()}
     return cut
 

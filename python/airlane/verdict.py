@@ -12,7 +12,8 @@ The rules, in the order in which they are asked:
    of the published one, and our interval of the difference excludes zero.
 6. `miss`: everything else, also a metric that is not defined in any of our runs.
 
-A number published as a bound ("more than 20") or a range is its own interval: no 10 % is added.
+A number published as a bound ("more than 20") or as a range is its own interval; its ends are widened
+by 10 % too.
 """
 
 from __future__ import annotations
@@ -170,14 +171,15 @@ def judge(
 def _region(published: Published, relation: Relation, origin: float) -> tuple[float, float]:
     """Values that agree with the publication."""
     if published.range is not None:
-        return published.range[0] - origin, published.range[1] - origin
+        low, high = published.range[0] - origin, published.range[1] - origin
+        return low - TOLERANCE * abs(low), high + TOLERANCE * abs(high)
     assert published.value is not None, "a number that is not lost has a value or a range"
     value = published.value - origin
     match relation:
         case Relation.AT_LEAST:
-            return value, math.inf
+            return value - TOLERANCE * abs(value), math.inf
         case Relation.AT_MOST:
-            return -math.inf, value
+            return -math.inf, value + TOLERANCE * abs(value)
         case Relation.EQUAL:
             reach = max(TOLERANCE * abs(value), published.ci or 0.0)
             return value - reach, value + reach

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,15 +42,36 @@ ADDED = (3, 5, 7, 9, 11, 13, 15)
 SHOWN = "11"
 """The point that Figs. 2a and 3 show: 11 added UEs."""
 
-SAMPLING = {
+WINDOW = f"{SHOWN}/window"
+FROZEN = f"{SHOWN}/frozen"
+KERNEL_2008 = f"{SHOWN}/linux-2.6.26"
+TODAY = f"{SHOWN}/linux-6"
+
+TIMERS = {
     SHOWN: "each ACK",
-    f"{SHOWN}/window": "once a window",
-    f"{SHOWN}/frozen": "frozen at 25 s",
+    WINDOW: "once a window",
+    FROZEN: "frozen at 25 s",
+    KERNEL_2008: "each ACK, Linux 2.6.26",
+    TODAY: "each ACK, Linux 6",
 }
-"""Points that differ in how an RTT sample is taken, in the words of the tables."""
+"""Points that differ in how the timer gets its round trips, in the words of the tables."""
+
+_TRANSPORTS: dict[str, dict[str, object]] = {
+    # What the first author's published ns-3 programs load (liblinux2.6.26.so of the Network Simulation
+    # Cradle): before HyStart (2.6.29) and the initial window of 10 (2.6.39); RFC 3390, RFC 2988.
+    KERNEL_2008: {"hystart": False, "initial_window": 3, "rto_initial": "3 s"},
+    TODAY: {"rtt_from_sack": True, "loss_detection": "rack-tlp", "compressed_sack": True},
+}
 
 STATUS_ALONE = f"{SHOWN}/status-alone"
 """Point at which an RLC STATUS PDU takes a whole transmission opportunity, as in ns-3.37."""
+
+_WORDS = {
+    **{point: f"RTT sampled {text}" for point, text in TIMERS.items()},
+    KERNEL_2008: "Linux 2.6.26",
+    TODAY: "Linux 6 (without timestamps)",
+    STATUS_ALONE: "RLC STATUS alone in its block, as ns-3.37",
+}
 
 FIRST = "first"
 """Name of the group of UEs that download from the start."""
@@ -61,11 +82,11 @@ _ID = "ltetcp.load_increase"
 def _grid() -> dict[str, dict[str, object]]:
     grid: dict[str, dict[str, object]] = {str(n): {"ue.1.count": n} for n in ADDED}
     shown = grid[SHOWN]
-    grid[f"{SHOWN}/window"] = {**shown, "flow.0.transport.rtt_sampling": "once-per-window"}
-    grid[f"{SHOWN}/frozen"] = {
-        **shown,
-        "flow.0.transport.rtt_sampling": {"frozen_after": f"{EVENT_S:g} s"},
-    }
+    grid[WINDOW] = {**shown, "flow.0.transport.rtt_sampling": "once-per-window"}
+    grid[FROZEN] = {**shown, "flow.0.transport.rtt_sampling": {"frozen_after": f"{EVENT_S:g} s"}}
+    for point, transport in _TRANSPORTS.items():
+        of_both = {f"flow.{f}.transport.{key}": value for f in (0, 1) for key, value in transport.items()}
+        grid[point] = {**shown, **of_both}
     grid[STATUS_ALONE] = {**shown, "cell.0.rlc.status_alone": True}
     return grid
 
@@ -80,9 +101,9 @@ def _at(point: str, measure: str, window: Window) -> Measure:
     return lambda draw: float(metric(draw[point], FIRST, window))
 
 
-def _drop(point: str, after: Window = AFTER) -> Measure:
-    before, then = _at(point, "goodput_mbps", BEFORE), _at(point, "goodput_mbps", after)
-    return lambda draw: before(draw) - then(draw)
+def _drop(point: str, after: Window = AFTER, before: Window = BEFORE) -> Measure:
+    was, then = _at(point, "goodput_mbps", before), _at(point, "goodput_mbps", after)
+    return lambda draw: was(draw) - then(draw)
 
 
 def _rise(point: str, window: Window = SHORTLY_AFTER) -> Measure:
@@ -90,8 +111,8 @@ def _rise(point: str, window: Window = SHORTLY_AFTER) -> Measure:
     return lambda draw: peak(draw) - before(draw)
 
 
-def _smallest_drop(after: Window = AFTER) -> Measure:
-    return lambda draw: min(_drop(str(n), after)(draw) for n in ADDED)
+def _smallest_drop(after: Window = AFTER, before: Window = BEFORE) -> Measure:
+    return lambda draw: min(_drop(str(n), after, before)(draw) for n in ADDED)
 
 
 def _largest_rise(window: Window = SHORTLY_AFTER) -> Measure:
@@ -106,16 +127,8 @@ def _windows(measure: str, *windows: Window) -> tuple[Reading, ...]:
     return tuple(Reading(f"over {w}", _at(SHOWN, measure, w)) for w in windows)
 
 
-def _status_alone(measure: str, window: Window) -> tuple[Reading, ...]:
-    return (Reading("RLC STATUS alone in its block, as ns-3.37", _at(STATUS_ALONE, measure, window)),)
-
-
-def _samplings(measure: str) -> tuple[Reading, ...]:
-    return tuple(
-        Reading(f"RTT sampled {text}", _at(point, measure, SHORTLY_AFTER))
-        for point, text in SAMPLING.items()
-        if point != SHOWN
-    )
+def _points(measure: str, window: Window, *points: str) -> tuple[Reading, ...]:
+    return tuple(Reading(_WORDS[point], _at(point, measure, window)) for point in points)
 
 
 @functools.cache
@@ -146,7 +159,7 @@ def _figure_2() -> tuple[Number, ...]:
             against=after,
             published_against=_value("fig2a.goodput_after_mbps"),
             bound=_capacity(),
-            readings=_status_alone("goodput_mbps", BEFORE),
+            readings=_points("goodput_mbps", BEFORE, KERNEL_2008, TODAY, STATUS_ALONE),
         ),
         Number(
             f"{_ID}.fig2a.goodput_after_mbps",
@@ -157,7 +170,7 @@ def _figure_2() -> tuple[Number, ...]:
             note="the window is the paper's metric (2 s)",
             readings=(
                 *_windows("goodput_mbps", Window(26.0, 28.0), LATER),
-                *_status_alone("goodput_mbps", AFTER),
+                *_points("goodput_mbps", AFTER, WINDOW, FROZEN, KERNEL_2008, TODAY, STATUS_ALONE),
             ),
         ),
         Number(
@@ -169,7 +182,7 @@ def _figure_2() -> tuple[Number, ...]:
             note='"shortly after" is open: 5 s here',
             readings=(
                 *_windows("owd_max_ms", AFTER, Window(25.0, 35.0)),
-                *_status_alone("owd_max_ms", SHORTLY_AFTER),
+                *_points("owd_max_ms", SHORTLY_AFTER, KERNEL_2008, TODAY, STATUS_ALONE),
             ),
         ),
         Number(
@@ -186,7 +199,12 @@ def _figure_2() -> tuple[Number, ...]:
             _smallest_drop(),
             relation=Relation.AT_LEAST,
             against=_zero,
-            readings=(Reading(f"after: {LATER}", _smallest_drop(LATER)),),
+            readings=(
+                Reading(
+                    "from 22.5–23.5 s to 26.5–27.5 s", _smallest_drop(Window(26.5, 27.5), Window(22.5, 23.5))
+                ),
+                Reading(f"after: {LATER}", _smallest_drop(LATER)),
+            ),
         ),
         Number(
             f"{_ID}.fig2c.max_queuing_delay_increase_ms",
@@ -226,6 +244,7 @@ def _figure_3() -> tuple[Number, ...]:
             "time to 90 % of the rise, s",
             _at(SHOWN, "owd_rise_s", SHORTLY_AFTER),
             relation=Relation.AT_MOST,
+            readings=_points("owd_rise_s", SHORTLY_AFTER, KERNEL_2008, TODAY),
         ),
         Number(
             f"{_ID}.fig3.rto_fires_at_s",
@@ -233,13 +252,15 @@ def _figure_3() -> tuple[Number, ...]:
             _at(SHOWN, "first_timeout_s", SHORTLY_AFTER),
             origin=EVENT_S,
             note="scored as time after the event, 1 s",
-            readings=_samplings("first_timeout_s"),
+            readings=_points("first_timeout_s", SHORTLY_AFTER, WINDOW, FROZEN, KERNEL_2008, TODAY),
         ),
         Number(
             f"{_ID}.fig3.cwnd_after_timeout",
             "cwnd after a timeout, segments",
             _at(SHOWN, "cwnd_after_timeout_segments", SHORTLY_AFTER),
-            readings=_samplings("cwnd_after_timeout_segments"),
+            readings=_points(
+                "cwnd_after_timeout_segments", SHORTLY_AFTER, WINDOW, FROZEN, KERNEL_2008, TODAY
+            ),
         ),
     )
 
@@ -263,7 +284,7 @@ def _lossless_timeouts(point: str) -> Claim:
     """Decide the paper's sentence about timeouts for one way of sampling the RTT."""
     return Claim(
         f"ltetcp.load.timeout_without_loss.{point.partition('/')[2] or 'each_ack'}",
-        f'"unnecessary TCP timeouts, even when no packets are lost", RTT sampled {SAMPLING[point]}: '
+        f'"unnecessary TCP timeouts, even when no packets are lost" (RTT sampled {TIMERS[point]}): '
         "after the load rises, a timer of a first UE expires although none of its packets was dropped "
         "in the second before",
         lambda draws: _decide_lossless([draw[point] for draw in draws]),
@@ -304,7 +325,7 @@ def _within(text: str, measure: Measure, low: float, high: float, unit: str, nam
 
 def _claims() -> tuple[Claim, ...]:
     return (
-        *(_lossless_timeouts(point) for point in SAMPLING),
+        *(_lossless_timeouts(point) for point in TIMERS),
         _within(
             "512 KiB before a 33.5 Mbit/s share last 125 ms, so the delay before is 100–150 ms",
             _at(SHOWN, "owd_mean_ms", BEFORE),
@@ -350,7 +371,7 @@ def _claims() -> tuple[Claim, ...]:
 
 def _timeouts_listing(draws: Sequence[Draw]) -> Listing:
     rows = []
-    for point, text in SAMPLING.items():
+    for point, text in TIMERS.items():
         per_ue = stats.estimate([metrics.timeouts(d[point], FIRST, SHORTLY_AFTER) for d in draws])
         expired = _expired([d[point] for d in draws])
         if not expired:
@@ -462,7 +483,7 @@ def _over_time(draw: Draw) -> Picture:
 
 def _over_grid(draws: Sequence[Draw]) -> Picture:
     """Drop of goodput and rise of delay over the number of added UEs."""
-    panels = (
+    panels: tuple[tuple[str, str, Callable[[str], Measure], float, str], ...] = (
         ("Fig. 2b: drop of a first UE's goodput", "Mbit/s", _drop, 20.0, "the paper: more than 20"),
         ("Fig. 2c: largest rise of its delay", "ms", _rise, 900.0, "the paper: as high as 900"),
     )
@@ -514,7 +535,7 @@ def load_increase() -> Experiment:
         pictures=_pictures,
         notes=(
             "A published figure is one UE of one run; ours is the mean of both first UEs over the runs.",
-            "The paper's Linux is of 2014 and not named; ours detects losses and undoes spurious "
-            "timeouts as the scenario says.",
+            "The paper does not name its Linux. The first author's published ns-3 programs load 2.6.26; it "
+            "and today's are readings, and the default is CUBIC with HyStart and the timer of RFC 6298.",
         ),
     )
