@@ -328,15 +328,15 @@ impl Speed {
 }
 
 quantity!(
-    /// A carrier frequency in Hz.
+    /// A frequency in Hz.
     Frequency: f64,
     Kind {
         name: "a frequency",
         units: &[unit("Hz", 1, 0), unit("kHz", 1, 3), unit("MHz", 1, 6), unit("GHz", 1, 9)],
         example: "2.12 GHz",
-        low: 1e6,
+        low: 1e3,
         high: 3e11,
-        limits: "between 1 MHz and 300 GHz",
+        limits: "between 1 kHz and 300 GHz",
         whole: false,
     },
     from Decimal::to_f64,

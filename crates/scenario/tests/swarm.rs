@@ -172,5 +172,8 @@ fn whatever_the_format_allows_runs() {
         );
     }
     // A cell of 6 resource blocks with a buffer of one packet may carry little, but most carry a lot.
-    assert!(chosen.is_some() || 9 * alive > 8 * runs, "{alive} of {runs} runs delivered anything to speak of");
+    assert!(
+        chosen.is_some() || 9 * alive > 8 * runs,
+        "{alive} of {runs} runs delivered anything to speak of"
+    );
 }

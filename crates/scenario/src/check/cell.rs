@@ -17,6 +17,9 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
         let ok = (1..=1_000_000).contains(&pf.window);
         at.require(ok, "scheduler.window", "no averaging window", "from 1 to 1000000 slots")?;
     }
+    for (carrier, key) in [(cell.frequency, "frequency"), (cell.uplink_frequency, "uplink_frequency")] {
+        at.require(carrier.0 >= 1e8, key, "too low for a carrier of a cell", "at least 100 MHz")?;
+    }
     mac(&cell.mac, cell.resource_blocks, &at.under("mac"))?;
     uplink(&cell.uplink, &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2

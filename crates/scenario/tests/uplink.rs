@@ -1,0 +1,80 @@
+//! The way of the acknowledgments: they wait for scheduling requests and grants, and for what
+//! else the UEs have to send.
+
+use airlane_record::Column;
+use airlane_scenario::{Scenario, run};
+
+const CELL: &str = r#"
+[run]
+duration = "3 s"
+warmup = "1 s"
+[[cell]]
+name = "a"
+[channel]
+fading = "none"
+[[ue]]
+name = "phone"
+position = ["200 m", "0 m"]
+"#;
+
+/// A window of ten segments, so that neither queue nor losses add to the round trip.
+const DOWNLOAD: &str = r#"
+[[flow]]
+name = "download"
+to = "phone"
+[flow.transport]
+kind = "tcp"
+receive_window = { kind = "fixed", size = "14600 B" }
+"#;
+
+fn value(text: &str, set: &[(&str, &str)], table: &str, column: &str, row: usize) -> f64 {
+    let mut scenario = Scenario::parse(text, "uplink.toml").unwrap();
+    for (key, value) in set {
+        scenario.set(key, &(*value).into()).unwrap();
+    }
+    let output = run(&scenario.resolve().unwrap_or_else(|e| panic!("{e}")), 1).unwrap();
+    let (_, table) = output.tables.iter().find(|(name, _)| *name == table).unwrap();
+    match table.column(column) {
+        Some(Column::F64(values)) => values[row],
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+/// A request waits half a period on average, so each longer period costs about half of what it is
+/// longer. A burst of ACKs needs one request, so not every ACK pays it in full.
+#[test]
+fn the_round_trip_follows_the_period_of_scheduling_requests() {
+    let text = format!("{CELL}{DOWNLOAD}");
+    let rtt = |period: &str| {
+        let set = [("cell.0.uplink.scheduling_request_period", period)];
+        value(&text, &set, "flows", "rtt_ms", 0)
+    };
+    let (short, medium, long) = (rtt("5 ms"), rtt("20 ms"), rtt("80 ms"));
+    assert!(short + 3.0 < medium, "{short} {medium}");
+    assert!(medium + 10.0 < long, "{medium} {long}");
+    assert!(long < short + 80.0, "{short} {long}");
+}
+
+/// Forty that upload take turns with the ACKs: eight grants in a slot make a turn of five slots.
+#[test]
+fn the_round_trip_grows_with_the_load_of_the_uplink() {
+    let others = r#"
+[[ue]]
+name = "other"
+count = 40
+position = ["200 m", "10 m"]
+[[flow]]
+name = "upload"
+to = "other"
+direction = "uplink"
+"#;
+    let (alone, loaded) = (format!("{CELL}{DOWNLOAD}"), format!("{CELL}{DOWNLOAD}{others}"));
+    let rtt = |text: &str| value(text, &[], "flows", "rtt_ms", 0);
+    let (quiet, busy) = (rtt(&alone), rtt(&loaded));
+    assert!(busy > quiet + 2.0, "{quiet} {busy}");
+    let used = |text: &str| value(text, &[], "cells", "prb_use_uplink", 0);
+    let (quiet, busy) = (used(&alone), used(&loaded));
+    assert!(quiet < 0.2 && busy > 0.8, "{quiet} {busy}");
+    // Four of the hundred blocks are kept for PUCCH.
+    assert!(busy <= 0.96 + 1e-3, "{busy}");
+}
