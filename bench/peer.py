@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent / "peers" / "ns3"
 CELL = HERE / "build" / "cell"
 HEADER = Path("/usr/include/ns3/lte-module.h")
+PAYLOAD_BYTES = 1400
 BUILD_NAME = "ns-3.37, Debian package build (release, logs compiled in)"
 
 
@@ -23,8 +24,13 @@ class Measured:
     sim_s: float
     wall_s: float
     goodput_mbps: float
-    packets: int
     events: int
+    cpu_s: float
+
+    @property
+    def core_share(self) -> float:
+        """Share of the core that the run had; well below 1 when others used it too."""
+        return min(1.0, self.cpu_s / self.wall_s)
 
     @property
     def sim_s_per_s(self) -> float:
@@ -32,7 +38,8 @@ class Measured:
 
     @property
     def packets_per_s(self) -> float:
-        return self.packets / self.wall_s
+        """Packets of 1400 bytes of payload delivered per second of wall time, at the steady rate."""
+        return self.goodput_mbps * 1e6 / (8 * PAYLOAD_BYTES) * self.sim_s_per_s
 
 
 def prepare() -> str | None:
@@ -74,6 +81,6 @@ def run(ues: int, traffic: str, rlc: str, sim_s: float, limit_s: float) -> Measu
         sim_s=figures["sim_s"],
         wall_s=figures["wall_run_s"],
         goodput_mbps=figures["goodput_total_mbps"],
-        packets=figures["packets_delivered"],
         events=figures["events"],
+        cpu_s=figures["cpu_run_s"],
     )

@@ -26,6 +26,7 @@ from airlane import native
 from airlane.validation.cell import LenaCell, positions
 
 SAME_LOAD = 0.03
+QUIET_SHARE = 0.95
 WARMUP_S = 2.0
 
 
@@ -58,15 +59,18 @@ class Scenario:
             warmup_s=WARMUP_S,
             duration_s=self.ours_s,
         )
-        (output,) = native.run([(cell.scenario().resolved, 1)], 1)
+        resolved = cell.scenario().resolved
+        busy = time.process_time()
+        (output,) = native.run([(resolved, 1)], 1)
+        busy = time.process_time() - busy
         flows, meta = output.tables["flows"], output.meta
         self.ours.append(
             peer.Measured(
                 sim_s=meta["sim_s"],
                 wall_s=meta["wall_s"],
                 goodput_mbps=sum(flows["goodput_mbps"].to_pylist()),
-                packets=sum(flows["packets_delivered"].to_pylist()),
                 events=meta["events"],
+                cpu_s=busy,
             )
         )
 
@@ -90,6 +94,8 @@ class Scenario:
             "ours_packets_per_s": median(m.packets_per_s for m in self.ours),
             "ns3_packets_per_s": median(m.packets_per_s for m in self.theirs),
             "ours_events_per_s": median(m.events / m.wall_s for m in self.ours),
+            "ours_core_share": median(m.core_share for m in self.ours),
+            "ns3_core_share": median(m.core_share for m in self.theirs),
             "ours_runs": [round(m.sim_s_per_s, 4) for m in self.ours],
             "ns3_runs": [round(m.sim_s_per_s, 4) for m in self.theirs],
             "note": "",
@@ -168,9 +174,18 @@ def show(rows: list[dict[str, object]], cost: dict[str, object], core: int) -> N
     console.print(table)
     instructions = text(cost["instructions_per_packet"], ",.0f")
     console.print(
-        f"A packet, server to UE and its ACK back: {instructions} instructions, "
-        f"{cost['events_per_packet']} events ({cost['method']}). {cost.get('note', '')}"
+        f"A packet, server to UE and its ACK back, with its share of the slots: {instructions} instructions, "
+        f"{cost['events_per_packet']} events, {cost['ns_per_packet']} ns ({cost['method']}). "
+        f"{cost.get('note', '')}"
     )
+    shares = [
+        row[key] for row in rows for key in ("ours_core_share", "ns3_core_share") if row[key] is not None
+    ]
+    if min(shares) < QUIET_SHARE:
+        console.print(
+            f"The core was not ours alone: some median run had only {min(shares):.0%} of it. Both sides "
+            "took turns, but measure again on a quiet machine."
+        )
     console.print(f"core {core} of {platform.processor() or platform.machine()}, {os.cpu_count()} cores")
 
 
@@ -190,8 +205,8 @@ def main() -> int:
     absent = "left out by --no-ns3" if chosen.no_ns3 else peer.prepare()
     if absent:
         print(f"ns-3: {absent}; ours alone follows", file=sys.stderr)
-    cost = journey.cost()
     core = pin()
+    cost = journey.cost()
     if chosen.only:
         SCENARIOS[:] = [s for s in SCENARIOS if chosen.only in s.name]
     measure(chosen.rounds, chosen.budget, with_peer=not absent)

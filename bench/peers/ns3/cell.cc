@@ -14,6 +14,7 @@
 #include <ns3/point-to-point-module.h>
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -242,6 +243,15 @@ class RadioMeter
     uint64_t m_firstLost = 0;
 };
 
+/** Processor time of this process so far, s. */
+double
+ProcessorSeconds()
+{
+    rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1e-6 * (used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
 class Cell
 {
   public:
@@ -266,10 +276,11 @@ class Cell
     {
         Simulator::Schedule(Seconds(m_o.warmup), &Cell::MarkWarm, this);
         Simulator::Stop(Seconds(m_o.duration));
+        const double busy = ProcessorSeconds();
         const auto begin = std::chrono::steady_clock::now();
         Simulator::Run();
         const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-        Report(wall.count());
+        Report(wall.count(), ProcessorSeconds() - busy);
     }
 
   private:
@@ -369,7 +380,7 @@ class Cell
         return bytes;
     }
 
-    void Report(double wall) const
+    void Report(double wall, double processor) const
     {
         const std::vector<uint64_t> end = Received();
         std::vector<double> steady;
@@ -379,7 +390,7 @@ class Cell
         }
         const uint64_t bytes = std::accumulate(end.begin(), end.end(), uint64_t{0});
         std::printf("{\"peer\": \"ns-3\", \"ues\": %u, \"traffic\": \"%s\", \"rlc\": \"%s\", \"rlc_buffer\": %u, "
-                    "\"sim_s\": %.6g, \"wall_run_s\": %.6f, \"events\": %lu, \"goodput_total_mbps\": %.4f, "
+                    "\"sim_s\": %.6g, \"wall_run_s\": %.6f, \"cpu_run_s\": %.6f, \"events\": %lu, \"goodput_total_mbps\": %.4f, "
                     "\"packets_delivered\": %lu, \"goodput_min_ue_mbps\": %.5f, \"goodput_max_ue_mbps\": %.5f",
                     m_o.ues,
                     m_o.traffic.c_str(),
@@ -387,6 +398,7 @@ class Cell
                     m_o.rlcBuffer,
                     m_o.duration,
                     wall,
+                    processor,
                     static_cast<unsigned long>(Simulator::GetEventCount()),
                     std::accumulate(steady.begin(), steady.end(), 0.0),
                     static_cast<unsigned long>(bytes / m_o.payload),
