@@ -204,7 +204,8 @@ impl Receiver {
             self.at_once = true;
             return 0;
         }
-        if start >= self.edge.max(self.next + 1) {
+        let bare_fin = segment.payload == 0 && start == self.next; // takes no room
+        if start >= self.edge && !bare_fin {
             self.grant_quick_acks(); // beyond the window: dropped, the ACK says where we are
             self.at_once = true;
             return 0;

@@ -288,7 +288,16 @@ impl Scoreboard {
         None
     }
 
-    /// A segment was sent again. A segment not declared lost (a probe) counts as in flight twice.
+    /// A probe sent a segment again: it stays in flight once, and is no repair of a loss.
+    pub(crate) fn on_probe(&mut self, number: u64, now: Instant) {
+        let segment = self.get_mut(number);
+        let was = segment.state;
+        segment.state = was | EVER_RETRANSMITTED;
+        segment.sent_at = now;
+        self.ever += u32::from(was & EVER_RETRANSMITTED == 0);
+    }
+
+    /// A lost segment was sent again.
     pub(crate) fn on_retransmit(&mut self, number: u64, now: Instant) {
         let segment = self.get_mut(number);
         let was = segment.state;
@@ -296,6 +305,9 @@ impl Scoreboard {
         segment.sent_at = now;
         self.retransmitted += u32::from(was & RETRANSMITTED == 0);
         self.ever += u32::from(was & EVER_RETRANSMITTED == 0);
+        while self.retransmissions.front().is_some_and(|(n, _)| *n < self.head) {
+            self.retransmissions.pop_front();
+        }
         self.retransmissions.push_back((number, now));
     }
 

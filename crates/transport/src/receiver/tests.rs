@@ -1,1 +1,145 @@
+use super::*;
+use crate::ReceiveWindowKind;
 
+const SEGMENT: u32 = 1000;
+
+fn receiver(window: u64) -> Receiver {
+    let options = ReceiverOptions {
+        delayed_ack: true,
+        compressed_sack: true,
+        sack: true,
+        timestamps: false,
+        initial: 0,
+        scale: 0,
+        segment_size: SEGMENT,
+    };
+    let kind = ReceiveWindowKind::Fixed(Bytes(window));
+    let mut r = Receiver::new(options, Window::new(kind, Bytes(u64::from(SEGMENT))));
+    r.on_established(Instant::ZERO);
+    r
+}
+
+fn data(at_ms: u64, number: u64) -> DataSegment {
+    DataSegment {
+        now: Instant::from_millis(at_ms),
+        start: 1 + number * u64::from(SEGMENT),
+        payload: SEGMENT,
+        fin: false,
+        push: false,
+        echo: None,
+    }
+}
+
+/// Takes a segment in, reads, and acknowledges if that is due.
+fn take(r: &mut Receiver, at_ms: u64, number: u64) -> Option<Acknowledgment> {
+    let segment = data(at_ms, number);
+    r.on_data(&segment);
+    r.read(segment.now, u64::MAX);
+    r.ack_is_due(segment.now).then(|| r.acknowledge())
+}
+
+/// Blocks as segment numbers.
+fn blocks(ack: &Acknowledgment) -> Vec<(u32, u32)> {
+    ack.sack.as_slice().iter().map(|b| ((b.left - 1) / SEGMENT, (b.right - 1) / SEGMENT)).collect()
+}
+
+/// The grant is window / (2 * segment), here 10: so many segments are acknowledged one by one,
+/// then every second.
+#[test]
+fn quick_acks_then_every_second_segment() {
+    let mut r = receiver(20_000);
+    let acked: Vec<bool> = (0..16).map(|n| take(&mut r, n, n).is_some()).collect();
+    assert!(acked[..10].iter().all(|a| *a));
+    assert_eq!(acked[10..], [false, true, false, true, false, true]);
+}
+
+/// A lone segment waits 40 ms, and a timer that expired doubles the wait.
+#[test]
+fn a_lone_segment_is_acknowledged_by_the_timer() {
+    let mut r = receiver(20_000);
+    for n in 0..10 {
+        assert!(take(&mut r, n, n).is_some());
+    }
+    assert!(take(&mut r, 10, 10).is_none());
+    let due = r.next_timeout();
+    assert_eq!(due, Instant::from_millis(50));
+    assert!(!r.on_timeout(Instant::from_millis(49)));
+    assert!(r.on_timeout(due));
+    assert_eq!(r.acknowledge().next, 1 + 11 * u64::from(SEGMENT));
+    assert_eq!(r.next_timeout(), Instant::FAR_FUTURE);
+    assert_eq!(r.delay, DELAY_MIN * 2);
+}
+
+/// RFC 2018 §4: the block with the newest segment comes first, then the ones reported before.
+#[test]
+fn blocks_come_most_recent_first() {
+    let mut r = receiver(40_000);
+    take(&mut r, 0, 0);
+    assert_eq!(blocks(&take(&mut r, 1, 2).expect("a gap")), [(2, 3)]);
+    assert_eq!(blocks(&take(&mut r, 2, 6).expect("a gap")), [(6, 7), (2, 3)]);
+    assert_eq!(blocks(&take(&mut r, 3, 4).expect("a gap")), [(4, 5), (6, 7), (2, 3)]);
+    // Two blocks grow together.
+    assert_eq!(blocks(&take(&mut r, 4, 3).expect("a gap")), [(2, 5), (6, 7)]);
+    // The gap below closes: that block is history.
+    let ack = take(&mut r, 5, 1).expect("the gap closed in part");
+    assert_eq!((ack.next, blocks(&ack)), (1 + 5 * u64::from(SEGMENT), vec![(6, 7)]));
+    let ack = take(&mut r, 6, 5).expect("all gaps closed");
+    assert_eq!((ack.next, blocks(&ack), r.gaps()), (1 + 7 * u64::from(SEGMENT), vec![], 0));
+}
+
+/// RFC 2883 §4: a duplicate is reported first, once, whether it lies below the ACK or within
+/// a block.
+#[test]
+fn duplicates_are_reported_once() {
+    let mut r = receiver(40_000);
+    take(&mut r, 0, 0);
+    take(&mut r, 1, 1);
+    assert_eq!(blocks(&take(&mut r, 2, 0).expect("at once")), [(0, 1)]);
+    take(&mut r, 3, 4);
+    assert_eq!(blocks(&take(&mut r, 4, 4).expect("at once")), [(4, 5), (4, 5)]);
+    assert_eq!(blocks(&take(&mut r, 5, 5).expect("a gap")), [(4, 6)]);
+}
+
+/// Beyond the grant of quick ACKs, three duplicates go at once; the next wait for a
+/// millisecond or a twentieth of the round trip, whichever is shorter.
+#[test]
+fn sacks_are_gathered_from_the_fourth_duplicate_on() {
+    let mut r = receiver(20_000);
+    for n in 0..10 {
+        take(&mut r, n, n);
+    }
+    r.rtt_x8 = 8 * 40_000_000;
+    let at_once: Vec<bool> = (0..6).map(|n| take(&mut r, 20, 11 + n).is_some()).collect();
+    assert_eq!(at_once, [true, true, true, false, false, false]);
+    assert_eq!(r.next_timeout(), Instant::from_millis(21));
+    assert!(r.on_timeout(Instant::from_millis(21)));
+    assert_eq!(blocks(&r.acknowledge()), [(11, 17)]);
+}
+
+/// The edge stays when the application does not read, and data beyond it is not taken.
+#[test]
+fn nothing_is_taken_beyond_the_window() {
+    let mut r = receiver(3000);
+    let edge = r.edge;
+    for n in 0..3 {
+        r.on_data(&data(n, n));
+        assert_eq!(r.acknowledge().next + r.acknowledge().window, edge);
+    }
+    assert_eq!(r.on_data(&data(3, 3)), 0);
+    assert_eq!((r.readable(), r.acknowledge().window), (3000, 0));
+    // Reading opens it, and says so.
+    assert_eq!(r.read(Instant::from_millis(4), u64::MAX), 3000);
+    assert!(r.ack_is_due(Instant::from_millis(4)));
+    assert_eq!(r.acknowledge().window, 3000);
+}
+
+#[test]
+fn the_fin_is_no_data() {
+    let mut r = receiver(20_000);
+    let last = DataSegment { fin: true, ..data(0, 0) };
+    assert_eq!(r.on_data(&last), u64::from(SEGMENT));
+    assert!(!r.finished());
+    assert_eq!(r.read(last.now, u64::MAX), u64::from(SEGMENT));
+    assert!(r.finished());
+    assert_eq!(r.acknowledge().next, 2 + u64::from(SEGMENT)); // the FIN takes a position
+}

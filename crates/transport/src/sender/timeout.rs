@@ -5,7 +5,7 @@ use airlane_core::{Duration, Event, Instant, Topic};
 use super::{Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
 use crate::congestion::{CongestionController, TimeoutEpisode};
-use crate::header::{Io, timestamp};
+use crate::header::Io;
 use crate::recovery::Phase;
 use crate::timer::TimerKind;
 
@@ -98,7 +98,7 @@ impl Sender {
         if self.probe.is_none() && !self.board.is_empty() {
             let sent = self.transmit_one_as_probe(io);
             if !sent {
-                self.retransmit(io, self.board.tail() - 1);
+                self.probe_with_last(io);
             }
             self.probe = Some(Probe { end: self.nxt, retransmission: !sent });
             io.stats.loss_probes += 1;
@@ -188,10 +188,5 @@ impl Sender {
         }
         self.timer.set(TimerKind::LossProbe, now, span);
         true
-    }
-
-    pub(super) fn note_retransmission(&mut self, now: Instant) {
-        self.undo.on_retransmit(timestamp(now));
-        self.timed = None; // Karn's rule
     }
 }

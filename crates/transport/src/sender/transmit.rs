@@ -6,9 +6,9 @@ use super::Sender;
 use super::ack::Resend;
 use crate::config::RttSampling;
 use crate::congestion::{CongestionController, SentSample};
-use crate::header::Io;
+use crate::header::{Io, timestamp};
 use crate::recovery::Phase;
-use crate::scoreboard::{EVER_RETRANSMITTED, FIN, Segment};
+use crate::scoreboard::{FIN, Segment};
 use crate::timer::TimerKind;
 
 impl Sender {
@@ -25,10 +25,9 @@ impl Sender {
         self.nxt < self.supply_end()
     }
 
-    /// The next segment: its length in positions and whether it carries the FIN.
+    /// The next segment, up to `end`: its length in positions and whether it carries the FIN.
     #[inline]
-    fn next_segment(&self) -> Option<(u32, bool)> {
-        let end = self.supply_end();
+    fn next_segment(&self, end: u64) -> Option<(u32, bool)> {
         if self.nxt >= end {
             return None;
         }
@@ -50,8 +49,9 @@ impl Sender {
         let window = self.window();
         let mut in_flight = self.in_flight();
         let outstanding_before = self.board.outstanding();
+        let end = self.supply_end();
         while in_flight < window
-            && let Some((len, fin)) = self.next_segment()
+            && let Some((len, fin)) = self.next_segment(end)
         {
             // The FIN takes no room in the window.
             if self.nxt + u64::from(len) - u64::from(fin) > self.window_end {
@@ -109,7 +109,7 @@ impl Sender {
 
     /// A probe with new data goes whatever the congestion window says.
     pub(super) fn transmit_one_as_probe(&mut self, io: &mut Io<'_, '_>) -> bool {
-        match self.next_segment() {
+        match self.next_segment(self.supply_end()) {
             Some((len, fin)) if self.nxt + u64::from(len) - u64::from(fin) <= self.window_end => {
                 self.send_new(io, len, fin);
                 true
@@ -152,10 +152,21 @@ impl Sender {
     pub(super) fn retransmit(&mut self, io: &mut Io<'_, '_>, number: u64) {
         let now = io.now();
         self.board.on_retransmit(number, now);
+        self.undo.on_retransmit(timestamp(now));
+        self.send_again(io, number);
+    }
+
+    /// Repeats the last segment as a probe.
+    pub(super) fn probe_with_last(&mut self, io: &mut Io<'_, '_>) {
+        let last = self.board.tail() - 1;
+        self.board.on_probe(last, io.now());
+        self.send_again(io, last);
+    }
+
+    fn send_again(&mut self, io: &mut Io<'_, '_>, number: u64) {
         let s = *self.board.get(number);
-        debug_assert!(s.is(EVER_RETRANSMITTED));
-        self.note_retransmission(now);
-        self.last_sent_at = now;
+        self.timed = None; // Karn's rule
+        self.last_sent_at = io.now();
         let flags = if s.is(FIN) { TcpFlags::FIN | TcpFlags::PSH } else { 0 };
         io.send(s.start, s.payload(), flags, true);
     }

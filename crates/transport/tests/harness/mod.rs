@@ -9,25 +9,25 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use airlane_core::{
-    BitRate, Bytes, Cx, Direction, Duration, Event, FlowId, Header, Instant, PacketPool, PacketRef, Probe,
-    TcpHeader, Topic, TopicSet,
+    BitRate, Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Outbox, PacketPool,
+    PacketRef, Probe, TcpHeader, Topic, TopicSet,
 };
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats};
 
 /// The link in data direction.
 #[derive(Clone, Debug)]
-pub struct LinkConfig {
-    pub rate: BitRate,
-    pub buffer: Bytes,
-    pub delay: Duration,
-    pub loss: f64,
-    pub loss_seed: u64,
-    pub rate_step: Option<(Instant, BitRate)>,
-    pub hold: Option<(Instant, Instant)>,
+pub(crate) struct LinkConfig {
+    pub(crate) rate: BitRate,
+    pub(crate) buffer: Bytes,
+    pub(crate) delay: Duration,
+    pub(crate) loss: f64,
+    pub(crate) loss_seed: u64,
+    pub(crate) rate_step: Option<(Instant, BitRate)>,
+    pub(crate) hold: Option<(Instant, Instant)>,
 }
 
 impl LinkConfig {
-    pub fn new(megabits: u64, rtt_ms: u64, buffer: u64) -> Self {
+    pub(crate) fn new(megabits: u64, rtt_ms: u64, buffer: u64) -> Self {
         Self {
             rate: BitRate(megabits * 1_000_000),
             buffer: Bytes(buffer),
@@ -40,9 +40,9 @@ impl LinkConfig {
     }
 }
 
-/// Decides the fate of data packet number `n` (from 0, retransmissions counted) of the run
-/// before the link sees it.
-pub type Fate<'a> = Box<dyn FnMut(u64, Instant, &TcpHeader, u32) -> bool + 'a>;
+/// Decides the fate of a packet before the link sees it; `n` is the number of data packets
+/// (retransmissions counted) that the side sent before it.
+pub(crate) type Fate<'a> = Box<dyn FnMut(u64, Instant, &TcpHeader, u32) -> bool + 'a>;
 
 struct Link {
     config: LinkConfig,
@@ -50,12 +50,23 @@ struct Link {
     waiting: VecDeque<(Instant, u64)>,
     waiting_bytes: u64,
     loss_state: u64,
-    pub drops: u64,
-    pub random_drops: u64,
-    pub max_waiting: u64,
+    drops: u64,
+    random_drops: u64,
 }
 
 impl Link {
+    fn new(config: LinkConfig) -> Self {
+        Self {
+            loss_state: config.loss_seed,
+            config,
+            free_at: Instant::ZERO,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            drops: 0,
+            random_drops: 0,
+        }
+    }
+
     fn draw(&mut self) -> f64 {
         self.loss_state = self.loss_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.loss_state;
@@ -96,7 +107,6 @@ impl Link {
         if start > now {
             self.waiting.push_back((start, size));
             self.waiting_bytes += size;
-            self.max_waiting = self.max_waiting.max(self.waiting_bytes);
         }
         Some(self.free_at + self.config.delay)
     }
@@ -104,42 +114,55 @@ impl Link {
 
 /// What a flow does.
 #[derive(Clone, Debug)]
-pub struct FlowConfig {
-    pub sender: TcpConfig,
-    pub receiver: TcpConfig,
-    pub start: Instant,
+pub(crate) struct FlowConfig {
+    pub(crate) sender: TcpConfig,
+    pub(crate) receiver: TcpConfig,
+    pub(crate) start: Instant,
     /// Bytes to transfer; `None` for a bulk flow.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
 }
 
 /// One row of a series.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
-    pub at: Instant,
-    pub stats: TcpStats,
+pub(crate) struct Sample {
+    pub(crate) at: Instant,
+    pub(crate) stats: TcpStats,
 }
 
 #[derive(Default)]
-pub struct FlowResult {
-    pub samples: Vec<Sample>,
-    pub sender: TcpStats,
-    pub receiver: TcpStats,
-    pub last_byte_read: Option<Instant>,
-    pub sender_saw_fin: Option<Instant>,
+pub(crate) struct FlowResult {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) sender: TcpStats,
+    pub(crate) receiver: TcpStats,
+    pub(crate) last_byte_read: Option<Instant>,
 }
 
-pub struct RunResult {
-    pub flows: Vec<FlowResult>,
-    pub queue_drops: u64,
-    pub random_drops: u64,
-    pub max_queue_bytes: u64,
-    pub events: Vec<String>,
+pub(crate) struct RunResult {
+    pub(crate) flows: Vec<FlowResult>,
+    pub(crate) queue_drops: u64,
+    pub(crate) random_drops: u64,
+    /// Timeouts and losses, one line each.
+    pub(crate) events: Vec<String>,
+    /// Data segments as they were sent.
+    pub(crate) sent: Vec<SentSegment>,
+    /// How both ends of each flow stand.
+    pub(crate) states: Vec<ConnectionState>,
+}
+
+/// A data segment that a sender emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SentSegment {
+    pub(crate) at: Instant,
+    /// Bytes of the stream before it.
+    pub(crate) offset: u64,
+    pub(crate) again: bool,
 }
 
 /// Collects what the tests of events ask for.
 #[derive(Default)]
 struct Log {
     lines: Vec<String>,
+    sent: Vec<SentSegment>,
     topics: TopicSet,
 }
 
@@ -160,6 +183,13 @@ impl Probe for Log {
             Event::TimeoutUndone { congestion_window, .. } => {
                 format!("{:.4} undone cwnd {}", now.as_secs_f64(), congestion_window.get())
             }
+            Event::Sent { packet, retransmission } => {
+                if let (Header::Tcp(header), 1..) = (&packet.header, packet.payload.len()) {
+                    let offset = u64::from(header.sequence.wrapping_sub(1));
+                    self.sent.push(SentSegment { at: now, offset, again: *retransmission });
+                }
+                return;
+            }
             Event::SegmentLost { .. } => format!("{:.4} lost", now.as_secs_f64()),
             _ => return,
         };
@@ -179,58 +209,99 @@ struct Flow {
     receiver: TcpEndpoint,
     connected: bool,
     receiver_closed: bool,
+    touched: [bool; 2],
     result: FlowResult,
 }
 
-/// A run.
-pub struct Harness<'a> {
-    link: Link,
-    flows: Vec<Flow>,
-    pub sample_every: Duration,
-    /// True drops the data packet.
-    pub fate: Option<Fate<'a>>,
-    /// True drops the packet on the way back.
-    pub fate_back: Option<Fate<'a>>,
-    pub read_from: Instant,
+impl Flow {
+    fn new(index: usize, config: FlowConfig) -> Self {
+        let flow = FlowId(index as u32);
+        let end = |tcp: &TcpConfig, direction| TcpEndpoint::new(tcp.clone(), Path { flow, direction });
+        let mut sender = end(&config.sender, Direction::Downlink);
+        let receiver = end(&config.receiver, Direction::Uplink);
+        match config.bytes {
+            None => sender.supply_endless(),
+            Some(n) => {
+                sender.supply(n);
+                sender.close();
+            }
+        }
+        Self {
+            config,
+            sender,
+            receiver,
+            connected: false,
+            receiver_closed: false,
+            touched: [false; 2],
+            result: FlowResult::default(),
+        }
+    }
 }
 
+/// What happens next on the wire: when, in which order, to which flow, at which side, and the
+/// packet's place.
 type Queued = Reverse<(Instant, u64, usize, bool, u32)>;
 
+/// Packets under way.
+#[derive(Default)]
+struct Wire {
+    heap: BinaryHeap<Queued>,
+    packets: Vec<Option<PacketRef>>,
+    free: Vec<u32>,
+    serial: u64,
+    back_free_at: Instant,
+    data_serial: u64,
+    back_serial: u64,
+}
+
+impl Wire {
+    fn next(&self) -> Instant {
+        self.heap.peek().map_or(Instant::FAR_FUTURE, |Reverse((at, ..))| *at)
+    }
+    fn push(&mut self, at: Instant, flow: usize, to_receiver: bool, packet: PacketRef) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(None);
+            self.packets.len() as u32 - 1
+        });
+        self.packets[slot as usize] = Some(packet);
+        self.serial += 1;
+        self.heap.push(Reverse((at, self.serial, flow, to_receiver, slot)));
+    }
+    fn pop(&mut self) -> (usize, Side, PacketRef) {
+        let Reverse((_, _, flow, to_receiver, slot)) = self.heap.pop().expect("something is due");
+        let packet = self.packets[slot as usize].take().expect("queued once");
+        self.free.push(slot);
+        (flow, if to_receiver { Side::Receiver } else { Side::Sender }, packet)
+    }
+}
+
+/// A run.
+pub(crate) struct Harness<'a> {
+    link: Link,
+    flows: Vec<Flow>,
+    wire: Wire,
+    pool: PacketPool,
+    outbox: Outbox,
+    log: Log,
+    pub(crate) sample_every: Duration,
+    /// True drops a packet of a sender.
+    pub(crate) fate: Option<Fate<'a>>,
+    /// True drops a packet on the way back; counts every packet.
+    pub(crate) fate_back: Option<Fate<'a>>,
+    /// The receivers read nothing before this.
+    pub(crate) read_from: Instant,
+}
+
 impl<'a> Harness<'a> {
-    pub fn new(link: LinkConfig, flows: Vec<FlowConfig>) -> Self {
-        let loss_state = link.loss_seed;
-        let flows = flows
-            .into_iter()
-            .enumerate()
-            .map(|(i, config)| {
-                let flow = FlowId(i as u32);
-                let mut sender =
-                    TcpEndpoint::new(config.sender.clone(), Path { flow, direction: Direction::Downlink });
-                let receiver =
-                    TcpEndpoint::new(config.receiver.clone(), Path { flow, direction: Direction::Uplink });
-                match config.bytes {
-                    None => sender.supply_endless(),
-                    Some(n) => {
-                        sender.supply(n);
-                        sender.close();
-                    }
-                }
-                let result = FlowResult::default();
-                Flow { config, sender, receiver, connected: false, receiver_closed: false, result }
-            })
-            .collect();
+    pub(crate) fn new(link: LinkConfig, flows: Vec<FlowConfig>) -> Self {
+        let topics = [Topic::Timeout, Topic::SegmentLost, Topic::Sent];
         Self {
-            link: Link {
-                config: link,
-                free_at: Instant::ZERO,
-                waiting: VecDeque::new(),
-                waiting_bytes: 0,
-                loss_state,
-                drops: 0,
-                random_drops: 0,
-                max_waiting: 0,
-            },
-            flows,
+            link: Link::new(link),
+            flows: flows.into_iter().enumerate().map(|(i, config)| Flow::new(i, config)).collect(),
+            wire: Wire::default(),
+            pool: PacketPool::with_capacity(4096),
+            outbox: Outbox::new(),
+            log: Log { topics: topics.into_iter().fold(TopicSet::NONE, TopicSet::with), ..Log::default() },
             sample_every: Duration::from_millis(100),
             fate: None,
             fate_back: None,
@@ -238,158 +309,143 @@ impl<'a> Harness<'a> {
         }
     }
 
-    pub fn run(mut self, end: Instant) -> RunResult {
-        let mut pool = PacketPool::with_capacity(4096);
-        let mut packets: Vec<Option<PacketRef>> = Vec::new();
-        let mut free: Vec<u32> = Vec::new();
-        let mut heap: BinaryHeap<Queued> = BinaryHeap::new();
-        let mut outbox = Vec::new();
-        let mut log =
-            Log { topics: TopicSet::NONE.with(Topic::Timeout).with(Topic::SegmentLost), ..Log::default() };
-        let mut serial = 0_u64;
-        let mut data_serial = 0_u64;
-        let mut back_serial = 0_u64;
-        let mut back_free = Instant::ZERO;
+    pub(crate) fn run(mut self, end: Instant) -> RunResult {
         let mut next_sample = Instant::ZERO + self.sample_every;
         loop {
-            // The next thing to happen: a packet, a timer, a start, a sample.
-            let mut now = next_sample;
-            for f in &self.flows {
-                if !f.connected {
-                    now = now.min(f.config.start);
-                }
-                now = now.min(f.sender.next_timeout()).min(f.receiver.next_timeout());
-            }
-            if self.read_from > Instant::ZERO {
-                now = now.min(self.read_from);
-            }
-            if let Some(Reverse((at, ..))) = heap.peek() {
-                now = now.min(*at);
-            }
-            if now > end {
+            let now = self.next_event().min(next_sample);
+            if now > end || self.is_over() {
                 break;
             }
-            let reading = now >= self.read_from;
-            if reading {
-                self.read_from = Instant::ZERO;
+            if self.wire.next() == now {
+                let (flow, side, packet) = self.wire.pop();
+                self.arrive(now, flow, side, packet);
             }
-            let arrival = match heap.peek() {
-                Some(Reverse((at, ..))) if *at == now => heap.pop().map(|Reverse(q)| q),
-                _ => None,
-            };
-            for index in 0..self.flows.len() {
-                for side in [Side::Sender, Side::Receiver] {
-                    let f = &mut self.flows[index];
-                    let mut cx =
-                        Cx { now, pool: &mut pool, outbox: &mut outbox, topics: log.topics, probe: &mut log };
-                    if side == Side::Sender && !f.connected && f.config.start <= now {
-                        f.connected = true;
-                        f.sender.connect(&mut cx);
-                    }
-                    let endpoint = if side == Side::Sender { &mut f.sender } else { &mut f.receiver };
-                    let mut touched = false;
-                    if let Some((_, _, flow, to_receiver, slot)) = arrival
-                        && flow == index
-                        && to_receiver == (side == Side::Receiver)
-                    {
-                        let packet = packets[slot as usize].take().expect("queued once");
-                        free.push(slot);
-                        let packet = cx.pool.consume(packet);
-                        let Header::Tcp(header) = &packet.header else { panic!("only TCP here") };
-                        endpoint.handle_segment(&mut cx, header, packet.payload.len());
-                        touched = true;
-                    }
-                    if endpoint.next_timeout() <= now {
-                        endpoint.handle_timeout(&mut cx);
-                        touched = true;
-                    }
-                    if reading && side == Side::Receiver && (touched || endpoint.readable() > 0) {
-                        if endpoint.read(now, u64::MAX) > 0 {
-                            f.result.last_byte_read = Some(now);
-                        }
-                        if endpoint.at_end() && !f.receiver_closed {
-                            f.receiver_closed = true;
-                            endpoint.close();
-                        }
-                        touched = true;
-                    }
-                    if touched {
-                        endpoint.flush(&mut cx);
-                    }
-                    if side == Side::Sender && endpoint.at_end() && f.result.sender_saw_fin.is_none() {
-                        f.result.sender_saw_fin = Some(now);
-                    }
-                    for (_, packet) in outbox.drain(..) {
-                        let p = pool.get(&packet);
-                        let Header::Tcp(header) = &p.header else { panic!("only TCP here") };
-                        let (size, payload) = (p.size.get(), p.payload.len());
-                        let at = if side == Side::Sender {
-                            let doomed = payload > 0 && {
-                                data_serial += 1;
-                                self.fate
-                                    .as_mut()
-                                    .is_some_and(|fate| fate(data_serial - 1, now, header, payload))
-                            };
-                            if doomed { None } else { self.link.offer(now, size, payload) }
-                        } else {
-                            back_serial += 1;
-                            if self
-                                .fate_back
-                                .as_mut()
-                                .is_some_and(|f| f(back_serial - 1, now, header, payload))
-                            {
-                                None
-                            } else {
-                                // 1000 Mb/s, no limit.
-                                back_free = now.max(back_free)
-                                    + BitRate(1_000_000_000).transmission_time(Bytes(size));
-                                Some(back_free + self.link.config.delay)
-                            }
-                        };
-                        let Some(at) = at else {
-                            let _ = pool.discard(packet, airlane_core::DropCause::RandomLoss);
-                            continue;
-                        };
-                        let slot = free.pop().unwrap_or_else(|| {
-                            packets.push(None);
-                            packets.len() as u32 - 1
-                        });
-                        packets[slot as usize] = Some(packet);
-                        serial += 1;
-                        heap.push(Reverse((at, serial, index, side == Side::Sender, slot)));
-                    }
-                }
+            for flow in 0..self.flows.len() {
+                self.act(now, flow, Side::Sender);
+                self.act(now, flow, Side::Receiver);
             }
             if now == next_sample {
-                for f in &mut self.flows {
-                    if f.connected {
-                        f.result.samples.push(Sample { at: now, stats: f.sender.stats() });
-                    }
+                for f in self.flows.iter_mut().filter(|f| f.connected) {
+                    f.result.samples.push(Sample { at: now, stats: f.sender.stats() });
                 }
                 next_sample += self.sample_every;
             }
-            let all_closed = self.flows.iter().all(|f| {
-                f.sender.state() == ConnectionState::Closed && f.receiver.state() == ConnectionState::Closed
-            });
-            if all_closed && heap.is_empty() {
-                break;
-            }
         }
-        let flows = self
-            .flows
-            .into_iter()
-            .map(|mut f| {
-                f.result.sender = f.sender.stats();
-                f.result.receiver = f.receiver.stats();
-                f.result
-            })
-            .collect();
+        let finish = |mut f: Flow| {
+            f.result.sender = f.sender.stats();
+            f.result.receiver = f.receiver.stats();
+            f.result
+        };
+        let states = self.flows.iter().flat_map(|f| [f.sender.state(), f.receiver.state()]).collect();
         RunResult {
-            flows,
+            states,
+            flows: self.flows.into_iter().map(finish).collect(),
             queue_drops: self.link.drops,
             random_drops: self.link.random_drops,
-            max_queue_bytes: self.link.max_waiting,
-            events: log.lines,
+            events: self.log.lines,
+            sent: self.log.sent,
         }
+    }
+
+    fn next_event(&self) -> Instant {
+        let mut now = self.wire.next();
+        for f in &self.flows {
+            if !f.connected {
+                now = now.min(f.config.start);
+            }
+            now = now.min(f.sender.next_timeout()).min(f.receiver.next_timeout());
+        }
+        if self.read_from > Instant::ZERO { now.min(self.read_from) } else { now }
+    }
+
+    fn is_over(&self) -> bool {
+        let closed = |e: &TcpEndpoint| e.state() == ConnectionState::Closed;
+        self.wire.heap.is_empty() && self.flows.iter().all(|f| closed(&f.sender) && closed(&f.receiver))
+    }
+
+    fn arrive(&mut self, now: Instant, flow: usize, side: Side, packet: PacketRef) {
+        let mut cx = Cx {
+            now,
+            pool: &mut self.pool,
+            outbox: &mut self.outbox,
+            topics: self.log.topics,
+            probe: &mut self.log,
+        };
+        let packet = cx.pool.consume(packet);
+        let Header::Tcp(header) = &packet.header else { panic!("only TCP here") };
+        let f = &mut self.flows[flow];
+        let endpoint = if side == Side::Sender { &mut f.sender } else { &mut f.receiver };
+        endpoint.handle_segment(&mut cx, header, packet.payload.len());
+        f.touched[side as usize] = true;
+        self.route(now, flow, side);
+    }
+
+    /// Whatever is due at one end of a flow: connecting, timers, reading, sending.
+    fn act(&mut self, now: Instant, flow: usize, side: Side) {
+        let reading = now >= self.read_from;
+        if reading {
+            self.read_from = Instant::ZERO;
+        }
+        let mut cx = Cx {
+            now,
+            pool: &mut self.pool,
+            outbox: &mut self.outbox,
+            topics: self.log.topics,
+            probe: &mut self.log,
+        };
+        let f = &mut self.flows[flow];
+        if side == Side::Sender && !f.connected && f.config.start <= now {
+            f.connected = true;
+            f.sender.connect(&mut cx);
+        }
+        let endpoint = if side == Side::Sender { &mut f.sender } else { &mut f.receiver };
+        let mut touched = core::mem::take(&mut f.touched[side as usize]);
+        if endpoint.next_timeout() <= now {
+            endpoint.handle_timeout(&mut cx);
+            touched = true;
+        }
+        if reading && side == Side::Receiver && (touched || endpoint.readable() > 0) {
+            if endpoint.read(now, u64::MAX) > 0 {
+                f.result.last_byte_read = Some(now);
+            }
+            if endpoint.at_end() && !f.receiver_closed {
+                f.receiver_closed = true;
+                endpoint.close();
+            }
+            touched = true;
+        }
+        if touched {
+            endpoint.flush(&mut cx);
+        }
+        self.route(now, flow, side);
+    }
+
+    /// Puts what an endpoint sent on its way, or drops it.
+    fn route(&mut self, now: Instant, flow: usize, side: Side) {
+        let mut outbox = core::mem::take(&mut self.outbox);
+        for (_, packet) in outbox.drain(..) {
+            let p = self.pool.get(&packet);
+            let Header::Tcp(header) = &p.header else { panic!("only TCP here") };
+            let (size, payload) = (p.size.get(), p.payload.len());
+            let wire = &mut self.wire;
+            let at = if side == Side::Sender {
+                let doomed = self.fate.as_mut().is_some_and(|f| f(wire.data_serial, now, header, payload));
+                wire.data_serial += u64::from(payload > 0);
+                if doomed { None } else { self.link.offer(now, size, payload) }
+            } else {
+                wire.back_serial += 1;
+                let doomed =
+                    self.fate_back.as_mut().is_some_and(|f| f(wire.back_serial - 1, now, header, payload));
+                // 1000 Mb/s, no limit.
+                wire.back_free_at =
+                    now.max(wire.back_free_at) + BitRate(1_000_000_000).transmission_time(Bytes(size));
+                (!doomed).then_some(wire.back_free_at + self.link.config.delay)
+            };
+            match at {
+                Some(at) => wire.push(at, flow, side == Side::Sender, packet),
+                None => drop(self.pool.discard(packet, DropCause::RandomLoss)),
+            }
+        }
+        self.outbox = outbox;
     }
 }

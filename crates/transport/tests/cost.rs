@@ -1,0 +1,113 @@
+//! What a segment costs: sent, received, acknowledged every second time, acknowledgment
+//! processed. Run with `--release --ignored --nocapture`, or under callgrind.
+
+use std::collections::VecDeque;
+
+use airlane_core::{
+    Bytes, Cx, Direction, Duration, FlowId, Header, Instant, PacketPool, PacketRef, Silence, TopicSet,
+};
+use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
+
+struct Wire {
+    packets: VecDeque<(Instant, PacketRef)>,
+    free_at: Instant,
+    spacing: Duration,
+}
+
+impl Wire {
+    fn new(spacing: Duration) -> Self {
+        Self { packets: VecDeque::with_capacity(4096), free_at: Instant::ZERO, spacing }
+    }
+    fn next(&self) -> Instant {
+        self.packets.front().map_or(Instant::FAR_FUTURE, |p| p.0)
+    }
+    fn push(&mut self, now: Instant, packet: PacketRef) {
+        self.free_at = now.max(self.free_at) + self.spacing;
+        self.packets.push_back((self.free_at + Duration::from_millis(20), packet));
+    }
+}
+
+/// Sends `segments` over a link of one segment each 160 us; the receive window of 400 segments
+/// keeps the queue finite, so nothing is lost. Returns how many were delivered.
+fn run(segments: u64) -> u64 {
+    let path = |direction| Path { flow: FlowId(0), direction };
+    let window = ReceiveWindowKind::Fixed(Bytes(400 * 1448));
+    let config = TcpConfig { receive_window: window, ..TcpConfig::linux() };
+    let mut a = TcpEndpoint::new(config.clone(), path(Direction::Downlink));
+    let mut b = TcpEndpoint::new(config, path(Direction::Uplink));
+    a.supply_endless();
+    let (mut pool, mut outbox, mut probe) =
+        (PacketPool::with_capacity(4096), Vec::with_capacity(64), Silence);
+    let mut down = Wire::new(Duration::from_micros(160));
+    let mut up = Wire::new(Duration::ZERO);
+    let mut cx = Cx {
+        now: Instant::ZERO,
+        pool: &mut pool,
+        outbox: &mut outbox,
+        topics: TopicSet::NONE,
+        probe: &mut probe,
+    };
+    a.connect(&mut cx);
+    let mut delivered = 0;
+    while delivered < segments {
+        for (_, packet) in cx.outbox.drain(..) {
+            down.push(cx.now, packet);
+        }
+        let timers = a.next_timeout().min(b.next_timeout());
+        let now = down.next().min(up.next()).min(timers);
+        cx.now = now;
+        if now == timers {
+            if b.next_timeout() <= now {
+                b.handle_timeout(&mut cx);
+                for (_, packet) in cx.outbox.drain(..) {
+                    up.push(now, packet);
+                }
+            }
+            a.handle_timeout(&mut cx);
+        } else if now == down.next() {
+            let (_, packet) = down.packets.pop_front().expect("it is due");
+            let p = cx.pool.get(&packet);
+            let Header::Tcp(header) = p.header else { panic!("only TCP here") };
+            let payload = p.payload.len();
+            let _ = cx.pool.consume(packet);
+            b.handle_segment(&mut cx, &header, payload);
+            b.read(now, u64::MAX);
+            b.flush(&mut cx);
+            delivered += u64::from(payload > 0);
+            for (_, packet) in cx.outbox.drain(..) {
+                up.push(now, packet);
+            }
+        } else {
+            let (_, packet) = up.packets.pop_front().expect("it is due");
+            let Header::Tcp(header) = cx.pool.get(&packet).header else { panic!("only TCP here") };
+            let _ = cx.pool.consume(packet);
+            a.handle_segment(&mut cx, &header, 0);
+            a.flush(&mut cx);
+        }
+    }
+    assert_eq!(a.stats().retransmissions, 0);
+    assert!(b.stats().segments_sent < segments * 6 / 10, "every second segment is acknowledged");
+    delivered
+}
+
+#[test]
+fn a_window_limited_flow_loses_nothing() {
+    assert_eq!(run(20_000), 20_000);
+}
+
+#[test]
+#[ignore = "measures time"]
+#[allow(clippy::disallowed_types, reason = "it measures this program, not the model")]
+fn nanoseconds_per_segment() {
+    run(200_000);
+    let n = 3_000_000;
+    let start = std::time::Instant::now();
+    run(n);
+    println!("{:.1} ns per segment", start.elapsed().as_nanos() as f64 / n as f64);
+}
+
+#[test]
+#[ignore = "for callgrind"]
+fn a_million_segments() {
+    run(1_000_000);
+}
