@@ -52,7 +52,8 @@ pub(crate) fn ues(config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
 fn frequency_grid(channel: &ChannelConfig, cell: &CellConfig) -> Option<Arc<FrequencyGrid>> {
     let prbs = cell.resource_blocks;
     let make = |f: &crate::config::FadingConfig| {
-        Arc::new(FrequencyGrid::new(f.profile, usize::from(prbs), usize::from(rbg_size(prbs))))
+        let (n_prb, size) = (usize::from(prbs), usize::from(rbg_size(prbs)));
+        Arc::new(FrequencyGrid::with_spacing(f.profile, n_prb, size, f.prb_spacing_hz))
     };
     channel.fading.as_ref().map(make)
 }

@@ -52,6 +52,9 @@ pub struct FadingConfig {
     pub profile: Profile,
     /// Speed that makes the Doppler spread, in m/s.
     pub speed_mps: f64,
+    /// Distance between neighbouring PRBs at which the profile is sampled, in Hz: 180 kHz, or
+    /// what somebody else's trace was made with.
+    pub prb_spacing_hz: f64,
 }
 
 /// One cell.

@@ -124,14 +124,18 @@ fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
 }
 
 fn fading(fading: &format::Fading) -> Option<FadingConfig> {
-    let (profile, doppler) = match fading {
+    let (profile, multipath) = match fading {
         format::Fading::None => return None,
-        format::Fading::Flat(doppler) => (Profile::Flat, doppler),
-        format::Fading::Epa(doppler) => (Profile::Epa, doppler),
-        format::Fading::Eva(doppler) => (Profile::Eva, doppler),
-        format::Fading::Etu(doppler) => (Profile::Etu, doppler),
+        format::Fading::Flat(multipath) => (Profile::Flat, multipath),
+        format::Fading::Epa(multipath) => (Profile::Epa, multipath),
+        format::Fading::Eva(multipath) => (Profile::Eva, multipath),
+        format::Fading::Etu(multipath) => (Profile::Etu, multipath),
     };
-    Some(FadingConfig { profile, speed_mps: doppler.speed.metres_per_second() })
+    Some(FadingConfig {
+        profile,
+        speed_mps: multipath.speed.metres_per_second(),
+        prb_spacing_hz: multipath.prb_spacing.0,
+    })
 }
 
 fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {

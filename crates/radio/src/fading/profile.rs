@@ -96,6 +96,13 @@ impl FrequencyGrid {
     /// The grid of a carrier with `n_prb` PRBs, in groups of `rbg_size`.
     #[must_use]
     pub fn new(profile: Profile, n_prb: usize, rbg_size: usize) -> Self {
+        Self::with_spacing(profile, n_prb, rbg_size, PRB_BANDWIDTH_HZ)
+    }
+
+    /// The same with another distance between neighbouring PRBs than the 180 kHz that they have,
+    /// for comparison with traces that were sampled otherwise.
+    #[must_use]
+    pub fn with_spacing(profile: Profile, n_prb: usize, rbg_size: usize, spacing_hz: f64) -> Self {
         assert!(rbg_size > 0, "an RBG has a PRB");
         let taps = profile.taps();
         let n_rbg = n_prb.div_ceil(rbg_size);
@@ -105,8 +112,8 @@ impl FrequencyGrid {
         Self {
             profile,
             taps: taps.len(),
-            prbs: Response::new(&taps, n_prb, PRB_BANDWIDTH_HZ, 0.0),
-            rbgs: Response::new(&taps, n_rbg, rbg_size as f64 * PRB_BANDWIDTH_HZ, beyond * PRB_BANDWIDTH_HZ),
+            prbs: Response::new(&taps, n_prb, spacing_hz, 0.0),
+            rbgs: Response::new(&taps, n_rbg, rbg_size as f64 * spacing_hz, beyond * spacing_hz),
         }
     }
 

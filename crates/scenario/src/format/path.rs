@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Aqm, tagged};
-use crate::quantity::{Gain, Metres, Rate, Share, Size, Speed, Time};
+use crate::quantity::{Frequency, Gain, Metres, Rate, Share, Size, Speed, Time};
 
 /// The link between the server and the mobile core, or, wired, the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,22 +108,24 @@ pub enum Fading {
     /// No fading.
     None,
     /// Rayleigh, equal over the band.
-    Flat(Doppler),
+    Flat(Multipath),
     /// Extended pedestrian A.
-    Epa(Doppler),
+    Epa(Multipath),
     /// Extended vehicular A.
-    Eva(Doppler),
+    Eva(Multipath),
     /// Extended typical urban.
-    Etu(Doppler),
+    Etu(Multipath),
 }
 tagged!(Fading by "model" {
-    "none" => None, "flat" => Flat(Doppler), "epa" => Epa(Doppler), "eva" => Eva(Doppler), "etu" => Etu(Doppler),
+    "none" => None, "flat" => Flat(Multipath), "epa" => Epa(Multipath), "eva" => Eva(Multipath), "etu" => Etu(Multipath),
 });
 
-/// What makes the Doppler spread.
+/// Settings of small-scale fading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Doppler {
-    /// Speed of the UE as the fading sees it.
+pub struct Multipath {
+    /// Speed of the UE as the fading sees it: it makes the Doppler spread.
     pub speed: Speed,
+    /// Distance between neighbouring resource blocks at which the profile is sampled.
+    pub prb_spacing: Frequency,
 }
