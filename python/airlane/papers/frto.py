@@ -20,10 +20,10 @@ __all__ = ["delay_spike"]
 
 ON, OFF = "on", "off"
 SPIKE_S = 10.0
-SETTLED_S = 2.0
-"""Seconds from the spike's begin to the look at what it left: 1 s of pause, 1 s to find out."""
+PAUSE_S = 1.0
+BIN_S = 0.1
 
-AROUND = Window(SPIKE_S, SPIKE_S + SETTLED_S)
+AROUND = Window(SPIKE_S, SPIKE_S + 2.0)
 
 
 def _flow(run: Run) -> str:
@@ -40,18 +40,18 @@ def _mean(values: Sequence[float]) -> str:
 
 
 def _cwnd(run: Run, at_s: float) -> float:
-    """Congestion window in bytes in the bin that begins at an instant."""
+    """Congestion window in bytes at the end of the bin that begins at an instant."""
     series = run.series(_flow(run))
     return float(series["cwnd_bytes"][int(np.argmin(np.abs(series["t_s"] - at_s)))])
 
 
 def _before(run: Run) -> float:
-    return _cwnd(run, SPIKE_S - 0.1)
+    return _cwnd(run, SPIKE_S - BIN_S)
 
 
 def _restored(run: Run) -> float:
-    """Window after the spike over the window before it."""
-    return _cwnd(run, SPIKE_S + SETTLED_S) / _before(run)
+    """Window at the end of the first bin after the pause, over the window before it."""
+    return _cwnd(run, SPIKE_S + PAUSE_S) / _before(run)
 
 
 def _spurious(draws: Sequence[Draw]) -> Finding:
@@ -77,7 +77,7 @@ def _undone(draws: Sequence[Draw]) -> Finding:
     ratio = [_restored(run) for run in runs]
     return Finding(
         all(undone) and min(ratio) >= 0.99,
-        f"undone in {int(sum(undone))} of {len(runs)} runs; cwnd {SETTLED_S:g} s after the spike began is "
+        f"undone in {int(sum(undone))} of {len(runs)} runs; cwnd {BIN_S:g} s after the pause is "
         f"{min(ratio):.2f}–{max(ratio):.2f} of that before",
     )
 
@@ -91,7 +91,7 @@ def _believed(draws: Sequence[Draw]) -> Finding:
     )
     return Finding(
         max(ratio) < 0.9 and resent.mean > 0.0,
-        f"cwnd {SETTLED_S:g} s after the spike began is {min(ratio):.2f}–{max(ratio):.2f} of that before; "
+        f"cwnd {BIN_S:g} s after the pause is {min(ratio):.2f}–{max(ratio):.2f} of that before; "
         f"{terminal.interval(resent)} more segments sent again for nothing",
     )
 
@@ -139,7 +139,7 @@ def _pictures(draws: Sequence[Draw]) -> list[Picture]:
                     series["t_s"], series[column] * factor, label=f"F-RTO {point}", color=plot.COLOURS[i]
                 )
         for axis, title, unit in ((axes[0], "congestion window", "kB"), (axes[1], "goodput", "Mbit/s")):
-            axis.axvspan(SPIKE_S, SPIKE_S + 1.0, color="#eeeeee", zorder=0)
+            axis.axvspan(SPIKE_S, SPIKE_S + PAUSE_S, color="#eeeeee", zorder=0)
             axis.set_title(title)
             axis.set_ylabel(unit)
             axis.set_xlabel("simulated time in s")
