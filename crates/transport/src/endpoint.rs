@@ -235,7 +235,8 @@ impl TcpEndpoint {
     /// Sends what became possible: data, and an acknowledgment if one is due.
     #[inline]
     pub fn flush(&mut self, cx: &mut Cx<'_>) {
-        if self.state != ConnectionState::Established {
+        // A closed end still answers: the peer may not have got the last ACK.
+        if !matches!(self.state, ConnectionState::Established | ConnectionState::Closed) {
             return;
         }
         let Some(h) = &mut self.halves else { return };

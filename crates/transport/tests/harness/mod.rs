@@ -290,6 +290,8 @@ pub(crate) struct Harness<'a> {
     pub(crate) fate_back: Option<Fate<'a>>,
     /// The receivers read nothing before this.
     pub(crate) read_from: Instant,
+    /// Delay on top of the link's, drawn for each packet: reordering.
+    pub(crate) jitter: Option<Box<dyn FnMut() -> Duration + 'a>>,
 }
 
 impl<'a> Harness<'a> {
@@ -306,6 +308,7 @@ impl<'a> Harness<'a> {
             fate: None,
             fate_back: None,
             read_from: Instant::ZERO,
+            jitter: None,
         }
     }
 
@@ -442,7 +445,10 @@ impl<'a> Harness<'a> {
                 (!doomed).then_some(wire.back_free_at + self.link.config.delay)
             };
             match at {
-                Some(at) => wire.push(at, flow, side == Side::Sender, packet),
+                Some(at) => {
+                    let extra = self.jitter.as_mut().map_or(Duration::ZERO, |j| j());
+                    wire.push(at + extra, flow, side == Side::Sender, packet);
+                }
                 None => drop(self.pool.discard(packet, DropCause::RandomLoss)),
             }
         }
