@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import airlane
-from airlane import native
+from airlane import _native, native
 from airlane.results import Results
+from conftest import ROOT
 
 FILES = ("lte-download.toml", "lte-udp.toml", "wired-cubic.toml", "ltetcp-load.toml")
 SETTINGS = {"run.duration": "2 s", "run.warmup": "0 s"}
@@ -58,3 +61,33 @@ def test_runs_are_reported_as_they_end(scenarios: Path) -> None:
         runs=5, threads=2, on_done=ended.append
     )
     assert sorted(ended) == [0, 1, 2, 3, 4]
+
+
+@pytest.fixture(scope="session")
+def unoptimised() -> Path:
+    """The example `dump` as `cargo test` builds it: without link-time optimisation, all assertions on."""
+    command = ["cargo", "test", "--workspace", "--locked", "--no-run", "--quiet", "--message-format=json"]
+    built = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    artefacts = [json.loads(line) for line in built.splitlines() if line.startswith("{")]
+    (path,) = {
+        str(a["executable"])
+        for a in artefacts
+        if a["reason"] == "compiler-artifact" and a["target"]["name"] == "dump" and a["executable"]
+    }
+    return Path(path)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_same_bytes_in_an_unoptimised_build(file: str, scenarios: Path, unoptimised: Path) -> None:
+    resolved = airlane.load(scenarios / file).set(SETTINGS).resolved
+    there = subprocess.run(
+        [unoptimised, "5"], input=resolved.encode(), check=True, capture_output=True
+    ).stdout
+    (here,) = _native.run([(resolved, 5)], 1)
+    parts: list[bytes] = []
+    for table, columns in here.tables.items():
+        for name, _, data in columns:
+            raw = data if isinstance(data, bytes) else "".join(f"{text}\n" for text in data).encode()
+            parts += [f"{table} {name} {len(raw)}\n".encode(), raw]
+    assert len(there) > 3_000  # at least a line for each column
+    assert b"".join(parts) == there
