@@ -52,6 +52,13 @@ def test_only_a_counted_row_outside_its_band_fails() -> None:
     assert not Validation([(FAMILY, [row(100.5), row(98.9)])], []).ok
 
 
+def test_rows_that_are_only_shown_are_kept_apart() -> None:
+    value = report.as_json(Validation([(FAMILY, [row(100.5), row(150.0, counted=False)])], []))
+    assert [r["ours"] for r in value["rows"]] == [100.5]
+    assert [r["ours"] for r in value["shown"]] == [150.0]
+    assert value["ok"] is True
+
+
 def test_json_has_the_promised_keys_and_no_nan() -> None:
     value = report.as_json(Validation([(FAMILY, [row(float("nan"))])], ["nothing here"]))
     (only,) = json.loads(json.dumps(value, allow_nan=False))["rows"]

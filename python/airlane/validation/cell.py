@@ -69,6 +69,8 @@ class LenaCell:
         `none`, or a profile such as `eva`.
     speed_kmph
         Speed behind the fading.
+    prb_spacing_khz
+        How far apart in frequency PRBs see the channel; the preset's choice when left out.
     start_s, warmup_s, duration_s
         Flows start, counting starts, the run ends.
     """
@@ -80,17 +82,17 @@ class LenaCell:
     rlc_buffer: int = 512 * 1024
     fading: str = "none"
     speed_kmph: float = 0.0
+    prb_spacing_khz: float | None = None
     start_s: float = 0.2
     warmup_s: float = 2.0
     duration_s: float = 10.0
 
     def text(self) -> str:
         """Scenario as TOML."""
-        fading = (
-            f'{{ model = "{self.fading}", speed = "{self.speed_kmph:g} km/h" }}'
-            if self.fading != "none"
-            else '{ model = "none" }'
-        )
+        fading = '{ model = "none" }'
+        if self.fading != "none":
+            step = f', prb_spacing = "{self.prb_spacing_khz:g} kHz"' if self.prb_spacing_khz else ""
+            fading = f'{{ model = "{self.fading}", speed = "{self.speed_kmph:g} km/h"{step} }}'
         head = _CELL.format(
             duration_s=self.duration_s,
             warmup_s=self.warmup_s,

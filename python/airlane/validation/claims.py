@@ -43,8 +43,12 @@ class Family:
         Rows of that file, by column.
     fading, speed_kmph
         Fading on our side; the reference carries its own.
+    prb_spacing_khz
+        How far apart PRBs see the channel; the preset's choice when left out.
     seeds
         Runs on our side, seeds 1, 2, ...
+    note
+        What is known of the reference and of the difference.
     counted
         Whether a row outside the band fails the validation.
     deviation
@@ -60,7 +64,9 @@ class Family:
     where: Mapping[str, str | int] = field(default_factory=dict)
     fading: str = "none"
     speed_kmph: float = 0.0
+    prb_spacing_khz: float | None = None
     seeds: int = 1
+    note: str = ""
     counted: bool = True
     deviation: tuple[Deviation, ...] = ()
 

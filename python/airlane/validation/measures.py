@@ -142,6 +142,7 @@ def distance(family: Family) -> Plan:
             rlc_buffer=int(row["rlcbuf"]),
             fading=family.fading,
             speed_kmph=family.speed_kmph,
+            prb_spacing_khz=family.prb_spacing_khz,
             start_s=0.5,
             warmup_s=1.0,
             duration_s=float(row["sim_s"]),

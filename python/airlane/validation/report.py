@@ -33,28 +33,35 @@ Unless a family says otherwise the cell is the preset `lena`: one eNB with 100 r
 
 
 def as_json(validation: Validation) -> dict[str, Any]:
-    """Rows as plain values; numbers that are not finite become null."""
+    """Counted rows under `rows`, the others under `shown`; numbers that are not finite become null."""
 
     def number(value: float | None) -> float | None:
         return value if value is not None and math.isfinite(value) else None
 
-    rows = [
-        {
-            "id": row.id,
-            "unit": row.unit,
-            "reference": number(row.reference),
-            "ours": number(row.ours),
-            "ci95": number(row.ci95),
-            "n": row.n,
-            "band": row.band,
-            "ok": row.ok,
-            "counted": row.counted,
-            "note": row.note,
-        }
-        for _, rows in validation.rows
-        for row in rows
-    ]
-    return {"rows": rows, "skipped": validation.skipped, "ok": validation.ok}
+    def values(counted: bool) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": row.id,
+                "unit": row.unit,
+                "reference": number(row.reference),
+                "ours": number(row.ours),
+                "ci95": number(row.ci95),
+                "n": row.n,
+                "band": row.band,
+                "ok": row.ok,
+                "note": row.note,
+            }
+            for _, rows in validation.rows
+            for row in rows
+            if row.counted == counted
+        ]
+
+    return {
+        "rows": values(counted=True),
+        "shown": values(counted=False),
+        "skipped": validation.skipped,
+        "ok": validation.ok,
+    }
 
 
 def as_markdown(validation: Validation) -> str:
@@ -67,6 +74,8 @@ def as_markdown(validation: Validation) -> str:
         parts.append(f"Source: {family.source}. Band: {_band(family.band)}.")
         if not family.counted:
             parts.append("Shown, not counted.")
+        if family.note:
+            parts.append(f"\n{family.note}")
         parts.append("\n| id | unit | reference | ours | difference | in band | beside it |")
         parts.append("|---|---|---:|---:|---:|---|---|")
         parts.extend(
