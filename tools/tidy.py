@@ -1,8 +1,10 @@
 """Fail on what a reader would stumble over and no other checker sees.
 
 - a Rust or Python function longer than 90 lines, a source file longer than 800;
-- work left undone: `FIXME`, `XXX`, `todo!`, `unimplemented!`, `NotImplementedError`, tests not run;
-- a wall clock, a hash-ordered collection or a foreign source of randomness in an algorithm crate;
+- work left undone: `FIXME`, `XXX`, `todo!`, `unimplemented!`, `NotImplementedError`, tests
+  not run without a reason;
+- a wall clock, a hash-ordered collection or a foreign source of randomness in an algorithm crate
+  (its benches and tests may measure);
 - `unwrap()` outside tests, `unsafe` anywhere;
 - tabs, trailing blanks, a missing newline at the end.
 """
@@ -20,7 +22,7 @@ FILE_LINES = 800
 ALGORITHM_CRATES = ("core", "net", "transport", "radio", "ran", "middlebox", "traffic")
 
 UNDONE = re.compile(
-    r"\bFIXME\b|\bXXX\b|\btodo!\(|\bunimplemented!\(|\bNotImplementedError\b|#\[ignore|pytest\.mark\.(?:skip|xfail)\b"
+    r"\bFIXME\b|\bXXX\b|\btodo!\(|\bunimplemented!\(|\bNotImplementedError\b|#\[ignore\]|pytest\.mark\.(?:skip|xfail)\b"
 )
 WALL_CLOCK = re.compile(r"\bstd::time\b|\bSystemTime\b|\bHashMap\b|\bHashSet\b|\bthread_rng\b|\brand::")
 UNWRAP = re.compile(r"\.unwrap\(\)")
@@ -87,7 +89,7 @@ def rust_complaints(path: Path, name: str, lines: list[str]) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         testing = testing or line.strip() == "#[cfg(test)]"
         code = line.split("//", 1)[0]
-        if algorithm and WALL_CLOCK.search(code):
+        if algorithm and not is_test(path) and WALL_CLOCK.search(code):
             yield f"{name}:{number}: no clock, hash order or foreign randomness in an algorithm crate"
         if not testing and UNWRAP.search(code):
             yield f"{name}:{number}: unwrap() outside tests; say with expect() why it cannot fail"
