@@ -1,12 +1,13 @@
 //! The arithmetic of the LTE radio: from where things stand to whether a transport block
 //! arrives. Nothing here keeps time or knows a scheduler; each step is validated alone.
 //!
-//! In the order of the data path: [`geometry`] and [`mobility`] give distances, [`path_loss`]
-//! and [`fading`] give what arrives, [`noise`] and [`transmission_mode`] the SINR of each PRB,
+//! In the order of the data path: [`geometry`] and [`mobility`] give distances, [`path_loss`],
+//! [`shadowing`], [`antenna`] and [`fading`] give what arrives, [`noise`] and [`transmission_mode`] the SINR of each PRB,
 //! [`mutual_information`] what a symbol tells at that SINR, [`link_adaptation`] the CQI and MCS
 //! that follow, [`tables`] the transport block, and [`bler`] whether it survives, HARQ
 //! retransmissions included.
 
+pub mod antenna;
 pub mod bler;
 pub mod fading;
 pub mod geometry;
@@ -15,18 +16,21 @@ pub mod mobility;
 pub mod mutual_information;
 pub mod noise;
 pub mod path_loss;
+pub mod shadowing;
 pub mod tables;
 pub mod transmission_mode;
 
 #[cfg(test)]
 mod reference;
 
+pub use antenna::{Antenna, Sector};
 pub use bler::{CodeScheme, CodedBlock, HarqSoftState};
 pub use fading::{Fading, FrequencyGrid, Profile};
 pub use geometry::Position;
 pub use link_adaptation::{Amc, AmcRule};
 pub use mobility::{LevyWalk, Mobility, Placement};
 pub use mutual_information::SymbolInformation;
-pub use path_loss::PathLoss;
+pub use path_loss::{PathLoss, RadioPath};
+pub use shadowing::Shadowing;
 pub use tables::{Cqi, Mcs, Modulation};
 pub use transmission_mode::TransmissionMode;

@@ -2,7 +2,7 @@
 //! somebody asks and only as far as it can have changed.
 
 use airlane_core::{Dbm, Decibel, Duration, Instant};
-use airlane_radio::{Fading, Mobility, PathLoss, Position, noise};
+use airlane_radio::{Fading, Mobility, PathLoss, Position, RadioPath, noise};
 
 /// How long a moving UE's path loss is taken as constant. At 40 km/h that is 11 cm.
 const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
@@ -21,9 +21,9 @@ pub(crate) struct LinkBudget {
 
 impl LinkBudget {
     /// SINR of a PRB without fading, as a factor.
-    fn sinr(&self, distance_m: f64) -> f32 {
+    fn sinr(&self, path: &RadioPath) -> f32 {
         let sent = noise::prb_power(self.tx_power, usize::from(self.prbs)) + self.gain;
-        noise::prb_snr(sent, self.path_loss.loss(distance_m), noise::prb_noise(self.noise_figure))
+        noise::prb_snr(sent, self.path_loss.loss(path), noise::prb_noise(self.noise_figure))
     }
 }
 
@@ -54,7 +54,8 @@ impl Channel {
             Some(at) => !mobility.is_static() && now.saturating_since(at) >= PATH_LOSS_REFRESH,
         };
         if stale {
-            self.mean_sinr = self.budget.sinr(self.site.distance(&mobility.position_at(now)));
+            let path = RadioPath::between(&self.site, &mobility.position_at(now), true);
+            self.mean_sinr = self.budget.sinr(&path);
             self.computed_at = Some(now);
         }
         self.mean_sinr

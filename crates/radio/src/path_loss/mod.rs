@@ -1,0 +1,186 @@
+//! How much power distance takes: free space, log-distance, COST-231 Hata, and the macro and
+//! micro cells of 3GPP TR 25.814 and TR 36.814.
+//!
+//! Each law was fitted to measurements inside a range of distances, heights and carriers. At
+//! distances below the range the loss stays what it is at its lower end; above it, and at
+//! carriers outside it, the formula goes on. COST-231 Hata, whose range begins at 1 km, goes on
+//! below it as far as free space. (TR 36.814 with line of sight lies up to 2.5 dB below free
+//! space within 170 m; the table is kept.) Heights outside are for the caller to refuse
+//! ([`PathLoss::heights`]): some of the formulas have no value there.
+//!
+//! Left out: indoor micro cells, TR 36.814's outdoor-to-indoor part and its SMa scene, its
+//! Manhattan layout, and the minimum coupling loss of TS 36.942.
+
+mod hata;
+mod tr36814;
+
+use core::ops::RangeInclusive;
+
+use airlane_core::Decibel;
+
+pub use hata::City;
+pub use tr36814::{Scene, Surroundings};
+
+use crate::geometry::Position;
+
+/// Metres per second in vacuum (exact, SI).
+pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
+
+/// Loss at 1 km in dB and rise per decade of distance at 2 GHz: TR 25.814 v7.1.0 Table A.2.1.1-3,
+/// which is TS 36.942 v8.4.0 §4.5.2 with the antenna 15 m above the roofs.
+const MACRO_25814: (f64, f64) = (128.1, 37.6);
+/// Least distance of UE and site in metres, same table.
+const MACRO_25814_NEAREST_M: f64 = 35.0;
+
+/// A law of path loss between isotropic antennas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PathLoss {
+    /// Free space: (4 π d f / c)² (H. T. Friis, Proc. IRE 34(5), 1946).
+    Friis {
+        /// Carrier frequency in Hz.
+        frequency_hz: f64,
+    },
+    /// `reference_loss` at `reference_m`, then ten times `exponent` dB a decade.
+    LogDistance {
+        /// Path-loss exponent; 2 is free space.
+        exponent: f64,
+        /// Distance in metres up to which the loss stays at `reference_loss`.
+        reference_m: f64,
+        /// Loss at `reference_m`.
+        reference_loss: Decibel,
+    },
+    /// COST-231 Hata: 1 to 20 km, 1.5 to 2 GHz.
+    Cost231Hata {
+        /// Carrier frequency in Hz.
+        frequency_hz: f64,
+        /// How densely it is built up.
+        city: City,
+    },
+    /// The macro cell of TR 25.814 Table A.2.1.1-3 at 2 GHz, whatever the carrier: 35 m and up.
+    Macro25814,
+    /// The cells of TR 36.814 Table B.1.2.1-1: 10 m to 5 km (UMi without line of sight to 2 km,
+    /// RMa with it to 10 km), 0.45 to 6 GHz.
+    Macro36814 {
+        /// Carrier frequency in Hz.
+        frequency_hz: f64,
+        /// Which of them, and what stands there.
+        surroundings: Surroundings,
+    },
+}
+
+/// The way between a site and a UE.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RadioPath {
+    /// From antenna to antenna in metres.
+    pub distance_m: f64,
+    /// The same along the ground.
+    pub ground_m: f64,
+    /// Height of the site's antenna above ground in metres.
+    pub site_height_m: f64,
+    /// Height of the UE's antenna above ground in metres.
+    pub ue_height_m: f64,
+    /// Whether nothing stands between; of use to TR 36.814 only.
+    pub line_of_sight: bool,
+}
+
+impl RadioPath {
+    /// The way between two points.
+    #[must_use]
+    pub fn between(site: &Position, ue: &Position, line_of_sight: bool) -> Self {
+        Self {
+            distance_m: site.distance(ue),
+            ground_m: site.ground_distance(ue),
+            site_height_m: site.z,
+            ue_height_m: ue.z,
+            line_of_sight,
+        }
+    }
+}
+
+/// Heights above ground in metres that a law knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heights {
+    /// Of the site's antenna.
+    pub site_m: RangeInclusive<f64>,
+    /// Of the UE's antenna.
+    pub ue_m: RangeInclusive<f64>,
+}
+
+impl PathLoss {
+    /// The loss over a path, never negative: nearer than c / (4 π f) (11 mm at 2120 MHz) the
+    /// free-space formula would give a gain and the loss is held at 0 dB; nearer than
+    /// `reference_m` log-distance holds its reference loss.
+    #[must_use]
+    pub fn loss(&self, path: &RadioPath) -> Decibel {
+        let loss = match *self {
+            Self::Friis { frequency_hz } => free_space(path.distance_m, frequency_hz),
+            Self::LogDistance { exponent, reference_m, reference_loss } => {
+                let decades = if path.distance_m <= reference_m {
+                    0.0
+                } else {
+                    libm::log10(path.distance_m / reference_m)
+                };
+                reference_loss.0 + 10.0 * exponent * decades
+            }
+            Self::Cost231Hata { frequency_hz, city } => {
+                hata::cost231(path, frequency_hz, city).max(free_space(path.distance_m, frequency_hz))
+            }
+            Self::Macro25814 => {
+                let km = path.ground_m.max(MACRO_25814_NEAREST_M) / 1000.0;
+                MACRO_25814.0 + MACRO_25814.1 * libm::log10(km)
+            }
+            Self::Macro36814 { frequency_hz, surroundings } => {
+                tr36814::loss(path, frequency_hz, &surroundings)
+            }
+        };
+        Decibel(loss.max(0.0))
+    }
+
+    /// The heights for which the law was made; `None` where they do not matter to it.
+    #[must_use]
+    pub fn heights(&self) -> Option<Heights> {
+        match self {
+            Self::Friis { .. } | Self::LogDistance { .. } | Self::Macro25814 => None,
+            Self::Cost231Hata { .. } => Some(hata::HEIGHTS),
+            Self::Macro36814 { surroundings, .. } => Some(tr36814::heights(surroundings.scene)),
+        }
+    }
+
+    /// The probability that nothing stands between a site and a UE at this distance along the
+    /// ground; one for laws that do not tell the two apart.
+    #[must_use]
+    pub fn line_of_sight_probability(&self, ground_m: f64) -> f64 {
+        match self {
+            Self::Macro36814 { surroundings, .. } => {
+                tr36814::line_of_sight_probability(surroundings.scene, ground_m)
+            }
+            Self::Friis { .. } | Self::LogDistance { .. } | Self::Cost231Hata { .. } | Self::Macro25814 => {
+                1.0
+            }
+        }
+    }
+
+    /// The shadowing that the source of the law goes with: its standard deviation, and the
+    /// distance in metres at which its correlation has fallen to 1/e. `None` where the source has
+    /// no shadowing.
+    #[must_use]
+    pub fn shadowing(&self, path: &RadioPath) -> Option<(Decibel, f64)> {
+        match self {
+            Self::Friis { .. } | Self::LogDistance { .. } | Self::Cost231Hata { .. } => None,
+            // TR 25.814 v7.1.0 Table A.2.1.1-3.
+            Self::Macro25814 => Some((Decibel(8.0), 50.0)),
+            Self::Macro36814 { frequency_hz, surroundings } => {
+                Some(tr36814::shadowing(path, *frequency_hz, surroundings.scene))
+            }
+        }
+    }
+}
+
+/// Free-space loss in dB, not below zero.
+fn free_space(distance_m: f64, frequency_hz: f64) -> f64 {
+    let factor = 4.0 * core::f64::consts::PI * distance_m * frequency_hz / SPEED_OF_LIGHT;
+    if factor <= 1.0 { 0.0 } else { 20.0 * libm::log10(factor) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! Log-normal shadowing: what buildings and hills add to the path loss or take from it, alike at
+//! places near each other.
+//!
+//! The loss is Gaussian in dB, and its correlation over a distance d is exp(-d / d_corr) (M.
+//! Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics Letters
+//! 27(23), 1991). A UE's shadowing towards two sites is correlated, too (TR 25.814 v7.1.0 Table
+//! A.2.1.1-3: 0.5 between sites, 1 between the sectors of one): it is the sum of a part that
+//! belongs to the UE and one that belongs to the UE and the site.
+//!
+//! Gudmundson's recursion along a path would make the value at a place depend on how often it
+//! was asked for on the way, and so one controller's radio differ from another's. Here it is a
+//! function of place: a sum of plane waves whose wave numbers follow the spectrum of the
+//! exponential correlation in two dimensions (X. Cai, G. B. Giannakis, "A two-dimensional channel
+//! simulation model for shadowing processes", IEEE Trans. Vehicular Technology 52(6), 2003), which
+//! has that correlation along any path, straight or not.
+//!
+//! Left out: heights (a UE's floor), and that UEs next to each other see the same buildings: each
+//! has fields of its own.
+//!
+//! ```
+//! use airlane_core::Seeds;
+//! use airlane_radio::{Position, Shadowing};
+//! use airlane_radio::shadowing::Field;
+//!
+//! let seeds = Seeds::new(1);
+//! let own = Field::new(&mut seeds.stream("ue/0/shadowing"));
+//! let site = Field::new(&mut seeds.stream("ue/0/site/0/shadowing"));
+//! let shadowing = Shadowing::new(own, site, 0.5);
+//! let here = shadowing.at(&Position::on_ground(100.0, 0.0), 50.0);
+//! assert_eq!(here, shadowing.at(&Position::on_ground(100.0, 0.0), 50.0));
+//! ```
+
+use airlane_core::Stream;
+
+use crate::geometry::Position;
+
+/// Plane waves of a field: the excess kurtosis of their sum is -1.5 / 64.
+const WAVES: usize = 64;
+
+/// Places closer than this share of the correlation distance are one: 0.25 m of 50 m. The
+/// correlation over it is 0.995.
+const GRAIN: f64 = 1.0 / 200.0;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Wave {
+    x: f64,
+    y: f64,
+    phase: f64,
+}
+
+/// A Gaussian field of unit variance whose correlation is exp(-d), d in units of the correlation
+/// distance.
+#[derive(Clone, Debug)]
+pub struct Field([Wave; WAVES]);
+
+impl Field {
+    /// Draws a field.
+    pub fn new(stream: &mut Stream) -> Self {
+        const TURN: f64 = 2.0 * core::f64::consts::PI;
+        Self(core::array::from_fn(|index| {
+            // The two-dimensional Fourier transform of exp(-r) is 2π (1 + k²)^(-3/2); within k
+            // lies a share 1 - (1 + k²)^(-1/2) of it. One wave from each 64th of the power.
+            let outside = 1.0 - (index as f64 + stream.uniform()) / WAVES as f64;
+            let k = (1.0 / (outside * outside) - 1.0).max(0.0).sqrt();
+            let direction = stream.uniform_in(0.0, TURN);
+            let phase = stream.uniform_in(0.0, TURN);
+            Wave { x: k * libm::cos(direction), y: k * libm::sin(direction), phase }
+        }))
+    }
+
+    /// The field at a place, in standard deviations.
+    fn at(&self, x: f64, y: f64) -> f64 {
+        let sum: f64 = self.0.iter().map(|w| libm::cos(w.x * x + w.y * y + w.phase)).sum();
+        sum * (2.0 / WAVES as f64).sqrt()
+    }
+}
+
+/// A place as the fields tell places apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grain(i64, i64);
+
+impl Grain {
+    /// The grain that a point lies in, for a correlation distance in metres.
+    #[must_use]
+    pub fn of(point: &Position, correlation_m: f64) -> Self {
+        let grain = |x: f64| libm::round(x / (GRAIN * correlation_m)) as i64;
+        Self(grain(point.x), grain(point.y))
+    }
+}
+
+/// The shadowing of one UE towards one site.
+#[derive(Clone, Debug)]
+pub struct Shadowing {
+    common: Field,
+    site: Field,
+    common_weight: f64,
+    site_weight: f64,
+}
+
+impl Shadowing {
+    /// From the field of the UE, the same towards each site, and one of this site alone;
+    /// `site_correlation` is the share of the first, 0 to 1.
+    ///
+    /// # Panics
+    /// If the correlation is no such share.
+    #[must_use]
+    pub fn new(common: Field, site: Field, site_correlation: f64) -> Self {
+        assert!((0.0..=1.0).contains(&site_correlation), "a correlation of {site_correlation} between sites");
+        let (common_weight, site_weight) = (site_correlation.sqrt(), (1.0 - site_correlation).sqrt());
+        Self { common, site, common_weight, site_weight }
+    }
+
+    /// The shadowing of a UE at `point`, in standard deviations, when correlation falls to 1/e
+    /// over `correlation_m` metres.
+    #[must_use]
+    pub fn at(&self, point: &Position, correlation_m: f64) -> f64 {
+        self.at_grain(Grain::of(point, correlation_m))
+    }
+
+    /// The same at a place that is known already.
+    #[must_use]
+    pub fn at_grain(&self, Grain(x, y): Grain) -> f64 {
+        let (x, y) = (x as f64 * GRAIN, y as f64 * GRAIN);
+        self.common_weight * self.common.at(x, y) + self.site_weight * self.site.at(x, y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::Seeds;
+
+    use super::*;
+
+    const RUNS: u64 = 4000;
+
+    fn shadowing(seed: u64, site: u32) -> Shadowing {
+        let seeds = Seeds::new(seed);
+        let field = |name: &str| Field::new(&mut seeds.stream(name));
+        Shadowing::new(field("ue/0/shadowing"), field(&format!("ue/0/site/{site}/shadowing")), 0.5)
+    }
+
+    /// Means over `RUNS` seeds of the products of the values that `f` gives.
+    fn mean(f: impl Fn(u64) -> f64) -> f64 {
+        (0..RUNS).map(f).sum::<f64>() / RUNS as f64
+    }
+
+    #[test]
+    fn unit_gaussian_at_any_place() {
+        let at = Position::on_ground(731.0, -212.0);
+        let value = |seed| shadowing(seed, 0).at(&at, 50.0);
+        // Standard errors over 4000 seeds: 1 / sqrt(n) = 0.016 for the mean, sqrt(2 / n) = 0.022
+        // for the variance, sqrt(96 / n) = 0.155 for the fourth moment, whose expectation is
+        // 3 - 1.5 / 64 * (0.5^2 + 0.5^2) = 2.988. Four of each.
+        assert!(mean(value).abs() < 0.064);
+        assert!((mean(|s| libm::pow(value(s), 2.0)) - 1.0).abs() < 0.09);
+        assert!((mean(|s| libm::pow(value(s), 4.0)) - 2.988).abs() < 0.62);
+        // Q(2) = 2.28 %, standard error 0.24 %.
+        let tail = mean(|s| f64::from(u8::from(value(s) > 2.0)));
+        assert!((tail - 0.0228).abs() < 0.0096, "{tail}");
+    }
+
+    #[test]
+    fn correlation_falls_as_gudmundson_has_it() {
+        // exp(-d / 50 m); the standard error of a product's mean is at most sqrt(2 / n) = 0.022.
+        for (dx, dy) in [(5.0, 0.0), (0.0, 25.0), (30.0, 40.0), (-100.0, 0.0), (200.0, 0.0)] {
+            let (a, b) = (Position::on_ground(40.0, 70.0), Position::on_ground(40.0 + dx, 70.0 + dy));
+            let found = mean(|s| {
+                let shadowing = shadowing(s, 0);
+                shadowing.at(&a, 50.0) * shadowing.at(&b, 50.0)
+            });
+            let expected = libm::exp(-libm::hypot(dx, dy) / 50.0);
+            println!("over ({dx}, {dy}) m: {found:.3}, expected {expected:.3}");
+            assert!((found - expected).abs() < 0.07, "({dx}, {dy}): {found} against {expected}");
+        }
+    }
+
+    #[test]
+    fn one_path_through_one_field_is_correlated_alike() {
+        // A walk of 100 km in steps of 5 m through one field: mean 0, variance 1, correlation
+        // exp(-0.1), exp(-1). Independent stretches: about 100 km / 100 m = 1000, so the standard
+        // error is about 0.045; the waves of one field being 64 adds as much again.
+        let shadowing = shadowing(7, 0);
+        let values: Vec<f64> =
+            (0..20_000).map(|k| shadowing.at(&Position::on_ground(5.0 * f64::from(k), 0.0), 50.0)).collect();
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
+        assert!(mean.abs() < 0.2 && (variance - 1.0).abs() < 0.3, "mean {mean}, variance {variance}");
+        for (steps, expected) in [(1, 0.9048), (10, 0.3679)] {
+            let sum: f64 = values.windows(steps + 1).map(|w| (w[0] - mean) * (w[steps] - mean)).sum();
+            let found = sum / (n * variance);
+            assert!((found - expected).abs() < 0.15, "{steps} steps: {found} against {expected}");
+        }
+    }
+
+    #[test]
+    fn two_sites_are_half_alike() {
+        let at = Position::on_ground(10.0, 20.0);
+        let product = |other| mean(|s| shadowing(s, 0).at(&at, 50.0) * shadowing(s, other).at(&at, 50.0));
+        // Standard error below 0.022.
+        assert!((product(1) - 0.5).abs() < 0.07, "{}", product(1));
+        assert!((product(0) - 1.0).abs() < 0.09);
+    }
+
+    #[test]
+    fn a_place_has_one_value_however_one_gets_there() {
+        let shadowing = shadowing(3, 0);
+        let there = Position::on_ground(33.3, 44.4);
+        let first = shadowing.at(&there, 50.0);
+        let way: f64 = (0..1000).map(|k| shadowing.at(&Position::on_ground(f64::from(k), 0.0), 50.0)).sum();
+        assert!(way != 0.0);
+        assert_eq!(shadowing.at(&there, 50.0), first);
+        // A grain is 25 cm: 5 cm on is the same, 50 cm on is not.
+        assert_eq!(shadowing.at(&Position::on_ground(33.3 + 0.05, 44.4), 50.0), first);
+        assert_ne!(shadowing.at(&Position::on_ground(33.3 + 0.5, 44.4), 50.0), first);
+        // Twice the correlation distance stretches the field.
+        let stretched = Position::on_ground(66.6, 88.8);
+        assert!((shadowing.at(&stretched, 100.0) - first).abs() < 1e-9);
+    }
+}
