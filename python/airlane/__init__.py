@@ -3,7 +3,7 @@
 Describe a network in a scenario file, run it, read tables:
 
 >>> import airlane
->>> results = airlane.load("scenarios/lte-download.toml").set({"run.duration": "5s"}).run(runs=2, seed=1)
+>>> results = airlane.load("scenarios/lte-download.toml").set({"run.duration": "10s"}).run(runs=2, seed=1)
 >>> results.flows.column_names[:3]
 ['run', 'seed', 'flow']
 

@@ -45,6 +45,11 @@ def _cwnd(run: Run, at_s: float) -> float:
     return float(series["cwnd_bytes"][int(np.argmin(np.abs(series["t_s"] - at_s)))])
 
 
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
 def _before(run: Run) -> float:
     return _cwnd(run, SPIKE_S - BIN_S)
 
@@ -61,13 +66,13 @@ def _spurious(draws: Sequence[Draw]) -> Finding:
     lost = sum(float(run.series(_flow(run), AROUND)["lost_segments"].sum()) for run in runs)
     dropped = sum(float(t["drops_last_second"].sum()) for t in fired if t)
     evidence = (
-        f"{sum(counts)} timeouts within {AROUND}; packets dropped in the second before: {dropped:.0f}; "
+        f"timeouts within {AROUND}: {sum(counts)}; packets dropped in the second before: {dropped:.0f}; "
         f"segments declared lost within {AROUND}: {lost:.0f}"
     )
     if not all(counts):
         return Finding(False, evidence)
     after = [float(t["cwnd_after_bytes"][0]) / SEGMENT_BYTES for t in fired]
-    evidence += f"; cwnd after the first timeout {min(after):g}–{max(after):g} segments"
+    evidence += f"; cwnd after the first timeout {_range(after)} segments"
     return Finding(dropped == 0.0 and all(a <= 1.0 for a in after), evidence)
 
 
@@ -78,7 +83,7 @@ def _undone(draws: Sequence[Draw]) -> Finding:
     return Finding(
         all(undone) and min(ratio) >= 0.99,
         f"undone in {int(sum(undone))} of {len(runs)} runs; cwnd {BIN_S:g} s after the pause is "
-        f"{min(ratio):.2f}–{max(ratio):.2f} of that before",
+        f"{_range(ratio)} of that before",
     )
 
 
@@ -91,7 +96,7 @@ def _believed(draws: Sequence[Draw]) -> Finding:
     )
     return Finding(
         max(ratio) < 0.9 and resent.mean > 0.0,
-        f"cwnd {BIN_S:g} s after the pause is {min(ratio):.2f}–{max(ratio):.2f} of that before; "
+        f"cwnd {BIN_S:g} s after the pause is {_range(ratio)} of that before; "
         f"{terminal.interval(resent)} more segments sent again for nothing",
     )
 
