@@ -1,7 +1,7 @@
 //! What a radio network is made of. Each value has a name of its own; presets such as `lena`
 //! and `typical` are sets of them and live with the scenario format.
 
-use airlane_core::{Bytes, CellId, Dbm, Decibel, Duration, UeId};
+use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, UeId};
 use airlane_radio::mobility::{Disc, LevyLaw};
 use airlane_radio::{Placement, Position, Profile, TransmissionMode};
 
@@ -90,6 +90,53 @@ pub enum SchedulerKind {
     },
     /// Round robin: the slot's RBGs are dealt out in turn.
     RoundRobin,
+    /// Maximum throughput: whoever has the best channel.
+    MaximumThroughput {
+        /// RBG by RBG, or all RBGs of a slot to one UE.
+        domain: Domain,
+    },
+    /// Blind equal throughput: whoever has had least.
+    BlindEqualThroughput {
+        /// RBG by RBG, or all RBGs of a slot to one UE.
+        domain: Domain,
+        /// Averaging window in slots (ns-3: 99).
+        window: u32,
+    },
+    /// Throughput to average: whose RBG is best against the rest of its band.
+    ThroughputToAverage,
+    /// Priority set: a target bit rate first, then the channel.
+    PrioritySet(PrioritySetConfig),
+}
+
+/// In which domain a policy shares a slot out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Each RBG for itself.
+    Frequency,
+    /// One UE after the other, each as many RBGs as it needs.
+    Time,
+}
+
+/// Settings of the priority set scheduler.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrioritySetConfig {
+    /// Averaging window in slots (ns-3: 99).
+    pub window: u32,
+    /// Rate that each UE is to have, headers below PDCP included.
+    pub target: BitRate,
+    /// UEs that go on to the frequency domain in a slot; 0 for half of those that want to send.
+    pub multiplexed: u16,
+    /// How they are ranked there.
+    pub metric: FrequencyMetric,
+}
+
+/// How the priority set scheduler ranks UEs on an RBG.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrequencyMetric {
+    /// Proportional fair, by the throughput of the slots in which the UE was a candidate.
+    ProportionalFairScheduled,
+    /// The RBG's channel over the band's mean.
+    CarrierToAverage,
 }
 
 /// How the MCS of a transport block follows from the sub-band CQIs.

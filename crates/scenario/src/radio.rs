@@ -5,8 +5,8 @@ use airlane_radio::mobility::{Disc, LevyLaw, PowerLaw};
 use airlane_radio::{Placement, Position, Profile, TransmissionMode};
 use airlane_ran::bearer::{BearerConfig, RlcMode};
 use airlane_ran::config::{
-    CellConfig, ChannelConfig, FadingConfig, MacConfig, McsRule, Movement, PathLossModel, RanConfig,
-    SchedulerKind, Start, UeConfig, UplinkAccess, UplinkConfig,
+    CellConfig, ChannelConfig, Domain, FadingConfig, FrequencyMetric, MacConfig, McsRule, Movement,
+    PathLossModel, PrioritySetConfig, RanConfig, SchedulerKind, Start, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::PdcpConfig;
 use airlane_ran::rlc;
@@ -70,12 +70,35 @@ fn cell(cell: &Cell) -> CellConfig {
         scheduler: match &cell.scheduler {
             format::Scheduler::ProportionalFair(pf) => SchedulerKind::ProportionalFair { window: pf.window },
             format::Scheduler::RoundRobin => SchedulerKind::RoundRobin,
+            format::Scheduler::MaximumThroughput(mt) => {
+                SchedulerKind::MaximumThroughput { domain: domain(mt.domain) }
+            }
+            format::Scheduler::BlindEqualThroughput(bet) => {
+                SchedulerKind::BlindEqualThroughput { domain: domain(bet.domain), window: bet.window }
+            }
+            format::Scheduler::ThroughputToAverage => SchedulerKind::ThroughputToAverage,
+            format::Scheduler::PrioritySet(pss) => SchedulerKind::PrioritySet(PrioritySetConfig {
+                window: pss.window,
+                target: pss.target.0,
+                multiplexed: pss.multiplexed.unwrap_or(0),
+                metric: match pss.metric {
+                    format::FrequencyMetric::PfSch => FrequencyMetric::ProportionalFairScheduled,
+                    format::FrequencyMetric::CoIta => FrequencyMetric::CarrierToAverage,
+                },
+            }),
         },
         transmission_mode: match cell.transmission_mode {
             format::TransmissionMode::Siso => TransmissionMode::SingleAntenna,
             format::TransmissionMode::Tm2 => TransmissionMode::TransmitDiversity,
         },
         mac: mac(cell),
+    }
+}
+
+fn domain(domain: format::SchedulerDomain) -> Domain {
+    match domain {
+        format::SchedulerDomain::Frequency => Domain::Frequency,
+        format::SchedulerDomain::Time => Domain::Time,
     }
 }
 

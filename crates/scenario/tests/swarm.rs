@@ -88,7 +88,7 @@ fn radio(s: &mut Stream) -> String {
     for cell in 0..=s.below(2) {
         text += &format!("[[cell]]\nname = \"cell-{cell}\"\nposition = [\"{} m\", \"0 m\"]\n", 600 * cell);
         text += &format!("resource_blocks = {}\n", one_of(s, &["6", "15", "25", "50", "75", "100"]));
-        text += &format!("scheduler = \"{}\"\n", one_of(s, &["pf", "rr"]));
+        text += &format!("scheduler = \"{}\"\n", one_of(s, &["pf", "rr", "mt", "bet", "tta", "pss"]));
         text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2"]));
         text += &format!("harq = {}\n", s.chance(0.8));
         text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));

@@ -13,10 +13,7 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let known = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
     let help = "6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
     at.require(known, "resource_blocks", "no bandwidth of LTE", help)?;
-    if let Scheduler::ProportionalFair(pf) = &cell.scheduler {
-        let ok = (1..=1_000_000).contains(&pf.window);
-        at.require(ok, "scheduler.window", "no averaging window", "from 1 to 1000000 slots")?;
-    }
+    scheduler(&cell.scheduler, &at.under("scheduler"))?;
     for (carrier, key) in [(cell.frequency, "frequency"), (cell.uplink_frequency, "uplink_frequency")] {
         at.require(carrier.0 >= 1e8, key, "too low for a carrier of a cell", "at least 100 MHz")?;
     }
@@ -25,6 +22,23 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
     at.require(pdcp, "pdcp.sn_bits", "no length of a sequence number", "one of [7, 12, 15, 18]")?;
     rlc(&cell.rlc, &at.under("rlc"))
+}
+
+fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
+    let window = match scheduler {
+        Scheduler::ProportionalFair(pf) => pf.window,
+        Scheduler::BlindEqualThroughput(bet) => bet.window,
+        Scheduler::PrioritySet(pss) => {
+            let help = "1 or more, or leave it out for half of the UEs";
+            at.require(pss.multiplexed != Some(0), "multiplexed", "nobody would be served", help)?;
+            pss.window
+        }
+        Scheduler::RoundRobin | Scheduler::MaximumThroughput(_) | Scheduler::ThroughputToAverage => {
+            return Ok(());
+        }
+    };
+    let ok = (1..=1_000_000).contains(&window);
+    at.require(ok, "window", "no averaging window", "from 1 to 1000000 slots")
 }
 
 fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
-use crate::quantity::{Frequency, Gain, Metres, Power, Share, Size, Time};
+use crate::quantity::{Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,8 +53,27 @@ pub enum Scheduler {
     /// Round robin.
     #[serde(rename = "rr")]
     RoundRobin,
+    /// Maximum throughput.
+    #[serde(rename = "mt")]
+    MaximumThroughput(MaximumThroughput),
+    /// Blind equal throughput.
+    #[serde(rename = "bet")]
+    BlindEqualThroughput(BlindEqualThroughput),
+    /// Throughput to average.
+    #[serde(rename = "tta")]
+    ThroughputToAverage,
+    /// Priority set.
+    #[serde(rename = "pss")]
+    PrioritySet(PrioritySet),
 }
-tagged!(Scheduler by "kind" { "pf" => ProportionalFair(ProportionalFair), "rr" => RoundRobin });
+tagged!(Scheduler by "kind" {
+    "pf" => ProportionalFair(ProportionalFair),
+    "rr" => RoundRobin,
+    "mt" => MaximumThroughput(MaximumThroughput),
+    "bet" => BlindEqualThroughput(BlindEqualThroughput),
+    "tta" => ThroughputToAverage,
+    "pss" => PrioritySet(PrioritySet),
+});
 
 /// Settings of the proportional-fair scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +81,58 @@ tagged!(Scheduler by "kind" { "pf" => ProportionalFair(ProportionalFair), "rr" =
 pub struct ProportionalFair {
     /// Over how many slots of 1 ms the past throughput is averaged.
     pub window: u32,
+}
+
+/// Settings of the maximum-throughput scheduler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MaximumThroughput {
+    /// How a slot is shared out.
+    pub domain: SchedulerDomain,
+}
+
+/// Settings of the scheduler of blind equal throughput.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlindEqualThroughput {
+    /// How a slot is shared out.
+    pub domain: SchedulerDomain,
+    /// Over how many slots of 1 ms the past throughput is averaged.
+    pub window: u32,
+}
+
+/// How a scheduler shares a slot out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SchedulerDomain {
+    /// Each group of resource blocks for itself.
+    Frequency,
+    /// One UE after the other, each as much as it needs.
+    Time,
+}
+
+/// Settings of the priority-set scheduler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrioritySet {
+    /// Over how many slots of 1 ms the past throughput is averaged.
+    pub window: u32,
+    /// Rate that each UE is to have, headers included.
+    pub target: Rate,
+    /// How many UEs share a slot at most; none for half of those that have something to send.
+    pub multiplexed: Option<u16>,
+    /// How they share it.
+    pub metric: FrequencyMetric,
+}
+
+/// How the priority-set scheduler ranks UEs on a group of resource blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FrequencyMetric {
+    /// By proportional fairness over the slots in which the UE was a candidate.
+    PfSch,
+    /// By the channel there over the band's mean.
+    CoIta,
 }
 
 /// Antennas of the downlink (TS 36.213 §7.1).

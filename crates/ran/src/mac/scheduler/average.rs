@@ -1,0 +1,57 @@
+//! What each UE has had: an exponentially weighted average of its throughput.
+
+/// Past throughput per UE, in bytes per slot, over a window of `W` slots:
+/// T ← (1 − 1/W)·T + (1/W)·R each slot.
+///
+/// Instead of ageing every T each slot, a served UE's R is weighted up by (1 − 1/W)^−slot: the
+/// ratios of any two averages, which is all that most rankings look at, are the same.
+#[derive(Debug)]
+pub(crate) struct PastThroughput {
+    window: f64,
+    average: Vec<f64>,
+    weight: f64,
+    slot: u64,
+}
+
+impl PastThroughput {
+    pub(super) fn new(window: u32, ues: usize) -> Self {
+        Self { window: f64::from(window.max(2)), average: vec![1.0; ues], weight: 1.0, slot: 0 }
+    }
+
+    pub(super) fn age_to(&mut self, slot: u64) {
+        let growth = self.window / (self.window - 1.0);
+        let slots = slot.saturating_sub(self.slot);
+        self.slot = slot;
+        if slots == 1 {
+            self.weight *= growth;
+        } else {
+            self.weight *= libm::pow(growth, (slots.min(1 << 20)) as f64);
+        }
+        if self.weight > 1e100 {
+            for average in &mut self.average {
+                // The floor is one byte per slot, far below any rate that ranks.
+                *average = (*average / self.weight).max(1e-3);
+            }
+            self.weight = 1.0;
+        }
+    }
+
+    pub(super) fn served(&mut self, ue: u32, bytes: u64) {
+        self.average[ue as usize] += self.share(bytes);
+    }
+
+    /// What so many bytes in this slot add to [`PastThroughput::weighted`].
+    pub(super) fn share(&self, bytes: u64) -> f64 {
+        self.weight * bytes as f64 / self.window
+    }
+
+    /// The average times a weight that is common to all UEs: good for comparing them.
+    pub(super) fn weighted(&self, ue: u32) -> f64 {
+        self.average[ue as usize]
+    }
+
+    /// The average itself, in bytes per slot.
+    pub(super) fn bytes_per_slot(&self, ue: u32) -> f64 {
+        self.average[ue as usize] / self.weight
+    }
+}

@@ -1,0 +1,100 @@
+//! Priority set scheduling: a target bit rate for everybody, then the channel.
+//!
+//! G. Monghal, K. I. Pedersen, I. Z. Kovács, P. E. Mogensen, "QoS oriented time and frequency
+//! domain packet schedulers for the UTRAN long term evolution", VTC 2008-Spring, §III. UEs below
+//! the target come first, those that had least before the others; UEs above it follow by
+//! proportional fairness. So many of them go on to the frequency domain, where each RBG goes to
+//! the highest metric, weighted up for who is below the target.
+//!
+//! Left out: a target per bearer. The carrier-to-interference ratio of the CoI/A metric is taken
+//! as the rate that a sub-band allows.
+
+use super::average::PastThroughput;
+use super::{Demand, by_rbg};
+use crate::config::{FrequencyMetric, PrioritySetConfig};
+use crate::mac::grid::RbgSet;
+
+/// Priority set scheduling.
+#[derive(Debug)]
+pub(crate) struct PrioritySet {
+    config: PrioritySetConfig,
+    past: PastThroughput,
+    /// Throughput averaged over the slots in which the UE was in the frequency domain, bytes per
+    /// slot: what the PFsch metric of the paper ranks by.
+    scheduled: Vec<f64>,
+    /// Who is in the frequency domain in this slot.
+    chosen: Vec<u32>,
+    /// (below the target, metric, place among the demands)
+    ranking: Vec<(bool, f64, u32)>,
+}
+
+impl PrioritySet {
+    pub(super) fn new(config: PrioritySetConfig, ues: usize) -> Self {
+        Self {
+            config,
+            past: PastThroughput::new(config.window, ues),
+            scheduled: vec![1.0; ues],
+            chosen: Vec::with_capacity(ues),
+            ranking: Vec::with_capacity(ues),
+        }
+    }
+
+    pub(super) fn served(&mut self, ue: u32, bytes: u64) {
+        self.past.served(ue, bytes);
+        self.scheduled[ue as usize] += bytes as f64 / self.window();
+    }
+
+    fn window(&self) -> f64 {
+        f64::from(self.config.window.max(2))
+    }
+
+    fn target(&self) -> f64 {
+        // Bytes in a slot of 1 ms.
+        self.config.target.0 as f64 / 8000.0
+    }
+
+    pub(super) fn schedule(&mut self, slot: u64, demands: &mut [Demand], free: RbgSet) {
+        self.past.age_to(slot);
+        self.time_domain(demands);
+        let (target, decay) = (self.target(), 1.0 - 1.0 / self.window());
+        for demand in demands.iter_mut() {
+            demand.metric = 0.0;
+        }
+        for &place in &self.chosen {
+            let demand = &mut demands[place as usize];
+            let weight = (target / self.past.bytes_per_slot(demand.ue)).max(1.0);
+            let scheduled = &mut self.scheduled[demand.ue as usize];
+            *scheduled = (*scheduled * decay).max(1e-3);
+            demand.metric = match self.config.metric {
+                FrequencyMetric::ProportionalFairScheduled => weight / *scheduled,
+                FrequencyMetric::CarrierToAverage => weight / demand.band_rate().max(1e-9),
+            };
+        }
+        by_rbg(demands, free, |d, rbg| d.rate(rbg) * d.metric);
+    }
+
+    /// Who goes on to the frequency domain: below the target by what they had, least first; then
+    /// the others by proportional fairness.
+    fn time_domain(&mut self, demands: &[Demand]) {
+        let target = self.target();
+        self.ranking.clear();
+        for (place, demand) in demands.iter().enumerate() {
+            let (rate, past) = (demand.band_rate(), self.past.bytes_per_slot(demand.ue));
+            if rate > 0.0 {
+                let below = past < target;
+                let metric = if below { 1.0 / past } else { rate / past };
+                self.ranking.push((below, metric, place as u32));
+            }
+        }
+        let first = |a: &(bool, f64, u32), b: &(bool, f64, u32)| {
+            b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2))
+        };
+        self.ranking.sort_unstable_by(first);
+        let multiplexed = match self.config.multiplexed {
+            0 => (self.ranking.len() / 2).max(1),
+            n => usize::from(n),
+        };
+        self.chosen.clear();
+        self.chosen.extend(self.ranking.iter().take(multiplexed).map(|&(.., place)| place));
+    }
+}

@@ -1,0 +1,37 @@
+//! Round robin.
+
+use super::Demand;
+use crate::mac::grid::{ResourceGrid, each};
+
+/// Round robin: the free RBGs are dealt out evenly, beginning after the UE served last.
+#[derive(Debug, Default)]
+pub(crate) struct RoundRobin {
+    next_ue: u32,
+}
+
+impl RoundRobin {
+    pub(super) fn schedule(&mut self, demands: &mut [Demand], grid: &ResourceGrid) {
+        let n = demands.len();
+        let first = demands.iter().position(|d| d.ue >= self.next_ue).unwrap_or(0);
+        let mut free = grid.free();
+        let mut left = n;
+        for k in 0..n {
+            let demand = &mut demands[(first + k) % n];
+            let share = (free.count_ones() as usize).div_ceil(left);
+            left -= 1;
+            for rbg in each(free).take(share) {
+                if demand.satisfied() || demand.rbg_bytes[usize::from(rbg)] == 0 {
+                    break;
+                }
+                demand.give(rbg);
+                free &= !(1 << rbg);
+            }
+            if demand.given != 0 {
+                self.next_ue = demand.ue + 1;
+            }
+            if free == 0 {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Policies on demands made by hand.
+
+use super::*;
+use crate::config::{FrequencyMetric, PrioritySetConfig};
+
+fn demands(n: u32, bytes: u16) -> Vec<Demand> {
+    (0..n).map(|ue| Demand::new(ue, 1_000_000, true, [bytes; MAX_RBGS])).collect()
+}
+
+#[test]
+fn proportional_fair_serves_equals_in_turn() {
+    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 4);
+    let mut served = [0; 4];
+    for slot in 0..40 {
+        let mut d = demands(4, 377);
+        let mut grid = ResourceGrid::new(100);
+        pf.schedule(slot, &mut d, &mut grid);
+        assert_eq!(grid.free(), 0);
+        let who: Vec<_> = d.iter().filter(|d| d.given != 0).collect();
+        assert_eq!(who.len(), 1, "equal sub-bands go to one UE in a slot");
+        served[who[0].ue as usize] += 1;
+        pf.served(who[0].ue, 9422);
+    }
+    assert_eq!(served, [10; 4]);
+}
+
+#[test]
+fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
+    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 2);
+    let (mut a, mut b) = ([100; MAX_RBGS], [100; MAX_RBGS]);
+    a[..3].fill(200);
+    b[3..].fill(200);
+    let mut d = vec![Demand::new(0, 1 << 20, false, a), Demand::new(1, 1 << 20, false, b)];
+    let mut grid = ResourceGrid::new(6);
+    pf.schedule(0, &mut d, &mut grid);
+    assert_eq!((d[0].given, d[1].given), (0b000_111, 0b111_000));
+}
+
+#[test]
+fn what_one_ue_does_not_need_goes_to_the_next() {
+    for kind in [SchedulerKind::ProportionalFair { window: 99 }, SchedulerKind::RoundRobin] {
+        let mut scheduler = Scheduler::new(kind, 2);
+        let mut d = demands(2, 100);
+        d[0].backlog = 150;
+        d[1].backlog = 1 << 20;
+        let mut grid = ResourceGrid::new(100);
+        scheduler.schedule(0, &mut d, &mut grid);
+        assert_eq!(d[0].given.count_ones(), 2, "{kind:?}");
+        assert_eq!(d[1].given.count_ones(), 23, "{kind:?}");
+    }
+}
+
+#[test]
+fn round_robin_deals_evenly_and_goes_on_where_it_stopped() {
+    let mut rr = Scheduler::new(SchedulerKind::RoundRobin, 60);
+    let mut served = [0; 60];
+    for slot in 0..12 {
+        let mut d = demands(60, 10);
+        let mut grid = ResourceGrid::new(100);
+        rr.schedule(slot, &mut d, &mut grid);
+        for d in d.iter().filter(|d| d.given != 0) {
+            served[d.ue as usize] += d.given.count_ones();
+        }
+    }
+    // 12 slots of 25 RBGs among 60 UEs: five each.
+    assert_eq!(served, [5; 60]);
+}
+
+/// Serves `ues` demands for `slots` slots and adds up the RBGs that each got.
+fn dealt(kind: SchedulerKind, slots: u64, resource_blocks: u16, demand: impl Fn(u32) -> Demand) -> [u32; 4] {
+    let mut scheduler = Scheduler::new(kind, 4);
+    let mut served = [0; 4];
+    for slot in 0..slots {
+        let mut d: Vec<_> = (0..4).map(&demand).collect();
+        let mut grid = ResourceGrid::new(resource_blocks);
+        scheduler.schedule(slot, &mut d, &mut grid);
+        for d in d.iter().filter(|d| d.given != 0) {
+            served[d.ue as usize] += d.given.count_ones();
+            scheduler.served(d.ue, u64::from(d.covered));
+        }
+    }
+    served
+}
+
+const fn equal(domain: Domain) -> SchedulerKind {
+    SchedulerKind::BlindEqualThroughput { domain, window: 99 }
+}
+
+/// A UE whose RBGs carry 100 bytes, or twice, three or four times that.
+fn unequal(ue: u32) -> Demand {
+    Demand::new(ue, 1 << 20, true, [100 * (ue as u16 + 1); MAX_RBGS])
+}
+
+#[test]
+fn maximum_throughput_starves_all_but_the_best() {
+    for domain in [Domain::Frequency, Domain::Time] {
+        let served = dealt(SchedulerKind::MaximumThroughput { domain }, 10, 25, unequal);
+        assert_eq!(served, [0, 0, 0, 130], "{domain:?}");
+    }
+}
+
+#[test]
+fn maximum_throughput_by_rbg_serves_each_where_it_is_best() {
+    // UE k is good on RBG k only, and UE 0 next best everywhere.
+    let demand = |ue: u32| {
+        let mut bytes = [if ue == 0 { 50 } else { 10 }; MAX_RBGS];
+        bytes[ue as usize] = 100;
+        Demand::new(ue, 1 << 20, false, bytes)
+    };
+    let by_rbg = SchedulerKind::MaximumThroughput { domain: Domain::Frequency };
+    assert_eq!(dealt(by_rbg, 1, 6, demand), [3, 1, 1, 1]);
+    let by_ue = SchedulerKind::MaximumThroughput { domain: Domain::Time };
+    assert_eq!(dealt(by_ue, 1, 6, demand), [6, 0, 0, 0]);
+}
+
+#[test]
+fn blind_equal_throughput_gives_rates_and_not_rbgs() {
+    // Equal bytes at 1:2:3:4 bytes per RBG take RBGs as 12:6:4:3 of 25.
+    for domain in [Domain::Frequency, Domain::Time] {
+        let slots = 2000;
+        let served = dealt(equal(domain), slots, 100, unequal);
+        let all = 25.0 * slots as f64;
+        for (rbgs, share) in served.iter().zip([12.0, 6.0, 4.0, 3.0]) {
+            let expected = all * share / 25.0;
+            // In the time domain a UE comes too late by up to one slot of its own, which is two
+            // slots' worth of everybody's rate in a window of 99.
+            assert!((f64::from(*rbgs) / expected - 1.0).abs() < 0.025, "{domain:?}: {served:?}");
+        }
+    }
+}
+
+#[test]
+fn in_the_frequency_domain_equals_share_each_slot() {
+    let alike = |ue| Demand::new(ue, 1 << 20, true, [100; MAX_RBGS]);
+    assert_eq!(dealt(equal(Domain::Frequency), 1, 50, alike), [5, 4, 4, 4]); // 17 RBGs
+    assert_eq!(dealt(equal(Domain::Time), 1, 50, alike), [17, 0, 0, 0]);
+}
+
+#[test]
+fn throughput_to_average_prefers_peaks_to_levels() {
+    // UE 3 has the most everywhere, but no peak; each of the others peaks on its own RBG.
+    let demand = |ue: u32| {
+        let mut bytes = [if ue == 3 { 900 } else { 0 }; MAX_RBGS];
+        bytes[6..].fill(0);
+        if ue < 3 {
+            bytes[..6].fill(100);
+            bytes[ue as usize] = 150;
+        }
+        Demand::new(ue, 1 << 20, false, bytes)
+    };
+    // Metrics on a peak: 150 / 650; UE 3: 900 / 5400 = 1/6, above the others' 100 / 650.
+    assert_eq!(dealt(SchedulerKind::ThroughputToAverage, 1, 6, demand), [1, 1, 1, 3]);
+}
+
+#[test]
+fn the_priority_set_reaches_its_target_before_it_looks_at_the_channel() {
+    let config = PrioritySetConfig {
+        window: 99,
+        // 600 bytes a slot: UE 0 needs six of the 25 RBGs for it, UE 1 three, UE 2 two, UE 3 one
+        // and a half.
+        target: airlane_core::BitRate(4_800_000),
+        multiplexed: 0,
+        metric: FrequencyMetric::ProportionalFairScheduled,
+    };
+    for metric in [FrequencyMetric::ProportionalFairScheduled, FrequencyMetric::CarrierToAverage] {
+        let slots = 4000;
+        let kind = SchedulerKind::PrioritySet(PrioritySetConfig { metric, ..config });
+        let served = dealt(kind, slots, 100, unequal);
+        assert_eq!(served.iter().sum::<u32>(), 25 * slots as u32);
+        for (ue, rbgs) in served.iter().enumerate() {
+            let bytes_per_slot = f64::from(*rbgs) * 100.0 * (ue + 1) as f64 / slots as f64;
+            assert!(bytes_per_slot > 0.97 * 600.0, "{metric:?}: {served:?}");
+        }
+    }
+}
+
+#[test]
+fn no_policy_gives_what_cannot_be_used() {
+    // UE 0 is out of range but on RBG 2; UE 1 everywhere but on RBGs 2 and 3.
+    let demand = |ue: u32| {
+        let mut bytes = [0; MAX_RBGS];
+        match ue {
+            0 => bytes[2] = 50,
+            1 => bytes[2..4].fill(80),
+            _ => {}
+        }
+        Demand::new(ue, 1 << 20, false, bytes)
+    };
+    let (frequency, time) = (Domain::Frequency, Domain::Time);
+    for kind in [
+        SchedulerKind::ProportionalFair { window: 99 },
+        SchedulerKind::MaximumThroughput { domain: frequency },
+        SchedulerKind::MaximumThroughput { domain: time },
+        equal(frequency),
+        equal(time),
+        SchedulerKind::ThroughputToAverage,
+    ] {
+        let served = dealt(kind, 1, 6, demand);
+        assert_eq!((served[0] + served[1], served[2], served[3]), (2, 0, 0), "{kind:?}");
+    }
+}
