@@ -3,9 +3,9 @@
 
 use crate::congestion::Snapshot;
 
-/// Where the sender stands.
+/// Where loss recovery stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Nothing is amiss.
     Open,
     /// Something was SACKed or retransmitted; no loss is certain.

@@ -207,6 +207,7 @@ impl Sender {
         if syn_retransmissions > 1 {
             self.controller.on_window_validation(1, u32::MAX);
         }
+        self.controller.on_established(now, rtt);
     }
 
     /// The application always has more.

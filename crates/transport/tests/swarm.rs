@@ -15,7 +15,7 @@ fn pick<T: Clone>(stream: &mut airlane_core::Stream, from: &[T]) -> T {
 
 fn config(s: &mut airlane_core::Stream) -> TcpConfig {
     TcpConfig {
-        congestion: pick(s, &[CongestionKind::NewReno, CongestionKind::Cubic]),
+        congestion: pick(s, &CongestionKind::ALL),
         timestamps: s.chance(0.5),
         sack: s.chance(0.8),
         window_scaling: s.chance(0.8),

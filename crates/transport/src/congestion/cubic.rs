@@ -14,11 +14,9 @@
 //! reduction is taken from the window rather than the flight size (§4.6); a timeout forgets
 //! W_max (§4.8); growth is at most one segment per two delivered.
 
-use airlane_core::{Bytes, Duration, Instant};
+use airlane_core::{Duration, Instant};
 
-use super::{
-    AckSample, CongestionController, LossEpisode, SegmentWindow, SentSample, Snapshot, TimeoutEpisode,
-};
+use super::{AckSample, CongestionController, SegmentWindow, SentSample, TimeoutEpisode};
 
 /// RFC 9438 §4.6, β = 0.7, in 1/1024.
 const BETA: u64 = 717;
@@ -98,11 +96,6 @@ impl Cubic {
             samples: 0,
         });
         Self { window, curve: Curve::default(), hystart, delay_min: None }
-    }
-
-    #[inline]
-    pub(super) const fn window(&self) -> &SegmentWindow {
-        &self.window
     }
 
     fn on_delay(&mut self, rtt: Duration, ack: &AckSample) {
@@ -245,6 +238,15 @@ impl Curve {
 }
 
 impl CongestionController for Cubic {
+    #[inline]
+    fn window(&self) -> &SegmentWindow {
+        &self.window
+    }
+    #[inline]
+    fn window_mut(&mut self) -> &mut SegmentWindow {
+        &mut self.window
+    }
+
     fn on_sent(&mut self, sent: &SentSample) {
         // Idle time does not move along the curve (RFC 9438 §5.8).
         if sent.was_idle
@@ -273,19 +275,14 @@ impl CongestionController for Cubic {
         self.window.additive_increase(per_segment, delivered);
     }
 
-    fn on_loss(&mut self, _: &LossEpisode) {
-        let ssthresh = self.curve.on_loss(self.window.segments);
-        self.window.reduce_to(ssthresh);
-    }
-
-    fn on_recovery_exit(&mut self, _: Instant) {
-        self.window.segments = self.window.ssthresh;
+    fn threshold(&mut self) -> u32 {
+        self.curve.on_loss(self.window.segments)
     }
 
     fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
         if timeout.new_episode {
-            let ssthresh = self.curve.on_loss(self.window.segments);
-            self.window.reduce_to(ssthresh);
+            let threshold = self.threshold();
+            self.window.reduce_to(threshold);
         }
         self.window.restart_from(timeout.restart_segments);
         self.curve = Curve::default();
@@ -294,26 +291,5 @@ impl CongestionController for Cubic {
             hystart.found = false;
             hystart.begin_round(timeout.now, timeout.sent_to);
         }
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.window.snapshot()
-    }
-
-    fn on_undo(&mut self, snapshot: &Snapshot) {
-        self.window.undo(snapshot);
-    }
-
-    fn on_window_validation(&mut self, window_segments: u32, ssthresh_segments: u32) {
-        self.window.segments = window_segments;
-        self.window.ssthresh = ssthresh_segments;
-    }
-
-    fn congestion_window(&self) -> Bytes {
-        self.window.bytes()
-    }
-
-    fn ssthresh(&self) -> Option<Bytes> {
-        self.window.ssthresh_bytes()
     }
 }

@@ -133,7 +133,7 @@ fn hystart_leaves_on_delay_after_nine_samples() {
 
 #[test]
 fn undo_restores_the_larger_values() {
-    for kind in [CongestionKind::NewReno, CongestionKind::Cubic] {
+    for kind in CongestionKind::ALL {
         let mut c = Controller::new(kind, 1448, 40, true);
         let before = c.snapshot();
         let timeout = TimeoutEpisode {
@@ -148,4 +148,189 @@ fn undo_restores_the_larger_values() {
         c.on_undo(&before);
         assert_eq!((c.window_segments(), c.ssthresh()), (40, None));
     }
+}
+
+/// Kelly 2003 §3: from 800 segments a loss takes 100, and a window of 700 delivered brings 7.
+#[test]
+fn scalable_loses_an_eighth_and_gains_a_hundredth() {
+    let mut c = Controller::new(CongestionKind::Scalable, 1448, 800, true);
+    c.on_loss(&loss(0));
+    c.on_recovery_exit(Instant::ZERO);
+    assert_eq!(c.window_segments(), 700);
+    for _ in 0..350 {
+        c.on_ack(&ack(1, 2));
+    }
+    assert_eq!(c.window_segments(), 707);
+}
+
+/// Below 100 segments: one segment per window, as Reno.
+#[test]
+fn scalable_is_reno_at_small_windows() {
+    let mut c = Controller::new(CongestionKind::Scalable, 1448, 16, true);
+    c.on_loss(&loss(0));
+    c.on_recovery_exit(Instant::ZERO);
+    assert_eq!(c.window_segments(), 14);
+    for _ in 0..14 {
+        c.on_ack(&ack(1, 1));
+    }
+    assert_eq!(c.window_segments(), 15);
+}
+
+/// A Vegas that has just sent up to 1000, from an idle path.
+fn vegas(window: u32) -> Controller {
+    let mut c = Controller::new(CongestionKind::Vegas, 1448, window, true);
+    let start = Instant::ZERO;
+    c.on_sent(&SentSample { now: start, last_sent_at: start, was_idle: true, sent_to: 1000 });
+    c
+}
+
+/// A round of Vegas: `samples` ACKs with this round trip, the last of which ends the round.
+fn vegas_round(c: &mut Controller, number: u64, rtt_us: u64, samples: u64) {
+    for i in 0..samples {
+        let last = i + 1 == samples;
+        let acked_to = if last { number * 1000 + 1 } else { number * 1000 };
+        let now = Instant::from_millis(number * 100 + i);
+        c.on_arrival(&Arrival { now, acked_to, rtt: Some(Duration::from_micros(rtt_us)) });
+        c.on_ack(&AckSample { acked_to, sent_to: (number + 1) * 1000, ..ack(number * 100 + i, 1) });
+    }
+}
+
+/// Brakmo and Peterson 1995 §5 at a window of 40 over an empty path of 100 ms: a round trip of
+/// 104 ms means 40 * 4/100 = 1.6 waiting segments (grow), 107 ms 2.8 (stay), 113 ms 5.2 (shrink).
+#[test]
+fn vegas_keeps_two_to_four_segments_in_the_queue() {
+    let mut c = vegas(80);
+    c.on_loss(&loss(0));
+    c.on_recovery_exit(Instant::ZERO);
+    assert_eq!(c.window_segments(), 40);
+    vegas_round(&mut c, 1, 100_000, 10); // none waiting: grows, and knows the empty path
+    assert_eq!(c.window_segments(), 41);
+    vegas_round(&mut c, 2, 104_000, 10);
+    assert_eq!(c.window_segments(), 42);
+    vegas_round(&mut c, 3, 107_000, 10);
+    assert_eq!(c.window_segments(), 42);
+    vegas_round(&mut c, 4, 113_000, 10);
+    assert_eq!(c.window_segments(), 41);
+    // Two samples in a round say nothing: as Reno, which adds one per 41 delivered.
+    vegas_round(&mut c, 5, 113_000, 2);
+    assert_eq!(c.window_segments(), 41);
+}
+
+/// In slow start 20 segments at 120 ms over an empty path of 100 ms have 4 waiting, more than
+/// gamma: the window becomes what the rate of 20/120 fills of the empty path, 16.7 -> 17.
+#[test]
+fn vegas_leaves_slow_start_when_more_than_gamma_waits() {
+    let mut c = vegas(10);
+    vegas_round(&mut c, 1, 100_000, 10);
+    // Nine ACKs of the round and the one that ends it: one segment each.
+    assert_eq!(c.window_segments(), 20);
+    for i in 0..9 {
+        let now = Instant::from_millis(200 + i);
+        c.on_arrival(&Arrival { now, acked_to: 2000, rtt: Some(Duration::from_micros(120_000)) });
+    }
+    let last = AckSample { acked_to: 2001, sent_to: 3000, ..ack(210, 1) };
+    c.on_ack(&last);
+    // (20 * 100001 / 120001) + 1 = 16 + 1
+    assert_eq!((c.window_segments(), c.ssthresh_segments()), (17, 17));
+}
+
+/// Vegas reacts only in the open phase; elsewhere it grows as Reno.
+#[test]
+fn vegas_rests_outside_of_the_open_phase() {
+    let mut c = vegas(40);
+    c.on_loss(&loss(0));
+    c.on_recovery_exit(Instant::ZERO);
+    c.on_phase(Phase::Disorder, 0);
+    vegas_round(&mut c, 1, 100_000, 20);
+    assert_eq!(c.window_segments(), 21); // one per window of 20
+    c.on_phase(Phase::Open, 2000);
+    vegas_round(&mut c, 2, 200_000, 4); // 21 * 100/100 = 21 waiting
+    assert_eq!(c.window_segments(), 20);
+}
+
+/// Fu and Liew 2003 §III at a window of 40 over an empty path of 100 ms. At 105 ms, N =
+/// 40 (1 - 100/105) = 1.9 < 3: the loss is random, the window keeps four fifths. At 112 ms,
+/// N = 4.3: half.
+#[test]
+fn veno_tells_random_loss_by_the_queue() {
+    for (rtt_us, kept) in [(105_000, 32), (112_000, 20)] {
+        let mut c = Controller::new(CongestionKind::Veno, 1448, 80, true);
+        c.on_loss(&loss(0));
+        c.on_recovery_exit(Instant::ZERO);
+        // At 80 segments without a sample: nothing is known to wait, four fifths.
+        assert_eq!(c.window_segments(), 64);
+        c.on_window_validation(40, 40);
+        for (i, rtt) in [100_000, 100_000, 100_000, rtt_us].into_iter().enumerate() {
+            let now = Instant::from_millis(i as u64);
+            c.on_arrival(&Arrival { now, acked_to: 1, rtt: Some(Duration::from_micros(rtt)) });
+            c.on_ack(&ack(i as u64, 1));
+        }
+        assert_eq!(c.window_segments(), 40);
+        c.on_loss(&loss(10));
+        assert_eq!(c.ssthresh_segments(), kept, "{rtt_us}");
+    }
+}
+
+/// With more than beta segments waiting, 40 of them at 200 ms over 100 ms, the window grows only
+/// every other time that a window was delivered: in four windows by two segments.
+#[test]
+fn veno_grows_every_other_round_in_congestion() {
+    let mut c = Controller::new(CongestionKind::Veno, 1448, 80, true);
+    c.on_window_validation(80, 80);
+    let mut deliver = |n: u32, rtt_us| {
+        for i in 0..n {
+            let now = Instant::from_millis(u64::from(i));
+            c.on_arrival(&Arrival { now, acked_to: 1, rtt: Some(Duration::from_micros(rtt_us)) });
+            c.on_ack(&ack(u64::from(i), 1));
+        }
+        c.window_segments()
+    };
+    deliver(3, 100_000);
+    let window = deliver(4 * 82, 200_000);
+    assert_eq!(window, 82);
+}
+
+/// 10 segments of 1448 bytes each 10 ms are 1448 bytes/ms. With a round trip of 100 ms the path
+/// holds 100 segments, which is where the window goes, whatever it was.
+#[test]
+fn westwood_restarts_from_bandwidth_times_smallest_round_trip() {
+    let mut c = Controller::new(CongestionKind::Westwood, 1448, 400, true);
+    c.on_established(Instant::ZERO, None);
+    let mut acked_to = 1;
+    for i in 0..1000 {
+        acked_to += 14_480;
+        let now = Instant::from_millis(10 * (i + 1));
+        let rtt = Some(Duration::from_millis(if i == 150 { 100 } else { 130 }));
+        c.on_arrival(&Arrival { now, acked_to, rtt });
+    }
+    c.on_loss(&loss(2000));
+    assert_eq!(c.ssthresh_segments(), 200); // half, while recovery lasts
+    c.on_recovery_exit(Instant::from_millis(2000));
+    // Each stage of the filter rounds down: 1441 after the first, 1434 after the second, and
+    // 1434 * 100 / 1448 = 99.03.
+    assert_eq!((c.window_segments(), c.ssthresh_segments()), (99, 99));
+}
+
+/// Three duplicate ACKs count three segments; the cumulative ACK of the four that follows counts
+/// the remaining one: not more than was delivered.
+#[test]
+fn westwood_counts_what_duplicates_stood_for_once() {
+    let run = |acks: &[u64]| {
+        let mut c = Controller::new(CongestionKind::Westwood, 1000, 10, true);
+        c.on_established(Instant::ZERO, None);
+        let rtt = Some(Duration::from_millis(100));
+        c.on_arrival(&Arrival { now: Instant::ZERO, acked_to: 1, rtt });
+        for (i, acked_to) in acks.iter().enumerate() {
+            let now = Instant::from_millis(10 + i as u64);
+            c.on_arrival(&Arrival { now, acked_to: *acked_to, rtt });
+        }
+        // Ends the first window of the bandwidth, 101 ms long.
+        c.on_arrival(&Arrival { now: Instant::from_millis(101), acked_to: *acks.last().unwrap(), rtt });
+        c.on_loss(&loss(0));
+        c.on_recovery_exit(Instant::ZERO);
+        c.window_segments()
+    };
+    let with_duplicates = [1, 1, 1, 80_001];
+    let plain = [20_001, 40_001, 60_001, 80_001];
+    assert_eq!(run(&with_duplicates), run(&plain));
 }

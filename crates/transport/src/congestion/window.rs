@@ -13,7 +13,7 @@ pub struct SegmentWindow {
     /// Slow-start threshold in segments; `u32::MAX` while unset.
     pub ssthresh: u32,
     /// Segments acknowledged since the window last grew.
-    counted: u32,
+    pub(super) counted: u32,
     /// Payload bytes of a full segment.
     segment_size: u32,
 }
@@ -68,6 +68,28 @@ impl SegmentWindow {
         }
     }
 
+    /// Slow start, then one segment per window delivered (RFC 5681 §3.1), if the window was used.
+    #[inline]
+    pub fn grow_as_reno(&mut self, ack: &AckSample) {
+        self.grow_by(ack, u32::MAX);
+    }
+
+    /// The same with one segment per `per_segment_max` segments delivered at larger windows.
+    #[inline]
+    pub fn grow_by(&mut self, ack: &AckSample, per_segment_max: u32) {
+        if !ack.may_grow || !self.used_by(ack) {
+            return;
+        }
+        let mut delivered = ack.delivered_segments;
+        if self.in_slow_start() {
+            delivered = self.slow_start(delivered);
+            if delivered == 0 {
+                return;
+            }
+        }
+        self.additive_increase(self.segments.min(per_segment_max), delivered);
+    }
+
     /// An episode of loss begins with this threshold.
     pub fn reduce_to(&mut self, ssthresh: u32) {
         self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
@@ -78,6 +100,13 @@ impl SegmentWindow {
     pub fn restart_from(&mut self, segments: u32) {
         self.segments = segments;
         self.counted = 0;
+    }
+
+    /// The threshold that is in force outside of a reduction: what a window that shrinks by
+    /// itself leaves behind is remembered to three quarters (RFC 7661 §4.2, as Linux does).
+    #[must_use]
+    pub fn kept_ssthresh(&self) -> u32 {
+        self.ssthresh.max(self.segments / 2 + self.segments / 4)
     }
 
     /// Window and threshold, to restore later.

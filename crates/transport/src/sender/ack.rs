@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Duration, Event, Instant, Topic};
 
 use super::{Ack, DUPLICATE_THRESHOLD, MAX_REORDERING, Sender};
 use crate::config::{LossDetection, RttSampling};
-use crate::congestion::{AckSample, CongestionController};
+use crate::congestion::{AckSample, Arrival, CongestionController};
 use crate::header::Io;
 use crate::recovery::Phase;
 use crate::sack::{Blocks, SackOutcome};
@@ -90,6 +90,7 @@ impl Sender {
             let acked = self.take_acked(io, ack);
             self.gather(&mut outcome, &acked, &sacked, window_moved, ack);
             self.sample_rtt(io, ack, &acked, &sacked, &mut outcome);
+            self.controller.on_arrival(&Arrival { now: io.now(), acked_to: self.una, rtt: outcome.rtt });
             self.note_reordering(&acked, &sacked, highest_before);
             self.rack.adapt_window(self.una, self.nxt);
             let mut resend = Resend::Nothing;
@@ -139,6 +140,7 @@ impl Sender {
             self.min_rtt.sample(now, rtt);
             self.take_sample(io, now.saturating_since(first), false);
             self.restart_timer(now);
+            self.controller.on_arrival(&Arrival { now, acked_to: self.una, rtt: Some(rtt) });
             self.grow_window(now, delivered, Some(rtt), true);
         }
         self.rack.adapt_window(self.una, self.nxt);

@@ -76,6 +76,12 @@ impl Sender {
         !self.board.is_empty() && self.board.get(self.board.head()).is(SACKED)
     }
 
+    /// Recovery enters a phase, of which the controller is told.
+    pub(super) fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.controller.on_phase(phase, self.nxt);
+    }
+
     /// Open or Disorder, whichever holds.
     fn settle(&mut self) {
         let sent_again = self.board.head_was_retransmitted() || self.board.retransmitted() > 0;
@@ -85,7 +91,7 @@ impl Sender {
         let amiss = sent_again || self.out_of_order() > 0 || self.board.lost() > 0;
         let phase = if amiss { Phase::Disorder } else { Phase::Open };
         if self.phase != phase {
-            self.phase = phase;
+            self.enter(phase);
             self.recovery_point = self.nxt;
         }
     }
@@ -176,7 +182,7 @@ impl Sender {
         self.reduction = RateReduction::begin(self.controller.window_segments());
         let episode = LossEpisode { now: io.now(), in_flight_segments: self.in_flight() };
         self.controller.on_loss(&episode);
-        self.phase = Phase::Recovery;
+        self.enter(Phase::Recovery);
         io.stats.recoveries += 1;
     }
 
@@ -184,7 +190,7 @@ impl Sender {
     fn leave_recovery(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         self.duplicates = 0;
         let spurious = self.undo.all_were_duplicates() || self.undo.original_echoed(ack.echo);
-        self.phase = Phase::Open;
+        self.enter(Phase::Open);
         if spurious {
             self.undo_reduction(false);
             io.stats.recoveries_undone += 1;
@@ -205,7 +211,7 @@ impl Sender {
         }
         self.undo_reduction(true);
         io.stats.recoveries_undone += 1;
-        self.phase = Phase::Open;
+        self.enter(Phase::Open);
         self.settle();
         None
     }
@@ -256,7 +262,7 @@ impl Sender {
             if self.undo.all_were_duplicates() {
                 self.undo_reduction(false);
             }
-            self.phase = Phase::Open;
+            self.enter(Phase::Open);
             self.duplicates = 0;
             self.rack.on_recovery_exit(false);
             return Resend::Nothing;
@@ -269,7 +275,7 @@ impl Sender {
 
     fn undo_timeout(&mut self, io: &mut Io<'_, '_>) {
         self.undo_reduction(true);
-        self.phase = Phase::Open;
+        self.enter(Phase::Open);
         self.frto = false;
         self.timeouts_in_row = 0;
         io.stats.timeouts_undone += 1;

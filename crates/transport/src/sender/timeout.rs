@@ -86,7 +86,7 @@ impl Sender {
         if fresh && self.out_of_order() >= super::DUPLICATE_THRESHOLD {
             self.reordering = self.reordering.min(super::DUPLICATE_THRESHOLD);
         }
-        self.phase = Phase::Loss;
+        self.enter(Phase::Loss);
         self.recovery_point = self.nxt;
         self.probe = None;
         // RFC 5682 §3.1 step 1, unless an earlier recovery is still going on.

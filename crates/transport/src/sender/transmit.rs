@@ -57,7 +57,7 @@ impl Sender {
             if self.nxt + u64::from(len) - u64::from(fin) > self.window_end {
                 break;
             }
-            self.send_new(io, len, fin);
+            self.send_new(io, len, fin, in_flight == 0);
             in_flight += 1;
             sent += 1;
         }
@@ -82,15 +82,12 @@ impl Sender {
         }
     }
 
-    fn send_new(&mut self, io: &mut Io<'_, '_>, len: u32, fin: bool) {
+    fn send_new(&mut self, io: &mut Io<'_, '_>, len: u32, fin: bool, was_idle: bool) {
         let now = io.now();
         let start = self.nxt;
         let payload = len - u32::from(fin);
-        self.controller.on_sent(&SentSample {
-            now,
-            last_sent_at: self.last_sent_at,
-            was_idle: self.board.is_empty(),
-        });
+        let sample = SentSample { now, last_sent_at: self.last_sent_at, was_idle, sent_to: start };
+        self.controller.on_sent(&sample);
         self.last_sent_at = now;
         self.board.push(Segment { start, sent_at: now, len, state: if fin { FIN } else { 0 } });
         self.nxt += u64::from(len);
@@ -111,7 +108,7 @@ impl Sender {
     pub(super) fn transmit_one_as_probe(&mut self, io: &mut Io<'_, '_>) -> bool {
         match self.next_segment(self.supply_end()) {
             Some((len, fin)) if self.nxt + u64::from(len) - u64::from(fin) <= self.window_end => {
-                self.send_new(io, len, fin);
+                self.send_new(io, len, fin, self.in_flight() == 0);
                 true
             }
             _ => false,
@@ -151,6 +148,10 @@ impl Sender {
 
     pub(super) fn retransmit(&mut self, io: &mut Io<'_, '_>, number: u64) {
         let now = io.now();
+        if self.in_flight() == 0 {
+            let last_sent_at = self.last_sent_at;
+            self.controller.on_sent(&SentSample { now, last_sent_at, was_idle: true, sent_to: self.nxt });
+        }
         self.board.on_retransmit(number, now);
         self.undo.on_retransmit(timestamp(now));
         self.send_again(io, number);
@@ -229,7 +230,6 @@ impl Sender {
 
     /// RFC 7661 §4.2: what is remembered of a window that shrinks for want of use.
     fn kept_ssthresh(&self) -> u32 {
-        let window = self.controller.window_segments();
-        self.controller.ssthresh_segments().max(window / 2 + window / 4)
+        self.controller.window().kept_ssthresh()
     }
 }

@@ -1,0 +1,44 @@
+//! Scalable TCP: the time to recover from a loss does not depend on the rate (T. Kelly, "Scalable
+//! TCP: Improving performance in highspeed wide area networks", ACM CCR 33(2), 2003).
+//!
+//! The window grows by a hundredth of what is delivered and loses an eighth at a loss. Below 100
+//! segments it grows as Reno does, one segment per window: Linux's form of the paper's threshold,
+//! which there is a window of 16 segments.
+
+use super::{AckSample, CongestionController, SegmentWindow};
+
+/// Kelly 2003 §3: a = 0.01, so one segment per 100 delivered.
+const PER_SEGMENT: u32 = 100;
+/// Kelly 2003 §3: b = 0.125, as a shift.
+const DECREASE_SHIFT: u32 = 3;
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Scalable {
+    window: SegmentWindow,
+}
+
+impl Scalable {
+    /// Starts from this window.
+    #[must_use]
+    pub const fn new(window: SegmentWindow) -> Self {
+        Self { window }
+    }
+}
+
+impl CongestionController for Scalable {
+    fn window(&self) -> &SegmentWindow {
+        &self.window
+    }
+    fn window_mut(&mut self) -> &mut SegmentWindow {
+        &mut self.window
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.window.grow_by(ack, PER_SEGMENT);
+    }
+
+    fn threshold(&mut self) -> u32 {
+        self.window.segments - (self.window.segments >> DECREASE_SHIFT)
+    }
+}

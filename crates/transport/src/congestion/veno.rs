@@ -1,0 +1,141 @@
+//! TCP Veno: Vegas' estimate of the queue tells a random loss from one of congestion (C. P. Fu and
+//! S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks", IEEE
+//! JSAC 21(2), 2003).
+//!
+//! With fewer than beta = 3 segments in the queue a loss is taken for random and costs a fifth of
+//! the window instead of half; with more the window grows only every other round trip.
+//!
+//! As Linux has it: the queue is estimated at each ACK, in half segments, from that ACK's own
+//! round trip; outside of the open phase and before the third sample the window grows as Reno's.
+
+use super::vegas::micros;
+use super::{AckSample, Arrival, CongestionController, Phase, SegmentWindow, SentSample};
+
+/// Fu and Liew 2003 §III: beta = 3 segments, in halves.
+const BETA_HALVES: u64 = 6;
+/// Samples without which nothing is concluded.
+const SAMPLES_NEEDED: u32 = 3;
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    window: SegmentWindow,
+    /// False outside of the open phase.
+    active: bool,
+    /// Smallest round trip ever, and since the last ACK that counted, in microseconds.
+    base: Option<u64>,
+    recent_min: Option<u64>,
+    samples: u32,
+    /// Half segments in the queue.
+    waiting_halves: u64,
+    /// In congestion, whether this round's segment is granted.
+    granted: bool,
+}
+
+impl Veno {
+    /// Starts from this window.
+    #[must_use]
+    pub const fn new(window: SegmentWindow) -> Self {
+        Self {
+            window,
+            active: true,
+            base: None,
+            recent_min: None,
+            samples: 0,
+            waiting_halves: 0,
+            granted: true,
+        }
+    }
+
+    /// Fu and Liew 2003 §III-A: N = window (rtt - base) / rtt.
+    fn estimate_queue(&mut self) {
+        let halves = 2 * u64::from(self.window.segments);
+        let sent_unqueued = match (self.base, self.recent_min) {
+            (Some(base), Some(rtt)) => halves * base / rtt,
+            _ => 0, // no sample to show that the path is empty
+        };
+        self.waiting_halves = halves - sent_unqueued;
+    }
+
+    /// Congestion avoidance: every round trip, or every other one.
+    fn avoid(&mut self, delivered: u32) {
+        let window = &mut self.window;
+        if self.waiting_halves < BETA_HALVES {
+            window.additive_increase(window.segments, delivered);
+            return;
+        }
+        if window.counted < window.segments {
+            window.counted += delivered;
+            return;
+        }
+        window.segments += u32::from(self.granted);
+        window.counted = 0;
+        self.granted = !self.granted;
+    }
+}
+
+impl CongestionController for Veno {
+    fn window(&self) -> &SegmentWindow {
+        &self.window
+    }
+    fn window_mut(&mut self) -> &mut SegmentWindow {
+        &mut self.window
+    }
+
+    fn on_sent(&mut self, sent: &SentSample) {
+        if sent.was_idle {
+            self.base = None; // the path may have changed
+            self.granted = true;
+            self.active = true;
+            self.recent_min = None;
+        }
+    }
+
+    fn on_arrival(&mut self, arrival: &Arrival) {
+        if let Some(rtt) = arrival.rtt {
+            let rtt = micros(rtt);
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+            self.recent_min = Some(self.recent_min.map_or(rtt, |min| min.min(rtt)));
+            self.samples = self.samples.saturating_add(1);
+        }
+    }
+
+    fn on_phase(&mut self, phase: Phase, _: u64) {
+        self.active = phase == Phase::Open;
+        if self.active {
+            self.recent_min = None;
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        if !self.active {
+            self.window.grow_as_reno(ack);
+            return;
+        }
+        if !ack.may_grow || !self.window.used_by(ack) {
+            return;
+        }
+        if self.samples < SAMPLES_NEEDED {
+            self.window.grow_as_reno(ack);
+        } else {
+            self.estimate_queue();
+            let mut delivered = ack.delivered_segments;
+            if self.window.in_slow_start() {
+                delivered = self.window.slow_start(delivered);
+            }
+            if delivered > 0 {
+                self.avoid(delivered);
+            }
+        }
+        self.recent_min = None;
+    }
+
+    fn threshold(&mut self) -> u32 {
+        // Fu and Liew 2003 §III-B: a random loss, or one of congestion.
+        if self.waiting_halves < BETA_HALVES {
+            self.window.segments * 4 / 5
+        } else {
+            self.window.segments / 2
+        }
+    }
+}
