@@ -7,7 +7,7 @@
 
 use core::any::Any;
 
-use crate::{DropCause, Event, Instant, PacketPool, PacketRef, Topic, TopicSet};
+use crate::{DropCause, Ecn, Event, Instant, PacketPool, PacketRef, Topic, TopicSet};
 
 /// A numbered opening of a node. The wiring connects a port of one node to a port of another.
 pub type Port = u16;
@@ -74,6 +74,22 @@ impl Cx<'_> {
     pub fn discard(&mut self, packet: PacketRef, cause: DropCause) {
         let packet = self.pool.discard(packet, cause);
         self.emit(&Event::Dropped { packet: &packet, cause });
+    }
+
+    /// Sets CE on a packet in place of dropping it (RFC 3168 §5), and reports it. False if the
+    /// packet is not ECN-capable, and nothing but a drop will tell its sender.
+    #[must_use]
+    pub fn mark(&mut self, packet: &PacketRef) -> bool {
+        let marked = self.pool.get_mut(packet);
+        match marked.ecn {
+            Ecn::NotCapable => return false,
+            Ecn::CongestionExperienced => return true,
+            Ecn::Capable0 | Ecn::Capable1 => marked.ecn = Ecn::CongestionExperienced,
+        }
+        if self.topics.wants(Topic::Marked) {
+            self.probe.observe(self.now, &Event::Marked { packet: self.pool.get(packet) });
+        }
+        true
     }
 }
 

@@ -27,6 +27,8 @@ pub enum Topic {
     FlowCompleted,
     /// [`Event::QueueDepth`].
     QueueDepth,
+    /// [`Event::Marked`].
+    Marked,
 }
 
 /// A set of topics.
@@ -71,6 +73,11 @@ pub enum Event<'a> {
         packet: &'a Packet,
         /// Why.
         cause: DropCause,
+    },
+    /// A queue set CE on a packet that did not carry it yet (RFC 3168 §5).
+    Marked {
+        /// The packet.
+        packet: &'a Packet,
     },
     /// A sender took a round-trip sample.
     RttSample {
@@ -175,6 +182,7 @@ impl Event<'_> {
             Self::FlowState { .. } => Topic::FlowState,
             Self::FlowCompleted { .. } => Topic::FlowCompleted,
             Self::QueueDepth { .. } => Topic::QueueDepth,
+            Self::Marked { .. } => Topic::Marked,
         }
     }
 }

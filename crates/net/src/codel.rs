@@ -16,7 +16,8 @@
 //!
 //! The pseudocode of RFC 8289 §5 loops inside `dequeue`; here one call judges one packet, which
 //! comes to the same: a packet that is judged right after a drop is the one that the loop would
-//! have fetched. Left out: the separate queues of FQ-CoDel (RFC 8290).
+//! have fetched. Separate queues for flows are
+//! [`crate::fq_codel`].
 
 use airlane_core::{Bytes, Duration, Instant};
 
@@ -30,6 +31,8 @@ pub struct Parameters {
     pub interval: Duration,
     /// A backlog of this many bytes or fewer is no standing queue: one full packet.
     pub max_packet: Bytes,
+    /// Whether a queue under it marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
 }
 
 impl Default for Parameters {
@@ -38,6 +41,7 @@ impl Default for Parameters {
             target: Duration::from_millis(5), // RFC 8289 §5.3 (TARGET), 5 % of the interval
             interval: Duration::from_millis(100), // RFC 8289 §5.3 (INTERVAL)
             max_packet: Bytes(1514),          // RFC 8289 §5.2 (MAXPACKET): Ethernet's MTU with its header
+            ecn: false,
         }
     }
 }

@@ -8,13 +8,16 @@
 #[cfg(test)]
 mod bench_top;
 pub mod codel;
+pub mod fq_codel;
 mod gateway;
 pub mod gtp;
 mod link;
 mod loss;
 mod managed;
+pub mod pie;
 mod propagation;
 pub mod queue;
+pub mod red;
 mod router;
 mod schedule;
 pub mod trace;
@@ -24,7 +27,7 @@ pub use gateway::Gateway;
 pub use link::{Link, LinkParameters, LinkStatistics};
 pub use loss::RandomLoss;
 pub use managed::ManagedLink;
-pub use queue::{Discipline, QueueDiscipline};
+pub use queue::{Aqm, Discipline, QueueDiscipline};
 pub use router::FlowRouter;
 pub use schedule::{Hold, RateStep, Schedule};
 pub use trace::{DeliveryTrace, TraceError};

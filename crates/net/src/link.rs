@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 
 use airlane_core::{BitRate, Bytes, Cx, DropCause, Duration, Instant, Node, PacketRef, Port};
 
+use crate::queue::QueueStatistics;
 use crate::{Hold, RandomLoss, RateStep, Schedule};
 
 /// What a link is made of.
@@ -47,6 +48,8 @@ pub struct LinkStatistics {
     pub queue_drops: u64,
     /// Packets that an AQM dropped.
     pub managed_drops: u64,
+    /// Packets that an AQM gave CE instead.
+    pub marks: u64,
     /// Packets lost at random.
     pub random_drops: u64,
     /// Packets delivered.
@@ -55,6 +58,14 @@ pub struct LinkStatistics {
     pub delivered_bytes: Bytes,
     /// The most bytes that ever waited.
     pub queue_max: Bytes,
+}
+
+impl LinkStatistics {
+    /// The same with what the queue did.
+    pub(crate) fn with_queue(self, queue: QueueStatistics) -> Self {
+        let QueueStatistics { overflows, managed_drops, marks } = queue;
+        Self { queue_drops: overflows, managed_drops, marks, ..self }
+    }
 }
 
 struct InFlight {

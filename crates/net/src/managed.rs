@@ -7,10 +7,10 @@
 //! Called late, it replays each transmission at its own time, so that a discipline always sees
 //! the true sojourn.
 
-use airlane_core::{Cx, DropCause, Instant, Node, PacketRef, Port};
+use airlane_core::{Bytes, Cx, DropCause, Instant, Node, PacketRef, Port};
 
 use crate::propagation::Propagation;
-use crate::queue::{Discipline, QueueDiscipline};
+use crate::queue::{Discipline, QueueDiscipline, Waiting};
 use crate::{Link, LinkParameters, LinkStatistics, RandomLoss, Schedule, at};
 
 /// A one-way link with a queue discipline; in by port [`Link::INPUT`], out by port
@@ -55,7 +55,7 @@ impl ManagedLink {
     /// What it did so far.
     #[must_use]
     pub fn statistics(&self) -> LinkStatistics {
-        LinkStatistics { managed_drops: self.queue.managed_drops(), ..self.statistics }
+        self.statistics.with_queue(self.queue.statistics())
     }
 
     /// The queue.
@@ -96,8 +96,8 @@ impl ManagedLink {
                 return;
             }
         }
-        if let Some(packet) = self.queue.dequeue(cx) {
-            let end = self.schedule.transmission_end(cx.now, cx.pool.get(&packet).size);
+        if let Some(Waiting { packet, size, .. }) = self.queue.dequeue(cx) {
+            let end = self.schedule.transmission_end(cx.now, Bytes(u64::from(size)));
             self.transmitter = Transmitter::Busy(end, packet);
         }
     }
@@ -115,10 +115,7 @@ impl Node for ManagedLink {
             return;
         }
         self.catch_up(cx);
-        if !self.queue.enqueue(cx, packet) {
-            self.statistics.queue_drops += 1;
-            return;
-        }
+        self.queue.enqueue(cx, packet, Bytes::ZERO);
         if matches!(self.transmitter, Transmitter::Idle) {
             self.begin(cx);
         }

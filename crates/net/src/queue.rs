@@ -1,15 +1,23 @@
 //! Queue disciplines: what happens to packets that wait.
+//!
+//! One trait serves every place where packets wait, a link as well as an RLC transmit queue. The
+//! rules are [`DropTail`] and [`CoDel`] here, [`Red`], [`Pie`] and [`FqCoDel`] in modules of their
+//! own. Each has its limit besides its rule, and each marks ECN-capable packets instead of
+//! dropping them if it is told to.
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Cx, DropCause, Ecn, Instant, PacketRef};
+use airlane_core::{Bytes, Cx, DropCause, Instant, PacketRef, Stream};
 
 use crate::codel::{self, Verdict};
+use crate::fq_codel::{self, FqCoDel};
+use crate::pie::{self, Pie};
+use crate::red::{self, Red};
 
 /// What waits in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Bytes of all packets.
+    /// Bytes of all packets, overheads included.
     pub bytes: Bytes,
     /// Packets.
     pub packets: usize,
@@ -22,11 +30,13 @@ pub struct Limit {
     pub bytes: Bytes,
     /// Packets that may wait.
     pub packets: usize,
+    /// Bytes that each packet counts besides its own: a header that it will get when it leaves.
+    pub overhead: u32,
 }
 
 impl Limit {
     /// No limit.
-    pub const NONE: Self = Self { bytes: Bytes(u64::MAX), packets: usize::MAX };
+    pub const NONE: Self = Self { bytes: Bytes(u64::MAX), packets: usize::MAX, overhead: 0 };
 
     /// A limit in bytes alone.
     #[must_use]
@@ -39,23 +49,63 @@ impl Limit {
     pub const fn packets(packets: usize) -> Self {
         Self { packets, ..Self::NONE }
     }
+
+    /// The same with so many bytes more for each packet.
+    #[must_use]
+    pub const fn with_overhead(self, overhead: u32) -> Self {
+        Self { overhead, ..self }
+    }
+
+    /// What a packet counts.
+    #[inline]
+    pub(crate) fn size_of(&self, packet: Bytes) -> u32 {
+        let size = u32::try_from(packet.get()).expect("an IP packet has fewer than 2^32 bytes");
+        size + self.overhead
+    }
+}
+
+/// A packet in a queue.
+#[derive(Debug)]
+pub struct Waiting {
+    /// The packet.
+    pub packet: PacketRef,
+    /// When it came.
+    pub since: Instant,
+    /// What it counts in bytes: its size and the overhead.
+    pub size: u32,
+}
+
+/// What a queue did so far, in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStatistics {
+    /// Dropped because there was no room.
+    pub overflows: u64,
+    /// Dropped by the rule although there was room.
+    pub managed_drops: u64,
+    /// Given CE in place of such a drop; one that had it already counts too.
+    pub marks: u64,
 }
 
 /// Packets that wait to be sent, and the rule by which they are dropped.
-pub trait QueueDiscipline {
-    /// Takes a packet in, or drops it. True if it was taken in.
-    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool;
+pub trait QueueDiscipline: core::fmt::Debug {
+    /// Takes a packet in, or drops it or others. `ahead` are bytes that have left the queue but
+    /// count against its limit as long as they are not through.
+    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes);
 
     /// Gives the packet out that is to be sent now; it may drop others first.
-    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<PacketRef>;
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Waiting>;
 
     /// What waits.
     fn backlog(&self) -> Backlog;
 
-    /// Packets that its rule dropped although there was room for them.
-    fn managed_drops(&self) -> u64 {
-        0
-    }
+    /// When the packet came that has been waiting longest.
+    fn oldest(&self) -> Option<Instant>;
+
+    /// Drops the packets that came at `until` or before: a timer has run out for them.
+    fn expire(&mut self, cx: &mut Cx<'_>, until: Instant);
+
+    /// What it did so far.
+    fn statistics(&self) -> QueueStatistics;
 }
 
 /// First in, first out; what finds no room is dropped.
@@ -64,51 +114,89 @@ pub struct DropTail {
     limit: Limit,
     waiting: VecDeque<Waiting>,
     bytes: Bytes,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    since: Instant,
-    packet: PacketRef,
-    size: u32,
+    overflows: u64,
 }
 
 impl DropTail {
     /// An empty queue with this limit.
     #[must_use]
     pub fn new(limit: Limit) -> Self {
-        Self { limit, waiting: VecDeque::with_capacity(64), bytes: Bytes::ZERO }
+        Self { limit, waiting: VecDeque::new(), bytes: Bytes::ZERO, overflows: 0 }
     }
 
-    fn pop(&mut self) -> Option<Waiting> {
-        let first = self.waiting.pop_front()?;
-        self.bytes -= Bytes(u64::from(first.size));
-        Some(first)
+    /// True if there is room for the packet.
+    #[inline]
+    pub(crate) fn has_room(&self, cx: &Cx<'_>, packet: &PacketRef, ahead: Bytes) -> bool {
+        let size = Bytes(u64::from(self.limit.size_of(cx.pool.get(packet).size)));
+        self.bytes + ahead + size <= self.limit.bytes && self.waiting.len() < self.limit.packets
+    }
+
+    /// Takes the head out.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+        let head = self.waiting.pop_front()?;
+        self.bytes -= Bytes(u64::from(head.size));
+        Some(head)
+    }
+
+    /// Bytes that wait.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Packets that wait.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Its statistics with those of the rule around it.
+    pub(crate) fn statistics_with(&self, managed_drops: u64, marks: u64) -> QueueStatistics {
+        QueueStatistics { overflows: self.overflows, managed_drops, marks }
     }
 }
 
 impl QueueDiscipline for DropTail {
-    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
-        let now = cx.now;
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
         let arrived = cx.pool.get_mut(&packet);
-        arrived.queued_at = now;
-        let size = arrived.size;
-        if self.bytes + size > self.limit.bytes || self.waiting.len() >= self.limit.packets {
+        arrived.queued_at = cx.now;
+        let size = self.limit.size_of(arrived.size);
+        let bytes = self.bytes + Bytes(u64::from(size));
+        if bytes + ahead > self.limit.bytes || self.waiting.len() >= self.limit.packets {
+            self.overflows += 1;
             cx.discard(packet, DropCause::QueueFull);
-            return false;
+            return;
         }
-        self.bytes += size;
-        let size = u32::try_from(size.get()).expect("an IP packet has fewer than 2^32 bytes");
-        self.waiting.push_back(Waiting { since: now, packet, size });
-        true
+        self.bytes = bytes;
+        self.waiting.push_back(Waiting { packet, since: cx.now, size });
     }
 
-    fn dequeue(&mut self, _: &mut Cx<'_>) -> Option<PacketRef> {
-        Some(self.pop()?.packet)
+    #[inline]
+    fn dequeue(&mut self, _: &mut Cx<'_>) -> Option<Waiting> {
+        self.pop()
     }
 
+    #[inline]
     fn backlog(&self) -> Backlog {
         Backlog { bytes: self.bytes, packets: self.waiting.len() }
+    }
+
+    #[inline]
+    fn oldest(&self) -> Option<Instant> {
+        self.waiting.front().map(|head| head.since)
+    }
+
+    fn expire(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        while self.oldest().is_some_and(|since| since <= until) {
+            let head = self.pop().expect("there is an oldest one");
+            cx.discard(head.packet, DropCause::Discarded);
+        }
+    }
+
+    fn statistics(&self) -> QueueStatistics {
+        self.statistics_with(0, 0)
     }
 }
 
@@ -117,8 +205,8 @@ impl QueueDiscipline for DropTail {
 pub struct CoDel {
     queue: DropTail,
     controller: codel::Controller,
-    mark: bool,
     dropped: u64,
+    marked: u64,
 }
 
 impl CoDel {
@@ -126,171 +214,143 @@ impl CoDel {
     #[must_use]
     pub fn new(limit: Limit, parameters: codel::Parameters) -> Self {
         let controller = codel::Controller::new(parameters);
-        Self { queue: DropTail::new(limit), controller, mark: false, dropped: 0 }
-    }
-
-    /// Marks ECN-capable packets instead of dropping them (RFC 8289 §2 allows either signal).
-    #[must_use]
-    pub fn with_marking(self) -> Self {
-        Self { mark: true, ..self }
+        Self { queue: DropTail::new(limit), controller, dropped: 0, marked: 0 }
     }
 }
 
 impl QueueDiscipline for CoDel {
-    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
-        self.queue.enqueue(cx, packet)
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
+        self.queue.enqueue(cx, packet, ahead);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<PacketRef> {
-        while let Some(Waiting { since, packet, .. }) = self.queue.pop() {
-            if self.controller.decide(cx.now, cx.now - since, self.queue.bytes) == Verdict::Pass {
-                return Some(packet);
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Waiting> {
+        while let Some(head) = self.queue.pop() {
+            if self.controller.decide(cx.now, cx.now - head.since, self.queue.bytes()) == Verdict::Pass {
+                return Some(head);
             }
-            if self.mark {
-                let ecn = &mut cx.pool.get_mut(&packet).ecn;
-                if *ecn != Ecn::NotCapable {
-                    *ecn = Ecn::CongestionExperienced;
-                    return Some(packet);
-                }
+            // RFC 8289 §2 and §3 leave the signal open: a drop or a mark.
+            if self.controller.parameters().ecn && cx.mark(&head.packet) {
+                self.marked += 1;
+                return Some(head);
             }
             self.dropped += 1;
-            cx.discard(packet, DropCause::QueueManagement);
+            cx.discard(head.packet, DropCause::QueueManagement);
         }
         self.controller.on_empty();
         None
     }
 
+    #[inline]
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
 
-    fn managed_drops(&self) -> u64 {
-        self.dropped
+    #[inline]
+    fn oldest(&self) -> Option<Instant> {
+        self.queue.oldest()
+    }
+
+    fn expire(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        self.queue.expire(cx, until);
+    }
+
+    fn statistics(&self) -> QueueStatistics {
+        self.queue.statistics_with(self.dropped, self.marked)
     }
 }
 
+/// Which rule a queue follows, with its settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Aqm {
+    /// None: the limit drops what does not fit.
+    #[default]
+    DropTail,
+    /// Random early detection.
+    Red(red::Parameters),
+    /// Controlled delay (RFC 8289).
+    CoDel(codel::Parameters),
+    /// Flow queues under CoDel (RFC 8290).
+    FqCoDel(fq_codel::Parameters),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(pie::Parameters),
+}
+
 /// The disciplines that airlane has, and a place for another.
+#[derive(Debug)]
 pub enum Discipline {
     /// First in, first out.
     DropTail(DropTail),
+    /// RED.
+    Red(Red),
     /// CoDel.
     CoDel(CoDel),
+    /// FQ-CoDel.
+    FqCoDel(Box<FqCoDel>),
+    /// PIE.
+    Pie(Pie),
     /// Somebody's own.
     Other(Box<dyn QueueDiscipline>),
 }
 
+impl Discipline {
+    /// An empty queue under this rule. `stream` gives the random stream of its own to a rule that
+    /// draws.
+    #[must_use]
+    pub fn new(aqm: &Aqm, limit: Limit, stream: impl FnOnce() -> Stream) -> Self {
+        match *aqm {
+            Aqm::DropTail => Self::DropTail(DropTail::new(limit)),
+            Aqm::Red(parameters) => Self::Red(Red::new(limit, parameters, stream())),
+            Aqm::CoDel(parameters) => Self::CoDel(CoDel::new(limit, parameters)),
+            Aqm::FqCoDel(parameters) => Self::FqCoDel(Box::new(FqCoDel::new(limit, parameters))),
+            Aqm::Pie(parameters) => Self::Pie(Pie::new(limit, parameters, stream())),
+        }
+    }
+}
+
+/// The same call on whichever discipline it is.
+macro_rules! each {
+    ($discipline:expr, $queue:ident => $call:expr) => {
+        match $discipline {
+            Discipline::DropTail($queue) => $call,
+            Discipline::Red($queue) => $call,
+            Discipline::CoDel($queue) => $call,
+            Discipline::FqCoDel($queue) => $call,
+            Discipline::Pie($queue) => $call,
+            Discipline::Other($queue) => $call,
+        }
+    };
+}
+
 impl QueueDiscipline for Discipline {
-    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
-        match self {
-            Self::DropTail(queue) => queue.enqueue(cx, packet),
-            Self::CoDel(queue) => queue.enqueue(cx, packet),
-            Self::Other(queue) => queue.enqueue(cx, packet),
-        }
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
+        each!(self, queue => queue.enqueue(cx, packet, ahead));
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<PacketRef> {
-        match self {
-            Self::DropTail(queue) => queue.dequeue(cx),
-            Self::CoDel(queue) => queue.dequeue(cx),
-            Self::Other(queue) => queue.dequeue(cx),
-        }
+    #[inline]
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Waiting> {
+        each!(self, queue => queue.dequeue(cx))
     }
 
+    #[inline]
     fn backlog(&self) -> Backlog {
-        match self {
-            Self::DropTail(queue) => queue.backlog(),
-            Self::CoDel(queue) => queue.backlog(),
-            Self::Other(queue) => queue.backlog(),
-        }
+        each!(self, queue => queue.backlog())
     }
 
-    fn managed_drops(&self) -> u64 {
-        match self {
-            Self::DropTail(queue) => queue.managed_drops(),
-            Self::CoDel(queue) => queue.managed_drops(),
-            Self::Other(queue) => queue.managed_drops(),
-        }
+    #[inline]
+    fn oldest(&self) -> Option<Instant> {
+        each!(self, queue => queue.oldest())
+    }
+
+    fn expire(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        each!(self, queue => queue.expire(cx, until));
+    }
+
+    fn statistics(&self) -> QueueStatistics {
+        each!(self, queue => queue.statistics())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use airlane_core::{Duration, FlowId};
-
-    use super::*;
-    use crate::bench_top::{BenchTop, packet};
-
-    const MS: u64 = 1_000_000;
-
-    fn offer(top: &mut BenchTop, queue: &mut impl QueueDiscipline, size: u32, ecn: Ecn, now_ns: u64) -> bool {
-        let mut fresh = packet(FlowId(0), size, Instant::from_nanos(now_ns));
-        fresh.ecn = ecn;
-        let fresh = top.pool.insert(fresh);
-        top.call(now_ns, |cx| queue.enqueue(cx, fresh))
-    }
-
-    #[test]
-    fn drop_tail_keeps_both_limits() {
-        let mut top = BenchTop::new();
-        let mut queue = DropTail::new(Limit { bytes: Bytes(1_000), packets: 3 });
-        let taken = [600, 401, 400, 28, 28].map(|size| offer(&mut top, &mut queue, size, Ecn::NotCapable, 0));
-        assert_eq!(taken, [true, false, true, false, false]); // 1000 bytes wait: none is left
-        let first = top.call(0, |cx| queue.dequeue(cx)).unwrap();
-        assert_eq!(top.pool.consume(first).size, Bytes(600));
-        let taken = [28, 28].map(|size| offer(&mut top, &mut queue, size, Ecn::NotCapable, 0));
-        assert_eq!(taken, [true, true]);
-        assert!(!offer(&mut top, &mut queue, 28, Ecn::NotCapable, 0)); // three packets wait
-        assert_eq!(queue.backlog(), Backlog { bytes: Bytes(456), packets: 3 });
-        assert_eq!(top.pool.discarded(DropCause::QueueFull), 4);
-    }
-
-    /// 300 packets arrive at time 0; one is wanted per millisecond.
-    fn drain(mut queue: CoDel, ecn: Ecn) -> (u64, u64, BenchTop) {
-        let mut top = BenchTop::new();
-        for _ in 0..300 {
-            assert!(offer(&mut top, &mut queue, 1_500, ecn, 0));
-        }
-        let mut marked = 0;
-        for ms in 1..=300 {
-            if let Some(packet) = top.call(ms * MS, |cx| queue.dequeue(cx)) {
-                marked += u64::from(top.pool.consume(packet).ecn == Ecn::CongestionExperienced);
-            }
-        }
-        (queue.managed_drops(), marked, top)
-    }
-
-    #[test]
-    fn codel_drops_on_its_schedule() {
-        // The sojourn is k ms at time k: the target of 5 ms is reached at 5, so the first drop
-        // comes at 105 ms, the next 100/sqrt(1) later at 205, then 70.7 ms later at 275.7, so at
-        // 276. The next would be due at 333. 297 packets last for as many milliseconds.
-        let queue = CoDel::new(Limit::NONE, codel::Parameters::default());
-        let (dropped, marked, top) = drain(queue, Ecn::Capable0);
-        assert_eq!((dropped, marked), (3, 0));
-        assert_eq!(top.pool.discarded(DropCause::QueueManagement), 3);
-        assert_eq!((top.pool.consumed(), top.pool.live()), (297, 0));
-    }
-
-    #[test]
-    fn codel_marks_those_that_can_be_marked() {
-        let queue = || CoDel::new(Limit::NONE, codel::Parameters::default()).with_marking();
-        let (dropped, marked, top) = drain(queue(), Ecn::Capable0);
-        assert_eq!((dropped, marked), (0, 3));
-        assert_eq!(top.pool.consumed(), 300);
-        let (dropped, marked, _) = drain(queue(), Ecn::NotCapable);
-        assert_eq!((dropped, marked), (3, 0));
-    }
-
-    #[test]
-    fn a_short_stay_is_left_alone() {
-        let mut top = BenchTop::new();
-        let mut queue = CoDel::new(Limit::NONE, codel::Parameters::default());
-        for ms in 0..1_000 {
-            offer(&mut top, &mut queue, 1_500, Ecn::NotCapable, ms * MS);
-            let stay = Duration::from_millis(4).as_nanos();
-            let packet = top.call(ms * MS + stay, |cx| queue.dequeue(cx)).unwrap();
-            top.pool.consume(packet);
-        }
-        assert_eq!(queue.managed_drops(), 0);
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use airlane_core::{Bytes, Cx, DropCause, Duration, Instant, Node, PacketRef, Port};
 
 use crate::propagation::Propagation;
-use crate::queue::{Discipline, QueueDiscipline};
+use crate::queue::{Discipline, QueueDiscipline, Waiting};
 use crate::trace::{Cursor, DeliveryTrace, OPPORTUNITY};
 use crate::{Link, LinkStatistics, RandomLoss, at};
 
@@ -53,7 +53,7 @@ impl TraceLink {
     /// What it did so far. The packet that is partly carried does not count as waiting.
     #[must_use]
     pub fn statistics(&self) -> LinkStatistics {
-        LinkStatistics { managed_drops: self.queue.managed_drops(), ..self.statistics }
+        self.statistics.with_queue(self.queue.statistics())
     }
 
     /// The queue.
@@ -86,9 +86,8 @@ impl TraceLink {
         let mut room = OPPORTUNITY;
         while room > Bytes::ZERO {
             let next = self.unfinished.take().or_else(|| {
-                let packet = self.queue.dequeue(cx)?;
-                let size = cx.pool.get(&packet).size;
-                Some((packet, size))
+                let Waiting { packet, size, .. } = self.queue.dequeue(cx)?;
+                Some((packet, Bytes(u64::from(size))))
             });
             let Some((packet, left)) = next else { return };
             let carried = left.min(room);
@@ -114,10 +113,7 @@ impl Node for TraceLink {
             return;
         }
         self.catch_up(cx);
-        if !self.queue.enqueue(cx, packet) {
-            self.statistics.queue_drops += 1;
-            return;
-        }
+        self.queue.enqueue(cx, packet, Bytes::ZERO);
         self.statistics.queue_max = self.statistics.queue_max.max(self.queue.backlog().bytes);
     }
 

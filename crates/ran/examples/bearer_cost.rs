@@ -13,8 +13,8 @@
 use std::collections::VecDeque;
 
 use airlane_core::{
-    Bytes, Cx, Direction, Duration, FlowId, Header, Instant, Packet, PacketPool, Payload, Silence, TopicSet,
-    UdpHeader,
+    Bytes, Cx, Direction, Duration, FlowId, Header, Instant, Packet, PacketPool, Payload, Seeds, Silence,
+    TopicSet, UdpHeader,
 };
 use airlane_ran::bearer::{BearerConfig, RadioBearer, RlcMode};
 use airlane_ran::rlc::Pdu;
@@ -32,7 +32,7 @@ fn main() {
     };
     let packets: u64 = arguments.get(2).and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let config = BearerConfig { mode, buffer: Bytes(512 * 1024), ..BearerConfig::typical() };
-    let mut bearer = RadioBearer::new(&config);
+    let mut bearer = RadioBearer::new(&config, |_| Seeds::new(1).stream("queue"));
     let mut pool = PacketPool::with_capacity(1024);
     let mut outbox = Vec::new();
     // Blocks under way; one in ten takes a place 8 slots further back.

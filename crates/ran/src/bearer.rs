@@ -16,7 +16,7 @@
 //! let (topics, probe) = (TopicSet::NONE, &mut Silence);
 //! let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe };
 //!
-//! let mut bearer = RadioBearer::new(&BearerConfig::typical());
+//! let mut bearer = RadioBearer::new(&BearerConfig::typical(), |_| Seeds::new(1).stream("queue"));
 //! bearer.submit(&mut cx, Direction::Downlink, packet);
 //! // An IP packet of 1400 bytes, a PDCP header of 2 and an RLC header of 2.
 //! assert_eq!(bearer.buffer_status(Direction::Downlink, now).total(), Bytes(1404));
@@ -27,7 +27,8 @@
 //! assert_eq!(delivered.len(), 1);
 //! ```
 
-use airlane_core::{Bytes, Cx, Direction, Duration, Instant, PacketRef};
+use airlane_core::{Bytes, Cx, Direction, Duration, Instant, PacketRef, Stream};
+use airlane_net::queue::QueueStatistics;
 
 use crate::pdcp::PdcpConfig;
 use crate::rlc::queue::TransmitQueue;
@@ -44,7 +45,7 @@ pub enum RlcMode {
 }
 
 /// What a data radio bearer is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BearerConfig {
     /// Mode of RLC.
     pub mode: RlcMode,
@@ -192,7 +193,7 @@ struct OneWay {
 }
 
 impl OneWay {
-    fn new(config: &BearerConfig) -> Self {
+    fn new(config: &BearerConfig, stream: impl FnOnce() -> Stream) -> Self {
         let rlc = match config.mode {
             RlcMode::Um => Rlc::Um {
                 transmitter: um::Transmitter::new(&config.um),
@@ -204,7 +205,8 @@ impl OneWay {
                 reports: am::Reports::default(),
             },
         };
-        Self { source: Source::new(TransmitQueue::new(config.buffer, config.aqm, &config.pdcp)), rlc }
+        let queue = TransmitQueue::new(config.buffer, &config.aqm, &config.pdcp, stream);
+        Self { source: Source::new(queue), rlc }
     }
 
     #[inline]
@@ -258,15 +260,19 @@ pub struct RadioBearer {
 }
 
 impl RadioBearer {
-    /// A bearer that carries nothing yet.
+    /// A bearer that carries nothing yet. `stream` gives the random stream of a transmit queue
+    /// whose discipline draws.
+    ///
+    /// # Panics
+    /// If the configuration is not one that [`BearerConfig::check`] accepts.
     #[must_use]
-    pub fn new(config: &BearerConfig) -> Self {
+    pub fn new(config: &BearerConfig, stream: impl Fn(Direction) -> Stream) -> Self {
         if let Err(wrong) = config.check() {
             panic!("a bearer is made from a checked configuration: {wrong:?}");
         }
         Self {
-            downlink: OneWay::new(config),
-            uplink: OneWay::new(config),
+            downlink: OneWay::new(config, || stream(Direction::Downlink)),
+            uplink: OneWay::new(config, || stream(Direction::Uplink)),
             pdu_overhead: u32::try_from(config.pdu_overhead.get()).expect("a MAC subheader is a few bytes"),
             status_alone: config.am.status_alone,
             timeout: Instant::FAR_FUTURE,
@@ -408,6 +414,12 @@ impl RadioBearer {
     #[must_use]
     pub fn queue(&self, direction: Direction) -> Bytes {
         Bytes(self.way(direction).source.backlog())
+    }
+
+    /// What the discipline of the transmit queue dropped and marked so far.
+    #[must_use]
+    pub fn queue_statistics(&self, direction: Direction) -> QueueStatistics {
+        self.way(direction).source.queue.statistics()
     }
 
     /// How often RLC told that the maximum of retransmissions of a PDU was reached

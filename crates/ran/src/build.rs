@@ -71,7 +71,13 @@ fn build_ue(index: usize, ue: &UeConfig, scene: &Scene<'_>) -> Ue {
     Ue {
         id: UeId(index as u32),
         cell: ue.cell,
-        bearer: RadioBearer::new(&bearer),
+        bearer: RadioBearer::new(&bearer, |direction| {
+            let name = match direction {
+                Direction::Downlink => "downlink",
+                Direction::Uplink => "uplink",
+            };
+            seeds.stream(&format!("ue/{index}/queue/{name}"))
+        }),
         mobility: build_mobility(index, ue, seeds),
         downlink: DownlinkState {
             channel: link(Direction::Downlink),

@@ -25,6 +25,7 @@ pub(crate) struct FlowRecord {
     sent: u64,
     retransmissions: u64,
     lost: u64,
+    marked: u64,
     rtt_ns_sum: u64,
     rtt_samples: u64,
     rtt_min: Option<Duration>,
@@ -68,6 +69,7 @@ impl FlowRecord {
             sent: 0,
             retransmissions: 0,
             lost: 0,
+            marked: 0,
             rtt_ns_sum: 0,
             rtt_samples: 0,
             rtt_min: None,
@@ -107,6 +109,10 @@ impl FlowRecord {
 
     pub(crate) fn on_dropped(&mut self, now: Instant) {
         self.lost += u64::from(self.measures(now));
+    }
+
+    pub(crate) fn on_marked(&mut self, now: Instant) {
+        self.marked += u64::from(self.measures(now));
     }
 
     #[inline]
@@ -155,6 +161,7 @@ pub(crate) fn push_columns(table: &mut Table, flows: &[FlowRecord]) {
     table.push_count("packets_sent", all().map(|f| f.sent));
     table.push_count("packets_delivered", all().map(|f| f.delivered));
     table.push_count("packets_lost", all().map(|f| f.lost));
+    table.push_count("marked", all().map(|f| f.marked));
     table.push_count("bytes_delivered", all().map(|f| f.in_order));
     let completion = |f: &FlowRecord| f.completion_time.map_or(f64::NAN, Duration::as_secs_f64);
     table.push_f64("fct_s", all().map(completion));

@@ -196,6 +196,7 @@ impl Probe for Recorder {
             .with(Topic::Delivered)
             .with(Topic::Sent)
             .with(Topic::Dropped)
+            .with(Topic::Marked)
             .with(Topic::RttSample)
             .with(Topic::Timeout)
             .with(Topic::SegmentLost)
@@ -218,6 +219,11 @@ impl Probe for Recorder {
                 }
             }
             Event::Dropped { packet, cause } => self.on_dropped(now, packet, cause),
+            Event::Marked { packet } => {
+                if let Some(flow) = self.data_flow(packet) {
+                    flow.on_marked(now);
+                }
+            }
             Event::RttSample { flow, rtt, srtt, rto } => {
                 if let Some(flow) = self.flow_mut(flow) {
                     flow.on_rtt(now, rtt);

@@ -70,7 +70,7 @@ fn discipline(aqm: &Aqm, queue: Size) -> Discipline {
 
 /// CoDel's settings in the words of its implementation.
 pub(crate) fn codel_parameters(codel: &Codel) -> codel::Parameters {
-    codel::Parameters { target: codel.target.0, interval: codel.interval.0, max_packet: MAX_PACKET }
+    codel::Parameters { target: codel.target.0, interval: codel.interval.0, max_packet: MAX_PACKET, ecn: false }
 }
 
 /// Reads a delivery trace.

@@ -2,8 +2,8 @@ use airlane_core::{BitRate, Bytes, Duration, FlowId, Seeds};
 
 use super::*;
 use crate::bench_top::BenchTop;
-use crate::queue::{CoDel, DropTail, Limit};
-use crate::{Hold, RateStep, codel};
+use crate::queue::{Aqm, CoDel, DropTail, Limit};
+use crate::{Hold, RateStep, codel, pie, red};
 
 const MS: u64 = 1_000_000;
 
@@ -113,4 +113,32 @@ fn called_late_it_replays() {
     top.call(3 * MS, |cx| link.handle_timeout(cx));
     assert_eq!(top.sent().len(), 2);
     assert_eq!(link.next_timeout(), Some(Instant::from_nanos(3_600_000)));
+}
+
+fn under(aqm: &Aqm) -> Discipline {
+    Discipline::new(aqm, Limit::bytes(Bytes(262_144)), || Seeds::new(1).stream("queue"))
+}
+
+#[test]
+fn red_holds_the_average_where_its_probability_meets_the_overload() {
+    // Too many are 1 in 21. Gaps are uniform up to 1/p_b, so p_b = 1 / (2 * 21 - 1) = 0.0244, a
+    // little above max_p = 0.02: an average of 15 + 15 * 0.0044 / 0.98 = 15.07 packets of 1.2 ms,
+    // and the packet itself: 19.3 ms.
+    let (delays, statistics) = overload(under(&Aqm::Red(red::Parameters::default())));
+    let median = delays[delays.len() / 2];
+    assert!((17 * MS..22 * MS).contains(&median), "{median}");
+    assert!(delays[delays.len() * 95 / 100] < 40 * MS, "{statistics:?}");
+    assert_eq!(statistics.queue_drops, 0);
+}
+
+#[test]
+fn pie_holds_its_target() {
+    let (delays, statistics) = overload(under(&Aqm::Pie(pie::Parameters::default())));
+    // The target is 15 ms at the head of the queue; the packet itself takes 1.2 ms.
+    let median = delays[delays.len() / 2];
+    assert!((12 * MS..20 * MS).contains(&median), "{median}");
+    assert!(delays[delays.len() * 95 / 100] < 45 * MS, "{delays:?}");
+    assert_eq!(statistics.queue_drops, 0);
+    // Over the whole time, 1 in 21 of 8750 packets, less those that the first burst left in the queue.
+    assert!((330..430).contains(&statistics.managed_drops), "{statistics:?}");
 }

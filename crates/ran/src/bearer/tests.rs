@@ -1,7 +1,8 @@
 //! The bearer as the MAC sees it.
 
 use airlane_core::{
-    Cx, DropCause, FlowId, Header, Outbox, Packet, PacketPool, Payload, Silence, Stream, TopicSet, UdpHeader,
+    Cx, DropCause, FlowId, Header, Outbox, Packet, PacketPool, Payload, Seeds, Silence, Stream, TopicSet,
+    UdpHeader,
 };
 
 use super::*;
@@ -27,7 +28,7 @@ struct Rig {
 impl Rig {
     fn new(config: &BearerConfig) -> Self {
         Self {
-            bearer: RadioBearer::new(config),
+            bearer: RadioBearer::new(config, |_| Seeds::new(1).stream("queue")),
             pool: PacketPool::default(),
             outbox: Vec::new(),
             now: Instant::ZERO,

@@ -16,8 +16,8 @@ pub(crate) mod source;
 pub(crate) mod store;
 pub(crate) mod um;
 
+pub use airlane_net::queue::Aqm;
 pub use am::AmConfig;
-pub use queue::Aqm;
 pub use um::UmConfig;
 
 use airlane_core::Bytes;

@@ -1,143 +1,87 @@
 //! The transmit queue of one direction: SDUs of which nothing has been sent yet.
 //!
-//! This is where a cell's standing queue lives, so it is where active queue management acts: at
-//! its head, when the first byte of an SDU is about to be sent.
+//! This is where a cell's standing queue lives, so it is where active queue management acts. An
+//! SDU gets its COUNT when its first byte is about to be sent, so any discipline may stand here:
+//! one that drops at the head, and one that lets an SDU overtake another.
 
-use std::collections::VecDeque;
-
-use airlane_core::{Bytes, Cx, DropCause, Duration, Instant, PacketRef};
-use airlane_net::codel;
+use airlane_core::{Bytes, Cx, Duration, Instant, PacketRef, Stream};
+use airlane_net::queue::{Aqm, Discipline, Limit, QueueDiscipline, QueueStatistics, Waiting};
 
 use crate::pdcp::PdcpConfig;
 
-/// What acts on the transmit queue besides its byte limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aqm {
-    /// Nothing: the limit drops what does not fit.
-    DropTail,
-    /// CoDel (RFC 8289) drops at the head.
-    CoDel(codel::Parameters),
-}
-
-#[derive(Debug)]
-enum Discipline {
-    DropTail,
-    CoDel(codel::Controller),
-}
-
-/// An SDU in the queue.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    pub(crate) packet: PacketRef,
-    /// PDCP header and SDU.
-    pub(crate) len: u32,
-    pub(crate) queued_at: Instant,
-}
-
-/// A byte-limited queue under a discipline. Whatever its discipline, it offers this: `enqueue`,
-/// `dequeue` (which may drop on the way), and what is known without touching a packet.
+/// A byte-limited queue under a discipline. PDCP headers count as if they were there already.
 #[derive(Debug)]
 pub(crate) struct TransmitQueue {
-    waiting: VecDeque<Waiting>,
-    backlog: u64,
-    limit: u64,
-    pdcp_header: u32,
-    discard: Option<Duration>,
     discipline: Discipline,
+    discard: Option<Duration>,
 }
 
 impl TransmitQueue {
-    pub(crate) fn new(limit: Bytes, aqm: Aqm, pdcp: &PdcpConfig) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            backlog: 0,
-            limit: limit.get(),
-            pdcp_header: pdcp.header(),
-            discard: pdcp.discard,
-            discipline: match aqm {
-                Aqm::DropTail => Discipline::DropTail,
-                Aqm::CoDel(parameters) => Discipline::CoDel(codel::Controller::new(parameters)),
-            },
-        }
+    /// An empty queue. `stream` gives the random stream of its own to a discipline that draws.
+    pub(crate) fn new(limit: Bytes, aqm: &Aqm, pdcp: &PdcpConfig, stream: impl FnOnce() -> Stream) -> Self {
+        let limit = Limit::bytes(limit).with_overhead(pdcp.header());
+        Self { discipline: Discipline::new(aqm, limit, stream), discard: pdcp.discard }
     }
 
-    /// Takes a packet in, or drops it if the limit would be exceeded. `begun` are the bytes of
-    /// an SDU that is being sent and not yet through: they count as well.
+    /// Takes a packet in; drops what the limit does not allow. `begun` are the bytes of an SDU
+    /// that is being sent and not yet through: they count as well.
     #[inline]
     pub(crate) fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, begun: u64) {
-        let sdu = cx.pool.get_mut(&packet);
-        let len = sdu.size.get() + u64::from(self.pdcp_header);
-        if self.backlog + begun + len > self.limit {
-            cx.discard(packet, DropCause::QueueFull);
-            return;
-        }
-        sdu.queued_at = cx.now;
-        self.backlog += len;
-        let len = u32::try_from(len).expect("an IP packet is shorter than 64 KiB");
-        self.waiting.push_back(Waiting { packet, len, queued_at: cx.now });
+        self.discipline.enqueue(cx, packet, Bytes(begun));
     }
 
     /// Takes the next packet that is to be sent; on the way to it, drops what has to go.
     #[inline]
     pub(crate) fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Waiting> {
-        loop {
-            let Some(head) = self.waiting.pop_front() else {
-                if let Discipline::CoDel(codel) = &mut self.discipline {
-                    codel.on_empty();
-                }
-                return None;
-            };
-            self.backlog -= u64::from(head.len);
-            let sojourn = cx.now - head.queued_at;
-            if let Discipline::CoDel(codel) = &mut self.discipline
-                && codel.decide(cx.now, sojourn, Bytes(self.backlog)) == codel::Verdict::Drop
-            {
-                cx.discard(head.packet, DropCause::QueueManagement);
-                continue;
-            }
-            return Some(head);
-        }
+        self.discipline.dequeue(cx)
     }
 
     /// Drops what the PDCP discardTimer has run out for (TS 36.323 v17.0 §5.4).
     pub(crate) fn expire(&mut self, cx: &mut Cx<'_>) {
-        while self.expires_at() <= cx.now {
-            let head = self.waiting.pop_front().expect("only a packet expires");
-            self.backlog -= u64::from(head.len);
-            cx.discard(head.packet, DropCause::Discarded);
+        if let Some(discard) = self.discard
+            && self.expires_at() <= cx.now
+        {
+            self.discipline.expire(cx, cx.now - discard);
         }
     }
 
-    /// When the discardTimer of the head runs out.
+    /// When the discardTimer of the oldest packet runs out.
     #[inline]
     pub(crate) fn expires_at(&self) -> Instant {
-        match (self.discard, self.waiting.front()) {
-            (Some(discard), Some(head)) => head.queued_at.saturating_add(discard),
-            _ => Instant::FAR_FUTURE,
+        match self.discard {
+            Some(discard) => {
+                self.discipline.oldest().map_or(Instant::FAR_FUTURE, |since| since.saturating_add(discard))
+            }
+            None => Instant::FAR_FUTURE,
         }
     }
 
-    /// When the packet at the head came.
+    /// When the packet came that has been waiting longest.
     #[inline]
     pub(crate) fn head_since(&self) -> Option<Instant> {
-        self.waiting.front().map(|head| head.queued_at)
+        self.discipline.oldest()
     }
 
     /// Bytes waiting, PDCP headers included.
     #[inline]
     pub(crate) fn backlog(&self) -> u64 {
-        self.backlog
+        self.discipline.backlog().bytes.get()
     }
 
     /// Packets waiting.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.discipline.backlog().packets
     }
 
     /// True if nothing waits.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.len() == 0
+    }
+
+    /// What the discipline did so far.
+    pub(crate) fn statistics(&self) -> QueueStatistics {
+        self.discipline.statistics()
     }
 }

@@ -71,9 +71,9 @@ impl Source {
         while layout.room() > 0 {
             if rest == 0 {
                 let Some(head) = self.queue.dequeue(cx) else { break };
-                self.begun_since = head.queued_at;
-                self.sdus.push(head.packet, head.len);
-                rest = head.len;
+                self.begun_since = head.since;
+                self.sdus.push(head.packet, head.size);
+                rest = head.size;
             }
             layout.add(rest);
             rest = 0;

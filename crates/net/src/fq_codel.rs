@@ -1,0 +1,242 @@
+//! FQ-CoDel: flow queues, served in turn with precedence for flows that build no queue, each
+//! under CoDel of its own (RFC 8290).
+//!
+//! A flow's packets go to the queue that a hash of its id names; two flows may share one, as with
+//! the hash of a 5-tuple. The hash is the same in every run (RFC 8290 §4.1 perturbs it): which
+//! flows collide is a property of the scenario. Queues take memory once a flow has used them.
+//!
+//! At the limit, packets go from the head of the queue with the most bytes, half of them, no more
+//! than [`BATCH_MAX`] at once (§4.1).
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, Cx, DropCause, FlowId, Instant, PacketRef};
+
+use crate::codel::{self, Verdict};
+use crate::queue::{Backlog, Limit, QueueDiscipline, QueueStatistics, Waiting};
+
+/// What FQ-CoDel is told once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Bytes that a queue may send in a turn.
+    pub quantum: Bytes,
+    /// Packets that may wait in all queues together.
+    pub packets: usize,
+    /// Queues over which flows are hashed.
+    pub queues: u32,
+    /// CoDel of each queue, and whether it marks.
+    pub codel: codel::Parameters,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            quantum: Bytes(1514), // RFC 8290 §5.2.4: Ethernet's MTU with its header
+            packets: 10_240,      // RFC 8290 §5.2.3
+            queues: 1024,         // RFC 8290 §5.2.2
+            codel: codel::Parameters::default(),
+        }
+    }
+}
+
+/// Packets that are dropped at once from the largest queue at most (RFC 8290 §4.1).
+pub const BATCH_MAX: usize = 64;
+
+/// No queue yet.
+const NONE: u32 = u32::MAX;
+
+/// The queue of the flows of one bucket.
+#[derive(Debug)]
+struct FlowQueue {
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    /// What it may still send in this turn.
+    credits: i64,
+    /// It stands in one of the two lists.
+    active: bool,
+    controller: codel::Controller,
+}
+
+/// FQ-CoDel.
+#[derive(Debug)]
+pub struct FqCoDel {
+    limit: Limit,
+    parameters: Parameters,
+    /// The queue of each bucket, or [`NONE`].
+    buckets: Vec<u32>,
+    queues: Vec<FlowQueue>,
+    /// Queues that have just become active, and the others that are.
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    backlog: Backlog,
+    statistics: QueueStatistics,
+}
+
+impl FqCoDel {
+    /// Empty queues. Of the two limits in packets the lower one holds.
+    ///
+    /// # Panics
+    /// Without a queue or a quantum.
+    #[must_use]
+    pub fn new(limit: Limit, parameters: Parameters) -> Self {
+        assert!(parameters.queues > 0 && parameters.quantum > Bytes::ZERO, "a queue and a quantum");
+        Self {
+            limit: Limit { packets: limit.packets.min(parameters.packets), ..limit },
+            parameters,
+            buckets: vec![NONE; parameters.queues as usize],
+            queues: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            backlog: Backlog::default(),
+            statistics: QueueStatistics::default(),
+        }
+    }
+
+    /// The queue of a flow.
+    fn queue_of(&mut self, flow: FlowId) -> usize {
+        let place = &mut self.buckets[bucket(flow, self.parameters.queues)];
+        if *place == NONE {
+            *place = self.queues.len() as u32;
+            self.queues.push(FlowQueue {
+                waiting: VecDeque::new(),
+                bytes: 0,
+                credits: 0,
+                active: false,
+                controller: codel::Controller::new(self.parameters.codel),
+            });
+        }
+        *place as usize
+    }
+
+    /// Takes a queue's head out.
+    fn pop(&mut self, queue: usize) -> Option<Waiting> {
+        let flow = &mut self.queues[queue];
+        let head = flow.waiting.pop_front()?;
+        flow.bytes -= u64::from(head.size);
+        self.backlog.bytes -= Bytes(u64::from(head.size));
+        self.backlog.packets -= 1;
+        Some(head)
+    }
+
+    /// RFC 8290 §4.1: half the packets of the largest queue, from its head.
+    #[cold]
+    fn drop_from_largest(&mut self, cx: &mut Cx<'_>) {
+        // The first of equals, in the order in which their flows appeared.
+        let sizes = self.queues.iter().enumerate().rev();
+        let (largest, queue) = sizes.max_by_key(|(_, queue)| queue.bytes).expect("something waits");
+        for _ in 0..queue.waiting.len().div_ceil(2).min(BATCH_MAX) {
+            let head = self.pop(largest).expect("half of what waits");
+            self.statistics.overflows += 1;
+            cx.discard(head.packet, DropCause::QueueFull);
+        }
+    }
+
+    /// A packet that CoDel lets pass or marks; none if the queue is empty (RFC 8290 §4.2).
+    fn pull(&mut self, cx: &mut Cx<'_>, queue: usize) -> Option<Waiting> {
+        while let Some(head) = self.pop(queue) {
+            let FlowQueue { controller, bytes, .. } = &mut self.queues[queue];
+            if controller.decide(cx.now, cx.now - head.since, Bytes(*bytes)) == Verdict::Pass {
+                return Some(head);
+            }
+            if self.parameters.codel.ecn && cx.mark(&head.packet) {
+                self.statistics.marks += 1;
+                return Some(head);
+            }
+            self.statistics.managed_drops += 1;
+            cx.discard(head.packet, DropCause::QueueManagement);
+        }
+        self.queues[queue].controller.on_empty();
+        None
+    }
+
+    /// The queues that may hold packets.
+    fn active(&self) -> impl Iterator<Item = usize> {
+        self.new.iter().chain(&self.old).map(|queue| *queue as usize)
+    }
+}
+
+/// The bucket of a flow: its id, mixed (the finaliser of splitmix64) and scaled down.
+fn bucket(flow: FlowId, buckets: u32) -> usize {
+    let mut z = u64::from(flow.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^= z >> 31;
+    (((z >> 32) * u64::from(buckets)) >> 32) as usize
+}
+
+impl QueueDiscipline for FqCoDel {
+    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
+        let arrived = cx.pool.get_mut(&packet);
+        arrived.queued_at = cx.now;
+        let (size, flow) = (self.limit.size_of(arrived.size), arrived.flow);
+        let index = self.queue_of(flow);
+        let queue = &mut self.queues[index];
+        queue.waiting.push_back(Waiting { packet, since: cx.now, size });
+        queue.bytes += u64::from(size);
+        if !queue.active {
+            queue.active = true;
+            queue.credits = self.parameters.quantum.get() as i64;
+            self.new.push_back(index as u32);
+        }
+        self.backlog.bytes += Bytes(u64::from(size));
+        self.backlog.packets += 1;
+        while self.backlog.packets > 0
+            && (self.backlog.packets > self.limit.packets || self.backlog.bytes + ahead > self.limit.bytes)
+        {
+            self.drop_from_largest(cx);
+        }
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Waiting> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let index = *list.front()?;
+            let queue = &mut self.queues[index as usize];
+            // It has sent its quantum: to the end of the old ones, with another quantum.
+            if queue.credits <= 0 {
+                queue.credits += self.parameters.quantum.get() as i64;
+                list.pop_front();
+                self.old.push_back(index);
+                continue;
+            }
+            if let Some(head) = self.pull(cx, index as usize) {
+                self.queues[index as usize].credits -= i64::from(head.size);
+                return Some(head);
+            }
+            // A new queue that is empty waits a turn among the old ones, or else it could come
+            // back as a new one at once and never let the others send.
+            if is_new {
+                self.new.pop_front();
+                self.old.push_back(index);
+            } else {
+                self.old.pop_front();
+                self.queues[index as usize].active = false;
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn oldest(&self) -> Option<Instant> {
+        self.active().filter_map(|queue| Some(self.queues[queue].waiting.front()?.since)).min()
+    }
+
+    fn expire(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        for queue in 0..self.queues.len() {
+            while self.queues[queue].waiting.front().is_some_and(|head| head.since <= until) {
+                let head = self.pop(queue).expect("there is a head");
+                cx.discard(head.packet, DropCause::Discarded);
+            }
+        }
+    }
+
+    fn statistics(&self) -> QueueStatistics {
+        self.statistics
+    }
+}
+
+#[cfg(test)]
+mod tests;

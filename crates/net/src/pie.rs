@@ -1,0 +1,237 @@
+//! PIE: proportional integral controller enhanced (RFC 8033).
+//!
+//! Every update period a controller compares the queue's delay with its target, and with the
+//! delay of the period before, and moves the probability with which arrivals are dropped or
+//! marked. The probability only changes with time, not with packets.
+//!
+//! The delay is that of time stamps (RFC 8033 §4.3 allows them in place of an estimated departure
+//! rate): how long the packet at the head has been waiting when the period ends. A radio link that
+//! stands still shows in it at once, where the delay of the last departure would not.
+//!
+//! There is no timer: the updates that were due are made up for at the next call. Nothing can see
+//! the difference, since the queue did not change in between.
+//!
+//! Left out: the departure rate estimate (§5.2), switching on and off (§5.3), and the
+//! derandomization of drops (§5.4).
+
+use airlane_core::{Bytes, Cx, DropCause, Duration, Instant, PacketRef, Stream};
+
+use crate::queue::{Backlog, DropTail, Limit, QueueDiscipline, QueueStatistics, Waiting};
+
+/// What PIE is told once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// The delay it aims at (QDELAY_REF).
+    pub target: Duration,
+    /// How often the probability is updated (T_UPDATE).
+    pub update: Duration,
+    /// After a time without congestion, a burst is let through for this long (MAX_BURST).
+    pub max_burst: Duration,
+    /// Weight of the distance from the target, per second.
+    pub alpha: f64,
+    /// Weight of the change since the last update, per second.
+    pub beta: f64,
+    /// Up to this probability ECN-capable packets are marked, above it they are dropped too
+    /// (mark_ecnth).
+    pub ecn_threshold: f64,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(15),     // RFC 8033 §4.2, QDELAY_REF
+            update: Duration::from_millis(15),     // RFC 8033 §4.2, T_UPDATE
+            max_burst: Duration::from_millis(150), // RFC 8033 §4.4, MAX_BURST
+            alpha: 0.125,                          // RFC 8033 §4.2, 1/8 Hz
+            beta: 1.25,                            // RFC 8033 §4.2, 1 1/4 Hz
+            ecn_threshold: 0.1,                    // RFC 8033 §5.1
+            ecn: false,
+        }
+    }
+}
+
+/// No more than this waits: too little for a standing queue (RFC 8033 §4.1, two packets of
+/// MEAN_PKTSIZE, which RFC 8034 sets to 1024 bytes).
+const SMALL_BACKLOG: Bytes = Bytes(2 * 1024);
+/// Below this probability a delay of less than half the target drops nothing (RFC 8033 §4.1).
+const SAFE_PROBABILITY: f64 = 0.2;
+/// The factor by which the probability decays while nothing waits (RFC 8033 §4.2).
+const DECAY: f64 = 0.98;
+/// From the first probability on, a step is no longer than the second (RFC 8033 §5.5).
+const STEP_CAP: (f64, f64) = (0.1, 0.02);
+/// Steps are divided by so much while the probability is below so much (RFC 8033 §4.2).
+const SCALES: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+
+/// The state variables of RFC 8033, apart from any queue.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    parameters: Parameters,
+    probability: f64,
+    /// The delay at the last update.
+    delay: Duration,
+    burst_allowance: Duration,
+}
+
+impl Controller {
+    /// A controller that has seen nothing.
+    ///
+    /// # Panics
+    /// If the update period is zero.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> Self {
+        assert!(!parameters.update.is_zero(), "an update period above zero");
+        Self { parameters, probability: 0.0, delay: Duration::ZERO, burst_allowance: parameters.max_burst }
+    }
+
+    /// The drop probability.
+    #[must_use]
+    pub const fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    /// Ends an update period (RFC 8033 §4.2 and §4.4) at whose end the queue's delay is `delay`.
+    pub fn update(&mut self, delay: Duration) {
+        let Parameters { target, update, max_burst, alpha, beta, .. } = self.parameters;
+        let before = core::mem::replace(&mut self.delay, delay);
+        let seconds = Duration::as_secs_f64;
+        let step = alpha * (seconds(delay) - seconds(target)) + beta * (seconds(delay) - seconds(before));
+        let scale = SCALES.iter().find(|(below, _)| self.probability < *below);
+        let mut step = step / scale.map_or(1.0, |(_, divisor)| *divisor);
+        if self.probability >= STEP_CAP.0 {
+            step = step.min(STEP_CAP.1);
+        }
+        self.probability += step;
+        if delay.is_zero() && before.is_zero() {
+            self.probability *= DECAY;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        let calm = |delay: Duration| delay < target / 2;
+        self.burst_allowance = if self.probability == 0.0 && calm(delay) && calm(before) {
+            max_burst
+        } else {
+            self.burst_allowance.saturating_sub(update)
+        };
+    }
+
+    /// True if the next update changes nothing as long as nothing waits.
+    fn is_at_rest(&self) -> bool {
+        self.probability == 0.0
+            && self.delay.is_zero()
+            && self.burst_allowance == self.parameters.max_burst
+            && !self.parameters.target.is_zero()
+    }
+
+    /// Whether an arrival is to be dropped or marked (RFC 8033 §4.1); `draw` is asked only when
+    /// it matters.
+    pub fn signals(&self, backlog: Bytes, draw: impl FnOnce() -> f64) -> bool {
+        let calm = self.delay < self.parameters.target / 2 && self.probability < SAFE_PROBABILITY;
+        self.burst_allowance.is_zero()
+            && !calm
+            && backlog > SMALL_BACKLOG
+            && self.probability > 0.0
+            && draw() < self.probability
+    }
+
+    /// Whether a signal may be a mark at this probability (RFC 8033 §5.1).
+    fn may_mark(&self) -> bool {
+        self.parameters.ecn && self.probability <= self.parameters.ecn_threshold
+    }
+}
+
+/// PIE over a drop-tail queue.
+#[derive(Debug)]
+pub struct Pie {
+    queue: DropTail,
+    controller: Controller,
+    next_update: Instant,
+    stream: Stream,
+    dropped: u64,
+    marked: u64,
+}
+
+impl Pie {
+    /// An empty queue that draws from `stream`.
+    ///
+    /// # Panics
+    /// If the update period is zero.
+    #[must_use]
+    pub fn new(limit: Limit, parameters: Parameters, stream: Stream) -> Self {
+        Self {
+            queue: DropTail::new(limit),
+            controller: Controller::new(parameters),
+            next_update: Instant::ZERO + parameters.update,
+            stream,
+            dropped: 0,
+            marked: 0,
+        }
+    }
+
+    /// Its controller.
+    #[must_use]
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// Makes the updates that were due up to now.
+    #[inline]
+    fn catch_up(&mut self, now: Instant) {
+        while self.next_update <= now {
+            let update = self.controller.parameters.update;
+            match self.queue.oldest() {
+                Some(since) => self.controller.update(self.next_update - since),
+                None if self.controller.is_at_rest() => {
+                    let missed = (now - self.next_update).as_nanos() / update.as_nanos();
+                    self.next_update += update * missed;
+                }
+                None => self.controller.update(Duration::ZERO),
+            }
+            self.next_update += update;
+        }
+    }
+}
+
+impl QueueDiscipline for Pie {
+    fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
+        self.catch_up(cx.now);
+        // A packet for which there is no room is lost anyhow: no draw, no mark.
+        if self.queue.has_room(cx, &packet, ahead)
+            && self.controller.signals(self.queue.bytes(), || self.stream.uniform())
+        {
+            if !(self.controller.may_mark() && cx.mark(&packet)) {
+                self.dropped += 1;
+                cx.discard(packet, DropCause::QueueManagement);
+                return;
+            }
+            self.marked += 1;
+        }
+        self.queue.enqueue(cx, packet, ahead);
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Waiting> {
+        self.catch_up(cx.now);
+        self.queue.pop()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Instant> {
+        self.queue.oldest()
+    }
+
+    fn expire(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        self.catch_up(cx.now);
+        self.queue.expire(cx, until);
+    }
+
+    fn statistics(&self) -> QueueStatistics {
+        self.queue.statistics_with(self.dropped, self.marked)
+    }
+}
+
+#[cfg(test)]
+mod tests;
