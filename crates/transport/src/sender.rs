@@ -12,7 +12,7 @@ mod transmit;
 use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Topic};
 
 use crate::config::{LossDetection, RttSampling, TcpConfig};
-use crate::congestion::{CongestionController, Controller};
+use crate::congestion::Controller;
 use crate::header::Io;
 use crate::rack::Rack;
 use crate::recovery::{Phase, RateReduction, UndoState};

@@ -16,7 +16,7 @@
 
 use airlane_core::{Duration, Instant};
 
-use super::{AckSample, CongestionController, SegmentWindow, SentSample, TimeoutEpisode};
+use super::{AckSample, CongestionController, Restart, SegmentWindow, TimeoutEpisode};
 
 /// RFC 9438 §4.6, β = 0.7, in 1/1024.
 const BETA: u64 = 717;
@@ -44,7 +44,6 @@ const TRAIN_CUSHION_BYTES: u64 = 4 * 65536;
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    window: SegmentWindow,
     curve: Curve,
     hystart: Option<HyStart>,
     /// Smallest round trip seen.
@@ -84,9 +83,9 @@ struct HyStart {
 }
 
 impl Cubic {
-    /// Starts from this window.
+    /// A controller that has seen nothing.
     #[must_use]
-    pub fn new(window: SegmentWindow, hystart: bool) -> Self {
+    pub fn new(hystart: bool) -> Self {
         let hystart = hystart.then_some(HyStart {
             found: false,
             round_began: Instant::ZERO,
@@ -95,17 +94,16 @@ impl Cubic {
             round_min: Duration::MAX,
             samples: 0,
         });
-        Self { window, curve: Curve::default(), hystart, delay_min: None }
+        Self { curve: Curve::default(), hystart, delay_min: None }
     }
 
-    fn on_delay(&mut self, rtt: Duration, ack: &AckSample) {
+    fn on_delay(&mut self, window: &mut SegmentWindow, rtt: Duration, ack: &AckSample) {
         // Samples right after a loss belong to the emptying queue.
         if self.curve.epoch.is_some_and(|e| ack.now - e < Duration::from_secs(1)) {
             return;
         }
         let delay_min = self.delay_min.map_or(rtt, |d| d.min(rtt));
         self.delay_min = Some(delay_min);
-        let window = &mut self.window;
         let Some(hystart) = &mut self.hystart else { return };
         if hystart.found || !window.in_slow_start() {
             return;
@@ -238,53 +236,41 @@ impl Curve {
 }
 
 impl CongestionController for Cubic {
-    #[inline]
-    fn window(&self) -> &SegmentWindow {
-        &self.window
-    }
-    #[inline]
-    fn window_mut(&mut self) -> &mut SegmentWindow {
-        &mut self.window
-    }
-
-    fn on_sent(&mut self, sent: &SentSample) {
+    fn on_restart(&mut self, restart: &Restart) {
         // Idle time does not move along the curve (RFC 9438 §5.8).
-        if sent.was_idle
-            && let Some(epoch) = &mut self.curve.epoch
-        {
-            *epoch = (*epoch + sent.now.saturating_since(sent.last_sent_at)).min(sent.now);
+        if let Some(epoch) = &mut self.curve.epoch {
+            *epoch = (*epoch + restart.now.saturating_since(restart.last_sent_at)).min(restart.now);
         }
     }
 
-    fn on_ack(&mut self, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         if let Some(rtt) = ack.rtt {
-            self.on_delay(rtt, ack);
+            self.on_delay(window, rtt, ack);
         }
-        if !ack.may_grow || !self.window.used_by(ack) {
+        if !ack.may_grow || !window.used_by(ack) {
             return;
         }
         let mut delivered = ack.delivered_segments;
-        if self.window.in_slow_start() {
-            delivered = self.window.slow_start(delivered);
+        if window.in_slow_start() {
+            delivered = window.slow_start(delivered);
             if delivered == 0 {
                 return;
             }
         }
         let delay_min = self.delay_min.unwrap_or(Duration::ZERO);
-        let per_segment = self.curve.update(ack.now, self.window.segments, delivered, delay_min);
-        self.window.additive_increase(per_segment, delivered);
+        let per_segment = self.curve.update(ack.now, window.segments, delivered, delay_min);
+        window.additive_increase(per_segment, delivered);
     }
 
-    fn threshold(&mut self) -> u32 {
-        self.curve.on_loss(self.window.segments)
+    fn threshold(&mut self, window: &SegmentWindow) -> u32 {
+        self.curve.on_loss(window.segments)
     }
 
-    fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
+    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
         if timeout.new_episode {
-            let threshold = self.threshold();
-            self.window.reduce_to(threshold);
+            window.reduce_to(self.threshold(window));
         }
-        self.window.restart_from(timeout.restart_segments);
+        window.restart_from(timeout.restart_segments);
         self.curve = Curve::default();
         self.delay_min = None;
         if let Some(hystart) = &mut self.hystart {

@@ -101,15 +101,13 @@ pub struct AckSample {
     pub sent_to: u64,
 }
 
-/// A packet that was sent.
+/// A segment is sent while nothing is in flight.
 #[derive(Clone, Copy, Debug)]
-pub struct SentSample {
+pub struct Restart {
     /// When.
     pub now: Instant,
-    /// When the packet before it was sent.
+    /// When the segment before it was sent.
     pub last_sent_at: Instant,
-    /// True if nothing was in flight before it.
-    pub was_idle: bool,
     /// Stream position sent before it.
     pub sent_to: u64,
 }
@@ -147,69 +145,43 @@ pub struct Snapshot {
     pub ssthresh_segments: u32,
 }
 
-/// A congestion controller.
+/// A congestion controller: the law by which a window changes.
 ///
-/// What every window-based controller does alike is given here; a new one says how its window
+/// What every window-based controller does alike is given here; a new one says how the window
 /// grows ([`Self::on_ack`]) and where it goes after a loss ([`Self::threshold`]).
 pub trait CongestionController {
-    /// Window and threshold.
-    fn window(&self) -> &SegmentWindow;
-    /// Window and threshold, to change.
-    fn window_mut(&mut self) -> &mut SegmentWindow;
     /// The handshake is complete; it took one round trip, `None` if that is not known.
     fn on_established(&mut self, _now: Instant, _rtt: Option<Duration>) {}
-    /// A segment was sent: each new one, and an old one if nothing was in flight.
-    fn on_sent(&mut self, _: &SentSample) {}
+    /// The first segment after an idle time, or of a new start, is sent.
+    fn on_restart(&mut self, _: &Restart) {}
     /// An acknowledgment arrived; [`Self::on_phase`], [`Self::on_loss`] and
     /// [`Self::on_recovery_exit`] may follow, and then [`Self::on_ack`].
-    fn on_arrival(&mut self, _: &Arrival) {}
+    fn on_arrival(&mut self, _segment_size: u32, _: &Arrival) {}
     /// An acknowledgment was worked through.
-    fn on_ack(&mut self, ack: &AckSample);
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample);
     /// Loss recovery enters a phase, having sent up to `sent_to`.
     fn on_phase(&mut self, _phase: Phase, _sent_to: u64) {}
     /// The threshold after a loss, in segments.
-    fn threshold(&mut self) -> u32;
+    fn threshold(&mut self, window: &SegmentWindow) -> u32;
     /// An episode of loss begins: sets the threshold. The window itself follows in
     /// [`Self::on_recovery_exit`]; in between, recovery decides what is sent.
-    fn on_loss(&mut self, _: &LossEpisode) {
-        let threshold = self.threshold();
-        self.window_mut().reduce_to(threshold);
+    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
+        window.reduce_to(self.threshold(window));
     }
     /// The episode is over: the window is the threshold.
-    fn on_recovery_exit(&mut self, _now: Instant) {
-        let window = self.window_mut();
+    fn on_recovery_exit(&mut self, window: &mut SegmentWindow) {
         window.segments = window.ssthresh;
     }
     /// The retransmission timer expired.
-    fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
+    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
         if timeout.new_episode {
-            let threshold = self.threshold();
-            self.window_mut().reduce_to(threshold);
+            window.reduce_to(self.threshold(window));
         }
-        self.window_mut().restart_from(timeout.restart_segments);
+        window.restart_from(timeout.restart_segments);
     }
-    /// What to restore if the loss about to be reported turns out spurious.
-    fn snapshot(&self) -> Snapshot {
-        self.window().snapshot()
-    }
-    /// The loss was spurious (F-RTO, Eifel, D-SACK).
-    fn on_undo(&mut self, snapshot: &Snapshot) {
-        self.window_mut().undo(snapshot);
-    }
-    /// The sender did not use its window for a while, or was idle: validate it downwards
-    /// (RFC 7661, RFC 5681 §4.1).
-    fn on_window_validation(&mut self, window_segments: u32, ssthresh_segments: u32) {
-        let window = self.window_mut();
-        window.segments = window_segments;
-        window.ssthresh = ssthresh_segments;
-    }
-    /// The congestion window.
-    fn congestion_window(&self) -> Bytes {
-        self.window().bytes()
-    }
-    /// The slow-start threshold; `None` while unset.
-    fn ssthresh(&self) -> Option<Bytes> {
-        self.window().ssthresh_bytes()
+    /// The loss was spurious (F-RTO, Eifel, D-SACK): back to what was.
+    fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
+        window.undo(snapshot);
     }
     /// The rate at which to send, if the controller paces.
     fn pacing_rate(&self) -> Option<BitRate> {
@@ -217,115 +189,140 @@ pub trait CongestionController {
     }
 }
 
-/// The controllers we ship.
+/// The laws we ship.
 #[derive(Clone, Debug)]
-pub enum Controller {
-    /// NewReno.
+enum Law {
     NewReno(NewReno),
-    /// CUBIC.
     Cubic(Cubic),
-    /// Scalable TCP.
     Scalable(Scalable),
-    /// Vegas.
     Vegas(Vegas),
-    /// Westwood+.
     Westwood(Westwood),
-    /// Veno.
     Veno(Veno),
 }
 
 macro_rules! each {
-    ($self:expr, $c:ident => $call:expr) => {
+    ($self:expr, $law:ident => $call:expr) => {
         match $self {
-            Controller::NewReno($c) => $call,
-            Controller::Cubic($c) => $call,
-            Controller::Scalable($c) => $call,
-            Controller::Vegas($c) => $call,
-            Controller::Westwood($c) => $call,
-            Controller::Veno($c) => $call,
+            Law::NewReno($law) => $call,
+            Law::Cubic($law) => $call,
+            Law::Scalable($law) => $call,
+            Law::Vegas($law) => $call,
+            Law::Westwood($law) => $call,
+            Law::Veno($law) => $call,
         }
     };
+}
+
+/// A window and the law that changes it. The window stands outside of the law, where the sender
+/// reads it without asking which law it is.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    window: SegmentWindow,
+    law: Law,
 }
 
 impl Controller {
     /// A controller of this kind for segments of `segment_size` payload bytes.
     #[must_use]
     pub fn new(kind: CongestionKind, segment_size: u32, initial_window_segments: u32, hystart: bool) -> Self {
-        let window = SegmentWindow::new(segment_size, initial_window_segments);
-        match kind {
-            CongestionKind::NewReno => Self::NewReno(NewReno::new(window)),
-            CongestionKind::Cubic => Self::Cubic(Cubic::new(window, hystart)),
-            CongestionKind::Scalable => Self::Scalable(Scalable::new(window)),
-            CongestionKind::Vegas => Self::Vegas(Vegas::new(window)),
-            CongestionKind::Westwood => Self::Westwood(Westwood::new(window)),
-            CongestionKind::Veno => Self::Veno(Veno::new(window)),
-        }
+        let law = match kind {
+            CongestionKind::NewReno => Law::NewReno(NewReno),
+            CongestionKind::Cubic => Law::Cubic(Cubic::new(hystart)),
+            CongestionKind::Scalable => Law::Scalable(Scalable),
+            CongestionKind::Vegas => Law::Vegas(Vegas::new()),
+            CongestionKind::Westwood => Law::Westwood(Westwood::new()),
+            CongestionKind::Veno => Law::Veno(Veno::new()),
+        };
+        Self { window: SegmentWindow::new(segment_size, initial_window_segments), law }
     }
 
+    /// Window and threshold.
+    #[inline]
+    #[must_use]
+    pub const fn window(&self) -> &SegmentWindow {
+        &self.window
+    }
     /// The window in segments.
     #[inline]
     #[must_use]
-    pub fn window_segments(&self) -> u32 {
-        self.window().segments
+    pub const fn window_segments(&self) -> u32 {
+        self.window.segments
     }
-
     /// The threshold in segments; `u32::MAX` while unset.
     #[inline]
     #[must_use]
-    pub fn ssthresh_segments(&self) -> u32 {
-        self.window().ssthresh
+    pub const fn ssthresh_segments(&self) -> u32 {
+        self.window.ssthresh
     }
-}
+    /// The congestion window.
+    #[must_use]
+    pub const fn congestion_window(&self) -> Bytes {
+        self.window.bytes()
+    }
+    /// The slow-start threshold; `None` while unset.
+    #[must_use]
+    pub const fn ssthresh(&self) -> Option<Bytes> {
+        self.window.ssthresh_bytes()
+    }
+    /// What to restore if the loss about to be reported turns out spurious.
+    #[must_use]
+    pub const fn snapshot(&self) -> Snapshot {
+        self.window.snapshot()
+    }
 
-impl CongestionController for Controller {
+    /// [`CongestionController::on_established`].
+    pub fn on_established(&mut self, now: Instant, rtt: Option<Duration>) {
+        each!(&mut self.law, law => law.on_established(now, rtt));
+    }
+    /// [`CongestionController::on_restart`].
+    pub fn on_restart(&mut self, restart: &Restart) {
+        each!(&mut self.law, law => law.on_restart(restart));
+    }
+    /// False if [`Self::on_arrival`] does nothing and need not be called.
     #[inline]
-    fn window(&self) -> &SegmentWindow {
-        each!(self, c => c.window())
+    #[must_use]
+    pub const fn hears_arrivals(&self) -> bool {
+        matches!(self.law, Law::Vegas(_) | Law::Westwood(_) | Law::Veno(_))
     }
+    /// [`CongestionController::on_arrival`].
+    pub fn on_arrival(&mut self, arrival: &Arrival) {
+        let segment_size = self.window.segment_size();
+        each!(&mut self.law, law => law.on_arrival(segment_size, arrival));
+    }
+    /// [`CongestionController::on_ack`].
     #[inline]
-    fn window_mut(&mut self) -> &mut SegmentWindow {
-        each!(self, c => c.window_mut())
+    pub fn on_ack(&mut self, ack: &AckSample) {
+        each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
     }
-    fn on_established(&mut self, now: Instant, rtt: Option<Duration>) {
-        each!(self, c => c.on_established(now, rtt));
+    /// [`CongestionController::on_phase`].
+    pub fn on_phase(&mut self, phase: Phase, sent_to: u64) {
+        each!(&mut self.law, law => law.on_phase(phase, sent_to));
     }
-    #[inline]
-    fn on_sent(&mut self, sent: &SentSample) {
-        each!(self, c => c.on_sent(sent));
+    /// [`CongestionController::on_loss`].
+    pub fn on_loss(&mut self, episode: &LossEpisode) {
+        each!(&mut self.law, law => law.on_loss(&mut self.window, episode));
     }
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival) {
-        each!(self, c => c.on_arrival(arrival));
+    /// [`CongestionController::on_recovery_exit`].
+    pub fn on_recovery_exit(&mut self) {
+        each!(&mut self.law, law => law.on_recovery_exit(&mut self.window));
     }
-    #[inline]
-    fn on_ack(&mut self, ack: &AckSample) {
-        each!(self, c => c.on_ack(ack));
+    /// [`CongestionController::on_timeout`].
+    pub fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
+        each!(&mut self.law, law => law.on_timeout(&mut self.window, timeout));
     }
-    fn on_phase(&mut self, phase: Phase, sent_to: u64) {
-        each!(self, c => c.on_phase(phase, sent_to));
+    /// [`CongestionController::on_undo`].
+    pub fn on_undo(&mut self, snapshot: &Snapshot) {
+        each!(&mut self.law, law => law.on_undo(&mut self.window, snapshot));
     }
-    fn threshold(&mut self) -> u32 {
-        each!(self, c => c.threshold())
+    /// The sender did not use its window for a while, or was idle: it is validated downwards
+    /// (RFC 7661, RFC 5681 §4.1).
+    pub fn on_window_validation(&mut self, window_segments: u32, ssthresh_segments: u32) {
+        self.window.segments = window_segments;
+        self.window.ssthresh = ssthresh_segments;
     }
-    fn on_loss(&mut self, episode: &LossEpisode) {
-        each!(self, c => c.on_loss(episode));
-    }
-    fn on_recovery_exit(&mut self, now: Instant) {
-        each!(self, c => c.on_recovery_exit(now));
-    }
-    fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
-        each!(self, c => c.on_timeout(timeout));
-    }
-    fn snapshot(&self) -> Snapshot {
-        each!(self, c => c.snapshot())
-    }
-    fn on_undo(&mut self, snapshot: &Snapshot) {
-        each!(self, c => c.on_undo(snapshot));
-    }
-    fn on_window_validation(&mut self, window_segments: u32, ssthresh_segments: u32) {
-        each!(self, c => c.on_window_validation(window_segments, ssthresh_segments));
-    }
-    fn pacing_rate(&self) -> Option<BitRate> {
-        each!(self, c => c.pacing_rate())
+    /// [`CongestionController::pacing_rate`].
+    #[must_use]
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        each!(&self.law, law => law.pacing_rate())
     }
 }

@@ -13,32 +13,15 @@ const PER_SEGMENT: u32 = 100;
 const DECREASE_SHIFT: u32 = 3;
 
 /// The controller.
-#[derive(Clone, Debug)]
-pub struct Scalable {
-    window: SegmentWindow,
-}
-
-impl Scalable {
-    /// Starts from this window.
-    #[must_use]
-    pub const fn new(window: SegmentWindow) -> Self {
-        Self { window }
-    }
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scalable;
 
 impl CongestionController for Scalable {
-    fn window(&self) -> &SegmentWindow {
-        &self.window
-    }
-    fn window_mut(&mut self) -> &mut SegmentWindow {
-        &mut self.window
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
+        window.grow_by(ack, PER_SEGMENT);
     }
 
-    fn on_ack(&mut self, ack: &AckSample) {
-        self.window.grow_by(ack, PER_SEGMENT);
-    }
-
-    fn threshold(&mut self) -> u32 {
-        self.window.segments - (self.window.segments >> DECREASE_SHIFT)
+    fn threshold(&mut self, window: &SegmentWindow) -> u32 {
+        window.segments - (window.segments >> DECREASE_SHIFT)
     }
 }

@@ -26,7 +26,7 @@ fn reno_doubles_in_slow_start_then_adds_one_per_window() {
     assert_eq!(c.window_segments(), 20);
     c.on_loss(&loss(0));
     assert_eq!(c.ssthresh_segments(), 10);
-    c.on_recovery_exit(Instant::ZERO);
+    c.on_recovery_exit();
     assert_eq!(c.congestion_window(), Bytes(14480));
     for _ in 0..9 {
         c.on_ack(&ack(1, 1));
@@ -55,7 +55,7 @@ fn a_window_that_was_not_used_does_not_grow() {
 fn cubic_is_back_at_w_max_after_k() {
     let mut c = Controller::new(CongestionKind::Cubic, 1448, 100, false);
     c.on_loss(&loss(0));
-    c.on_recovery_exit(Instant::ZERO);
+    c.on_recovery_exit();
     assert_eq!(c.window_segments(), 70);
     let mut at_k = 0;
     for step in 0..72 {
@@ -80,7 +80,7 @@ fn cubic_is_back_at_w_max_after_k() {
 fn cubic_is_reno_friendly_at_small_windows() {
     let mut c = Controller::new(CongestionKind::Cubic, 1448, 20, false);
     c.on_loss(&loss(0));
-    c.on_recovery_exit(Instant::ZERO);
+    c.on_recovery_exit();
     let start = c.window_segments();
     assert_eq!(start, 14);
     for round in 0..10 {
@@ -155,7 +155,7 @@ fn undo_restores_the_larger_values() {
 fn scalable_loses_an_eighth_and_gains_a_hundredth() {
     let mut c = Controller::new(CongestionKind::Scalable, 1448, 800, true);
     c.on_loss(&loss(0));
-    c.on_recovery_exit(Instant::ZERO);
+    c.on_recovery_exit();
     assert_eq!(c.window_segments(), 700);
     for _ in 0..350 {
         c.on_ack(&ack(1, 2));
@@ -168,7 +168,7 @@ fn scalable_loses_an_eighth_and_gains_a_hundredth() {
 fn scalable_is_reno_at_small_windows() {
     let mut c = Controller::new(CongestionKind::Scalable, 1448, 16, true);
     c.on_loss(&loss(0));
-    c.on_recovery_exit(Instant::ZERO);
+    c.on_recovery_exit();
     assert_eq!(c.window_segments(), 14);
     for _ in 0..14 {
         c.on_ack(&ack(1, 1));
@@ -180,7 +180,7 @@ fn scalable_is_reno_at_small_windows() {
 fn vegas(window: u32) -> Controller {
     let mut c = Controller::new(CongestionKind::Vegas, 1448, window, true);
     let start = Instant::ZERO;
-    c.on_sent(&SentSample { now: start, last_sent_at: start, was_idle: true, sent_to: 1000 });
+    c.on_restart(&Restart { now: start, last_sent_at: start, sent_to: 1000 });
     c
 }
 
@@ -201,7 +201,7 @@ fn vegas_round(c: &mut Controller, number: u64, rtt_us: u64, samples: u64) {
 fn vegas_keeps_two_to_four_segments_in_the_queue() {
     let mut c = vegas(80);
     c.on_loss(&loss(0));
-    c.on_recovery_exit(Instant::ZERO);
+    c.on_recovery_exit();
     assert_eq!(c.window_segments(), 40);
     vegas_round(&mut c, 1, 100_000, 10); // none waiting: grows, and knows the empty path
     assert_eq!(c.window_segments(), 41);
@@ -239,7 +239,7 @@ fn vegas_leaves_slow_start_when_more_than_gamma_waits() {
 fn vegas_rests_outside_of_the_open_phase() {
     let mut c = vegas(40);
     c.on_loss(&loss(0));
-    c.on_recovery_exit(Instant::ZERO);
+    c.on_recovery_exit();
     c.on_phase(Phase::Disorder, 0);
     vegas_round(&mut c, 1, 100_000, 20);
     assert_eq!(c.window_segments(), 21); // one per window of 20
@@ -256,7 +256,7 @@ fn veno_tells_random_loss_by_the_queue() {
     for (rtt_us, kept) in [(105_000, 32), (112_000, 20)] {
         let mut c = Controller::new(CongestionKind::Veno, 1448, 80, true);
         c.on_loss(&loss(0));
-        c.on_recovery_exit(Instant::ZERO);
+        c.on_recovery_exit();
         // At 80 segments without a sample: nothing is known to wait, four fifths.
         assert_eq!(c.window_segments(), 64);
         c.on_window_validation(40, 40);
@@ -305,7 +305,7 @@ fn westwood_restarts_from_bandwidth_times_smallest_round_trip() {
     }
     c.on_loss(&loss(2000));
     assert_eq!(c.ssthresh_segments(), 200); // half, while recovery lasts
-    c.on_recovery_exit(Instant::from_millis(2000));
+    c.on_recovery_exit();
     // Each stage of the filter rounds down: 1441 after the first, 1434 after the second, and
     // 1434 * 100 / 1448 = 99.03.
     assert_eq!((c.window_segments(), c.ssthresh_segments()), (99, 99));
@@ -327,7 +327,7 @@ fn westwood_counts_what_duplicates_stood_for_once() {
         // Ends the first window of the bandwidth, 101 ms long.
         c.on_arrival(&Arrival { now: Instant::from_millis(101), acked_to: *acks.last().unwrap(), rtt });
         c.on_loss(&loss(0));
-        c.on_recovery_exit(Instant::ZERO);
+        c.on_recovery_exit();
         c.window_segments()
     };
     let with_duplicates = [1, 1, 1, 80_001];

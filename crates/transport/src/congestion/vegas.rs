@@ -12,7 +12,7 @@
 
 use airlane_core::Duration;
 
-use super::{AckSample, Arrival, CongestionController, Phase, SegmentWindow, SentSample};
+use super::{AckSample, Arrival, CongestionController, Phase, Restart, SegmentWindow};
 
 /// Segments in the queue: grow below, shrink above (Brakmo and Peterson 1995 §5), and the bound
 /// that ends slow start.
@@ -25,7 +25,6 @@ const SAMPLES_NEEDED: u32 = 3;
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Vegas {
-    window: SegmentWindow,
     /// False outside of the open phase.
     active: bool,
     /// Smallest round trip ever, and of this round, in microseconds.
@@ -37,10 +36,10 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Starts from this window.
+    /// A controller that has seen nothing.
     #[must_use]
-    pub const fn new(window: SegmentWindow) -> Self {
-        Self { window, active: true, base: None, round_min: None, samples: 0, round_end: 0 }
+    pub const fn new() -> Self {
+        Self { active: true, base: None, round_min: None, samples: 0, round_end: 0 }
     }
 
     fn begin(&mut self, sent_to: u64) {
@@ -51,32 +50,32 @@ impl Vegas {
     }
 
     /// The decision of a round (Brakmo and Peterson 1995 §5).
-    fn decide(&mut self, base: u64, rtt: u64, delivered: u32) {
-        let window = u64::from(self.window.segments);
-        let waiting = window * (rtt - base) / base;
-        if self.window.in_slow_start() {
+    fn decide(window: &mut SegmentWindow, base: u64, rtt: u64, delivered: u32) {
+        let segments = u64::from(window.segments);
+        let waiting = segments * (rtt - base) / base;
+        if window.in_slow_start() {
             if waiting > GAMMA {
                 // The rate that was achieved, times the empty path, rounded up.
-                let target = (window * base / rtt) as u32 + 1;
-                self.window.segments = self.window.segments.min(target);
-                self.window.ssthresh = self.lowered();
+                let target = (segments * base / rtt) as u32 + 1;
+                window.segments = window.segments.min(target);
+                window.ssthresh = lowered(window);
             } else {
-                self.window.slow_start(delivered);
+                window.slow_start(delivered);
             }
         } else if waiting > BETA {
-            self.window.segments -= 1;
-            self.window.ssthresh = self.lowered();
+            window.segments -= 1;
+            window.ssthresh = lowered(window);
         } else if waiting < ALPHA {
-            self.window.segments += 1;
+            window.segments += 1;
         }
-        self.window.segments = self.window.segments.max(SegmentWindow::MIN_SSTHRESH);
-        self.window.ssthresh = self.window.kept_ssthresh();
+        window.segments = window.segments.max(SegmentWindow::MIN_SSTHRESH);
+        window.ssthresh = window.kept_ssthresh();
     }
+}
 
-    /// Slow start must not begin again: the threshold follows the window down.
-    fn lowered(&self) -> u32 {
-        self.window.ssthresh.min(self.window.segments)
-    }
+/// Slow start must not begin again: the threshold follows the window down.
+fn lowered(window: &SegmentWindow) -> u32 {
+    window.ssthresh.min(window.segments)
 }
 
 /// Round trips in microseconds, never zero.
@@ -85,21 +84,12 @@ pub(super) fn micros(rtt: Duration) -> u64 {
 }
 
 impl CongestionController for Vegas {
-    fn window(&self) -> &SegmentWindow {
-        &self.window
-    }
-    fn window_mut(&mut self) -> &mut SegmentWindow {
-        &mut self.window
+    fn on_restart(&mut self, restart: &Restart) {
+        self.base = None; // the path may have changed
+        self.begin(restart.sent_to);
     }
 
-    fn on_sent(&mut self, sent: &SentSample) {
-        if sent.was_idle {
-            self.base = None; // the path may have changed
-            self.begin(sent.sent_to);
-        }
-    }
-
-    fn on_arrival(&mut self, arrival: &Arrival) {
+    fn on_arrival(&mut self, _: u32, arrival: &Arrival) {
         if let Some(rtt) = arrival.rtt {
             let rtt = micros(rtt);
             self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
@@ -116,30 +106,36 @@ impl CongestionController for Vegas {
         }
     }
 
-    fn on_ack(&mut self, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         if !ack.may_grow {
             return;
         }
         if !self.active {
-            self.window.grow_as_reno(ack);
+            window.grow_as_reno(ack);
             return;
         }
         if ack.acked_to <= self.round_end {
-            if self.window.in_slow_start() {
-                self.window.slow_start(ack.delivered_segments);
+            if window.in_slow_start() {
+                window.slow_start(ack.delivered_segments);
             }
             return;
         }
         match (self.base, self.round_min) {
             (Some(base), Some(rtt)) if self.samples >= SAMPLES_NEEDED => {
-                self.decide(base, rtt, ack.delivered_segments);
+                Self::decide(window, base, rtt, ack.delivered_segments);
             }
-            _ => self.window.grow_as_reno(ack),
+            _ => window.grow_as_reno(ack),
         }
         self.begin(ack.sent_to);
     }
 
-    fn threshold(&mut self) -> u32 {
-        self.window.segments / 2 // as Reno
+    fn threshold(&mut self, window: &SegmentWindow) -> u32 {
+        window.segments / 2 // as Reno
+    }
+}
+
+impl Default for Vegas {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -9,7 +9,7 @@
 //! round trip; outside of the open phase and before the third sample the window grows as Reno's.
 
 use super::vegas::micros;
-use super::{AckSample, Arrival, CongestionController, Phase, SegmentWindow, SentSample};
+use super::{AckSample, Arrival, CongestionController, Phase, Restart, SegmentWindow};
 
 /// Fu and Liew 2003 §III: beta = 3 segments, in halves.
 const BETA_HALVES: u64 = 6;
@@ -19,7 +19,6 @@ const SAMPLES_NEEDED: u32 = 3;
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Veno {
-    window: SegmentWindow,
     /// False outside of the open phase.
     active: bool,
     /// Smallest round trip ever, and since the last ACK that counted, in microseconds.
@@ -33,23 +32,15 @@ pub struct Veno {
 }
 
 impl Veno {
-    /// Starts from this window.
+    /// A controller that has seen nothing.
     #[must_use]
-    pub const fn new(window: SegmentWindow) -> Self {
-        Self {
-            window,
-            active: true,
-            base: None,
-            recent_min: None,
-            samples: 0,
-            waiting_halves: 0,
-            granted: true,
-        }
+    pub const fn new() -> Self {
+        Self { active: true, base: None, recent_min: None, samples: 0, waiting_halves: 0, granted: true }
     }
 
     /// Fu and Liew 2003 §III-A: N = window (rtt - base) / rtt.
-    fn estimate_queue(&mut self) {
-        let halves = 2 * u64::from(self.window.segments);
+    fn estimate_queue(&mut self, window: &SegmentWindow) {
+        let halves = 2 * u64::from(window.segments);
         let sent_unqueued = match (self.base, self.recent_min) {
             (Some(base), Some(rtt)) => halves * base / rtt,
             _ => 0, // no sample to show that the path is empty
@@ -58,8 +49,7 @@ impl Veno {
     }
 
     /// Congestion avoidance: every round trip, or every other one.
-    fn avoid(&mut self, delivered: u32) {
-        let window = &mut self.window;
+    fn avoid(&mut self, window: &mut SegmentWindow, delivered: u32) {
         if self.waiting_halves < BETA_HALVES {
             window.additive_increase(window.segments, delivered);
             return;
@@ -75,23 +65,14 @@ impl Veno {
 }
 
 impl CongestionController for Veno {
-    fn window(&self) -> &SegmentWindow {
-        &self.window
-    }
-    fn window_mut(&mut self) -> &mut SegmentWindow {
-        &mut self.window
-    }
-
-    fn on_sent(&mut self, sent: &SentSample) {
-        if sent.was_idle {
-            self.base = None; // the path may have changed
-            self.granted = true;
-            self.active = true;
-            self.recent_min = None;
-        }
+    fn on_restart(&mut self, _: &Restart) {
+        self.base = None; // the path may have changed
+        self.granted = true;
+        self.active = true;
+        self.recent_min = None;
     }
 
-    fn on_arrival(&mut self, arrival: &Arrival) {
+    fn on_arrival(&mut self, _: u32, arrival: &Arrival) {
         if let Some(rtt) = arrival.rtt {
             let rtt = micros(rtt);
             self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
@@ -107,35 +88,37 @@ impl CongestionController for Veno {
         }
     }
 
-    fn on_ack(&mut self, ack: &AckSample) {
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         if !self.active {
-            self.window.grow_as_reno(ack);
+            window.grow_as_reno(ack);
             return;
         }
-        if !ack.may_grow || !self.window.used_by(ack) {
+        if !ack.may_grow || !window.used_by(ack) {
             return;
         }
         if self.samples < SAMPLES_NEEDED {
-            self.window.grow_as_reno(ack);
+            window.grow_as_reno(ack);
         } else {
-            self.estimate_queue();
+            self.estimate_queue(window);
             let mut delivered = ack.delivered_segments;
-            if self.window.in_slow_start() {
-                delivered = self.window.slow_start(delivered);
+            if window.in_slow_start() {
+                delivered = window.slow_start(delivered);
             }
             if delivered > 0 {
-                self.avoid(delivered);
+                self.avoid(window, delivered);
             }
         }
         self.recent_min = None;
     }
 
-    fn threshold(&mut self) -> u32 {
+    fn threshold(&mut self, window: &SegmentWindow) -> u32 {
         // Fu and Liew 2003 §III-B: a random loss, or one of congestion.
-        if self.waiting_halves < BETA_HALVES {
-            self.window.segments * 4 / 5
-        } else {
-            self.window.segments / 2
-        }
+        if self.waiting_halves < BETA_HALVES { window.segments * 4 / 5 } else { window.segments / 2 }
+    }
+}
+
+impl Default for Veno {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -22,7 +22,6 @@ const INITIAL_RTT_MS: u64 = 20_000;
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Westwood {
-    window: SegmentWindow,
     /// Bandwidth after the first and the second stage of the filter, in bytes per millisecond.
     first_stage: u64,
     bandwidth: u64,
@@ -42,11 +41,10 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    /// Starts from this window.
+    /// A controller that has seen nothing.
     #[must_use]
-    pub const fn new(window: SegmentWindow) -> Self {
+    pub const fn new() -> Self {
         Self {
-            window,
             first_stage: 0,
             bandwidth: 0,
             acked_bytes: 0,
@@ -80,8 +78,7 @@ impl Westwood {
     }
 
     /// Bytes that an ACK adds (Grieco and Mascolo 2004 §2, the procedure for counting ACKs).
-    fn count(&mut self, acked_to: u64) -> u64 {
-        let segment = u64::from(self.window.segment_size());
+    fn count(&mut self, segment: u64, acked_to: u64) -> u64 {
         let before = self.acked_to.replace(acked_to).unwrap_or(acked_to);
         let mut bytes = acked_to - before;
         if bytes == 0 {
@@ -101,9 +98,9 @@ impl Westwood {
     }
 
     /// What the path holds, in segments: bandwidth times smallest round trip.
-    fn pipe(&self) -> u32 {
+    fn pipe(&self, window: &SegmentWindow) -> u32 {
         let rtt_min = self.rtt_min_ms.unwrap_or(self.rtt_ms);
-        let segments = self.bandwidth * rtt_min / u64::from(self.window.segment_size());
+        let segments = self.bandwidth * rtt_min / u64::from(window.segment_size());
         (segments as u32).max(SegmentWindow::MIN_SSTHRESH)
     }
 }
@@ -114,45 +111,43 @@ const fn milliseconds(now: Instant) -> u64 {
 }
 
 impl CongestionController for Westwood {
-    fn window(&self) -> &SegmentWindow {
-        &self.window
-    }
-    fn window_mut(&mut self) -> &mut SegmentWindow {
-        &mut self.window
-    }
-
     fn on_established(&mut self, now: Instant, _: Option<Duration>) {
         self.sampled_at_ms = milliseconds(now);
     }
 
-    fn on_arrival(&mut self, arrival: &Arrival) {
+    fn on_arrival(&mut self, segment_size: u32, arrival: &Arrival) {
         self.sample_bandwidth(arrival.now);
-        self.acked_bytes += self.count(arrival.acked_to);
+        self.acked_bytes += self.count(u64::from(segment_size), arrival.acked_to);
         self.rtt_min_ms = Some(self.rtt_min_ms.map_or(self.rtt_ms, |min| min.min(self.rtt_ms)));
         if let Some(rtt) = arrival.rtt {
             self.rtt_ms = rtt.as_nanos().div_ceil(1_000_000);
         }
     }
 
-    fn on_ack(&mut self, ack: &AckSample) {
-        self.window.grow_as_reno(ack);
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
+        window.grow_as_reno(ack);
     }
 
-    fn threshold(&mut self) -> u32 {
-        self.window.segments / 2 // as Reno, while recovery lasts
+    fn threshold(&mut self, window: &SegmentWindow) -> u32 {
+        window.segments / 2 // as Reno, while recovery lasts
     }
 
-    fn on_recovery_exit(&mut self, _: Instant) {
-        self.window.ssthresh = self.pipe();
-        self.window.segments = self.window.ssthresh;
+    fn on_recovery_exit(&mut self, window: &mut SegmentWindow) {
+        window.ssthresh = self.pipe(window);
+        window.segments = window.ssthresh;
     }
 
-    fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
+    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
         if timeout.new_episode {
-            let pipe = self.pipe();
-            self.window.reduce_to(pipe);
+            window.reduce_to(self.pipe(window));
             self.rtt_min_ms = None;
         }
-        self.window.restart_from(timeout.restart_segments);
+        window.restart_from(timeout.restart_segments);
+    }
+}
+
+impl Default for Westwood {
+    fn default() -> Self {
+        Self::new()
     }
 }

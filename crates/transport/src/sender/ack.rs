@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Duration, Event, Instant, Topic};
 
 use super::{Ack, DUPLICATE_THRESHOLD, MAX_REORDERING, Sender};
 use crate::config::{LossDetection, RttSampling};
-use crate::congestion::{AckSample, Arrival, CongestionController};
+use crate::congestion::{AckSample, Arrival};
 use crate::header::Io;
 use crate::recovery::Phase;
 use crate::sack::{Blocks, SackOutcome};
@@ -140,7 +140,9 @@ impl Sender {
             self.min_rtt.sample(now, rtt);
             self.take_sample(io, now.saturating_since(first), false);
             self.restart_timer(now);
-            self.controller.on_arrival(&Arrival { now, acked_to: self.una, rtt: Some(rtt) });
+            if self.controller.hears_arrivals() {
+                self.controller.on_arrival(&Arrival { now, acked_to: self.una, rtt: Some(rtt) });
+            }
             self.grow_window(now, delivered, Some(rtt), true);
         }
         self.rack.adapt_window(self.una, self.nxt);

@@ -5,7 +5,7 @@ use airlane_core::{Bytes, Event};
 use super::ack::{Outcome, Resend};
 use super::{Ack, DUPLICATE_THRESHOLD, Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
-use crate::congestion::{CongestionController, LossEpisode};
+use crate::congestion::LossEpisode;
 use crate::header::Io;
 use crate::rack::ReorderingBounds;
 use crate::recovery::{Phase, RateReduction};
@@ -195,7 +195,7 @@ impl Sender {
             self.undo_reduction(false);
             io.stats.recoveries_undone += 1;
         } else {
-            self.controller.on_recovery_exit(io.now());
+            self.controller.on_recovery_exit();
         }
         self.rack.on_recovery_exit(false);
     }
@@ -299,7 +299,7 @@ impl Sender {
             let episode = LossEpisode { now: io.now(), in_flight_segments: self.in_flight() };
             self.undo.marker = None;
             self.controller.on_loss(&episode);
-            self.controller.on_recovery_exit(io.now());
+            self.controller.on_recovery_exit();
             self.settle();
         } else if !out.advanced && out.sacked == 0 && out.duplicate {
             self.probe = None; // a duplicate ACK: original and probe arrived

@@ -4,7 +4,7 @@ use airlane_core::{Duration, Event, Instant, Topic};
 
 use super::{Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
-use crate::congestion::{CongestionController, TimeoutEpisode};
+use crate::congestion::TimeoutEpisode;
 use crate::header::Io;
 use crate::recovery::Phase;
 use crate::timer::TimerKind;

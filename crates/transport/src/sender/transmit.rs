@@ -5,7 +5,7 @@ use airlane_core::{Instant, TcpFlags};
 use super::Sender;
 use super::ack::Resend;
 use crate::config::RttSampling;
-use crate::congestion::{CongestionController, SentSample};
+use crate::congestion::Restart;
 use crate::header::{Io, timestamp};
 use crate::recovery::Phase;
 use crate::scoreboard::{FIN, Segment};
@@ -39,6 +39,18 @@ impl Sender {
         Some((payload + u32::from(fin), fin))
     }
 
+    /// True if there is a next segment and the peer has room for it.
+    fn next_fits(&self, end: u64) -> bool {
+        self.next_segment(end)
+            .is_some_and(|(len, fin)| self.nxt + u64::from(len) - u64::from(fin) <= self.window_end)
+    }
+
+    /// A segment goes while nothing is in flight.
+    fn tell_restart(&mut self, now: Instant) {
+        let last_sent_at = self.last_sent_at;
+        self.controller.on_restart(&Restart { now, last_sent_at, sent_to: self.nxt });
+    }
+
     /// Sends new data as far as the windows allow.
     pub(crate) fn transmit(&mut self, io: &mut Io<'_, '_>) {
         self.supply.fresh = false;
@@ -50,6 +62,9 @@ impl Sender {
         let mut in_flight = self.in_flight();
         let outstanding_before = self.board.outstanding();
         let end = self.supply_end();
+        if in_flight == 0 && self.next_fits(end) {
+            self.tell_restart(io.now());
+        }
         while in_flight < window
             && let Some((len, fin)) = self.next_segment(end)
         {
@@ -57,7 +72,7 @@ impl Sender {
             if self.nxt + u64::from(len) - u64::from(fin) > self.window_end {
                 break;
             }
-            self.send_new(io, len, fin, in_flight == 0);
+            self.send_new(io, len, fin);
             in_flight += 1;
             sent += 1;
         }
@@ -82,12 +97,10 @@ impl Sender {
         }
     }
 
-    fn send_new(&mut self, io: &mut Io<'_, '_>, len: u32, fin: bool, was_idle: bool) {
+    fn send_new(&mut self, io: &mut Io<'_, '_>, len: u32, fin: bool) {
         let now = io.now();
         let start = self.nxt;
         let payload = len - u32::from(fin);
-        let sample = SentSample { now, last_sent_at: self.last_sent_at, was_idle, sent_to: start };
-        self.controller.on_sent(&sample);
         self.last_sent_at = now;
         self.board.push(Segment { start, sent_at: now, len, state: if fin { FIN } else { 0 } });
         self.nxt += u64::from(len);
@@ -106,13 +119,14 @@ impl Sender {
 
     /// A probe with new data goes whatever the congestion window says.
     pub(super) fn transmit_one_as_probe(&mut self, io: &mut Io<'_, '_>) -> bool {
-        match self.next_segment(self.supply_end()) {
-            Some((len, fin)) if self.nxt + u64::from(len) - u64::from(fin) <= self.window_end => {
-                self.send_new(io, len, fin, self.in_flight() == 0);
-                true
-            }
-            _ => false,
+        let end = self.supply_end();
+        if !self.next_fits(end) {
+            return false;
         }
+        if let Some((len, fin)) = self.next_segment(end) {
+            self.send_new(io, len, fin);
+        }
+        true
     }
 
     pub(super) fn resend(&mut self, io: &mut Io<'_, '_>, resend: Resend) {
@@ -149,8 +163,7 @@ impl Sender {
     pub(super) fn retransmit(&mut self, io: &mut Io<'_, '_>, number: u64) {
         let now = io.now();
         if self.in_flight() == 0 {
-            let last_sent_at = self.last_sent_at;
-            self.controller.on_sent(&SentSample { now, last_sent_at, was_idle: true, sent_to: self.nxt });
+            self.tell_restart(now);
         }
         self.board.on_retransmit(number, now);
         self.undo.on_retransmit(timestamp(now));
