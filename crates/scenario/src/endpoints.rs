@@ -3,7 +3,7 @@
 use airlane_core::{Direction, FlowId, Instant, Node};
 use airlane_traffic::{TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
 use airlane_transport as transport;
-use airlane_transport::{Path, TcpConfig, UdpSender};
+use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
@@ -44,15 +44,24 @@ fn endpoint(flow: &Flow, path: Path) -> Box<dyn Node> {
     }
 }
 
+/// A controller in the words of the transport.
+pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
+    match congestion {
+        Congestion::Cubic => CongestionKind::Cubic,
+        Congestion::NewReno => CongestionKind::NewReno,
+        Congestion::Scalable => CongestionKind::Scalable,
+        Congestion::Vegas => CongestionKind::Vegas,
+        Congestion::Westwood => CongestionKind::Westwood,
+        Congestion::Veno => CongestionKind::Veno,
+    }
+}
+
 /// TCP's settings in the words of its implementation.
 fn tcp_config(tcp: &Tcp) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
-        congestion: match tcp.congestion {
-            Congestion::Cubic => transport::CongestionKind::Cubic,
-            Congestion::NewReno => transport::CongestionKind::NewReno,
-        },
+        congestion: congestion_kind(tcp.congestion),
         timestamps: tcp.timestamps,
         sack: tcp.sack,
         window_scaling: tcp.window_scaling,

@@ -10,7 +10,7 @@ use airlane_traffic::PORT;
 
 use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow, OneUe};
-use crate::format::{Cell, Congestion, FlowDirection, Resolved, Transport};
+use crate::format::{Cell, FlowDirection, Resolved, Transport};
 use crate::{endpoints, links, radio};
 
 /// Packets under way before the pool has to grow.
@@ -119,10 +119,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         let flow = &scenario.flow[one.section];
         let (kind, congestion) = match &flow.transport {
             Transport::Udp => ("udp", ""),
-            Transport::Tcp(tcp) => match tcp.congestion {
-                Congestion::Cubic => ("tcp", "cubic"),
-                Congestion::NewReno => ("tcp", "newreno"),
-            },
+            Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
         };
         FlowDescription {
             name: one.name.clone(),

@@ -105,6 +105,24 @@ fn data_flows_and_is_conserved() {
     }
 }
 
+/// Each controller fills most of the cell, loses no packet unaccounted, and stands in the table.
+#[test]
+fn every_controller_runs_over_a_cell() {
+    for controller in ["newreno", "cubic", "scalable", "vegas", "westwood", "veno"] {
+        let settings = [
+            ("run.duration", DURATION),
+            ("run.warmup", "0 s"),
+            ("flow.0.transport.congestion", controller),
+        ];
+        let output = run(&load("lte-download.toml", &settings), 1).unwrap();
+        assert!(output.meta.conserved, "{controller}: {:?}", output.meta);
+        let flows = table(&output, "flows");
+        assert_eq!(flows.column("congestion"), Some(&Column::Text(vec![controller.to_owned()])));
+        let goodput = f64s(flows, "goodput_mbps")[0];
+        assert!(goodput > 20.0, "{controller}: {goodput} Mbit/s");
+    }
+}
+
 #[test]
 fn uplink_and_downlink_flows_share_a_typical_cell() {
     let text = r#"

@@ -58,7 +58,8 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     }
     text += "[flow.transport]\nkind = \"tcp\"\n";
     text += &format!("preset = \"{}\"\n", one_of(s, &["linux", "rfc", "ns3.26"]));
-    text += &format!("congestion = \"{}\"\n", one_of(s, &["cubic", "newreno"]));
+    let controllers = ["cubic", "newreno", "scalable", "vegas", "westwood", "veno"];
+    text += &format!("congestion = \"{}\"\n", one_of(s, &controllers));
     for option in
         ["timestamps", "sack", "window_scaling", "delayed_ack", "frto", "hystart", "compressed_sack"]
     {

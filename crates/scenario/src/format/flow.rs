@@ -150,6 +150,14 @@ pub enum Congestion {
     Cubic,
     /// RFC 5681, RFC 6582.
     NewReno,
+    /// Scalable TCP (Kelly 2003).
+    Scalable,
+    /// Vegas (Brakmo and Peterson 1995).
+    Vegas,
+    /// Westwood+ (Grieco and Mascolo 2004).
+    Westwood,
+    /// Veno (Fu and Liew 2003).
+    Veno,
 }
 
 /// How losses are detected.
