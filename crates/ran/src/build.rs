@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use airlane_core::{Bytes, Decibel, Direction, Seeds, UeId};
-use airlane_radio::{Fading, FrequencyGrid, LevyWalk, Mcs, Mobility, PathLoss};
+use airlane_radio::{Fading, FrequencyGrid, LevyWalk, Mobility, PathLoss};
 
 use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget};
@@ -12,9 +12,10 @@ use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
 use crate::mac::harq::HarqEntity;
 use crate::mac::phy::Phy;
+use crate::mac::power::PuschPower;
 use crate::mac::uplink::UplinkMac;
 use crate::network::Cell;
-use crate::ue::{CqiReports, DownlinkState, Ue, UplinkState};
+use crate::ue::{CqiReports, DownlinkState, Sounding, Ue, UplinkState};
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last of a PDU has
 /// none; the two bytes it saves are left unused.
@@ -88,6 +89,7 @@ fn build_ue(index: usize, ue: &UeConfig, scene: &Scene<'_>) -> Ue {
             ),
             harq: HarqEntity::default(),
             draws: draws("downlink"),
+            control_draws: draws("control"),
             outer_loop: 0.0,
             active: false,
         },
@@ -95,14 +97,20 @@ fn build_ue(index: usize, ue: &UeConfig, scene: &Scene<'_>) -> Ue {
             channel: link(Direction::Uplink),
             harq: HarqEntity::default(),
             draws: draws("uplink"),
-            mcs: Mcs::MIN,
-            sounded_at: None,
+            sounding: Sounding::default(),
+            outer_loop: 0.0,
+            power: pusch_power(ue, cell),
             known_backlog: 0,
             outstanding: 0,
             request_pending: false,
             active: false,
         },
     }
+}
+
+fn pusch_power(ue: &UeConfig, cell: &CellConfig) -> PuschPower {
+    let noise = airlane_radio::noise::prb_noise(cell.noise_figure);
+    PuschPower::new(cell.mac.uplink.power_control, noise, ue.tx_power, cell.resource_blocks)
 }
 
 fn build_mobility(index: usize, ue: &UeConfig, seeds: Seeds) -> Mobility {

@@ -145,7 +145,7 @@ pub enum McsRule {
     /// The worst sub-band of those allocated decides, as in ns-3.
     WorstSubband,
     /// The mean efficiency of those allocated, corrected by an outer loop that steers the error
-    /// rate of first transmissions to the target.
+    /// rate of first transmissions to the target, in either direction.
     Effective {
         /// Target error rate of first transmissions, such as 0.1.
         target_bler: f64,
@@ -171,6 +171,8 @@ pub struct MacConfig {
     pub downlink_latency: u32,
     /// From an uplink grant's decision until the UE starts to send (TS 36.213 §8.0: 4).
     pub grant_to_pusch: u32,
+    /// PCFICH and PDCCH can be missed: an assignment or a grant is then lost.
+    pub control_errors: bool,
     /// MAC subheaders (TS 36.321 §6.1.2) take their bytes; ns-3 leaves them out.
     pub subheaders: bool,
     /// Uplink access.
@@ -188,6 +190,17 @@ pub struct UplinkConfig {
     pub grants_per_slot: u16,
     /// The MCS is chosen anew from a sounding of the uplink this often, in slots.
     pub sounding_period: u32,
+    /// Open-loop power control; without it UEs send as if at full power over the whole band.
+    pub power_control: Option<PowerControl>,
+}
+
+/// Open-loop power control of PUSCH (TS 36.213 §5.1.1.1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerControl {
+    /// Power of a PRB at no path loss: P0 nominal plus the UE's own.
+    pub p0: Dbm,
+    /// Share of the path loss that is made up for, 0 to 1.
+    pub alpha: f64,
 }
 
 /// How the eNB learns that a UE has uplink data.

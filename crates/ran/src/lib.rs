@@ -7,9 +7,8 @@
 //! decodes them through the `channel`; the bearer's other end reorders and hands the packet to
 //! the UE's port. An uplink packet waits in its bearer until `mac::uplink` has granted it room.
 //!
-//! Left out so far: handover and measurements, power control, RLC TM, semi-persistent
-//! scheduling, more than one bearer per UE. What errors the control channels have is not
-//! modelled either.
+//! Left out so far: handover and measurements, RLC TM, semi-persistent scheduling, more than one
+//! bearer per UE.
 
 pub mod bearer;
 mod build;

@@ -4,6 +4,7 @@ use airlane_core::{Cx, Direction, Instant, PacketRef, Port};
 use airlane_net::gtp::OVERHEAD;
 
 use crate::config::CellConfig;
+use crate::mac::control;
 use crate::mac::phy::Phy;
 use crate::ue::Ue;
 
@@ -52,6 +53,24 @@ impl Slot<'_, '_> {
         self.touched.push(ue);
         self.note_timer(ue);
         self.ports.send(self.cx, direction, ue, self.deliverable);
+    }
+
+    /// Whether a UE misses what PDCCH says to it in this slot.
+    pub(crate) fn misses_control(&mut self, ue: u32) -> bool {
+        if !self.cell.mac.control_errors {
+            return false;
+        }
+        let ue = &mut self.ues[ue as usize];
+        let state = &mut ue.downlink;
+        let mean = state.channel.mean_sinr(self.cx.now, &mut ue.mobility);
+        let sinr = if state.channel.is_flat() {
+            mean
+        } else {
+            let scratch = self.phy.sinr_mut();
+            state.channel.sinr(self.cx.now, mean, scratch);
+            control::effective_sinr(scratch)
+        };
+        control::is_missed(sinr, &mut state.control_draws)
     }
 
     /// A bearer was used: its timers may have moved.

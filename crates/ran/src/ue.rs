@@ -9,6 +9,7 @@ use crate::bearer::RadioBearer;
 use crate::channel::Channel;
 use crate::config::{MacConfig, SLOT};
 use crate::mac::harq::HarqEntity;
+use crate::mac::power::PuschPower;
 use crate::mac::scheduler::MAX_RBGS;
 
 /// A UE.
@@ -30,6 +31,8 @@ pub(crate) struct DownlinkState {
     pub(crate) harq: HarqEntity,
     /// Decides whether a block decodes.
     pub(crate) draws: Stream,
+    /// Decides whether the UE misses what PDCCH says, in either direction.
+    pub(crate) control_draws: Stream,
     /// Outer-loop correction in steps of MCS, for the rule that has one.
     pub(crate) outer_loop: f32,
     /// It stands in its cell's list of UEs with something to send them.
@@ -43,9 +46,12 @@ pub(crate) struct UplinkState {
     pub(crate) harq: HarqEntity,
     /// Decides whether a block decodes.
     pub(crate) draws: Stream,
-    /// MCS from the latest sounding, and when that was.
-    pub(crate) mcs: Mcs,
-    pub(crate) sounded_at: Option<u64>,
+    /// The latest sounding.
+    pub(crate) sounding: Sounding,
+    /// Outer-loop correction in steps of MCS, for the rule that has one.
+    pub(crate) outer_loop: f32,
+    /// What it sends at.
+    pub(crate) power: PuschPower,
     /// What the eNB believes to be waiting in the UE, less what it granted.
     pub(crate) known_backlog: u64,
     /// Bytes granted whose PUSCH is still to come.
@@ -82,6 +88,19 @@ impl Ue {
         }
         cqi.advance(slot, mac.cqi_delay);
     }
+}
+
+/// What the eNB knows of a UE's uplink from its latest sounding.
+#[derive(Debug, Default)]
+pub(crate) struct Sounding {
+    /// The slot in which it was made.
+    pub(crate) at: Option<u64>,
+    /// SINR of each PRB at full power over the band; one where they are alike.
+    pub(crate) sinr: Vec<f32>,
+    /// Mean of these before fading.
+    pub(crate) mean: f32,
+    /// For a PUSCH of so much power a PRB against that, the MCS; as they are met.
+    pub(crate) chosen: Vec<(f32, Mcs)>,
 }
 
 /// Sub-band CQI of a UE: the report in force and those on their way to the scheduler.

@@ -6,7 +6,8 @@ use airlane_radio::{Placement, Position, Profile, TransmissionMode};
 use airlane_ran::bearer::{BearerConfig, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, Domain, FadingConfig, FrequencyMetric, MacConfig, McsRule, Movement,
-    PathLossModel, PrioritySetConfig, RanConfig, SchedulerKind, Start, UeConfig, UplinkAccess, UplinkConfig,
+    PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind, Start, UeConfig, UplinkAccess,
+    UplinkConfig,
 };
 use airlane_ran::pdcp::PdcpConfig;
 use airlane_ran::rlc;
@@ -116,6 +117,7 @@ fn mac(cell: &Cell) -> MacConfig {
         harq_round_trip: slots(mac.harq_round_trip),
         downlink_latency: slots(mac.downlink_latency),
         grant_to_pusch: slots(mac.grant_to_pusch),
+        control_errors: cell.control_errors,
         subheaders: mac.subheaders,
         uplink: UplinkConfig {
             access: match &cell.uplink {
@@ -131,6 +133,12 @@ fn mac(cell: &Cell) -> MacConfig {
             pucch_resource_blocks: mac.pucch_resource_blocks,
             grants_per_slot: mac.grants_per_slot,
             sounding_period: slots(mac.sounding_period),
+            power_control: match &mac.power_control {
+                format::PowerControl::None => None,
+                format::PowerControl::OpenLoop(loop_) => {
+                    Some(PowerControl { p0: loop_.p0.0, alpha: loop_.alpha.0 })
+                }
+            },
         },
     }
 }

@@ -77,7 +77,8 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     text
 }
 
-fn radio(s: &mut Stream) -> String {
+/// `later` draws what the format had not when the swarm was written: the rest stays as it was.
+fn radio(s: &mut Stream, later: &mut Stream) -> String {
     let mut text = format!("network = \"{}\"\n", one_of(s, &["lena", "typical"]));
     text += "[channel]\n";
     text += &format!("path_loss = \"{}\"\n", one_of(s, &["friis", "log-distance"]));
@@ -92,8 +93,13 @@ fn radio(s: &mut Stream) -> String {
         text += &format!("scheduler = \"{}\"\n", one_of(s, &["pf", "rr", "mt", "bet", "tta", "pss"]));
         text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2"]));
         text += &format!("harq = {}\n", s.chance(0.8));
+        text += &format!("control_errors = {}\n", later.chance(0.3));
         text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
-        text += &format!("mac = {{ mcs_rule = \"{}\" }}\n", one_of(s, &["worst-subband", "effective"]));
+        text += &format!(
+            "mac = {{ mcs_rule = \"{}\", power_control = \"{}\" }}\n",
+            one_of(s, &["worst-subband", "effective"]),
+            one_of(later, &["none", "open-loop"])
+        );
         text += &format!(
             "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = \"{}\" }}\n",
             one_of(s, &["am", "um"]),
@@ -130,7 +136,11 @@ fn ues(s: &mut Stream) -> String {
 fn scenario(seed: u64) -> String {
     let s = &mut Seeds::new(seed).stream("swarm");
     let wired = s.chance(0.3);
-    let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s) };
+    let mut text = if wired {
+        "network = \"wired\"\n".to_owned()
+    } else {
+        radio(s, &mut Seeds::new(seed).stream("swarm/later"))
+    };
     text += "[run]\nduration = \"1 s\"\n";
     text += &internet(s);
     if wired {
@@ -174,7 +184,7 @@ fn whatever_the_format_allows_runs() {
     }
     // A cell of 6 resource blocks with a buffer of one packet may carry little, but most carry a lot.
     assert!(
-        chosen.is_some() || 9 * alive > 8 * runs,
+        chosen.is_some() || 6 * alive > 5 * runs,
         "{alive} of {runs} runs delivered anything to speak of"
     );
 }

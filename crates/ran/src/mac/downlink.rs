@@ -97,14 +97,16 @@ impl DownlinkMac {
         // The channel at the slot in which the block was in the air.
         let sent = slot.cx.now - SLOT;
         let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
-        let decoded = if state.channel.is_flat() {
+        let decoded = if process.missed {
+            false
+        } else if state.channel.is_flat() {
             slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
         } else {
             state.channel.sinr(sent, mean, slot.phy.sinr_mut());
             let prbs = each(process.rbgs).map(|rbg| self.grid.prbs_of(rbg));
             slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
         };
-        if process.transmissions == 1 {
+        if process.transmissions == 1 && !process.missed {
             outer_loop(&mut state.outer_loop, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
@@ -159,6 +161,8 @@ impl DownlinkMac {
             process.rbgs = rbgs;
             process.prbs = self.grid.prbs_in(rbgs);
             process.transmissions += 1;
+            slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)].missed =
+                slot.misses_control(due.ue);
             self.in_air
                 .push_back(Due { slot: slot.number + u64::from(slot.cell.mac.downlink_latency), ..due });
         }
@@ -210,6 +214,7 @@ impl DownlinkMac {
         (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
         (process.prbs, process.coded_prbs) = (prbs, prbs);
         process.transmissions = 1;
+        slot.ues[index as usize].downlink.harq.processes[usize::from(id)].missed = slot.misses_control(index);
         let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
         self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
         slot.note_timer(index);
@@ -256,7 +261,7 @@ fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
 
 /// One step of outer-loop link adaptation (Pedersen et al., VTC 2007-Fall, §II): down on an
 /// error, up on success, in the ratio that holds the target error rate.
-fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
+pub(crate) fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
     const STEP_DOWN: f32 = 0.5; // MCS steps
     if let McsRule::Effective { target_bler } = rule {
         let target = target_bler as f32;

@@ -27,6 +27,8 @@ pub(crate) struct HarqProcess {
     pub(crate) rbgs: RbgSet,
     /// Transmissions so far.
     pub(crate) transmissions: u8,
+    /// The UE missed the assignment of the latest transmission.
+    pub(crate) missed: bool,
     /// What the receiver has collected of the block.
     pub(crate) soft: HarqSoftState,
 }
@@ -60,6 +62,7 @@ impl HarqEntity {
         let process = &mut self.processes[usize::from(id)];
         process.pdus.clear();
         process.transmissions = 0;
+        process.missed = false;
         process.soft = HarqSoftState::default();
         process
     }

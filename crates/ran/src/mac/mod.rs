@@ -1,8 +1,10 @@
 //! Medium access control (TS 36.321): scheduling, HARQ, grants.
 
+pub(crate) mod control;
 pub(crate) mod downlink;
 pub(crate) mod grid;
 pub(crate) mod harq;
 pub(crate) mod phy;
+pub(crate) mod power;
 pub(crate) mod scheduler;
 pub(crate) mod uplink;

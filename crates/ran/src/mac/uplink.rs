@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use airlane_core::{Bytes, Cx, Direction, Topic};
 use airlane_radio::{Cqi, Mcs};
 
-use super::downlink::block_event;
+use super::downlink::{block_event, outer_loop};
 use super::harq::PROCESSES;
 use super::phy::Phy;
-use crate::config::{CellConfig, SLOT, UplinkAccess};
+use crate::config::{CellConfig, McsRule, SLOT, UplinkAccess};
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -26,6 +26,8 @@ struct Grant {
     prbs: u16,
     size: Bytes,
     retransmission: bool,
+    /// The UE missed it and will not send.
+    missed: bool,
     /// Buffer status that rides on it.
     backlog: u64,
 }
@@ -108,6 +110,7 @@ impl UplinkMac {
         let ue = &mut slot.ues[pusch.ue as usize];
         let sent = slot.cx.now - SLOT;
         let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
+        let mean = mean * ue.uplink.power.factor(mean, pusch.prbs);
         let process = &mut ue.uplink.harq.processes[process_of(pusch.slot)];
         let draws = &mut ue.uplink.draws;
         let decoded = if ue.uplink.channel.is_flat() {
@@ -118,6 +121,9 @@ impl UplinkMac {
             let band = core::iter::once(0..usize::from(cell.resource_blocks));
             slot.phy.receive(Direction::Uplink, process, band, draws)
         };
+        if process.transmissions == 1 {
+            outer_loop(&mut ue.uplink.outer_loop, cell.mac.mcs_rule, decoded);
+        }
         if slot.cx.wants(Topic::TransportBlock) {
             slot.cx.emit(&block_event(ue.cell, ue.id, Direction::Uplink, process, decoded));
         }
@@ -142,6 +148,12 @@ impl UplinkMac {
             let ue = &mut slot.ues[grant.ue as usize];
             if !grant.retransmission {
                 ue.uplink.outstanding -= grant.size.get();
+                if grant.missed {
+                    // The eNB finds nothing in the PRBs and knows of as much data as before.
+                    ue.uplink.known_backlog += grant.size.get();
+                    ue.uplink.harq.release(process_of(grant.slot) as u8);
+                    continue;
+                }
                 if !build(slot.cx, grant, slot.cell, ue) {
                     continue; // Nothing left to send: padding, which the model leaves out.
                 }
@@ -209,8 +221,16 @@ impl UplinkMac {
             // An equal share of what is left, at least what carries a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
             let ue = &mut slot.ues[index as usize];
-            sound(slot.number, slot.cell, slot.phy, ue);
-            let Some(grant) = size_grant(pusch, slot.cell, ue, share) else { break };
+            sound(slot.number, slot.cell, ue);
+            let mcs = select_mcs(slot.cell, slot.phy, ue, share);
+            let Some(mut grant) = size_grant(pusch, slot.cell, ue, mcs, share) else { break };
+            // Fewer PRBs may have more power each, and then a better MCS on fewer still.
+            if grant.prbs < share {
+                let mcs = select_mcs(slot.cell, slot.phy, ue, grant.prbs);
+                grant = size_grant(pusch, slot.cell, ue, mcs, grant.prbs).unwrap_or(grant);
+            }
+            grant.missed = slot.misses_control(index);
+            let ue = &mut slot.ues[index as usize];
             left -= grant.prbs;
             self.first = index + 1;
             ue.uplink.known_backlog = ue.uplink.known_backlog.saturating_sub(grant.size.get());
@@ -240,19 +260,42 @@ fn ask(access: UplinkAccess, slot: u64, ue: &Ue, backlog: u64) -> Option<(u64, u
     }
 }
 
-/// Chooses the MCS anew when the last sounding is old.
-fn sound(slot: u64, cell: &CellConfig, phy: &mut Phy, ue: &mut Ue) {
+/// Sounds the uplink anew when the last sounding is old.
+fn sound(slot: u64, cell: &CellConfig, ue: &mut Ue) {
     let period = u64::from(cell.mac.uplink.sounding_period.max(1));
-    if ue.uplink.sounded_at.is_some_and(|at| slot < at + period) {
+    if ue.uplink.sounding.at.is_some_and(|at| slot < at + period) {
         return;
     }
     let now = airlane_core::Instant::ZERO + SLOT * slot;
-    let mean = ue.uplink.channel.mean_sinr(now, &mut ue.mobility);
-    let (amc, sinr) = phy.amc_and_sinr(Direction::Uplink);
-    ue.uplink.channel.sinr(now, mean, sinr);
-    // Out of range, the most robust scheme is tried all the same: the UE has no other way.
-    ue.uplink.mcs = amc.wideband_cqi(sinr).max(Cqi::new(1)).mcs();
-    ue.uplink.sounded_at = Some(slot);
+    let (channel, sounding) = (&mut ue.uplink.channel, &mut ue.uplink.sounding);
+    sounding.mean = channel.mean_sinr(now, &mut ue.mobility);
+    sounding.sinr.resize(if channel.is_flat() { 1 } else { usize::from(cell.resource_blocks) }, 0.0);
+    channel.sinr(now, sounding.mean, &mut sounding.sinr);
+    sounding.at = Some(slot);
+    sounding.chosen.clear();
+}
+
+/// The MCS for a PUSCH of up to `prbs` PRBs: of what the last sounding and the UE's power on so
+/// many PRBs allow. On fewer it has no less power for each.
+fn select_mcs(cell: &CellConfig, phy: &mut Phy, ue: &mut Ue, prbs: u16) -> Mcs {
+    let state = &mut ue.uplink;
+    let factor = state.power.factor(state.sounding.mean, prbs);
+    let known = state.sounding.chosen.iter().find(|(of, _)| *of == factor);
+    let mcs = known.map(|&(_, mcs)| mcs).unwrap_or_else(|| {
+        let (amc, scratch) = phy.amc_and_sinr(Direction::Uplink);
+        let sinr = &mut scratch[..state.sounding.sinr.len()];
+        sinr.iter_mut().zip(&state.sounding.sinr).for_each(|(to, from)| *to = from * factor);
+        // Out of range, the most robust scheme is tried all the same: the UE has no other way.
+        let mcs = amc.wideband_cqi(sinr).max(Cqi::new(1)).mcs();
+        state.sounding.chosen.push((factor, mcs));
+        mcs
+    });
+    match cell.mac.mcs_rule {
+        McsRule::WorstSubband => mcs,
+        McsRule::Effective { .. } => {
+            Mcs::new((f32::from(mcs.index()) + state.outer_loop).clamp(0.0, 28.0) as u8)
+        }
+    }
 }
 
 /// What a short buffer status report and its subheader take of a block (TS 36.321 §6.1.3.1).
@@ -261,8 +304,7 @@ fn control_bytes(cell: &CellConfig) -> u64 {
 }
 
 /// The smallest grant within `share` PRBs that covers what is known, or the largest.
-fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, share: u16) -> Option<Grant> {
-    let mcs = ue.uplink.mcs;
+fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> Option<Grant> {
     let carries = |prbs: u16| mcs.transport_block(usize::from(prbs), Direction::Uplink);
     let wanted = Bytes(ue.uplink.known_backlog + control_bytes(cell));
     let allowed = &DFT_SIZES[..DFT_SIZES.partition_point(|&prbs| prbs <= share)];
@@ -275,6 +317,7 @@ fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, share: u16) -> Option<Gran
         prbs,
         size: carries(prbs),
         retransmission: false,
+        missed: false,
         backlog: 0,
     })
 }

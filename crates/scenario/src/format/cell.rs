@@ -33,6 +33,8 @@ pub struct Cell {
     pub transmission_mode: TransmissionMode,
     /// Hybrid ARQ.
     pub harq: bool,
+    /// Whether UEs can miss assignments and grants.
+    pub control_errors: bool,
     /// Timing and rules of the MAC and of link adaptation.
     pub mac: Mac,
     /// How UEs get to send.
@@ -171,6 +173,29 @@ pub struct Mac {
     pub grants_per_slot: u16,
     /// How often the uplink is sounded.
     pub sounding_period: Time,
+    /// With which power UEs send.
+    pub power_control: PowerControl,
+}
+
+/// With which power UEs send (TS 36.213 §5.1.1).
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PowerControl {
+    /// At the most they have, spread over the whole band.
+    None,
+    /// As much as makes up for a share of the path loss.
+    OpenLoop(OpenLoop),
+}
+tagged!(PowerControl by "kind" { "none" => None, "open-loop" => OpenLoop(OpenLoop) });
+
+/// Settings of open-loop power control.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenLoop {
+    /// Power of a resource block where there is no path loss.
+    pub p0: Power,
+    /// Share of the path loss that is made up for.
+    pub alpha: Share,
 }
 
 /// How a transport block's MCS follows from the reports.
