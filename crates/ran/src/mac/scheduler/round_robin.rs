@@ -3,7 +3,8 @@
 use super::Demand;
 use crate::mac::grid::{ResourceGrid, each};
 
-/// Round robin: the free RBGs are dealt out evenly, beginning after the UE served last.
+/// Round robin: the free RBGs are dealt out evenly, beginning after the UE served last; where a
+/// slot serves all, after the one that began, so that what is over goes to each in turn.
 #[derive(Debug, Default)]
 pub(crate) struct RoundRobin {
     next_ue: u32,
@@ -14,7 +15,7 @@ impl RoundRobin {
         let n = demands.len();
         let first = demands.iter().position(|d| d.ue >= self.next_ue).unwrap_or(0);
         let mut free = grid.free();
-        let mut left = n;
+        let (mut left, mut served) = (n, 0);
         for k in 0..n {
             let demand = &mut demands[(first + k) % n];
             let share = (free.count_ones() as usize).div_ceil(left);
@@ -28,10 +29,14 @@ impl RoundRobin {
             }
             if demand.given != 0 {
                 self.next_ue = demand.ue + 1;
+                served += 1;
             }
             if free == 0 {
                 break;
             }
+        }
+        if served == n {
+            self.next_ue = demands[first].ue + 1;
         }
     }
 }

@@ -199,3 +199,11 @@ fn no_policy_gives_what_cannot_be_used() {
         assert_eq!((served[0] + served[1], served[2], served[3]), (2, 0, 0), "{kind:?}");
     }
 }
+
+#[test]
+fn round_robin_deals_what_is_over_in_turn() {
+    // 17 RBGs among four: one of them gets five, each slot another.
+    let alike = |ue| Demand::new(ue, 1 << 20, true, [100; MAX_RBGS]);
+    assert_eq!(dealt(SchedulerKind::RoundRobin, 1, 50, alike), [5, 4, 4, 4]);
+    assert_eq!(dealt(SchedulerKind::RoundRobin, 8, 50, alike), [34; 4]);
+}
