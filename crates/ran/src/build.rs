@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, Decibel, Direction, Seeds, UeId};
-use airlane_radio::{Fading, FrequencyGrid, LevyWalk, Mobility, PathLoss};
+use airlane_core::{Bytes, CellId, Decibel, Direction, Seeds, UeId};
+use airlane_radio::shadowing::Field;
+use airlane_radio::{Fading, FrequencyGrid, LevyWalk, Mobility, PathLoss, Position, Shadowing};
 
 use crate::bearer::RadioBearer;
-use crate::channel::{Channel, LinkBudget};
-use crate::config::{CellConfig, ChannelConfig, Movement, PathLossModel, RanConfig, Start, UeConfig};
+use crate::channel::{Channel, LinkBudget, Scenery};
+use crate::config::{CellConfig, ChannelConfig, Movement, RanConfig, Start, UeConfig};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
 use crate::mac::harq::HarqEntity;
@@ -24,7 +25,7 @@ const SUBHEADER: Bytes = Bytes(3);
 pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     let ues = config.ues.len();
     let cell = |cell: &CellConfig| Cell {
-        phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks)),
+        phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks), cell.mac.amc),
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, ues),
         config: cell.clone(),
@@ -35,6 +36,8 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
 /// What surrounds a UE.
 struct Scene<'a> {
     cell: &'a CellConfig,
+    /// The first cell at its point: sectors of one site share what stands between.
+    site: usize,
     channel: &'a ChannelConfig,
     grid: Option<&'a Arc<FrequencyGrid>>,
     seeds: Seeds,
@@ -45,9 +48,17 @@ pub(crate) fn ues(config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
     let ue = |(index, ue): (usize, &UeConfig)| {
         let cell = config.cells.get(ue.cell.index()).expect("a UE names a cell that is not there");
         let grid = grids[ue.cell.index()].as_ref();
-        build_ue(index, ue, &Scene { cell, channel: &config.channel, grid, seeds })
+        let site = site_of(&config.cells, ue.cell);
+        build_ue(index, ue, &Scene { cell, site, channel: &config.channel, grid, seeds })
     };
     config.ues.iter().enumerate().map(ue).collect()
+}
+
+/// The first cell that stands where this one stands.
+fn site_of(cells: &[CellConfig], cell: CellId) -> usize {
+    let plan = |position: &Position| (position.x, position.y);
+    let here = plan(&cells[cell.index()].position);
+    cells.iter().position(|other| plan(&other.position) == here).unwrap_or(cell.index())
 }
 
 fn frequency_grid(channel: &ChannelConfig, cell: &CellConfig) -> Option<Arc<FrequencyGrid>> {
@@ -68,7 +79,8 @@ fn build_ue(index: usize, ue: &UeConfig, scene: &Scene<'_>) -> Ue {
     let layout = DownlinkMac::new(cell, 0);
     let layout = layout.grid();
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
-    let link = |direction| build_channel(index, direction, ue, scene);
+    let scenery = build_scenery(index, scene);
+    let link = |direction| build_channel(index, direction, ue, scene, &scenery);
     Ue {
         id: UeId(index as u32),
         cell: ue.cell,
@@ -129,8 +141,34 @@ fn build_mobility(index: usize, ue: &UeConfig, seeds: Seeds) -> Mobility {
     }
 }
 
-fn build_channel(index: usize, direction: Direction, ue: &UeConfig, scene: &Scene<'_>) -> Channel {
-    let Scene { cell, channel, grid, seeds } = *scene;
+/// What stands between a UE and its cell. A draw of one of these things moves none of another's.
+fn build_scenery(index: usize, scene: &Scene<'_>) -> Scenery {
+    let Scene { cell, site, channel, seeds, .. } = *scene;
+    let stream = |what: &str| seeds.stream(&format!("ue/{index}/{what}"));
+    let law = channel.path_loss.at(cell.downlink_hz);
+    let sight = match law {
+        PathLoss::Macro36814 { .. } => stream(&format!("site/{site}/line-of-sight")).uniform(),
+        PathLoss::Friis { .. }
+        | PathLoss::LogDistance { .. }
+        | PathLoss::Cost231Hata { .. }
+        | PathLoss::Macro25814 => 0.0,
+    };
+    let shadowing = channel.shadowing.map(|config| {
+        let own = Field::new(&mut stream("shadowing"));
+        let towards = Field::new(&mut stream(&format!("site/{site}/shadowing")));
+        (config, Arc::new(Shadowing::new(own, towards, config.site_correlation)))
+    });
+    Scenery { site: cell.position, antenna: cell.antenna, sight, shadowing }
+}
+
+fn build_channel(
+    index: usize,
+    direction: Direction,
+    ue: &UeConfig,
+    scene: &Scene<'_>,
+    scenery: &Scenery,
+) -> Channel {
+    let Scene { cell, channel, grid, seeds, .. } = *scene;
     let (name, carrier_hz, tx_power, noise_figure, gain) = match direction {
         Direction::Downlink => {
             ("downlink", cell.downlink_hz, cell.tx_power, ue.noise_figure, cell.transmission_mode.gain())
@@ -141,12 +179,13 @@ fn build_channel(index: usize, direction: Direction, ue: &UeConfig, scene: &Scen
         let mut stream = seeds.stream(&format!("ue/{index}/fading/{name}"));
         Fading::new(grid, fading.speed_mps, carrier_hz, &mut stream)
     });
-    let path_loss = match channel.path_loss {
-        PathLossModel::Friis => PathLoss::Friis { frequency_hz: carrier_hz },
-        PathLossModel::LogDistance { exponent, reference_m, reference_loss } => {
-            PathLoss::LogDistance { exponent, reference_m, reference_loss }
-        }
+    let budget = LinkBudget {
+        path_loss: channel.path_loss.at(carrier_hz),
+        tx_power,
+        noise_figure,
+        gain,
+        penetration_loss: ue.penetration_loss,
+        prbs: cell.resource_blocks,
     };
-    let prbs = cell.resource_blocks;
-    Channel::new(LinkBudget { path_loss, tx_power, noise_figure, gain, prbs }, cell.position, fading)
+    Channel::new(budget, scenery.clone(), fading)
 }

@@ -1,45 +1,65 @@
 //! The channel between a cell and a UE in one direction: its SINR on each PRB, computed when
 //! somebody asks and only as far as it can have changed.
 
+use std::sync::Arc;
+
 use airlane_core::{Dbm, Decibel, Duration, Instant};
-use airlane_radio::{Fading, Mobility, PathLoss, Position, RadioPath, noise};
+use airlane_radio::shadowing::Grain;
+use airlane_radio::{Antenna, Fading, Mobility, PathLoss, Position, RadioPath, Shadowing, noise};
+
+use crate::config::ShadowingConfig;
 
 /// How long a moving UE's path loss is taken as constant. At 40 km/h that is 11 cm.
 const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
 
-/// What a link budget is made of, apart from distance and fading.
+/// What a link budget is made of, apart from place and fading.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkBudget {
     pub(crate) path_loss: PathLoss,
     pub(crate) tx_power: Dbm,
     pub(crate) noise_figure: Decibel,
-    /// Transmit diversity and antennas.
+    /// Transmission mode.
     pub(crate) gain: Decibel,
+    /// The walls around the UE.
+    pub(crate) penetration_loss: Decibel,
     /// PRBs that the transmit power is spread over.
     pub(crate) prbs: u16,
 }
 
 impl LinkBudget {
-    /// SINR of a PRB without fading, as a factor.
-    fn sinr(&self, path: &RadioPath) -> f32 {
+    /// SINR of a PRB without fading, as a factor; `others` is what adds to the loss of distance.
+    fn sinr(&self, path: &RadioPath, others: Decibel) -> f32 {
         let sent = noise::prb_power(self.tx_power, usize::from(self.prbs)) + self.gain;
-        noise::prb_snr(sent, self.path_loss.loss(path), noise::prb_noise(self.noise_figure))
+        let loss = self.path_loss.loss(path) + self.penetration_loss + others;
+        noise::prb_snr(sent, loss, noise::prb_noise(self.noise_figure))
     }
+}
+
+/// Where a cell stands, and what stands between it and a UE: the same in both directions.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenery {
+    pub(crate) site: Position,
+    pub(crate) antenna: Antenna,
+    /// A uniform draw: nothing stands between where line of sight is likelier than this.
+    pub(crate) sight: f64,
+    pub(crate) shadowing: Option<(ShadowingConfig, Arc<Shadowing>)>,
 }
 
 /// The channel of one UE in one direction.
 #[derive(Debug)]
 pub(crate) struct Channel {
     budget: LinkBudget,
-    site: Position,
+    scenery: Scenery,
     fading: Option<Fading>,
     mean_sinr: f32,
     computed_at: Option<Instant>,
+    /// Shadowing in standard deviations where it was last looked at.
+    shadowed: Option<(f64, Grain, f64)>,
 }
 
 impl Channel {
-    pub(crate) fn new(budget: LinkBudget, site: Position, fading: Option<Fading>) -> Self {
-        Self { budget, site, fading, mean_sinr: 0.0, computed_at: None }
+    pub(crate) fn new(budget: LinkBudget, scenery: Scenery, fading: Option<Fading>) -> Self {
+        Self { budget, scenery, fading, mean_sinr: 0.0, computed_at: None, shadowed: None }
     }
 
     /// True without fading: the SINR is the same on every PRB.
@@ -54,11 +74,36 @@ impl Channel {
             Some(at) => !mobility.is_static() && now.saturating_since(at) >= PATH_LOSS_REFRESH,
         };
         if stale {
-            let path = RadioPath::between(&self.site, &mobility.position_at(now), true);
-            self.mean_sinr = self.budget.sinr(&path);
+            self.mean_sinr = self.sinr_at(&mobility.position_at(now));
             self.computed_at = Some(now);
         }
         self.mean_sinr
+    }
+
+    /// SINR before fading, as a factor, for a UE that stands there.
+    fn sinr_at(&mut self, ue: &Position) -> f32 {
+        let (site, law) = (self.scenery.site, self.budget.path_loss);
+        let ground_m = site.ground_distance(ue);
+        let in_sight = self.scenery.sight < law.line_of_sight_probability(ground_m);
+        let path = RadioPath::between(&site, ue, in_sight);
+        let others = self.shadowing(ue, &path) - self.scenery.antenna.gain_towards(&site, ue);
+        self.budget.sinr(&path, others)
+    }
+
+    /// What shadowing adds to the loss, below zero where it takes from it.
+    fn shadowing(&mut self, ue: &Position, path: &RadioPath) -> Decibel {
+        let Some((config, shadowing)) = &self.scenery.shadowing else { return Decibel(0.0) };
+        let law = self.budget.path_loss.shadowing(path);
+        let sigma = config.deviation.or(law.map(|(sigma, _)| sigma));
+        let correlation_m = config.correlation_m.or(law.map(|(_, metres)| metres));
+        let (sigma, correlation_m) = sigma.zip(correlation_m).expect("asked for when the network was built");
+        let grain = Grain::of(ue, correlation_m);
+        let value = match self.shadowed {
+            Some((metres, at, value)) if metres == correlation_m && at == grain => value,
+            _ => shadowing.at_grain(grain),
+        };
+        self.shadowed = Some((correlation_m, grain, value));
+        Decibel(sigma.0 * value)
     }
 
     /// Writes the SINR of each PRB at `now`, as factors.
@@ -74,3 +119,6 @@ impl Channel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

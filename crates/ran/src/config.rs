@@ -3,7 +3,8 @@
 
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, UeId};
 use airlane_radio::mobility::{Disc, LevyLaw};
-use airlane_radio::{Placement, Position, Profile, TransmissionMode};
+use airlane_radio::path_loss::{City, Surroundings};
+use airlane_radio::{AmcRule, Antenna, PathLoss, Placement, Position, Profile, TransmissionMode};
 
 use crate::bearer::BearerConfig;
 
@@ -25,6 +26,8 @@ pub struct RanConfig {
 pub struct ChannelConfig {
     /// Path loss over distance.
     pub path_loss: PathLossModel,
+    /// Log-normal shadowing, or none.
+    pub shadowing: Option<ShadowingConfig>,
     /// Small-scale fading, or none.
     pub fading: Option<FadingConfig>,
 }
@@ -43,6 +46,48 @@ pub enum PathLossModel {
         /// Loss at the reference distance.
         reference_loss: Decibel,
     },
+    /// COST-231 Hata.
+    Cost231Hata {
+        /// How densely it is built up.
+        city: City,
+    },
+    /// The macro cell of TR 25.814 at 2 GHz.
+    Macro25814,
+    /// A scene of TR 36.814, with and without line of sight.
+    Macro36814 {
+        /// Which, and what stands there.
+        surroundings: Surroundings,
+    },
+}
+
+impl PathLossModel {
+    /// The law at this carrier.
+    #[must_use]
+    pub const fn at(self, carrier_hz: f64) -> PathLoss {
+        match self {
+            Self::Friis => PathLoss::Friis { frequency_hz: carrier_hz },
+            Self::LogDistance { exponent, reference_m, reference_loss } => {
+                PathLoss::LogDistance { exponent, reference_m, reference_loss }
+            }
+            Self::Cost231Hata { city } => PathLoss::Cost231Hata { frequency_hz: carrier_hz, city },
+            Self::Macro25814 => PathLoss::Macro25814,
+            Self::Macro36814 { surroundings } => {
+                PathLoss::Macro36814 { frequency_hz: carrier_hz, surroundings }
+            }
+        }
+    }
+}
+
+/// Log-normal shadowing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShadowingConfig {
+    /// Standard deviation; `None` for that of the path-loss model, which must have one.
+    pub deviation: Option<Decibel>,
+    /// Distance in metres at which the correlation has fallen to 1/e; `None` for that of the
+    /// path-loss model, which must have one.
+    pub correlation_m: Option<f64>,
+    /// Correlation between sites, 0 to 1. Cells that stand at one point are one site.
+    pub site_correlation: f64,
 }
 
 /// Small-scale fading.
@@ -62,6 +107,8 @@ pub struct FadingConfig {
 pub struct CellConfig {
     /// Where its antenna stands.
     pub position: Position,
+    /// What its antenna gains in each direction, both ways.
+    pub antenna: Antenna,
     /// Downlink (and uplink) bandwidth in physical resource blocks, 6 to 110.
     pub resource_blocks: u16,
     /// Downlink power over the whole bandwidth.
@@ -159,6 +206,8 @@ pub struct MacConfig {
     pub cqi_period: u32,
     /// From the measurement until the scheduler can use it.
     pub cqi_delay: u32,
+    /// How CQIs follow from SINRs.
+    pub amc: AmcRule,
     /// MCS selection.
     pub mcs_rule: McsRule,
     /// Hybrid ARQ; without it an undecodable block is lost to the MAC.
@@ -253,6 +302,8 @@ pub struct UeConfig {
     pub tx_power: Dbm,
     /// Noise figure of its receiver.
     pub noise_figure: Decibel,
+    /// What the walls around it take, both ways.
+    pub penetration_loss: Decibel,
     /// Its default radio bearer.
     pub bearer: BearerConfig,
 }

@@ -5,7 +5,7 @@ use airlane_core::{
     PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::{Position, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, Position, TransmissionMode};
 
 use crate::bearer::BearerConfig;
 use crate::config::*;
@@ -14,6 +14,7 @@ use crate::network::RadioNetwork;
 fn cell(access: UplinkAccess) -> CellConfig {
     CellConfig {
         position: Position::on_ground(0.0, 0.0),
+        antenna: Antenna::ISOTROPIC,
         resource_blocks: 100,
         tx_power: Dbm(30.0),
         noise_figure: Decibel(5.0),
@@ -24,6 +25,7 @@ fn cell(access: UplinkAccess) -> CellConfig {
         mac: MacConfig {
             cqi_period: 2,
             cqi_delay: 4,
+            amc: AmcRule::MUTUAL_INFORMATION,
             mcs_rule: McsRule::WorstSubband,
             harq: true,
             harq_max_transmissions: 4,
@@ -55,11 +57,12 @@ fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 movement: Movement::Static,
                 tx_power: Dbm(23.0),
                 noise_figure: Decibel(7.0),
+                penetration_loss: Decibel(0.0),
                 bearer: bearer.clone(),
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),
-        channel: ChannelConfig { path_loss: PathLossModel::Friis, fading: None },
+        channel: ChannelConfig { path_loss: PathLossModel::Friis, shadowing: None, fading: None },
     }
 }
 

@@ -376,6 +376,22 @@ quantity!(
 );
 
 quantity!(
+    /// An angle in degrees.
+    Angle: f64,
+    Kind {
+        name: "an angle",
+        units: &[unit("deg", 1, 0), alias("°", 1, 0)],
+        example: "70 deg",
+        low: -360.0,
+        high: 360.0,
+        limits: "between -360 deg and 360 deg",
+        whole: false,
+    },
+    from Decimal::to_f64,
+    print Kind::print_real
+);
+
+quantity!(
     /// A probability; the value is between 0 and 1.
     Share: f64,
     Kind {
@@ -441,6 +457,7 @@ mod tests {
         there_and_back::<Frequency>("2120 MHz", "2.12 GHz");
         there_and_back::<Power>("-3.5 dBm", "-3.5 dBm");
         there_and_back::<Gain>("0.5 dB", "0.5 dB");
+        there_and_back::<Angle>("-120.5°", "-120.5 deg");
         there_and_back::<Share>("0.1 %", "0.1 %");
     }
 

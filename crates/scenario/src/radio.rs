@@ -2,12 +2,13 @@
 
 use airlane_core::{CellId, Decibel, UeId};
 use airlane_radio::mobility::{Disc, LevyLaw, PowerLaw};
-use airlane_radio::{Placement, Position, Profile, TransmissionMode};
+use airlane_radio::path_loss::{City, Scene, Surroundings};
+use airlane_radio::{AmcRule, Antenna, Placement, Position, Profile, Sector, TransmissionMode};
 use airlane_ran::bearer::{BearerConfig, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, Domain, FadingConfig, FrequencyMetric, MacConfig, McsRule, Movement,
-    PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind, Start, UeConfig, UplinkAccess,
-    UplinkConfig,
+    PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind, ShadowingConfig, Start,
+    UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::PdcpConfig;
 use airlane_ran::rlc;
@@ -29,7 +30,11 @@ pub(crate) fn configuration(
         cells: scenario.cell.iter().map(cell).collect(),
         ues: ues.iter().map(|one| ue(&scenario.ue[one.section], scenario)).collect(),
         flows: flows.iter().map(ue_of).collect(),
-        channel: ChannelConfig { path_loss: path_loss(&channel.path_loss), fading: fading(&channel.fading) },
+        channel: ChannelConfig {
+            path_loss: path_loss(&channel.path_loss),
+            shadowing: shadowing(&channel.shadowing),
+            fading: fading(&channel.fading),
+        },
     }
 }
 
@@ -63,6 +68,7 @@ fn slots(time: Time) -> u32 {
 fn cell(cell: &Cell) -> CellConfig {
     CellConfig {
         position: position(cell.position, cell.height),
+        antenna: antenna(&cell.antenna),
         resource_blocks: cell.resource_blocks,
         tx_power: cell.tx_power.0,
         noise_figure: cell.noise_figure.0,
@@ -103,11 +109,27 @@ fn domain(domain: format::SchedulerDomain) -> Domain {
     }
 }
 
+fn antenna(antenna: &format::Antenna) -> Antenna {
+    match antenna {
+        format::Antenna::Omni(omni) => Antenna::Omni { gain: omni.gain.0 },
+        format::Antenna::Sector(sector) => Antenna::Sector(Sector {
+            gain: sector.gain.0,
+            azimuth_deg: sector.azimuth.0,
+            beamwidth_deg: sector.beamwidth.0,
+            front_to_back: sector.front_to_back.0,
+        }),
+    }
+}
+
 fn mac(cell: &Cell) -> MacConfig {
     let mac = &cell.mac;
     MacConfig {
         cqi_period: slots(mac.cqi_period),
         cqi_delay: slots(mac.cqi_delay),
+        amc: match mac.amc {
+            format::Amc::MutualInformation => AmcRule::MUTUAL_INFORMATION,
+            format::Amc::Piro => AmcRule::PIRO,
+        },
         mcs_rule: match &mac.mcs_rule {
             format::McsRule::WorstSubband => McsRule::WorstSubband,
             format::McsRule::Effective(rule) => McsRule::Effective { target_bler: rule.target_bler.0 },
@@ -143,7 +165,8 @@ fn mac(cell: &Cell) -> MacConfig {
     }
 }
 
-fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
+/// The path-loss model in the words of the radio access network.
+pub(crate) fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
     match path_loss {
         format::PathLoss::Friis => PathLossModel::Friis,
         format::PathLoss::LogDistance(law) => PathLossModel::LogDistance {
@@ -151,6 +174,35 @@ fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
             reference_m: law.reference_distance.0,
             reference_loss: Decibel(law.reference_loss.0.0),
         },
+        format::PathLoss::Cost231Hata(law) => PathLossModel::Cost231Hata {
+            city: match law.city {
+                format::City::Suburban => City::Suburban,
+                format::City::Metropolitan => City::Metropolitan,
+            },
+        },
+        format::PathLoss::Tr25814 => PathLossModel::Macro25814,
+        format::PathLoss::Tr36814(law) => PathLossModel::Macro36814 {
+            surroundings: Surroundings {
+                scene: match law.scene {
+                    format::Scene::Uma => Scene::UrbanMacro,
+                    format::Scene::Umi => Scene::UrbanMicro,
+                    format::Scene::Rma => Scene::RuralMacro,
+                },
+                street_width_m: law.street_width.0,
+                building_height_m: law.building_height.0,
+            },
+        },
+    }
+}
+
+fn shadowing(shadowing: &format::Shadowing) -> Option<ShadowingConfig> {
+    match shadowing {
+        format::Shadowing::None => None,
+        format::Shadowing::LogNormal(law) => Some(ShadowingConfig {
+            deviation: law.deviation.map(|gain| gain.0),
+            correlation_m: law.correlation_distance.map(|length| length.0),
+            site_correlation: law.site_correlation.0,
+        }),
     }
 }
 
@@ -196,6 +248,7 @@ fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {
         },
         tx_power: ue.tx_power.0,
         noise_figure: ue.noise_figure.0,
+        penetration_loss: ue.penetration_loss.0,
         bearer: bearer(&scenario.cell[cell]),
     }
 }

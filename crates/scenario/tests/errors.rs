@@ -32,6 +32,11 @@ fn changed(from: &str, to: &str) -> String {
     error(&BASE.replacen(from, to, 1)).to_string()
 }
 
+/// The base with several texts replaced.
+fn changed_all(pairs: &[(&str, &str)]) -> String {
+    error(&pairs.iter().fold(BASE.to_owned(), |text, (from, to)| text.replacen(from, to, 1))).to_string()
+}
+
 /// The base with something at its end.
 fn extended(more: &str) -> String {
     error(&format!("{BASE}{more}\n")).to_string()
@@ -108,6 +113,35 @@ fn every_mistake_is_explained() {
             changed("[[flow]]\nto = \"phone\"\ntransport = { kind = \"tcp\", congestion = \"cubic\" }\n", ""),
         ),
         ("bulk over UDP", changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"udp\"")),
+        (
+            "a cell lower than the path loss knows",
+            changed("fading = {", "path_loss = \"cost231-hata\"\nfading = {"),
+        ),
+        (
+            "a UE lower than the path loss knows",
+            changed_all(&[
+                ("fading = {", "path_loss = \"tr36.814\"\nfading = {"),
+                ("name = \"a\"", "name = \"a\"\nheight = \"25 m\""),
+            ]),
+        ),
+        (
+            "a street too wide",
+            changed("fading = {", "path_loss = { kind = \"tr36.814\", street_width = \"60 m\" }\nfading = {"),
+        ),
+        ("shadowing of no width", changed("fading = {", "shadowing = \"log-normal\"\nfading = {")),
+        (
+            "shadowing at no distance",
+            changed("fading = {", "shadowing = { kind = \"log-normal\", deviation = \"8 dB\" }\nfading = {"),
+        ),
+        (
+            "a beam of no width",
+            changed("name = \"a\"", "name = \"a\"\nantenna = { kind = \"sector\", beamwidth = \"0 deg\" }"),
+        ),
+        (
+            "an angle without unit",
+            changed("name = \"a\"", "name = \"a\"\nantenna = { kind = \"sector\", azimuth = 90 }"),
+        ),
+        ("unknown rule", changed("name = \"a\"", "name = \"a\"\nmac = { amc = \"miesm\" }")),
         ("starts too late", extended("start = \"40 s\"")),
         ("stops too early", extended("start = \"4 s\"\nstop = \"3 s\"")),
         ("warm-up too long", changed("duration = \"30s\"", "duration = \"30s\"\nwarmup = \"31 s\"")),

@@ -81,7 +81,11 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
 fn radio(s: &mut Stream, later: &mut Stream) -> String {
     let mut text = format!("network = \"{}\"\n", one_of(s, &["lena", "typical"]));
     text += "[channel]\n";
-    text += &format!("path_loss = \"{}\"\n", one_of(s, &["friis", "log-distance"]));
+    text += &format!("path_loss = \"{}\"\n", one_of(s, &["friis", "friis", "log-distance", "tr25.814"]));
+    if s.chance(0.3) {
+        text +=
+            "shadowing = { kind = \"log-normal\", deviation = \"4 dB\", correlation_distance = \"50 m\" }\n";
+    }
     let speed = s.below(130);
     match one_of(s, &["none", "flat", "epa", "eva", "etu"]) {
         "none" => text += "fading = \"none\"\n",
@@ -96,10 +100,14 @@ fn radio(s: &mut Stream, later: &mut Stream) -> String {
         text += &format!("control_errors = {}\n", later.chance(0.3));
         text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
         text += &format!(
-            "mac = {{ mcs_rule = \"{}\", power_control = \"{}\" }}\n",
+            "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\" }}\n",
             one_of(s, &["worst-subband", "effective"]),
+            one_of(s, &["mutual-information", "piro"]),
             one_of(later, &["none", "open-loop"])
         );
+        if s.chance(0.15) {
+            text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));
+        }
         text += &format!(
             "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = \"{}\" }}\n",
             one_of(s, &["am", "um"]),

@@ -21,9 +21,9 @@ pub(crate) struct Phy {
 }
 
 impl Phy {
-    pub(crate) fn new(prbs: u16, rbg_size: u16) -> Self {
+    pub(crate) fn new(prbs: u16, rbg_size: u16, rule: AmcRule) -> Self {
         let (prbs, rbg_size) = (usize::from(prbs), usize::from(rbg_size));
-        let amc = |direction| Amc::new(AmcRule::MUTUAL_INFORMATION, direction, prbs, rbg_size);
+        let amc = |direction| Amc::new(rule, direction, prbs, rbg_size);
         Self {
             downlink_amc: amc(Direction::Downlink),
             uplink_amc: amc(Direction::Uplink),

@@ -17,6 +17,7 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     for (carrier, key) in [(cell.frequency, "frequency"), (cell.uplink_frequency, "uplink_frequency")] {
         at.require(carrier.0 >= 1e8, key, "too low for a carrier of a cell", "at least 100 MHz")?;
     }
+    super::channel::antenna(&cell.antenna, &at.under("antenna"))?;
     mac(&cell.mac, cell.resource_blocks, &at.under("mac"))?;
     uplink(&cell.uplink, &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2

@@ -2,6 +2,7 @@
 //! memory is taken.
 
 mod cell;
+mod channel;
 mod flow;
 mod ue;
 
@@ -12,7 +13,7 @@ use airlane_core::Duration;
 
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{Channel, Internet, Network, PathLoss, Resolved, Run};
+use crate::format::{Internet, Network, Resolved, Run};
 use crate::quantity::{Metres, Size, Time};
 use crate::tree::{OVERRIDE, Tree, Value};
 
@@ -149,7 +150,7 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let help = "give what `parse` returned";
     at.require(scenario.channel.is_some(), "channel", "a cell needs a channel", help)?;
     at.require(scenario.backhaul.is_some(), "backhaul", "a cell needs a backhaul", help)?;
-    scenario.channel.as_ref().map_or(Ok(()), |c| channel(c, &at.under("channel")))?;
+    scenario.channel.as_ref().map_or(Ok(()), |c| channel::channel(c, &at.under("channel")))?;
     at.require(!scenario.cell.is_empty(), "cell", "no cell", "add [[cell]] with a name")?;
     at.require(scenario.cell.len() <= CELLS_MAX, "cell", "too many cells", "at most 1000")?;
     let mut names = BTreeSet::new();
@@ -158,14 +159,8 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         name(&cell.name, &mut names, &at)?;
         cell::cell(cell, &at)?;
     }
-    ue::ues(scenario, at)
-}
-
-fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
-    let PathLoss::LogDistance(law) = &channel.path_loss else { return Ok(()) };
-    let at = at.under("path_loss");
-    at.require((0.0..=10.0).contains(&law.exponent), "exponent", "no path-loss exponent", "from 0 to 10")?;
-    at.require(law.reference_distance.0 > 0.0, "reference_distance", "no distance", "above 0 m")
+    ue::ues(scenario, at)?;
+    scenario.channel.as_ref().map_or(Ok(()), |c| channel::heights(scenario, c, at))
 }
 
 /// A name is there, is short, is not a number (which a path would take for an index), and is

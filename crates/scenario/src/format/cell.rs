@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
-use crate::quantity::{Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
+use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,8 @@ pub struct Cell {
     pub position: [Metres; 2],
     /// Height of its antenna.
     pub height: Metres,
+    /// What its antenna gains in each direction.
+    pub antenna: Antenna,
     /// Bandwidth of either direction in physical resource blocks: 6, 15, 25, 50, 75 or 100.
     #[schemars(extend("enum" = [6, 15, 25, 50, 75, 100]))]
     pub resource_blocks: u16,
@@ -43,6 +45,39 @@ pub struct Cell {
     pub rlc: Rlc,
     /// Packet data convergence of the UEs' bearers.
     pub pdcp: Pdcp,
+}
+
+/// An antenna.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Antenna {
+    /// The same in each direction.
+    Omni(Omni),
+    /// One sector, as in 3GPP TR 25.814.
+    Sector(Sector),
+}
+tagged!(Antenna by "kind" { "omni" => Omni(Omni), "sector" => Sector(Sector) });
+
+/// Settings of an antenna without direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Omni {
+    /// Gain over an isotropic antenna.
+    pub gain: Gain,
+}
+
+/// Settings of a sector antenna.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sector {
+    /// Gain over an isotropic antenna, in the middle of the beam.
+    pub gain: Gain,
+    /// Where it points: 0 deg along the first coordinate, 90 deg along the second.
+    pub azimuth: Angle,
+    /// Width of the beam between the directions that are 3 dB down.
+    pub beamwidth: Angle,
+    /// How far down its back is.
+    pub front_to_back: Gain,
 }
 
 /// Who is served.
@@ -155,6 +190,8 @@ pub struct Mac {
     pub cqi_period: Time,
     /// From the measurement until the scheduler can use it.
     pub cqi_delay: Time,
+    /// How reports follow from the channel.
+    pub amc: Amc,
     /// How a transport block's MCS follows from the reports.
     pub mcs_rule: McsRule,
     /// Transmissions of a block at most, the first included.
@@ -196,6 +233,16 @@ pub struct OpenLoop {
     pub p0: Power,
     /// Share of the path loss that is made up for.
     pub alpha: Share,
+}
+
+/// How reports follow from the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Amc {
+    /// The highest rate that fails at most one block in ten, by mutual information.
+    MutualInformation,
+    /// The Shannon bound less the gap of a bit error rate of 5e-5: ns-3's `PiroEW2010`.
+    Piro,
 }
 
 /// How a transport block's MCS follows from the reports.

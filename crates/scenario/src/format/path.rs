@@ -74,6 +74,8 @@ pub struct Backhaul {
 pub struct Channel {
     /// Loss over distance.
     pub path_loss: PathLoss,
+    /// What buildings and hills add to it.
+    pub shadowing: Shadowing,
     /// Small-scale fading.
     pub fading: Fading,
 }
@@ -86,8 +88,23 @@ pub enum PathLoss {
     Friis,
     /// A power of the distance.
     LogDistance(LogDistance),
+    /// COST-231 Hata: made for 1.5 to 2 GHz and 1 to 20 km, nearer not below free space.
+    #[serde(rename = "cost231-hata")]
+    Cost231Hata(Cost231Hata),
+    /// The macro cell of 3GPP TR 25.814, 128.1 dB + 37.6 dB log10(km), whatever the carrier.
+    #[serde(rename = "tr25.814")]
+    Tr25814,
+    /// The cells of 3GPP TR 36.814, with and without line of sight.
+    #[serde(rename = "tr36.814")]
+    Tr36814(Tr36814),
 }
-tagged!(PathLoss by "kind" { "friis" => Friis, "log-distance" => LogDistance(LogDistance) });
+tagged!(PathLoss by "kind" {
+    "friis" => Friis,
+    "log-distance" => LogDistance(LogDistance),
+    "cost231-hata" => Cost231Hata(Cost231Hata),
+    "tr25.814" => Tr25814,
+    "tr36.814" => Tr36814(Tr36814),
+});
 
 /// Loss as a power of the distance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -99,6 +116,72 @@ pub struct LogDistance {
     pub reference_distance: Metres,
     /// Loss there.
     pub reference_loss: Gain,
+}
+
+/// Settings of COST-231 Hata.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cost231Hata {
+    /// How densely it is built up.
+    pub city: City,
+}
+
+/// How densely it is built up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum City {
+    /// Suburbs and medium-sized cities.
+    Suburban,
+    /// Metropolitan centres: 3 dB more.
+    Metropolitan,
+}
+
+/// Settings of the cells of TR 36.814.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tr36814 {
+    /// Which of them.
+    pub scene: Scene,
+    /// Width of streets.
+    pub street_width: Metres,
+    /// Mean height of buildings.
+    pub building_height: Metres,
+}
+
+/// A scene of TR 36.814 Table B.1.2.1-1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scene {
+    /// Urban macro: antennas above the roofs.
+    Uma,
+    /// Urban micro: antennas below the roofs, 10 m high.
+    Umi,
+    /// Rural macro.
+    Rma,
+}
+
+/// What buildings and hills add to the path loss.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Shadowing {
+    /// Nothing.
+    None,
+    /// A Gaussian number of dB, alike at places near each other.
+    LogNormal(LogNormal),
+}
+tagged!(Shadowing by "kind" { "none" => None, "log-normal" => LogNormal(LogNormal) });
+
+/// Settings of log-normal shadowing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogNormal {
+    /// Standard deviation; none for that of the path-loss model, if it has one.
+    pub deviation: Option<Gain>,
+    /// Distance at which the correlation has fallen to 1/e; none for that of the path-loss model,
+    /// if it has one.
+    pub correlation_distance: Option<Metres>,
+    /// Correlation between the sites that a UE hears. Cells at one position are one site.
+    pub site_correlation: Share,
 }
 
 /// Small-scale fading: the tap-delay profiles of TS 36.104 Annex B.2, or simpler.

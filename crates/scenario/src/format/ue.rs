@@ -28,6 +28,8 @@ pub struct Ue {
     pub tx_power: Power,
     /// Noise figure of its receiver.
     pub noise_figure: Gain,
+    /// What the walls around it take.
+    pub penetration_loss: Gain,
 }
 
 /// Where a UE may be at the start.

@@ -1,0 +1,122 @@
+use airlane_core::Seeds;
+use airlane_radio::shadowing::Field;
+use airlane_radio::{LevyWalk, Sector};
+
+use super::*;
+
+const FRIIS: PathLoss = PathLoss::Friis { frequency_hz: 2e9 };
+const NORTH: Sector =
+    Sector { gain: Decibel(14.0), azimuth_deg: 90.0, beamwidth_deg: 70.0, front_to_back: Decibel(20.0) };
+
+fn budget(path_loss: PathLoss) -> LinkBudget {
+    LinkBudget {
+        path_loss,
+        tx_power: Dbm(46.0),
+        noise_figure: Decibel(9.0),
+        gain: Decibel(0.0),
+        penetration_loss: Decibel(0.0),
+        prbs: 100,
+    }
+}
+
+fn plain() -> Scenery {
+    Scenery { site: Position::default(), antenna: Antenna::ISOTROPIC, sight: 0.0, shadowing: None }
+}
+
+fn shadowed(seed: u64, config: ShadowingConfig) -> Scenery {
+    let field = |name: &str| Field::new(&mut Seeds::new(seed).stream(name));
+    let shadowing = Shadowing::new(field("own"), field("site"), config.site_correlation);
+    Scenery { shadowing: Some((config, Arc::new(shadowing))), ..plain() }
+}
+
+/// Mean SNR in dB of a UE that stands there.
+fn snr(budget: LinkBudget, scenery: &Scenery, ue: Position) -> f64 {
+    let mut channel = Channel::new(budget, scenery.clone(), None);
+    let factor = channel.mean_sinr(Instant::ZERO, &mut Mobility::Static(ue));
+    Decibel::from_linear(f64::from(factor)).0
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-4, "{a} against {b}");
+}
+
+#[test]
+fn the_budget_by_hand() {
+    // 46 dBm over 100 PRBs is 26 dBm; a PRB's noise is -174 + 52.5527 + 9 = -112.4473 dBm;
+    // TR 25.814 at 1 km takes 128.1 dB: 26 - 128.1 + 112.4473 = 10.3473 dB.
+    let far = Position::on_ground(1000.0, 0.0);
+    close(snr(budget(PathLoss::Macro25814), &plain(), far), 10.3473);
+    // 20 dB of wall.
+    let indoors = LinkBudget { penetration_loss: Decibel(20.0), ..budget(PathLoss::Macro25814) };
+    close(snr(indoors, &plain(), far), -9.6527);
+}
+
+#[test]
+fn a_sector_gains_ahead_and_loses_behind() {
+    let sector = Scenery { antenna: Antenna::Sector(NORTH), ..plain() };
+    let here = |x, y| snr(budget(FRIIS), &sector, Position::on_ground(x, y));
+    let omni = snr(budget(FRIIS), &plain(), Position::on_ground(0.0, 500.0));
+    close(here(0.0, 500.0), omni + 14.0);
+    close(here(0.0, -500.0), omni - 6.0);
+}
+
+#[test]
+fn line_of_sight_ends_where_its_probability_falls_below_the_draw() {
+    use airlane_radio::path_loss::{Scene, Surroundings};
+    let surroundings =
+        Surroundings { scene: Scene::UrbanMacro, street_width_m: 20.0, building_height_m: 20.0 };
+    let law = PathLoss::Macro36814 { frequency_hz: 2e9, surroundings };
+    let at = |sight, d| {
+        let scenery = Scenery { site: Position { x: 0.0, y: 0.0, z: 25.0 }, sight, ..plain() };
+        snr(budget(law), &scenery, Position { x: d, y: 0.0, z: 1.5 })
+    };
+    // P(100 m) = 0.347671: 78.0206 dB with line of sight, 97.7381 dB without.
+    close(at(0.3476, 100.0), 26.0 + 112.4473 - 78.0206);
+    close(at(0.3477, 100.0), 26.0 + 112.4473 - 97.7381);
+    // Everybody within 18 m sees the site: 28 + 22 log10(17) + 6.0206 = 61.090 dB there. At 19 m
+    // P = 0.986, and without sight 136.8245 - 39.0864 * (3 - log10(19)) = 69.547 dB.
+    let fall = at(0.999, 17.0) - at(0.999, 19.0);
+    assert!((fall - 8.457).abs() < 0.01, "{fall}");
+}
+
+#[test]
+fn shadowing_takes_the_deviation_of_the_law_or_its_own() {
+    let law = PathLoss::Macro25814;
+    let own = ShadowingConfig { deviation: None, correlation_m: None, site_correlation: 0.5 };
+    let wide = ShadowingConfig { deviation: Some(Decibel(16.0)), correlation_m: None, ..own };
+    let far = Position::on_ground(1000.0, 0.0);
+    let shift = |config| snr(budget(law), &shadowed(1, config), far) - 10.3473;
+    // Twice the 8 dB of TR 25.814 moves it twice as far.
+    assert!(shift(own).abs() > 0.1);
+    close(shift(wide), 2.0 * shift(own));
+    // Over seeds its deviation is 8 dB: standard error 8 / sqrt(2 * 1000) = 0.18 dB, times four.
+    let square: f64 = (0..1000)
+        .map(|seed| snr(budget(law), &shadowed(seed, own), far) - 10.3473)
+        .map(|shift| shift * shift)
+        .sum();
+    assert!(((square / 1000.0).sqrt() - 8.0).abs() < 0.72, "{}", (square / 1000.0).sqrt());
+}
+
+#[test]
+fn a_walk_meets_the_same_hills_however_often_it_is_looked_at() {
+    use airlane_radio::mobility::{Disc, LevyLaw};
+    let config =
+        ShadowingConfig { deviation: Some(Decibel(8.0)), correlation_m: Some(50.0), site_correlation: 0.5 };
+    let disc = Disc { centre: Position::on_ground(0.0, 0.0), radius_m: 250.0 };
+    let look = |every_ms: u64| {
+        let start = Position::on_ground(30.0, 40.0);
+        let walk = LevyWalk::new(LevyLaw::default(), disc, start, Seeds::new(5).stream("walk"));
+        let mut walk = Mobility::LevyWalk(walk);
+        let mut channel = Channel::new(budget(FRIIS), shadowed(5, config), None);
+        let looks = (0..=120_000 / every_ms).map(|k| {
+            let now = Instant::from_millis(k * every_ms);
+            (now, channel.mean_sinr(now, &mut walk).to_bits())
+        });
+        looks.filter(|(at, _)| at.as_nanos() % 1_000_000_000 == 0).collect::<Vec<_>>()
+    };
+    let seldom = look(1000);
+    assert_eq!(look(10), seldom);
+    assert_eq!(look(50), seldom);
+    assert_eq!(seldom.len(), 121);
+    assert!(seldom.iter().any(|(_, bits)| *bits != seldom[0].1), "the walk never moved");
+}

@@ -1,0 +1,92 @@
+//! Checks of propagation: a law is used with the heights and lengths that it knows.
+
+use std::ops::RangeInclusive;
+
+use airlane_radio::RadioPath;
+use airlane_ran::config::PathLossModel;
+
+use super::{Checked, Place};
+use crate::format::{Antenna, Channel, LogNormal, PathLoss, Resolved, Shadowing};
+use crate::quantity::Metres;
+use crate::radio::path_loss;
+
+/// Streets and buildings of TR 36.814 Table B.1.2.1-1, in metres.
+const TOWN: RangeInclusive<f64> = 5.0..=50.0;
+
+pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
+    law(&channel.path_loss, &at.under("path_loss"))?;
+    match &channel.shadowing {
+        Shadowing::None => Ok(()),
+        Shadowing::LogNormal(law) => shadowing(law, path_loss(&channel.path_loss), &at.under("shadowing")),
+    }
+}
+
+fn law(law: &PathLoss, at: &Place<'_>) -> Checked {
+    match law {
+        PathLoss::Friis | PathLoss::Cost231Hata(_) | PathLoss::Tr25814 => Ok(()),
+        PathLoss::LogDistance(law) => {
+            let exponent = (0.0..=10.0).contains(&law.exponent);
+            at.require(exponent, "exponent", "no path-loss exponent", "from 0 to 10")?;
+            at.require(law.reference_distance.0 > 0.0, "reference_distance", "no distance", "above 0 m")
+        }
+        PathLoss::Tr36814(law) => {
+            let (street, building) = (law.street_width.0, law.building_height.0);
+            at.require(TOWN.contains(&street), "street_width", "no street", "from 5 m to 50 m")?;
+            at.require(TOWN.contains(&building), "building_height", "no building", "from 5 m to 50 m")
+        }
+    }
+}
+
+fn shadowing(law: &LogNormal, path_loss: PathLossModel, at: &Place<'_>) -> Checked {
+    // Which path makes no difference to whether the model has shadowing.
+    let path = RadioPath {
+        distance_m: 100.0,
+        ground_m: 100.0,
+        site_height_m: 30.0,
+        ue_height_m: 1.5,
+        line_of_sight: true,
+    };
+    let own = path_loss.at(2e9).shadowing(&path).is_some();
+    let help = "the path loss names none; give deviation = \"8 dB\", correlation_distance = \"50 m\"";
+    at.require(own || law.deviation.is_some(), "deviation", "not known", help)?;
+    at.require(own || law.correlation_distance.is_some(), "correlation_distance", "not known", help)?;
+    let deviation = law.deviation.is_none_or(|gain| (0.0..=40.0).contains(&gain.0.0));
+    at.require(deviation, "deviation", "no standard deviation", "from 0 dB to 40 dB")?;
+    let apart = law.correlation_distance.is_none_or(|length| length.0 >= 0.1);
+    at.require(apart, "correlation_distance", "no distance", "at least 0.1 m")
+}
+
+pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {
+    match antenna {
+        Antenna::Omni(_) => Ok(()),
+        Antenna::Sector(sector) => {
+            let width = sector.beamwidth.0 > 0.0;
+            at.require(width, "beamwidth", "no beam", "above 0 deg")?;
+            let back = sector.front_to_back.0.0 >= 0.0;
+            at.require(back, "front_to_back", "the back would gain", "0 dB or more")
+        }
+    }
+}
+
+/// The path-loss model knows the heights of every cell and every UE.
+pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) -> Checked {
+    // The carrier does not decide about heights.
+    let Some(known) = path_loss(&channel.path_loss).at(2e9).heights() else { return Ok(()) };
+    let check = |height: Metres, known: &RangeInclusive<f64>, at: &Place<'_>| {
+        let (low, high) = (Metres(*known.start()), Metres(*known.end()));
+        let help = if low == high { format!("{low}") } else { format!("from {low} to {high}") };
+        at.require(
+            known.contains(&height.0),
+            "height",
+            "outside of what channel.path_loss was made for",
+            &help,
+        )
+    };
+    for (i, cell) in scenario.cell.iter().enumerate() {
+        check(cell.height, &known.site_m, &at.under("cell").entry(i))?;
+    }
+    for (i, ue) in scenario.ue.iter().enumerate() {
+        check(ue.height, &known.ue_m, &at.under("ue").entry(i))?;
+    }
+    Ok(())
+}
