@@ -33,7 +33,7 @@ impl Default for Parameters {
         Self {
             quantum: Bytes(1514), // RFC 8290 §5.2.4: Ethernet's MTU with its header
             packets: 10_240,      // RFC 8290 §5.2.3
-            queues: 1024,         // RFC 8290 §5.2.2
+            queues: 1024,         // RFC 8290 §5.2.5
             codel: codel::Parameters::default(),
         }
     }

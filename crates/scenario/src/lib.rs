@@ -6,6 +6,7 @@
 //!   text. [`fn@schema`] is its JSON Schema.
 //! - Mistakes are [`ScenarioError`]s that name file, line, key and value, and what would be right.
 
+mod aqm;
 mod check;
 mod de;
 mod decimal;

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, Duration, Instant, Node, Seeds};
-use airlane_net::queue::{CoDel, DropTail, Limit};
+use airlane_core::{Duration, Instant, Node, Seeds};
+use airlane_net::queue::Limit;
 use airlane_net::{
     DeliveryTrace, Discipline, Hold, Link, LinkParameters, ManagedLink, RandomLoss, RateStep, TraceLink,
-    codel,
 };
 
+use crate::aqm::aqm;
 use crate::error::ScenarioError;
-use crate::format::{Aqm, Backhaul, Codel, Internet};
-use crate::quantity::{Rate, Size};
-
-/// A full packet: a queue of no more than that is no standing queue (RFC 8289 §4.2).
-const MAX_PACKET: Bytes = Bytes(1500);
+use crate::format::{Aqm, Backhaul, Internet};
+use crate::quantity::Size;
 
 /// From the server towards host or core.
 pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box<dyn Node>, ScenarioError> {
@@ -23,7 +20,7 @@ pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box
         None => RandomLoss::new(internet.loss.0, seeds.stream("internet/downlink/loss")),
     });
     if let Some(file) = &internet.trace {
-        let queue = discipline(&internet.aqm, internet.queue);
+        let queue = discipline(&internet.aqm, internet.queue, (seeds, "internet/downlink"));
         return Ok(Box::new(TraceLink::new(Arc::new(trace(file)?), internet.delay.0, queue, loss)));
     }
     let from = |time: Duration| Instant::ZERO + time;
@@ -40,37 +37,39 @@ pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box
         holds: holds.collect(),
         loss,
     };
-    Ok(match &internet.aqm {
-        Aqm::DropTail => Box::new(Link::new(LinkParameters { queue: Some(internet.queue.0), ..parameters })),
-        Aqm::Codel(_) => Box::new(ManagedLink::new(parameters, discipline(&internet.aqm, internet.queue))),
-    })
+    let seeds = (seeds, "internet/downlink");
+    Ok(link(parameters, &internet.aqm, internet.queue, seeds))
 }
 
 /// From host or core towards the server.
 pub(crate) fn internet_uplink(internet: &Internet) -> Link {
-    plain(internet.uplink_rate, internet.delay.0, internet.uplink_queue)
+    Link::new(LinkParameters {
+        rate: Some(internet.uplink_rate.0),
+        delay: internet.delay.0,
+        queue: Some(internet.uplink_queue.0),
+        ..LinkParameters::default()
+    })
 }
 
-/// Either direction between core and cell.
-pub(crate) fn backhaul(backhaul: &Backhaul) -> Link {
-    plain(backhaul.rate, backhaul.delay.0, backhaul.queue)
+/// Either direction between core and cell; `name` begins the names of its random streams.
+pub(crate) fn backhaul(backhaul: &Backhaul, seeds: Seeds, name: &str) -> Box<dyn Node> {
+    let parameters =
+        LinkParameters { rate: Some(backhaul.rate.0), delay: backhaul.delay.0, ..LinkParameters::default() };
+    link(parameters, &backhaul.aqm, backhaul.queue, (seeds, name))
 }
 
-fn plain(rate: Rate, delay: Duration, queue: Size) -> Link {
-    Link::new(LinkParameters { rate: Some(rate.0), delay, queue: Some(queue.0), ..LinkParameters::default() })
-}
-
-fn discipline(aqm: &Aqm, queue: Size) -> Discipline {
-    let limit = Limit::bytes(queue.0);
-    match aqm {
-        Aqm::DropTail => Discipline::DropTail(DropTail::new(limit)),
-        Aqm::Codel(parameters) => Discipline::CoDel(CoDel::new(limit, codel_parameters(parameters))),
+/// A link with its queue; with drop-tail the one that costs a single timer per packet.
+fn link(parameters: LinkParameters, rule: &Aqm, queue: Size, seeds: (Seeds, &str)) -> Box<dyn Node> {
+    match rule {
+        Aqm::DropTail => Box::new(Link::new(LinkParameters { queue: Some(queue.0), ..parameters })),
+        Aqm::Red(_) | Aqm::Codel(_) | Aqm::FqCodel(_) | Aqm::Pie(_) => {
+            Box::new(ManagedLink::new(parameters, discipline(rule, queue, seeds)))
+        }
     }
 }
 
-/// CoDel's settings in the words of its implementation.
-pub(crate) fn codel_parameters(codel: &Codel) -> codel::Parameters {
-    codel::Parameters { target: codel.target.0, interval: codel.interval.0, max_packet: MAX_PACKET, ecn: false }
+fn discipline(rule: &Aqm, queue: Size, (seeds, name): (Seeds, &str)) -> Discipline {
+    Discipline::new(&aqm(rule), Limit::bytes(queue.0), || seeds.stream(&format!("{name}/queue")))
 }
 
 /// Reads a delivery trace.

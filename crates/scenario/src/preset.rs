@@ -8,6 +8,7 @@
 
 use crate::tree::{Table, Tree, Value};
 
+const AQM: &str = include_str!("presets/aqm.toml");
 const COMMON: &str = include_str!("presets/common.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
 const TYPICAL: &str = include_str!("presets/typical.toml");
@@ -27,10 +28,24 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         _ => TYPICAL,
     };
     for text in [own, COMMON] {
-        let mut defaults = Tree::from_toml(text).expect("the preset files are TOML, which a test checks");
-        strip_lines(&mut defaults);
-        merge(scenario, &defaults);
+        merge(scenario, &defaults(text));
     }
+    let queues: &[&[&str]] = match network {
+        "wired" => &[&["internet"]],
+        _ => &[&["internet"], &["backhaul"], &["cell", "rlc"]],
+    };
+    for place in queues {
+        let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
+        let aqm = within(defaults(AQM), "aqm");
+        merge(scenario, &place.iter().rev().fold(aqm, |inner, key| within(inner, key)));
+    }
+}
+
+/// The defaults of a preset file.
+fn defaults(text: &str) -> Tree {
+    let mut defaults = Tree::from_toml(text).expect("the preset files are TOML, which a test checks");
+    strip_lines(&mut defaults);
+    defaults
 }
 
 /// Lines of a preset file are not lines of the user's file.
@@ -142,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_preset_files_are_toml() {
-        for text in [COMMON, LENA_3_37, TYPICAL, WIRED] {
+        for text in [AQM, COMMON, LENA_3_37, TYPICAL, WIRED] {
             Tree::from_toml(text).unwrap();
         }
     }

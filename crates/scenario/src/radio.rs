@@ -13,9 +13,9 @@ use airlane_ran::config::{
 use airlane_ran::pdcp::PdcpConfig;
 use airlane_ran::rlc;
 
+use crate::aqm::aqm;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcUm, Ue};
-use crate::links::codel_parameters;
 use crate::quantity::{Metres, Time};
 
 /// The radio access network of a cellular scenario.
@@ -270,11 +270,9 @@ fn levy_law(walk: &format::LevyWalk) -> LevyLaw {
 fn bearer(cell: &Cell) -> BearerConfig {
     let pdcp = PdcpConfig { sn_bits: cell.pdcp.sn_bits, discard: cell.pdcp.discard_timer.map(|t| t.0) };
     let (buffer, aqm) = match &cell.rlc {
-        Rlc::Am(RlcAm { buffer, aqm, .. }) | Rlc::Um(RlcUm { buffer, aqm, .. }) => (buffer.0, aqm),
-    };
-    let aqm = match aqm {
-        format::Aqm::DropTail => rlc::Aqm::DropTail,
-        format::Aqm::Codel(codel) => rlc::Aqm::CoDel(codel_parameters(codel)),
+        Rlc::Am(RlcAm { buffer, aqm: rule, .. }) | Rlc::Um(RlcUm { buffer, aqm: rule, .. }) => {
+            (buffer.0, aqm(rule))
+        }
     };
     // The settings of the other mode have no meaning.
     let base = BearerConfig { buffer, aqm, pdcp, ..BearerConfig::lena() };

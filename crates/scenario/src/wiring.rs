@@ -44,7 +44,11 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
             network.connect((internet_down, Link::OUTPUT), (gateway, Gateway::INTERNET));
 
             // 4. S1-U, from the core to each cell and back.
-            let s1u = |_| [(); 2].map(|()| network.add(Box::new(links::backhaul(backhaul))));
+            let s1u = |cell| {
+                ["downlink", "uplink"].map(|direction| {
+                    network.add(links::backhaul(backhaul, seeds, &format!("cell/{cell}/s1u/{direction}")))
+                })
+            };
             let s1u: Vec<[NodeId; 2]> = cells.clone().map(s1u).collect();
 
             // 5. The cells, the radio, the UEs.

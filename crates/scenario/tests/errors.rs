@@ -91,6 +91,23 @@ fn every_mistake_is_explained() {
                 "kind = \"tcp\", rtt_sampling = \"frozen_after\"",
             ),
         ),
+        // Queues.
+        ("unknown rule", changed("buffer = \"512 KiB\"", "buffer = \"512 KiB\", aqm = \"fqcodel\"")),
+        (
+            "setting of another rule",
+            changed(
+                "buffer = \"512 KiB\"",
+                "buffer = \"512 KiB\", aqm = { kind = \"pie\", interval = \"1 s\" }",
+            ),
+        ),
+        ("thresholds out of order", extended("[internet]\naqm = { kind = \"red\", max_packets = 5 }")),
+        ("no weight", extended("[internet]\naqm = { kind = \"red\", weight = 0 }")),
+        ("probability without unit", extended("[internet]\naqm = { kind = \"red\", max_probability = 0.1 }")),
+        ("target above interval", extended("[backhaul]\naqm = { kind = \"codel\", target = \"100 ms\" }")),
+        ("small quantum", extended("[backhaul]\naqm = { kind = \"fq-codel\", quantum = \"1 B\" }")),
+        ("no queue", extended("[internet]\naqm = { kind = \"fq-codel\", queues = 0 }")),
+        ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
+        ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
         // What must fit together.
         ("flow to nobody", changed("to = \"phone\"", "to = \"fone\"")),
         ("flow to no one named", changed("to = \"phone\"\n", "")),

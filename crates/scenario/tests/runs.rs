@@ -109,11 +109,8 @@ fn data_flows_and_is_conserved() {
 #[test]
 fn every_controller_runs_over_a_cell() {
     for controller in ["newreno", "cubic", "scalable", "vegas", "westwood", "veno"] {
-        let settings = [
-            ("run.duration", DURATION),
-            ("run.warmup", "0 s"),
-            ("flow.0.transport.congestion", controller),
-        ];
+        let settings =
+            [("run.duration", DURATION), ("run.warmup", "0 s"), ("flow.0.transport.congestion", controller)];
         let output = run(&load("lte-download.toml", &settings), 1).unwrap();
         assert!(output.meta.conserved, "{controller}: {:?}", output.meta);
         let flows = table(&output, "flows");
@@ -202,4 +199,56 @@ fn random_loss_can_be_had_from_a_known_generator() {
     assert_eq!(output.meta.packets, 101);
     assert_eq!(output.meta.drops.0.iter().sum::<u64>(), lost);
     assert!(lost > 0);
+}
+
+/// 20 ms of internet, 1 ms of backhaul and about 4 ms of radio lie on the way without a queue. The
+/// buffer of 512 KiB lasts 119 ms at the 35 Mbit/s that the bearer carries.
+#[test]
+fn each_rule_keeps_the_rlc_queue_as_short_as_it_says() {
+    let flow = |rule| {
+        let output = run(&load("lte-aqm.toml", &[("cell.0.rlc.aqm", rule)]), 1).unwrap();
+        assert!(output.meta.conserved);
+        let flows = table(&output, "flows");
+        (f64s(flows, "goodput_mbps")[0], f64s(flows, "owd_ms")[0], output.meta.drops.0[1])
+    };
+    let (full_rate, owd_ms, managed_drops) = flow("drop-tail");
+    assert!((90.0..140.0).contains(&owd_ms) && managed_drops == 0, "{owd_ms}");
+    // What stands is about the target, 5 ms for CoDel and 15 ms for PIE. Acknowledgements come in
+    // bursts, one per uplink grant, so data does too: a burst of one scheduling-request period of
+    // 10 ms is no standing queue, and half of it is waited for on average. One flow that halves
+    // its window now and then does not fill the bearer all the time.
+    for (rule, owd_max_ms, share) in [("codel", 36.0, 0.85), ("fq-codel", 36.0, 0.85), ("pie", 46.0, 0.75)] {
+        let (rate, owd_ms, managed_drops) = flow(rule);
+        assert!(owd_ms > 24.0 && owd_ms < owd_max_ms, "{rule}: {owd_ms} ms");
+        assert!(rate > share * full_rate, "{rule}: {rate} of {full_rate} Mbit/s");
+        assert!(managed_drops > 10, "{rule}: {managed_drops}");
+    }
+    // RED's thresholds of 1993 are a tenth of this path's bandwidth-delay product, and arrivals
+    // come in bursts: the delay is short, and the flow is told to slow down far too early.
+    let (rate, owd_ms, _) = flow("red");
+    assert!(owd_ms > 24.0 && owd_ms < 30.0, "{owd_ms} ms");
+    assert!((3.0..0.5 * full_rate).contains(&rate), "{rate} Mbit/s");
+}
+
+/// The same rule, on the links this time: the backhaul is the bottleneck, then the internet.
+#[test]
+fn a_rule_holds_on_links_as_well() {
+    let owd_ms = |place: &str, rule| {
+        let rate = format!("{place}.rate");
+        let queue = format!("{place}.queue");
+        let aqm = format!("{place}.aqm");
+        let overrides =
+            [(&*rate, "10 Mbit/s"), (&*queue, "256 KiB"), (&*aqm, rule), ("cell.0.rlc.aqm", "drop-tail")];
+        let output = run(&load("lte-aqm.toml", &overrides), 1).unwrap();
+        assert!(output.meta.conserved);
+        f64s(table(&output, "flows"), "owd_ms")[0]
+    };
+    for place in ["backhaul", "internet"] {
+        // 256 KiB last 210 ms at 10 Mbit/s; CUBIC keeps 70 % of it filled or more.
+        assert!(owd_ms(place, "drop-tail") > 120.0);
+        for rule in ["red", "codel", "fq-codel", "pie"] {
+            let owd_ms = owd_ms(place, rule);
+            assert!(owd_ms < 50.0, "{rule} on {place}: {owd_ms} ms");
+        }
+    }
 }

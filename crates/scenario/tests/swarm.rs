@@ -17,7 +17,7 @@ fn internet(s: &mut Stream) -> String {
         100 + s.below(100_000),
         s.below(60_000),
         s.below(600_000),
-        one_of(s, &["drop-tail", "codel"]),
+        one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"]),
     );
     if s.chance(0.3) {
         text += &format!("loss = \"{} %\"\n", s.below(10));
@@ -112,7 +112,7 @@ fn radio(s: &mut Stream, later: &mut Stream) -> String {
             "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = \"{}\" }}\n",
             one_of(s, &["am", "um"]),
             1_500 + s.below(600_000),
-            one_of(s, &["drop-tail", "codel"])
+            one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"])
         );
         if s.chance(0.3) {
             text += &format!("pdcp = {{ discard_timer = \"{} ms\" }}\n", 50 + s.below(300));

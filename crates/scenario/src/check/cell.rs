@@ -79,8 +79,9 @@ fn rlc(rlc: &Rlc, at: &Place<'_>) -> Checked {
     };
     let help = format!("one of {known:?}");
     at.require(known.contains(&bits), "sn_bits", "no length of a sequence number", &help)?;
-    let (Rlc::Am(RlcAm { buffer, .. }) | Rlc::Um(RlcUm { buffer, .. })) = rlc;
+    let (Rlc::Am(RlcAm { buffer, aqm, .. }) | Rlc::Um(RlcUm { buffer, aqm, .. })) = rlc;
     at.at_least(*buffer, PACKET, "buffer", "no full packet fits")?;
+    super::aqm::aqm(aqm, &at.under("aqm"))?;
     match rlc {
         Rlc::Um(_) => Ok(()),
         Rlc::Am(am) => {

@@ -1,6 +1,7 @@
 //! What types cannot say: names that must fit together, and limits that are refused before any
 //! memory is taken.
 
+mod aqm;
 mod cell;
 mod channel;
 mod flow;
@@ -126,6 +127,7 @@ fn rows(scenario: &Resolved, at: &Place<'_>) -> Checked {
 }
 
 fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
+    aqm::aqm(&internet.aqm, &at.under("aqm"))?;
     let sorted = internet.rate_steps.is_sorted_by_key(|step| step.at.0);
     at.require(sorted, "rate_steps", "not in the order of time", "sort them by `at`")?;
     if internet.trace.is_some() {
@@ -150,6 +152,7 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let help = "give what `parse` returned";
     at.require(scenario.channel.is_some(), "channel", "a cell needs a channel", help)?;
     at.require(scenario.backhaul.is_some(), "backhaul", "a cell needs a backhaul", help)?;
+    scenario.backhaul.as_ref().map_or(Ok(()), |b| aqm::aqm(&b.aqm, &at.under("backhaul.aqm")))?;
     scenario.channel.as_ref().map_or(Ok(()), |c| channel::channel(c, &at.under("channel")))?;
     at.require(!scenario.cell.is_empty(), "cell", "no cell", "add [[cell]] with a name")?;
     at.require(scenario.cell.len() <= CELLS_MAX, "cell", "too many cells", "at most 1000")?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tagged;
+use super::{Aqm, tagged};
 use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
 
 /// One cell.
@@ -357,25 +357,4 @@ pub struct Pdcp {
     pub sn_bits: u8,
     /// discardTimer; none for infinity.
     pub discard_timer: Option<Time>,
-}
-
-/// What a queue drops, and when.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Aqm {
-    /// What no longer fits.
-    DropTail,
-    /// Controlled delay (RFC 8289), and what no longer fits.
-    Codel(Codel),
-}
-tagged!(Aqm by "kind" { "drop-tail" => DropTail, "codel" => Codel(Codel) });
-
-/// Settings of CoDel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Codel {
-    /// The standing delay that is acceptable.
-    pub target: Time,
-    /// How long it must be exceeded before the first drop.
-    pub interval: Time,
 }

@@ -5,11 +5,13 @@
 //! that every value of a run is one that stands in a file somebody can read. `Option` means that
 //! a thing may really be absent.
 
+mod aqm;
 mod cell;
 mod flow;
 mod path;
 mod ue;
 
+pub use aqm::*;
 pub use cell::*;
 pub use flow::*;
 pub use path::*;

@@ -20,7 +20,7 @@ pub struct Internet {
     pub queue: Size,
     /// Bytes that may wait for the uplink.
     pub uplink_queue: Size,
-    /// What the downlink queue drops, and when.
+    /// What the downlink queue drops or marks, and when.
     pub aqm: Aqm,
     /// Random loss on the downlink: the share of packets with payload.
     pub loss: Share,
@@ -66,6 +66,8 @@ pub struct Backhaul {
     pub delay: Time,
     /// Bytes that may wait for either direction.
     pub queue: Size,
+    /// What the queue of either direction drops or marks, and when.
+    pub aqm: Aqm,
 }
 
 /// Propagation.
