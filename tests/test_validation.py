@@ -25,7 +25,7 @@ def test_every_family_has_a_measure_a_source_and_an_id_of_its_own() -> None:
     for family in declared:
         assert family.measure in MEASURES
         assert family.source
-        assert 0.0 <= family.band <= 0.05
+        assert 0.0 <= family.band <= 0.1
 
 
 def test_every_selection_finds_reference_rows() -> None:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from airlane import native
 from airlane.validation.claims import Family, Row, families
 from airlane.validation.measures import MEASURES, Case
+from airlane.validation.schedulers import SchedulerCell
 
-__all__ = ["Family", "Row", "Validation", "validate"]
+__all__ = ["Family", "Row", "SchedulerCell", "Validation", "validate"]
 
 
 @dataclass(frozen=True)

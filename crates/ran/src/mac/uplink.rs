@@ -217,6 +217,9 @@ impl UplinkMac {
         let served = n.min(usize::from(slot.cell.mac.uplink.grants_per_slot));
         let start = self.waiting.partition_point(|&ue| ue < self.first);
         for k in 0..served {
+            if left < MIN_SHARE {
+                break; // Next time it is among the first.
+            }
             let index = self.waiting[(start + k) % n];
             // An equal share of what is left, at least what carries a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
@@ -232,7 +235,8 @@ impl UplinkMac {
             grant.missed = slot.misses_control(index);
             let ue = &mut slot.ues[index as usize];
             left -= grant.prbs;
-            self.first = index + 1;
+            // Who serves all begins with the next: what is over goes to each in turn.
+            self.first = if k + 1 == n { self.waiting[start % n] + 1 } else { index + 1 };
             ue.uplink.known_backlog = ue.uplink.known_backlog.saturating_sub(grant.size.get());
             ue.uplink.outstanding += grant.size.get();
             ue.uplink.harq.start(process);
