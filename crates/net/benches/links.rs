@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use airlane_core::{
     BitRate, Bytes, Cx, Direction, Duration, FlowId, Header, Instant, Node, Outbox, Packet, PacketPool,
-    Payload, Silence, TopicSet, UdpHeader,
+    Payload, Seeds, Silence, TopicSet, UdpHeader,
 };
-use airlane_net::queue::{CoDel, DropTail, Limit};
-use airlane_net::{DeliveryTrace, Discipline, Link, LinkParameters, ManagedLink, TraceLink, codel};
+use airlane_net::queue::{Aqm, Limit, QueueDiscipline};
+use airlane_net::{
+    DeliveryTrace, Discipline, Link, LinkParameters, ManagedLink, TraceLink, codel, fq_codel, pie, red,
+};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// The link with its packets: one comes per millisecond, and the link carries as many.
@@ -57,19 +59,18 @@ impl Bench {
 
 fn links(c: &mut Criterion) {
     let limit = Limit::bytes(Bytes(100_000));
-    let drop_tail = || Discipline::DropTail(DropTail::new(limit));
+    let under = |aqm| Discipline::new(&aqm, limit, || Seeds::new(1).stream("queue"));
     let parameters = LinkParameters {
         rate: Some(BitRate(12_000_000)), // 1500 bytes per millisecond
         delay: Duration::from_millis(5),
         ..LinkParameters::default()
     };
     let trace = Arc::new(DeliveryTrace::parse("1\n", "bench").expect("one number a line"));
-    let codel = CoDel::new(limit, codel::Parameters::default());
     let links: [(&str, Box<dyn Node>); 4] = [
         ("plain", Box::new(Link::new(LinkParameters { queue: Some(limit.bytes), ..parameters.clone() }))),
-        ("drop-tail", Box::new(ManagedLink::new(parameters.clone(), drop_tail()))),
-        ("codel", Box::new(ManagedLink::new(parameters, Discipline::CoDel(codel)))),
-        ("trace", Box::new(TraceLink::new(trace, Duration::from_millis(5), drop_tail(), None))),
+        ("drop-tail", Box::new(ManagedLink::new(parameters.clone(), under(Aqm::DropTail)))),
+        ("codel", Box::new(ManagedLink::new(parameters, under(Aqm::CoDel(codel::Parameters::default()))))),
+        ("trace", Box::new(TraceLink::new(trace, Duration::from_millis(5), under(Aqm::DropTail), None))),
     ];
     let mut group = c.benchmark_group("link");
     group.throughput(Throughput::Elements(1));
@@ -80,5 +81,40 @@ fn links(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, links);
+/// A packet into a queue in which 100 stand, and one out of it.
+fn disciplines(c: &mut Criterion) {
+    let rules = [
+        ("drop-tail", Aqm::DropTail),
+        ("red", Aqm::Red(red::Parameters::default())),
+        ("codel", Aqm::CoDel(codel::Parameters::default())),
+        ("fq-codel", Aqm::FqCoDel(fq_codel::Parameters::default())),
+        ("pie", Aqm::Pie(pie::Parameters::default())),
+    ];
+    let mut group = c.benchmark_group("queue");
+    group.throughput(Throughput::Elements(1));
+    for (name, aqm) in rules {
+        let limit = Limit::bytes(Bytes(150_000));
+        let mut queue = Discipline::new(&aqm, limit, || Seeds::new(1).stream("queue"));
+        let (mut pool, mut outbox) = (PacketPool::with_capacity(256), Outbox::new());
+        let (mut now, mut flow) = (Instant::ZERO, 0);
+        let mut turn = |takes: bool| {
+            now += Duration::from_micros(100);
+            flow = (flow + 1) % 8;
+            let header = Header::Udp(UdpHeader::default());
+            let packet = Packet::new(FlowId(flow), Direction::Downlink, header, Payload::Length(1472), now);
+            let packet = pool.insert(packet);
+            let (topics, probe) = (TopicSet::NONE, &mut Silence);
+            let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe };
+            queue.enqueue(&mut cx, packet, Bytes::ZERO);
+            if takes && let Some(head) = queue.dequeue(&mut cx) {
+                pool.consume(head.packet);
+            }
+        };
+        (0..100).for_each(|_| turn(false));
+        group.bench_function(name, |b| b.iter(|| turn(true)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, links, disciplines);
 criterion_main!(benches);

@@ -64,6 +64,8 @@ enum Verdict {
 struct Detector {
     parameters: Parameters,
     average: f64,
+    /// Logarithm of what an idle packet time leaves of the average.
+    decay: f64,
     /// Since when the queue is empty.
     idle_since: Option<Instant>,
     /// Packets since the last signal; none while the average is below the lower threshold.
@@ -80,7 +82,8 @@ impl Detector {
         assert!(0.0 < weight && weight <= 1.0, "a weight above 0, at most 1");
         assert!(0.0 < max_probability && max_probability <= 1.0, "a probability above 0, at most 1");
         assert!(!packet_time.is_zero(), "a packet takes time");
-        Self { parameters, average: 0.0, idle_since: Some(Instant::ZERO), count: None }
+        let decay = libm::log1p(-weight);
+        Self { parameters, average: 0.0, decay, idle_since: Some(Instant::ZERO), count: None }
     }
 
     /// Takes the length that an arrival found into the average.
@@ -89,7 +92,9 @@ impl Detector {
         match self.idle_since.replace(now) {
             Some(since) => {
                 let missed = (now - since).as_nanos() as f64 / self.parameters.packet_time.as_nanos() as f64;
-                self.average *= libm::pow(1.0 - weight, missed);
+                if missed > 0.0 {
+                    self.average *= libm::exp(self.decay * missed); // (1 - weight)^missed
+                }
             }
             None => {
                 self.idle_since = None;
