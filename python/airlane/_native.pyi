@@ -61,6 +61,15 @@ def parse(text: str, file_name: str, overrides_json: str = "{}") -> str:
 def tbs_bits(mcs: int, n_prb: int) -> int:
     """Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1)."""
 
+def cqi(snr_db: Sequence[float], rule: Literal["mutual-information", "piro"], n_prb: int) -> list[int]:
+    """Downlink CQI at each of these SNRs, the same on all of `n_prb` PRBs."""
+
+def mcs_of_cqi(cqi: int) -> int | None:
+    """Downlink MCS that a CQI stands for; None out of range."""
+
+def snr_at_error_rate(mcs: int, n_prb: int, error_rate: float) -> float:
+    """SNR in dB at which a first transmission that fills `n_prb` PRBs fails with this probability."""
+
 def run(
     jobs: Sequence[tuple[str, int]], threads: int, on_done: Callable[[int], None] | None = None
 ) -> list[RunOutput]:

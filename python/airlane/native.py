@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,18 @@ except ImportError as error:  # a checkout whose extension was not built
         "the compiled part of airlane is missing; in a checkout run `make build` (needs Rust and a C linker)"
     ) from error
 
-__all__ = ["Output", "ScenarioError", "fingerprint", "parse", "run", "schema", "tbs_bits"]
+__all__ = [
+    "Output",
+    "ScenarioError",
+    "cqi",
+    "fingerprint",
+    "mcs_of_cqi",
+    "parse",
+    "run",
+    "schema",
+    "snr_at_error_rate",
+    "tbs_bits",
+]
 
 ScenarioError = _native.ScenarioError
 
@@ -52,6 +63,21 @@ def schema() -> str:
 def tbs_bits(mcs: int, n_prb: int) -> int:
     """Transport block size of a downlink MCS on one layer (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1)."""
     return _native.tbs_bits(mcs, n_prb)
+
+
+def cqi(snr_db: Sequence[float], rule: Literal["mutual-information", "piro"], n_prb: int) -> list[int]:
+    """Downlink CQI at each of these SNRs, the same on all of `n_prb` resource blocks."""
+    return list(_native.cqi(snr_db, rule, n_prb))
+
+
+def mcs_of_cqi(cqi: int) -> int | None:
+    """Downlink MCS that a CQI stands for; None out of range."""
+    return _native.mcs_of_cqi(cqi)
+
+
+def snr_at_error_rate(mcs: int, n_prb: int, error_rate: float) -> float:
+    """SNR in dB at which a first transmission that fills `n_prb` resource blocks fails so often."""
+    return _native.snr_at_error_rate(mcs, n_prb, error_rate)
 
 
 def run(

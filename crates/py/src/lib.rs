@@ -8,6 +8,7 @@
 
 mod batch;
 mod columns;
+mod radio;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -83,6 +84,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
     module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;
+    module.add_function(wrap_pyfunction!(radio::cqi, module)?)?;
+    module.add_function(wrap_pyfunction!(radio::mcs_of_cqi, module)?)?;
+    module.add_function(wrap_pyfunction!(radio::snr_at_error_rate, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_class::<batch::RunOutput>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())

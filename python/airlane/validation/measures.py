@@ -17,6 +17,7 @@ from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.measured import measured_rows
+from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
 
 __all__ = ["MEASURES", "Case", "Plan"]
 
@@ -220,4 +221,7 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "load_total": load_total,
     "load_fairness": load_fairness,
     "measured_trace": measured_trace,
+    "cqi": lambda family: Plan(rows=cqi_rows(family)),
+    "piro": lambda family: Plan(rows=piro_rows(family)),
+    "bler": lambda family: Plan(rows=bler_rows(family)),
 }

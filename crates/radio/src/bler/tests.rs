@@ -42,14 +42,20 @@ fn thresholds_agree_with_the_peers_curves() {
     }
 }
 
-#[test]
-fn the_coefficients_are_the_least_squares_fit() {
-    // Normal equations of the gap that each reference block would need, solved by elimination.
-    let mut a = [[0.0_f64; 7]; 6];
-    for (scheme, block, at_10, _) in reference_blocks() {
+/// A reference block's regressors, and the gap in dB that would put it on the peer's curve at an
+/// error rate of 0.1.
+fn needed_gaps() -> Vec<([f64; 6], f64)> {
+    let needed = |(scheme, block, at_10, _): (CodeScheme, CodedBlock, f64, f64)| {
         let bare = CodedBlock { backoff: 1.0, ..block };
-        let needed = at_10 - db(bare.sinr_for(0.1));
-        let x = regressors(scheme, block.bits);
+        (regressors(scheme, block.bits), at_10 - db(bare.sinr_for(0.1)))
+    };
+    reference_blocks().into_iter().map(needed).collect()
+}
+
+/// Least squares: the normal equations, solved by elimination.
+fn fit<'a>(points: impl Iterator<Item = &'a ([f64; 6], f64)>) -> [f64; 6] {
+    let mut a = [[0.0_f64; 7]; 6];
+    for (x, needed) in points {
         for i in 0..6 {
             for j in 0..6 {
                 a[i][j] += x[i] * x[j];
@@ -66,11 +72,32 @@ fn the_coefficients_are_the_least_squares_fit() {
             }
         }
     }
-    let fit: Vec<f64> = (0..6).map(|i| a[i][6] / a[i][i]).collect();
+    core::array::from_fn(|i| a[i][6] / a[i][i])
+}
+
+#[test]
+fn the_coefficients_are_the_least_squares_fit() {
+    let fit = fit(needed_gaps().iter());
     println!("fit {fit:.4?}");
     for (f, c) in fit.iter().zip(COEFFICIENTS) {
         assert!((f - c).abs() < 0.01 * c.abs().max(0.1), "{fit:?} against {COEFFICIENTS:?}");
     }
+}
+
+#[test]
+fn a_block_left_out_of_the_fit_is_foretold() {
+    // The residuals of a fit flatter it. Here each block is foretold by a fit to the other 57.
+    let points = needed_gaps();
+    let (mut square, mut worst) = (0.0, 0.0_f64);
+    for (left_out, (x, needed)) in points.iter().enumerate() {
+        let others = points.iter().enumerate().filter(|(i, _)| *i != left_out).map(|(_, p)| p);
+        let foretold: f64 = fit(others).iter().zip(x).map(|(c, x)| c * x).sum();
+        square += (foretold - needed) * (foretold - needed);
+        worst = worst.max((foretold - needed).abs());
+    }
+    let rms = (square / points.len() as f64).sqrt();
+    println!("left out: rms {rms:.3} dB, worst {worst:.3} dB");
+    assert!(rms < 0.2 && worst < 0.5, "rms {rms:.3} dB, worst {worst:.3} dB");
 }
 
 #[test]
