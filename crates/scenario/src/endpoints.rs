@@ -1,6 +1,6 @@
 //! The two ends of a flow: an application on a transport.
 
-use airlane_core::{Direction, FlowId, Instant, Node};
+use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
 use airlane_traffic::{TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
 use airlane_transport as transport;
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
@@ -12,17 +12,17 @@ use crate::format::{
 use crate::wiring::data_direction;
 
 /// The server's end of a flow.
-pub(crate) fn server(scenario: &Resolved, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
-    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Downlink })
+pub(crate) fn server(scenario: &Resolved, id: FlowId, one: &OneFlow, seeds: Seeds) -> Box<dyn Node> {
+    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Downlink }, seeds)
 }
 
 /// The end in the UE, or the host.
-pub(crate) fn host(scenario: &Resolved, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
-    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Uplink })
+pub(crate) fn host(scenario: &Resolved, id: FlowId, one: &OneFlow, seeds: Seeds) -> Box<dyn Node> {
+    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Uplink }, seeds)
 }
 
 /// The end that sends along `path`: the source, if that is the way the data goes.
-fn endpoint(flow: &Flow, path: Path) -> Box<dyn Node> {
+fn endpoint(flow: &Flow, path: Path, seeds: Seeds) -> Box<dyn Node> {
     let is_source = data_direction(flow.direction) == path.direction;
     let start = Instant::ZERO + flow.start.0;
     let stop = flow.stop.map(|stop| Instant::ZERO + stop.0);
@@ -33,9 +33,9 @@ fn endpoint(flow: &Flow, path: Path) -> Box<dyn Node> {
     };
     match (&flow.transport, &flow.app) {
         (Transport::Tcp(tcp), app) if is_source => {
-            Box::new(TcpSource::new(tcp_config(tcp), path, transfer(app), start, stop))
+            Box::new(TcpSource::new(tcp_config(tcp, seeds), path, transfer(app), start, stop))
         }
-        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp), path, start)),
+        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, seeds), path, start)),
         (Transport::Udp, App::Cbr(cbr)) if is_source => {
             let stop = stop.unwrap_or(Instant::FAR_FUTURE);
             Box::new(UdpSource::new(UdpSender::new(cbr.rate.0, cbr.payload.0, start, stop), path))
@@ -53,11 +53,12 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
         Congestion::Vegas => CongestionKind::Vegas,
         Congestion::Westwood => CongestionKind::Westwood,
         Congestion::Veno => CongestionKind::Veno,
+        Congestion::Bbr => CongestionKind::Bbr,
     }
 }
 
 /// TCP's settings in the words of its implementation.
-fn tcp_config(tcp: &Tcp) -> TcpConfig {
+fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
@@ -90,6 +91,8 @@ fn tcp_config(tcp: &Tcp) -> TcpConfig {
                 transport::ReceiveWindowKind::Autotuned { initial: window.initial.0, max: window.max.0 }
             }
         },
+        pacing: tcp.pacing,
+        seeds,
         send_buffer: tcp.send_buffer.map(|size| size.0),
         mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
         initial_sequence: 0,

@@ -26,7 +26,7 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
 
     // 1. The server: an endpoint for each flow. They share ...
     let servers: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::server(scenario, id, flow))).collect();
+        flow_ids().map(|(id, flow)| network.add(endpoints::server(scenario, id, flow, seeds))).collect();
 
     // 2. ... the internet link.
     let internet_down = network.add(links::internet_downlink(&scenario.internet, seeds)?);
@@ -78,7 +78,7 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
 
     // 7. ... the other endpoint of each flow. What it sends goes back up,
     let hosts: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::host(scenario, id, flow))).collect();
+        flow_ids().map(|(id, flow)| network.add(endpoints::host(scenario, id, flow, seeds))).collect();
 
     // 8. through radio, S1-U and gateway, over the internet link,
     let internet_up = network.add(Box::new(links::internet_uplink(&scenario.internet)));

@@ -58,11 +58,18 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     }
     text += "[flow.transport]\nkind = \"tcp\"\n";
     text += &format!("preset = \"{}\"\n", one_of(s, &["linux", "rfc", "ns3.26"]));
-    let controllers = ["cubic", "newreno", "scalable", "vegas", "westwood", "veno"];
+    let controllers = ["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr"];
     text += &format!("congestion = \"{}\"\n", one_of(s, &controllers));
-    for option in
-        ["timestamps", "sack", "window_scaling", "delayed_ack", "frto", "hystart", "compressed_sack"]
-    {
+    for option in [
+        "timestamps",
+        "sack",
+        "window_scaling",
+        "delayed_ack",
+        "frto",
+        "hystart",
+        "compressed_sack",
+        "pacing",
+    ] {
         if s.chance(0.3) {
             text += &format!("{option} = {}\n", s.chance(0.5));
         }

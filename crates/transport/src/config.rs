@@ -1,6 +1,6 @@
 //! How a TCP endpoint is set up.
 
-use airlane_core::{Bytes, Duration, Instant};
+use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::CongestionKind;
 
@@ -81,6 +81,12 @@ pub struct TcpConfig {
     pub receive_window: ReceiveWindowKind,
     /// Bytes that may be unacknowledged at the sender whatever the windows say.
     pub send_buffer: Option<Bytes>,
+    /// Pacing of a window-based controller at Linux's rates; one that models the path paces in any
+    /// case.
+    pub pacing: bool,
+    /// Where a controller that leaves something to chance finds its stream,
+    /// `flow/<number>/congestion`.
+    pub seeds: Seeds,
     /// Largest IP packet in bytes.
     pub mtu: u16,
     /// Sequence number of the SYN.
@@ -111,6 +117,8 @@ impl TcpConfig {
             // tcp_rmem 4096 131072 6291456
             receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) },
             send_buffer: None,
+            pacing: false, // no fq qdisc
+            seeds: Seeds::new(0),
             mtu: 1500,
             initial_sequence: 0,
         }

@@ -351,7 +351,8 @@ impl TcpEndpoint {
         if let Some(ts) = header.timestamps.filter(|_| timestamps) {
             receiver.on_timestamp(ts.value, 0);
         }
-        let mut sender = Sender::new(c, &negotiated, u64::from(header.window), now);
+        let stream = c.seeds.stream(&format!("flow/{}/congestion", self.path.flow.0));
+        let mut sender = Sender::new(c, &negotiated, u64::from(header.window), now, stream);
         if self.wishes.endless {
             sender.supply_endless();
         }

@@ -7,19 +7,21 @@
 //! - the send half: a scoreboard (ring of sent segments), loss detection by RACK-TLP (RFC 8985)
 //!   or RFC 6675, proportional rate reduction (RFC 6937), F-RTO (RFC 5682) and Eifel undo
 //!   (RFC 4015), and the retransmission timer (RFC 6298 with Linux's variance filter);
-//! - the congestion controllers ([`congestion`]): NewReno and CUBIC with HyStart;
+//! - the congestion controllers ([`congestion`]): NewReno, CUBIC with HyStart, Scalable, Vegas,
+//!   Westwood+, Veno and BBR, with the delivery rate and the pacing that BBR needs;
 //! - the receive half: reassembly, SACK and D-SACK blocks (RFC 2018, RFC 2883), delayed ACKs;
 //! - the receive windows ([`window`]): fixed or autotuned.
 //!
 //! Sequence numbers are 64-bit stream positions inside (the SYN is 0, the first byte 1) and
 //! wrap to 32 bits only in the header.
 //!
-//! Left out: ECN reaction, pacing, urgent data, simultaneous open, TIME-WAIT, path MTU discovery, Nagle's
+//! Left out: ECN reaction, urgent data, simultaneous open, TIME-WAIT, path MTU discovery, Nagle's
 //! algorithm (a simulated application pushes what it writes), the rounding of Linux's timer
 //! wheel (timers are exact to the nanosecond, their spans rounded up to a millisecond).
 
 mod config;
 pub mod congestion;
+mod delivery;
 mod endpoint;
 mod header;
 mod path;

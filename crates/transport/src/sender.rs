@@ -6,13 +6,15 @@
 
 mod ack;
 mod alert;
+mod paced;
 mod timeout;
 mod transmit;
 
-use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Topic};
+use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Stream, Topic};
 
 use crate::config::{LossDetection, RttSampling, TcpConfig};
-use crate::congestion::Controller;
+use crate::congestion::{Controller, SegmentWindow};
+use crate::delivery::Delivery;
 use crate::header::Io;
 use crate::rack::Rack;
 use crate::recovery::{Phase, RateReduction, UndoState};
@@ -100,6 +102,8 @@ pub(crate) struct Sender {
     rto: Duration,
     backoff: u32,
     timer: Timer,
+    /// Rate and pacing, for a controller that has use for them.
+    delivery: Option<Box<Delivery>>,
     phase: Phase,
     /// End of the data that was outstanding when the phase began.
     recovery_point: u64,
@@ -143,16 +147,21 @@ impl Sender {
         negotiated: &crate::header::Negotiated,
         window: u64,
         now: Instant,
+        stream: Stream,
     ) -> Self {
         let segment_size = negotiated.segment_size;
         let initial = config.initial_window_segments;
+        let segments = SegmentWindow::new(segment_size, initial);
+        let controller = Controller::new(config.congestion, segments, config.hystart, stream);
+        let paces = config.pacing || controller.models_path();
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
         Self {
             options: SenderOptions {
                 loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
                 sack: negotiated.sack,
                 frto: config.frto && negotiated.sack,
-                slow_start_after_idle: config.slow_start_after_idle,
+                // A model of the path does not age with idle time (Linux: cong_control).
+                slow_start_after_idle: config.slow_start_after_idle && !controller.models_path(),
                 rtt_sampling: config.rtt_sampling,
                 rtt_from_sack: config.rtt_from_sack,
                 send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
@@ -167,13 +176,14 @@ impl Sender {
             supply: Supply { fresh: false, written: 1, closed: false },
             window_end: 1 + window,
             window_from: (0, 1),
-            controller: Controller::new(config.congestion, segment_size, initial, config.hystart),
+            controller,
             rto: rtt.rto(),
             rtt,
             min_rtt: MinRtt::new(),
             timed: None,
             backoff: 0,
             timer: Timer::idle(),
+            delivery: paces.then(|| Box::new(Delivery::new(now))),
             phase: Phase::Open,
             recovery_point: 1,
             reduction: RateReduction::default(),
@@ -208,6 +218,10 @@ impl Sender {
             self.controller.on_window_validation(1, u32::MAX);
         }
         self.controller.on_established(now, rtt);
+        if let Some(delivery) = &mut self.delivery {
+            delivery.delivered_at = now;
+            delivery.set_rate(self.controller.pacing_rate());
+        }
     }
 
     /// The application always has more.
@@ -244,7 +258,7 @@ impl Sender {
     /// When the timer fires.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
-        self.timer.at()
+        self.timer.wake()
     }
 
     #[inline]

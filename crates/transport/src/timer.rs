@@ -16,23 +16,43 @@ pub(crate) enum TimerKind {
     WindowProbe,
 }
 
-/// The timer.
+/// The timer, and beside it the moment when pacing lets the next segment go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
     kind: Option<TimerKind>,
     at: Instant,
     span: Duration,
+    paced_until: Instant,
+    /// The earlier of both.
+    wake: Instant,
 }
 
 impl Timer {
     pub(crate) const fn idle() -> Self {
-        Self { kind: None, at: Instant::FAR_FUTURE, span: Duration::ZERO }
+        Self {
+            kind: None,
+            at: Instant::FAR_FUTURE,
+            span: Duration::ZERO,
+            paced_until: Instant::FAR_FUTURE,
+            wake: Instant::FAR_FUTURE,
+        }
     }
     pub(crate) fn set(&mut self, kind: TimerKind, now: Instant, span: Duration) {
-        *self = Self { kind: Some(kind), at: now.saturating_add(span), span };
+        self.kind = Some(kind);
+        self.at = now.saturating_add(span);
+        self.span = span;
+        self.wake = self.at.min(self.paced_until);
     }
     pub(crate) fn clear(&mut self) {
-        *self = Self::idle();
+        self.kind = None;
+        self.at = Instant::FAR_FUTURE;
+        self.span = Duration::ZERO;
+        self.wake = self.paced_until;
+    }
+    /// Pacing holds back a segment until then; [`Instant::FAR_FUTURE`] for none.
+    pub(crate) fn set_paced_until(&mut self, at: Instant) {
+        self.paced_until = at;
+        self.wake = self.at.min(at);
     }
     pub(crate) fn is(&self, kind: TimerKind) -> bool {
         self.kind == Some(kind)
@@ -43,6 +63,14 @@ impl Timer {
     /// When it fires; [`Instant::FAR_FUTURE`] while idle.
     pub(crate) fn at(&self) -> Instant {
         self.at
+    }
+    /// When pacing lets the next segment go; [`Instant::FAR_FUTURE`] if none waits.
+    pub(crate) fn paced_until(&self) -> Instant {
+        self.paced_until
+    }
+    /// When something is to be done: the timer's or pacing's.
+    pub(crate) fn wake(&self) -> Instant {
+        self.wake
     }
     /// The span it was armed with.
     pub(crate) fn span(&self) -> Duration {

@@ -173,18 +173,18 @@ const TWO_STATES: &str = "A-reno-buf0.25bdp";
 
 #[test]
 fn a_slow_link_with_a_small_buffer() {
-    check(&["A-reno", "A-cubic", "A-scalable", "A-vegas", "A-westwood", "A-veno"]);
+    check(&["A-reno", "A-cubic", "A-scalable", "A-vegas", "A-westwood", "A-veno", "A-bbr"]);
 }
 
 #[test]
 fn b_fast_link() {
-    check(&["B-reno", "B-cubic", "B-scalable", "B-vegas", "B-westwood", "B-veno"]);
+    check(&["B-reno", "B-cubic", "B-scalable", "B-vegas", "B-westwood", "B-veno", "B-bbr"]);
 }
 
 #[test]
 fn c_random_loss() {
     check(&["C-reno", "C-cubic"]);
-    for controller in ["westwood", "veno"] {
+    for controller in ["westwood", "veno", "bbr"] {
         for loss in ["0.1", "1"] {
             check_mean_of_seeds(&format!("C-{controller}-loss{loss}pct-"));
         }
@@ -270,7 +270,23 @@ fn d_two_flows_fill_the_link() {
         assert!(failures.is_empty(), "{}", failures.join("\n"));
         seen += 1;
     }
-    assert_eq!(seen, 3);
+    assert_eq!(seen, 6);
+}
+
+/// BBR beside CUBIC in a buffer of one bandwidth-delay product takes most of the link, whoever came
+/// first: how much, as Linux's.
+#[test]
+fn d_bbr_takes_what_linux_s_bbr_takes() {
+    let all = summary();
+    for id in ["D-cubic-then-bbr", "D-bbr-then-cubic"] {
+        let rows: Vec<&Row> = all.iter().filter(|r| r["run_id"] == id).collect();
+        let result = run(&rows);
+        for (row, flow) in rows.iter().zip(&result.flows).filter(|(row, _)| row["cc"] == "bbr") {
+            let reference = value(row, "goodput_whole_mbps");
+            let failure = off(row, "goodput of bbr", goodput_mbps(row, flow), reference, 0.03 * reference);
+            assert_eq!(failure, None);
+        }
+    }
 }
 
 /// The window over the first four seconds, sample by sample: slow start with HyStart, the first

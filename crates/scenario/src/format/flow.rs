@@ -122,6 +122,8 @@ pub struct Tcp {
     /// Whether selective acknowledgments give round trips and restart the timer too, as in Linux
     /// since 3.12; without, only acknowledgments of new data do (RFC 6298 §5.3).
     pub rtt_from_sack: bool,
+    /// Pacing of a controller that does not pace by itself, at the rates of Linux with an fq queue.
+    pub pacing: bool,
     /// The receive window.
     pub receive_window: ReceiveWindow,
     /// Bytes that may be unacknowledged at the sender whatever the windows say; none for no limit.
@@ -158,6 +160,8 @@ pub enum Congestion {
     Westwood,
     /// Veno (Fu and Liew 2003).
     Veno,
+    /// BBR version 1, as in Linux.
+    Bbr,
 }
 
 /// How losses are detected.

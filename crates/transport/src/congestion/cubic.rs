@@ -236,7 +236,7 @@ impl Curve {
 }
 
 impl CongestionController for Cubic {
-    fn on_restart(&mut self, restart: &Restart) {
+    fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
         // Idle time does not move along the curve (RFC 9438 §5.8).
         if let Some(epoch) = &mut self.curve.epoch {
             *epoch = (*epoch + restart.now.saturating_since(restart.last_sent_at)).min(restart.now);

@@ -7,7 +7,9 @@
 //!
 //! The closed set is [`Controller`], dispatched by `match` in the hot loop.
 
+mod bbr;
 mod cubic;
+mod max_filter;
 mod newreno;
 mod scalable;
 #[cfg(test)]
@@ -17,6 +19,7 @@ mod veno;
 mod westwood;
 mod window;
 
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use newreno::NewReno;
 pub use scalable::Scalable;
@@ -25,7 +28,7 @@ pub use veno::Veno;
 pub use westwood::Westwood;
 pub use window::SegmentWindow;
 
-use airlane_core::{BitRate, Bytes, Duration, Instant};
+use airlane_core::{BitRate, Bytes, Duration, Instant, Stream};
 
 pub use crate::recovery::Phase;
 
@@ -44,12 +47,14 @@ pub enum CongestionKind {
     Westwood,
     /// TCP Veno (Fu and Liew 2003).
     Veno,
+    /// BBR, version 1 (Cardwell et al. 2016).
+    Bbr,
 }
 
 impl CongestionKind {
     /// Every kind, in the order in which they were written.
-    pub const ALL: [Self; 6] =
-        [Self::NewReno, Self::Cubic, Self::Scalable, Self::Vegas, Self::Westwood, Self::Veno];
+    pub const ALL: [Self; 7] =
+        [Self::NewReno, Self::Cubic, Self::Scalable, Self::Vegas, Self::Westwood, Self::Veno, Self::Bbr];
 
     /// Its name in scenarios and results.
     #[must_use]
@@ -61,6 +66,7 @@ impl CongestionKind {
             Self::Vegas => "vegas",
             Self::Westwood => "westwood",
             Self::Veno => "veno",
+            Self::Bbr => "bbr",
         }
     }
 }
@@ -101,6 +107,67 @@ pub struct AckSample {
     pub sent_to: u64,
 }
 
+/// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02).
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Segments delivered in the interval.
+    pub delivered: u64,
+    /// The longer of the time in which they were sent and that in which they were acknowledged.
+    pub interval: Duration,
+    /// Segments that had been delivered when the newest of them was sent.
+    pub prior_delivered: u64,
+    /// True if the application, not the path, limited the rate.
+    pub app_limited: bool,
+    /// Segments declared lost since the newest was sent.
+    pub lost: u64,
+    /// Segments in flight when the newest was sent, itself included.
+    pub in_flight_when_sent: u32,
+    /// True if the newest had been sent again.
+    pub retransmission: bool,
+}
+
+/// What a controller that models the path hears of each acknowledgment.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliverySample {
+    /// When it arrived.
+    pub now: Instant,
+    /// Segments delivered since the connection began, the SYN counted, and when the last was.
+    pub delivered: u64,
+    /// When the last segment was delivered.
+    pub delivered_at: Instant,
+    /// Segments declared lost since the connection began.
+    pub lost: u64,
+    /// Segments that this acknowledgment delivered.
+    pub newly_delivered: u32,
+    /// Segments found lost with it.
+    pub newly_lost: u32,
+    /// Segments in flight now.
+    pub in_flight: u32,
+    /// Segments in flight before it.
+    pub prior_in_flight: u32,
+    /// Round trip of the segment delivered last, if it was sent once.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// When the next segment may leave.
+    pub next_send_at: Instant,
+    /// Where loss recovery stands.
+    pub phase: Phase,
+    /// The rate, where the acknowledgment gives one.
+    pub rate: Option<RateSample>,
+}
+
+/// Loss recovery enters a phase.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseChange {
+    /// The phase.
+    pub phase: Phase,
+    /// Stream position sent.
+    pub sent_to: u64,
+    /// For controllers that model the path: what was delivered and lost so far.
+    pub delivery: Option<DeliverySample>,
+}
+
 /// A segment is sent while nothing is in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Restart {
@@ -110,6 +177,10 @@ pub struct Restart {
     pub last_sent_at: Instant,
     /// Stream position sent before it.
     pub sent_to: u64,
+    /// True if the application had too little to send (only known where delivery is modelled).
+    pub app_limited: bool,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
 }
 
 /// An episode of loss begins.
@@ -151,16 +222,19 @@ pub struct Snapshot {
 /// grows ([`Self::on_ack`]) and where it goes after a loss ([`Self::threshold`]).
 pub trait CongestionController {
     /// The handshake is complete; it took one round trip, `None` if that is not known.
-    fn on_established(&mut self, _now: Instant, _rtt: Option<Duration>) {}
+    fn on_established(&mut self, _: &SegmentWindow, _now: Instant, _rtt: Option<Duration>) {}
     /// The first segment after an idle time, or of a new start, is sent.
-    fn on_restart(&mut self, _: &Restart) {}
+    fn on_restart(&mut self, _: &mut SegmentWindow, _: &Restart) {}
     /// An acknowledgment arrived; [`Self::on_phase`], [`Self::on_loss`] and
     /// [`Self::on_recovery_exit`] may follow, and then [`Self::on_ack`].
     fn on_arrival(&mut self, _segment_size: u32, _: &Arrival) {}
     /// An acknowledgment was worked through.
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample);
-    /// Loss recovery enters a phase, having sent up to `sent_to`.
-    fn on_phase(&mut self, _phase: Phase, _sent_to: u64) {}
+    /// An acknowledgment was worked through, for a controller that models the path: it has this
+    /// in place of [`Self::on_ack`], and its window is in force in recovery too.
+    fn on_delivery(&mut self, _: &mut SegmentWindow, _: &DeliverySample) {}
+    /// Loss recovery enters a phase.
+    fn on_phase(&mut self, _: &SegmentWindow, _: &PhaseChange) {}
     /// The threshold after a loss, in segments.
     fn threshold(&mut self, window: &SegmentWindow) -> u32;
     /// An episode of loss begins: sets the threshold. The window itself follows in
@@ -187,6 +261,11 @@ pub trait CongestionController {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+    /// True while the controller holds the flight down to look at the empty path: rates seen now
+    /// are not the path's.
+    fn holds_back(&self) -> bool {
+        false
+    }
 }
 
 /// The laws we ship.
@@ -198,6 +277,7 @@ enum Law {
     Vegas(Vegas),
     Westwood(Westwood),
     Veno(Veno),
+    Bbr(Box<Bbr>),
 }
 
 macro_rules! each {
@@ -209,6 +289,7 @@ macro_rules! each {
             Law::Vegas($law) => $call,
             Law::Westwood($law) => $call,
             Law::Veno($law) => $call,
+            Law::Bbr($law) => $call,
         }
     };
 }
@@ -222,9 +303,10 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller of this kind for segments of `segment_size` payload bytes.
+    /// A controller of this kind for segments of `segment_size` payload bytes; what it leaves to
+    /// chance it draws from `stream`.
     #[must_use]
-    pub fn new(kind: CongestionKind, segment_size: u32, initial_window_segments: u32, hystart: bool) -> Self {
+    pub fn new(kind: CongestionKind, window: SegmentWindow, hystart: bool, stream: Stream) -> Self {
         let law = match kind {
             CongestionKind::NewReno => Law::NewReno(NewReno),
             CongestionKind::Cubic => Law::Cubic(Cubic::new(hystart)),
@@ -232,8 +314,9 @@ impl Controller {
             CongestionKind::Vegas => Law::Vegas(Vegas::new()),
             CongestionKind::Westwood => Law::Westwood(Westwood::new()),
             CongestionKind::Veno => Law::Veno(Veno::new()),
+            CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
         };
-        Self { window: SegmentWindow::new(segment_size, initial_window_segments), law }
+        Self { window, law }
     }
 
     /// Window and threshold.
@@ -272,11 +355,11 @@ impl Controller {
 
     /// [`CongestionController::on_established`].
     pub fn on_established(&mut self, now: Instant, rtt: Option<Duration>) {
-        each!(&mut self.law, law => law.on_established(now, rtt));
+        each!(&mut self.law, law => law.on_established(&self.window, now, rtt));
     }
     /// [`CongestionController::on_restart`].
     pub fn on_restart(&mut self, restart: &Restart) {
-        each!(&mut self.law, law => law.on_restart(restart));
+        each!(&mut self.law, law => law.on_restart(&mut self.window, restart));
     }
     /// False if [`Self::on_arrival`] does nothing and need not be called.
     #[inline]
@@ -294,9 +377,18 @@ impl Controller {
     pub fn on_ack(&mut self, ack: &AckSample) {
         each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
     }
+    /// True if the controller models the path: it needs the delivery rate and paces.
+    #[must_use]
+    pub const fn models_path(&self) -> bool {
+        matches!(self.law, Law::Bbr(_))
+    }
+    /// [`CongestionController::on_delivery`].
+    pub fn on_delivery(&mut self, sample: &DeliverySample) {
+        each!(&mut self.law, law => law.on_delivery(&mut self.window, sample));
+    }
     /// [`CongestionController::on_phase`].
-    pub fn on_phase(&mut self, phase: Phase, sent_to: u64) {
-        each!(&mut self.law, law => law.on_phase(phase, sent_to));
+    pub fn on_phase(&mut self, change: &PhaseChange) {
+        each!(&mut self.law, law => law.on_phase(&self.window, change));
     }
     /// [`CongestionController::on_loss`].
     pub fn on_loss(&mut self, episode: &LossEpisode) {
@@ -324,5 +416,10 @@ impl Controller {
     #[must_use]
     pub fn pacing_rate(&self) -> Option<BitRate> {
         each!(&self.law, law => law.pacing_rate())
+    }
+    /// [`CongestionController::holds_back`].
+    #[must_use]
+    pub fn holds_back(&self) -> bool {
+        each!(&self.law, law => law.holds_back())
     }
 }

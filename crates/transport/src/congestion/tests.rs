@@ -1,4 +1,15 @@
+use airlane_core::Seeds;
+
 use super::*;
+
+fn controller(kind: CongestionKind, segment_size: u32, window: u32, hystart: bool) -> Controller {
+    let window = SegmentWindow::new(segment_size, window);
+    Controller::new(kind, window, hystart, Seeds::new(1).stream("test"))
+}
+
+fn enter(c: &mut Controller, phase: Phase, sent_to: u64) {
+    c.on_phase(&PhaseChange { phase, sent_to, delivery: None });
+}
 
 fn ack(now_ms: u64, delivered: u32) -> AckSample {
     AckSample {
@@ -21,7 +32,7 @@ fn loss(now_ms: u64) -> LossEpisode {
 
 #[test]
 fn reno_doubles_in_slow_start_then_adds_one_per_window() {
-    let mut c = Controller::new(CongestionKind::NewReno, 1448, 10, true);
+    let mut c = controller(CongestionKind::NewReno, 1448, 10, true);
     c.on_ack(&ack(0, 10));
     assert_eq!(c.window_segments(), 20);
     c.on_loss(&loss(0));
@@ -39,7 +50,7 @@ fn reno_doubles_in_slow_start_then_adds_one_per_window() {
 #[test]
 fn a_window_that_was_not_used_does_not_grow() {
     for kind in [CongestionKind::NewReno, CongestionKind::Cubic] {
-        let mut c = Controller::new(kind, 1448, 10, true);
+        let mut c = controller(kind, 1448, 10, true);
         c.on_ack(&AckSample { window_limited: false, max_outstanding_segments: 5, ..ack(0, 5) });
         assert_eq!(c.window_segments(), 10);
         c.on_ack(&AckSample { window_limited: false, max_outstanding_segments: 6, ..ack(0, 5) });
@@ -53,7 +64,7 @@ fn a_window_that_was_not_used_does_not_grow() {
 /// must be back at 100 at K and at 0.4 * 3^3 + 100 = 110.8 three seconds later.
 #[test]
 fn cubic_is_back_at_w_max_after_k() {
-    let mut c = Controller::new(CongestionKind::Cubic, 1448, 100, false);
+    let mut c = controller(CongestionKind::Cubic, 1448, 100, false);
     c.on_loss(&loss(0));
     c.on_recovery_exit();
     assert_eq!(c.window_segments(), 70);
@@ -78,7 +89,7 @@ fn cubic_is_back_at_w_max_after_k() {
 /// growth is 3(1-β)/(1+β) = 0.53 segments per window: 10 windows bring 5.3.
 #[test]
 fn cubic_is_reno_friendly_at_small_windows() {
-    let mut c = Controller::new(CongestionKind::Cubic, 1448, 20, false);
+    let mut c = controller(CongestionKind::Cubic, 1448, 20, false);
     c.on_loss(&loss(0));
     c.on_recovery_exit();
     let start = c.window_segments();
@@ -94,7 +105,7 @@ fn cubic_is_reno_friendly_at_small_windows() {
 
 #[test]
 fn hystart_leaves_on_a_long_train() {
-    let mut c = Controller::new(CongestionKind::Cubic, 1448, 16, true);
+    let mut c = controller(CongestionKind::Cubic, 1448, 16, true);
     // Smallest round trip 40 ms; ACKs 1 ms apart: the train passes (40 + 1) / 2 ms at the ACK
     // 21 ms after the round began. Delays stay at the minimum so that only the train counts.
     for i in 0..30 {
@@ -112,7 +123,7 @@ fn hystart_leaves_on_a_long_train() {
 
 #[test]
 fn hystart_leaves_on_delay_after_nine_samples() {
-    let mut c = Controller::new(CongestionKind::Cubic, 1448, 16, true);
+    let mut c = controller(CongestionKind::Cubic, 1448, 16, true);
     let sample = |i: u64, rtt, acked_to| AckSample {
         rtt: Some(Duration::from_millis(rtt)),
         acked_to,
@@ -134,7 +145,10 @@ fn hystart_leaves_on_delay_after_nine_samples() {
 #[test]
 fn undo_restores_the_larger_values() {
     for kind in CongestionKind::ALL {
-        let mut c = Controller::new(kind, 1448, 40, true);
+        let mut c = controller(kind, 1448, 40, true);
+        if c.models_path() {
+            continue; // their window comes back with the model, at the end of recovery
+        }
         let before = c.snapshot();
         let timeout = TimeoutEpisode {
             now: Instant::ZERO,
@@ -153,7 +167,7 @@ fn undo_restores_the_larger_values() {
 /// Kelly 2003 §3: from 800 segments a loss takes 100, and a window of 700 delivered brings 7.
 #[test]
 fn scalable_loses_an_eighth_and_gains_a_hundredth() {
-    let mut c = Controller::new(CongestionKind::Scalable, 1448, 800, true);
+    let mut c = controller(CongestionKind::Scalable, 1448, 800, true);
     c.on_loss(&loss(0));
     c.on_recovery_exit();
     assert_eq!(c.window_segments(), 700);
@@ -166,7 +180,7 @@ fn scalable_loses_an_eighth_and_gains_a_hundredth() {
 /// Below 100 segments: one segment per window, as Reno.
 #[test]
 fn scalable_is_reno_at_small_windows() {
-    let mut c = Controller::new(CongestionKind::Scalable, 1448, 16, true);
+    let mut c = controller(CongestionKind::Scalable, 1448, 16, true);
     c.on_loss(&loss(0));
     c.on_recovery_exit();
     assert_eq!(c.window_segments(), 14);
@@ -178,9 +192,10 @@ fn scalable_is_reno_at_small_windows() {
 
 /// A Vegas that has just sent up to 1000, from an idle path.
 fn vegas(window: u32) -> Controller {
-    let mut c = Controller::new(CongestionKind::Vegas, 1448, window, true);
+    let mut c = controller(CongestionKind::Vegas, 1448, window, true);
     let start = Instant::ZERO;
-    c.on_restart(&Restart { now: start, last_sent_at: start, sent_to: 1000 });
+    let srtt = Duration::ZERO;
+    c.on_restart(&Restart { now: start, last_sent_at: start, sent_to: 1000, app_limited: false, srtt });
     c
 }
 
@@ -240,10 +255,10 @@ fn vegas_rests_outside_of_the_open_phase() {
     let mut c = vegas(40);
     c.on_loss(&loss(0));
     c.on_recovery_exit();
-    c.on_phase(Phase::Disorder, 0);
+    enter(&mut c, Phase::Disorder, 0);
     vegas_round(&mut c, 1, 100_000, 20);
     assert_eq!(c.window_segments(), 21); // one per window of 20
-    c.on_phase(Phase::Open, 2000);
+    enter(&mut c, Phase::Open, 2000);
     vegas_round(&mut c, 2, 200_000, 4); // 21 * 100/100 = 21 waiting
     assert_eq!(c.window_segments(), 20);
 }
@@ -254,7 +269,7 @@ fn vegas_rests_outside_of_the_open_phase() {
 #[test]
 fn veno_tells_random_loss_by_the_queue() {
     for (rtt_us, kept) in [(105_000, 32), (112_000, 20)] {
-        let mut c = Controller::new(CongestionKind::Veno, 1448, 80, true);
+        let mut c = controller(CongestionKind::Veno, 1448, 80, true);
         c.on_loss(&loss(0));
         c.on_recovery_exit();
         // At 80 segments without a sample: nothing is known to wait, four fifths.
@@ -275,7 +290,7 @@ fn veno_tells_random_loss_by_the_queue() {
 /// every other time that a window was delivered: in four windows by two segments.
 #[test]
 fn veno_grows_every_other_round_in_congestion() {
-    let mut c = Controller::new(CongestionKind::Veno, 1448, 80, true);
+    let mut c = controller(CongestionKind::Veno, 1448, 80, true);
     c.on_window_validation(80, 80);
     let mut deliver = |n: u32, rtt_us| {
         for i in 0..n {
@@ -294,7 +309,7 @@ fn veno_grows_every_other_round_in_congestion() {
 /// holds 100 segments, which is where the window goes, whatever it was.
 #[test]
 fn westwood_restarts_from_bandwidth_times_smallest_round_trip() {
-    let mut c = Controller::new(CongestionKind::Westwood, 1448, 400, true);
+    let mut c = controller(CongestionKind::Westwood, 1448, 400, true);
     c.on_established(Instant::ZERO, None);
     let mut acked_to = 1;
     for i in 0..1000 {
@@ -316,7 +331,7 @@ fn westwood_restarts_from_bandwidth_times_smallest_round_trip() {
 #[test]
 fn westwood_counts_what_duplicates_stood_for_once() {
     let run = |acks: &[u64]| {
-        let mut c = Controller::new(CongestionKind::Westwood, 1000, 10, true);
+        let mut c = controller(CongestionKind::Westwood, 1000, 10, true);
         c.on_established(Instant::ZERO, None);
         let rtt = Some(Duration::from_millis(100));
         c.on_arrival(&Arrival { now: Instant::ZERO, acked_to: 1, rtt });

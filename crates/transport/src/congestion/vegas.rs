@@ -12,7 +12,7 @@
 
 use airlane_core::Duration;
 
-use super::{AckSample, Arrival, CongestionController, Phase, Restart, SegmentWindow};
+use super::{AckSample, Arrival, CongestionController, Phase, PhaseChange, Restart, SegmentWindow};
 
 /// Segments in the queue: grow below, shrink above (Brakmo and Peterson 1995 §5), and the bound
 /// that ends slow start.
@@ -84,7 +84,7 @@ pub(super) fn micros(rtt: Duration) -> u64 {
 }
 
 impl CongestionController for Vegas {
-    fn on_restart(&mut self, restart: &Restart) {
+    fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
         self.base = None; // the path may have changed
         self.begin(restart.sent_to);
     }
@@ -98,9 +98,9 @@ impl CongestionController for Vegas {
         }
     }
 
-    fn on_phase(&mut self, phase: Phase, sent_to: u64) {
-        if phase == Phase::Open {
-            self.begin(sent_to);
+    fn on_phase(&mut self, _: &SegmentWindow, change: &PhaseChange) {
+        if change.phase == Phase::Open {
+            self.begin(change.sent_to);
         } else {
             self.active = false;
         }

@@ -9,7 +9,7 @@
 //! round trip; outside of the open phase and before the third sample the window grows as Reno's.
 
 use super::vegas::micros;
-use super::{AckSample, Arrival, CongestionController, Phase, Restart, SegmentWindow};
+use super::{AckSample, Arrival, CongestionController, Phase, PhaseChange, Restart, SegmentWindow};
 
 /// Fu and Liew 2003 §III: beta = 3 segments, in halves.
 const BETA_HALVES: u64 = 6;
@@ -65,7 +65,7 @@ impl Veno {
 }
 
 impl CongestionController for Veno {
-    fn on_restart(&mut self, _: &Restart) {
+    fn on_restart(&mut self, _: &mut SegmentWindow, _: &Restart) {
         self.base = None; // the path may have changed
         self.granted = true;
         self.active = true;
@@ -81,8 +81,8 @@ impl CongestionController for Veno {
         }
     }
 
-    fn on_phase(&mut self, phase: Phase, _: u64) {
-        self.active = phase == Phase::Open;
+    fn on_phase(&mut self, _: &SegmentWindow, change: &PhaseChange) {
+        self.active = change.phase == Phase::Open;
         if self.active {
             self.recent_min = None;
         }

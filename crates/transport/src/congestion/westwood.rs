@@ -111,7 +111,7 @@ const fn milliseconds(now: Instant) -> u64 {
 }
 
 impl CongestionController for Westwood {
-    fn on_established(&mut self, now: Instant, _: Option<Duration>) {
+    fn on_established(&mut self, _: &SegmentWindow, now: Instant, _: Option<Duration>) {
         self.sampled_at_ms = milliseconds(now);
     }
 

@@ -68,11 +68,16 @@ impl Sender {
             && ack.ack > self.una
             && self.board.is_plain()
             && self.probe.is_none()
+            && self.delivery.is_none()
         {
             self.on_plain_ack(io, ack);
             return;
         }
         let mut outcome = Outcome::default();
+        let in_flight = self.in_flight();
+        if let Some(delivery) = &mut self.delivery {
+            delivery.begin_ack(in_flight);
+        }
         let window_moved = self.update_window(ack);
         let prior_una = self.una;
         let had_outstanding = !self.board.is_empty();
@@ -202,6 +207,9 @@ impl Sender {
                     out.first_sent_at.get_or_insert(s.sent_at);
                     out.last_sent_at = Some(s.sent_at);
                 }
+                if let Some(delivery) = &mut self.delivery {
+                    delivery.on_delivered(number - 1, &s);
+                }
                 self.board.mark_sacked(number - 1);
                 out.sacked += 1;
             }
@@ -241,6 +249,9 @@ impl Sender {
                     self.board.trim_head(ack.ack);
                 }
                 break;
+            }
+            if let Some(delivery) = &mut self.delivery {
+                delivery.on_delivered(self.board.head(), &s);
             }
             self.board.pop();
             acked.segments += 1;
@@ -419,6 +430,9 @@ impl Sender {
 
     /// Window growth, or reduction in recovery.
     fn drive_window(&mut self, now: Instant, outcome: &Outcome) {
+        if self.delivery.is_some() && self.model_path(now, outcome) {
+            return;
+        }
         if self.phase == Phase::Recovery {
             let clean = outcome.advanced && outcome.lost == 0;
             let in_flight = self.in_flight();
@@ -428,6 +442,9 @@ impl Sender {
         let may_grow = self.phase != Phase::Recovery
             && (outcome.data_acked || (self.reordering > DUPLICATE_THRESHOLD && outcome.sacked > 0));
         self.grow_window(now, outcome.delivered, outcome.rtt, may_grow);
+        if self.delivery.is_some() {
+            self.follow_window();
+        }
     }
 
     #[inline]

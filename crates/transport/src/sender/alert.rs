@@ -5,7 +5,7 @@ use airlane_core::{Bytes, Event};
 use super::ack::{Outcome, Resend};
 use super::{Ack, DUPLICATE_THRESHOLD, Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
-use crate::congestion::LossEpisode;
+use crate::congestion::{LossEpisode, PhaseChange};
 use crate::header::Io;
 use crate::rack::ReorderingBounds;
 use crate::recovery::{Phase, RateReduction};
@@ -79,7 +79,8 @@ impl Sender {
     /// Recovery enters a phase, of which the controller is told.
     pub(super) fn enter(&mut self, phase: Phase) {
         self.phase = phase;
-        self.controller.on_phase(phase, self.nxt);
+        let delivery = self.delivery_now();
+        self.controller.on_phase(&PhaseChange { phase, sent_to: self.nxt, delivery });
     }
 
     /// Open or Disorder, whichever holds.
@@ -133,8 +134,11 @@ impl Sender {
         wait.is_some()
     }
 
-    pub(super) fn report_lost(&self, io: &mut Io<'_, '_>, segments: u32) {
+    pub(super) fn report_lost(&mut self, io: &mut Io<'_, '_>, segments: u32) {
         io.stats.segments_lost += u64::from(segments);
+        if let Some(delivery) = &mut self.delivery {
+            delivery.lost += u64::from(segments);
+        }
         if io.cx.wants(airlane_core::Topic::SegmentLost) {
             for _ in 0..segments {
                 let bytes = Bytes(u64::from(self.options.segment_size));

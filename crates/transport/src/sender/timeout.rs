@@ -12,6 +12,9 @@ use crate::timer::TimerKind;
 impl Sender {
     /// Handles whatever is due.
     pub(crate) fn on_timer(&mut self, io: &mut Io<'_, '_>) {
+        if self.timer.paced_until() <= io.now() {
+            self.on_paced(io);
+        }
         if self.timer.at() > io.now() {
             return;
         }
@@ -116,8 +119,12 @@ impl Sender {
             if self.phase != Phase::Recovery {
                 self.enter_recovery(io);
             }
-            let ssthresh = self.controller.ssthresh_segments();
-            self.reduction.on_ack(1, false, self.in_flight(), ssthresh);
+            if self.controller.models_path() {
+                self.reduction.window = self.controller.window_segments();
+            } else {
+                let ssthresh = self.controller.ssthresh_segments();
+                self.reduction.on_ack(1, false, self.in_flight(), ssthresh);
+            }
         }
         self.retransmit_lost(io);
         if !self.timer.is(TimerKind::Retransmission) && !self.timer.is(TimerKind::Reordering) {

@@ -15,7 +15,7 @@ impl Sender {
     /// First position that must not be sent yet: the end of what was written (and the FIN), or
     /// of the send buffer.
     #[inline]
-    fn supply_end(&self) -> u64 {
+    pub(super) fn supply_end(&self) -> u64 {
         let end = self.supply.written.saturating_add(u64::from(self.supply.closed));
         end.min(self.una.saturating_add(self.options.send_buffer))
     }
@@ -27,7 +27,7 @@ impl Sender {
 
     /// The next segment, up to `end`: its length in positions and whether it carries the FIN.
     #[inline]
-    fn next_segment(&self, end: u64) -> Option<(u32, bool)> {
+    pub(super) fn next_segment(&self, end: u64) -> Option<(u32, bool)> {
         if self.nxt >= end {
             return None;
         }
@@ -40,20 +40,32 @@ impl Sender {
     }
 
     /// True if there is a next segment and the peer has room for it.
-    fn next_fits(&self, end: u64) -> bool {
+    pub(super) fn next_fits(&self, end: u64) -> bool {
         self.next_segment(end)
             .is_some_and(|(len, fin)| self.nxt + u64::from(len) - u64::from(fin) <= self.window_end)
     }
 
     /// A segment goes while nothing is in flight.
-    fn tell_restart(&mut self, now: Instant) {
-        let last_sent_at = self.last_sent_at;
-        self.controller.on_restart(&Restart { now, last_sent_at, sent_to: self.nxt });
+    pub(super) fn tell_restart(&mut self, now: Instant) {
+        self.controller.on_restart(&Restart {
+            now,
+            last_sent_at: self.last_sent_at,
+            sent_to: self.nxt,
+            app_limited: self.delivery.as_ref().is_some_and(|d| d.is_app_limited()),
+            srtt: self.rtt.srtt(),
+        });
+        if let Some(delivery) = self.delivery.as_mut().filter(|_| self.controller.models_path()) {
+            delivery.set_rate(self.controller.pacing_rate());
+        }
     }
 
     /// Sends new data as far as the windows allow.
     pub(crate) fn transmit(&mut self, io: &mut Io<'_, '_>) {
         self.supply.fresh = false;
+        if self.delivery.is_some() {
+            self.transmit_paced(io);
+            return;
+        }
         let mut sent = 0;
         if self.board.is_empty() && self.has_unsent() {
             self.restart_after_idle(io.now());
@@ -76,17 +88,31 @@ impl Sender {
             in_flight += 1;
             sent += 1;
         }
+        self.after_transmit(io.now(), sent, in_flight, window, outstanding_before);
+    }
+
+    /// What follows from so many segments sent, also none.
+    #[inline(always)]
+    pub(super) fn after_transmit(
+        &mut self,
+        now: Instant,
+        sent: u32,
+        in_flight: u32,
+        window: u32,
+        before: u32,
+    ) {
         if sent > 0 || (in_flight >= window && self.has_unsent()) {
-            self.validate_window(io.now(), in_flight >= window);
+            self.validate_window(now, in_flight >= window);
         }
         if sent > 0 {
-            self.after_new_data(io.now(), sent, outstanding_before);
+            self.after_new_data(now, sent, before);
         } else if self.board.is_empty() && self.has_unsent() && self.timer.kind().is_none() {
             // Nothing outstanding and no room: only a probe can find out (RFC 9293 §3.8.6.1).
-            self.timer.set(TimerKind::WindowProbe, io.now(), self.rto.max(self.options.rto_min));
+            self.timer.set(TimerKind::WindowProbe, now, self.rto.max(self.options.rto_min));
         }
     }
 
+    #[inline(always)]
     fn after_new_data(&mut self, now: Instant, sent: u32, outstanding_before: u32) {
         if self.phase == Phase::Recovery {
             self.reduction.sent += sent;
@@ -97,12 +123,15 @@ impl Sender {
         }
     }
 
-    fn send_new(&mut self, io: &mut Io<'_, '_>, len: u32, fin: bool) {
+    pub(super) fn send_new(&mut self, io: &mut Io<'_, '_>, len: u32, fin: bool) {
         let now = io.now();
         let start = self.nxt;
         let payload = len - u32::from(fin);
         self.last_sent_at = now;
         self.board.push(Segment { start, sent_at: now, len, state: if fin { FIN } else { 0 } });
+        if self.delivery.is_some() {
+            self.note_sent(self.board.tail() - 1, now, true);
+        }
         self.nxt += u64::from(len);
         if self.options.rtt_sampling == RttSampling::OncePerWindow && self.timed.is_none() {
             self.timed = Some((self.nxt, now));
@@ -149,6 +178,9 @@ impl Sender {
         while self.in_flight() < self.window()
             && let Some(number) = self.board.next_to_retransmit()
         {
+            if self.is_paced(io.now()) {
+                break;
+            }
             head_went |= number == self.board.head();
             self.retransmit(io, number);
             if self.phase == Phase::Recovery {
@@ -178,6 +210,7 @@ impl Sender {
     }
 
     fn send_again(&mut self, io: &mut Io<'_, '_>, number: u64) {
+        self.note_sent(number, io.now(), false);
         let s = *self.board.get(number);
         self.timed = None; // Karn's rule
         self.last_sent_at = io.now();
@@ -186,6 +219,7 @@ impl Sender {
     }
 
     /// Was the window what limited us? (RFC 7661 §4.1, as Linux tracks it.)
+    #[inline(always)]
     fn validate_window(&mut self, now: Instant, limited: bool) {
         let outstanding = self.board.outstanding();
         let usage = &mut self.window_use;
@@ -224,7 +258,7 @@ impl Sender {
 
     /// RFC 5681 §4.1: after an idle time the window halves once per timeout down to the
     /// initial window.
-    fn restart_after_idle(&mut self, now: Instant) {
+    pub(super) fn restart_after_idle(&mut self, now: Instant) {
         let mut idle = now.saturating_since(self.last_sent_at);
         if !self.options.slow_start_after_idle || idle <= self.rto || self.phase != Phase::Open {
             return;

@@ -1,0 +1,150 @@
+//! What a sender does beside the ordinary if it paces or models the path.
+
+use airlane_core::Instant;
+
+use super::Sender;
+use super::ack::Outcome;
+use crate::congestion::DeliverySample;
+use crate::delivery::window_rate;
+use crate::header::Io;
+use crate::recovery::Phase;
+
+impl Sender {
+    /// Pacing lets a segment go: what is lost first, then new data.
+    pub(super) fn on_paced(&mut self, io: &mut Io<'_, '_>) {
+        self.timer.set_paced_until(Instant::FAR_FUTURE);
+        if self.phase >= Phase::Recovery && self.board.lost() > self.board.retransmitted() {
+            self.retransmit_lost(io);
+        }
+        self.transmit(io);
+    }
+
+    /// Sends new data as far as windows and pacing allow: [`Self::transmit`] for a sender that
+    /// paces.
+    #[cold]
+    pub(super) fn transmit_paced(&mut self, io: &mut Io<'_, '_>) {
+        let now = io.now();
+        if self.board.is_empty() && self.has_unsent() {
+            self.restart_after_idle(now);
+        }
+        let window = self.window();
+        let mut in_flight = self.in_flight();
+        let outstanding_before = self.board.outstanding();
+        let end = self.supply_end();
+        if in_flight == 0 && self.next_fits(end) {
+            self.tell_restart(now);
+        }
+        let quota = self.delivery.as_ref().map_or(u32::MAX, |d| d.quota(now, 1));
+        let mut sent = 0;
+        while in_flight < window
+            && sent < quota
+            && self.next_fits(end)
+            && let Some((len, fin)) = self.next_segment(end)
+        {
+            self.send_new(io, len, fin);
+            in_flight += 1;
+            sent += 1;
+        }
+        if in_flight < window && self.next_fits(end) {
+            self.is_paced(now);
+        }
+        self.check_app_limited(window);
+        self.after_transmit(now, sent, in_flight, window, outstanding_before);
+    }
+
+    /// Pacing holds back a segment: remembers to go on when it may leave.
+    #[inline]
+    pub(super) fn is_paced(&mut self, now: Instant) -> bool {
+        let Some(until) = self.delivery.as_ref().and_then(|d| d.blocked_until(now)) else { return false };
+        self.timer.set_paced_until(until);
+        true
+    }
+
+    /// A segment was sent, as the board's last or again.
+    #[cold]
+    pub(super) fn note_sent(&mut self, number: u64, now: Instant, new: bool) {
+        if let Some(delivery) = &mut self.delivery {
+            let was_empty = new && self.board.outstanding() == 1;
+            let in_flight = self.board.in_flight().saturating_sub(self.duplicates);
+            delivery.on_sent(&self.board, number, now, was_empty, in_flight);
+        }
+    }
+
+    /// Nothing more to send, and the window is not why (delivery-rate draft §3.4).
+    fn check_app_limited(&mut self, window: u32) {
+        let in_flight = self.in_flight();
+        let lost_again = self.board.lost() <= self.board.retransmitted();
+        let idle = !self.has_unsent() && in_flight < window && lost_again;
+        if let Some(delivery) = self.delivery.as_mut().filter(|_| idle) {
+            delivery.mark_app_limited(in_flight);
+        }
+    }
+
+    /// The sample of an ACK, to a controller that models the path. False for one that does not.
+    pub(super) fn model_path(&mut self, now: Instant, outcome: &Outcome) -> bool {
+        let min_rtt = self.min_rtt.get();
+        let Some(delivery) = &mut self.delivery else { return false };
+        let rate = delivery.sample(now, outcome.delivered, min_rtt);
+        if !self.controller.models_path() {
+            return false;
+        }
+        let newly_lost = (delivery.lost - delivery.prior_lost) as u32;
+        let sample = DeliverySample {
+            rate,
+            newly_lost,
+            rtt: outcome.rtt,
+            ..self.delivery_totals(now, outcome.delivered)
+        };
+        self.controller.on_delivery(&sample);
+        let rate = self.controller.pacing_rate();
+        let holds_back = self.controller.holds_back();
+        if let Some(delivery) = &mut self.delivery {
+            delivery.set_rate(rate);
+            if holds_back {
+                delivery.mark_app_limited(sample.in_flight);
+            }
+        }
+        self.reduction.window = self.controller.window_segments();
+        true
+    }
+
+    /// What was delivered and lost so far.
+    fn delivery_totals(&self, now: Instant, newly_delivered: u32) -> DeliverySample {
+        let delivery = self.delivery.as_ref().expect("asked only of senders that have it");
+        DeliverySample {
+            now,
+            delivered: delivery.delivered,
+            delivered_at: delivery.delivered_at,
+            lost: delivery.lost,
+            newly_delivered,
+            newly_lost: 0,
+            in_flight: self.in_flight(),
+            prior_in_flight: delivery.prior_in_flight,
+            rtt: None,
+            srtt: self.rtt.srtt(),
+            next_send_at: delivery.next_send_at,
+            phase: self.phase,
+            rate: None,
+        }
+    }
+
+    /// The totals for a change of phase.
+    pub(super) fn delivery_now(&self) -> Option<DeliverySample> {
+        self.delivery.as_ref().map(|d| self.delivery_totals(d.delivered_at, 0))
+    }
+
+    /// The pacing rate of a window-based controller follows its window.
+    pub(super) fn follow_window(&mut self) {
+        let c = &self.controller;
+        let rate = window_rate(
+            c.window_segments(),
+            c.ssthresh_segments(),
+            self.board.outstanding(),
+            self.options.segment_size,
+            self.rtt.srtt(),
+        );
+        if let Some(delivery) = &mut self.delivery {
+            delivery.set_rate(rate);
+        }
+    }
+}
