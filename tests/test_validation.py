@@ -4,13 +4,16 @@ import json
 import tomllib
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
+from airlane import native
 from airlane.validation import Validation, report
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, families, within
 from airlane.validation.measured import measured_rows
 from airlane.validation.measures import MEASURES
+from airlane.validation.transport import TcpCase, linux, linux_runs, tcp_cell, window_apart
 
 FAMILY = Family("f", "A family", "distance", "somewhere", band=0.01)
 
@@ -25,12 +28,13 @@ def test_every_family_has_a_measure_a_source_and_an_id_of_its_own() -> None:
     for family in declared:
         assert family.measure in MEASURES
         assert family.source
-        assert 0.0 <= family.band <= 0.1
+        assert 0.0 <= family.band <= 0.20
 
 
 def test_every_selection_finds_reference_rows() -> None:
     for family in families():
         if not family.reference:
+            assert family.runs or family.measure == "measured_trace", family.id
             continue
         rows = reference_rows(family.reference)
         found = [r for r in rows if all(r[column] == str(value) for column, value in family.where.items())]
@@ -106,3 +110,59 @@ def test_without_logs_the_reason_is_given(tmp_path, monkeypatch) -> None:  # typ
     monkeypatch.setenv("AIRLANE_MELD_RUNS", str(tmp_path))
     (family,) = [f for f in families() if f.measure == "measured_trace"]
     assert "AIRLANE_MELD_RUNS" in str(measured_rows(family))
+
+
+def test_a_kernel_run_becomes_the_scenario_of_its_link() -> None:
+    runs = {run.id: tomllib.loads(run.text()) for run in linux_runs()}
+    lossy = runs["C-reno-loss0.1pct-seed2"]
+    assert lossy["internet"] == {
+        "rate": "50 Mbit/s",
+        "delay": "20 ms",  # half of 40 ms
+        "queue": "1048576 B",
+        "loss": "0.1 %",
+        "loss_seed": 2,
+    }
+    assert lossy["flow"][0]["transport"]["congestion"] == "newreno"
+    assert runs["E-cubic-10to50"]["internet"]["rate_steps"] == [{"at": "20 s", "rate": "50 Mbit/s"}]
+    assert runs["F-reno-frto0-nots"]["internet"]["hold"] == [{"at": "10 s", "duration": "1 s"}]
+    assert runs["F-reno-frto0-nots"]["flow"][0]["transport"]["frto"] is False
+    assert runs["F-reno-frto0-nots"]["flow"][0]["transport"]["timestamps"] is False
+    assert runs["G-cubic-nohystart-10MB"]["flow"][0]["transport"]["hystart"] is False
+    assert runs["G-cubic-nohystart-10MB"]["flow"][0]["app"]["kind"] == "fixed"
+
+
+def test_every_seed_of_a_loss_is_part_of_one_mean() -> None:
+    (family,) = [f for f in families() if f.id == "linux/loss/goodput"]
+    for case in linux(family):
+        assert len(case.jobs(family)) == 3, case.id
+
+
+def test_every_seed_of_the_reference_is_part_of_one_mean() -> None:
+    (family,) = [f for f in families() if f.id == "tcp/cubic-eva/goodput"]
+    cases = {case.id: case for case in tcp_cell(family)}
+    # tcp.csv at 100 m: 70.588, 70.258 and 70.441.
+    assert cases["tcp/cubic-eva/goodput/30ms-100m"].reference == pytest.approx(70.429)
+    assert len(cases["tcp/cubic-eva/goodput/30ms-100m"].jobs(family)) == family.seeds
+
+
+def test_the_slack_passes_what_the_band_does_not() -> None:
+    output = native.Output({"flows": pa.table({"retransmissions": [36]})}, {})
+    case = TcpCase(
+        "f/1", "segments", 27.0, (), lambda o: float(o.tables["flows"]["retransmissions"][0].as_py())
+    )
+    family = replace(FAMILY, band=0.20)
+    assert not case.row(family, [output]).ok  # a third more
+    assert case.row(replace(family, slack=9.0), [output]).ok
+    assert not case.row(replace(family, slack=8.9), [output]).ok
+
+
+def test_windows_are_compared_where_a_bin_ends() -> None:
+    # The bin from 0.0 s to 0.1 s stands beside the sample at 0.1 s.
+    count = 301
+    table = pa.table(
+        {"t_s": [i / 10 for i in range(count)], "cwnd_bytes": [1448.0 * i for i in range(count)]}
+    )
+    t_s, ours, kernel = window_apart(native.Output({"flow_series": table}, {}), "B-reno")
+    assert t_s[0] == pytest.approx(0.1)
+    assert list(ours[:3]) == [0.0, 1.0, 2.0]
+    assert len(ours) == len(kernel)

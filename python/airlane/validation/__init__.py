@@ -1,6 +1,6 @@
 """Airlane held against other people's figures: tables of the standard, ns-3, measured runs.
 
-The claims are declared in `claims.toml`; nothing here is tuned to pass. `airlane validate` runs them,
+The claims are declared in `claims*.toml`; nothing here is tuned to pass. `airlane validate` runs them,
 prints them, and fails when a counted row is outside its band.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from airlane import native
 from airlane.validation.claims import Family, Row, families
-from airlane.validation.measures import MEASURES, Case
+from airlane.validation.measures import MEASURES
 from airlane.validation.schedulers import SchedulerCell
 
 __all__ = ["Family", "Row", "SchedulerCell", "Validation", "validate"]
@@ -42,13 +42,9 @@ def validate(threads: int | None = None, on_progress: Callable[[int, int], None]
         Called with the runs done and the runs in all.
     """
     plans = [(family, MEASURES[family.measure](family)) for family in families()]
-    work: list[tuple[Family, Case]] = [(family, case) for family, plan in plans for case in plan.cases]
-    jobs = [
-        (resolved, seed)
-        for family, case in work
-        for resolved in [case.cell.scenario().resolved]
-        for seed in range(1, family.seeds + 1)
-    ]
+    work = [(family, case, case.jobs(family)) for family, plan in plans for case in plan.cases]
+    # Families that take different figures from the same runs share them.
+    jobs = list(dict.fromkeys(job for _, _, own in work for job in own))
     done = 0
 
     def count(_: int) -> None:
@@ -57,9 +53,7 @@ def validate(threads: int | None = None, on_progress: Callable[[int, int], None]
         if on_progress is not None:
             on_progress(done, len(jobs))
 
-    outputs = iter(native.run(jobs, threads or os.cpu_count() or 1, count))
-    judged = {}
-    for family, case in work:
-        judged[case.id] = case.row(family, [next(outputs) for _ in range(family.seeds)])
+    outputs = dict(zip(jobs, native.run(jobs, threads or os.cpu_count() or 1, count), strict=True))
+    judged = {case.id: case.row(family, [outputs[job] for job in own]) for family, case, own in work}
     rows = [(family, plan.rows + [judged[case.id] for case in plan.cases]) for family, plan in plans]
     return Validation(rows, [reason for _, plan in plans for reason in plan.skipped])

@@ -10,7 +10,7 @@ from airlane.scenario import Scenario, loads
 
 __all__ = ["LenaCell", "positions", "reference_rows"]
 
-_DATA = resources.files("airlane") / "data" / "ns3"
+_DATA = resources.files("airlane") / "data"
 
 _CELL = """\
 network = "lena"
@@ -32,7 +32,7 @@ fading = {fading}
 
 [internet]
 rate = "100 Gbit/s"
-delay = "30 ms"
+delay = "{internet_delay_ms:g} ms"
 """
 
 _UE = """
@@ -58,7 +58,9 @@ class LenaCell:
     places
         Position of each UE, metres.
     traffic
-        `udp` (constant rate) or `tcp` (bulk, CUBIC).
+        `udp` (constant rate) or `tcp` (bulk).
+    congestion
+        Congestion controller of TCP.
     offered_mbps
         UDP load over all UEs; payload 1400 bytes.
     rlc
@@ -71,18 +73,22 @@ class LenaCell:
         Speed behind the fading.
     prb_spacing_khz
         How far apart in frequency PRBs see the channel; the preset's choice when left out.
+    internet_delay_ms
+        Delay of the wired part, one way.
     start_s, warmup_s, duration_s
         Flows start, counting starts, the run ends.
     """
 
     places: tuple[tuple[float, float], ...]
     traffic: str = "udp"
+    congestion: str = "cubic"
     offered_mbps: float = 150.0
     rlc: str = "um"
     rlc_buffer: int = 512 * 1024
     fading: str = "none"
     speed_kmph: float = 0.0
     prb_spacing_khz: float | None = None
+    internet_delay_ms: float = 30.0
     start_s: float = 0.2
     warmup_s: float = 2.0
     duration_s: float = 10.0
@@ -99,6 +105,7 @@ class LenaCell:
             rlc=self.rlc,
             rlc_buffer=self.rlc_buffer,
             fading=fading,
+            internet_delay_ms=self.internet_delay_ms,
         )
         if self.traffic == "udp":
             share_bps = round(self.offered_mbps * 1e6 / len(self.places))
@@ -107,7 +114,8 @@ class LenaCell:
         else:
             app = '{ kind = "bulk" }'
             window = '{ kind = "fixed", size = "6 MiB" }'
-            transport = f'{{ kind = "tcp", congestion = "cubic", mss = "1400 B", receive_window = {window} }}'
+            tcp = f'kind = "tcp", congestion = "{self.congestion}", mss = "1400 B"'
+            transport = f"{{ {tcp}, receive_window = {window} }}"
         ues = (
             _UE.format(name=f"ue{i}", x=x, y=y, start_s=self.start_s, app=app, transport=transport)
             for i, (x, y) in enumerate(self.places)
@@ -120,8 +128,12 @@ class LenaCell:
 
 
 def reference_rows(name: str) -> list[dict[str, str]]:
-    """Rows of a CSV file under `data/ns3`, by column name; its `#` lines name the source."""
-    lines = (_DATA / name).read_text(encoding="utf-8").splitlines()
+    """Rows of a CSV file under `data`, by column name; its `#` lines name the source.
+
+    A name without a folder is under `data/ns3`.
+    """
+    folder = _DATA if "/" in name else _DATA / "ns3"
+    lines = (folder / name).read_text(encoding="utf-8").splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 

@@ -1,4 +1,4 @@
-"""The declared claims: families of rows read from `claims.toml`, and what a row is once it was measured."""
+"""The declared claims: families of rows read from `claims*.toml`, and what a row is once it was measured."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from importlib import resources
 
 __all__ = ["Deviation", "Family", "Row", "families"]
+
+_FILES = ("claims.toml", "claims_transport.toml")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ class Family:
         File under `data/ns3`.
     where
         Rows of that file, by column.
+    runs
+        Runs of the Linux kernel that have a row.
+    figure
+        Which figure of these runs is compared, where the measure has several.
+    slack
+        Absolute distance that passes whatever the band.
     fading, speed_kmph
         Fading on our side; the reference carries its own.
     prb_spacing_khz
@@ -62,6 +70,9 @@ class Family:
     band: float
     reference: str = ""
     where: Mapping[str, str | int] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
+    figure: str = ""
+    slack: float = 0.0
     fading: str = "none"
     speed_kmph: float = 0.0
     prb_spacing_khz: float | None = None
@@ -122,10 +133,12 @@ def within(reference: float, ours: float, band: float) -> bool:
 
 
 def families() -> list[Family]:
-    """All declared families, in the order of `claims.toml`."""
-    text = (resources.files("airlane") / "validation" / "claims.toml").read_text(encoding="utf-8")
+    """All declared families, in the order of their files."""
+    folder = resources.files("airlane") / "validation"
     declared = []
-    for entry in tomllib.loads(text)["family"]:
-        deviations = tuple(Deviation(**d) for d in entry.pop("deviation", ()))
-        declared.append(Family(**entry, deviation=deviations))
+    for name in _FILES:
+        for entry in tomllib.loads((folder / name).read_text(encoding="utf-8"))["family"]:
+            deviations = tuple(Deviation(**d) for d in entry.pop("deviation", ()))
+            runs = tuple(entry.pop("runs", ()))
+            declared.append(Family(**entry, runs=runs, deviation=deviations))
     return declared

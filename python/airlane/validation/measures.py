@@ -18,6 +18,7 @@ from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
+from airlane.validation.transport import TcpCase, linux, tcp_cell
 
 __all__ = ["MEASURES", "Case", "Plan"]
 
@@ -45,6 +46,11 @@ class Case:
     figure: Callable[[native.Output], float]
     beside: Callable[[Sequence[native.Output]], str]
 
+    def jobs(self, family: Family) -> list[tuple[str, int]]:
+        """Resolved scenario with each seed."""
+        resolved = self.cell.scenario().resolved
+        return [(resolved, seed) for seed in range(1, family.seeds + 1)]
+
     def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
         """Judge the runs of this case."""
         ours = stats.estimate([self.figure(output) for output in outputs])
@@ -67,7 +73,7 @@ class Plan:
     """What a family asks for."""
 
     rows: list[Row] = field(default_factory=list)
-    cases: list[Case] = field(default_factory=list)
+    cases: list[Case | TcpCase] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
@@ -224,4 +230,6 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "cqi": lambda family: Plan(rows=cqi_rows(family)),
     "piro": lambda family: Plan(rows=piro_rows(family)),
     "bler": lambda family: Plan(rows=bler_rows(family)),
+    "tcp_cell": lambda family: Plan(cases=[*tcp_cell(family)]),
+    "linux": lambda family: Plan(cases=[*linux(family)]),
 }

@@ -12,17 +12,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from airlane.validation import Family, Row, Validation, validate
+from airlane.validation.overlay import write_overlay
 
 __all__ = ["as_json", "as_markdown", "run_command"]
 
 _DOCUMENT = Path("docs/validation.md")
+_OVERLAY = Path("docs/images/linux-cwnd.png")
 
 _PREFACE = """\
 # Validation
 
 Every number that airlane is held to, its source, the band it must stay in, and what it is today.
-This file is written by `airlane validate --write` from `python/airlane/validation/claims.toml` and the
-reference figures in `python/airlane/data/ns3`; `make validate` checks the same rows and fails when a counted
+This file is written by `airlane validate --write` from `python/airlane/validation/claims*.toml` and the
+reference figures in `python/airlane/data`; `make validate` checks the same rows and fails when a counted
 row leaves its band. Ours is a mean over seeds, with its 95 % Student-t half-width where more than one run was
 made.
 
@@ -71,7 +73,7 @@ def as_markdown(validation: Validation) -> str:
         if not rows:
             continue
         parts.append(f"\n## {family.title}\n")
-        parts.append(f"Source: {family.source}. Band: {_band(family.band)}.")
+        parts.append(f"Source: {family.source}. Band: {_band(family)}.")
         if not family.counted:
             parts.append("Shown, not counted.")
         if family.note:
@@ -100,6 +102,7 @@ def run_command(as_machine: bool = False, write: bool = False, threads: int | No
     if write:
         _DOCUMENT.parent.mkdir(exist_ok=True)
         _DOCUMENT.write_text(as_markdown(validation), encoding="utf-8")
+        write_overlay(_OVERLAY, threads)
     if as_machine:
         print(json.dumps(as_json(validation), indent=2))
     else:
@@ -119,7 +122,7 @@ def _print(validation: Validation, console: Console) -> None:
 
 
 def _table(family: Family, rows: list[Row]) -> Table:
-    caption = f"{family.source}; band {_band(family.band)}"
+    caption = f"{family.source}; band {_band(family)}"
     table = Table(title=family.title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("id", no_wrap=True)
     for heading in ("reference", "ours", "difference"):
@@ -133,8 +136,11 @@ def _table(family: Family, rows: list[Row]) -> Table:
     return table
 
 
-def _band(band: float) -> str:
-    return "equal" if band == 0.0 else f"±{band:.0%}"
+def _band(family: Family) -> str:
+    bands = [f"±{family.band:.0%}"] if family.band > 0.0 else []
+    if family.slack > 0.0:
+        bands.append(f"±{family.slack:g}")
+    return " or ".join(bands) or "equal"
 
 
 def _figure(value: float) -> str:
