@@ -91,6 +91,7 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
                 transport::ReceiveWindowKind::Autotuned { initial: window.initial.0, max: window.max.0 }
             }
         },
+        ecn: tcp.ecn,
         pacing: tcp.pacing,
         seeds,
         send_buffer: tcp.send_buffer.map(|size| size.0),

@@ -151,7 +151,7 @@ fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Op
         return None;
     };
     let packet = cx.pool.consume(packet);
-    let in_order = endpoint.handle_segment(cx, &header, packet.payload.len());
+    let in_order = endpoint.handle_segment(cx, &header, packet.ecn, packet.payload.len());
     Some((packet, in_order))
 }
 

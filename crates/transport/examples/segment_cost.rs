@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use airlane_core::{
-    Bytes, Cx, Direction, Duration, FlowId, Header, Instant, PacketPool, PacketRef, Silence, TopicSet,
+    Bytes, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, PacketPool, PacketRef, Silence, TopicSet,
 };
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
 
@@ -71,7 +71,7 @@ fn run(segments: u64) -> u64 {
             let Header::Tcp(header) = p.header else { panic!("only TCP here") };
             let payload = p.payload.len();
             let _ = cx.pool.consume(packet);
-            b.handle_segment(&mut cx, &header, payload);
+            b.handle_segment(&mut cx, &header, Ecn::NotCapable, payload);
             b.read(now, u64::MAX);
             b.flush(&mut cx);
             delivered += u64::from(payload > 0);
@@ -82,7 +82,7 @@ fn run(segments: u64) -> u64 {
             let (_, packet) = up.packets.pop_front().expect("it is due");
             let Header::Tcp(header) = cx.pool.get(&packet).header else { panic!("only TCP here") };
             let _ = cx.pool.consume(packet);
-            a.handle_segment(&mut cx, &header, 0);
+            a.handle_segment(&mut cx, &header, Ecn::NotCapable, 0);
             a.flush(&mut cx);
         }
     }

@@ -81,6 +81,9 @@ pub struct TcpConfig {
     pub receive_window: ReceiveWindowKind,
     /// Bytes that may be unacknowledged at the sender whatever the windows say.
     pub send_buffer: Option<Bytes>,
+    /// Explicit congestion notification (RFC 3168): this end asks for it. One that is asked agrees
+    /// in any case, as Linux's tcp_ecn = 2.
+    pub ecn: bool,
     /// Pacing of a window-based controller at Linux's rates; one that models the path paces in any
     /// case.
     pub pacing: bool,
@@ -117,6 +120,7 @@ impl TcpConfig {
             // tcp_rmem 4096 131072 6291456
             receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) },
             send_buffer: None,
+            ecn: false,    // tcp_ecn 2
             pacing: false, // no fq qdisc
             seeds: Seeds::new(0),
             mtu: 1500,

@@ -20,7 +20,7 @@
 //! assert_eq!(outbox.len(), 1); // the SYN
 //! ```
 
-use airlane_core::{Bytes, Cx, Duration, Instant, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
+use airlane_core::{Bytes, Cx, Duration, Ecn, Instant, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
 
 use crate::config::TcpConfig;
 use crate::header::{Io, Negotiated, send_packet, timestamp};
@@ -193,9 +193,11 @@ impl TcpEndpoint {
     }
 
     /// A segment arrived; returns the payload bytes that became readable through it.
-    pub fn handle_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> u64 {
+    pub fn handle_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
         match self.state {
-            ConnectionState::Established | ConnectionState::Closed => self.on_segment(cx, header, payload),
+            ConnectionState::Established | ConnectionState::Closed => {
+                self.on_segment(cx, header, ecn, payload)
+            }
             ConnectionState::Listen => {
                 if header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK) {
                     self.on_syn(cx, header);
@@ -208,7 +210,7 @@ impl TcpEndpoint {
                 }
                 0
             }
-            ConnectionState::SynReceived => self.on_segment_in_syn_received(cx, header, payload),
+            ConnectionState::SynReceived => self.on_segment_in_syn_received(cx, header, ecn, payload),
         }
     }
 
@@ -277,9 +279,11 @@ impl TcpEndpoint {
             None => (c.timestamps, c.sack, c.window_scaling),
             Some((n, _)) => (n.timestamps, n.sack, n.local_scale > 0 || n.remote_scale > 0),
         };
+        // RFC 3168 §6.1.1: an ECN-setup SYN carries both flags, its answer one.
+        let asks = if c.ecn { TcpFlags::ECE | TcpFlags::CWR } else { 0 };
         let mut header = TcpHeader {
             sequence: c.initial_sequence,
-            flags: TcpFlags(TcpFlags::SYN),
+            flags: TcpFlags(TcpFlags::SYN | asks),
             syn: TcpSynOptions {
                 mss: Some(c.mss()),
                 window_scale: scaling.then(|| self.own_scale()),
@@ -291,7 +295,8 @@ impl TcpEndpoint {
         let mut window = self.window(u32::from(c.mss())).advertise(Bytes::ZERO).get();
         if let Some((n, receiver)) = answer {
             let ack = receiver.acknowledge_unscaled();
-            header.flags = TcpFlags(TcpFlags::SYN | TcpFlags::ACK);
+            let agrees = if n.ecn { TcpFlags::ECE } else { 0 };
+            header.flags = TcpFlags(TcpFlags::SYN | TcpFlags::ACK | agrees);
             header.acknowledgment = sequence::wire(ack.next, n.remote_initial);
             echo_reply = ack.ts_recent;
             window = ack.window;
@@ -310,7 +315,7 @@ impl TcpEndpoint {
         self.stats.handshake_retransmissions += u64::from(again);
         self.handshake.sent_at = cx.now;
         self.handshake.at = cx.now + self.handshake.rto;
-        send_packet(cx, &self.path, header, 0, again);
+        send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, again));
     }
 
     fn on_handshake_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -326,6 +331,12 @@ impl TcpEndpoint {
         let timestamps = c.timestamps && header.timestamps.is_some();
         let sack = c.sack && header.syn.sack_permitted;
         let scaling = c.window_scaling && header.syn.window_scale.is_some();
+        // RFC 3168 §6.1.1: asked with both flags, or answered with one.
+        let ecn = if header.flags.has(TcpFlags::ACK) {
+            c.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::CWR)
+        } else {
+            header.flags.has(TcpFlags::ECE | TcpFlags::CWR)
+        };
         let option_bytes = if timestamps { 12 } else { 0 };
         let peer_mss = u32::from(header.syn.mss.unwrap_or(536)); // RFC 9293 §3.7.1
         let negotiated = Negotiated {
@@ -333,6 +344,7 @@ impl TcpEndpoint {
             remote_initial: header.sequence,
             timestamps,
             sack,
+            ecn,
             local_scale: if scaling { self.own_scale() } else { 0 },
             remote_scale: if scaling { header.syn.window_scale.unwrap_or(0).min(14) } else { 0 },
             segment_size: peer_mss.min(u32::from(c.mss())) - option_bytes,
@@ -407,7 +419,13 @@ impl TcpEndpoint {
         self.stats.established_at = Some(now);
     }
 
-    fn on_segment_in_syn_received(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> u64 {
+    fn on_segment_in_syn_received(
+        &mut self,
+        cx: &mut Cx<'_>,
+        header: &TcpHeader,
+        ecn: Ecn,
+        payload: u32,
+    ) -> u64 {
         if header.flags.has(TcpFlags::SYN) {
             self.handshake.retransmissions += 1; // our answer was lost
             self.send_syn(cx);
@@ -418,13 +436,13 @@ impl TcpEndpoint {
             return 0;
         }
         self.complete_handshake(cx.now, header);
-        self.on_segment(cx, header, payload)
+        self.on_segment(cx, header, ecn, payload)
     }
 
     // Established.
 
     #[inline]
-    fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> u64 {
+    fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
         let Some(h) = &mut self.halves else { return 0 };
         let n = h.negotiated;
         let start = sequence::position(header.sequence, n.remote_initial, h.receiver.next());
@@ -452,11 +470,15 @@ impl TcpEndpoint {
                 with_data,
                 sack: if n.sack { header.sack.as_slice() } else { &[] },
                 echo,
+                congestion_echoed: n.ecn && header.flags.has(TcpFlags::ECE),
             };
             h.sender.on_ack(&mut io, &ack);
         }
         let now = io.now();
         if with_data {
+            if n.ecn {
+                io.receiver.on_ecn(ecn, header.flags.has(TcpFlags::CWR));
+            }
             if io.receiver.crowds_out(start, start + u64::from(payload)) {
                 h.sender.send_ack(&mut io);
             }

@@ -1,6 +1,8 @@
 //! Makes segments: the typed header of a packet from the state of both halves.
 
-use airlane_core::{Cx, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic};
+use airlane_core::{
+    Cx, Ecn, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic,
+};
 
 use crate::path::Path;
 use crate::receiver::Receiver;
@@ -15,6 +17,7 @@ pub(crate) struct Negotiated {
     pub(crate) remote_initial: u32,
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
+    pub(crate) ecn: bool,
     /// Shift of the windows we announce, and of those the peer announces.
     pub(crate) local_scale: u8,
     pub(crate) remote_scale: u8,
@@ -43,9 +46,19 @@ impl Io<'_, '_> {
     }
 
     /// Sends one segment of an established connection.
-    pub(crate) fn send(&mut self, start: u64, payload: u32, flags: u8, retransmission: bool) {
+    pub(crate) fn send(&mut self, start: u64, payload: u32, mut flags: u8, retransmission: bool) {
         let ack = self.receiver.acknowledge();
         let n = self.negotiated;
+        let mut ecn = Ecn::NotCapable;
+        if n.ecn {
+            if self.receiver.echoes_congestion() {
+                flags |= TcpFlags::ECE;
+            }
+            // RFC 3168 §6.1.4, §6.1.5: neither ACKs nor retransmissions.
+            if payload > 0 && !retransmission {
+                ecn = Ecn::Capable0;
+            }
+        }
         let header = TcpHeader {
             sequence: sequence::wire(start, n.local_initial),
             acknowledgment: sequence::wire(ack.next, n.remote_initial),
@@ -62,11 +75,7 @@ impl Io<'_, '_> {
             self.stats.data_segments_sent += 1;
             self.stats.retransmissions += u64::from(retransmission);
         }
-        self.emit(header, payload, retransmission);
-    }
-
-    fn emit(&mut self, header: TcpHeader, payload: u32, retransmission: bool) {
-        send_packet(self.cx, self.path, header, payload, retransmission);
+        send_packet(self.cx, self.path, header, payload, (ecn, retransmission));
     }
 }
 
@@ -77,10 +86,11 @@ pub(crate) fn send_packet(
     path: &Path,
     header: TcpHeader,
     payload: u32,
-    retransmission: bool,
+    (ecn, retransmission): (Ecn, bool),
 ) {
-    let packet =
+    let mut packet =
         Packet::new(path.flow, path.direction, Header::Tcp(header), Payload::Length(payload), cx.now);
+    packet.ecn = ecn;
     if cx.wants(Topic::Sent) {
         cx.emit(&Event::Sent { packet: &packet, retransmission });
     }

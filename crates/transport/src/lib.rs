@@ -15,7 +15,9 @@
 //! Sequence numbers are 64-bit stream positions inside (the SYN is 0, the first byte 1) and
 //! wrap to 32 bits only in the header.
 //!
-//! Left out: ECN reaction, urgent data, simultaneous open, TIME-WAIT, path MTU discovery, Nagle's
+//! ECN (RFC 3168) and pacing are there to be asked for.
+//!
+//! Left out: accurate ECN, TSO, urgent data, simultaneous open, TIME-WAIT, path MTU discovery, Nagle's
 //! algorithm (a simulated application pushes what it writes), the rounding of Linux's timer
 //! wheel (timers are exact to the nanosecond, their spans rounded up to a millisecond).
 

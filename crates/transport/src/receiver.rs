@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Duration, Instant, SackBlock, SackList};
+use airlane_core::{Bytes, Duration, Ecn, Instant, SackBlock, SackList};
 
 use crate::sack::Block;
 use crate::sequence;
@@ -20,6 +20,8 @@ const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(500);
 /// Quick ACKs granted at once (Linux TCP_MAX_QUICKACKS).
 const QUICK_MAX: u32 = 16;
+/// Quick ACKs after a mark of congestion (Linux tcp_enter_quickack_mode with 2).
+const QUICK_AFTER_MARK: u32 = 2;
 /// Gathering of SACKs: at most this long, or a twentieth of a round trip, or so many segments
 /// (Linux tcp_comp_sack_delay_ns and tcp_comp_sack_nr).
 const GATHER_MAX: Duration = Duration::from_millis(1);
@@ -91,6 +93,10 @@ pub(crate) struct Receiver {
     last_data_at: Option<Instant>,
     pending: bool,
     at_once: bool,
+    /// Congestion was experienced, and the peer has not said that it heard of it; any packet was
+    /// marked as capable.
+    echo_congestion: bool,
+    capable_seen: bool,
     delayed_until: Instant,
     duplicates: u32,
     gathered: u32,
@@ -124,6 +130,8 @@ impl Receiver {
             last_data_at: None,
             pending: false,
             at_once: false,
+            echo_congestion: false,
+            capable_seen: false,
             delayed_until: Instant::FAR_FUTURE,
             duplicates: 0,
             gathered: 0,
@@ -301,6 +309,36 @@ impl Receiver {
 
     fn rtt(&self) -> Duration {
         Duration::from_nanos(self.rtt_x8 / 8)
+    }
+
+    /// True if ACKs must say that congestion was experienced (RFC 3168 §6.1.3).
+    #[inline]
+    pub(crate) const fn echoes_congestion(&self) -> bool {
+        self.echo_congestion
+    }
+
+    /// The ECN field of a data segment, and whether it says that the window was reduced. The echo
+    /// goes on until the peer says so (RFC 3168 §6.1.3); the first ACKs of it go at once, because
+    /// the peer's window may be very small.
+    pub(crate) fn on_ecn(&mut self, ecn: Ecn, window_reduced: bool) {
+        if window_reduced {
+            self.echo_congestion = false;
+            self.at_once = true;
+        }
+        match ecn {
+            Ecn::CongestionExperienced => {
+                if !self.echo_congestion {
+                    self.quick = self.quick.max(QUICK_AFTER_MARK);
+                    self.delay = DELAY_MIN;
+                }
+                self.echo_congestion = true;
+                self.capable_seen = true;
+            }
+            // A retransmission: its sender waits for the answer.
+            Ecn::NotCapable if self.capable_seen => self.quick = self.quick.max(QUICK_AFTER_MARK),
+            Ecn::Capable0 | Ecn::Capable1 => self.capable_seen = true,
+            Ecn::NotCapable => {}
+        }
     }
 
     fn grant_quick_acks(&mut self) {

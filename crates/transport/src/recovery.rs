@@ -10,6 +10,8 @@ pub enum Phase {
     Open,
     /// Something was SACKed or retransmitted; no loss is certain.
     Disorder,
+    /// The window is being reduced because congestion was signalled, without a loss ("CWR").
+    Reduction,
     /// Fast recovery.
     Recovery,
     /// After a retransmission timeout.
@@ -26,6 +28,14 @@ pub(crate) struct RateReduction {
     pub(crate) sent: u32,
     /// The window in force, in segments.
     pub(crate) window: u32,
+}
+
+impl Phase {
+    /// True while proportional rate reduction sets the window.
+    #[inline]
+    pub(crate) const fn reduces(self) -> bool {
+        matches!(self, Self::Reduction | Self::Recovery)
+    }
 }
 
 impl RateReduction {

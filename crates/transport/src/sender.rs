@@ -45,6 +45,8 @@ pub(crate) struct Ack<'a> {
     pub(crate) sack: &'a [SackBlock],
     /// Our timestamp as the peer echoes it, in ms.
     pub(crate) echo: Option<u32>,
+    /// The peer saw a mark of congestion (RFC 3168 §6.1.3).
+    pub(crate) congestion_echoed: bool,
 }
 
 /// A tail loss probe under way (RFC 8985 §7.4).
@@ -71,6 +73,7 @@ struct Supply {
 struct SenderOptions {
     loss_detection: LossDetection,
     sack: bool,
+    ecn: bool,
     frto: bool,
     slow_start_after_idle: bool,
     rtt_sampling: RttSampling,
@@ -102,6 +105,10 @@ pub(crate) struct Sender {
     rto: Duration,
     backoff: u32,
     timer: Timer,
+    /// An ACK of nothing special may take the short way: no ECN, no delivery rate.
+    short_way: bool,
+    /// Flags that the next new segment carries beside its own: CWR after a reduction.
+    next_flags: u8,
     /// Rate and pacing, for a controller that has use for them.
     delivery: Option<Box<Delivery>>,
     phase: Phase,
@@ -159,6 +166,7 @@ impl Sender {
             options: SenderOptions {
                 loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
                 sack: negotiated.sack,
+                ecn: negotiated.ecn,
                 frto: config.frto && negotiated.sack,
                 // A model of the path does not age with idle time (Linux: cong_control).
                 slow_start_after_idle: config.slow_start_after_idle && !controller.models_path(),
@@ -183,6 +191,8 @@ impl Sender {
             timed: None,
             backoff: 0,
             timer: Timer::idle(),
+            short_way: !paces && !negotiated.ecn,
+            next_flags: 0,
             delivery: paces.then(|| Box::new(Delivery::new(now))),
             phase: Phase::Open,
             recovery_point: 1,
@@ -274,7 +284,7 @@ impl Sender {
     /// The congestion window in force, in segments: recovery's while one is under way.
     #[inline]
     fn window(&self) -> u32 {
-        if self.phase == Phase::Recovery { self.reduction.window } else { self.controller.window_segments() }
+        if self.phase.reduces() { self.reduction.window } else { self.controller.window_segments() }
     }
 
     /// Segments in the network. Without SACK, each duplicate ACK says that one has left it.

@@ -29,6 +29,8 @@ pub struct TcpStats {
     pub recoveries: u64,
     /// Recovery episodes found spurious and undone.
     pub recoveries_undone: u64,
+    /// Reductions of the window because of congestion marks (ECN).
+    pub ecn_reductions: u64,
     /// Tail loss probes sent.
     pub loss_probes: u64,
     /// Window probes sent.

@@ -24,6 +24,8 @@ fn config(s: &mut airlane_core::Stream) -> TcpConfig {
         initial_window_segments: pick(s, &[1, 2, 10]),
         loss_detection: pick(s, &[LossDetection::RackTlp, LossDetection::Rfc6675]),
         frto: s.chance(0.7),
+        ecn: s.chance(0.3),
+        pacing: s.chance(0.3),
         hystart: s.chance(0.5),
         rtt_sampling: pick(
             s,

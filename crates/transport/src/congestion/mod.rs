@@ -242,6 +242,10 @@ pub trait CongestionController {
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
         window.reduce_to(self.threshold(window));
     }
+    /// Congestion was marked, not lost (RFC 3168): as a loss, unless a controller knows better.
+    fn on_ecn(&mut self, window: &mut SegmentWindow, episode: &LossEpisode) {
+        self.on_loss(window, episode);
+    }
     /// The episode is over: the window is the threshold.
     fn on_recovery_exit(&mut self, window: &mut SegmentWindow) {
         window.segments = window.ssthresh;
@@ -393,6 +397,10 @@ impl Controller {
     /// [`CongestionController::on_loss`].
     pub fn on_loss(&mut self, episode: &LossEpisode) {
         each!(&mut self.law, law => law.on_loss(&mut self.window, episode));
+    }
+    /// [`CongestionController::on_ecn`].
+    pub fn on_ecn(&mut self, episode: &LossEpisode) {
+        each!(&mut self.law, law => law.on_ecn(&mut self.window, episode));
     }
     /// [`CongestionController::on_recovery_exit`].
     pub fn on_recovery_exit(&mut self) {

@@ -68,11 +68,30 @@ impl Sender {
             && ack.ack > self.una
             && self.board.is_plain()
             && self.probe.is_none()
-            && self.delivery.is_none()
+            && self.short_way
         {
             self.on_plain_ack(io, ack);
-            return;
+        } else if self.board.is_empty() {
+            self.on_ack_of_nothing(io, ack);
+        } else {
+            self.on_full_ack(io, ack);
         }
+    }
+
+    /// An ACK while nothing is outstanding: of an end that only receives, or with a new window.
+    #[inline(always)]
+    fn on_ack_of_nothing(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
+        self.update_window(ack);
+        self.window_probes_in_row = 0;
+        if self.has_unsent() {
+            self.transmit(io);
+        }
+        self.report_state(io);
+    }
+
+    /// Every step of [`Self::on_ack`].
+    #[inline(never)]
+    fn on_full_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         let mut outcome = Outcome::default();
         let in_flight = self.in_flight();
         if let Some(delivery) = &mut self.delivery {
@@ -80,9 +99,8 @@ impl Sender {
         }
         let window_moved = self.update_window(ack);
         let prior_una = self.una;
-        let had_outstanding = !self.board.is_empty();
         let mut sacked = SackOutcome::default();
-        if !ack.sack.is_empty() && had_outstanding {
+        if !ack.sack.is_empty() {
             sacked = self.process_sack(io, ack);
         }
         let highest_before = self.board.highest_sacked();
@@ -91,32 +109,32 @@ impl Sender {
             self.timeouts_in_row = 0;
         }
         self.window_probes_in_row = 0;
-        if had_outstanding {
-            let acked = self.take_acked(io, ack);
-            self.gather(&mut outcome, &acked, &sacked, window_moved, ack);
-            self.sample_rtt(io, ack, &acked, &sacked, &mut outcome);
-            self.controller.on_arrival(&Arrival { now: io.now(), acked_to: self.una, rtt: outcome.rtt });
-            self.note_reordering(&acked, &sacked, highest_before);
-            self.rack.adapt_window(self.una, self.nxt);
-            let mut resend = Resend::Nothing;
-            if let Some(probe) = self.probe {
-                self.on_probe_ack(io, ack, probe, &outcome);
-            }
-            if self.phase != Phase::Open || outcome.sacked > 0 || outcome.dsack || outcome.duplicate {
-                resend = self.on_alert(io, prior_una, ack, &mut outcome);
-            }
-            if outcome.restart_timer {
-                self.restart_timer(io.now());
-            }
-            self.drive_window(io.now(), &outcome);
-            self.resend(io, resend);
+        let acked = self.take_acked(io, ack);
+        self.gather(&mut outcome, &acked, &sacked, window_moved, ack);
+        self.sample_rtt(io, ack, &acked, &sacked, &mut outcome);
+        self.controller.on_arrival(&Arrival { now: io.now(), acked_to: self.una, rtt: outcome.rtt });
+        self.note_reordering(&acked, &sacked, highest_before);
+        self.rack.adapt_window(self.una, self.nxt);
+        let mut resend = Resend::Nothing;
+        if let Some(probe) = self.probe {
+            self.on_probe_ack(io, ack, probe, &outcome);
         }
+        let amiss = outcome.sacked > 0 || outcome.dsack || outcome.duplicate;
+        if self.phase != Phase::Open || amiss || ack.congestion_echoed {
+            resend = self.on_alert(io, prior_una, ack, &mut outcome);
+        }
+        if outcome.restart_timer {
+            self.restart_timer(io.now());
+        }
+        self.drive_window(io.now(), &outcome);
+        self.resend(io, resend);
         self.transmit(io);
         self.report_state(io);
     }
 
     /// The common case of [`Self::on_ack`]: nothing is amiss, and the ACK advances. The same
     /// steps, without those that cannot find anything to do.
+    #[inline(always)]
     fn on_plain_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         let now = io.now();
         self.update_window(ack);
@@ -433,13 +451,13 @@ impl Sender {
         if self.delivery.is_some() && self.model_path(now, outcome) {
             return;
         }
-        if self.phase == Phase::Recovery {
+        if self.phase.reduces() {
             let clean = outcome.advanced && outcome.lost == 0;
             let in_flight = self.in_flight();
             let ssthresh = self.controller.ssthresh_segments();
             self.reduction.on_ack(outcome.delivered, clean, in_flight, ssthresh);
         }
-        let may_grow = self.phase != Phase::Recovery
+        let may_grow = !self.phase.reduces()
             && (outcome.data_acked || (self.reordering > DUPLICATE_THRESHOLD && outcome.sacked > 0));
         self.grow_window(now, outcome.delivered, outcome.rtt, may_grow);
         if self.delivery.is_some() {

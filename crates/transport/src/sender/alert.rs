@@ -1,11 +1,11 @@
 //! Recovery: entering, leaving, undoing.
 
-use airlane_core::{Bytes, Event};
+use airlane_core::{Bytes, Event, TcpFlags};
 
 use super::ack::{Outcome, Resend};
 use super::{Ack, DUPLICATE_THRESHOLD, Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
-use crate::congestion::{LossEpisode, PhaseChange};
+use crate::congestion::{LossEpisode, PhaseChange, Snapshot};
 use crate::header::Io;
 use crate::rack::ReorderingBounds;
 use crate::recovery::{Phase, RateReduction};
@@ -25,10 +25,17 @@ impl Sender {
             self.on_timeout_recovery(io);
             return Resend::Lost;
         }
+        if ack.congestion_echoed {
+            self.undo.snapshot = Snapshot::default(); // a mark is no mistake: nothing comes back
+        }
         if self.phase == Phase::Open {
             self.undo.first_retransmission_ts = None;
         } else if self.una >= self.recovery_point && self.phase == Phase::Recovery {
             self.leave_recovery(io, ack);
+        } else if self.una > self.recovery_point && self.phase == Phase::Reduction {
+            // Beyond the point, so that the peer has seen CWR.
+            self.controller.on_recovery_exit();
+            self.enter(Phase::Open);
         }
         match self.phase {
             Phase::Recovery => {
@@ -53,7 +60,7 @@ impl Sender {
                     return resend;
                 }
             }
-            Phase::Open | Phase::Disorder => {
+            Phase::Open | Phase::Disorder | Phase::Reduction => {
                 if self.undo.all_were_duplicates() {
                     self.undo_reduction(false);
                     io.stats.recoveries_undone += 1;
@@ -63,10 +70,15 @@ impl Sender {
             }
         }
         if self.board.lost() == 0 {
-            self.settle();
+            if ack.congestion_echoed && self.phase < Phase::Reduction {
+                self.reduce_for_mark(io);
+            }
+            if self.phase != Phase::Reduction {
+                self.settle();
+            }
             return Resend::Nothing;
         }
-        self.enter_recovery(io);
+        self.enter_recovery(io, ack.congestion_echoed);
         Resend::Lost
     }
 
@@ -176,16 +188,42 @@ impl Sender {
         self.report_lost(io, lost);
     }
 
-    pub(super) fn enter_recovery(&mut self, io: &mut Io<'_, '_>) {
-        let snapshot = self.controller.snapshot();
-        let mut under_way = self.board.retransmitted();
-        under_way += u32::from(self.probe.is_some_and(|p| p.retransmission));
-        self.undo.begin(self.una, snapshot, under_way);
+    /// RFC 3168 §6.1.2: a mark of congestion counts as a loss, once per round trip.
+    fn reduce_for_mark(&mut self, io: &mut Io<'_, '_>) {
+        self.undo.marker = None;
         self.recovery_point = self.nxt;
         self.probe = None;
         self.reduction = RateReduction::begin(self.controller.window_segments());
         let episode = LossEpisode { now: io.now(), in_flight_segments: self.in_flight() };
-        self.controller.on_loss(&episode);
+        self.controller.on_ecn(&episode);
+        self.tell_peer_of_reduction();
+        self.enter(Phase::Reduction);
+        io.stats.ecn_reductions += 1;
+    }
+
+    /// The next new segment says that the window was reduced (RFC 3168 §6.1.2).
+    pub(super) fn tell_peer_of_reduction(&mut self) {
+        if self.options.ecn {
+            self.next_flags = TcpFlags::CWR;
+        }
+    }
+
+    /// A loss is certain. One that comes with a mark, or while the window is being reduced, is not
+    /// taken back.
+    pub(super) fn enter_recovery(&mut self, io: &mut Io<'_, '_>, marked: bool) {
+        let reducing = self.phase == Phase::Reduction;
+        let snapshot = if marked || reducing { Snapshot::default() } else { self.controller.snapshot() };
+        let mut under_way = self.board.retransmitted();
+        under_way += u32::from(self.probe.is_some_and(|p| p.retransmission));
+        self.undo.begin(self.una, snapshot, under_way);
+        if !reducing {
+            self.recovery_point = self.nxt;
+            self.probe = None;
+            self.reduction = RateReduction::begin(self.controller.window_segments());
+            let episode = LossEpisode { now: io.now(), in_flight_segments: self.in_flight() };
+            self.controller.on_loss(&episode);
+            self.tell_peer_of_reduction();
+        }
         self.enter(Phase::Recovery);
         io.stats.recoveries += 1;
     }
@@ -304,6 +342,7 @@ impl Sender {
             self.undo.marker = None;
             self.controller.on_loss(&episode);
             self.controller.on_recovery_exit();
+            self.tell_peer_of_reduction();
             self.settle();
         } else if !out.advanced && out.sacked == 0 && out.duplicate {
             self.probe = None; // a duplicate ACK: original and probe arrived

@@ -72,7 +72,7 @@ impl Sender {
             }
         }
         self.report_lost(io, lost);
-        let new_episode = fresh
+        let new_episode = self.phase <= Phase::Disorder
             || self.una >= self.recovery_point
             || (self.phase == Phase::Loss && self.timeouts_in_row == 0);
         if new_episode {
@@ -92,6 +92,7 @@ impl Sender {
         self.enter(Phase::Loss);
         self.recovery_point = self.nxt;
         self.probe = None;
+        self.tell_peer_of_reduction();
         // RFC 5682 §3.1 step 1, unless an earlier recovery is still going on.
         self.frto = self.options.frto && (fresh || self.timeouts_in_row > 0);
     }
@@ -117,7 +118,7 @@ impl Sender {
         self.find_losses_by_time(io, true);
         if self.in_flight() != before {
             if self.phase != Phase::Recovery {
-                self.enter_recovery(io);
+                self.enter_recovery(io, false);
             }
             if self.controller.models_path() {
                 self.reduction.window = self.controller.window_segments();
@@ -178,7 +179,7 @@ impl Sender {
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant, advancing: bool) -> bool {
         if self.options.loss_detection != LossDetection::RackTlp
-            || self.phase != Phase::Open
+            || !matches!(self.phase, Phase::Open | Phase::Reduction)
             || self.board.is_empty()
         {
             return false;

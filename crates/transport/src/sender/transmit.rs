@@ -114,7 +114,7 @@ impl Sender {
 
     #[inline(always)]
     fn after_new_data(&mut self, now: Instant, sent: u32, outstanding_before: u32) {
-        if self.phase == Phase::Recovery {
+        if self.phase.reduces() {
             self.reduction.sent += sent;
         }
         let shortened = self.timer.is(TimerKind::LossProbe);
@@ -136,7 +136,7 @@ impl Sender {
         if self.options.rtt_sampling == RttSampling::OncePerWindow && self.timed.is_none() {
             self.timed = Some((self.nxt, now));
         }
-        let mut flags = 0;
+        let mut flags = core::mem::take(&mut self.next_flags);
         if fin {
             flags |= TcpFlags::FIN;
         }

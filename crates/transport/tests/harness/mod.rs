@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use airlane_core::{
-    BitRate, Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Outbox, PacketPool,
-    PacketRef, Probe, TcpHeader, Topic, TopicSet,
+    BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, Event, FlowId, Header, Instant, Outbox,
+    PacketPool, PacketRef, Probe, TcpHeader, Topic, TopicSet,
 };
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats};
 
@@ -24,6 +24,8 @@ pub(crate) struct LinkConfig {
     pub(crate) loss_seed: u64,
     pub(crate) rate_step: Option<(Instant, BitRate)>,
     pub(crate) hold: Option<(Instant, Instant)>,
+    /// Marks what is capable of ECN when more than this waits.
+    pub(crate) mark_above: Option<Bytes>,
 }
 
 impl LinkConfig {
@@ -36,6 +38,7 @@ impl LinkConfig {
             loss_seed: 0,
             rate_step: None,
             hold: None,
+            mark_above: None,
         }
     }
 }
@@ -52,6 +55,8 @@ struct Link {
     loss_state: u64,
     drops: u64,
     random_drops: u64,
+    /// The packet taken last is to be marked, if it can be.
+    marks: bool,
 }
 
 impl Link {
@@ -64,6 +69,7 @@ impl Link {
             waiting_bytes: 0,
             drops: 0,
             random_drops: 0,
+            marks: false,
         }
     }
 
@@ -92,6 +98,7 @@ impl Link {
             self.drops += 1;
             return None;
         }
+        self.marks = self.config.mark_above.is_some_and(|above| self.waiting_bytes > above.get());
         let mut start = now.max(self.free_at);
         if let Some((from, until)) = self.config.hold
             && start >= from
@@ -378,7 +385,7 @@ impl<'a> Harness<'a> {
         let Header::Tcp(header) = &packet.header else { panic!("only TCP here") };
         let f = &mut self.flows[flow];
         let endpoint = if side == Side::Sender { &mut f.sender } else { &mut f.receiver };
-        endpoint.handle_segment(&mut cx, header, packet.payload.len());
+        endpoint.handle_segment(&mut cx, header, packet.ecn, packet.payload.len());
         f.touched[side as usize] = true;
         self.route(now, flow, side);
     }
@@ -446,6 +453,12 @@ impl<'a> Harness<'a> {
             };
             match at {
                 Some(at) => {
+                    if side == Side::Sender && self.link.marks {
+                        let p = self.pool.get_mut(&packet);
+                        if p.ecn != Ecn::NotCapable {
+                            p.ecn = Ecn::CongestionExperienced;
+                        }
+                    }
                     let extra = self.jitter.as_mut().map_or(Duration::ZERO, |j| j());
                     wire.push(at + extra, flow, side == Side::Sender, packet);
                 }

@@ -1,0 +1,233 @@
+//! Explicit congestion notification (RFC 3168): who agrees to it, what carries which mark, and what
+//! a mark does.
+
+mod harness;
+
+use std::collections::VecDeque;
+
+use airlane_core::{
+    Bytes, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Packet, PacketPool, Silence, TcpFlags,
+    TopicSet,
+};
+use airlane_transport::{CongestionKind, Path, TcpConfig, TcpEndpoint};
+use harness::{FlowConfig, Harness, LinkConfig};
+
+/// A packet as it left one end.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    from_sender: bool,
+    flags: TcpFlags,
+    ecn: Ecn,
+    payload: u32,
+    sequence: u32,
+}
+
+impl Seen {
+    fn has(&self, flags: u8) -> bool {
+        self.flags.has(flags)
+    }
+}
+
+/// Two ends, 10 ms apart, without a rate; `marks` says which data packets arrive marked and which
+/// do not arrive, by their number.
+struct Pair {
+    ends: [TcpEndpoint; 2],
+    wire: VecDeque<(Instant, usize, Packet)>,
+    seen: Vec<Seen>,
+    data_packets: u64,
+    marked: Vec<u64>,
+    lost: Vec<u64>,
+    /// Window of the sender in segments after each packet that it took.
+    windows: Vec<u64>,
+}
+
+impl Pair {
+    fn new(sender: TcpConfig, receiver: TcpConfig) -> Self {
+        let path = |direction| Path { flow: FlowId(0), direction };
+        let ends = [
+            TcpEndpoint::new(sender, path(Direction::Downlink)),
+            TcpEndpoint::new(receiver, path(Direction::Uplink)),
+        ];
+        let (marked, lost) = (Vec::new(), Vec::new());
+        let (wire, seen, windows) = (VecDeque::new(), Vec::new(), Vec::new());
+        Self { ends, wire, seen, data_packets: 0, marked, lost, windows }
+    }
+
+    /// Does something to one end at `now` and sends what comes of it.
+    fn act(&mut self, now: Instant, who: usize, what: impl FnOnce(&mut TcpEndpoint, &mut Cx<'_>)) {
+        let (mut pool, mut outbox, mut probe) = (PacketPool::default(), Vec::new(), Silence);
+        let topics = TopicSet::NONE;
+        let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut probe };
+        what(&mut self.ends[who], &mut cx);
+        self.ends[who].read(now, u64::MAX);
+        self.ends[who].flush(&mut cx);
+        for (_, packet) in outbox {
+            let mut packet = pool.consume(packet);
+            let Header::Tcp(header) = &packet.header else { panic!("only TCP here") };
+            let payload = packet.payload.len();
+            let (flags, ecn, sequence) = (header.flags, packet.ecn, header.sequence);
+            self.seen.push(Seen { from_sender: who == 0, flags, ecn, payload, sequence });
+            if who == 0 && payload > 0 {
+                self.data_packets += 1;
+                if self.marked.contains(&self.data_packets) {
+                    assert_eq!(packet.ecn, Ecn::Capable0, "a router marks only what can be marked");
+                    packet.ecn = Ecn::CongestionExperienced;
+                }
+                if self.lost.contains(&self.data_packets) {
+                    continue;
+                }
+            }
+            self.wire.push_back((now + Duration::from_millis(10), 1 - who, packet));
+        }
+    }
+
+    /// Transfers `bytes`.
+    fn run(&mut self, bytes: u64) {
+        self.act(Instant::ZERO, 0, |end, cx| {
+            end.supply(bytes);
+            end.connect(cx);
+        });
+        loop {
+            let timers = self.ends[0].next_timeout().min(self.ends[1].next_timeout());
+            let arrival = self.wire.front().map_or(Instant::FAR_FUTURE, |w| w.0);
+            let now = timers.min(arrival);
+            if now == Instant::FAR_FUTURE || self.ends[0].stats().bytes_acked == Bytes(bytes) {
+                return;
+            }
+            if arrival == now {
+                let (_, to, packet) = self.wire.pop_front().expect("it is due");
+                let Header::Tcp(header) = packet.header else { panic!("only TCP here") };
+                self.act(now, to, |end, cx| {
+                    end.handle_segment(cx, &header, packet.ecn, packet.payload.len());
+                });
+                if to == 0 {
+                    self.windows.push(self.ends[0].stats().congestion_window.get() / 1448);
+                }
+            } else {
+                let who = usize::from(self.ends[0].next_timeout() != now);
+                self.act(now, who, |end, cx| end.handle_timeout(cx));
+            }
+        }
+    }
+
+    fn data(&self) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().filter(|p| p.from_sender && p.payload > 0)
+    }
+}
+
+fn asks() -> TcpConfig {
+    TcpConfig { ecn: true, congestion: CongestionKind::NewReno, ..TcpConfig::linux() }
+}
+
+fn does_not_ask() -> TcpConfig {
+    TcpConfig { ecn: false, ..asks() }
+}
+
+/// RFC 3168 §6.1.1, §6.1.4: asked with ECE and CWR, agreed with ECE; then data is ECT(0), while SYNs
+/// and pure ACKs are not.
+#[test]
+fn both_ends_agree_in_the_handshake() {
+    let mut pair = Pair::new(asks(), does_not_ask()); // who is asked agrees
+    pair.run(100_000);
+    let setup = |p: &Seen| p.flags.0 & (TcpFlags::ECE | TcpFlags::CWR);
+    assert_eq!(setup(&pair.seen[0]), TcpFlags::ECE | TcpFlags::CWR);
+    assert_eq!(setup(&pair.seen[1]), TcpFlags::ECE);
+    assert!(pair.data().all(|p| p.ecn == Ecn::Capable0));
+    assert!(pair.seen.iter().filter(|p| p.payload == 0).all(|p| p.ecn == Ecn::NotCapable));
+    // Nothing was marked: nobody speaks of congestion.
+    assert!(pair.seen[2..].iter().all(|p| setup(p) == 0));
+    assert_eq!(pair.ends[0].stats().ecn_reductions, 0);
+}
+
+#[test]
+fn nobody_asks_and_nothing_is_capable() {
+    let mut pair = Pair::new(does_not_ask(), asks());
+    pair.run(100_000);
+    assert!(pair.seen.iter().all(|p| p.ecn == Ecn::NotCapable));
+    assert!(pair.seen.iter().all(|p| p.flags.0 & (TcpFlags::ECE | TcpFlags::CWR) == 0));
+}
+
+/// RFC 3168 §6.1.2, §6.1.3: from the marked packet on every ACK echoes, until a packet says CWR; the
+/// window halves once for all marks of a round trip, and a later mark halves it again.
+#[test]
+fn a_mark_halves_the_window_once_per_round_trip() {
+    let mut pair = Pair::new(asks(), asks());
+    pair.marked = vec![31, 33, 40]; // one flight of slow start: 10, 20, 40
+    pair.run(400_000);
+    assert_eq!(pair.ends[0].stats().ecn_reductions, 1);
+    assert_eq!(pair.ends[0].stats().retransmissions, 0);
+    let largest = *pair.windows.iter().max().unwrap();
+    let ssthresh = pair.ends[0].stats().ssthresh.unwrap().get() / 1448;
+    // The window when the echo came, which is the largest there was.
+    assert_eq!(ssthresh, largest / 2);
+    // Reduced over a round trip, not at once: no step of more than a few segments.
+    assert!(pair.windows.windows(2).all(|w| w[1] + 3 >= w[0]), "{:?}", pair.windows);
+
+    let cwr: Vec<_> = pair.data().filter(|p| p.has(TcpFlags::CWR)).collect();
+    assert_eq!(cwr.len(), 1, "one packet says that the window was reduced");
+    let echoes = pair.seen.iter().filter(|p| !p.from_sender && p.has(TcpFlags::ECE)).count();
+    // The answer to the SYN and the ACKs of one round trip: from the mark until CWR arrives.
+    assert!((10..=45).contains(&echoes), "{echoes}");
+    let last_echo = pair.seen.iter().rposition(|p| !p.from_sender && p.has(TcpFlags::ECE)).unwrap();
+    assert!(pair.seen[last_echo..].iter().any(|p| !p.from_sender), "the echo ends");
+}
+
+#[test]
+fn marks_of_two_round_trips_halve_it_twice() {
+    let mut pair = Pair::new(asks(), asks());
+    pair.marked = vec![31, 140];
+    pair.run(400_000);
+    assert_eq!(pair.ends[0].stats().ecn_reductions, 2);
+    assert_eq!(pair.data().filter(|p| p.has(TcpFlags::CWR)).count(), 2);
+}
+
+/// RFC 3168 §6.1.5: what is sent again cannot be marked; and a loss is announced with CWR too.
+#[test]
+fn a_retransmission_is_not_capable() {
+    let mut pair = Pair::new(asks(), asks());
+    pair.lost = vec![35];
+    pair.run(400_000);
+    let stats = pair.ends[0].stats();
+    assert_eq!((stats.recoveries, stats.ecn_reductions, stats.timeouts), (1, 0, 0));
+    let mut sent = std::collections::BTreeSet::new();
+    for p in pair.data() {
+        let expected = if sent.insert(p.sequence) { Ecn::Capable0 } else { Ecn::NotCapable };
+        assert_eq!(p.ecn, expected);
+    }
+    assert_eq!(pair.data().filter(|p| p.has(TcpFlags::CWR)).count(), 1);
+}
+
+/// A loss in the round trip of a mark costs nothing more: the window is already being reduced.
+#[test]
+fn a_loss_while_the_window_is_reduced_is_repaired_without_another_reduction() {
+    let mut pair = Pair::new(asks(), asks());
+    pair.marked = vec![31];
+    pair.lost = vec![36];
+    pair.run(400_000);
+    let stats = pair.ends[0].stats();
+    assert_eq!((stats.ecn_reductions, stats.recoveries, stats.timeouts), (1, 1, 0));
+    let largest = *pair.windows.iter().max().unwrap();
+    assert_eq!(stats.ssthresh.unwrap().get() / 1448, largest / 2);
+}
+
+/// A queue that marks above 30 kB, at 10 Mbit/s and 40 ms (50 kB in flight fill the link): every
+/// controller keeps the link busy and loses nothing.
+#[test]
+fn a_marking_queue_loses_nothing() {
+    for congestion in CongestionKind::ALL {
+        let config = TcpConfig { ecn: true, congestion, ..TcpConfig::linux() };
+        let flow = FlowConfig { sender: config.clone(), receiver: config, start: Instant::ZERO, bytes: None };
+        let mut link = LinkConfig::new(10, 40, 1_000_000);
+        link.mark_above = Some(Bytes(30_000));
+        let result = Harness::new(link, vec![flow]).run(Instant::from_millis(20_000));
+        let stats = result.flows[0].sender;
+        let name = congestion.name();
+        assert_eq!((stats.retransmissions, stats.timeouts, result.queue_drops), (0, 0, 0), "{name}");
+        let goodput = stats.bytes_acked.get() as f64 * 8.0 / 20.0 / 1e6;
+        // 10 Mbit/s * 1448/1500 = 9.65; Westwood+ and the halving ones dip below at times.
+        assert!(goodput > 8.5, "{name}: {goodput}");
+        // Vegas and BBR may keep their queue below the mark; after slow start the others cannot.
+        let marked = matches!(congestion, CongestionKind::Vegas | CongestionKind::Bbr);
+        assert!(marked || stats.ecn_reductions > 3, "{name}: {}", stats.ecn_reductions);
+    }
+}
