@@ -94,29 +94,30 @@ impl RadioNetwork {
 
     fn process(&mut self, cx: &mut Cx<'_>, number: u64) {
         self.next_slot = number + 1;
-        for index in 0..self.cells.len() {
-            let first_ue = self.cells.len() as Port;
-            let cell = &mut self.cells[index];
-            let mut slot = Slot {
-                cx: &mut *cx,
-                number,
-                cell: &cell.config,
-                phy: &mut cell.phy,
-                ues: &mut self.ues,
-                deliverable: &mut self.deliverable,
-                touched: &mut self.touched,
-                ports: Ports { s1u: index as Port, first_ue },
-                bearers_due: self.bearers_due,
-            };
-            cell.downlink.receive(&mut slot);
-            cell.uplink.receive(&mut slot);
-            self.bearers_due = slot.bearers_due;
-        }
+        self.each_cell(cx, number, |downlink, uplink, slot| {
+            downlink.receive(slot);
+            uplink.receive(slot);
+        });
         self.bearer_timers(cx);
         self.wake_touched(cx.now);
-        for index in 0..self.cells.len() {
-            let first_ue = self.cells.len() as Port;
-            let cell = &mut self.cells[index];
+        self.each_cell(cx, number, |downlink, uplink, slot| {
+            uplink.requests(slot);
+            uplink.transmit(slot);
+            downlink.schedule(slot);
+            uplink.schedule(slot);
+        });
+    }
+
+    /// Takes a step of the slot in every cell, in their order.
+    #[inline]
+    fn each_cell(
+        &mut self,
+        cx: &mut Cx<'_>,
+        number: u64,
+        step: impl Fn(&mut DownlinkMac, &mut UplinkMac, &mut Slot<'_, '_>),
+    ) {
+        let first_ue = self.cells.len() as Port;
+        for (index, cell) in self.cells.iter_mut().enumerate() {
             let mut slot = Slot {
                 cx: &mut *cx,
                 number,
@@ -128,10 +129,7 @@ impl RadioNetwork {
                 ports: Ports { s1u: index as Port, first_ue },
                 bearers_due: self.bearers_due,
             };
-            cell.uplink.requests(&mut slot);
-            cell.uplink.transmit(&mut slot);
-            cell.downlink.schedule(&mut slot);
-            cell.uplink.schedule(&mut slot);
+            step(&mut cell.downlink, &mut cell.uplink, &mut slot);
             self.bearers_due = slot.bearers_due;
         }
     }
