@@ -54,6 +54,7 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
         Congestion::Westwood => CongestionKind::Westwood,
         Congestion::Veno => CongestionKind::Veno,
         Congestion::Bbr => CongestionKind::Bbr,
+        Congestion::Bbr3 => CongestionKind::Bbr3,
     }
 }
 

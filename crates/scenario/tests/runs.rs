@@ -108,7 +108,7 @@ fn data_flows_and_is_conserved() {
 /// Each controller fills most of the cell, loses no packet unaccounted, and stands in the table.
 #[test]
 fn every_controller_runs_over_a_cell() {
-    for controller in ["newreno", "cubic", "scalable", "vegas", "westwood", "veno", "bbr"] {
+    for controller in ["newreno", "cubic", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3"] {
         let settings =
             [("run.duration", DURATION), ("run.warmup", "0 s"), ("flow.0.transport.congestion", controller)];
         let output = run(&load("lte-download.toml", &settings), 1).unwrap();

@@ -67,6 +67,8 @@ pub(crate) struct Delivery {
     newest: Option<Newest>,
     pub(crate) prior_in_flight: u32,
     pub(crate) prior_lost: u64,
+    /// Segments that it delivers, until they are counted at its end.
+    pub(crate) being_delivered: u32,
     // Pacing.
     rate: Option<BitRate>,
     /// When the next segment may leave.
@@ -86,6 +88,7 @@ impl Delivery {
             newest: None,
             prior_in_flight: 0,
             prior_lost: 0,
+            being_delivered: 0,
             rate: None,
             next_send_at: Instant::ZERO,
             sent_segments: 0,
@@ -173,6 +176,7 @@ impl Delivery {
     /// those of a spurious retransmission.
     pub(crate) fn sample(&mut self, now: Instant, delivered: u32, min_rtt: Duration) -> Option<RateSample> {
         self.delivered += u64::from(delivered);
+        self.being_delivered = 0;
         if self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
@@ -192,6 +196,13 @@ impl Delivery {
             in_flight_when_sent: newest.in_flight,
             retransmission: newest.retransmission,
         })
+    }
+
+    /// What a segment carried that is lost: segments in flight when it was sent, segments lost
+    /// before, and whether the application was the limit.
+    pub(crate) fn of_lost(&self, number: u64) -> (u32, u64, bool) {
+        let note = &self.notes[self.slot(number)];
+        (note.in_flight, note.lost, note.app_limited)
     }
 
     /// The sender has, or wants to have, less to send than the path takes (§3.4).

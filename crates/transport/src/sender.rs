@@ -111,6 +111,8 @@ pub(crate) struct Sender {
     next_flags: u8,
     /// Rate and pacing, for a controller that has use for them.
     delivery: Option<Box<Delivery>>,
+    /// Segments just found lost; kept for its room.
+    lost_numbers: Vec<u64>,
     phase: Phase,
     /// End of the data that was outstanding when the phase began.
     recovery_point: u64,
@@ -193,6 +195,7 @@ impl Sender {
             timer: Timer::idle(),
             short_way: !paces && !negotiated.ecn,
             next_flags: 0,
+            lost_numbers: Vec::new(),
             delivery: paces.then(|| Box::new(Delivery::new(now))),
             phase: Phase::Open,
             recovery_point: 1,

@@ -164,6 +164,8 @@ pub enum Congestion {
     Veno,
     /// BBR version 1, as in Linux.
     Bbr,
+    /// BBR version 3 (draft-ietf-ccwg-bbr).
+    Bbr3,
 }
 
 /// How losses are detected.

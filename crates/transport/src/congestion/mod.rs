@@ -8,6 +8,7 @@
 //! The closed set is [`Controller`], dispatched by `match` in the hot loop.
 
 mod bbr;
+mod bbr3;
 mod cubic;
 mod max_filter;
 mod newreno;
@@ -20,6 +21,7 @@ mod westwood;
 mod window;
 
 pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use newreno::NewReno;
 pub use scalable::Scalable;
@@ -49,12 +51,22 @@ pub enum CongestionKind {
     Veno,
     /// BBR, version 1 (Cardwell et al. 2016).
     Bbr,
+    /// BBR, version 3 (draft-ietf-ccwg-bbr).
+    Bbr3,
 }
 
 impl CongestionKind {
     /// Every kind, in the order in which they were written.
-    pub const ALL: [Self; 7] =
-        [Self::NewReno, Self::Cubic, Self::Scalable, Self::Vegas, Self::Westwood, Self::Veno, Self::Bbr];
+    pub const ALL: [Self; 8] = [
+        Self::NewReno,
+        Self::Cubic,
+        Self::Scalable,
+        Self::Vegas,
+        Self::Westwood,
+        Self::Veno,
+        Self::Bbr,
+        Self::Bbr3,
+    ];
 
     /// Its name in scenarios and results.
     #[must_use]
@@ -67,6 +79,7 @@ impl CongestionKind {
             Self::Westwood => "westwood",
             Self::Veno => "veno",
             Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
         }
     }
 }
@@ -145,6 +158,8 @@ pub struct DeliverySample {
     pub in_flight: u32,
     /// Segments in flight before it.
     pub prior_in_flight: u32,
+    /// True if the window was what limited the sender in the last round.
+    pub window_limited: bool,
     /// Round trip of the segment delivered last, if it was sent once.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
@@ -155,6 +170,23 @@ pub struct DeliverySample {
     pub phase: Phase,
     /// The rate, where the acknowledgment gives one.
     pub rate: Option<RateSample>,
+}
+
+/// A segment is declared lost, for a controller that models the path.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// When.
+    pub now: Instant,
+    /// Its number; segments sent one after the other have consecutive ones.
+    pub number: u64,
+    /// Segments in flight when it was sent, itself included.
+    pub in_flight_when_sent: u32,
+    /// Segments declared lost since then, itself included.
+    pub lost: u64,
+    /// Segments delivered since the connection began.
+    pub delivered: u64,
+    /// True if the application, not the path, limited the rate when it was sent.
+    pub app_limited: bool,
 }
 
 /// Loss recovery enters a phase.
@@ -233,6 +265,8 @@ pub trait CongestionController {
     /// An acknowledgment was worked through, for a controller that models the path: it has this
     /// in place of [`Self::on_ack`], and its window is in force in recovery too.
     fn on_delivery(&mut self, _: &mut SegmentWindow, _: &DeliverySample) {}
+    /// A segment is declared lost; for a controller that models the path.
+    fn on_segment_lost(&mut self, _: &mut SegmentWindow, _: &LostSegment) {}
     /// Loss recovery enters a phase.
     fn on_phase(&mut self, _: &SegmentWindow, _: &PhaseChange) {}
     /// The threshold after a loss, in segments.
@@ -265,6 +299,10 @@ pub trait CongestionController {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+    /// Segments that may leave at once where the controller paces.
+    fn send_quantum(&self, _segment_size: u32) -> u32 {
+        1
+    }
     /// True while the controller holds the flight down to look at the empty path: rates seen now
     /// are not the path's.
     fn holds_back(&self) -> bool {
@@ -282,6 +320,7 @@ enum Law {
     Westwood(Westwood),
     Veno(Veno),
     Bbr(Box<Bbr>),
+    Bbr3(Box<Bbr3>),
 }
 
 macro_rules! each {
@@ -294,6 +333,7 @@ macro_rules! each {
             Law::Westwood($law) => $call,
             Law::Veno($law) => $call,
             Law::Bbr($law) => $call,
+            Law::Bbr3($law) => $call,
         }
     };
 }
@@ -319,6 +359,7 @@ impl Controller {
             CongestionKind::Westwood => Law::Westwood(Westwood::new()),
             CongestionKind::Veno => Law::Veno(Veno::new()),
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
+            CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream))),
         };
         Self { window, law }
     }
@@ -384,11 +425,20 @@ impl Controller {
     /// True if the controller models the path: it needs the delivery rate and paces.
     #[must_use]
     pub const fn models_path(&self) -> bool {
-        matches!(self.law, Law::Bbr(_))
+        matches!(self.law, Law::Bbr(_) | Law::Bbr3(_))
     }
     /// [`CongestionController::on_delivery`].
     pub fn on_delivery(&mut self, sample: &DeliverySample) {
         each!(&mut self.law, law => law.on_delivery(&mut self.window, sample));
+    }
+    /// [`CongestionController::on_segment_lost`].
+    pub fn on_segment_lost(&mut self, lost: &LostSegment) {
+        each!(&mut self.law, law => law.on_segment_lost(&mut self.window, lost));
+    }
+    /// [`CongestionController::send_quantum`].
+    #[must_use]
+    pub fn send_quantum(&self) -> u32 {
+        each!(&self.law, law => law.send_quantum(self.window.segment_size()))
     }
     /// [`CongestionController::on_phase`].
     pub fn on_phase(&mut self, change: &PhaseChange) {

@@ -330,6 +330,9 @@ impl Sender {
             outcome.delivered += 1;
         }
         self.delivered += u64::from(outcome.delivered);
+        if let Some(delivery) = &mut self.delivery {
+            delivery.being_delivered = outcome.delivered;
+        }
     }
 
     /// RFC 6298 §3, §4: which round trips count.

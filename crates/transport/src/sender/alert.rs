@@ -138,7 +138,18 @@ impl Sender {
         };
         let now = io.now();
         let mut lost = 0_u32;
-        let wait = self.rack.detect(&mut self.board, now, &bounds, timer, &mut |_| lost += 1);
+        let mut numbers = core::mem::take(&mut self.lost_numbers);
+        let models = self.delivery.is_some();
+        let wait = self.rack.detect(&mut self.board, now, &bounds, timer, &mut |number| {
+            lost += 1;
+            if models {
+                numbers.push(number);
+            }
+        });
+        for number in numbers.drain(..) {
+            self.note_lost(now, number);
+        }
+        self.lost_numbers = numbers;
         self.report_lost(io, lost);
         if let Some(wait) = wait {
             self.timer.set(TimerKind::Reordering, now, wait + TIMER_SLACK);
@@ -146,11 +157,8 @@ impl Sender {
         wait.is_some()
     }
 
-    pub(super) fn report_lost(&mut self, io: &mut Io<'_, '_>, segments: u32) {
+    pub(super) fn report_lost(&self, io: &mut Io<'_, '_>, segments: u32) {
         io.stats.segments_lost += u64::from(segments);
-        if let Some(delivery) = &mut self.delivery {
-            delivery.lost += u64::from(segments);
-        }
         if io.cx.wants(airlane_core::Topic::SegmentLost) {
             for _ in 0..segments {
                 let bytes = Bytes(u64::from(self.options.segment_size));
@@ -175,6 +183,7 @@ impl Sender {
                     let s = *self.board.get(n);
                     if !s.is(crate::scoreboard::EVER_RETRANSMITTED) && self.board.mark_lost(n) {
                         lost += 1;
+                        self.note_lost(io.now(), n);
                     }
                 }
                 self.board.first_flight_from = self.board.first_flight_from.max(number);
@@ -182,7 +191,11 @@ impl Sender {
         } else {
             let partial = self.phase == Phase::Recovery && out.advanced && self.una < self.recovery_point;
             if (self.duplicates >= DUPLICATE_THRESHOLD && self.phase < Phase::Recovery) || partial {
-                lost += u32::from(self.board.mark_lost(self.board.head()));
+                let head = self.board.head();
+                if self.board.mark_lost(head) {
+                    lost += 1;
+                    self.note_lost(io.now(), head);
+                }
             }
         }
         self.report_lost(io, lost);

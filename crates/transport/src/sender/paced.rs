@@ -4,7 +4,7 @@ use airlane_core::Instant;
 
 use super::Sender;
 use super::ack::Outcome;
-use crate::congestion::DeliverySample;
+use crate::congestion::{DeliverySample, LostSegment};
 use crate::delivery::window_rate;
 use crate::header::Io;
 use crate::recovery::Phase;
@@ -34,7 +34,8 @@ impl Sender {
         if in_flight == 0 && self.next_fits(end) {
             self.tell_restart(now);
         }
-        let quota = self.delivery.as_ref().map_or(u32::MAX, |d| d.quota(now, 1));
+        let quantum = self.controller.send_quantum();
+        let quota = self.delivery.as_ref().map_or(u32::MAX, |d| d.quota(now, quantum));
         let mut sent = 0;
         while in_flight < window
             && sent < quota
@@ -108,6 +109,22 @@ impl Sender {
         true
     }
 
+    /// A segment was declared lost.
+    pub(super) fn note_lost(&mut self, now: Instant, number: u64) {
+        let Some(delivery) = &mut self.delivery else { return };
+        delivery.lost += 1;
+        let (in_flight_when_sent, lost_before, app_limited) = delivery.of_lost(number);
+        let lost = LostSegment {
+            now,
+            number,
+            in_flight_when_sent,
+            lost: delivery.lost - lost_before,
+            delivered: delivery.delivered + u64::from(delivery.being_delivered),
+            app_limited,
+        };
+        self.controller.on_segment_lost(&lost);
+    }
+
     /// What was delivered and lost so far.
     fn delivery_totals(&self, now: Instant, newly_delivered: u32) -> DeliverySample {
         let delivery = self.delivery.as_ref().expect("asked only of senders that have it");
@@ -120,6 +137,7 @@ impl Sender {
             newly_lost: 0,
             in_flight: self.in_flight(),
             prior_in_flight: delivery.prior_in_flight,
+            window_limited: self.window_use.limited,
             rtt: None,
             srtt: self.rtt.srtt(),
             next_send_at: delivery.next_send_at,

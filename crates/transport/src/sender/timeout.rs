@@ -67,8 +67,9 @@ impl Sender {
             let recent = number != self.board.head()
                 && self.options.loss_detection == LossDetection::RackTlp
                 && self.rack.is_recent(now, self.board.get(number).sent_at);
-            if !recent {
-                lost += u32::from(self.board.mark_lost(number));
+            if !recent && self.board.mark_lost(number) {
+                lost += 1;
+                self.note_lost(now, number);
             }
         }
         self.report_lost(io, lost);

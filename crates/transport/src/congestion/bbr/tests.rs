@@ -37,6 +37,7 @@ impl Flow {
             lost: self.lost,
             newly_delivered: per_ms as u32,
             newly_lost,
+            window_limited: true,
             in_flight,
             prior_in_flight: in_flight + per_ms as u32,
             rtt: Some(Duration::from_millis(rtt_ms)),

@@ -1,0 +1,174 @@
+//! What losses do to the model (§5.3.1.3, §5.5.10, §5.5.11).
+
+use super::{Bbr3, DeliverySample, LostSegment, Mode, RateSample, SegmentWindow, UNIT, delivery_rate};
+
+/// §2.7: 2 % of a flight may be lost while probing.
+const THRESHOLD_PERCENT: u64 = 2;
+/// §2.7: Beta = 0.7, the decrease of a round trip with a loss.
+const BETA_TENTHS: u64 = 7;
+/// §5.3.1.3: Startup ends with so many separate losses in a round trip.
+const STARTUP_RANGES: u32 = 6;
+
+/// The round trip in which losses are counted, and what was delivered in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossRound {
+    round_delivered: u64,
+    round_start: bool,
+    in_round: bool,
+    bandwidth_latest: u64,
+    inflight_latest: u64,
+    /// Separate ranges lost in this round, and the last segment of the last range.
+    ranges: u32,
+    last_number: Option<u64>,
+    /// What to go back to if the losses were none (§5.5.11.1).
+    before: Option<Before>,
+}
+
+/// The bounds before a loss.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    mode: Mode,
+    bandwidth_short: Option<u64>,
+    inflight_short: Option<u32>,
+    inflight_long: Option<u32>,
+}
+
+impl LossRound {
+    /// BBRResetCongestionSignals.
+    pub(super) fn forget_latest(&mut self) {
+        self.in_round = false;
+        self.bandwidth_latest = 0;
+        self.inflight_latest = 0;
+    }
+}
+
+/// IsInflightTooHigh: more than 2 % of a flight is lost.
+pub(super) const fn is_too_high(lost: u64, in_flight: u32) -> bool {
+    lost * 100 > in_flight as u64 * THRESHOLD_PERCENT
+}
+
+impl Bbr3 {
+    /// BBRUpdateLatestDeliverySignals.
+    pub(super) fn update_latest(&mut self, sample: &DeliverySample, rate: &RateSample) {
+        let loss = &mut self.loss;
+        loss.round_start = false;
+        loss.bandwidth_latest = loss.bandwidth_latest.max(delivery_rate(rate));
+        loss.inflight_latest = loss.inflight_latest.max(rate.delivered);
+        if rate.prior_delivered >= loss.round_delivered {
+            loss.round_delivered = sample.delivered;
+            loss.round_start = true;
+        }
+    }
+
+    /// BBRAdvanceLatestDeliverySignals.
+    pub(super) fn advance_latest(&mut self, rate: &RateSample) {
+        if self.loss.round_start {
+            self.loss.bandwidth_latest = delivery_rate(rate);
+            self.loss.inflight_latest = rate.delivered;
+            self.loss.ranges = 0;
+        }
+    }
+
+    /// BBRUpdateCongestionSignals: once per round trip, the short-term bounds go down to what was
+    /// delivered, or by Beta.
+    pub(super) fn update_congestion_signals(&mut self, window: &SegmentWindow) {
+        if !self.loss.round_start {
+            return;
+        }
+        if self.loss.in_round && !self.mode.accelerates() {
+            let bandwidth = self.bandwidth_short.unwrap_or(self.max_bandwidth.get());
+            let inflight = u64::from(self.inflight_short.unwrap_or(window.segments));
+            self.bandwidth_short = Some(self.loss.bandwidth_latest.max(bandwidth * BETA_TENTHS / 10));
+            self.inflight_short = Some(self.loss.inflight_latest.max(inflight * BETA_TENTHS / 10) as u32);
+        }
+        self.loss.in_round = false;
+    }
+
+    /// BBRResetShortTermModel.
+    pub(super) fn reset_short_term(&mut self) {
+        self.bandwidth_short = None;
+        self.inflight_short = None;
+    }
+
+    /// BBRCheckStartupHighLoss: a round trip of recovery with six separate losses and more than 2 %.
+    pub(super) fn check_startup_loss(&mut self, sample: &DeliverySample, rate: &RateSample) {
+        let recovers = sample.phase == super::Phase::Recovery;
+        if self.mode != Mode::Startup
+            || !self.loss.round_start
+            || !recovers
+            || self.loss.ranges < STARTUP_RANGES
+            || !is_too_high(rate.lost, rate.in_flight_when_sent)
+        {
+            return;
+        }
+        self.full_pipe.ever = true;
+        let product = self.product(self.bandwidth(), UNIT);
+        self.inflight_long = Some(product.max(self.loss.inflight_latest as u32));
+    }
+
+    /// BBRHandleLostPacket.
+    pub(super) fn handle_lost(&mut self, window: &SegmentWindow, lost: &LostSegment) {
+        if !self.loss.in_round {
+            self.loss.round_delivered = lost.delivered;
+            self.save_before_loss();
+        }
+        self.loss.in_round = true;
+        let adjoins = self.loss.last_number.is_some_and(|last| lost.number == last + 1);
+        self.loss.ranges += u32::from(!adjoins);
+        self.loss.last_number = Some(lost.number);
+        if !self.cycle.probe_samples || !is_too_high(lost.lost, lost.in_flight_when_sent) {
+            return;
+        }
+        let in_flight = inflight_at_loss(lost);
+        self.handle_too_high(window, lost, in_flight);
+    }
+
+    /// BBRHandleInflightTooHigh.
+    fn handle_too_high(&mut self, window: &SegmentWindow, lost: &LostSegment, in_flight: u32) {
+        self.cycle.probe_samples = false; // once per probe
+        if !lost.app_limited {
+            let floor = u64::from(self.target_inflight(window)) * BETA_TENTHS / 10;
+            self.inflight_long = Some(in_flight.max(floor as u32));
+        }
+        if self.mode == Mode::Up {
+            self.start_down(lost.now, lost.delivered);
+        }
+    }
+
+    fn save_before_loss(&mut self) {
+        self.loss.before = Some(Before {
+            mode: self.mode,
+            bandwidth_short: self.bandwidth_short,
+            inflight_short: self.inflight_short,
+            inflight_long: self.inflight_long,
+        });
+    }
+
+    /// BBRHandleSpuriousLossDetection.
+    pub(super) fn restore_after_spurious_loss(&mut self, window: &SegmentWindow) {
+        self.loss.in_round = false;
+        self.full_pipe.restart(0);
+        let Some(before) = self.loss.before.take() else { return };
+        // None is no bound: larger than any.
+        self.bandwidth_short = self.bandwidth_short.zip(before.bandwidth_short).map(|(a, b)| a.max(b));
+        self.inflight_short = self.inflight_short.zip(before.inflight_short).map(|(a, b)| a.max(b));
+        self.inflight_long = self.inflight_long.zip(before.inflight_long).map(|(a, b)| a.max(b));
+        if self.mode != Mode::ProbeRtt && self.mode != before.mode {
+            match before.mode {
+                Mode::Startup => self.mode = Mode::Startup,
+                Mode::Up => self.start_up(window, self.next_round_delivered, None),
+                Mode::Drain | Mode::Down | Mode::Cruise | Mode::Refill | Mode::ProbeRtt => {}
+            }
+        }
+    }
+}
+
+/// BBRInflightAtLoss: the flight at which losses crossed 2 %, (0.02 flight - lost) / 0.98 beyond what
+/// was in flight before the segment.
+fn inflight_at_loss(lost: &LostSegment) -> u32 {
+    let before = u64::from(lost.in_flight_when_sent).saturating_sub(1);
+    let lost_before = lost.lost.saturating_sub(1);
+    let allowed = THRESHOLD_PERCENT * before; // in hundredths
+    let prefix = allowed.saturating_sub(100 * lost_before) / (100 - THRESHOLD_PERCENT);
+    (before + prefix) as u32
+}

@@ -1,0 +1,327 @@
+//! Expected values from draft-ietf-ccwg-bbr-05, worked out by hand.
+
+use airlane_core::Seeds;
+
+use super::*;
+
+const SEGMENT: u32 = 1448;
+
+/// A flow over a path that delivers one segment a millisecond with a round trip of 40 ms: 40
+/// segments fill it.
+struct Flow {
+    bbr: Bbr3,
+    window: SegmentWindow,
+    now: Instant,
+    delivered: u64,
+    lost: u64,
+    phase: Phase,
+    /// Segments delivered per 40 ms in the samples.
+    rate: u64,
+    window_limited: bool,
+}
+
+impl Flow {
+    fn new() -> Self {
+        let mut bbr = Bbr3::new(Seeds::new(7).stream("test"));
+        let window = SegmentWindow::new(SEGMENT, 10);
+        bbr.on_established(&window, Instant::ZERO, Some(Duration::from_millis(40)));
+        let phase = Phase::Open;
+        let (delivered, lost, rate) = (1, 0, 40);
+        Self { bbr, window, now: Instant::ZERO, delivered, lost, phase, rate, window_limited: false }
+    }
+
+    /// A flow that has probed once and goes down from there.
+    fn steady() -> Self {
+        let mut flow = Self::new();
+        flow.until(Mode::Down, 40);
+        flow
+    }
+
+    /// An ACK of one segment after a millisecond, with `in_flight` in the network, of which `lost`
+    /// were lost in the last round trip.
+    fn ack_with(&mut self, rtt_ms: u64, in_flight: u32, lost: u64) {
+        self.now += Duration::from_millis(1);
+        self.delivered += 1;
+        let rtt = Duration::from_millis(rtt_ms);
+        let sample = DeliverySample {
+            now: self.now,
+            delivered: self.delivered,
+            delivered_at: self.now,
+            lost: self.lost,
+            newly_delivered: 1,
+            newly_lost: 0,
+            in_flight,
+            prior_in_flight: in_flight + 1,
+            window_limited: self.window_limited,
+            rtt: Some(rtt),
+            srtt: rtt,
+            next_send_at: self.now,
+            phase: self.phase,
+            rate: Some(RateSample {
+                delivered: self.rate,
+                interval: Duration::from_millis(40),
+                prior_delivered: self.delivered.saturating_sub(40),
+                app_limited: false,
+                lost,
+                in_flight_when_sent: in_flight,
+                retransmission: false,
+            }),
+        };
+        self.bbr.on_delivery(&mut self.window, &sample);
+    }
+
+    fn ack(&mut self, in_flight: u32) {
+        self.ack_with(40, in_flight, 0);
+    }
+
+    fn until(&mut self, mode: Mode, in_flight: u32) {
+        let limit = self.now + Duration::from_secs(20);
+        while self.bbr.mode != mode {
+            self.ack(in_flight);
+            assert!(self.now < limit, "{:?} and not {mode:?}", self.bbr.mode);
+        }
+    }
+
+    /// A segment that was sent with `in_flight`, of which `lost` are lost by now.
+    fn lose(&mut self, number: u64, in_flight: u32, lost: u64) {
+        self.lost += 1;
+        let lost = LostSegment {
+            now: self.now,
+            number,
+            in_flight_when_sent: in_flight,
+            lost,
+            delivered: self.delivered,
+            app_limited: false,
+        };
+        self.bbr.on_segment_lost(&mut self.window, &lost);
+    }
+}
+
+/// §5.6.2: ten segments of 1448 bytes in 40 ms are 362 000 B/s; times 2.77 they are 1 002 740 B/s
+/// (1 002 570 with the gain in 1/256).
+#[test]
+fn the_first_rate_is_the_initial_window_per_round_trip() {
+    assert_eq!(Flow::new().bbr.pacing_rate, 1_002_570);
+}
+
+/// §5.3.1.2: one round trip finds the rate, three bring no quarter more. §5.3.2: Drain paces at half
+/// until what is in flight fills the path and no more.
+#[test]
+fn startup_then_drain() {
+    let mut flow = Flow::new();
+    flow.until(Mode::Drain, 100);
+    assert_eq!(flow.bbr.rounds, 4);
+    assert_eq!(flow.bbr.mode.gains(), (128, 512));
+    // 1448 B/ms * 0.5 * 0.99.
+    assert!(flow.bbr.pacing_rate.abs_diff(716_760) < 100, "{}", flow.bbr.pacing_rate);
+    flow.ack(41);
+    assert_eq!(flow.bbr.mode, Mode::Drain);
+    // Down has nothing left to drain, and goes over to Cruise at once.
+    flow.ack(40);
+    assert_eq!(flow.bbr.mode, Mode::Cruise);
+    assert_eq!(Mode::Down.gains(), (230, 512));
+}
+
+/// §5.3.2: a path that does not drain within three round trips is not waited for.
+#[test]
+fn drain_is_given_up_after_three_round_trips() {
+    let mut flow = Flow::new();
+    flow.until(Mode::Drain, 100);
+    let began = flow.bbr.rounds;
+    flow.until(Mode::Down, 100);
+    assert_eq!(flow.bbr.rounds, began + 4);
+}
+
+/// §5.3.1.3: six separate losses in a round trip of recovery, and more than 2 % of the flight, end
+/// Startup; the bound is what was delivered in that round trip, 40, or the estimated product, 40.
+#[test]
+fn losses_end_startup() {
+    let lossy_round = |ranges: u64, of_flight: u64| {
+        let mut flow = Flow::new();
+        for _ in 0..45 {
+            flow.ack(80);
+        }
+        flow.phase = Phase::Recovery;
+        for i in 0..ranges {
+            flow.lose(100 + 2 * i, 80, 1 + i);
+        }
+        flow.rate = 60; // still growing: no plateau
+        for _ in 0..41 {
+            flow.ack_with(40, 80, of_flight);
+        }
+        flow
+    };
+    let flow = lossy_round(6, 6);
+    assert!(flow.bbr.full_pipe.ever && flow.bbr.mode != Mode::Startup);
+    assert_eq!(flow.bbr.inflight_long, Some(60));
+    assert_eq!(lossy_round(5, 6).bbr.mode, Mode::Startup);
+    assert_eq!(lossy_round(6, 1).bbr.mode, Mode::Startup); // 1 of 80 is below 2 %
+}
+
+/// §5.3.3.5: with 40 segments in the path a Reno flow would have lost again after 40 round trips, of
+/// which one is random; that comes before the 2 to 3 s.
+#[test]
+fn small_paths_are_probed_as_often_as_reno_would() {
+    let mut flow = Flow::steady();
+    let began = flow.now;
+    flow.until(Mode::Refill, 40);
+    let rounds = (flow.now - began).as_millis() / 40;
+    assert!((38..=41).contains(&rounds), "{rounds}");
+}
+
+/// §5.3.3: Down until the path is drained, Cruise, Refill for a round trip, Up at 1.25 until three
+/// round trips bring nothing, Down again; the filter of the rate moves on once per cycle.
+#[test]
+fn a_cycle_goes_through_its_four_states() {
+    let mut flow = Flow::steady();
+    let cycles = flow.bbr.cycles;
+    flow.ack(39);
+    assert_eq!(flow.bbr.mode, Mode::Cruise);
+    // 1448 B/ms * 0.99, and a window of twice the path with room for the segment ahead of time.
+    assert!(flow.bbr.pacing_rate.abs_diff(1_433_520) < 100, "{}", flow.bbr.pacing_rate);
+    flow.until(Mode::Refill, 40);
+    assert_eq!(flow.bbr.cycles, cycles + 1);
+    let refill = flow.now;
+    flow.until(Mode::Up, 40);
+    assert_eq!((flow.now - refill).as_millis(), 40);
+    assert_eq!(flow.bbr.mode.gains(), (320, 576));
+    let up = flow.now;
+    flow.until(Mode::Down, 50);
+    // Three round trips; the first begins with Up itself.
+    assert_eq!((flow.now - up).as_millis(), 120);
+}
+
+/// §5.5.10.2: two of 50 are more than 2 %. Losses crossed the threshold with the second: 49 were in
+/// flight before it, and (0.02 * 49 - 1) / 0.98 more is none. That is above 0.7 of the target of 40.
+#[test]
+fn a_loss_while_probing_bounds_the_flight() {
+    let mut flow = Flow::steady();
+    flow.until(Mode::Up, 40);
+    flow.ack(50);
+    flow.lose(1000, 50, 1); // 2 % exactly is not too much
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Up, None));
+    flow.lose(1001, 50, 2);
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
+    // Once per probe.
+    flow.lose(1002, 30, 3);
+    assert_eq!(flow.bbr.inflight_long, Some(49));
+    flow.ack(45);
+    assert_eq!((flow.bbr.mode, flow.window.segments), (Mode::Down, 49)); // the bound itself
+    // §5.3.3.6: Cruise leaves 15 % free: 49 - 7 = 42; the flow first drains below that.
+    flow.until(Mode::Cruise, 40);
+    assert_eq!(flow.window.segments, 42);
+}
+
+/// §5.5.10.2: never below 0.7 of the target.
+#[test]
+fn the_bound_is_no_lower_than_beta() {
+    let mut flow = Flow::steady();
+    flow.until(Mode::Up, 40);
+    flow.lose(1000, 10, 1);
+    assert_eq!(flow.bbr.inflight_long, Some(28)); // 0.7 * 40
+}
+
+/// §5.5.10.3: a round trip with a loss in Cruise takes the short-term bounds to what was delivered, 30
+/// in 40 ms, but not below 0.7 of what they were (of the window, the first time). Refill forgets them.
+#[test]
+fn a_loss_while_cruising_follows_what_is_delivered() {
+    let mut flow = Flow::steady();
+    flow.until(Mode::Cruise, 39);
+    let window = flow.window.segments;
+    flow.rate = 30;
+    for _ in 0..41 {
+        flow.ack(39); // a round trip at that rate, so that none faster is remembered
+    }
+    flow.lose(1000, 40, 1);
+    for _ in 0..41 {
+        flow.ack(39);
+    }
+    let per_ms = |n: u64| n * BW_UNIT / 40_000;
+    assert_eq!(flow.bbr.bandwidth_short, Some(per_ms(30)));
+    assert_eq!(flow.bbr.inflight_short, Some(30.max(window * 7 / 10)));
+    assert_eq!(flow.bbr.bandwidth(), per_ms(30));
+    flow.rate = 10; // below 0.7 * 30 = 21
+    for _ in 0..41 {
+        flow.ack(39);
+    }
+    flow.lose(2000, 40, 1);
+    for _ in 0..41 {
+        flow.ack(39);
+    }
+    assert_eq!(flow.bbr.bandwidth_short, Some(per_ms(30) * 7 / 10));
+    flow.until(Mode::Refill, 39);
+    assert_eq!((flow.bbr.bandwidth_short, flow.bbr.inflight_short), (None, None));
+}
+
+/// §5.3.3.4: at the bound, Up raises it by 1, 2, 4 ... segments in the round trips that follow.
+#[test]
+fn probing_up_raises_the_bound_faster_and_faster() {
+    let mut flow = Flow::steady();
+    flow.until(Mode::Up, 40);
+    flow.bbr.inflight_long = Some(40);
+    flow.window_limited = true;
+    let mut bounds = Vec::new();
+    for round in 0..4 {
+        for _ in 0..40 {
+            flow.ack(40);
+        }
+        bounds.push(flow.bbr.inflight_long.unwrap());
+        assert_eq!(flow.bbr.mode, Mode::Up, "{round}");
+    }
+    // 40 segments are acknowledged in each; the slope doubles where a round trip begins, and the
+    // window, which follows a segment behind, rounds it.
+    let growth: Vec<u32> = bounds.windows(2).map(|w| w[1] - w[0]).collect();
+    assert!(bounds[0] <= 42, "{bounds:?}");
+    assert!(growth.windows(2).all(|w| w[1] > w[0]), "{bounds:?}");
+    assert!((8..=20).contains(&(bounds[3] - 40)), "{bounds:?}"); // 1 + 2 + 4 + 8 = 15
+}
+
+/// §5.3.4: five seconds without a smaller round trip, then half of what fills the path for 200 ms and
+/// a round trip, and Cruise, with the window as before.
+#[test]
+fn probe_rtt_halves_the_flight_every_five_seconds() {
+    let mut flow = Flow::steady();
+    while flow.bbr.mode != Mode::ProbeRtt {
+        flow.ack_with(45, 40, 0);
+        assert!(flow.now < Instant::from_millis(6000));
+    }
+    assert_eq!(flow.now, Instant::from_millis(5001));
+    assert_eq!(flow.window.segments, 20);
+    assert!(flow.bbr.holds_back());
+    flow.ack_with(45, 20, 0); // from here on, with no more than that in flight
+    let began = flow.now;
+    while flow.bbr.mode == Mode::ProbeRtt {
+        flow.ack_with(41, 20, 0);
+    }
+    assert_eq!(flow.bbr.mode, Mode::Cruise);
+    assert!((200..=242).contains(&(flow.now - began).as_millis()), "{:?}", flow.now - began);
+    assert!(flow.window.segments > 60, "{}", flow.window.segments);
+    // The 40 ms of the beginning hold for ten seconds.
+    assert_eq!(flow.bbr.min_rtt, Some(Duration::from_millis(40)));
+}
+
+/// §5.5.11: what turned out to be no loss is forgotten, and the probe goes on.
+#[test]
+fn a_spurious_loss_is_taken_back() {
+    let mut flow = Flow::steady();
+    flow.until(Mode::Up, 40);
+    flow.ack(50);
+    flow.lose(1000, 50, 1);
+    flow.lose(1001, 50, 2);
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
+    flow.bbr.on_undo(&mut flow.window, &Snapshot::default());
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Up, None));
+}
+
+/// §5.6.3: a millisecond at 1448 B/ms is a segment, but two may always go; at 100 times that it is
+/// 64 KiB, 45 segments.
+#[test]
+fn the_quantum_is_a_millisecond_within_bounds() {
+    let mut flow = Flow::new();
+    flow.bbr.pacing_rate = 1_448_000;
+    assert_eq!(flow.bbr.send_quantum(SEGMENT), 2);
+    flow.bbr.pacing_rate = 14_480_000;
+    assert_eq!(flow.bbr.send_quantum(SEGMENT), 10);
+    flow.bbr.pacing_rate = 144_800_000;
+    assert_eq!(flow.bbr.send_quantum(SEGMENT), 45);
+}
