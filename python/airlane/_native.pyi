@@ -70,6 +70,20 @@ def mcs_of_cqi(cqi: int) -> int | None:
 def snr_at_error_rate(mcs: int, n_prb: int, error_rate: float) -> float:
     """SNR in dB at which a first transmission that fills `n_prb` PRBs fails with this probability."""
 
+def gap_to_fit(mcs: int, bits: int, snr_db: float, error_rate: float) -> tuple[list[float], float]:
+    """Regressors of the error model's gap for a block of `bits` with CRC, and the gap in dB that it needs."""
+
+def fading_gains(
+    model: str,
+    n_prb: int,
+    doppler_hz: float,
+    links: int,
+    seed: int,
+    times_us: Sequence[int],
+    prbs: Sequence[int],
+) -> bytes:
+    """Linear power gains as little-endian f32, link by link, then time by time, then PRB by PRB."""
+
 def run(
     jobs: Sequence[tuple[str, int]], threads: int, on_done: Callable[[int], None] | None = None
 ) -> list[RunOutput]:

@@ -24,7 +24,9 @@ __all__ = [
     "Output",
     "ScenarioError",
     "cqi",
+    "fading_gains",
     "fingerprint",
+    "gap_to_fit",
     "mcs_of_cqi",
     "parse",
     "run",
@@ -78,6 +80,55 @@ def mcs_of_cqi(cqi: int) -> int | None:
 def snr_at_error_rate(mcs: int, n_prb: int, error_rate: float) -> float:
     """SNR in dB at which a first transmission that fills `n_prb` resource blocks fails so often."""
     return _native.snr_at_error_rate(mcs, n_prb, error_rate)
+
+
+def gap_to_fit(mcs: int, bits: int, snr_db: float, error_rate: float) -> tuple[list[float], float]:
+    """What the gap of the error model is fitted to.
+
+    Parameters
+    ----------
+    mcs, bits
+        Downlink MCS and size of the block with its CRC.
+    snr_db, error_rate
+        A point of the curve that the block should have.
+
+    Returns
+    -------
+    The six regressors of the gap, and the gap in dB that puts the block's curve through the point.
+    """
+    return _native.gap_to_fit(mcs, bits, snr_db, error_rate)
+
+
+def fading_gains(
+    model: str,
+    n_prb: int,
+    doppler_hz: float,
+    links: int,
+    seed: int,
+    times_us: Sequence[int],
+    prbs: Sequence[int],
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Linear power gains of independent links of a fading model, one on average.
+
+    Parameters
+    ----------
+    model
+        `epa`, `eva`, `etu` (TS 36.104 Annex B.2), or `flat` for one path.
+    n_prb
+        Width of the band.
+    doppler_hz
+        Largest Doppler shift.
+    links, seed
+        How many links, and what they are drawn from.
+    times_us, prbs
+        Where each link is looked at.
+
+    Returns
+    -------
+    Array of shape (links, times, PRBs).
+    """
+    raw = _native.fading_gains(model, n_prb, doppler_hz, links, seed, times_us, prbs)
+    return np.frombuffer(raw, dtype="<f4").astype(np.float64).reshape(links, len(times_us), len(prbs))
 
 
 def run(

@@ -87,6 +87,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(radio::cqi, module)?)?;
     module.add_function(wrap_pyfunction!(radio::mcs_of_cqi, module)?)?;
     module.add_function(wrap_pyfunction!(radio::snr_at_error_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(radio::gap_to_fit, module)?)?;
+    module.add_function(wrap_pyfunction!(radio::fading_gains, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_class::<batch::RunOutput>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())

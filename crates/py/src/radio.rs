@@ -1,10 +1,14 @@
 //! The arithmetic of the radio, as validation holds it against other people's figures.
 
-use airlane_core::{Decibel, Direction};
+use std::sync::Arc;
+
+use airlane_core::{Bytes, Decibel, Direction, Duration, Instant, Seeds};
+use airlane_radio::bler::gap_regressors;
 use airlane_radio::tables::{MAX_PRB, Mcs};
-use airlane_radio::{Amc, AmcRule, CodedBlock, Cqi};
+use airlane_radio::{Amc, AmcRule, CodeScheme, CodedBlock, Cqi, Fading, FrequencyGrid, Profile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 /// Downlink CQI at each of these SNRs, the same on all of `n_prb` PRBs. `rule` is
 /// "mutual-information" or "piro".
@@ -45,6 +49,73 @@ pub(crate) fn snr_at_error_rate(mcs: u8, n_prb: usize, error_rate: f64) -> PyRes
     let mcs = Mcs::new(mcs);
     let block = CodedBlock::new(mcs, Direction::Downlink, mcs.transport_block(n_prb, Direction::Downlink));
     Ok(Decibel::from_linear(f64::from(block.sinr_for(error_rate))).0)
+}
+
+/// What the gap of the error model is fitted to: for the block of `bits` with CRC that this MCS
+/// sends, the six regressors, and the gap in dB that puts its error rate at `snr_db` on
+/// `error_rate`.
+#[pyfunction]
+pub(crate) fn gap_to_fit(mcs: u8, bits: u64, snr_db: f64, error_rate: f64) -> PyResult<([f64; 6], f64)> {
+    const CRC_BITS: u64 = 24;
+    if mcs > Mcs::MAX.index() || bits <= CRC_BITS || !(error_rate > 0.0 && error_rate < 1.0) {
+        return Err(PyValueError::new_err(format!(
+            "MCS 0 to 28, more than 24 bits and a rate between 0 and 1, not {mcs}, {bits} and {error_rate}"
+        )));
+    }
+    let scheme = CodeScheme::new(Mcs::new(mcs), Direction::Downlink);
+    let block = CodedBlock::with_scheme(scheme, Bytes((bits - CRC_BITS) / 8));
+    let bare = Decibel::from_linear(f64::from(block.without_gap().sinr_for(error_rate))).0;
+    Ok((gap_regressors(scheme, block.code_block_bits()), snr_db - bare))
+}
+
+/// Linear power gains of `links` independent links, each at these times and PRBs: `f32`, little
+/// endian, link by link, then time by time. `model` is "epa", "eva", "etu" or "flat"; a band of
+/// `n_prb` PRBs 180 kHz apart.
+#[pyfunction]
+#[pyo3(signature = (model, n_prb, doppler_hz, links, seed, times_us, prbs))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn fading_gains<'py>(
+    py: Python<'py>,
+    model: &str,
+    n_prb: usize,
+    doppler_hz: f64,
+    links: usize,
+    seed: u64,
+    times_us: Vec<u64>,
+    prbs: Vec<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let profile = match model {
+        "epa" => Profile::Epa,
+        "eva" => Profile::Eva,
+        "etu" => Profile::Etu,
+        "flat" => Profile::Flat,
+        other => {
+            return Err(PyValueError::new_err(format!("epa, eva, etu or flat, not {other:?}")));
+        }
+    };
+    within_band(n_prb)?;
+    if let Some(prb) = prbs.iter().find(|&&prb| prb >= n_prb) {
+        return Err(PyValueError::new_err(format!("PRB {prb} of a band of {n_prb}")));
+    }
+    if !(0.0..10e3).contains(&doppler_hz) {
+        return Err(PyValueError::new_err(format!("a Doppler shift of 0 to 10 kHz, not {doppler_hz} Hz")));
+    }
+    // At a carrier whose wavelength is one metre, speed in m/s is Doppler shift in Hz.
+    const CARRIER_HZ: f64 = airlane_radio::path_loss::SPEED_OF_LIGHT;
+    let grid = Arc::new(FrequencyGrid::new(profile, n_prb, n_prb));
+    let mut stream = Seeds::new(seed).stream("validation/fading");
+    let mut out = vec![0.0; n_prb];
+    let mut bytes = Vec::with_capacity(4 * links * times_us.len() * prbs.len());
+    py.detach(|| {
+        for _ in 0..links {
+            let fading = Fading::new(&grid, doppler_hz, CARRIER_HZ, &mut stream);
+            for &us in &times_us {
+                fading.gains(Instant::ZERO + Duration::from_micros(us), &mut out);
+                prbs.iter().for_each(|&prb| bytes.extend_from_slice(&out[prb].to_le_bytes()));
+            }
+        }
+    });
+    Ok(PyBytes::new(py, &bytes))
 }
 
 fn within_band(n_prb: usize) -> PyResult<()> {

@@ -49,6 +49,8 @@ class Family:
         Which figure of these runs is compared, where the measure has several.
     slack
         Absolute distance that passes whatever the band.
+    errors
+        Standard errors of ours that pass, where a closed form is the reference.
     fading, speed_kmph
         Fading on our side; the reference carries its own.
     prb_spacing_khz
@@ -73,6 +75,7 @@ class Family:
     runs: tuple[str, ...] = ()
     figure: str = ""
     slack: float = 0.0
+    errors: float = 0.0
     fading: str = "none"
     speed_kmph: float = 0.0
     prb_spacing_khz: float | None = None

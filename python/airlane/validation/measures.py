@@ -16,6 +16,7 @@ import numpy as np
 from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
+from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
 from airlane.validation.transport import TcpCase, linux, tcp_cell
@@ -229,6 +230,7 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "measured_trace": measured_trace,
     "cqi": lambda family: Plan(rows=cqi_rows(family)),
     "piro": lambda family: Plan(rows=piro_rows(family)),
+    "fading": lambda family: Plan(rows=fading_rows(family)),
     "bler": lambda family: Plan(rows=bler_rows(family)),
     "tcp_cell": lambda family: Plan(cases=[*tcp_cell(family)]),
     "linux": lambda family: Plan(cases=[*linux(family)]),

@@ -140,6 +140,8 @@ def _band(family: Family) -> str:
     bands = [f"±{family.band:.0%}"] if family.band > 0.0 else []
     if family.slack > 0.0:
         bands.append(f"±{family.slack:g}")
+    if family.errors > 0.0:
+        bands.append(f"±{family.errors:g} standard errors of ours")
     return " or ".join(bands) or "equal"
 
 

@@ -11,8 +11,9 @@ use super::CodeScheme;
 /// A test repeats the fit.
 pub(super) const COEFFICIENTS: [f64; 6] = [1.6111, 1.8386, 2.2109, -1.2176, 0.0291, 179.26];
 
-/// The six regressors of the fit.
-pub(super) fn regressors(scheme: CodeScheme, code_block_bits: f64) -> [f64; 6] {
+/// The six regressors of the fit: which modulation, code rate r, 1/r, 1/K.
+#[must_use]
+pub fn gap_regressors(scheme: CodeScheme, code_block_bits: f64) -> [f64; 6] {
     let mut x = [0.0, 0.0, 0.0, scheme.code_rate, 1.0 / scheme.code_rate, 1.0 / code_block_bits];
     x[scheme.modulation.index()] = 1.0;
     x
@@ -22,6 +23,6 @@ pub(super) fn regressors(scheme: CodeScheme, code_block_bits: f64) -> [f64; 6] {
 /// for short blocks and low rates: 1 to 2.9 dB from MCS 28 on many PRBs to MCS 0 on six.
 #[must_use]
 pub fn gap(scheme: CodeScheme, code_block_bits: f64) -> Decibel {
-    let x = regressors(scheme, code_block_bits);
+    let x = gap_regressors(scheme, code_block_bits);
     Decibel(COEFFICIENTS.iter().zip(x).map(|(c, x)| c * x).sum())
 }

@@ -33,7 +33,7 @@ mod gap;
 
 use airlane_core::{Bytes, Direction};
 
-pub use gap::gap;
+pub use gap::{gap, gap_regressors};
 
 use crate::mutual_information;
 use crate::tables::{Mcs, Modulation};
@@ -124,6 +124,18 @@ impl CodedBlock {
     #[must_use]
     pub const fn code_blocks(&self) -> u32 {
         self.count
+    }
+
+    /// Bits of a code block with its CRC.
+    #[must_use]
+    pub const fn code_block_bits(&self) -> f64 {
+        self.bits
+    }
+
+    /// The same block as the normal approximation alone has it: what the gap is measured from.
+    #[must_use]
+    pub const fn without_gap(&self) -> Self {
+        Self { backoff: 1.0, ..*self }
     }
 
     /// Probability that the block cannot be decoded from what has been received: one from

@@ -1,7 +1,7 @@
 use airlane_core::Decibel;
 use airlane_core::Direction::{Downlink, Uplink};
 
-use super::gap::{COEFFICIENTS, regressors};
+use super::gap::COEFFICIENTS;
 use super::*;
 use crate::reference;
 
@@ -46,8 +46,7 @@ fn thresholds_agree_with_the_peers_curves() {
 /// error rate of 0.1.
 fn needed_gaps() -> Vec<([f64; 6], f64)> {
     let needed = |(scheme, block, at_10, _): (CodeScheme, CodedBlock, f64, f64)| {
-        let bare = CodedBlock { backoff: 1.0, ..block };
-        (regressors(scheme, block.bits), at_10 - db(bare.sinr_for(0.1)))
+        (gap_regressors(scheme, block.code_block_bits()), at_10 - db(block.without_gap().sinr_for(0.1)))
     };
     reference_blocks().into_iter().map(needed).collect()
 }
