@@ -59,10 +59,10 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/native: $(STAMPS)/venv pyproject.toml $(RUST)
-	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(BIN)/pip install --quiet 'maturin>=1.8,<2'
-	source $(BIN)/activate && maturin develop --release --quiet
+	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(BIN)/pip install --quiet 'maturin>=1.13,<2'
+	source $(BIN)/activate && maturin develop --release --quiet --extras report
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python tools/requirements.py dev | $(BIN)/pip install --quiet -r /dev/stdin
+	$(BIN)/python tools/requirements.py report dev | $(BIN)/pip install --quiet -r /dev/stdin
 	@touch $@

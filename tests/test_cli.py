@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from airlane import examples
 from conftest import Airlane
 
 SHORT = ("--set", "run.duration=4s", "--set", "run.warmup=1s")
@@ -104,6 +107,9 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
     ("arguments", "word"),
     [
         (("run", "absent.toml"), "absent.toml"),
+        (("run",), "--example NAME"),
+        (("run", "{scenario}", "--example", "lte-udp"), "not both"),
+        (("run", "--example", "lte-downlod"), "did you mean 'lte-download'"),
         (("run", "{scenario}", "--set", "nonsense"), "key=value"),
         (("run", "{scenario}", "--set", "run.durations=3s"), "durations"),
         (("run", "{scenario}", "--runs", "0"), "--runs"),
@@ -172,5 +178,36 @@ def test_a_trace_made_from_a_log_drives_a_link(airlane: Airlane, scenarios: Path
     assert 0.95 * 11.68 < row["goodput_mbps"] <= 11.68
 
 
-def test_version(airlane: Airlane) -> None:
-    assert airlane("--version").stdout.startswith("airlane 0.")
+def test_the_scenarios_that_come_along_run_by_name(airlane: Airlane, scenarios: Path, tmp_path: Path) -> None:
+    listed = json.loads(airlane("list", "scenarios", "--json").stdout)["scenarios"]
+    assert [s["name"] for s in listed] == sorted(f.stem for f in scenarios.glob("*.toml"))
+    done = airlane("run", "--example", "trace-link", *SHORT)  # one that names another file
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/runs/trace-link/manifest.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("comment", "title"),
+    [
+        ("# One. Two.\n", "One."),
+        ("# Over\n# two lines: 2.5 Mbit/s. And so on.\n", "Over two lines: 2.5 Mbit/s."),
+        ("# After Nguyen et al. in a cell\n\n# not this\n", "After Nguyen et al. in a cell"),
+        ('network = "lena" # preset\n', ""),
+    ],
+)
+def test_a_scenarios_title_is_its_first_sentence(tmp_path: Path, comment: str, title: str) -> None:
+    (tmp_path / "a.toml").write_text(comment)
+    assert examples.title(tmp_path / "a.toml") == title
+
+
+HEAVY = {"matplotlib", "numpy", "pyarrow", "pydantic", "rich", "scipy", "airlane._native"}
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_what_needs_no_simulation_loads_nothing_heavy(option: str) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "airlane", option]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("airlane 0." if option == "--version" else "Usage: ")
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "typer" in loaded  # or the names are not where this test looks for them
+    assert not loaded & HEAVY

@@ -3,7 +3,7 @@
 Describe a network in a scenario file, run it, read tables:
 
 >>> import airlane
->>> results = airlane.load("scenarios/lte-download.toml").set({"run.duration": "10s"}).run(runs=2, seed=1)
+>>> results = airlane.load(airlane.example("lte-download")).set({"run.duration": "10s"}).run(runs=2, seed=1)
 >>> results.flows.column_names[:3]
 ['run', 'seed', 'flow']
 
@@ -13,12 +13,45 @@ and holds published figures against ours (`airlane.experiments`, `airlane.papers
 
 from __future__ import annotations
 
-from importlib.metadata import version as _version
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from airlane.native import ScenarioError, schema
-from airlane.results import Results
-from airlane.scenario import Scenario, load, loads
+if TYPE_CHECKING:
+    from airlane.examples import path as example
+    from airlane.native import ScenarioError, schema
+    from airlane.results import Results
+    from airlane.scenario import Scenario, load, loads
 
-__all__ = ["Results", "Scenario", "ScenarioError", "__version__", "load", "loads", "schema"]
+    __version__: str
 
-__version__ = _version("airlane")
+__all__ = ["Results", "Scenario", "ScenarioError", "__version__", "example", "load", "loads", "schema"]
+
+_HOME = {
+    "Results": ("results", "Results"),
+    "Scenario": ("scenario", "Scenario"),
+    "ScenarioError": ("native", "ScenarioError"),
+    "example": ("examples", "path"),
+    "load": ("scenario", "load"),
+    "loads": ("scenario", "loads"),
+    "schema": ("native", "schema"),
+}
+"""Module and name of what is looked up when first asked for: pyarrow alone takes a quarter of a second, and
+`airlane --version` needs none of it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("airlane")
+    elif name in _HOME:
+        module, attribute = _HOME[name]
+        value = getattr(importlib.import_module(f"airlane.{module}"), attribute)
+    else:
+        raise AttributeError(f"module 'airlane' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

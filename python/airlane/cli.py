@@ -1,6 +1,9 @@
 """The command `airlane`.
 
 Exit codes: 0 done; 1 a check failed; 2 the user's mistake, said on one screen without a traceback.
+
+What takes long to load (pyarrow, NumPy, rich, SciPy, Matplotlib) is imported by the commands that need it, so
+that `--version`, `--help` and the completion of a word are answered at once.
 """
 
 from __future__ import annotations
@@ -14,16 +17,16 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
-import pyarrow.parquet
 import typer
 
 import airlane
-from airlane import native, terminal
-from airlane.results import FolderInTheWayError, Results
-from airlane.scenario import Scenario, load, parse_setting
-from airlane.trace import LogError, read_log, trace_from_log, write_trace
+from airlane import examples
+
+if TYPE_CHECKING:
+    from airlane.results import Results
+    from airlane.scenario import Scenario
 
 __all__ = ["app", "main"]
 
@@ -35,10 +38,40 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
-trace_app = typer.Typer(help="Delivery traces (Mahimahi's format).", no_args_is_help=True)
+trace_app = typer.Typer(
+    help="Delivery traces (Mahimahi's format).", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(trace_app, name="trace")
 
+
+def _complete_example(incomplete: str) -> list[tuple[str, str]]:
+    return [
+        (name, examples.title(examples.path(name)))
+        for name in examples.names()
+        if name.startswith(incomplete)
+    ]
+
+
+def _complete_experiment(incomplete: str) -> list[str]:
+    from airlane import papers
+
+    return [e.id for e in papers.experiments() if e.id.startswith(incomplete)]
+
+
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="[SCENARIO.toml]", help="Scenario file.", show_default=False),
+]
+Example = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="A scenario that comes along, instead of a file; `airlane list` names them.",
+        autocompletion=_complete_example,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a value, such as ue.0.count=11."),
@@ -59,8 +92,28 @@ class _What(StrEnum):
 
 
 def _fail(message: str) -> NoReturn:
-    terminal.errors.print(message, markup=False, soft_wrap=True)
+    typer.echo(message, err=True)
     raise typer.Exit(2)
+
+
+def _mistake(error: Exception) -> str | None:
+    """Say what the user did wrong; None if it was not the user."""
+    from airlane.native import ScenarioError
+    from airlane.results import FolderInTheWayError
+    from airlane.trace import LogError
+
+    match error:
+        case ScenarioError() | LogError() | FolderInTheWayError() | examples.UnknownExampleError():
+            return str(error)
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            return f"{where}{error.strerror or error}"
+        case UnicodeDecodeError():
+            return f"the file is not UTF-8 text ({error.reason} at byte {error.start})"
+        case ModuleNotFoundError(name="matplotlib" | "cycler" | "jinja2" | "yaml"):
+            return f"this needs {error.name}, which comes with: pip install 'airlane[report]'"
+        case _:
+            return None
 
 
 def _user_errors(command: Callable[P, None]) -> Callable[P, None]:
@@ -70,18 +123,33 @@ def _user_errors(command: Callable[P, None]) -> Callable[P, None]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
-        except (native.ScenarioError, LogError, FolderInTheWayError) as error:
-            _fail(f"error: {error}")
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            _fail(f"error: {where}{error.strerror or error}")
-        except UnicodeDecodeError as error:
-            _fail(f"error: the file is not UTF-8 text ({error.reason} at byte {error.start})")
+        except Exception as error:
+            message = _mistake(error)
+            if message is None:
+                raise
+            _fail(f"error: {message}")
 
     return wrapped
 
 
+def _file(scenario: Path | None, example: str | None) -> Path:
+    """Give the scenario file: the one that is named, or the example's."""
+    match scenario, example:
+        case Path() as file, None:
+            return file
+        case None, str(name):
+            return examples.path(name)
+        case None, None:
+            _fail(
+                "error: name a scenario file, or --example NAME; `airlane list scenarios` shows what there is"
+            )
+        case _:
+            _fail("error: name either a scenario file or --example NAME, not both")
+
+
 def _scenario(path: Path, settings: list[str] | None) -> Scenario:
+    from airlane.scenario import load, parse_setting
+
     overrides: dict[str, object] = {}
     for setting in settings or []:
         try:
@@ -99,7 +167,8 @@ def _scenario(path: Path, settings: list[str] | None) -> Scenario:
 @app.command()
 @_user_errors
 def run(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="Scenario file.")],
+    scenario: File = None,
+    example: Example = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs, with consecutive seeds.")] = 1,
@@ -113,7 +182,10 @@ def run(
     threads: Threads = None,
 ) -> None:
     """Run a scenario and write a result folder."""
-    described = _scenario(scenario, settings)
+    from airlane import terminal
+
+    file = _file(scenario, example)
+    described = _scenario(file, settings)
     folder = out if out is not None else Path("out/runs") / described.name
     with terminal.progress(described.name) as update:
         done = 0
@@ -125,7 +197,7 @@ def run(
 
         update(0, runs)
         results = described.run(runs=runs, seed=seed, threads=threads, on_done=tick)
-    results.write(folder, described.resolved, os.fspath(scenario))
+    results.write(folder, described.resolved, os.fspath(file))
     if plot:
         _plot(results, folder / "series.png", described.name)
     if as_json:
@@ -167,7 +239,11 @@ def _summary_rows(results: Results) -> list[dict[str, Any]]:
 def reproduce(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Experiments, such as ltetcp/load [default: all]."),
+        typer.Argument(
+            metavar="[ID]...",
+            help="Experiments, such as ltetcp/load [default: all].",
+            autocompletion=_complete_experiment,
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: wider intervals.")] = False,
     as_json: AsJson = False,
@@ -177,7 +253,7 @@ def reproduce(
     cache: Annotated[Path, typer.Option(help="Folder of the outputs that are kept.")] = Path("out/cache"),
 ) -> None:
     """Set published numbers beside ours and judge each."""
-    from airlane import experiments, papers, report
+    from airlane import experiments, native, papers, report, terminal
     from airlane.cache import Cache
 
     began = time.perf_counter()
@@ -218,41 +294,42 @@ def reproduce(
 @_user_errors
 def list_command(
     what: Annotated[_What, typer.Argument(help="What to list.")] = _What.ALL,
-    folder: Annotated[Path, typer.Option(help="Folder of scenario files.")] = Path("scenarios"),
+    folder: Annotated[
+        Path | None, typer.Option(help="Scenario files of this folder instead of those that come along.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List experiments and scenario files."""
-    from airlane import papers
+    """List the experiments and scenarios that come along."""
+    experiments: list[dict[str, str]] = []
+    if what is not _What.SCENARIOS:
+        from airlane import papers
 
-    experiments = (
-        [] if what is _What.SCENARIOS else [{"id": e.id, "title": e.title} for e in papers.experiments()]
-    )
-    scenarios = (
-        []
-        if what is _What.EXPERIMENTS
-        else [{"file": os.fspath(f), "title": _first_comment(f)} for f in sorted(folder.glob("*.toml"))]
-    )
+        experiments = [{"id": e.id, "title": e.title} for e in papers.experiments()]
+    scenarios: list[dict[str, str]] = []
+    if what is not _What.EXPERIMENTS:
+        scenarios = [
+            {"name": f.stem, "file": os.fspath(f), "title": examples.title(f)}
+            for f in sorted((folder or examples.folder()).glob("*.toml"))
+        ]
     if as_json:
         print(json.dumps({"experiments": experiments, "scenarios": scenarios}, indent=2))
         return
-    for heading, rows in (("experiments", experiments), ("scenarios", scenarios)):
+    key = "name" if folder is None else "file"
+    for heading, rows in (
+        ("experiments", [(e["id"], e["title"]) for e in experiments]),
+        ("scenarios", [(s[key], s["title"]) for s in scenarios]),
+    ):
+        width = max((len(name) for name, _ in rows), default=0)
         if rows:
-            terminal.output.print(heading, style="bold")
-            width = max(len(next(iter(row.values()))) for row in rows)
-            for row in rows:
-                name, title = row.values()
-                terminal.output.print(f"  {name:<{width}}  {title}", markup=False, soft_wrap=True)
-
-
-def _first_comment(path: Path) -> str:
-    first = path.read_text(encoding="utf-8").lstrip().partition("\n")[0]
-    return first.removeprefix("#").strip() if first.startswith("#") else ""
+            typer.secho(heading, bold=True)
+        for name, title in rows:
+            print(f"  {name:<{width}}  {title}")
 
 
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of the scenario format, for editors."""
-    print(native.schema())
+    print(airlane.schema())
 
 
 @app.command()
@@ -274,7 +351,10 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Result folder that `airlane run` wrote.")],
 ) -> None:
     """Make an HTML page of a result folder."""
+    import pyarrow
+
     from airlane.report import write_run_html
+    from airlane.results import Results
 
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -283,7 +363,7 @@ def report(
         _fail(f"error: {folder} is not a result folder of `airlane run`")
     page = folder / "report.html"
     write_run_html(results, manifest, Path(manifest["file"]).stem or folder.name, page)
-    terminal.output.print(f"written to {page}")
+    print(f"written to {page}")
 
 
 @trace_app.command(name="from-log")
@@ -300,14 +380,14 @@ def trace_from_log_command(
     Assumes that every packet up to the highest acknowledged one arrived, half of the smallest round trip
     before its acknowledgement, and that the sender kept the link busy.
     """
+    from airlane.trace import read_log, trace_from_log, write_trace
+
     trace = trace_from_log(read_log(log), packet_bytes, begin, end)
     write_trace(trace, out)
-    terminal.output.print(
+    print(
         f"{out}: {len(trace.stamps_ms):,} opportunities of 1500 bytes "
         f"over {trace.stamps_ms[-1] / 1000:.3f} s, mean {trace.mean_mbps:.2f} Mbit/s; "
-        f"{trace.bytes_in:,} bytes acknowledged, {trace.remainder} left over",
-        markup=False,
-        soft_wrap=True,
+        f"{trace.bytes_in:,} bytes acknowledged, {trace.remainder} left over"
     )
 
 

@@ -1,4 +1,7 @@
-"""Figures: a run over time, and the style that every figure of the project shares."""
+"""Figures: a run over time, and the style that every figure of the project shares.
+
+Matplotlib comes with the extra `report`, and takes a second to load: it is imported where something is drawn.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ import base64
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from cycler import cycler
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from airlane.metrics import Run
 from airlane.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["COLOURS", "data_uri", "draw_run", "figure", "style"]
 
@@ -34,7 +37,6 @@ _STYLE: Any = {
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "axes.prop_cycle": cycler(color=list(COLOURS)),
     "legend.frameon": False,
     "lines.linewidth": 1.3,
     "savefig.dpi": 120,
@@ -56,12 +58,17 @@ _PANELS = (
 @contextmanager
 def style() -> Iterator[None]:
     """Draw inside this to get the project's look."""
-    with mpl.rc_context(_STYLE):
+    import matplotlib as mpl
+    from cycler import cycler
+
+    with mpl.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=list(COLOURS))}):
         yield
 
 
 def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, list[Axes]]:
     """Figure without a display and its axes in reading order."""
+    from matplotlib.figure import Figure
+
     fig = Figure(figsize=size, layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **options)
     return fig, list(np.asarray(axes).ravel())

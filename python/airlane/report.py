@@ -9,14 +9,15 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-import jinja2
+from typing import TYPE_CHECKING, Any
 
 from airlane import plot, terminal
 from airlane.experiments import NumberRow, Outcome
 from airlane.results import Results
 from airlane.verdict import Verdict
+
+if TYPE_CHECKING:
+    import jinja2
 
 __all__ = ["as_json", "write_html", "write_run_html"]
 
@@ -79,6 +80,8 @@ def _number(row: NumberRow) -> dict[str, Any]:
 
 
 def _environment() -> jinja2.Environment:
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("airlane", "templates"),
         autoescape=True,

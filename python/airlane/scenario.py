@@ -46,7 +46,7 @@ class Scenario:
         Examples
         --------
         >>> import airlane
-        >>> base = airlane.load("scenarios/lte-download.toml")
+        >>> base = airlane.load(airlane.example("lte-download"))
         >>> reno = base.set({"flow.0.transport.congestion": "newreno"})
         """
         return Scenario(self.text, self.file_name, {**self.overrides, **values})
@@ -97,7 +97,7 @@ class Scenario:
         Examples
         --------
         >>> import airlane
-        >>> results = airlane.load("scenarios/lte-download.toml").run(runs=2)
+        >>> results = airlane.load(airlane.example("lte-download")).run(runs=2)
         >>> results.flows.num_rows
         2
         """

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats as _scipy
 
 __all__ = ["Estimate", "estimate", "jain", "paired_difference", "runs_for"]
 
@@ -91,8 +90,15 @@ def estimate(values: Sequence[float] | npt.NDArray[np.float64], confidence: floa
     if n == 1:
         return Estimate(mean, None, 1, None)
     deviation = float(data.std(ddof=1))
-    t = float(_scipy.t.ppf(0.5 + confidence / 2, n - 1))
+    t = _quantile(confidence, n - 1)
     return Estimate(mean, t * deviation / math.sqrt(n), n, deviation)
+
+
+def _quantile(confidence: float, freedom: int) -> float:
+    """How many standard errors to either side the interval reaches."""
+    from scipy.stats import t  # takes half a second to load, and a single run has no interval
+
+    return float(t.ppf(0.5 + confidence / 2, freedom))
 
 
 def runs_for(deviation: float, half_width: float, confidence: float = 0.95, limit: int = 100_000) -> int:
@@ -119,7 +125,7 @@ def runs_for(deviation: float, half_width: float, confidence: float = 0.95, limi
     low, high = 2, limit
     while low < high:
         n = (low + high) // 2
-        if float(_scipy.t.ppf(0.5 + confidence / 2, n - 1)) * deviation / math.sqrt(n) <= half_width:
+        if _quantile(confidence, n - 1) * deviation / math.sqrt(n) <= half_width:
             high = n
         else:
             low = n + 1

@@ -6,8 +6,6 @@ import functools
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from airlane.experiments import Experiment
 from airlane.verdict import Published
 
@@ -21,6 +19,8 @@ def published() -> dict[str, Published]:
     A sibling `x_ci` of `x_<unit>` is its interval and no number of its own. Settings that are words
     or flags are left out.
     """
+    import yaml
+
     text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
     tree = yaml.safe_load(text)
     assert tree.pop("schema") == 1, "this reader knows schema 1"

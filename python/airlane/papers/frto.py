@@ -8,11 +8,10 @@ window back; without, it believes the loss.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from airlane import plot, stats, terminal
+from airlane import examples, plot, stats, terminal
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Picture
 from airlane.metrics import SEGMENT_BYTES, Run, Window
 
@@ -159,7 +158,7 @@ def delay_spike() -> Experiment:
         id="frto",
         title="a spurious timeout, and what F-RTO makes of it",
         source="RFC 5682; a scenario of our own, no published number",
-        scenario=Path("scenarios/frto-spike.toml"),
+        scenario=examples.path("frto-spike"),
         grid={ON: {"flow.0.transport.frto": True}, OFF: {"flow.0.transport.frto": False}},
         runs=1,
         quick_runs=1,

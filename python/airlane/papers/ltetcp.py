@@ -10,11 +10,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from airlane import metrics, native, plot, stats, terminal
+from airlane import examples, metrics, native, plot, stats, terminal
 from airlane.experiments import (
     Claim,
     Draw,
@@ -530,7 +529,7 @@ def load_increase() -> Experiment:
         title="TCP when 3 to 15 UEs join a cell at once",
         source="Nguyen et al., Towards Understanding TCP Performance on LTE/EPC Mobile Networks, "
         "AllThingsCellular 2014, section 3.1, Figs. 2 and 3",
-        scenario=Path("scenarios/ltetcp-load.toml"),
+        scenario=examples.path("ltetcp-load"),
         grid=_grid(),
         runs=10,
         quick_runs=3,

@@ -1,0 +1,65 @@
+"""Scenario files that come along: `scenarios/` of a checkout, the same files inside an installed package."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from pathlib import Path
+
+__all__ = ["UnknownExampleError", "folder", "names", "path", "title"]
+
+
+class UnknownExampleError(LookupError):
+    """No scenario of this name comes along."""
+
+
+def folder() -> Path:
+    """Folder of the scenario files that come along."""
+    package = Path(str(resources.files("airlane")))
+    # In a checkout the package lies in python/, and its own copy, which the build makes, may be of yesterday.
+    checkout = package.parent.parent
+    if (checkout / "crates" / "py").is_dir():
+        return checkout / "scenarios"
+    return package / "scenarios"
+
+
+def names() -> list[str]:
+    """Names of the scenarios that come along, sorted.
+
+    Examples
+    --------
+    >>> "lte-download" in names()
+    True
+    """
+    return sorted(file.stem for file in folder().glob("*.toml"))
+
+
+def path(name: str) -> Path:
+    """File of a scenario that comes along.
+
+    Raises
+    ------
+    UnknownExampleError
+        Naming those that there are.
+    """
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UnknownExampleError(f"there is no example {name!r}; {hint}there are: {', '.join(known)}")
+    return folder() / f"{name}.toml"
+
+
+def title(file: Path) -> str:
+    """First sentence of the comment that a scenario file begins with; empty without one."""
+    words: list[str] = []
+    for line in file.read_text(encoding="utf-8").lstrip().splitlines():
+        if not line.startswith("#"):
+            break
+        words += line.removeprefix("#").split()
+    for i, word in enumerate(words):
+        # "et al." and "2.5" end no sentence; a capital after a full stop does.
+        last = i + 1 == len(words)
+        if word.endswith(".") and not word.endswith("al.") and (last or words[i + 1][0].isupper()):
+            return " ".join(words[: i + 1])
+    return " ".join(words)
