@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, CellId, Decibel, Direction, Seeds, UeId};
+use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, Seeds, UeId};
 use airlane_radio::shadowing::Field;
 use airlane_radio::{Fading, FrequencyGrid, LevyWalk, Mobility, PathLoss, Position, Shadowing};
 
 use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget, Scenery};
 use crate::config::{CellConfig, ChannelConfig, Movement, RanConfig, Start, UeConfig};
+use crate::interference::Link;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
 use crate::mac::harq::HarqEntity;
@@ -33,8 +34,9 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     config.cells.iter().map(cell).collect()
 }
 
-/// What surrounds a UE.
+/// A cell and what surrounds it.
 struct Scene<'a> {
+    id: CellId,
     cell: &'a CellConfig,
     /// The first cell at its point: sectors of one site share what stands between.
     site: usize,
@@ -44,14 +46,20 @@ struct Scene<'a> {
 }
 
 pub(crate) fn ues(config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
-    let grids: Vec<_> = config.cells.iter().map(|cell| frequency_grid(&config.channel, cell)).collect();
-    let ue = |(index, ue): (usize, &UeConfig)| {
-        let cell = config.cells.get(ue.cell.index()).expect("a UE names a cell that is not there");
-        let grid = grids[ue.cell.index()].as_ref();
-        let site = site_of(&config.cells, ue.cell);
-        build_ue(index, ue, &Scene { cell, site, channel: &config.channel, grid, seeds })
-    };
-    config.ues.iter().enumerate().map(ue).collect()
+    let grids: Vec<Option<Arc<FrequencyGrid>>> =
+        config.cells.iter().map(|cell| frequency_grid(&config.channel, cell)).collect();
+    let scenes: Vec<_> = (0..)
+        .zip(&config.cells)
+        .map(|(index, cell)| Scene {
+            id: CellId(index),
+            cell,
+            site: site_of(&config.cells, CellId(index)),
+            channel: &config.channel,
+            grid: grids[index as usize].as_ref(),
+            seeds,
+        })
+        .collect();
+    config.ues.iter().enumerate().map(|(index, ue)| build_ue(index, ue, &scenes)).collect()
 }
 
 /// The first cell that stands where this one stands.
@@ -70,20 +78,49 @@ fn frequency_grid(channel: &ChannelConfig, cell: &CellConfig) -> Option<Arc<Freq
     channel.fading.as_ref().map(make)
 }
 
-fn build_ue(index: usize, ue: &UeConfig, scene: &Scene<'_>) -> Ue {
-    let Scene { cell, seeds, .. } = *scene;
-    let mut bearer = ue.bearer.clone();
+/// The channels between a UE and each cell, the one that serves it apart.
+fn build_links(
+    index: usize,
+    ue: &UeConfig,
+    mobility: &mut Mobility,
+    scenes: &[Scene<'_>],
+) -> (Link, Vec<Link>) {
+    let link = |scene: &Scene<'_>| {
+        let scenery = build_scenery(index, scene);
+        let channel = |direction| build_channel(index, direction, ue, scene, &scenery);
+        Link { cell: scene.id, downlink: channel(Direction::Downlink), uplink: channel(Direction::Uplink) }
+    };
+    let mut links: Vec<_> = scenes.iter().map(link).collect();
+    let serving = ue.cell.map_or_else(|| strongest(&mut links, mobility), CellId::index);
+    assert!(serving < links.len(), "a UE names a cell that is not there");
+    (links.remove(serving), links)
+}
+
+/// The cell whose reference signals arrive best at the start; the first of equal ones.
+fn strongest(links: &mut [Link], mobility: &mut Mobility) -> usize {
+    let mut best = 0;
+    for index in 1..links.len() {
+        let [this, other] = [index, best].map(|i| links[i].downlink.rsrp(Instant::ZERO, mobility));
+        if this > other {
+            best = index;
+        }
+    }
+    best
+}
+
+fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
+    let seeds = scenes[0].seeds;
+    let mut mobility = build_mobility(index, ue, seeds);
+    let (serving, neighbours) = build_links(index, ue, &mut mobility, scenes);
+    let cell = scenes[serving.cell.index()].cell;
+    let mut bearer = cell.bearer.clone();
     if cell.mac.subheaders {
         bearer.pdu_overhead = SUBHEADER;
     }
-    let layout = DownlinkMac::new(cell, 0);
-    let layout = layout.grid();
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
-    let scenery = build_scenery(index, scene);
-    let link = |direction| build_channel(index, direction, ue, scene, &scenery);
     Ue {
         id: UeId(index as u32),
-        cell: ue.cell,
+        cell: serving.cell,
         bearer: RadioBearer::new(&bearer, |direction| {
             let name = match direction {
                 Direction::Downlink => "downlink",
@@ -91,14 +128,11 @@ fn build_ue(index: usize, ue: &UeConfig, scene: &Scene<'_>) -> Ue {
             };
             seeds.stream(&format!("ue/{index}/queue/{name}"))
         }),
-        mobility: build_mobility(index, ue, seeds),
+        mobility,
+        neighbours,
         downlink: DownlinkState {
-            channel: link(Direction::Downlink),
-            cqi: CqiReports::new(
-                usize::from(layout.rbgs()),
-                usize::from(layout.rbg_size()),
-                index as u64 % u64::from(cell.mac.cqi_period.max(1)),
-            ),
+            channel: serving.downlink,
+            cqi: CqiReports::of(cell, index),
             harq: HarqEntity::default(),
             draws: draws("downlink"),
             control_draws: draws("control"),
@@ -106,23 +140,18 @@ fn build_ue(index: usize, ue: &UeConfig, scene: &Scene<'_>) -> Ue {
             active: false,
         },
         uplink: UplinkState {
-            channel: link(Direction::Uplink),
+            channel: serving.uplink,
             harq: HarqEntity::default(),
             draws: draws("uplink"),
             sounding: Sounding::default(),
             outer_loop: 0.0,
-            power: pusch_power(ue, cell),
+            power: PuschPower::new(cell, ue.tx_power),
             known_backlog: 0,
             outstanding: 0,
             request_pending: false,
             active: false,
         },
     }
-}
-
-fn pusch_power(ue: &UeConfig, cell: &CellConfig) -> PuschPower {
-    let noise = airlane_radio::noise::prb_noise(cell.noise_figure);
-    PuschPower::new(cell.mac.uplink.power_control, noise, ue.tx_power, cell.resource_blocks)
 }
 
 fn build_mobility(index: usize, ue: &UeConfig, seeds: Seeds) -> Mobility {
@@ -168,7 +197,7 @@ fn build_channel(
     scene: &Scene<'_>,
     scenery: &Scenery,
 ) -> Channel {
-    let Scene { cell, channel, grid, seeds, .. } = *scene;
+    let Scene { id, cell, channel, grid, seeds, .. } = *scene;
     let (name, carrier_hz, tx_power, noise_figure, gain) = match direction {
         Direction::Downlink => {
             ("downlink", cell.downlink_hz, cell.tx_power, ue.noise_figure, cell.transmission_mode.gain())
@@ -176,7 +205,11 @@ fn build_channel(
         Direction::Uplink => ("uplink", cell.uplink_hz, ue.tx_power, cell.noise_figure, Decibel(0.0)),
     };
     let fading = channel.fading.zip(grid).map(|(fading, grid)| {
-        let mut stream = seeds.stream(&format!("ue/{index}/fading/{name}"));
+        // Each UE and cell has its own, whichever cell serves.
+        let mut stream = match id.index() {
+            0 => seeds.stream(&format!("ue/{index}/fading/{name}")),
+            cell => seeds.stream(&format!("ue/{index}/cell/{cell}/fading/{name}")),
+        };
         Fading::new(grid, fading.speed_mps, carrier_hz, &mut stream)
     });
     let budget = LinkBudget {

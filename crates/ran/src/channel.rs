@@ -11,6 +11,9 @@ use crate::config::ShadowingConfig;
 
 /// How long a moving UE's path loss is taken as constant. At 40 km/h that is 11 cm.
 const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
+/// The same towards a cell that does not serve it: 1.1 m at 40 km/h, over which neither distance nor
+/// shadowing changes much.
+const NEIGHBOUR_REFRESH: Duration = Duration::from_millis(100);
 
 /// What a link budget is made of, apart from place and fading.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub(crate) struct Channel {
     scenery: Scenery,
     fading: Option<Fading>,
     mean_sinr: f32,
+    /// One over the gain of the transmission mode.
+    without_gain: f32,
     computed_at: Option<Instant>,
     /// Shadowing in standard deviations where it was last looked at.
     shadowed: Option<(f64, Grain, f64)>,
@@ -59,7 +64,8 @@ pub(crate) struct Channel {
 
 impl Channel {
     pub(crate) fn new(budget: LinkBudget, scenery: Scenery, fading: Option<Fading>) -> Self {
-        Self { budget, scenery, fading, mean_sinr: 0.0, computed_at: None, shadowed: None }
+        let without_gain = (1.0 / budget.gain.linear()) as f32;
+        Self { budget, scenery, fading, mean_sinr: 0.0, without_gain, computed_at: None, shadowed: None }
     }
 
     /// True without fading: the SINR is the same on every PRB.
@@ -69,9 +75,26 @@ impl Channel {
 
     /// SINR before fading, as a factor, for a UE that moves like this.
     pub(crate) fn mean_sinr(&mut self, now: Instant, mobility: &mut Mobility) -> f32 {
+        self.refreshed(now, mobility, PATH_LOSS_REFRESH)
+    }
+
+    /// Mean power of a PRB over the noise, for a receiver to whom it is interference: nothing is
+    /// gained from how the antennas are used.
+    pub(crate) fn interference(&mut self, now: Instant, mobility: &mut Mobility) -> f32 {
+        self.refreshed(now, mobility, NEIGHBOUR_REFRESH) * self.without_gain
+    }
+
+    /// Mean reference signal received power before fading (TS 36.214 v17.0 §5.1.1): that of one
+    /// resource element, a twelfth of what a PRB has.
+    pub(crate) fn rsrp(&mut self, now: Instant, mobility: &mut Mobility) -> Dbm {
+        let ratio = self.interference(now, mobility);
+        noise::prb_noise(self.budget.noise_figure) + Decibel::from_linear(f64::from(ratio) / 12.0)
+    }
+
+    fn refreshed(&mut self, now: Instant, mobility: &mut Mobility, period: Duration) -> f32 {
         let stale = match self.computed_at {
             None => true,
-            Some(at) => !mobility.is_static() && now.saturating_since(at) >= PATH_LOSS_REFRESH,
+            Some(at) => !mobility.is_static() && now.saturating_since(at) >= period,
         };
         if stale {
             self.mean_sinr = self.sinr_at(&mobility.position_at(now));
@@ -104,6 +127,14 @@ impl Channel {
         };
         self.shadowed = Some((correlation_m, grain, value));
         Decibel(sigma.0 * value)
+    }
+
+    /// Writes the fading gain of each RBG. False, and nothing written, without fading.
+    pub(crate) fn rbg_gains(&self, now: Instant, out: &mut [f32]) -> bool {
+        if let Some(fading) = &self.fading {
+            fading.gains_at_rbg(now, out);
+        }
+        self.fading.is_some()
     }
 
     /// Writes the SINR of each PRB at `now`, as factors.

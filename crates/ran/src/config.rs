@@ -125,6 +125,8 @@ pub struct CellConfig {
     pub transmission_mode: TransmissionMode,
     /// Timing and rules of the MAC.
     pub mac: MacConfig,
+    /// The default radio bearer of UEs that start here.
+    pub bearer: BearerConfig,
 }
 
 /// A downlink scheduler policy.
@@ -199,6 +201,15 @@ pub enum McsRule {
     },
 }
 
+/// Against which interference of other cells a CQI is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CqiReference {
+    /// What the other cells sent in their data region in the slot before, PRB by PRB.
+    PdschInterference,
+    /// That of the control region, where the other cells always send.
+    ControlRegion,
+}
+
 /// Timing and rules of the MAC and of link adaptation. Times are in slots of 1 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MacConfig {
@@ -208,6 +219,8 @@ pub struct MacConfig {
     pub cqi_delay: u32,
     /// How CQIs follow from SINRs.
     pub amc: AmcRule,
+    /// Against which interference a CQI is measured.
+    pub cqi_reference: CqiReference,
     /// MCS selection.
     pub mcs_rule: McsRule,
     /// Hybrid ARQ; without it an undecodable block is lost to the MAC.
@@ -292,8 +305,9 @@ pub enum Movement {
 /// One UE.
 #[derive(Clone, Debug)]
 pub struct UeConfig {
-    /// The cell that serves it from the start.
-    pub cell: CellId,
+    /// The cell that serves it from the start; none for the one that it receives best there, fading
+    /// aside.
+    pub cell: Option<CellId>,
     /// Where it starts.
     pub start: Start,
     /// How it moves.
@@ -304,8 +318,6 @@ pub struct UeConfig {
     pub noise_figure: Decibel,
     /// What the walls around it take, both ways.
     pub penetration_loss: Decibel,
-    /// Its default radio bearer.
-    pub bearer: BearerConfig,
 }
 
 /// The length of a slot: an LTE subframe (TS 36.211 §4).

@@ -4,10 +4,11 @@
 //! layers of each UE. Without backlog, HARQ feedback or a bearer's timer there is no slot to
 //! process, and an idle network costs nothing.
 
-use airlane_core::{Cx, Direction, DropCause, Instant, Node, PacketRef, Port, Seeds, UeId};
+use airlane_core::{CellId, Cx, Direction, DropCause, Instant, Node, PacketRef, Port, Seeds, UeId};
 
 use crate::build;
 use crate::config::{CellConfig, RanConfig, SLOT};
+use crate::interference::Air;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::phy::Phy;
 use crate::mac::uplink::UplinkMac;
@@ -29,6 +30,7 @@ pub struct RadioNetwork {
     cells: Vec<Cell>,
     ues: Vec<Ue>,
     flows: Vec<UeId>,
+    air: Air,
     next_slot: u64,
     /// No bearer's timer is due before.
     bearers_due: Instant,
@@ -52,6 +54,7 @@ impl RadioNetwork {
             cells: build::cells(config),
             ues: build::ues(config, seeds),
             flows: config.flows.clone(),
+            air: Air::new(&config.cells),
             next_slot: 0,
             bearers_due: Instant::FAR_FUTURE,
             deliverable: Vec::with_capacity(64),
@@ -73,10 +76,39 @@ impl RadioNetwork {
         (self.cells.len() + ue) as Port
     }
 
+    /// The cell that serves a UE now.
+    #[must_use]
+    pub fn serving_cell(&self, ue: UeId) -> CellId {
+        self.ues[ue.index()].cell
+    }
+
     /// Bytes in the transmit queue of a UE's bearer, headers included.
     #[must_use]
     pub fn queue(&self, ue: UeId, direction: Direction) -> airlane_core::Bytes {
         self.ues[ue.index()].bearer.queue(direction)
+    }
+
+    /// Moves a UE to another cell, as far as the MAC knows of it: what is in the air in either
+    /// direction is lost, which its RLC finds out by its own means. Nothing happens if the cell
+    /// serves it already.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    pub fn change_cell(&mut self, now: Instant, ue: UeId, target: CellId) {
+        assert!(target.index() < self.cells.len(), "there is no such cell");
+        if !self.is_busy() {
+            self.next_slot = self.next_slot.max(now.as_nanos().div_ceil(SLOT.as_nanos()));
+        }
+        let moved = &mut self.ues[ue.index()];
+        if moved.cell == target {
+            return;
+        }
+        let source = &mut self.cells[moved.cell.index()];
+        source.downlink.forget(ue.0);
+        source.uplink.forget(ue.0);
+        moved.enter(target, &self.cells[target.index()].config);
+        self.touched.push(ue.0);
+        self.wake_touched(now);
     }
 
     fn is_busy(&self) -> bool {
@@ -100,6 +132,7 @@ impl RadioNetwork {
         });
         self.bearer_timers(cx);
         self.wake_touched(cx.now);
+        self.air.begin_uplink(number);
         self.each_cell(cx, number, |downlink, uplink, slot| {
             uplink.requests(slot);
             uplink.transmit(slot);
@@ -123,6 +156,7 @@ impl RadioNetwork {
                 number,
                 cell: &cell.config,
                 phy: &mut cell.phy,
+                air: &mut self.air,
                 ues: &mut self.ues,
                 deliverable: &mut self.deliverable,
                 touched: &mut self.touched,

@@ -4,6 +4,7 @@ use airlane_core::{Cx, Direction, Instant, PacketRef, Port};
 use airlane_net::gtp::OVERHEAD;
 
 use crate::config::CellConfig;
+use crate::interference::{Air, Moment};
 use crate::mac::control;
 use crate::mac::phy::Phy;
 use crate::ue::Ue;
@@ -15,6 +16,8 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) number: u64,
     pub(crate) cell: &'a CellConfig,
     pub(crate) phy: &'a mut Phy,
+    /// What cells do to each other.
+    pub(crate) air: &'a mut Air,
     pub(crate) ues: &'a mut [Ue],
     /// SDUs that a bearer has just handed up.
     pub(crate) deliverable: &'a mut Vec<PacketRef>,
@@ -48,6 +51,11 @@ impl Ports {
 }
 
 impl Slot<'_, '_> {
+    /// The number of the cell.
+    pub(crate) fn cell_index(&self) -> usize {
+        usize::from(self.ports.s1u)
+    }
+
     /// Passes on what a bearer handed up when it received a block.
     pub(crate) fn deliver(&mut self, direction: Direction, ue: u32) {
         self.touched.push(ue);
@@ -63,11 +71,16 @@ impl Slot<'_, '_> {
         let ue = &mut self.ues[ue as usize];
         let state = &mut ue.downlink;
         let mean = state.channel.mean_sinr(self.cx.now, &mut ue.mobility);
-        let sinr = if state.channel.is_flat() {
+        let moment = Moment { now: self.cx.now, fading: self.cx.now };
+        let noise = self.air.control_noise(ue.cell, moment, (&mut ue.neighbours, &mut ue.mobility));
+        let sinr = if state.channel.is_flat() && noise.is_none() {
             mean
         } else {
             let scratch = self.phy.sinr_mut();
             state.channel.sinr(self.cx.now, mean, scratch);
+            if let Some(noise) = noise {
+                noise.weaken(scratch);
+            }
             control::effective_sinr(scratch)
         };
         control::is_missed(sinr, &mut state.control_draws)

@@ -7,7 +7,9 @@ use airlane_radio::{Amc, Cqi, Mcs, Mobility};
 
 use crate::bearer::RadioBearer;
 use crate::channel::Channel;
-use crate::config::{MacConfig, SLOT};
+use crate::config::{CellConfig, CqiReference, MacConfig, SLOT};
+use crate::interference::{Air, Link, Moment};
+use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::harq::HarqEntity;
 use crate::mac::power::PuschPower;
 use crate::mac::scheduler::MAX_RBGS;
@@ -19,6 +21,8 @@ pub(crate) struct Ue {
     pub(crate) cell: CellId,
     pub(crate) bearer: RadioBearer,
     pub(crate) mobility: Mobility,
+    /// The cells that do not serve it, ascending.
+    pub(crate) neighbours: Vec<Link>,
     pub(crate) downlink: DownlinkState,
     pub(crate) uplink: UplinkState,
 }
@@ -68,21 +72,63 @@ impl Ue {
         self.bearer.buffer_status(direction, now).total()
     }
 
+    /// The UE comes to `cell` with nothing but its bearer: the MAC is reset (TS 36.331 §5.3.5.4,
+    /// TS 36.321 §5.9) and the channel to that cell is the one that counts.
+    pub(crate) fn enter(&mut self, id: CellId, cell: &CellConfig) {
+        let place = self.neighbours.binary_search_by_key(&id, |link| link.cell);
+        let mut link = self.neighbours.remove(place.expect("a UE has a link to each other cell"));
+        core::mem::swap(&mut link.downlink, &mut self.downlink.channel);
+        core::mem::swap(&mut link.uplink, &mut self.uplink.channel);
+        link.cell = core::mem::replace(&mut self.cell, id);
+        let place = self.neighbours.partition_point(|other| other.cell < link.cell);
+        self.neighbours.insert(place, link);
+
+        let downlink = &mut self.downlink;
+        downlink.cqi = CqiReports::of(cell, self.id.index());
+        downlink.harq.flush();
+        (downlink.outer_loop, downlink.active) = (0.0, false);
+        let uplink = &mut self.uplink;
+        uplink.power = uplink.power.moved_to(cell);
+        uplink.sounding = Sounding::default();
+        uplink.harq.flush();
+        (uplink.outer_loop, uplink.active) = (0.0, false);
+        (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
+    }
+
     /// The SR opportunity of this UE within a period, spread over the UEs of the cell.
     pub(crate) fn scheduling_request_offset(&self, period: u32) -> u64 {
         u64::from(self.id.0 % period)
     }
 
     /// Measures what is due up to `slot` and makes the newest usable report the current one.
-    pub(crate) fn measure_cqi(&mut self, slot: u64, mac: &MacConfig, amc: &Amc, scratch: &mut [f32]) {
+    pub(crate) fn measure_cqi(
+        &mut self,
+        slot: u64,
+        (mac, air): (&MacConfig, &Air),
+        amc: &Amc,
+        scratch: &mut [f32],
+    ) {
+        let (cell, now) = (self.cell, Instant::ZERO + SLOT * slot);
         let (channel, cqi) = (&mut self.downlink.channel, &mut self.downlink.cqi);
         let cqi_points = cqi.rbg_size;
-        let mean = channel.mean_sinr(Instant::ZERO + SLOT * slot, &mut self.mobility);
+        let mean = channel.mean_sinr(now, &mut self.mobility);
         while let Some(measured) = cqi.next_due(slot, mac) {
-            if channel.is_flat() {
+            if channel.is_flat() && air.is_quiet() {
                 cqi.push_flat(measured, mean, amc);
             } else {
-                channel.sinr(Instant::ZERO + SLOT * measured, mean, scratch);
+                let moment = Moment { now, fading: Instant::ZERO + SLOT * measured };
+                channel.sinr(moment.fading, mean, scratch);
+                let others = (&mut self.neighbours[..], &mut self.mobility);
+                let noise = match mac.cqi_reference {
+                    // The last slot that has ended: this one's is not over.
+                    CqiReference::PdschInterference => {
+                        air.data_noise(cell, measured.saturating_sub(1), RbgSet::MAX, moment, others)
+                    }
+                    CqiReference::ControlRegion => air.control_noise(cell, moment, others),
+                };
+                if let Some(noise) = noise {
+                    noise.weaken(scratch);
+                }
                 cqi.push(measured, |out| amc.subband_cqi(scratch, cqi_points, out));
             }
         }
@@ -118,7 +164,15 @@ pub(crate) struct CqiReports {
 }
 
 impl CqiReports {
-    pub(crate) fn new(subbands: usize, rbg_size: usize, offset: u64) -> Self {
+    /// Reports of a UE to a cell.
+    pub(crate) fn of(cell: &CellConfig, ue: usize) -> Self {
+        let prbs = cell.resource_blocks;
+        let rbg_size = rbg_size(prbs);
+        let offset = ue as u64 % u64::from(cell.mac.cqi_period.max(1));
+        Self::new(usize::from(prbs.div_ceil(rbg_size)), usize::from(rbg_size), offset)
+    }
+
+    fn new(subbands: usize, rbg_size: usize, offset: u64) -> Self {
         Self {
             current: [Cqi::OUT_OF_RANGE; MAX_RBGS],
             subbands,

@@ -6,9 +6,9 @@ use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{AmcRule, Antenna, Placement, Position, Profile, Sector, TransmissionMode};
 use airlane_ran::bearer::{BearerConfig, RlcMode};
 use airlane_ran::config::{
-    CellConfig, ChannelConfig, Domain, FadingConfig, FrequencyMetric, MacConfig, McsRule, Movement,
-    PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind, ShadowingConfig, Start,
-    UeConfig, UplinkAccess, UplinkConfig,
+    CellConfig, ChannelConfig, CqiReference, Domain, FadingConfig, FrequencyMetric, MacConfig, McsRule,
+    Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind, ShadowingConfig,
+    Start, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::PdcpConfig;
 use airlane_ran::rlc;
@@ -38,9 +38,9 @@ pub(crate) fn configuration(
     }
 }
 
-/// The cell that serves a UE at the start: the one that is named, or else the nearest to where
-/// it is (or to the middle of where it may be).
-pub(crate) fn serving_cell(ue: &Ue, scenario: &Resolved) -> usize {
+/// The cell around which a UE is put and moves where nothing else is said: the one that is to serve
+/// it, or else the nearest to where it is (or to the middle of where it may be).
+pub(crate) fn home_cell(ue: &Ue, scenario: &Resolved) -> usize {
     if let Some(name) = &ue.cell {
         let index = scenario.cell.iter().position(|cell| cell.name == *name);
         return index.expect("checked when the scenario was resolved");
@@ -99,6 +99,7 @@ fn cell(cell: &Cell) -> CellConfig {
             format::TransmissionMode::Tm2 => TransmissionMode::TransmitDiversity,
         },
         mac: mac(cell),
+        bearer: bearer(cell),
     }
 }
 
@@ -129,6 +130,10 @@ fn mac(cell: &Cell) -> MacConfig {
         amc: match mac.amc {
             format::Amc::MutualInformation => AmcRule::MUTUAL_INFORMATION,
             format::Amc::Piro => AmcRule::PIRO,
+        },
+        cqi_reference: match mac.cqi_reference {
+            format::CqiReference::PdschInterference => CqiReference::PdschInterference,
+            format::CqiReference::ControlRegion => CqiReference::ControlRegion,
         },
         mcs_rule: match &mac.mcs_rule {
             format::McsRule::WorstSubband => McsRule::WorstSubband,
@@ -222,13 +227,13 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
 }
 
 fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {
-    let cell = serving_cell(ue, scenario);
+    let home = &scenario.cell[home_cell(ue, scenario)];
     let disc = |centre: Option<[Metres; 2]>, radius: Metres| Disc {
-        centre: position(centre.unwrap_or(scenario.cell[cell].position), ue.height),
+        centre: position(centre.unwrap_or(home.position), ue.height),
         radius_m: radius.0,
     };
     UeConfig {
-        cell: CellId(cell as u32),
+        cell: ue.cell.as_ref().map(|_| CellId(home_cell(ue, scenario) as u32)),
         start: match (&ue.position, &ue.placement) {
             (Some(point), _) => Start::At(position(*point, ue.height)),
             (None, Some(format::Placement::Disc(d))) => {
@@ -249,7 +254,6 @@ fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {
         tx_power: ue.tx_power.0,
         noise_figure: ue.noise_figure.0,
         penetration_loss: ue.penetration_loss.0,
-        bearer: bearer(&scenario.cell[cell]),
     }
 }
 

@@ -38,9 +38,10 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
         (Some(channel), Some(backhaul)) => {
             let config = radio::configuration(scenario, channel, &ues, &flows);
             let cells = 0..config.cells.len();
+            let radio_network = RadioNetwork::new(&config, seeds);
 
             // 3. The gateway of the mobile core, where tunnels begin.
-            let gateway = network.add(Box::new(gateway(&config)));
+            let gateway = network.add(Box::new(gateway(&config, &radio_network)));
             network.connect((internet_down, Link::OUTPUT), (gateway, Gateway::INTERNET));
 
             // 4. S1-U, from the core to each cell and back.
@@ -52,7 +53,6 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
             let s1u: Vec<[NodeId; 2]> = cells.clone().map(s1u).collect();
 
             // 5. The cells, the radio, the UEs.
-            let radio_network = RadioNetwork::new(&config, seeds);
             let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
             let ue_ports: Vec<_> = (0..ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
             let radio_network = network.add(Box::new(radio_network));
@@ -106,10 +106,11 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
 }
 
 /// A gateway that knows where each UE is and whose each flow is.
-fn gateway(config: &RanConfig) -> Gateway {
+fn gateway(config: &RanConfig, radio_network: &RadioNetwork) -> Gateway {
     let mut gateway = Gateway::new();
-    for (index, ue) in (0..).zip(&config.ues) {
-        gateway.attach(UeId(index), u16::try_from(ue.cell.0).expect("fewer than 65536 cells"));
+    for ue in (0..config.ues.len() as u32).map(UeId) {
+        let cell = radio_network.serving_cell(ue);
+        gateway.attach(ue, u16::try_from(cell.0).expect("fewer than 65536 cells"));
     }
     for (index, ue) in (0..).zip(&config.flows) {
         gateway.add_flow(FlowId(index), *ue);

@@ -120,6 +120,7 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("no name", changed("name = \"phone\"\n", "")),
         ("a number for a name", changed("name = \"phone\"", "name = \"7\"")),
         ("nowhere", changed("position = [\"100 m\", \"0 m\"]\n", "")),
+        ("two bandwidths", extended("[[cell]]\nname = \"b\"\nresource_blocks = 50")),
         ("same name", extended("[[ue]]\nname = \"phone\"\nposition = [\"1 m\", \"0 m\"]")),
         (
             "name of a group's member",

@@ -99,19 +99,29 @@ fn radio(s: &mut Stream, later: &mut Stream) -> String {
         "none" => text += "fading = \"none\"\n",
         model => text += &format!("fading = {{ model = \"{model}\", speed = \"{speed} km/h\" }}\n"),
     }
+    let mut shared = None;
     for cell in 0..=s.below(2) {
         text += &format!("[[cell]]\nname = \"cell-{cell}\"\nposition = [\"{} m\", \"0 m\"]\n", 600 * cell);
-        text += &format!("resource_blocks = {}\n", one_of(s, &["6", "15", "25", "50", "75", "100"]));
+        // Cells on one carrier have one bandwidth; a second cell may have a carrier of its own.
+        let drawn = one_of(s, &["6", "15", "25", "50", "75", "100"]);
+        let apart = cell > 0 && later.chance(0.3);
+        let blocks = if apart { drawn } else { *shared.get_or_insert(drawn) };
+        text += &format!("resource_blocks = {blocks}\n");
+        if apart {
+            text += "frequency = \"1.8 GHz\"\nuplink_frequency = \"1.7 GHz\"\n";
+        }
         text += &format!("scheduler = \"{}\"\n", one_of(s, &["pf", "rr", "mt", "bet", "tta", "pss"]));
         text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2"]));
         text += &format!("harq = {}\n", s.chance(0.8));
         text += &format!("control_errors = {}\n", later.chance(0.3));
         text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
         text += &format!(
-            "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\" }}\n",
+            "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\", \
+             cqi_reference = \"{}\" }}\n",
             one_of(s, &["worst-subband", "effective"]),
             one_of(s, &["mutual-information", "piro"]),
-            one_of(later, &["none", "open-loop"])
+            one_of(later, &["none", "open-loop"]),
+            one_of(later, &["pdsch-interference", "control-region"])
         );
         if s.chance(0.15) {
             text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));

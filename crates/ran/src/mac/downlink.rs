@@ -10,6 +10,7 @@ use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::HarqProcess;
 use super::scheduler::{Demand, MAX_RBGS, Scheduler};
 use crate::config::{CellConfig, MacConfig, McsRule, SLOT};
+use crate::interference::Moment;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -36,6 +37,8 @@ pub(crate) struct DownlinkMac {
     retransmissions: VecDeque<Due>,
     demands: Vec<Demand>,
     chosen: Vec<(u32, RbgSet)>,
+    /// RBGs on which blocks of this slot are sent.
+    sent: RbgSet,
 }
 
 impl DownlinkMac {
@@ -49,12 +52,8 @@ impl DownlinkMac {
             retransmissions: VecDeque::with_capacity(256),
             demands: Vec::with_capacity(ues),
             chosen: Vec::with_capacity(MAX_RBGS),
+            sent: 0,
         }
-    }
-
-    /// The layout of the band.
-    pub(crate) fn grid(&self) -> &ResourceGrid {
-        &self.grid
     }
 
     /// A UE has something waiting.
@@ -63,6 +62,14 @@ impl DownlinkMac {
             ue.downlink.active = true;
             let at = self.active.partition_point(|&other| other < ue.id.0);
             self.active.insert(at, ue.id.0);
+        }
+    }
+
+    /// A UE leaves the cell: its blocks in the air are lost.
+    pub(crate) fn forget(&mut self, ue: u32) {
+        self.active.retain(|&other| other != ue);
+        for queue in [&mut self.in_air, &mut self.acknowledged, &mut self.retransmissions] {
+            queue.retain(|due| due.ue != ue);
         }
     }
 
@@ -97,12 +104,18 @@ impl DownlinkMac {
         // The channel at the slot in which the block was in the air.
         let sent = slot.cx.now - SLOT;
         let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
+        let moment = Moment { now: slot.cx.now, fading: sent };
+        let others = (&mut ue.neighbours[..], &mut ue.mobility);
+        let noise = slot.air.data_noise(ue.cell, slot.number - 1, process.rbgs, moment, others);
         let decoded = if process.missed {
             false
-        } else if state.channel.is_flat() {
+        } else if state.channel.is_flat() && noise.is_none() {
             slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
         } else {
             state.channel.sinr(sent, mean, slot.phy.sinr_mut());
+            if let Some(noise) = noise {
+                noise.weaken(slot.phy.sinr_mut());
+            }
             let prbs = each(process.rbgs).map(|rbg| self.grid.prbs_of(rbg));
             slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
         };
@@ -126,6 +139,7 @@ impl DownlinkMac {
     /// Schedules the slot and builds its blocks.
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
         self.grid.clear();
+        self.sent = 0;
         self.schedule_retransmissions(slot);
         self.collect_demands(slot);
         self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid);
@@ -136,6 +150,8 @@ impl DownlinkMac {
             self.build(slot, ue, rbgs);
         }
         self.chosen = chosen;
+        let on_air = slot.number + u64::from(slot.cell.mac.downlink_latency) - 1;
+        slot.air.send_downlink(slot.cell_index(), on_air, self.sent);
     }
 
     fn schedule_retransmissions(&mut self, slot: &mut Slot<'_, '_>) {
@@ -159,6 +175,7 @@ impl DownlinkMac {
             }
             self.grid.take(rbgs);
             process.rbgs = rbgs;
+            self.sent |= rbgs;
             process.prbs = self.grid.prbs_in(rbgs);
             process.transmissions += 1;
             slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)].missed =
@@ -173,7 +190,7 @@ impl DownlinkMac {
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let rbg_size = self.grid.rbg_size();
-        let (ues, now) = (&mut *slot.ues, slot.cx.now);
+        let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, now);
@@ -181,11 +198,11 @@ impl DownlinkMac {
                 ue.downlink.active = false;
                 return false;
             }
-            ue.measure_cqi(slot.number, &slot.cell.mac, amc, scratch);
+            ue.measure_cqi(slot.number, (&slot.cell.mac, air), amc, scratch);
             if ue.downlink.harq.free_process().is_some()
                 && let Some(cqi) = ue.downlink.cqi.current()
             {
-                let flat = ue.downlink.channel.is_flat();
+                let flat = air.is_quiet() && ue.downlink.channel.is_flat();
                 let rbg_bytes = bytes_per_rbg(cqi, flat, rbg_size);
                 demands.push(Demand::new(index, backlog.get().min(1 << 30) as u32, flat, rbg_bytes));
             }
@@ -214,6 +231,7 @@ impl DownlinkMac {
         (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
         (process.prbs, process.coded_prbs) = (prbs, prbs);
         process.transmissions = 1;
+        self.sent |= rbgs;
         slot.ues[index as usize].downlink.harq.processes[usize::from(id)].missed = slot.misses_control(index);
         let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
         self.in_air.push_back(Due { slot: received_in, ue: index, process: id });

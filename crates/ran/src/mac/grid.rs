@@ -39,10 +39,6 @@ impl ResourceGrid {
         self.free = (1 << self.rbgs) - 1;
     }
 
-    pub(crate) fn rbgs(&self) -> u16 {
-        self.rbgs
-    }
-
     pub(crate) fn rbg_size(&self) -> u16 {
         self.rbg_size
     }
@@ -102,7 +98,7 @@ mod tests {
         for (prbs, size, rbgs) in [(6, 1, 6), (15, 2, 8), (25, 2, 13), (50, 3, 17), (75, 4, 19), (100, 4, 25)]
         {
             let grid = ResourceGrid::new(prbs);
-            assert_eq!((grid.rbg_size(), grid.rbgs()), (size, rbgs));
+            assert_eq!((grid.rbg_size(), grid.rbgs), (size, rbgs));
             assert_eq!(grid.prbs_in(grid.free()), prbs);
             assert_eq!(grid.prbs_of(rbgs - 1).end, usize::from(prbs));
         }

@@ -67,6 +67,11 @@ impl HarqEntity {
         process
     }
 
+    /// Frees every process: the cell that held the other end is left (TS 36.321 §5.9).
+    pub(crate) fn flush(&mut self) {
+        self.busy = 0;
+    }
+
     /// Frees a process: its block is acknowledged or given up.
     pub(crate) fn release(&mut self, id: u8) {
         assert!(!self.is_free(id), "HARQ process {id} is freed twice");

@@ -9,7 +9,7 @@
 
 use airlane_core::{Dbm, Decibel};
 
-use crate::config::PowerControl;
+use crate::config::{CellConfig, PowerControl};
 
 /// The power budget of a UE's uplink.
 #[derive(Clone, Debug)]
@@ -26,7 +26,18 @@ pub(crate) struct PuschPower {
 }
 
 impl PuschPower {
-    pub(crate) fn new(control: Option<PowerControl>, noise: Dbm, most: Dbm, prbs: u16) -> Self {
+    /// Of a UE that has this much, in this cell.
+    pub(crate) fn new(cell: &CellConfig, most: Dbm) -> Self {
+        let noise = airlane_radio::noise::prb_noise(cell.noise_figure);
+        Self::over(cell.mac.uplink.power_control, noise, most, cell.resource_blocks)
+    }
+
+    /// The same UE in another cell.
+    pub(crate) fn moved_to(&self, cell: &CellConfig) -> Self {
+        Self::new(cell, self.spread + Decibel::from_linear(f64::from(self.prbs)))
+    }
+
+    fn over(control: Option<PowerControl>, noise: Dbm, most: Dbm, prbs: u16) -> Self {
         let spread = most - Decibel::from_linear(f64::from(prbs));
         Self { control, noise, spread, prbs: f32::from(prbs), wanted: (f32::NAN, 1.0) }
     }
@@ -58,7 +69,7 @@ mod tests {
     }
 
     fn power_db(control: PowerControl, path_loss_db: f64, granted: u16) -> f64 {
-        let mut power = PuschPower::new(Some(control), Dbm(-116.4), Dbm(23.0), 100);
+        let mut power = PuschPower::over(Some(control), Dbm(-116.4), Dbm(23.0), 100);
         3.0 + 10.0 * libm::log10(f64::from(power.factor(mean(path_loss_db), granted)))
     }
 
@@ -78,7 +89,7 @@ mod tests {
 
     #[test]
     fn without_it_the_band_is_at_full_power() {
-        let mut power = PuschPower::new(None, Dbm(-116.4), Dbm(23.0), 100);
+        let mut power = PuschPower::over(None, Dbm(-116.4), Dbm(23.0), 100);
         assert_eq!(power.factor(5.0, 1), 1.0);
     }
 }

@@ -5,6 +5,7 @@
 //! reaches the eNB out of band. A grant decided in slot n is used in slot n + 4. Retransmissions
 //! are synchronous: same PRBs, one HARQ round trip later (TS 36.213 §8).
 
+use core::ops::Range;
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Cx, Direction, Topic};
@@ -14,6 +15,7 @@ use super::downlink::{block_event, outer_loop};
 use super::harq::PROCESSES;
 use super::phy::Phy;
 use crate::config::{CellConfig, McsRule, SLOT, UplinkAccess};
+use crate::interference::Air;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -24,6 +26,8 @@ struct Grant {
     ue: u32,
     mcs: Mcs,
     prbs: u16,
+    /// The first of them, once it is sent.
+    first: u16,
     size: Bytes,
     retransmission: bool,
     /// The UE missed it and will not send.
@@ -80,6 +84,15 @@ impl UplinkMac {
         }
     }
 
+    /// A UE leaves the cell: its grants are void and its blocks in the air are lost.
+    pub(crate) fn forget(&mut self, ue: u32) {
+        self.active.retain(|&other| other != ue);
+        self.requests.retain(|request| request.ue != ue);
+        for queue in [&mut self.grants, &mut self.in_air, &mut self.retransmissions] {
+            queue.retain(|grant| grant.ue != ue);
+        }
+    }
+
     /// True if the next slot has something to do.
     pub(crate) fn is_busy(&self) -> bool {
         !self.active.is_empty()
@@ -113,11 +126,16 @@ impl UplinkMac {
         let mean = mean * ue.uplink.power.factor(mean, pusch.prbs);
         let process = &mut ue.uplink.harq.processes[process_of(pusch.slot)];
         let draws = &mut ue.uplink.draws;
-        let decoded = if ue.uplink.channel.is_flat() {
+        let decoded = if !slot.air.is_quiet() {
+            ue.uplink.channel.sinr(sent, mean, slot.phy.sinr_mut());
+            slot.air.weaken_uplink(usize::from(slot.ports.s1u), slot.phy.sinr_mut());
+            let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.prbs);
+            slot.phy.receive(Direction::Uplink, process, core::iter::once(prbs), draws)
+        } else if ue.uplink.channel.is_flat() {
             slot.phy.receive_flat(Direction::Uplink, process, mean, draws)
         } else {
             ue.uplink.channel.sinr(sent, mean, slot.phy.sinr_mut());
-            // The model does not say which PRBs a PUSCH stands on: it sees the band's mean.
+            // Alone on its carrier, a cell sees the band's mean instead of the PRBs of a PUSCH.
             let band = core::iter::once(0..usize::from(cell.resource_blocks));
             slot.phy.receive(Direction::Uplink, process, band, draws)
         };
@@ -142,8 +160,10 @@ impl UplinkMac {
     /// UEs use the grants that fall into the slot.
     pub(crate) fn transmit(&mut self, slot: &mut Slot<'_, '_>) {
         let mut sold = 0;
+        let lowest = slot.cell.mac.uplink.pucch_resource_blocks / 2;
         while self.grants.front().is_some_and(|grant| grant.slot <= slot.number) {
             let grant = self.grants.pop_front().expect("the front was there");
+            let first = lowest + sold;
             sold += grant.prbs;
             let ue = &mut slot.ues[grant.ue as usize];
             if !grant.retransmission {
@@ -160,10 +180,24 @@ impl UplinkMac {
             }
             ue.uplink.harq.processes[process_of(grant.slot)].transmissions += 1;
             let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
-            self.in_air.push_back(Grant { backlog, ..grant });
+            self.in_air.push_back(Grant { backlog, first, ..grant });
+            self.radiate(slot, grant.ue, first..first + grant.prbs);
             slot.note_timer(grant.ue);
         }
         assert!(sold <= self.prbs, "the uplink grid is oversold: {sold} of {} PRBs", self.prbs);
+    }
+
+    /// Other cells hear what a UE sends.
+    fn radiate(&self, slot: &mut Slot<'_, '_>, ue: u32, prbs: Range<u16>) {
+        if slot.air.is_quiet() {
+            return;
+        }
+        let (cell, now) = (slot.cell_index(), slot.cx.now);
+        let ue = &mut slot.ues[ue as usize];
+        let mean = ue.uplink.channel.mean_sinr(now, &mut ue.mobility);
+        let factor = ue.uplink.power.factor(mean, prbs.len() as u16);
+        let prbs = usize::from(prbs.start)..usize::from(prbs.end);
+        slot.air.send_uplink(cell, prbs, factor, now, (&mut ue.neighbours, &mut ue.mobility));
     }
 
     /// UEs ask, and what they asked reaches the eNB.
@@ -224,7 +258,7 @@ impl UplinkMac {
             // An equal share of what is left, at least what carries a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
             let ue = &mut slot.ues[index as usize];
-            sound(slot.number, slot.cell, ue);
+            sound(slot.number, slot.cell, slot.air, ue);
             let mcs = select_mcs(slot.cell, slot.phy, ue, share);
             let Some(mut grant) = size_grant(pusch, slot.cell, ue, mcs, share) else { break };
             // Fewer PRBs may have more power each, and then a better MCS on fewer still.
@@ -265,7 +299,7 @@ fn ask(access: UplinkAccess, slot: u64, ue: &Ue, backlog: u64) -> Option<(u64, u
 }
 
 /// Sounds the uplink anew when the last sounding is old.
-fn sound(slot: u64, cell: &CellConfig, ue: &mut Ue) {
+fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
     let period = u64::from(cell.mac.uplink.sounding_period.max(1));
     if ue.uplink.sounding.at.is_some_and(|at| slot < at + period) {
         return;
@@ -273,8 +307,13 @@ fn sound(slot: u64, cell: &CellConfig, ue: &mut Ue) {
     let now = airlane_core::Instant::ZERO + SLOT * slot;
     let (channel, sounding) = (&mut ue.uplink.channel, &mut ue.uplink.sounding);
     sounding.mean = channel.mean_sinr(now, &mut ue.mobility);
-    sounding.sinr.resize(if channel.is_flat() { 1 } else { usize::from(cell.resource_blocks) }, 0.0);
+    sounding
+        .sinr
+        .resize(if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) }, 0.0);
     channel.sinr(now, sounding.mean, &mut sounding.sinr);
+    if !air.is_quiet() {
+        air.weaken_uplink_mean(ue.cell.index(), &mut sounding.sinr);
+    }
     sounding.at = Some(slot);
     sounding.chosen.clear();
 }
@@ -319,6 +358,7 @@ fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> O
         ue: ue.id.0,
         mcs,
         prbs,
+        first: 0,
         size: carries(prbs),
         retransmission: false,
         missed: false,

@@ -25,6 +25,16 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     rlc(&cell.rlc, &at.under("rlc"))
 }
 
+/// Cells of one carrier have one bandwidth: what they do to each other is told by resource block.
+pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
+    let shared =
+        |other: &&Cell| other.frequency == cell.frequency || other.uplink_frequency == cell.uplink_frequency;
+    let Some(other) = before.iter().find(shared) else { return Ok(()) };
+    let same = other.resource_blocks == cell.resource_blocks;
+    let help = format!("{}, as cell {:?} on the same carrier", other.resource_blocks, other.name);
+    at.require(same, "resource_blocks", "two bandwidths on one carrier", &help)
+}
+
 fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
     let window = match scheduler {
         Scheduler::ProportionalFair(pf) => pf.window,

@@ -22,6 +22,8 @@ use crate::tree::{OVERRIDE, Tree, Value};
 const UES_MAX: u64 = 10_000;
 /// Flows in all.
 const FLOWS_MAX: u64 = 10_000;
+/// Channels between cells and UEs, where there are several cells: 10 KiB each.
+const LINKS_MAX: u64 = 100_000;
 /// Cells in all.
 const CELLS_MAX: usize = 1_000;
 /// Rows of the time series in all, a bin of a flow each: about a gigabyte.
@@ -161,8 +163,12 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         let at = at.under("cell").entry(i);
         name(&cell.name, &mut names, &at)?;
         cell::cell(cell, &at)?;
+        cell::carrier(cell, &scenario.cell[..i], &at)?;
     }
     ue::ues(scenario, at)?;
+    let links = scenario.cell.len() as u64 * expand::ues(scenario).len() as u64;
+    let help = format!("{links} channels between cells and UEs, at most {LINKS_MAX}");
+    at.require(scenario.cell.len() == 1 || links <= LINKS_MAX, "cell", "too many for so many UEs", &help)?;
     scenario.channel.as_ref().map_or(Ok(()), |c| channel::heights(scenario, c, at))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Checked, Place, UES_MAX, name};
 use crate::de::nearest_help;
 use crate::format::{LevyWalk, Mobility, Placement, Resolved, Ue};
-use crate::radio::serving_cell;
+use crate::radio::home_cell;
 
 pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(!scenario.ue.is_empty(), "ue", "no UE", "add [[ue]] with a name and a position")?;
@@ -83,7 +83,7 @@ fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
 
 /// A walk begins inside its disc, wherever in its placement the UE is put.
 fn contains_start(ue: &Ue, walk: &LevyWalk, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let home = scenario.cell[serving_cell(ue, scenario)].position;
+    let home = scenario.cell[home_cell(ue, scenario)].position;
     let (start, reach) = match (&ue.position, &ue.placement) {
         (Some(position), _) => (*position, 0.0),
         (None, Some(Placement::Disc(disc))) => (disc.centre.unwrap_or(home), disc.radius.0),

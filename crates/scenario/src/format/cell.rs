@@ -192,6 +192,8 @@ pub struct Mac {
     pub cqi_delay: Time,
     /// How reports follow from the channel.
     pub amc: Amc,
+    /// Against which interference a UE measures its channel.
+    pub cqi_reference: CqiReference,
     /// How a transport block's MCS follows from the reports.
     pub mcs_rule: McsRule,
     /// Transmissions of a block at most, the first included.
@@ -243,6 +245,16 @@ pub enum Amc {
     MutualInformation,
     /// The Shannon bound less the gap of a bit error rate of 5e-5: ns-3's `PiroEW2010`.
     Piro,
+}
+
+/// Against which interference of other cells a UE measures its channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CqiReference {
+    /// What the other cells sent in their data region in the slot before.
+    PdschInterference,
+    /// That of the control region, where the other cells always send.
+    ControlRegion,
 }
 
 /// How a transport block's MCS follows from the reports.

@@ -22,7 +22,7 @@ pub struct Ue {
     pub mobility: Mobility,
     /// Height of its antenna.
     pub height: Metres,
-    /// Name of the cell that serves it; none for the nearest at the start.
+    /// Name of the cell that serves it from the start; none for the one that it receives best there.
     pub cell: Option<String>,
     /// Transmit power at most.
     pub tx_power: Power,
@@ -45,7 +45,7 @@ tagged!(Placement by "kind" { "disc" => Disc(Disc) });
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disc {
-    /// Its centre; none for the serving cell, or the first if that is the nearest one.
+    /// Its centre; none for the cell that is named, or else the first.
     pub centre: Option<[Metres; 2]>,
     /// Its radius.
     pub radius: Metres,
@@ -83,7 +83,8 @@ pub struct LevyWalk {
     pub flight: FlightLaw,
     /// Lengths of pauses.
     pub pause: PauseLaw,
-    /// Centre of the disc that it never leaves; none for the serving cell.
+    /// Centre of the disc that it never leaves; none for the cell that is named, or else the one nearest to
+    /// its start.
     pub centre: Option<[Metres; 2]>,
     /// Radius of that disc.
     pub radius: Metres,

@@ -1,0 +1,189 @@
+//! Two and more cells, by hand.
+
+use airlane_core::{Dbm, Decibel, Seeds, UeId};
+use airlane_radio::Position;
+
+use super::*;
+use crate::build;
+use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
+use crate::tests::network;
+use crate::ue::Ue;
+
+const EARLY: Moment = Moment { now: Instant::ZERO, fading: Instant::ZERO };
+
+/// Cells on a line, a kilometre apart, and UEs at these distances from the first, which serves them.
+fn line(cells: usize, ues_m: &[f64]) -> RanConfig {
+    let mut config = network(ues_m.len(), UplinkAccess::IdealBufferStatus { delay: 1 });
+    for k in 1..cells {
+        let mut cell = config.cells[0].clone();
+        cell.position = Position::on_ground(1000.0 * k as f64, 0.0);
+        config.cells.push(cell);
+    }
+    for (ue, x) in config.ues.iter_mut().zip(ues_m) {
+        ue.start = Start::At(Position::on_ground(*x, 0.0));
+    }
+    config
+}
+
+fn built(config: &RanConfig) -> (Air, Vec<Ue>) {
+    (Air::new(&config.cells), build::ues(config, Seeds::new(1)))
+}
+
+fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {
+    air.data_noise(ue.cell, slot, rbgs, EARLY, (&mut ue.neighbours, &mut ue.mobility))
+}
+
+#[test]
+fn one_cell_is_never_disturbed() {
+    let (air, mut ues) = built(&line(1, &[500.0]));
+    assert!(air.is_quiet() && ues[0].neighbours.is_empty());
+    assert_eq!(data(&air, &mut ues[0], 3, RbgSet::MAX), None);
+}
+
+#[test]
+fn a_neighbour_is_heard_where_and_when_it_sends() {
+    let (mut air, mut ues) = built(&line(2, &[500.0]));
+    assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
+    air.send_downlink(1, 7, 0b101);
+    let noise = data(&air, &mut ues[0], 7, RbgSet::MAX).unwrap();
+    // 30 dBm over 100 PRBs is 10 dBm; Friis at 2120 MHz and 500 m takes 92.954 dB; a PRB's noise is
+    // -174 + 52.5527 + 7 = -114.4473 dBm: 31.493 dB over the noise.
+    let level = Decibel(10.0 - 92.9540 + 114.4473).linear() as f32;
+    for (rbg, heard) in noise.rbgs[..25].iter().enumerate() {
+        let expected = if rbg == 0 || rbg == 2 { 1.0 + level } else { 1.0 };
+        assert!((heard / expected - 1.0).abs() < 1e-3, "RBG {rbg}: {heard} against {expected}");
+    }
+    // The PRBs of RBG 0 and 2 are 0 to 3 and 8 to 11.
+    let mut sinr = [level; 100];
+    noise.weaken(&mut sinr);
+    assert!((sinr[3] - level / (1.0 + level)).abs() < 1e-3 && sinr[4] == level && sinr[12] == level);
+    // Not in the slots beside it, and not on other RBGs.
+    assert_eq!(data(&air, &mut ues[0], 6, RbgSet::MAX), None);
+    assert_eq!(data(&air, &mut ues[0], 8, RbgSet::MAX), None);
+    assert_eq!(data(&air, &mut ues[0], 7, 0b010), None);
+}
+
+#[test]
+fn the_control_region_is_always_there() {
+    let (air, mut ues) = built(&line(2, &[500.0]));
+    let ue = &mut ues[0];
+    let noise = air.control_noise(ue.cell, EARLY, (&mut ue.neighbours, &mut ue.mobility)).unwrap();
+    let own = ue.downlink.channel.mean_sinr(EARLY.now, &mut ue.mobility);
+    let mut sinr = [own; 100];
+    noise.weaken(&mut sinr);
+    // Half-way between two cells: 0 dB, less next to nothing of noise.
+    assert!(sinr.iter().all(|s| (s - 1.0).abs() < 1e-3), "{}", sinr[0]);
+}
+
+#[test]
+fn another_carrier_does_not_disturb() {
+    let mut config = line(2, &[500.0]);
+    config.cells[1].downlink_hz += 20e6;
+    config.cells[1].uplink_hz += 20e6;
+    let (mut air, mut ues) = built(&config);
+    air.send_downlink(1, 7, RbgSet::MAX);
+    assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
+    let ue = &mut ues[0];
+    air.send_uplink(0, 0..100, 1.0, EARLY.now, (&mut ue.neighbours, &mut ue.mobility));
+    assert!(air.sites[1].rise.iter().all(|&rise| rise == 0.0));
+}
+
+#[test]
+fn what_is_more_than_30_db_under_the_noise_is_silent() {
+    // At 500 m it is 31.493 dB over the noise of 7 dB; to bring it to -30 dB takes 61.493 dB.
+    for (weaker_db, heard) in [(61.4, true), (61.6, false)] {
+        let mut config = line(2, &[500.0]);
+        config.cells[1].tx_power = Dbm(30.0 - weaker_db);
+        let (mut air, mut ues) = built(&config);
+        air.send_downlink(1, 7, RbgSet::MAX);
+        assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX).is_some(), heard, "{weaker_db} dB");
+    }
+}
+
+/// With EVA: the mean and deviation of what a third cell adds, over many moments.
+fn fades(third_m: f64) -> (f64, f64) {
+    const LOOKS: u64 = 2000;
+    let mut config = line(3, &[500.0]);
+    config.cells[2].position = Position::on_ground(500.0, third_m);
+    config.channel.fading = Some(FadingConfig {
+        profile: airlane_radio::Profile::Eva,
+        speed_mps: 60.0 / 3.6,
+        prb_spacing_hz: 180e3,
+    });
+    let (mut air, mut ues) = built(&config);
+    let ue = &mut ues[0];
+    let level = ue.neighbours[1].downlink.interference(EARLY.now, &mut ue.mobility);
+    let (mut sum, mut square) = (0.0, 0.0);
+    for k in 0..LOOKS {
+        let moment = Moment { now: EARLY.now, fading: Instant::from_millis(37 * k) };
+        let ue = &mut ues[0];
+        let mut look = |air: &Air| {
+            let noise = air.data_noise(ue.cell, 7, 1, moment, (&mut ue.neighbours, &mut ue.mobility));
+            f64::from(noise.unwrap().rbgs[0])
+        };
+        air.send_downlink(1, 7, RbgSet::MAX);
+        air.send_downlink(2, 7, 0);
+        let without = look(&air);
+        air.send_downlink(2, 7, RbgSet::MAX);
+        let added = (look(&air) - without) / f64::from(level);
+        sum += added;
+        square += added * added;
+    }
+    let mean = sum / LOOKS as f64;
+    (mean, (square / LOOKS as f64 - mean * mean).max(0.0).sqrt())
+}
+
+#[test]
+fn a_strong_interferer_fades_and_a_weak_one_counts_with_its_mean() {
+    // As strong as the other: Rayleigh power has the deviation of its mean, here one. Standard error of the mean
+    // over 74 s at 118 Hz Doppler: below 0.03.
+    let (mean, deviation) = fades(500.0);
+    assert!((mean - 1.0).abs() < 0.12 && (deviation - 1.0).abs() < 0.2, "{mean} ± {deviation}");
+    // 4 times as far is 1/16 of it, 5.9 % of the sum: its mean, to rounding beside a larger number.
+    let (mean, deviation) = fades(2000.0);
+    assert!((mean - 1.0).abs() < 1e-2 && deviation < 1e-2, "{mean} ± {deviation}");
+}
+
+#[test]
+fn an_enb_hears_the_ues_of_others_on_their_prbs() {
+    let mut config = line(2, &[600.0]);
+    config.cells[0].noise_figure = Decibel(5.0);
+    let (mut air, mut ues) = built(&config);
+    air.begin_uplink(1);
+    let ue = &mut ues[0];
+    air.send_uplink(0, 10..20, 2.0, EARLY.now, (&mut ue.neighbours, &mut ue.mobility));
+    // 23 dBm over 100 PRBs is 3 dBm, twice that 6.0103 dBm; Friis at 1930 MHz and 400 m takes
+    // 90.200 dB; a PRB's noise is -174 + 52.5527 + 5 = -116.4473 dBm.
+    let level = Decibel(6.0103 - 90.2004 + 116.4473).linear() as f32;
+    for (prb, rise) in air.sites[1].rise.iter().enumerate() {
+        let expected = if (10..20).contains(&prb) { level } else { 0.0 };
+        assert!((rise - expected).abs() <= 1e-3 * level, "PRB {prb}: {rise} against {expected}");
+    }
+    assert!(air.sites[0].rise.iter().all(|&rise| rise == 0.0), "its own cell hears a signal");
+    // One slot in 32 enters the average, and fades out over slots in which nobody sends.
+    air.begin_uplink(2);
+    assert!((air.sites[1].mean_rise[10] - level / 32.0).abs() < 1e-3 * level);
+    air.begin_uplink(34);
+    let later = level / 32.0 * libm::powf(31.0 / 32.0, 32.0);
+    assert!((air.sites[1].mean_rise[10] / later - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn a_ue_is_served_by_the_cell_that_it_receives_best() {
+    let mut config = line(2, &[400.0, 600.0]);
+    config.ues.iter_mut().for_each(|ue| ue.cell = None);
+    let cells = |config: &RanConfig| built(config).1.iter().map(|ue| ue.cell.0).collect::<Vec<_>>();
+    assert_eq!(cells(&config), [0, 1]);
+    // 20 log10(600 / 400) = 3.52 dB: with 3.6 dB more, the second cell reaches over to the first UE.
+    config.cells[1].tx_power = Dbm(33.6);
+    assert_eq!(cells(&config), [1, 1]);
+    // Transmit diversity is no gain of the reference signals.
+    config.cells[1].tx_power = Dbm(30.0);
+    config.cells[1].transmission_mode = airlane_radio::TransmissionMode::TransmitDiversity;
+    assert_eq!(cells(&config), [0, 1]);
+    // 30 dBm over 1200 subcarriers is -0.7918 dBm, less Friis at 400 m: 91.0158 dB.
+    let mut ue = built(&config).1.swap_remove(0);
+    let rsrp = ue.downlink.channel.rsrp(EARLY.now, &mut ue.mobility);
+    assert!((rsrp.0 + 91.8076).abs() < 1e-3, "{rsrp:?}");
+    assert_eq!(ue.id, UeId(0));
+}
