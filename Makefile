@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce test bench validate lint clean
+.PHONY: help build reproduce test bench validate lint docs wheel wheel-check clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -24,6 +24,9 @@ help:
 	@echo "make bench       speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make validate    airlane held against reference figures"
 	@echo "make lint        formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness"
+	@echo "make docs        the manual as a site, out/docs/index.html"
+	@echo "make wheel       a wheel for any Linux with Python >= 3.11, and a source distribution, in dist/"
+	@echo "make wheel-check installs that wheel as a machine without Rust would, and runs it"
 	@echo "make build       only the environment and the extension; then $(BIN)/airlane --help"
 	@echo "make clean       remove what was built and kept"
 
@@ -44,8 +47,20 @@ test: $(STAMPS)/native $(STAMPS)/dev
 lint: $(STAMPS)/dev
 	tools/lint.sh
 
+# Zig as linker knows the symbols of every glibc: the wheel asks for no newer one than 2.17 (2012), which maturin
+# checks in the finished file.
+wheel: $(STAMPS)/venv
+	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(BIN)/pip install --quiet 'maturin[zig]>=1.13,<2'
+	rm -rf dist
+	source $(BIN)/activate && maturin build --release --quiet --zig --compatibility manylinux2014 --out dist
+	$(BIN)/maturin sdist --out dist
+	@ls -l dist
+
+wheel-check: wheel
+	tools/check_wheel.sh $(ARGS)
+
 clean:
-	rm -rf target out $(VENV) python/airlane/_native*.so
+	rm -rf target out dist $(VENV) python/airlane/_native*.so python/airlane/scenarios
 
 # Says what is missing before pip or cargo say it in their own words.
 $(STAMPS)/venv:

@@ -62,7 +62,7 @@ def _complete_experiment(incomplete: str) -> list[str]:
 
 File = Annotated[
     Path | None,
-    typer.Argument(metavar="[SCENARIO.toml]", help="Scenario file.", show_default=False),
+    typer.Argument(metavar="SCENARIO.toml", help="Scenario file.", show_default=False),
 ]
 Example = Annotated[
     str | None,
@@ -83,6 +83,22 @@ Threads = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
 
 
+class _Shell(StrEnum):
+    """Shells that can complete our words."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+class _Kind(StrEnum):
+    """Starter files; the same as `starter.Kind`, which takes long to load."""
+
+    CELL = "cell"
+    WIRED = "wired"
+    TRACE = "trace"
+
+
 class _What(StrEnum):
     """What `airlane list` can list."""
 
@@ -100,10 +116,13 @@ def _mistake(error: Exception) -> str | None:
     """Say what the user did wrong; None if it was not the user."""
     from airlane.native import ScenarioError
     from airlane.results import FolderInTheWayError
+    from airlane.starter import FileInTheWayError
     from airlane.trace import LogError
 
     match error:
-        case ScenarioError() | LogError() | FolderInTheWayError() | examples.UnknownExampleError():
+        case ScenarioError() | LogError() | examples.UnknownExampleError():
+            return str(error)
+        case FolderInTheWayError() | FileInTheWayError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -232,6 +251,63 @@ def _summary_rows(results: Results) -> list[dict[str, Any]]:
     return [
         {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows
     ]
+
+
+@app.command()
+@_user_errors
+def init(
+    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="File to write.")] = Path("scenario.toml"),
+    kind: Annotated[
+        _Kind, typer.Option(help="An LTE cell, a wired link, or a link that replays a delivery trace.")
+    ] = _Kind.CELL,
+    full: Annotated[bool, typer.Option("--full", help="Every key, with what the preset gives it.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+) -> None:
+    """Write a scenario file to begin with, each key with a comment."""
+    from airlane import starter
+
+    for file in starter.write_starter(path, starter.Kind(kind.value), full=full, force=force):
+        print(f"written to {file}")
+
+
+@app.command()
+@_user_errors
+def sweep(
+    scenario: File = None,
+    example: Example = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE,...", help="Values of a key, such as ue.count=1,5,10."),
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs per point, with consecutive seeds.")] = 5,
+    seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Parquet file [default: out/sweeps/<scenario>.parquet]."),
+    ] = None,
+    as_json: AsJson = False,
+    threads: Threads = None,
+) -> None:
+    """Run a scenario at every point of a grid of settings, all with the same seeds."""
+    from airlane import sweep as sweeping
+    from airlane import terminal
+
+    described = _scenario(_file(scenario, example), None)
+    try:
+        axes = sweeping.axes(settings or [])
+    except ValueError as error:
+        _fail(f"error: --set {error}")
+    if not axes:
+        _fail("error: nothing to sweep: name values, such as --set flow.transport.congestion=cubic,bbr")
+    with terminal.progress(described.name) as update:
+        points = sweeping.conduct(described, axes, runs, seed, threads, update)
+    path = out if out is not None else Path("out/sweeps") / f"{described.name}.parquet"
+    sweeping.write(points, path)
+    if as_json:
+        print(json.dumps(sweeping.as_rows(points), indent=2))
+        return
+    terminal.output.print(terminal.sweep_view(points, described.name))
+    print(f"written to {path}")
 
 
 @app.command()
@@ -366,6 +442,18 @@ def report(
     print(f"written to {page}")
 
 
+@app.command()
+def completion(shell: Annotated[_Shell, typer.Argument(help="Shell to write it for.")]) -> None:
+    """Print a script that makes a shell complete our commands, options and names.
+
+    In ~/.bashrc: eval "$(airlane completion bash)". In ~/.zshrc: eval "$(airlane completion zsh)".
+    For fish: airlane completion fish > ~/.config/fish/completions/airlane.fish.
+    """
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    print(get_completion_script(prog_name="airlane", complete_var="_AIRLANE_COMPLETE", shell=shell.value))
+
+
 @trace_app.command(name="from-log")
 @_user_errors
 def trace_from_log_command(
@@ -408,6 +496,10 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
+    if "_AIRLANE_COMPLETE" in os.environ:  # a shell asks for words
+        from typer.completion import completion_init  # type: ignore[attr-defined]
+
+        completion_init()
     try:
         app()
     except KeyboardInterrupt:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -17,9 +18,10 @@ from rich.text import Text
 from airlane import stats
 from airlane.experiments import Outcome
 from airlane.results import Results
+from airlane.sweep import FIGURES, Point
 from airlane.verdict import Verdict
 
-__all__ = ["errors", "interval", "outcome_view", "output", "progress", "run_view"]
+__all__ = ["errors", "interval", "outcome_view", "output", "progress", "run_view", "sweep_view"]
 
 _PIPE_WIDTH = 140
 """Columns where there is no terminal to ask: wide enough that no table folds its headings."""
@@ -179,6 +181,29 @@ def _speed(results: Results) -> str:
     return (
         f"{simulated:g} simulated s in {wall:.3f} s of run time: {ratio:,.0f} × real time, {events:,} events"
     )
+
+
+def sweep_view(points: Sequence[Point], title: str) -> Table:
+    """One row per point of a sweep."""
+    runs = len(np.unique(points[0].flows["run"].to_numpy()))
+    table = _table(
+        f"{title}: {len(points)} points, " + (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run")
+    )
+    for key in points[0].settings:
+        table.add_column(key)
+    table.add_column("flows", justify="right")
+    shown = [f for f in FIGURES if f.name != "jain" or any(_flows(p) > 1 for p in points)]
+    for figure in shown:
+        table.add_column(figure.heading, justify="right")
+    for point in points:
+        words = [value if isinstance(value, str) else json.dumps(value) for value in point.settings.values()]
+        figures = [interval(point.figure(figure)) for figure in shown]
+        table.add_row(*words, str(_flows(point)), *figures)
+    return table
+
+
+def _flows(point: Point) -> int:
+    return len(set(point.flows["flow"].to_pylist()))
 
 
 def outcome_view(outcome: Outcome) -> Group:

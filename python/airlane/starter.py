@@ -1,0 +1,181 @@
+"""Scenario files to begin with: short, valid, each key under a comment that says what it is and its unit.
+
+The comments are those of the JSON Schema, so they are what the reader of scenario files goes by.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from airlane import examples
+from airlane.keys import Key, keys
+from airlane.scenario import load, loads
+
+__all__ = ["FileInTheWayError", "Kind", "write_starter"]
+
+_WIDTH = 100
+
+_DOWNLOAD = {"app": {"kind": "bulk"}, "transport": {"kind": "tcp", "congestion": "cubic"}, "start": "500 ms"}
+_RUN = {"duration": "30 s", "warmup": "5 s", "seed": 1}
+
+
+class Kind(StrEnum):
+    """What a starter file describes."""
+
+    CELL = "cell"
+    WIRED = "wired"
+    TRACE = "trace"
+
+
+class FileInTheWayError(Exception):
+    """A file exists that would be overwritten."""
+
+
+_ABOUT = {
+    Kind.CELL: "A phone downloads in an LTE cell.",
+    Kind.WIRED: "A download over one wired link.",
+    Kind.TRACE: "A download over a link whose delivery opportunities were recorded.",
+}
+
+_CHOSEN: dict[Kind, dict[str, Any]] = {
+    Kind.CELL: {
+        "network": "typical",
+        "run": _RUN,
+        "cell": [
+            {
+                "name": "a",
+                "position": ["0 m", "0 m"],
+                "resource_blocks": 50,
+                "tx_power": "43 dBm",
+                "scheduler": {"kind": "pf"},
+                "rlc": {"mode": "am", "buffer": "512 KiB", "aqm": {"kind": "drop-tail"}},
+            }
+        ],
+        "channel": {"fading": {"model": "epa", "speed": "3 km/h"}},
+        "internet": {"rate": "1 Gbit/s", "delay": "10 ms"},
+        "ue": [{"name": "phone", "count": 1, "position": ["300 m", "0 m"]}],
+        "flow": [{"name": "download", "to": "phone", **_DOWNLOAD}],
+    },
+    Kind.WIRED: {
+        "network": "wired",
+        "run": _RUN,
+        "internet": {
+            "rate": "50 Mbit/s",
+            "delay": "20 ms",
+            "queue": "256 KiB",
+            "aqm": {"kind": "drop-tail"},
+            "loss": "0 %",
+        },
+        "flow": [{"name": "download", **_DOWNLOAD}],
+    },
+    Kind.TRACE: {
+        "network": "wired",
+        "run": _RUN,
+        "internet": {"trace": "", "delay": "20 ms", "queue": "256 KiB", "aqm": {"kind": "drop-tail"}},
+        "flow": [{"name": "download", **_DOWNLOAD}],
+    },
+}
+
+
+def write_starter(path: Path, kind: Kind, *, full: bool = False, force: bool = False) -> list[Path]:
+    """Write a scenario file, and beside it the delivery trace if it names one; give the files.
+
+    Parameters
+    ----------
+    full
+        Write every key with what the preset gives it, instead of those that are changed first.
+    force
+        Replace what is there.
+
+    Raises
+    ------
+    FileInTheWayError
+        Without `force`, when a file is there; nothing is written then.
+    """
+    chosen = dict(_CHOSEN[kind])
+    files = [path]
+    if kind is Kind.TRACE:
+        trace = path.with_suffix(".down")
+        chosen["internet"] = {**chosen["internet"], "trace": trace.name}
+        files.insert(0, trace)
+    for file in files:
+        if file.exists() and not force:
+            raise FileInTheWayError(f"{file} exists; --force replaces it")
+    if kind is Kind.TRACE:
+        recorded = load(examples.path("trace-link")).settings["internet"]["trace"]
+        files[0].write_bytes(Path(recorded).read_bytes())
+    if full:
+        resolved = loads(_text(chosen, kind), str(path)).settings
+        if kind is Kind.TRACE:
+            resolved["internet"]["trace"] = chosen["internet"]["trace"]
+        chosen = resolved
+    path.write_text(_text(chosen, kind), encoding="utf-8")
+    return files
+
+
+def _text(tree: dict[str, Any], kind: Kind) -> str:
+    head = (
+        f"{_ABOUT[kind]} Run it with `airlane run FILE`. Every quantity carries its unit. "
+        "A key that is not here has the value that the network's preset gives it."
+    )
+    lines = list(_Writer(kind).table(tree, (), ""))
+    return "\n".join([*_comment(head), "", *lines]).rstrip("\n") + "\n"
+
+
+class _Writer:
+    """Writes a tree of settings as TOML under the descriptions of its keys."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._keys = {key.path: key for key in keys()}
+        self._kind = kind
+
+    def table(self, tree: dict[str, Any], path: tuple[str, ...], written: str) -> Iterator[str]:
+        """Yield the lines of a table: values first, tables after them, as TOML needs it.
+
+        `path` is that of the schema, `written` the dotted one of the file.
+        """
+        if path in self._keys and (tag := self._keys[path].tag):
+            yield f"{tag} = {json.dumps(tree[tag])}"
+            path, tree = (*path, f"{tag}={tree[tag]}"), {k: v for k, v in tree.items() if k != tag}
+        tables = {k: v for k, v in tree.items() if _is_table(v)}
+        for name, value in tree.items():
+            if name not in tables:
+                yield from _comment(_sentence(self._keys[(*path, name)]))
+                yield f"# {name} is not set" if value is None else f"{name} = {json.dumps(value)}"
+        for name, value in tables.items():
+            dotted = f"{written}.{name}" if written else name
+            inner = (*path, name)
+            for element in value if isinstance(value, list) else [value]:
+                yield ""
+                yield from _comment(_sentence(self._keys[inner]))
+                yield f"[[{dotted}]]" if isinstance(value, list) else f"[{dotted}]"
+                yield from self.table(element, inner, dotted)
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _sentence(key: Key) -> str:
+    """What a key is, what may stand there, and in which units."""
+    names = [name for name, _ in key.choices if name not in key.description]
+    if key.tag:
+        may = f"{key.tag}: {', '.join(name for name, _ in key.choices)}."
+    elif names:
+        may = f"One of {', '.join(name for name, _ in key.choices)}."
+    elif key.units:
+        may = f"{key.form[0].upper()}{key.form[1:]} in {key.units.replace(', ', ' or ')}."
+    elif key.form in ("integer", "number", "true or false"):
+        may = f"{key.form.capitalize()}."
+    else:
+        may = ""
+    return f"{key.description} {may}".strip()
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)

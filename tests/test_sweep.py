@@ -1,0 +1,114 @@
+"""Sweeps: the grid, the seeds, the table, and mistakes in keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import airlane as package
+from airlane import sweep
+from conftest import Airlane
+
+SHORT = {"run.duration": "3 s", "run.warmup": "1 s"}
+
+
+def wired() -> package.Scenario:
+    return package.load(package.example("wired-cubic")).set(SHORT)
+
+
+def test_axes() -> None:
+    assert sweep.axes(["a.b=cubic,bbr", 'ue.0.position=["1 m", "2 m"],["3 m", "4 m"]', "x='1,2'"]) == {
+        "a.b": ["cubic", "bbr"],
+        "ue.0.position": [["1 m", "2 m"], ["3 m", "4 m"]],
+        "x": ["1,2"],
+    }
+    with pytest.raises(ValueError, match="a is given twice"):
+        sweep.axes(["a=1", "a=2"])
+
+
+def test_a_point_is_the_same_as_a_run_of_its_settings() -> None:
+    points = sweep.conduct(wired(), {"flow.transport.congestion": ["cubic", "newreno"]}, runs=2, seed=5)
+    assert [p.settings for p in points] == [
+        {"flow.transport.congestion": "cubic"},
+        {"flow.transport.congestion": "newreno"},
+    ]
+    alone = wired().set({"flow.0.transport.congestion": "newreno"}).run(runs=2, seed=5)
+    # As text: NaN marks what a bulk flow has not, and equals nothing.
+    assert str(points[1].flows.to_pylist()) == str(alone.flows.to_pylist())
+    assert points[0].flows["seed"].to_pylist() == [5, 6]
+    goodput = points[1].figure(sweep.FIGURES[0])
+    assert goodput.mean == pytest.approx(np.mean(alone.flows["goodput_mbps"].to_numpy()))
+    assert goodput.n == 2
+
+
+def test_a_key_without_a_place_is_every_element() -> None:
+    scenario = package.load(package.example("lte-20ue"))
+    (point, variant), *_ = sweep.grid(scenario, {"transport.congestion": ["newreno"], "ue.count": [2, 3]})
+    assert point == {"transport.congestion": "newreno", "ue.count": 2}
+    assert variant.overrides == {"flow.0.transport.congestion": "newreno", "ue.0.count": 2}
+    assert (
+        len(list(sweep.grid(scenario, {"transport.congestion": ["cubic", "bbr"], "ue.count": [1, 2, 3]})))
+        == 6
+    )
+
+
+def test_goodput_is_the_sum_of_the_flows_and_delay_their_mean() -> None:
+    scenario = package.load(package.example("lte-20ue")).set(SHORT)
+    (point,) = sweep.conduct(scenario, {"ue.count": [3]}, runs=1)
+    figures = {f.name: point.figure(f).mean for f in sweep.FIGURES}
+    goodput = point.flows["goodput_mbps"].to_numpy()
+    assert len(goodput) == 3
+    assert figures["goodput_mbps"] == pytest.approx(goodput.sum())
+    assert figures["owd_ms"] == pytest.approx(point.flows["owd_ms"].to_numpy().mean())
+    assert figures["jain"] == pytest.approx(goodput.sum() ** 2 / (3 * (goodput**2).sum()))
+
+
+def test_the_command_prints_a_table_and_writes_parquet(airlane: Airlane, tmp_path: Path) -> None:
+    grid = ("--set", "transport.congestion=cubic,newreno", "--set", "run.duration=3s", "--runs", "3")
+    done = airlane("sweep", "--example", "wired-cubic", *grid, "--set", "run.warmup=1s")
+    assert done.returncode == 0, done.stderr
+    assert "2 points, mean of 3 runs ± 95 %" in done.stdout
+    assert "±" in next(line for line in done.stdout.splitlines() if "newreno" in line)
+    table = pyarrow.parquet.read_table(tmp_path / "out/sweeps/wired-cubic.parquet")
+    assert table.num_rows == 6
+    assert table.column_names[:5] == [
+        "transport.congestion",
+        "run.duration",
+        "run.warmup",
+        "run",
+        "seed",
+    ]
+    rows = json.loads(
+        airlane("sweep", "--example", "wired-cubic", *grid, "--set", "run.warmup=1s", "--json").stdout
+    )
+    assert [row["transport.congestion"] for row in rows] == ["cubic", "newreno"]
+    assert rows[0]["n"] == 3
+    of_cubic = table["goodput_mbps"].to_numpy()[:3]
+    assert rows[0]["goodput_mbps"] == pytest.approx(of_cubic.mean())
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ((), ("nothing to sweep",)),
+        (("ue.count",), ("ue.count", "key=value,value")),
+        (("transport.congestions=cubic,bbr",), ("congestions", "did you mean `congestion`")),
+        (("transport.congestion=cubic,cubik",), ("cubik", "cubic")),
+        (("ue.count=1,many",), ("ue.0.count", "many")),
+        (("uee.count=1",), ("uee", "did you mean `ue`")),
+        (("ue.count=1", "ue.count=2"), ("given twice",)),
+    ],
+)
+def test_a_mistake_is_named_before_anything_runs(
+    airlane: Airlane, tmp_path: Path, settings: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    options = [word for setting in settings for word in ("--set", setting)]
+    done = airlane("sweep", "--example", "lte-20ue", *options)
+    assert done.returncode == 2
+    assert all(word in done.stderr for word in words), done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
