@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, Seeds, UeId};
 use airlane_radio::shadowing::Field;
-use airlane_radio::{Fading, FrequencyGrid, LevyWalk, Mobility, PathLoss, Position, Shadowing};
+use airlane_radio::{Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing};
 
 use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget, Scenery};
-use crate::config::{CellConfig, ChannelConfig, Movement, RanConfig, Start, UeConfig};
+use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::interference::Link;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
@@ -161,13 +161,7 @@ fn build_mobility(index: usize, ue: &UeConfig, seeds: Seeds) -> Mobility {
             placement.draw(&disc, &mut seeds.stream(&format!("ue/{index}/placement")))
         }
     };
-    match ue.movement {
-        Movement::Static => Mobility::Static(start),
-        Movement::LevyWalk(law, disc) => {
-            let stream = seeds.stream(&format!("ue/{index}/mobility"));
-            Mobility::LevyWalk(LevyWalk::new(law, disc, start, stream))
-        }
-    }
+    ue.movement.begin(start, || seeds.stream(&format!("ue/{index}/mobility")))
 }
 
 /// What stands between a UE and its cell. A draw of one of these things moves none of another's.

@@ -2,11 +2,13 @@
 //! and `typical` are sets of them and live with the scenario format.
 
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, UeId};
-use airlane_radio::mobility::{Disc, LevyLaw};
+use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{AmcRule, Antenna, PathLoss, Placement, Position, Profile, TransmissionMode};
 
 use crate::bearer::BearerConfig;
+
+pub use airlane_radio::mobility::Movement;
 
 /// A radio network: cells, UEs, the channel between them.
 #[derive(Clone, Debug)]
@@ -291,15 +293,6 @@ pub enum Start {
     At(Position),
     /// Somewhere in a disc, drawn anew for each seed.
     Within(Placement, Disc),
-}
-
-/// How a UE moves.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Movement {
-    /// Not at all.
-    Static,
-    /// A truncated Levy walk that stays in a disc.
-    LevyWalk(LevyLaw, Disc),
 }
 
 /// One UE.

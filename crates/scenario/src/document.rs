@@ -69,7 +69,8 @@ impl Scenario {
     /// # Errors
     /// The first mistake, with its key, line, value and what would be right.
     pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
-        self.resolve_unplaced().map_err(|e| e.in_file(&self.file))
+        // A file that the scenario names may be the one with the mistake.
+        self.resolve_unplaced().map_err(|e| if e.file.is_empty() { e.in_file(&self.file) } else { e })
     }
 
     fn resolve_unplaced(&self) -> Result<Resolved, ScenarioError> {
@@ -91,7 +92,7 @@ impl Scenario {
         }
         let mut resolved: Resolved = read(&tree)?;
         check::check(&resolved, &tree)?;
-        check::locate_trace(&mut resolved, &tree, &self.file)?;
+        check::locate(&mut resolved, &tree, &self.file)?;
         Ok(resolved)
     }
 }

@@ -11,6 +11,8 @@ pub(crate) struct OneUe {
     pub(crate) name: String,
     /// The `[[ue]]` that describes it.
     pub(crate) section: usize,
+    /// Its number in the group, from 0.
+    pub(crate) member: u32,
 }
 
 /// One flow of the network.
@@ -66,7 +68,7 @@ pub(crate) fn ues(scenario: &Resolved) -> Vec<OneUe> {
     for (section, ue) in scenario.ue.iter().enumerate() {
         for k in 1..=ue.count {
             let name = if ue.count > 1 { format!("{}-{k}", ue.name) } else { ue.name.clone() };
-            all.push(OneUe { name, section });
+            all.push(OneUe { name, section, member: k - 1 });
         }
     }
     all

@@ -14,6 +14,7 @@ mod document;
 mod endpoints;
 mod error;
 mod expand;
+mod files;
 pub mod format;
 mod links;
 mod preset;

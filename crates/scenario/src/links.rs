@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use airlane_core::{Duration, Instant, Node, Seeds};
 use airlane_net::queue::Limit;
-use airlane_net::{
-    DeliveryTrace, Discipline, Hold, Link, LinkParameters, ManagedLink, RandomLoss, RateStep, TraceLink,
-};
+use airlane_net::{Discipline, Hold, Link, LinkParameters, ManagedLink, RandomLoss, RateStep, TraceLink};
 
 use crate::aqm::aqm;
 use crate::error::ScenarioError;
+use crate::files;
 use crate::format::{Aqm, Backhaul, Internet};
 use crate::quantity::Size;
 
@@ -21,7 +20,12 @@ pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box
     });
     if let Some(file) = &internet.trace {
         let queue = discipline(&internet.aqm, internet.queue, (seeds, "internet/downlink"));
-        return Ok(Box::new(TraceLink::new(Arc::new(trace(file)?), internet.delay.0, queue, loss)));
+        return Ok(Box::new(TraceLink::new(
+            Arc::new(files::delivery_trace(file)?),
+            internet.delay.0,
+            queue,
+            loss,
+        )));
     }
     let from = |time: Duration| Instant::ZERO + time;
     let steps = internet.rate_steps.iter().map(|step| RateStep { at: from(step.at.0), rate: step.rate.0 });
@@ -70,16 +74,4 @@ fn link(parameters: LinkParameters, rule: &Aqm, queue: Size, seeds: (Seeds, &str
 
 fn discipline(rule: &Aqm, queue: Size, (seeds, name): (Seeds, &str)) -> Discipline {
     Discipline::new(&aqm(rule), Limit::bytes(queue.0), || seeds.stream(&format!("{name}/queue")))
-}
-
-/// Reads a delivery trace.
-pub(crate) fn trace(file: &str) -> Result<DeliveryTrace, ScenarioError> {
-    let fail = |line: Option<usize>, message: String, help: String| {
-        let mut error = ScenarioError::new("", message, help).in_file(file);
-        error.line = line.and_then(|line| u32::try_from(line).ok());
-        error
-    };
-    let text = std::fs::read_to_string(file)
-        .map_err(|e| fail(None, format!("cannot be read: {e}"), "name a delivery trace".to_owned()))?;
-    DeliveryTrace::parse(&text, file).map_err(|e| fail(Some(e.line), format!("found `{}`", e.found), e.help))
 }

@@ -131,7 +131,12 @@ impl Kind {
     }
 
     fn schema(&self) -> Schema {
-        let names: Vec<_> = self.units.iter().map(|u| u.name.replace('/', "\\/")).collect();
+        let escape = |name: &str| {
+            name.chars()
+                .flat_map(|c| "/()^".contains(c).then_some('\\').into_iter().chain([c]))
+                .collect::<String>()
+        };
+        let names: Vec<_> = self.units.iter().map(|u| escape(u.name)).collect();
         let number = r"[+-]?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
         json_schema!({
             "type": "string",
@@ -328,6 +333,27 @@ impl Speed {
 }
 
 quantity!(
+    /// The square of a speed's deviation, in (km/h)^2.
+    SpeedVariance: f64,
+    Kind {
+        name: "a variance of speeds",
+        units: &[
+            unit("(km/h)^2", 1, 0),
+            alias("(km/h)²", 1, 0),
+            Unit { name: "(m/s)^2", factor: 1296, shift: -2, printed: false },
+            Unit { name: "(m/s)²", factor: 1296, shift: -2, printed: false },
+        ],
+        example: "5 (km/h)^2",
+        low: 0.0,
+        high: 4e6,
+        limits: "between 0 and 4000000 (km/h)^2",
+        whole: false,
+    },
+    from Decimal::to_f64,
+    print Kind::print_real
+);
+
+quantity!(
     /// A frequency in Hz.
     Frequency: f64,
     Kind {
@@ -428,6 +454,8 @@ mod tests {
         assert_eq!(read("7.5Mbps"), Ok(Rate(BitRate(7_500_000))));
         assert_eq!(read("-0.2 km"), Ok(Metres(-200.0)));
         assert_eq!(read("10 m/s"), Ok(Speed(36.0)));
+        assert_eq!(read("5 (km/h)^2"), Ok(SpeedVariance(5.0)));
+        assert_eq!(read("2 (m/s)²"), Ok(SpeedVariance(25.92)));
         assert_eq!(read("2.12 GHz"), Ok(Frequency(2.12e9)));
         assert_eq!(read("46 dBm"), Ok(Power(Dbm(46.0))));
         assert_eq!(read("0.1 %"), Ok(Share(0.001)));
@@ -454,6 +482,7 @@ mod tests {
         there_and_back::<Metres>("0.75 km", "750 m");
         there_and_back::<Metres>("0 m", "0 m");
         there_and_back::<Speed>("3 m/s", "10.8 km/h");
+        there_and_back::<SpeedVariance>("5(km/h)²", "5 (km/h)^2");
         there_and_back::<Frequency>("2120 MHz", "2.12 GHz");
         there_and_back::<Power>("-3.5 dBm", "-3.5 dBm");
         there_and_back::<Gain>("0.5 dB", "0.5 dB");

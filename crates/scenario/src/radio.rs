@@ -1,7 +1,11 @@
 //! The radio part of a scenario in the words of the radio access network.
 
+use std::collections::BTreeMap;
+
 use airlane_core::{CellId, Decibel, UeId};
-use airlane_radio::mobility::{Disc, LevyLaw, PowerLaw};
+use airlane_radio::mobility::{
+    Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, WaypointLaw,
+};
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{AmcRule, Antenna, Placement, Position, Profile, Sector, TransmissionMode};
 use airlane_ran::bearer::{BearerConfig, RlcMode};
@@ -14,9 +18,11 @@ use airlane_ran::pdcp::PdcpConfig;
 use airlane_ran::rlc;
 
 use crate::aqm::aqm;
+use crate::error::ScenarioError;
 use crate::expand::{OneFlow, OneUe};
+use crate::files;
 use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcUm, Ue};
-use crate::quantity::{Metres, Time};
+use crate::quantity::{Metres, Speed, Time};
 
 /// The radio access network of a cellular scenario.
 pub(crate) fn configuration(
@@ -24,18 +30,42 @@ pub(crate) fn configuration(
     channel: &Channel,
     ues: &[OneUe],
     flows: &[OneFlow],
-) -> RanConfig {
+) -> Result<RanConfig, ScenarioError> {
     let ue_of = |flow: &OneFlow| UeId(flow.ue.expect("a flow of a cellular scenario has a UE") as u32);
-    RanConfig {
+    let movements = movements(scenario)?;
+    let ue = |one: &OneUe| {
+        let section = &scenario.ue[one.section];
+        let path = match &section.mobility {
+            format::Mobility::Trace(trace) => {
+                Some(files::path_of(&movements[trace.file.as_str()], trace, one.member)?)
+            }
+            _ => None,
+        };
+        Ok(ue(section, path, scenario))
+    };
+    Ok(RanConfig {
         cells: scenario.cell.iter().map(cell).collect(),
-        ues: ues.iter().map(|one| ue(&scenario.ue[one.section], scenario)).collect(),
+        ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
         flows: flows.iter().map(ue_of).collect(),
         channel: ChannelConfig {
             path_loss: path_loss(&channel.path_loss),
             shadowing: shadowing(&channel.shadowing),
             fading: fading(&channel.fading),
         },
+    })
+}
+
+/// The movement traces of a scenario, each read once.
+fn movements(scenario: &Resolved) -> Result<BTreeMap<&str, Setdest>, ScenarioError> {
+    let mut read = BTreeMap::new();
+    for ue in &scenario.ue {
+        if let format::Mobility::Trace(trace) = &ue.mobility
+            && !read.contains_key(trace.file.as_str())
+        {
+            read.insert(trace.file.as_str(), files::movements(&trace.file)?);
+        }
     }
+    Ok(read)
 }
 
 /// The cell around which a UE is put and moves where nothing else is said: the one that is to serve
@@ -226,7 +256,8 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
     })
 }
 
-fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {
+/// A UE, with its path if a file says how it moves.
+fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
     let home = &scenario.cell[home_cell(ue, scenario)];
     let disc = |centre: Option<[Metres; 2]>, radius: Metres| Disc {
         centre: position(centre.unwrap_or(home.position), ue.height),
@@ -234,19 +265,34 @@ fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {
     };
     UeConfig {
         cell: ue.cell.as_ref().map(|_| CellId(home_cell(ue, scenario) as u32)),
-        start: match (&ue.position, &ue.placement) {
-            (Some(point), _) => Start::At(position(*point, ue.height)),
-            (None, Some(format::Placement::Disc(d))) => {
+        start: match (path, &ue.position, &ue.placement) {
+            (Some(path), ..) => Start::At(path.start(ue.height.0)),
+            (None, Some(point), _) => Start::At(position(*point, ue.height)),
+            (None, None, Some(format::Placement::Disc(d))) => {
                 let placement = match d.uniform {
                     format::Uniform::Area => Placement::UniformInArea,
                     format::Uniform::Distance => Placement::UniformInDistance,
                 };
                 Start::Within(placement, disc(d.centre, d.radius))
             }
-            (None, None) => unreachable!("checked when the scenario was resolved"),
+            (None, None, None) => unreachable!("checked when the scenario was resolved"),
         },
         movement: match &ue.mobility {
             format::Mobility::Static => Movement::Static,
+            format::Mobility::Line(line) => Movement::Line(course(line, ue.height), speed_law(line)),
+            format::Mobility::RandomWaypoint(walk) => Movement::RandomWaypoint(WaypointLaw {
+                area: match &walk.area {
+                    format::Area::Disc(area) => Area::Disc(disc(area.centre, area.radius)),
+                    format::Area::Rectangle(area) => {
+                        Area::Rectangle(area.from.map(|m| m.0), area.to.map(|m| m.0))
+                    }
+                },
+                speed_mps: [walk.speed.min, walk.speed.max].map(Speed::metres_per_second),
+                pause: [walk.pause.min.0, walk.pause.max.0],
+            }),
+            format::Mobility::Trace(_) => {
+                Movement::Path(path.expect("read for every UE that needs one").clone())
+            }
             format::Mobility::LevyWalk(walk) => {
                 Movement::LevyWalk(levy_law(walk), disc(walk.centre, walk.radius))
             }
@@ -254,6 +300,23 @@ fn ue(ue: &Ue, scenario: &Resolved) -> UeConfig {
         tx_power: ue.tx_power.0,
         noise_figure: ue.noise_figure.0,
         penetration_loss: ue.penetration_loss.0,
+    }
+}
+
+fn course(line: &format::Line, height: Metres) -> Course {
+    match (line.heading, line.towards) {
+        (Some(heading), _) => Course::Heading(heading.0),
+        (None, Some(point)) => Course::Through(position(point, height)),
+        (None, None) => unreachable!("checked when the scenario was resolved"),
+    }
+}
+
+fn speed_law(line: &format::Line) -> SpeedLaw {
+    let mean_mps = line.speed.metres_per_second();
+    let deviation = line.speed_deviation.or(line.speed_variance.map(|v| Speed(v.0.sqrt())));
+    match deviation.map(Speed::metres_per_second) {
+        None | Some(0.0) => SpeedLaw::Constant(mean_mps),
+        Some(deviation_mps) => SpeedLaw::Normal { mean_mps, deviation_mps },
     }
 }
 

@@ -16,8 +16,15 @@ const REQUIRED: [(&str, &[&str]); 5] = [
 ];
 
 /// The same for the variants of choices: type, variant, key.
-const REQUIRED_BY_VARIANT: [(&str, &str, &str); 3] =
-    [("App", "fixed", "size"), ("App", "cbr", "rate"), ("Placement", "disc", "radius")];
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 7] = [
+    ("App", "fixed", "size"),
+    ("App", "cbr", "rate"),
+    ("Placement", "disc", "radius"),
+    ("Mobility", "line", "speed"),
+    ("Mobility", "trace", "file"),
+    ("Area", "rectangle", "from"),
+    ("Area", "rectangle", "to"),
+];
 
 /// The JSON Schema (draft 2020-12) of scenario files.
 ///

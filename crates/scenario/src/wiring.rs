@@ -36,7 +36,7 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
 
     let mobile = match (&scenario.channel, &scenario.backhaul) {
         (Some(channel), Some(backhaul)) => {
-            let config = radio::configuration(scenario, channel, &ues, &flows);
+            let config = radio::configuration(scenario, channel, &ues, &flows)?;
             let cells = 0..config.cells.len();
             let radio_network = RadioNetwork::new(&config, seeds);
 

@@ -12,7 +12,8 @@ use core::f64::consts::{FRAC_PI_2, PI};
 
 use airlane_core::{Duration, Instant, Stream};
 
-use super::Disc;
+use super::leg::{Leg, later};
+use super::{Disc, Velocity};
 use crate::geometry::Position;
 
 /// A symmetric stable law, its absolute value cut off at both ends.
@@ -96,15 +97,6 @@ pub struct LevyWalk {
     rest: Option<Flight>,
 }
 
-/// A straight line at constant speed, or a pause.
-#[derive(Clone, Copy, Debug)]
-struct Leg {
-    from: Position,
-    to: Position,
-    begin: Instant,
-    end: Instant,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     /// Unit vector.
@@ -127,13 +119,20 @@ impl LevyWalk {
 
     /// The position at `now`, which may not lie before that of an earlier call.
     pub fn position_at(&mut self, now: Instant) -> Position {
+        self.leg_at(now).position_at(now)
+    }
+
+    /// The velocity at `now`, which may not lie before that of an earlier call.
+    pub fn velocity_at(&mut self, now: Instant) -> Velocity {
+        self.leg_at(now).velocity()
+    }
+
+    fn leg_at(&mut self, now: Instant) -> &Leg {
         assert!(now >= self.leg.begin, "a walker cannot be asked about its past");
         while now >= self.leg.end {
             self.next_leg();
         }
-        let Leg { from, to, begin, end } = self.leg;
-        let share = (now - begin).as_secs_f64() / (end - begin).as_secs_f64();
-        Position { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share, z: from.z }
+        &self.leg
     }
 
     fn next_leg(&mut self) {
@@ -159,11 +158,6 @@ impl Flight {
             metres_per_second: metres / flight_seconds(metres),
         }
     }
-}
-
-/// `now` and at least a nanosecond: a leg of no time would never be left.
-fn later(now: Instant, span: Duration) -> Instant {
-    now + span.max(Duration::from_nanos(1))
 }
 
 /// Flies until the rim or the end of the flight, whichever is first; returns that leg and the

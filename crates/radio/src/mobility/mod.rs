@@ -4,36 +4,79 @@
 //! through every leg in between, so that the path does not depend on how often it is looked at.
 //! Each walker owns its stream.
 //!
-//! Left out: vehicles, groups, streets, hand-held rotation.
+//! Left out: groups, streets, hand-held rotation; paths with any of these come from a file
+//! ([`Setdest`]).
 //!
 //! ```
 //! use airlane_core::{Instant, Seeds};
-//! use airlane_radio::mobility::{Disc, LevyLaw};
-//! use airlane_radio::{LevyWalk, Mobility, Placement, Position};
+//! use airlane_radio::mobility::{Disc, LevyLaw, Movement};
+//! use airlane_radio::{Placement, Position};
 //!
 //! let disc = Disc { centre: Position::on_ground(0.0, 0.0), radius_m: 250.0 };
-//! let mut stream = Seeds::new(1).stream("ue/0/mobility");
-//! let start = Placement::UniformInDistance.draw(&disc, &mut stream);
-//! let mut ue = Mobility::LevyWalk(LevyWalk::new(LevyLaw::default(), disc, start, stream));
+//! let seeds = Seeds::new(1);
+//! let start = Placement::UniformInDistance.draw(&disc, &mut seeds.stream("ue/0/placement"));
+//! let movement = Movement::LevyWalk(LevyLaw::default(), disc);
+//! let mut ue = movement.begin(start, || seeds.stream("ue/0/mobility"));
 //! assert!(disc.contains(&ue.position_at(Instant::from_millis(60_000))));
 //! ```
 
+mod leg;
 mod levy;
+mod line;
+mod setdest;
+mod waypoint;
 
 use airlane_core::{Instant, Stream};
 
 pub use levy::{LevyLaw, LevyWalk, PowerLaw};
+pub use line::{Course, Line, SpeedLaw};
+pub use setdest::{MovementPath, PathFollower, Setdest, SetdestError};
+pub use waypoint::{Area, RandomWaypoint, WaypointLaw};
 
 use crate::geometry::Position;
 
-/// How a UE moves.
+/// How a UE is to move.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Movement {
+    /// Not at all.
+    Static,
+    /// In a straight line without end.
+    Line(Course, SpeedLaw),
+    /// From point to point of an area.
+    RandomWaypoint(WaypointLaw),
+    /// A truncated Levy walk that stays in a disc.
+    LevyWalk(LevyLaw, Disc),
+    /// As a file says, from the beginning of its path, wherever the start is said to be.
+    Path(MovementPath),
+}
+
+impl Movement {
+    /// Begins at `start` at time zero. Movements that are drawn ask for the stream to draw from.
+    #[must_use]
+    pub fn begin(&self, start: Position, stream: impl FnOnce() -> Stream) -> Mobility {
+        match self {
+            Self::Static => Mobility::Static(start),
+            Self::Line(course, speed) => Mobility::Line(Line::new(*course, speed.draw(&mut stream()), start)),
+            Self::RandomWaypoint(law) => Mobility::RandomWaypoint(RandomWaypoint::new(*law, start, stream())),
+            Self::LevyWalk(law, disc) => Mobility::LevyWalk(LevyWalk::new(*law, *disc, start, stream())),
+            Self::Path(path) => Mobility::Path(PathFollower::new(path.clone(), start.z)),
+        }
+    }
+}
+
+/// A UE on the move.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per UE; a box would cost a load per look")]
 pub enum Mobility {
     /// Not at all.
     Static(Position),
+    /// A straight line.
+    Line(Line),
+    /// Random waypoint.
+    RandomWaypoint(RandomWaypoint),
     /// A truncated Levy walk.
     LevyWalk(LevyWalk),
+    /// As a file says.
+    Path(PathFollower),
 }
 
 impl Mobility {
@@ -41,14 +84,50 @@ impl Mobility {
     pub fn position_at(&mut self, now: Instant) -> Position {
         match self {
             Self::Static(position) => *position,
+            Self::Line(line) => line.position_at(now),
+            Self::RandomWaypoint(walk) => walk.position_at(now),
             Self::LevyWalk(walk) => walk.position_at(now),
+            Self::Path(path) => path.position_at(now),
+        }
+    }
+
+    /// The velocity at `now`, which may not lie before that of an earlier call of either kind.
+    /// Where it changes at once, that from then on.
+    pub fn velocity_at(&mut self, now: Instant) -> Velocity {
+        match self {
+            Self::Static(_) => Velocity::default(),
+            Self::Line(line) => line.velocity(),
+            Self::RandomWaypoint(walk) => walk.velocity_at(now),
+            Self::LevyWalk(walk) => walk.velocity_at(now),
+            Self::Path(path) => path.velocity_at(now),
         }
     }
 
     /// True if the position never changes.
     #[must_use]
-    pub const fn is_static(&self) -> bool {
-        matches!(self, Self::Static(_))
+    pub fn is_static(&self) -> bool {
+        match self {
+            Self::Static(_) => true,
+            Self::Line(_) | Self::RandomWaypoint(_) | Self::LevyWalk(_) => false,
+            Self::Path(path) => path.is_static(),
+        }
+    }
+}
+
+/// A velocity along the ground in m/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Velocity {
+    /// Towards the east.
+    pub x: f64,
+    /// Towards the north.
+    pub y: f64,
+}
+
+impl Velocity {
+    /// Its size.
+    #[must_use]
+    pub fn speed_mps(&self) -> f64 {
+        (self.x * self.x + self.y * self.y).sqrt()
     }
 }
 

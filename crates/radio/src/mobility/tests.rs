@@ -3,6 +3,8 @@ use airlane_core::{Duration, Seeds};
 use super::levy::flight_seconds;
 use super::*;
 
+mod setdest;
+
 const DISC: Disc = Disc { centre: Position { x: 40.0, y: -10.0, z: 1.5 }, radius_m: 250.0 };
 
 fn walker(seed: u64) -> LevyWalk {
@@ -142,5 +144,109 @@ fn what_is_static_stays() {
     let mut ue = Mobility::Static(here);
     assert!(ue.is_static());
     assert_eq!(ue.position_at(Instant::FAR_FUTURE), here);
+    assert_eq!(ue.velocity_at(Instant::FAR_FUTURE), Velocity::default());
     assert!(!Mobility::LevyWalk(walker(1)).is_static());
+}
+
+#[test]
+fn a_straight_line_is_straight() {
+    let start = Position { x: 1.0, y: 2.0, z: 1.5 };
+    let seconds = |s: u64| Instant::from_millis(1000 * s);
+    let north = Line::new(Course::Heading(90.0), 3.0, start);
+    let here = north.position_at(seconds(100));
+    assert!((here.x - 1.0).abs() < 1e-9 && (here.y - 302.0).abs() < 1e-9 && here.z == 1.5, "{here:?}");
+    assert!((north.velocity().speed_mps() - 3.0).abs() < 1e-12);
+    // 3, 4, 5: through (4, 6) after 5 s at 1 m/s, and on.
+    let through = Line::new(Course::Through(Position::on_ground(4.0, 6.0)), 1.0, start);
+    for (s, x, y) in [(0, 1.0, 2.0), (5, 4.0, 6.0), (10, 7.0, 10.0)] {
+        let here = through.position_at(seconds(s));
+        assert!((here.x - x).abs() < 1e-9 && (here.y - y).abs() < 1e-9, "{here:?}");
+    }
+    let nowhere = Line::new(Course::Through(start), 1.0, start);
+    assert_eq!(nowhere.velocity(), Velocity { x: 1.0, y: 0.0 });
+}
+
+#[test]
+fn speeds_follow_their_law() {
+    let mut stream = Seeds::new(5).stream("speed");
+    assert_eq!(SpeedLaw::Constant(2.0).draw(&mut stream), 2.0);
+    // 40 km/h with variance 5 (km/h)^2, hardly ever cut.
+    let law = SpeedLaw::Normal { mean_mps: 40.0 / 3.6, deviation_mps: 5.0_f64.sqrt() / 3.6 };
+    let n = 100_000;
+    let kmh: Vec<f64> = (0..n).map(|_| 3.6 * law.draw(&mut stream)).collect();
+    let mean = kmh.iter().sum::<f64>() / f64::from(n);
+    let variance = kmh.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / f64::from(n - 1);
+    // Five standard errors: sqrt(5 / n) of the mean, 5 sqrt(2 / n) of the variance.
+    assert!((mean - 40.0).abs() < 0.036, "{mean}");
+    assert!((variance - 5.0).abs() < 0.112, "{variance}");
+    // Cut at zero: the mean of a half-normal above -1 sigma is mu + sigma phi(-1) / Phi(1) = 1.2876.
+    let law = SpeedLaw::Normal { mean_mps: 1.0, deviation_mps: 1.0 };
+    let speeds: Vec<f64> = (0..n).map(|_| law.draw(&mut stream)).collect();
+    assert!(speeds.iter().all(|&v| v > 0.0));
+    assert!((speeds.iter().sum::<f64>() / f64::from(n) - 1.2876).abs() < 0.013);
+}
+
+fn waypoints(area: Area, pause: [u64; 2], seed: u64) -> RandomWaypoint {
+    let law = WaypointLaw { area, speed_mps: [1.0, 3.0], pause: pause.map(Duration::from_secs) };
+    RandomWaypoint::new(law, DISC.centre, Seeds::new(seed).stream("ue/0/mobility"))
+}
+
+#[test]
+fn random_waypoints_stay_in_their_area() {
+    let [low, high] = [[-100.0, -50.0], [60.0, 200.0]];
+    for area in [Area::Disc(DISC), Area::Rectangle(low, high)] {
+        let inside = |here: &Position| match area {
+            Area::Disc(disc) => disc.contains(here),
+            Area::Rectangle(..) => {
+                (low[0]..=high[0]).contains(&here.x) && (low[1]..=high[1]).contains(&here.y)
+            }
+        };
+        let mut walk = waypoints(area, [0, 20], 3);
+        let mut last = walk.position_at(Instant::ZERO);
+        let (mut stood, mut farthest) = (0, 0.0_f64);
+        for k in 1..40_000_u64 {
+            let now = Instant::from_millis(100 * k);
+            let here = walk.position_at(now);
+            let speed = walk.velocity_at(now).speed_mps();
+            assert!(inside(&here) && here.z == 1.5, "{here:?}");
+            assert!(here.distance(&last) <= 0.3 + 1e-9, "at most 3 m/s");
+            assert!(speed == 0.0 || (1.0 - 1e-9..=3.0 + 1e-9).contains(&speed), "{speed}");
+            stood += u64::from(speed == 0.0);
+            farthest = farthest.max(here.distance(&DISC.centre));
+            last = here;
+        }
+        // Legs last about a minute, pauses ten seconds.
+        assert!((2_000..12_000).contains(&stood), "{stood}");
+        assert!(farthest > 100.0);
+    }
+}
+
+#[test]
+fn waypoints_do_not_depend_on_who_looks() {
+    let (mut often, mut rarely) =
+        (waypoints(Area::Disc(DISC), [0, 0], 9), waypoints(Area::Disc(DISC), [0, 0], 9));
+    let mut at = Instant::ZERO;
+    for _ in 0..100 {
+        let mut seen = often.position_at(at);
+        for _ in 0..50 {
+            at += Duration::from_nanos(700_000_003);
+            seen = often.position_at(at);
+        }
+        assert_eq!(rarely.position_at(at), seen);
+    }
+}
+
+#[test]
+fn the_mean_speed_of_waypoints_is_the_harmonic_one() {
+    // Legs of length l at speed v last l / v: the mean over time is the harmonic mean of the law,
+    // (3 - 1) / ln(3 / 1) = 1.8205 m/s (Yoon et al. 2003, eq. 6).
+    let mut metres = 0.0;
+    for seed in 0..40 {
+        let mut walk = waypoints(Area::Disc(DISC), [0, 0], seed);
+        for k in 0..20_000_u64 {
+            metres += walk.velocity_at(Instant::from_millis(1000 * (1_000 + k))).speed_mps();
+        }
+    }
+    let mean = metres / 800_000.0;
+    assert!((mean - 1.8205).abs() < 0.02, "{mean}");
 }

@@ -4,11 +4,11 @@
 mod aqm;
 mod cell;
 mod channel;
+mod files;
 mod flow;
 mod ue;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use airlane_core::Duration;
 
@@ -17,6 +17,8 @@ use crate::expand;
 use crate::format::{Internet, Network, Resolved, Run};
 use crate::quantity::{Metres, Size, Time};
 use crate::tree::{OVERRIDE, Tree, Value};
+
+pub(crate) use files::locate;
 
 /// UEs in all.
 const UES_MAX: u64 = 10_000;
@@ -180,18 +182,4 @@ fn name(name: &str, taken: &mut BTreeSet<String>, at: &Place<'_>) -> Checked {
     at.require(fits, "name", "not a name", "letters, digits, space, -, _ and /, at most 64")?;
     at.require(name.parse::<u64>().is_err(), "name", "a number, not a name", "begin with a letter")?;
     at.require(taken.insert(name.to_owned()), "name", "used twice", "give each its own name")
-}
-
-/// A trace is named from where the scenario file is; from here on it is named from where we are.
-pub(crate) fn locate_trace(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checked {
-    let Some(trace) = &mut scenario.internet.trace else { return Ok(()) };
-    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(trace.as_str());
-    if !path.is_file() {
-        let at = Place { tree, key: "internet.trace".to_owned() };
-        return at.wrong("no such file", format!("looked for {}", path.display()));
-    }
-    if let Some(path) = path.to_str() {
-        path.clone_into(trace);
-    }
-    Ok(())
 }

@@ -4,8 +4,14 @@ use std::collections::BTreeSet;
 
 use super::{Checked, Place, UES_MAX, name};
 use crate::de::nearest_help;
-use crate::format::{LevyWalk, Mobility, Placement, Resolved, Ue};
+use crate::format::{Area, LevyWalk, Line, Mobility, Placement, RandomWaypoint, Rectangle, Resolved, Ue};
+use crate::quantity::Metres;
 use crate::radio::home_cell;
+
+/// The smallest area to walk in: a walk has a turn for each way across, and all are computed.
+const ROOM_MIN_M: f64 = 1.0;
+/// The slowest walk: 20000 km at this speed still fit into the clock.
+const SPEED_MIN_KMH: f64 = 0.1;
 
 pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(!scenario.ue.is_empty(), "ue", "no UE", "add [[ue]] with a name and a position")?;
@@ -32,7 +38,13 @@ pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
 }
 
 fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let from_file = matches!(ue.mobility, Mobility::Trace(_));
     match (&ue.position, &ue.placement) {
+        (None, None) if from_file => {}
+        (Some(_), _) | (_, Some(_)) if from_file => {
+            let key = if ue.position.is_some() { "position" } else { "placement" };
+            at.fail(key, "the movement trace says where it starts", "leave one of them out")?;
+        }
         (None, None) => {
             let help =
                 "add position = [\"100 m\", \"0 m\"] or placement = { kind = \"disc\", radius = \"250 m\" }";
@@ -48,14 +60,64 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         let names: Vec<_> = scenario.cell.iter().map(|c| c.name.as_str()).collect();
         at.fail("cell", "no cell of that name", nearest_help(cell, &names))?;
     }
+    let at = at.under("mobility");
     match &ue.mobility {
-        Mobility::Static => Ok(()),
+        Mobility::Static | Mobility::Trace(_) => Ok(()),
+        Mobility::Line(way) => line(way, ue, &at),
+        Mobility::RandomWaypoint(walk) => random_waypoint(walk, ue, scenario, &at),
         Mobility::LevyWalk(walk) => {
-            let at = at.under("mobility");
             levy_walk(walk, &at)?;
-            contains_start(ue, walk, scenario, &at)
+            let reach = from_centre(walk.centre, ue, scenario);
+            contains_start(reach, walk.radius, "radius", &at)
         }
     }
+}
+
+fn line(line: &Line, ue: &Ue, at: &Place<'_>) -> Checked {
+    match (&line.heading, &line.towards) {
+        (None, None) => {
+            at.wrong("no direction", "add heading = \"90 deg\" or towards = [\"100 m\", \"0 m\"]")?
+        }
+        (Some(_), Some(_)) => at.fail("towards", "a heading is given already", "leave one of them out")?,
+        (None, Some(_)) => {
+            let here = ue.position.is_some() && ue.position == line.towards;
+            at.require(!here, "towards", "the UE stands there already", "another point, or a heading")?;
+        }
+        (Some(_), None) => {}
+    }
+    at.require(line.speed.0 > 0.0, "speed", "no speed", "above 0 km/h; or mobility = \"static\"")?;
+    let both = line.speed_deviation.is_some() && line.speed_variance.is_some();
+    let help = "it is the square of the deviation; leave one of them out";
+    at.require(!both, "speed_variance", "a deviation is given already", help)
+}
+
+fn random_waypoint(walk: &RandomWaypoint, ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let (speed, pause) = (&walk.speed, &walk.pause);
+    let help = format!("at least {SPEED_MIN_KMH} km/h: with 0, the mean speed falls for ever");
+    at.require(speed.min.0 >= SPEED_MIN_KMH, "speed.min", "too slow to ever arrive", &help)?;
+    at.require(speed.max >= speed.min, "speed.max", "below `min`", "it must not be below `min`")?;
+    at.require(pause.max >= pause.min, "pause.max", "below `min`", "it must not be below `min`")?;
+    let at = at.under("area");
+    match &walk.area {
+        Area::Disc(disc) => {
+            room(disc.radius, "radius", &at)?;
+            contains_start(from_centre(disc.centre, ue, scenario), disc.radius, "radius", &at)
+        }
+        Area::Rectangle(Rectangle { from, to }) => {
+            let sides: [f64; 2] = core::array::from_fn(|axis| to[axis].0 - from[axis].0);
+            let wide = sides.iter().all(|side| *side >= ROOM_MIN_M);
+            at.require(wide, "to", "no room to walk", "above and to the right of `from`, by 1 m or more")?;
+            let (start, reach) = start(ue, scenario);
+            let inside =
+                (0..2).all(|axis| (from[axis].0 + reach..=to[axis].0 - reach).contains(&start[axis].0));
+            let help = "every place where the UE may start must lie inside";
+            if inside { Ok(()) } else { at.wrong("the area does not contain its start", help) }
+        }
+    }
+}
+
+fn room(radius: Metres, key: &str, at: &Place<'_>) -> Checked {
+    at.require(radius.0 >= ROOM_MIN_M, key, "no room to walk", "at least 1 m")
 }
 
 fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
@@ -78,20 +140,29 @@ fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
             at.wrong("hardly any of the law lies between min and max", help)?;
         }
     }
-    at.require(walk.radius.0 > 0.0, "radius", "no room to walk", "above 0 m")
+    room(walk.radius, "radius", at)
+}
+
+/// Where a UE starts: within so many metres of a point.
+fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
+    let home = scenario.cell[home_cell(ue, scenario)].position;
+    match (&ue.position, &ue.placement) {
+        (Some(position), _) => (*position, 0.0),
+        (None, Some(Placement::Disc(disc))) => (disc.centre.unwrap_or(home), disc.radius.0),
+        (None, None) => (home, 0.0),
+    }
+}
+
+/// How far from the centre of its disc a UE may start.
+fn from_centre(centre: Option<[Metres; 2]>, ue: &Ue, scenario: &Resolved) -> f64 {
+    let (start, reach) = start(ue, scenario);
+    let centre = centre.unwrap_or(scenario.cell[home_cell(ue, scenario)].position);
+    let (dx, dy) = (start[0].0 - centre[0].0, start[1].0 - centre[1].0);
+    (dx * dx + dy * dy).sqrt() + reach
 }
 
 /// A walk begins inside its disc, wherever in its placement the UE is put.
-fn contains_start(ue: &Ue, walk: &LevyWalk, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let home = scenario.cell[home_cell(ue, scenario)].position;
-    let (start, reach) = match (&ue.position, &ue.placement) {
-        (Some(position), _) => (*position, 0.0),
-        (None, Some(Placement::Disc(disc))) => (disc.centre.unwrap_or(home), disc.radius.0),
-        (None, None) => return Ok(()),
-    };
-    let centre = walk.centre.unwrap_or(home);
-    let (dx, dy) = (start[0].0 - centre[0].0, start[1].0 - centre[1].0);
-    let far = (dx * dx + dy * dy).sqrt() + reach;
+fn contains_start(far: f64, radius: Metres, key: &str, at: &Place<'_>) -> Checked {
     let help = format!("the UE may start {far} m from its centre");
-    at.require(far <= walk.radius.0, "radius", "the walk does not contain its start", &help)
+    at.require(far <= radius.0, key, "the walk does not contain its start", &help)
 }

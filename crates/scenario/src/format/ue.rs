@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
-use crate::quantity::{Gain, Metres, Power, Time};
+use crate::quantity::{Angle, Gain, Metres, Power, Speed, SpeedVariance, Time};
 
 /// A UE, or a group of alike ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +14,7 @@ pub struct Ue {
     pub name: String,
     /// How many there are.
     pub count: u32,
-    /// Where it is at the start; either this or `placement`.
+    /// Where it is at the start; either this or `placement`, unless a file says how it moves.
     pub position: Option<[Metres; 2]>,
     /// Where it may be at the start, drawn anew for each UE of a group and each seed.
     pub placement: Option<Placement>,
@@ -69,10 +69,114 @@ pub enum Uniform {
 pub enum Mobility {
     /// Not at all.
     Static,
+    /// In a straight line without end.
+    Line(Line),
+    /// To a point of an area in a straight line, a pause, and on to the next point.
+    RandomWaypoint(RandomWaypoint),
     /// Flights and pauses of heavy-tailed length.
     LevyWalk(LevyWalk),
+    /// As a file says.
+    Trace(MovementTrace),
 }
-tagged!(Mobility by "kind" { "static" => Static, "levy-walk" => LevyWalk(LevyWalk) });
+tagged!(Mobility by "kind" {
+    "static" => Static,
+    "line" => Line(Line),
+    "random-waypoint" => RandomWaypoint(RandomWaypoint),
+    "levy-walk" => LevyWalk(LevyWalk),
+    "trace" => Trace(MovementTrace),
+});
+
+/// A straight line at constant speed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Which way it leads, from the x axis towards the y axis; either this or `towards`.
+    pub heading: Option<Angle>,
+    /// A point that it leads through, and on behind it.
+    pub towards: Option<[Metres; 2]>,
+    /// Its speed; with a deviation or a variance, the mean of the normal law that each UE draws its
+    /// speed from. Draws of zero and below are drawn anew.
+    pub speed: Speed,
+    /// Standard deviation of that law.
+    pub speed_deviation: Option<Speed>,
+    /// The same as a variance.
+    pub speed_variance: Option<SpeedVariance>,
+}
+
+/// Random waypoint: points are uniform in an area, speeds and pauses uniform between two bounds.
+/// Leave a warm-up out: at first, walkers are faster and farther from the middle than later on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomWaypoint {
+    /// Where the points lie.
+    pub area: Area,
+    /// Speeds. The slowest one is above zero: with zero, the mean speed falls for ever.
+    pub speed: SpeedRange,
+    /// Pauses.
+    pub pause: PauseRange,
+}
+
+/// Where the points of a random waypoint model lie.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Area {
+    /// In a disc.
+    Disc(DiscArea),
+    /// In a rectangle along the axes.
+    Rectangle(Rectangle),
+}
+tagged!(Area by "kind" { "disc" => Disc(DiscArea), "rectangle" => Rectangle(Rectangle) });
+
+/// A disc to move in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiscArea {
+    /// Its centre; none for the serving cell.
+    pub centre: Option<[Metres; 2]>,
+    /// Its radius.
+    pub radius: Metres,
+}
+
+/// A rectangle to move in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rectangle {
+    /// The corner with the smallest coordinates.
+    pub from: [Metres; 2],
+    /// The corner with the largest coordinates.
+    pub to: [Metres; 2],
+}
+
+/// Speeds, each as likely.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpeedRange {
+    /// Slowest.
+    pub min: Speed,
+    /// Fastest.
+    pub max: Speed,
+}
+
+/// Pauses, each as likely.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseRange {
+    /// Shortest.
+    pub min: Time,
+    /// Longest.
+    pub max: Time,
+}
+
+/// Movements from a file as ns-2's setdest wrote it, and as SUMO's traceExporter and BonnMotion
+/// write it. It also says where the UE starts; heights in it are not used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MovementTrace {
+    /// The file, named from where the scenario is.
+    pub file: String,
+    /// The node whose movements the UE follows; the next UEs of a group follow the next numbers.
+    pub node: u32,
+}
 
 /// Flights and pauses of heavy-tailed length (Rhee et al., IEEE/ACM Trans. Networking 19(3), 2011)
 /// inside a disc. Longer flights are faster, as that paper measured.

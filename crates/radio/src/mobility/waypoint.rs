@@ -1,0 +1,100 @@
+//! Random waypoint: to a point of an area in a straight line, a pause, and on to the next
+//! (D. B. Johnson, D. A. Maltz, "Dynamic source routing in ad hoc wireless networks", 1996).
+//!
+//! Points are uniform in the area, speeds and pauses uniform between two bounds. The slowest speed
+//! must be above zero: with zero the mean speed of all walkers falls for ever (J. Yoon, M. Liu,
+//! B. Noble, "Random waypoint considered harmful", INFOCOM 2003 §III). It still falls at first, as
+//! slow legs last longer, and walkers gather in the middle: leave a warm-up out.
+
+use airlane_core::{Duration, Instant, Stream};
+
+use super::leg::{Leg, later};
+use super::{Disc, Placement, Velocity};
+use crate::geometry::Position;
+
+/// Where the points lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Area {
+    /// In a disc.
+    Disc(Disc),
+    /// In a rectangle along the axes, from its lower left to its upper right corner.
+    Rectangle([f64; 2], [f64; 2]),
+}
+
+impl Area {
+    fn draw(&self, height: f64, stream: &mut Stream) -> Position {
+        match self {
+            Self::Disc(disc) => Position { z: height, ..Placement::UniformInArea.draw(disc, stream) },
+            Self::Rectangle([left, low], [right, high]) => {
+                Position { x: stream.uniform_in(*left, *right), y: stream.uniform_in(*low, *high), z: height }
+            }
+        }
+    }
+}
+
+/// What a random waypoint model is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WaypointLaw {
+    /// Where the points lie.
+    pub area: Area,
+    /// Slowest and fastest speed in m/s; above zero.
+    pub speed_mps: [f64; 2],
+    /// Shortest and longest pause.
+    pub pause: [Duration; 2],
+}
+
+/// A UE that goes from point to point.
+#[derive(Clone, Debug)]
+pub struct RandomWaypoint {
+    law: WaypointLaw,
+    stream: Stream,
+    leg: Leg,
+    /// The next leg is a pause.
+    arrives: bool,
+}
+
+impl RandomWaypoint {
+    /// Sets out from `start` at time zero, without a pause.
+    #[must_use]
+    pub fn new(law: WaypointLaw, start: Position, mut stream: Stream) -> Self {
+        assert!(law.speed_mps[0] > 0.0, "who stands still never arrives");
+        let leg = go(&law, start, Instant::ZERO, &mut stream);
+        Self { law, stream, leg, arrives: true }
+    }
+
+    /// The position at `now`, which may not lie before that of an earlier call.
+    pub fn position_at(&mut self, now: Instant) -> Position {
+        self.leg_at(now).position_at(now)
+    }
+
+    /// The velocity at `now`, which may not lie before that of an earlier call.
+    pub fn velocity_at(&mut self, now: Instant) -> Velocity {
+        self.leg_at(now).velocity()
+    }
+
+    fn leg_at(&mut self, now: Instant) -> &Leg {
+        assert!(now >= self.leg.begin, "a walker cannot be asked about its past");
+        while now >= self.leg.end {
+            let Leg { to: here, end: at, .. } = self.leg;
+            let pauses = self.arrives && !self.law.pause[1].is_zero();
+            self.leg = if pauses {
+                let [shortest, longest] = self.law.pause.map(Duration::as_secs_f64);
+                let pause = Duration::from_secs_f64(self.stream.uniform_in(shortest, longest));
+                Leg { from: here, to: here, begin: at, end: later(at, pause) }
+            } else {
+                go(&self.law, here, at, &mut self.stream)
+            };
+            self.arrives = !pauses;
+        }
+        &self.leg
+    }
+}
+
+/// The way to a new point.
+fn go(law: &WaypointLaw, from: Position, begin: Instant, stream: &mut Stream) -> Leg {
+    let to = law.area.draw(from.z, stream);
+    let [slowest, fastest] = law.speed_mps;
+    let speed = stream.uniform_in(slowest, fastest);
+    let span = Duration::from_secs_f64(from.ground_distance(&to) / speed);
+    Leg { from, to, begin, end: later(begin, span) }
+}

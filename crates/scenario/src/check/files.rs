@@ -1,0 +1,48 @@
+//! Files that a scenario names: where they are, and that they can be read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Checked, Place};
+use crate::files;
+use crate::format::{Mobility, Resolved};
+use crate::tree::Tree;
+
+/// A file is named from where the scenario file is; from here on it is named from where we are.
+/// Each is read once, so that its mistakes are found before anything runs.
+pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checked {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let root = Place { tree, key: String::new() };
+    if let Some(trace) = &mut scenario.internet.trace {
+        find(trace, folder, &root.under("internet.trace"))?;
+        files::delivery_trace(trace)?;
+    }
+    let mut read = BTreeMap::new();
+    for (i, ue) in scenario.ue.iter_mut().enumerate() {
+        let Mobility::Trace(trace) = &mut ue.mobility else { continue };
+        let at = root.under("ue").entry(i).under("mobility");
+        find(&mut trace.file, folder, &at.under("file"))?;
+        if !read.contains_key(&trace.file) {
+            read.insert(trace.file.clone(), files::movements(&trace.file)?);
+        }
+        for member in 0..ue.count {
+            if let Err(missing) = files::path_of(&read[&trace.file], trace, member) {
+                at.fail("node", missing.message, missing.help)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes a path of a name.
+fn find(name: &mut String, folder: &Path, at: &Place<'_>) -> Checked {
+    let path = folder.join(name.as_str());
+    if !path.is_file() {
+        let what = if path.is_dir() { "a folder, not a file" } else { "no such file" };
+        return at.wrong(what, format!("looked for {}", path.display()));
+    }
+    if let Some(path) = path.to_str() {
+        path.clone_into(name);
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Reads the files that a scenario names.
+
+use airlane_net::DeliveryTrace;
+use airlane_radio::mobility::{MovementPath, Setdest};
+
+use crate::error::ScenarioError;
+use crate::format::{Mobility, MovementTrace, Resolved};
+
+/// Longer than any such file need be; a limit so that reading one cannot take all memory.
+const BYTES_MAX: u64 = 64 << 20;
+
+impl Resolved {
+    /// The files that a run reads, as they are named from where we are; each once.
+    #[must_use]
+    pub fn files(&self) -> Vec<&str> {
+        let movements = self.ue.iter().filter_map(|ue| match &ue.mobility {
+            Mobility::Trace(trace) => Some(trace.file.as_str()),
+            Mobility::Static | Mobility::Line(_) | Mobility::RandomWaypoint(_) | Mobility::LevyWalk(_) => {
+                None
+            }
+        });
+        let mut files: Vec<_> = self.internet.trace.as_deref().into_iter().chain(movements).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+}
+
+/// Reads a delivery trace.
+pub(crate) fn delivery_trace(file: &str) -> Result<DeliveryTrace, ScenarioError> {
+    let text = text(file, "name a delivery trace")?;
+    DeliveryTrace::parse(&text, file)
+        .map_err(|e| mistake(file, Some(e.line), format!("found `{}`", cut(&e.found)), e.help))
+}
+
+/// Reads movements.
+pub(crate) fn movements(file: &str) -> Result<Setdest, ScenarioError> {
+    let text = text(file, "name a movement trace (ns-2 setdest)")?;
+    Setdest::parse(&text).map_err(|e| {
+        let found = if e.line.is_some() { format!("found `{}`", e.found) } else { e.found };
+        mistake(file, e.line, found, e.help)
+    })
+}
+
+/// The movements of a UE of a group.
+pub(crate) fn path_of<'a>(
+    movements: &'a Setdest,
+    trace: &MovementTrace,
+    member: u32,
+) -> Result<&'a MovementPath, ScenarioError> {
+    let node = u64::from(trace.node) + u64::from(member);
+    let path = u32::try_from(node).ok().and_then(|node| movements.path(node));
+    path.ok_or_else(|| {
+        let nearest = movements.nodes().min_by_key(|n| u64::from(*n).abs_diff(node));
+        let nearest = nearest.expect("a file without a node is refused when it is read");
+        let count = movements.nodes().count();
+        let help = format!("its {count} nodes go up to {}; the nearest is {nearest}", last(movements));
+        mistake(&trace.file, None, format!("node {node} is not in {}", trace.file), help)
+    })
+}
+
+fn last(movements: &Setdest) -> u32 {
+    movements.nodes().last().unwrap_or_default()
+}
+
+fn text(file: &str, help: &str) -> Result<String, ScenarioError> {
+    let fail = |message: String| mistake(file, None, message, help.to_owned());
+    let unreadable = |e: std::io::Error| fail(format!("cannot be read: {e}"));
+    let bytes = std::fs::metadata(file).map_err(unreadable)?.len();
+    if bytes > BYTES_MAX {
+        return Err(fail(format!("{bytes} bytes, more than the {BYTES_MAX} that are read")));
+    }
+    let bytes = std::fs::read(file).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|e| {
+        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|b| **b == b'\n').count() + 1;
+        mistake(file, Some(line), "not text (UTF-8)".to_owned(), help.to_owned())
+    })
+}
+
+fn mistake(file: &str, line: Option<usize>, message: String, help: String) -> ScenarioError {
+    let mut error = ScenarioError::new("", message, help).in_file(file);
+    error.line = line.and_then(|line| u32::try_from(line).ok());
+    error
+}
+
+/// The text, shortened to what fits on a line.
+fn cut(text: &str) -> String {
+    let printable = text.chars().map(|c| if c.is_control() { '?' } else { c });
+    let mut short: String = printable.take(80).collect();
+    if text.chars().nth(80).is_some() {
+        short += "...";
+    }
+    short
+}

@@ -1,0 +1,169 @@
+//! Movement: what a user is told about a bad one, and that UEs go where the scenario sends them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use airlane_scenario::{Resolved, Scenario, run};
+
+const CELL: &str = r#"network = "lena"
+[run]
+duration = "2 s"
+[[cell]]
+name = "a"
+[[flow]]
+to = "phone"
+[[ue]]
+name = "phone"
+"#;
+
+/// What SUMO's traceExporter writes.
+const WALK: &str = "\
+$node_(0) set X_ 10.0
+$node_(0) set Y_ 0.0
+$node_(0) set Z_ 0
+$ns_ at 0.5 \"$node_(0) setdest 30.0 0.0 20.0\"
+$node_(2) set X_ -10.0
+$node_(2) set Y_ 5.0
+";
+
+/// A folder of its own for a test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn resolve(folder: &Path, ue: &str) -> Result<Resolved, String> {
+    let file = folder.join("s.toml");
+    let scenario = Scenario::parse(&format!("{CELL}{ue}\n"), file.to_str().unwrap());
+    let resolved = scenario.and_then(|s| s.resolve());
+    resolved.map_err(|e| e.to_string().replace(&format!("{}/", folder.display()), ""))
+}
+
+/// What is said about a bad description of a movement.
+fn of_form(folder: &Path) -> Vec<(&'static str, String)> {
+    let at = "position = [\"100 m\", \"0 m\"]\n";
+    let mobility = |text: &str| resolve(folder, &format!("{at}mobility = {text}")).unwrap_err();
+    let waypoint = |text: &str| mobility(&format!("{{ kind = \"random-waypoint\", {text} }}"));
+    vec![
+        ("unknown kind", mobility("{ kind = \"lines\" }")),
+        ("bare line", mobility("\"line\"")),
+        ("no speed", mobility("{ kind = \"line\", heading = \"0 deg\" }")),
+        ("no direction", mobility("{ kind = \"line\", speed = \"40 km/h\" }")),
+        (
+            "two directions",
+            mobility(
+                "{ kind = \"line\", speed = \"40 km/h\", heading = \"0 deg\", towards = [\"0 m\", \"0 m\"] }",
+            ),
+        ),
+        (
+            "towards itself",
+            mobility("{ kind = \"line\", speed = \"4 km/h\", towards = [\"100 m\", \"0 m\"] }"),
+        ),
+        ("speed zero", mobility("{ kind = \"line\", speed = \"0 km/h\", heading = \"0 deg\" }")),
+        ("negative speed", mobility("{ kind = \"line\", speed = \"-3 km/h\", heading = \"0 deg\" }")),
+        (
+            "variance without unit",
+            mobility("{ kind = \"line\", speed = \"40 km/h\", heading = \"0 deg\", speed_variance = 5 }"),
+        ),
+        (
+            "deviation and variance",
+            mobility(
+                "{ kind = \"line\", speed = \"40 km/h\", heading = \"0 deg\", speed_variance = \"5 (km/h)^2\", speed_deviation = \"2 km/h\" }",
+            ),
+        ),
+        ("speeds from zero", waypoint("speed = { min = \"0 km/h\" }")),
+        ("speeds out of order", waypoint("speed = { min = \"9 km/h\" }")),
+        ("pauses out of order", waypoint("pause = { min = \"9 s\" }")),
+        ("no room", waypoint("area = { radius = \"1 mm\" }")),
+        ("small room", waypoint("area = { radius = \"0.5 m\" }")),
+        ("area elsewhere", waypoint("area = { radius = \"90 m\" }")),
+        (
+            "rectangle elsewhere",
+            waypoint("area = { kind = \"rectangle\", from = [\"0 m\", \"0 m\"], to = [\"90 m\", \"90 m\"] }"),
+        ),
+        (
+            "rectangle upside down",
+            waypoint(
+                "area = { kind = \"rectangle\", from = [\"0 m\", \"0 m\"], to = [\"190 m\", \"-90 m\"] }",
+            ),
+        ),
+        ("rectangle without corner", waypoint("area = { kind = \"rectangle\", from = [\"0 m\", \"0 m\"] }")),
+        ("walk without room", mobility("{ kind = \"levy-walk\", radius = \"0 m\" }")),
+        ("trace without file", mobility("\"trace\"")),
+        ("position and trace", mobility("{ kind = \"trace\", file = \"walk.tcl\" }")),
+    ]
+}
+
+/// What is said about a bad file of movements.
+fn of_files(folder: &Path) -> Vec<(&'static str, String)> {
+    let trace = |rest: &str| resolve(folder, rest).unwrap_err();
+    let file = |text: &[u8]| {
+        fs::write(folder.join("bad.tcl"), text).unwrap();
+        trace("mobility = { kind = \"trace\", file = \"bad.tcl\" }")
+    };
+    let after = |line: &str| file(format!("{WALK}{line}\n").as_bytes());
+    fs::create_dir(folder.join("folder.tcl")).unwrap();
+    let large = fs::File::create(folder.join("large.tcl")).unwrap();
+    large.set_len(100 << 30).unwrap();
+    let cases = vec![
+        ("no such file", trace("mobility = { kind = \"trace\", file = \"no.tcl\" }")),
+        ("a folder", trace("mobility = { kind = \"trace\", file = \"folder.tcl\" }")),
+        ("absurdly large", trace("mobility = { kind = \"trace\", file = \"large.tcl\" }")),
+        ("no such node", trace("mobility = { kind = \"trace\", file = \"walk.tcl\", node = 9 }")),
+        ("no node for the group", trace("count = 2\nmobility = { kind = \"trace\", file = \"walk.tcl\" }")),
+        (
+            "no node beyond 2^32",
+            trace("count = 2\nmobility = { kind = \"trace\", file = \"walk.tcl\", node = 4294967295 }"),
+        ),
+        ("negative node", trace("mobility = { kind = \"trace\", file = \"walk.tcl\", node = -1 }")),
+        ("empty", file(b"")),
+        ("binary", file(b"$node_(0) set X_ 1\n\xff\xfe\x00")),
+        ("zeros", file(&[0; 2000])),
+        ("an unknown node", after("$ns_ at 3.0 \"$node_(1) setdest 12.0 5.0 13.9\"")),
+        ("before it was placed", file(b"$ns_ at 3.0 \"$node_(0) setdest 12.0 5.0 13.9\"\n")),
+        ("placed by half", file(b"$node_(0) set X_ 1\n")),
+        ("placed twice", after("$node_(0) set X_ 1")),
+        ("a jump", after("$ns_ at 3.0 \"$node_(0) set X_ 12.0\"")),
+        ("negative speed in a file", after("$ns_ at 3.0 \"$node_(0) setdest 12.0 5.0 -13.9\"")),
+        ("NaN in a file", after("$ns_ at 3.0 \"$node_(0) setdest nan 5.0 13.9\"")),
+        ("infinite speed", after("$ns_ at 3.0 \"$node_(0) setdest 1.0 5.0 inf\"")),
+        ("far away", after("$ns_ at 3.0 \"$node_(0) setdest 1e30 5.0 1.0\"")),
+        ("times that go back", after("$ns_ at 0.4 \"$node_(0) setdest 12.0 5.0 13.9\"")),
+        ("after the longest run", after("$ns_ at 1e7 \"$node_(0) setdest 12.0 5.0 13.9\"")),
+        ("another format", after("<timestep time=\"0.00\">")),
+    ];
+    fs::remove_file(folder.join("large.tcl")).unwrap();
+    cases
+}
+
+#[test]
+fn every_mistake_is_explained() {
+    let folder = folder("mobility-errors");
+    fs::write(folder.join("walk.tcl"), WALK).unwrap();
+    let cases = of_form(&folder).into_iter().chain(of_files(&folder));
+    let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/mobility-errors.txt");
+    if std::env::var_os("AIRLANE_BLESS").is_some() {
+        fs::write(path, &printed).unwrap();
+    }
+    let expected = fs::read_to_string(path).unwrap_or_default();
+    for (ours, theirs) in printed.lines().zip(expected.lines()) {
+        assert_eq!(ours, theirs, "set AIRLANE_BLESS=1 to accept");
+    }
+    assert_eq!(printed.lines().count(), expected.lines().count(), "set AIRLANE_BLESS=1 to accept");
+}
+
+#[test]
+fn files_are_named_from_where_the_scenario_is() {
+    let folder = folder("mobility-files");
+    fs::write(folder.join("walk.tcl"), WALK).unwrap();
+    let ue = "mobility = { kind = \"trace\", file = \"walk.tcl\" }";
+    let resolved = resolve(&folder, ue).unwrap();
+    assert_eq!(resolved.files(), [folder.join("walk.tcl").to_str().unwrap()]);
+    assert_eq!(Resolved::from_json(&resolved.to_json()).unwrap(), resolved);
+    // What was there when the scenario was read may be gone when it runs.
+    fs::remove_file(folder.join("walk.tcl")).unwrap();
+    assert!(run(&resolved, 1).unwrap_err().to_string().contains("cannot be read"));
+}
