@@ -1,6 +1,7 @@
 //! The channel between a cell and a UE in one direction: its SINR on each PRB, computed when
 //! somebody asks and only as far as it can have changed.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use airlane_core::{Dbm, Decibel, Duration, Instant};
@@ -147,6 +148,29 @@ impl Channel {
                     *gain *= mean_sinr;
                 }
             }
+        }
+    }
+
+    /// [`Channel::sinr`] of these PRBs alone, in their places of `out`; the others may hold
+    /// anything.
+    pub(crate) fn sinr_on(
+        &mut self,
+        now: Instant,
+        mean_sinr: f32,
+        prbs: impl Iterator<Item = Range<usize>> + Clone,
+        out: &mut [f32],
+    ) {
+        match &mut self.fading {
+            // Of most of the band, all of it costs less than its parts.
+            Some(fading) if prbs.clone().map(|range| range.len()).sum::<usize>() * 2 < out.len() => {
+                fading.gains_in(now, prbs.clone(), out);
+                for range in prbs {
+                    for gain in &mut out[range] {
+                        *gain *= mean_sinr;
+                    }
+                }
+            }
+            _ => self.sinr(now, mean_sinr, out),
         }
     }
 }

@@ -28,6 +28,7 @@
 mod oscillators;
 mod profile;
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use airlane_core::{Instant, Stream};
@@ -85,6 +86,32 @@ impl Fading {
         self.evaluate(&self.grid.rbgs, now, out);
     }
 
+    /// [`Fading::gains`] of these PRBs alone, in their places of `out`, which has one for each
+    /// PRB of the grid: cheaper when they are few. What is in the other places afterwards is not
+    /// defined.
+    pub fn gains_in(&self, now: Instant, prbs: impl Iterator<Item = Range<usize>>, out: &mut [f32]) {
+        let response = &self.grid.prbs;
+        assert_eq!(out.len(), response.points, "one gain per point of the grid");
+        let taps = self.taps.at((now.as_nanos() / 1000) as u32);
+        let mut last = usize::MAX;
+        for range in prbs {
+            for chunk in range.start / LANES..range.end.div_ceil(LANES) {
+                if chunk == last {
+                    continue; // Neighbours share a chunk.
+                }
+                last = chunk;
+                let first = chunk * LANES;
+                let phasors = &response.upwards[chunk * self.taps.len()..][..self.taps.len()];
+                let powers = powers_at(&taps, phasors);
+                if first + LANES <= out.len() {
+                    out[first..first + LANES].copy_from_slice(&powers);
+                } else {
+                    out[first..].iter_mut().zip(powers).for_each(|(out, power)| *out = power);
+                }
+            }
+        }
+    }
+
     fn evaluate(&self, response: &Response, now: Instant, out: &mut [f32]) {
         assert_eq!(out.len(), response.points, "one gain per point of the grid");
         let mut taps = self.taps.at((now.as_nanos() / 1000) as u32);
@@ -138,6 +165,28 @@ fn powers(taps: &Values, phasors: &[Phasors]) -> ([f32; LANES], [f32; LANES]) {
         lower[lane] = re * re + im * im;
     }
     (upper, lower)
+}
+
+/// Power of the summed taps at each frequency of a chunk: the same additions in the same order as
+/// [`powers`], and so the same bits.
+#[inline]
+fn powers_at(taps: &Values, phasors: &[Phasors]) -> [f32; LANES] {
+    let (mut ac, mut bs, mut bc, mut as_) =
+        ([0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES]);
+    for ((&a, &b), p) in taps.re.iter().zip(&taps.im).zip(phasors) {
+        for lane in 0..LANES {
+            ac[lane] += a * p.cos[lane];
+            bs[lane] += b * p.sin[lane];
+            bc[lane] += b * p.cos[lane];
+            as_[lane] += a * p.sin[lane];
+        }
+    }
+    let mut power = [0.0; LANES];
+    for lane in 0..LANES {
+        let (re, im) = (ac[lane] + bs[lane], bc[lane] - as_[lane]);
+        power[lane] = re * re + im * im;
+    }
+    power
 }
 
 #[cfg(test)]

@@ -90,6 +90,9 @@ pub(super) struct Response {
     /// What the middle of these points turns each tap by, where it is not the middle of the
     /// carrier.
     pub(super) turn: Option<Vec<(f32, f32)>>,
+    /// The phasors again for who needs few points: by chunk of [`LANES`] points from the lowest,
+    /// then by tap, the sine below the middle with its sign.
+    pub(super) upwards: Vec<Phasors>,
 }
 
 impl FrequencyGrid {
@@ -164,6 +167,17 @@ impl Response {
             let angle = |delay: f64| -2.0 * core::f64::consts::PI * middle * delay;
             taps.iter().map(|&(d, _)| (libm::cos(angle(d)) as f32, libm::sin(angle(d)) as f32)).collect()
         });
-        Self { points, phasors, turn }
+        let mut upwards = vec![Phasors::default(); points.div_ceil(LANES) * taps.len()];
+        for point in 0..points {
+            let half = points / 2;
+            let (pair, sign) = if point >= half { (point - half, 1.0) } else { (pairs - 1 - point, -1.0) };
+            for tap in 0..taps.len() {
+                let from = &phasors[pair / LANES * taps.len() + tap];
+                let to = &mut upwards[point / LANES * taps.len() + tap];
+                to.cos[point % LANES] = from.cos[pair % LANES];
+                to.sin[point % LANES] = sign * from.sin[pair % LANES];
+            }
+        }
+        Self { points, phasors, turn, upwards }
     }
 }

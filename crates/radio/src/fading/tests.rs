@@ -273,3 +273,19 @@ fn wider_spacing_decorrelates_neighbours() {
         assert!((found - expected).abs() < 0.06, "{spacing} Hz: {found} against {expected}");
     }
 }
+
+#[test]
+fn a_few_prbs_are_the_same_as_among_all() {
+    for n_prb in [1, 6, 15, 25, 50, 75, 99, 100, 110] {
+        let grid = Arc::new(FrequencyGrid::new(Profile::Etu, n_prb, 1));
+        let fading = Fading::new(&grid, 20.0, CARRIER, &mut Seeds::new(7).stream("fading"));
+        let mut all = vec![0.0; n_prb];
+        let at = Instant::from_millis(1234);
+        fading.gains(at, &mut all);
+        for (from, to) in [(0, 1), (0, n_prb), (n_prb / 3, n_prb / 2 + 1), (n_prb - 1, n_prb)] {
+            let mut few = vec![f32::NAN; n_prb];
+            fading.gains_in(at, [from..to, from..from + 1].into_iter(), &mut few);
+            assert_eq!(few[from..to], all[from..to], "{n_prb} PRBs, {from}..{to}");
+        }
+    }
+}

@@ -9,7 +9,8 @@
 //!
 //! No error rate is computed when a CQI is asked for: the SNR at which each MCS meets the
 //! target is found once, turned into the information that a symbol carries there, and the mean
-//! information of the group is held against that ladder.
+//! information of the group is held against that ladder. Sub-bands are first held against it
+//! within bounds ([`bounds`](self::bounds)), and one by one only where those do not tell.
 //!
 //! Left out: rank and precoding indicators, and CQI differences as they are coded on air.
 //!
@@ -23,11 +24,14 @@
 //! assert_eq!(cqi, [Cqi::new(15); 25]);
 //! ```
 
+mod bounds;
+
 use airlane_core::Direction;
 
 use crate::bler::CodedBlock;
 use crate::mutual_information::{self, Lanes};
 use crate::tables::{Cqi, Mcs, Modulation};
+use bounds::Bounds;
 
 /// How a CQI follows from SINRs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +67,8 @@ enum Rule {
     MutualInformation {
         wideband: Ladders,
         subband: Ladders,
+        /// What decides for most sub-bands.
+        bounds: Bounds,
     },
     /// Linear SINR above which CQI 1 to 15 hold.
     ShannonGap([f32; 15]),
@@ -74,10 +80,14 @@ impl Amc {
     #[must_use]
     pub fn new(rule: AmcRule, direction: Direction, n_prb: usize, rbg_size: usize) -> Self {
         let rule = match rule {
-            AmcRule::MutualInformation { target_error_rate } => Rule::MutualInformation {
-                wideband: Ladders::new(direction, n_prb, target_error_rate),
-                subband: Ladders::new(direction, rbg_size, target_error_rate),
-            },
+            AmcRule::MutualInformation { target_error_rate } => {
+                let subband = Ladders::new(direction, rbg_size, target_error_rate);
+                Rule::MutualInformation {
+                    wideband: Ladders::new(direction, n_prb, target_error_rate),
+                    bounds: Bounds::new(&subband, rbg_size),
+                    subband,
+                }
+            }
             AmcRule::ShannonGap { bit_error_rate } => Rule::ShannonGap(shannon_thresholds(bit_error_rate)),
         };
         Self { rule }
@@ -97,18 +107,28 @@ impl Amc {
     /// what is left. `out` has one place per sub-band.
     pub fn subband_cqi(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) {
         assert_eq!(sinr.len().div_ceil(points), out.len(), "one CQI per sub-band");
-        for (group, cqi) in sinr.chunks(points).zip(out) {
-            *cqi = match &self.rule {
-                Rule::MutualInformation { subband, .. } => subband.cqi(mutual_information::mean(group)),
-                Rule::ShannonGap(thresholds) => mean_cqi(thresholds, group),
-            };
+        match &self.rule {
+            Rule::MutualInformation { subband, bounds, .. } => {
+                if bounds.fit(sinr, points) {
+                    bounds.cqi(subband, sinr, points, out);
+                } else {
+                    for (group, cqi) in sinr.chunks(points).zip(out) {
+                        *cqi = subband.cqi(mutual_information::mean(group));
+                    }
+                }
+            }
+            Rule::ShannonGap(thresholds) => {
+                for (group, cqi) in sinr.chunks(points).zip(out) {
+                    *cqi = mean_cqi(thresholds, group);
+                }
+            }
         }
     }
 
     /// Both at once, at the price of the sub-bands: fills them and returns the wideband CQI.
     pub fn report(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) -> Cqi {
         match &self.rule {
-            Rule::MutualInformation { wideband, subband } => {
+            Rule::MutualInformation { wideband, subband, .. } => {
                 assert_eq!(sinr.len().div_ceil(points), out.len(), "one CQI per sub-band");
                 let mut all = [0.0; 4];
                 for (group, cqi) in sinr.chunks(points).zip(out) {

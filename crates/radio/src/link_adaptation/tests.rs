@@ -153,3 +153,37 @@ fn a_group_is_as_good_as_its_mean_information() {
     assert!((5.0..25.0).contains(&flat_db));
     assert_eq!(cqi, subband(&amc, flat_db));
 }
+
+#[test]
+fn bounds_decide_most_sub_bands_and_all_as_the_ladder_does() {
+    let mut stream = airlane_core::Seeds::new(1).stream("sinr");
+    for direction in [Downlink, Uplink] {
+        for (n_prb, size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4), (110, 4)] {
+            let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, direction, n_prb, size);
+            let Rule::MutualInformation { subband, bounds, .. } = &amc.rule else { panic!("it is that rule") };
+            let (mut looked, mut near) = (0, 0);
+            for _ in 0..2000 {
+                let middle = -12.0 + 44.0 * stream.uniform();
+                let spread = 12.0 * stream.uniform();
+                let sinr: Vec<f32> =
+                    (0..n_prb).map(|_| linear(middle + spread * (stream.uniform() - 0.5))).collect();
+                let mut out = vec![Cqi::OUT_OF_RANGE; n_prb.div_ceil(size)];
+                amc.subband_cqi(&sinr, size, &mut out);
+                for (group, cqi) in sinr.chunks(size).zip(&out) {
+                    assert_eq!(*cqi, subband.cqi(mutual_information::mean(group)), "{group:?}");
+                }
+                assert!(bounds.fit(&sinr, size));
+                looked += out.len();
+                near += bounds.undecided(&sinr, size);
+            }
+            assert!(near * 10 < looked, "{n_prb} PRBs: {near} of {looked} sub-bands undecided");
+        }
+    }
+    let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+    for odd in [f32::NAN, f32::INFINITY, -1.0, 0.0, f32::MIN_POSITIVE, 4096.0, f32::MAX] {
+        let (mut many, mut one) = ([Cqi::OUT_OF_RANGE; 25], [Cqi::OUT_OF_RANGE]);
+        amc.subband_cqi(&[odd; 100], 4, &mut many);
+        amc.subband_cqi(&[odd; 4], 4, &mut one);
+        assert_eq!(many, [one[0]; 25], "{odd}");
+    }
+}

@@ -21,6 +21,7 @@
 //! assert!((back - 100.0).abs() < 0.01);
 //! ```
 
+pub(crate) mod coarse;
 mod exact;
 mod table;
 
@@ -70,14 +71,30 @@ fn position(sinr: f32) -> (usize, f32) {
     ((((bits >> FRACTION_BITS) - FIRST) as usize).min(ENTRIES - 2), fraction)
 }
 
-#[inline]
-fn add(total: &mut Lanes, sinr: f32) {
-    let (i, fraction) = position(sinr);
-    let (left, right) = (&TABLE.0[i], &TABLE.0[i + 1]);
-    for lane in 0..4 {
-        total[lane] += left[lane] + fraction * (right[lane] - left[lane]);
+/// Each entry beside its distance to the next.
+#[repr(align(64))]
+struct Spans([[Lanes; 2]; ENTRIES - 1]);
+
+static SPANS: Spans = spans();
+
+const fn spans() -> Spans {
+    let mut spans = [[[0.0; 4]; 2]; ENTRIES - 1];
+    let mut i = 0;
+    while i < ENTRIES - 1 {
+        let mut lane = 0;
+        while lane < 4 {
+            let left = TABLE.0[i][lane];
+            spans[i][0][lane] = left;
+            spans[i][1][lane] = TABLE.0[i + 1][lane] - left;
+            lane += 1;
+        }
+        i += 1;
     }
+    Spans(spans)
 }
+
+/// SINRs whose positions are found together.
+const TOGETHER: usize = 32;
 
 /// The summed information of one symbol at each of these linear SINRs, in bits, for every
 /// modulation.
@@ -85,8 +102,18 @@ fn add(total: &mut Lanes, sinr: f32) {
 #[inline]
 pub fn sum(sinr: &[f32]) -> Lanes {
     let mut total = [0.0; 4];
-    for &x in sinr {
-        add(&mut total, x);
+    for chunk in sinr.chunks(TOGETHER) {
+        // A pass of its own, since only such a loop becomes four-lane code.
+        let mut at = [(0, 0.0); TOGETHER];
+        for (at, &x) in at.iter_mut().zip(chunk) {
+            *at = position(x);
+        }
+        for &(i, fraction) in &at[..chunk.len()] {
+            let [left, span] = &SPANS.0[i];
+            for lane in 0..4 {
+                total[lane] += left[lane] + fraction * span[lane];
+            }
+        }
     }
     total
 }

@@ -112,11 +112,11 @@ impl DownlinkMac {
         } else if state.channel.is_flat() && noise.is_none() {
             slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
         } else {
-            state.channel.sinr(sent, mean, slot.phy.sinr_mut());
+            let prbs = each(process.rbgs).map(|rbg| self.grid.prbs_of(rbg));
+            state.channel.sinr_on(sent, mean, prbs.clone(), slot.phy.sinr_mut());
             if let Some(noise) = noise {
                 noise.weaken(slot.phy.sinr_mut());
             }
-            let prbs = each(process.rbgs).map(|rbg| self.grid.prbs_of(rbg));
             slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
         };
         if process.transmissions == 1 && !process.missed {

@@ -78,7 +78,7 @@ impl ResourceGrid {
 }
 
 /// The RBGs of a set, lowest first.
-pub(crate) fn each(mut set: RbgSet) -> impl Iterator<Item = u16> {
+pub(crate) fn each(mut set: RbgSet) -> impl Iterator<Item = u16> + Clone {
     core::iter::from_fn(move || {
         (set != 0).then(|| {
             let rbg = set.trailing_zeros() as u16;

@@ -1,0 +1,112 @@
+//! The CQI of many sub-bands at once, where it can be told without interpolating.
+//!
+//! [`coarse`] gives the information of a sub-band within bounds. A step of a [`Ladder`] that the
+//! lower bound reaches is passed for certain, one that the upper bound does not reach is not. The
+//! CQI grows with each step, so where both bounds give the same CQI it is the CQI. Elsewhere,
+//! about one sub-band in twenty, the ladder itself decides: no result differs.
+
+use super::{Ladder, Ladders};
+use crate::mutual_information::{
+    self,
+    coarse::{self, GROUPS, MOST, SLACK, UNITS},
+};
+use crate::tables::Cqi;
+
+/// The steps of one modulation in units of a whole group's information.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    /// A sum of at least this passes for certain.
+    sure: [i16; 7],
+    /// A sum below this fails for certain.
+    possible: [i16; 7],
+    steps: usize,
+    /// Steps that raise the CQI: all, or all but the last.
+    raising: usize,
+}
+
+/// The ladders of full groups of so many points.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    points: usize,
+    modulations: [Steps; 3],
+}
+
+/// One number per group.
+type Lanes = [i16; GROUPS];
+
+impl Bounds {
+    /// For groups of `points`; of more than [`MOST`] it fits none.
+    pub(super) fn new(ladders: &Ladders, points: usize) -> Self {
+        let mut slack = SLACK.iter();
+        let modulations = ladders.0.map(|ladder| {
+            let slack = *slack.next().expect("a slack for each modulation");
+            Steps::new(&ladder, points.min(MOST) as i16, slack)
+        });
+        Self { points, modulations }
+    }
+
+    /// Whether these are groups it was made for.
+    pub(super) fn fit(&self, sinr: &[f32], points: usize) -> bool {
+        points == self.points && points <= MOST && sinr.len() > points && sinr.len() <= GROUPS * points
+    }
+
+    /// The CQI of each sub-band, the last of which may have fewer points.
+    pub(super) fn cqi(&self, ladders: &Ladders, sinr: &[f32], points: usize, out: &mut [Cqi]) {
+        let units = coarse::sums(sinr, points);
+        let least = self.level(&units, |steps| &steps.sure);
+        let most = self.level(&units, |steps| &steps.possible);
+        for (g, cqi) in out.iter_mut().enumerate() {
+            *cqi = if least[g] == most[g] && (g + 1) * points <= sinr.len() {
+                Cqi::new(least[g] as u8)
+            } else {
+                ladders.cqi(mutual_information::mean(&sinr[g * points..sinr.len().min((g + 1) * points)]))
+            };
+        }
+    }
+
+    /// How many sub-bands the bounds leave open.
+    #[cfg(test)]
+    pub(super) fn undecided(&self, sinr: &[f32], points: usize) -> usize {
+        let units = coarse::sums(sinr, points);
+        let least = self.level(&units, |steps| &steps.sure);
+        let most = self.level(&units, |steps| &steps.possible);
+        (0..sinr.len() / points).filter(|&g| least[g] != most[g]).count()
+    }
+
+    /// The CQI of each group as far as these thresholds tell.
+    #[inline]
+    fn level(&self, units: &coarse::Units, of: impl Fn(&Steps) -> &[i16; 7]) -> Lanes {
+        // A denser modulation counts only if all steps of the sparser are passed.
+        let mut level = [0; GROUPS];
+        for (steps, units) in self.modulations.iter().zip(units).rev() {
+            let thresholds = &of(steps)[..steps.steps];
+            let Some(&last) = thresholds.last() else { continue };
+            for (level, &units) in level.iter_mut().zip(units) {
+                *level &= -i16::from(units >= last);
+            }
+            for &threshold in &thresholds[..steps.raising] {
+                for (level, &units) in level.iter_mut().zip(units) {
+                    *level += i16::from(units >= threshold);
+                }
+            }
+        }
+        level
+    }
+}
+
+impl Steps {
+    fn new(ladder: &Ladder, points: i16, slack: i16) -> Self {
+        let mut this =
+            Self { sure: [i16::MAX; 7], possible: [i16::MAX; 7], steps: ladder.steps, raising: ladder.steps };
+        for (step, &need) in ladder.needs[..ladder.steps].iter().enumerate() {
+            // One unit more on either side is far beyond what the sums of `f32` err.
+            let units = need * UNITS * f32::from(points);
+            this.sure[step] = units as i16 + 2;
+            this.possible[step] = (units as i16 - 1 - points * slack).max(0);
+        }
+        if ladder.steps > 0 && ladder.reached[ladder.steps] == ladder.reached[ladder.steps - 1] {
+            this.raising -= 1;
+        }
+        this
+    }
+}

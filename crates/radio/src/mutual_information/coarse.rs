@@ -1,0 +1,110 @@
+//! Information within bounds, for many PRBs at once.
+//!
+//! A CQI only asks on which side of a threshold the information of a sub-band lies, and hardly
+//! any sub-band lies so close to one that an interpolated value is needed to tell. Here a PRB
+//! counts as the lower edge of its bin of 1/64 octave (0.07 dB), in whole units of 1/1365 bit,
+//! with the three modulations side by side in one word: a load and an addition per PRB. The sum
+//! is never above the interpolated one, and never more than [`SLACK`] a PRB below it; who needs
+//! more than that asks [`super::sum`].
+
+use super::table::TABLE;
+use super::{HIGHEST, INDEX_BITS, LOWEST, LOWEST_OCTAVE, OCTAVES};
+
+/// Units in a bit of information: four PRBs of 6 bits stay within an `i16`.
+pub(crate) const UNITS: f32 = 1365.0;
+
+/// PRBs that one sum may hold.
+pub(crate) const MOST: usize = 4;
+
+/// Mantissa bits that index: 64 bins an octave.
+const BIN_BITS: u32 = 6;
+const SHIFT: u32 = 23 - BIN_BITS;
+const BINS: usize = OCTAVES << BIN_BITS;
+const FIRST_BIN: u32 = ((LOWEST_OCTAVE + 127) as u32) << BIN_BITS;
+/// A power of two, so that a mask replaces the check of bounds.
+const PLACES: usize = BINS.next_power_of_two();
+
+/// The units of each modulation in 16 bits each, by bin.
+static FLOOR: [u64; PLACES] = floors();
+
+/// How many units the sum may be short by for each PRB, by modulation.
+pub(crate) static SLACK: [i16; 3] = slack();
+
+/// The interpolated information at the lower edge of a bin.
+const fn at_edge(bin: usize, modulation: usize) -> f32 {
+    let within = BIN_BITS - INDEX_BITS;
+    let left = bin >> within;
+    let low = TABLE.0[left][modulation];
+    let part = bin & ((1 << within) - 1);
+    if part == 0 {
+        return low;
+    }
+    low + part as f32 / (1 << within) as f32 * (TABLE.0[left + 1][modulation] - low)
+}
+
+const fn floors() -> [u64; PLACES] {
+    let mut floors = [0; PLACES];
+    let mut bin = 0;
+    while bin < BINS {
+        let mut modulation = 0;
+        while modulation < 3 {
+            floors[bin] |= ((at_edge(bin, modulation) * UNITS) as u64) << (16 * modulation);
+            modulation += 1;
+        }
+        bin += 1;
+    }
+    floors
+}
+
+const fn slack() -> [i16; 3] {
+    let mut slack = [0; 3];
+    let mut modulation = 0;
+    while modulation < 3 {
+        let mut bin = 0;
+        while bin < BINS {
+            let floor = (at_edge(bin, modulation) * UNITS) as i16;
+            let short = (at_edge(bin + 1, modulation) * UNITS) as i16 + 1 - floor;
+            if short > slack[modulation] {
+                slack[modulation] = short;
+            }
+            bin += 1;
+        }
+        modulation += 1;
+    }
+    slack
+}
+
+/// Groups that are summed together.
+pub(crate) const GROUPS: usize = 32;
+
+/// Units of each group, for one modulation each.
+pub(crate) type Units = [[i16; GROUPS]; 3];
+
+/// Sums groups of `points` linear SINRs, at most [`GROUPS`] of at most [`MOST`].
+#[inline]
+pub(crate) fn sums(sinr: &[f32], points: usize) -> Units {
+    // A pass of its own over a plain slice: it becomes four-lane code.
+    let mut bins = [0_u32; GROUPS * MOST];
+    for (bin, &x) in bins.iter_mut().zip(sinr) {
+        // NaN, were there one, counts as the lowest, as in `position`.
+        let above = if x > LOWEST { x } else { LOWEST };
+        *bin = ((if above < HIGHEST { above } else { HIGHEST }).to_bits() >> SHIFT) - FIRST_BIN;
+    }
+    let mut units = [[0; GROUPS]; 3];
+    let [qpsk, qam16, qam64] = &mut units;
+    let places = qpsk.iter_mut().zip(qam16).zip(qam64);
+    let put = |((a, b), c): ((&mut i16, &mut i16), &mut i16), sum: u64| {
+        (*a, *b, *c) = (sum as i16, (sum >> 16) as i16, (sum >> 32) as i16);
+    };
+    let of = |bin: u32| FLOOR[bin as usize & (PLACES - 1)];
+    if points == MOST {
+        for (place, &[a, b, c, d]) in places.zip(bins[..sinr.len()].as_chunks::<MOST>().0) {
+            put(place, of(a) + of(b) + of(c) + of(d));
+        }
+    } else {
+        for (place, group) in places.zip(bins[..sinr.len()].chunks_exact(points)) {
+            put(place, group.iter().map(|&bin| of(bin)).sum());
+        }
+    }
+    units
+}
