@@ -6,8 +6,8 @@
 //! is asked for, nothing drifts, and what is never asked for costs nothing.
 //!
 //! Phases are integers (fractions of a turn) and everything else is `f32` additions and
-//! multiplications in a fixed order, so that the bits are the same on every machine; the loops
-//! are laid out for four-lane vectors.
+//! multiplications in a fixed order, so that the bits are the same on every machine, however wide
+//! its vectors are; the loops are laid out for four and for eight lanes.
 //!
 //! Left out: line of sight, correlation between antennas, variation within a PRB and within a
 //! slot. After 71 minutes a link repeats.
@@ -33,9 +33,11 @@ use std::sync::Arc;
 
 use airlane_core::{Instant, Stream};
 
-use oscillators::{LANES, Taps, Values};
+use pulp::{Simd, WithSimd};
+
+use oscillators::{Taps, Values};
 pub use profile::{FrequencyGrid, Profile};
-use profile::{Phasors, Response};
+use profile::{PAIRS, Phasors, Response, SINGLES};
 
 use crate::path_loss::SPEED_OF_LIGHT;
 
@@ -90,31 +92,37 @@ impl Fading {
     /// PRB of the grid: cheaper when they are few. What is in the other places afterwards is not
     /// defined.
     pub fn gains_in(&self, now: Instant, prbs: impl Iterator<Item = Range<usize>>, out: &mut [f32]) {
-        let response = &self.grid.prbs;
-        assert_eq!(out.len(), response.points, "one gain per point of the grid");
-        let taps = self.taps.at((now.as_nanos() / 1000) as u32);
-        let mut last = usize::MAX;
-        for range in prbs {
-            for chunk in range.start / LANES..range.end.div_ceil(LANES) {
-                if chunk == last {
-                    continue; // Neighbours share a chunk.
-                }
-                last = chunk;
-                let first = chunk * LANES;
-                let phasors = &response.upwards[chunk * self.taps.len()..][..self.taps.len()];
-                let powers = powers_at(&taps, phasors);
-                if first + LANES <= out.len() {
-                    out[first..first + LANES].copy_from_slice(&powers);
-                } else {
-                    out[first..].iter_mut().zip(powers).for_each(|(out, power)| *out = power);
-                }
-            }
-        }
+        assert_eq!(out.len(), self.grid.prbs.points, "one gain per point of the grid");
+        self.grid.arch.dispatch(Few { fading: self, micros: micros(now), prbs, out });
     }
 
     fn evaluate(&self, response: &Response, now: Instant, out: &mut [f32]) {
         assert_eq!(out.len(), response.points, "one gain per point of the grid");
-        let mut taps = self.taps.at((now.as_nanos() / 1000) as u32);
+        self.grid.arch.dispatch(All { taps: &self.taps, response, micros: micros(now), out });
+    }
+}
+
+/// The time that a fading link counts in.
+fn micros(now: Instant) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}
+
+/// The gains at all points of a response. A type and not a closure, which the compiler would not
+/// be bound to compile for the vectors that it is dispatched to.
+struct All<'a> {
+    taps: &'a Taps,
+    response: &'a Response,
+    micros: u32,
+    out: &'a mut [f32],
+}
+
+impl WithSimd for All<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { response, out, .. } = self;
+        let mut taps = self.taps.at(self.micros);
         if let Some(turn) = &response.turn {
             for ((a, b), &(c, s)) in taps.re.iter_mut().zip(&mut taps.im).zip(turn) {
                 (*a, *b) = (*a * c - *b * s, *a * s + *b * c);
@@ -124,13 +132,13 @@ impl Fading {
         // first pair is the middle one, twice.
         let (half, pairs) = (response.points / 2, response.points.div_ceil(2));
         for (chunk, phasors) in response.phasors.chunks_exact(self.taps.len()).enumerate() {
-            let (upper, lower) = powers(&taps, phasors);
-            let first = chunk * LANES;
+            let (upper, mut lower) = Sums::new(&taps, phasors).powers();
+            let first = chunk * PAIRS;
             let (above, below) = (half + first, pairs - first);
-            if first + LANES <= pairs {
-                let [a, b, c, d] = lower;
-                out[below - LANES..below].copy_from_slice(&[d, c, b, a]);
-                out[above..above + LANES].copy_from_slice(&upper);
+            if first + PAIRS <= pairs {
+                lower.reverse();
+                out[below - PAIRS..below].copy_from_slice(&lower);
+                out[above..above + PAIRS].copy_from_slice(&upper);
             } else {
                 for lane in 0..pairs - first {
                     out[below - 1 - lane] = lower[lane];
@@ -141,52 +149,79 @@ impl Fading {
     }
 }
 
-/// Power of the summed taps at each frequency of a chunk, and at its mirror image.
+/// The gains of some PRBs.
+struct Few<'a, I> {
+    fading: &'a Fading,
+    micros: u32,
+    prbs: I,
+    out: &'a mut [f32],
+}
+
+impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Fading { taps, grid } = self.fading;
+        let (values, mut last) = (taps.at(self.micros), usize::MAX);
+        for range in self.prbs {
+            for chunk in range.start / SINGLES..range.end.div_ceil(SINGLES) {
+                if chunk == last {
+                    continue; // Neighbours share a chunk.
+                }
+                last = chunk;
+                let phasors = &grid.prbs.upwards[chunk * taps.len()..][..taps.len()];
+                let (power, _) = Sums::new(&values, phasors).powers();
+                let out = &mut self.out[chunk * SINGLES..];
+                match out.first_chunk_mut() {
+                    Some(out) => *out = power,
+                    None => out.iter_mut().zip(power).for_each(|(out, power)| *out = power),
+                }
+            }
+        }
+    }
+}
+
+/// The products of taps and phasors, summed over the taps, at each frequency of a chunk.
 ///
 /// With a tap `a + jb` and its phasor `c − js` above the middle, `c + js` below, the sum above is
 /// `Σ(ac + bs) + jΣ(bc − as)` and below `Σ(ac − bs) + jΣ(bc + as)`.
-#[inline]
-fn powers(taps: &Values, phasors: &[Phasors]) -> ([f32; LANES], [f32; LANES]) {
-    let (mut ac, mut bs, mut bc, mut as_) =
-        ([0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES]);
-    for ((&a, &b), p) in taps.re.iter().zip(&taps.im).zip(phasors) {
-        for lane in 0..LANES {
-            ac[lane] += a * p.cos[lane];
-            bs[lane] += b * p.sin[lane];
-            bc[lane] += b * p.cos[lane];
-            as_[lane] += a * p.sin[lane];
-        }
-    }
-    let (mut upper, mut lower) = ([0.0; LANES], [0.0; LANES]);
-    for lane in 0..LANES {
-        let (re, im) = (ac[lane] + bs[lane], bc[lane] - as_[lane]);
-        upper[lane] = re * re + im * im;
-        let (re, im) = (ac[lane] - bs[lane], bc[lane] + as_[lane]);
-        lower[lane] = re * re + im * im;
-    }
-    (upper, lower)
+struct Sums<const N: usize> {
+    ac: [f32; N],
+    bs: [f32; N],
+    bc: [f32; N],
+    as_: [f32; N],
 }
 
-/// Power of the summed taps at each frequency of a chunk: the same additions in the same order as
-/// [`powers`], and so the same bits.
-#[inline]
-fn powers_at(taps: &Values, phasors: &[Phasors]) -> [f32; LANES] {
-    let (mut ac, mut bs, mut bc, mut as_) =
-        ([0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES], [0.0_f32; LANES]);
-    for ((&a, &b), p) in taps.re.iter().zip(&taps.im).zip(phasors) {
-        for lane in 0..LANES {
-            ac[lane] += a * p.cos[lane];
-            bs[lane] += b * p.sin[lane];
-            bc[lane] += b * p.cos[lane];
-            as_[lane] += a * p.sin[lane];
+impl<const N: usize> Sums<N> {
+    #[inline(always)]
+    fn new(taps: &Values, phasors: &[Phasors<N>]) -> Self {
+        let (mut ac, mut bs, mut bc, mut as_) = ([0.0; N], [0.0; N], [0.0; N], [0.0; N]);
+        let (re, im) = (&taps.re[..phasors.len()], &taps.im[..phasors.len()]);
+        for (tap, p) in phasors.iter().enumerate() {
+            let (a, b) = (re[tap], im[tap]);
+            for lane in 0..N {
+                ac[lane] += a * p.cos[lane];
+                bs[lane] += b * p.sin[lane];
+                bc[lane] += b * p.cos[lane];
+                as_[lane] += a * p.sin[lane];
+            }
         }
+        Self { ac, bs, bc, as_ }
     }
-    let mut power = [0.0; LANES];
-    for lane in 0..LANES {
-        let (re, im) = (ac[lane] + bs[lane], bc[lane] - as_[lane]);
-        power[lane] = re * re + im * im;
+
+    /// The power at each frequency, and at its mirror image.
+    #[inline(always)]
+    fn powers(&self) -> ([f32; N], [f32; N]) {
+        let (mut upper, mut lower) = ([0.0; N], [0.0; N]);
+        for lane in 0..N {
+            let (re, im) = (self.ac[lane] + self.bs[lane], self.bc[lane] - self.as_[lane]);
+            upper[lane] = re * re + im * im;
+            let (re, im) = (self.ac[lane] - self.bs[lane], self.bc[lane] + self.as_[lane]);
+            lower[lane] = re * re + im * im;
+        }
+        (upper, lower)
     }
-    power
 }
 
 #[cfg(test)]

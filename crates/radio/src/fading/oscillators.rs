@@ -5,8 +5,8 @@ use airlane_core::Stream;
 /// Cosines per tap, each standing for two waves.
 pub(super) const OSCILLATORS: usize = 8;
 
-/// Taps, or pairs of points, computed together: one SSE register.
-pub(super) const LANES: usize = 4;
+/// Taps computed together: one SSE register.
+const LANES: usize = 4;
 
 /// Most taps a profile has, rounded up to whole registers.
 pub(super) const MAX_TAPS: usize = 12;
@@ -96,7 +96,7 @@ impl Taps {
     }
 
     /// Each tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at(&self, micros: u32) -> Values {
         // A pass of its own over plain slices, since only such a loop becomes four-lane code.
         let mut cosines = [0.0_f32; MAX_TAPS * OSCILLATORS];
@@ -122,7 +122,7 @@ impl Taps {
 }
 
 /// Cosine of a phase in 2^-32 turns, to 1e-6: plain arithmetic, the same bits everywhere.
-#[inline]
+#[inline(always)]
 fn cosine(phase: u32) -> f32 {
     // Half turns in [-1, 1); cos(π x) = sin(π (1/2 − |x|)).
     let half_turns = phase as i32 as f32 * (1.0 / 2_147_483_648.0);

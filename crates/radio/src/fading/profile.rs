@@ -1,8 +1,8 @@
 //! The multipath profiles of TS 36.104 v8.9.0 Annex B.2, and their frequency response.
 
 use airlane_core::Decibel;
+use pulp::Arch;
 
-use super::oscillators::LANES;
 use crate::noise::PRB_BANDWIDTH_HZ;
 
 /// A power delay profile.
@@ -62,12 +62,22 @@ impl Profile {
     }
 }
 
-/// One tap's phasor, amplitude included, at [`LANES`] neighbouring frequencies above the middle.
-#[derive(Clone, Copy, Debug, Default)]
+/// Pairs of points computed together: one AVX register, or two of SSE.
+pub(super) const PAIRS: usize = 8;
+
+/// Single points computed together: as many as the PRBs of most RBGs.
+pub(super) const SINGLES: usize = 4;
+
+/// One tap's phasor, amplitude included, at neighbouring frequencies.
+#[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-pub(super) struct Phasors {
-    pub(super) cos: [f32; LANES],
-    pub(super) sin: [f32; LANES],
+pub(super) struct Phasors<const N: usize> {
+    pub(super) cos: [f32; N],
+    pub(super) sin: [f32; N],
+}
+
+impl<const N: usize> Phasors<N> {
+    const SILENT: Self = Self { cos: [0.0; N], sin: [0.0; N] };
 }
 
 /// How each tap of a profile turns over the carrier. Depends on nothing random: one per cell
@@ -76,6 +86,9 @@ pub(super) struct Phasors {
 pub struct FrequencyGrid {
     profile: Profile,
     taps: usize,
+    /// The widest vectors of this machine. No result depends on it: each lane does the same
+    /// additions and multiplications in the same order, and none of them is fused.
+    pub(super) arch: Arch,
     pub(super) prbs: Response,
     pub(super) rbgs: Response,
 }
@@ -85,14 +98,14 @@ pub struct FrequencyGrid {
 #[derive(Clone, Debug)]
 pub(super) struct Response {
     pub(super) points: usize,
-    /// By chunk of [`LANES`] pairs from the middle outwards, then by tap.
-    pub(super) phasors: Vec<Phasors>,
+    /// By chunk of [`PAIRS`] pairs from the middle outwards, then by tap.
+    pub(super) phasors: Vec<Phasors<PAIRS>>,
     /// What the middle of these points turns each tap by, where it is not the middle of the
     /// carrier.
     pub(super) turn: Option<Vec<(f32, f32)>>,
-    /// The phasors again for who needs few points: by chunk of [`LANES`] points from the lowest,
-    /// then by tap, the sine below the middle with its sign.
-    pub(super) upwards: Vec<Phasors>,
+    /// The phasors again for who needs few points: by chunk of [`SINGLES`] points from the
+    /// lowest, then by tap, the sine below the middle with its sign.
+    pub(super) upwards: Vec<Phasors<SINGLES>>,
 }
 
 impl FrequencyGrid {
@@ -115,6 +128,7 @@ impl FrequencyGrid {
         Self {
             profile,
             taps: taps.len(),
+            arch: Arch::new(),
             prbs: Response::new(&taps, n_prb, spacing_hz, 0.0),
             rbgs: Response::new(&taps, n_rbg, rbg_size as f64 * spacing_hz, beyond * spacing_hz),
         }
@@ -151,10 +165,10 @@ impl Response {
         let pairs = points.div_ceil(2);
         // Offsets from the middle: 0, 1, 2, … spacings, or ½, 1½, 2½, …
         let first = if points % 2 == 1 { 0.0 } else { 0.5 };
-        let mut phasors = Vec::with_capacity(pairs.div_ceil(LANES) * taps.len());
-        for chunk in (0..pairs).collect::<Vec<_>>().chunks(LANES) {
+        let mut phasors = Vec::with_capacity(pairs.div_ceil(PAIRS) * taps.len());
+        for chunk in (0..pairs).collect::<Vec<_>>().chunks(PAIRS) {
             for &(delay, power) in taps {
-                let mut p = Phasors::default();
+                let mut p = Phasors::SILENT;
                 for (lane, &pair) in chunk.iter().enumerate() {
                     let angle = 2.0 * core::f64::consts::PI * (pair as f64 + first) * spacing * delay;
                     p.cos[lane] = (power.sqrt() * libm::cos(angle)) as f32;
@@ -167,15 +181,15 @@ impl Response {
             let angle = |delay: f64| -2.0 * core::f64::consts::PI * middle * delay;
             taps.iter().map(|&(d, _)| (libm::cos(angle(d)) as f32, libm::sin(angle(d)) as f32)).collect()
         });
-        let mut upwards = vec![Phasors::default(); points.div_ceil(LANES) * taps.len()];
+        let mut upwards = vec![Phasors::SILENT; points.div_ceil(SINGLES) * taps.len()];
         for point in 0..points {
             let half = points / 2;
             let (pair, sign) = if point >= half { (point - half, 1.0) } else { (pairs - 1 - point, -1.0) };
             for tap in 0..taps.len() {
-                let from = &phasors[pair / LANES * taps.len() + tap];
-                let to = &mut upwards[point / LANES * taps.len() + tap];
-                to.cos[point % LANES] = from.cos[pair % LANES];
-                to.sin[point % LANES] = sign * from.sin[pair % LANES];
+                let from = &phasors[pair / PAIRS * taps.len() + tap];
+                let to = &mut upwards[point / SINGLES * taps.len() + tap];
+                to.cos[point % SINGLES] = from.cos[pair % PAIRS];
+                to.sin[point % SINGLES] = sign * from.sin[pair % PAIRS];
             }
         }
         Self { points, phasors, turn, upwards }

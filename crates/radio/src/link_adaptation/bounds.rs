@@ -5,6 +5,8 @@
 //! CQI grows with each step, so where both bounds give the same CQI it is the CQI. Elsewhere,
 //! about one sub-band in twenty, the ladder itself decides: no result differs.
 
+use pulp::{Arch, Simd, WithSimd};
+
 use super::{Ladder, Ladders};
 use crate::mutual_information::{
     self,
@@ -29,6 +31,8 @@ struct Steps {
 pub(super) struct Bounds {
     points: usize,
     modulations: [Steps; 3],
+    /// The widest vectors of this machine; no result depends on it.
+    arch: Arch,
 }
 
 /// One number per group.
@@ -42,7 +46,7 @@ impl Bounds {
             let slack = *slack.next().expect("a slack for each modulation");
             Steps::new(&ladder, points.min(MOST) as i16, slack)
         });
-        Self { points, modulations }
+        Self { points, modulations, arch: Arch::new() }
     }
 
     /// Whether these are groups it was made for.
@@ -52,9 +56,7 @@ impl Bounds {
 
     /// The CQI of each sub-band, the last of which may have fewer points.
     pub(super) fn cqi(&self, ladders: &Ladders, sinr: &[f32], points: usize, out: &mut [Cqi]) {
-        let units = coarse::sums(sinr, points);
-        let least = self.level(&units, |steps| &steps.sure);
-        let most = self.level(&units, |steps| &steps.possible);
+        let [least, most] = self.levels(sinr, points);
         for (g, cqi) in out.iter_mut().enumerate() {
             *cqi = if least[g] == most[g] && (g + 1) * points <= sinr.len() {
                 Cqi::new(least[g] as u8)
@@ -67,14 +69,17 @@ impl Bounds {
     /// How many sub-bands the bounds leave open.
     #[cfg(test)]
     pub(super) fn undecided(&self, sinr: &[f32], points: usize) -> usize {
-        let units = coarse::sums(sinr, points);
-        let least = self.level(&units, |steps| &steps.sure);
-        let most = self.level(&units, |steps| &steps.possible);
+        let [least, most] = self.levels(sinr, points);
         (0..sinr.len() / points).filter(|&g| least[g] != most[g]).count()
     }
 
+    /// The least and the highest CQI that each group can have.
+    fn levels(&self, sinr: &[f32], points: usize) -> [Lanes; 2] {
+        self.arch.dispatch(Levels { bounds: self, sinr, points })
+    }
+
     /// The CQI of each group as far as these thresholds tell.
-    #[inline]
+    #[inline(always)]
     fn level(&self, units: &coarse::Units, of: impl Fn(&Steps) -> &[i16; 7]) -> Lanes {
         // A denser modulation counts only if all steps of the sparser are passed.
         let mut level = [0; GROUPS];
@@ -91,6 +96,24 @@ impl Bounds {
             }
         }
         level
+    }
+}
+
+/// [`Bounds::levels`] as the compiler is bound to compile it for the vectors that it is
+/// dispatched to.
+struct Levels<'a> {
+    bounds: &'a Bounds,
+    sinr: &'a [f32],
+    points: usize,
+}
+
+impl WithSimd for Levels<'_> {
+    type Output = [Lanes; 2];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [Lanes; 2] {
+        let units = coarse::sums(self.sinr, self.points);
+        [self.bounds.level(&units, |steps| &steps.sure), self.bounds.level(&units, |steps| &steps.possible)]
     }
 }
 

@@ -160,7 +160,9 @@ fn bounds_decide_most_sub_bands_and_all_as_the_ladder_does() {
     for direction in [Downlink, Uplink] {
         for (n_prb, size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4), (110, 4)] {
             let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, direction, n_prb, size);
-            let Rule::MutualInformation { subband, bounds, .. } = &amc.rule else { panic!("it is that rule") };
+            let Rule::MutualInformation { subband, bounds, .. } = &amc.rule else {
+                panic!("it is that rule")
+            };
             let (mut looked, mut near) = (0, 0);
             for _ in 0..2000 {
                 let middle = -12.0 + 44.0 * stream.uniform();

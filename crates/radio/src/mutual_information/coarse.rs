@@ -81,7 +81,7 @@ pub(crate) const GROUPS: usize = 32;
 pub(crate) type Units = [[i16; GROUPS]; 3];
 
 /// Sums groups of `points` linear SINRs, at most [`GROUPS`] of at most [`MOST`].
-#[inline]
+#[inline(always)]
 pub(crate) fn sums(sinr: &[f32], points: usize) -> Units {
     // A pass of its own over a plain slice: it becomes four-lane code.
     let mut bins = [0_u32; GROUPS * MOST];

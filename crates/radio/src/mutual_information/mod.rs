@@ -93,26 +93,17 @@ const fn spans() -> Spans {
     Spans(spans)
 }
 
-/// SINRs whose positions are found together.
-const TOGETHER: usize = 32;
-
 /// The summed information of one symbol at each of these linear SINRs, in bits, for every
 /// modulation.
 #[must_use]
 #[inline]
 pub fn sum(sinr: &[f32]) -> Lanes {
     let mut total = [0.0; 4];
-    for chunk in sinr.chunks(TOGETHER) {
-        // A pass of its own, since only such a loop becomes four-lane code.
-        let mut at = [(0, 0.0); TOGETHER];
-        for (at, &x) in at.iter_mut().zip(chunk) {
-            *at = position(x);
-        }
-        for &(i, fraction) in &at[..chunk.len()] {
-            let [left, span] = &SPANS.0[i];
-            for lane in 0..4 {
-                total[lane] += left[lane] + fraction * span[lane];
-            }
+    for &x in sinr {
+        let (i, fraction) = position(x);
+        let [left, span] = &SPANS.0[i];
+        for lane in 0..4 {
+            total[lane] += left[lane] + fraction * span[lane];
         }
     }
     total
