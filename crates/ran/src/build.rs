@@ -26,7 +26,7 @@ const SUBHEADER: Bytes = Bytes(3);
 pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     let ues = config.ues.len();
     let cell = |cell: &CellConfig| Cell {
-        phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks), cell.mac.amc),
+        phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks), &cell.mac),
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, ues),
         config: cell.clone(),

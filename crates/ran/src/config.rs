@@ -212,6 +212,15 @@ pub enum CqiReference {
     ControlRegion,
 }
 
+/// What a CQI report tells apart (TS 36.213 §7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CqiReport {
+    /// One CQI for each resource block group.
+    Subband,
+    /// One CQI for the whole band.
+    Wideband,
+}
+
 /// Timing and rules of the MAC and of link adaptation. Times are in slots of 1 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MacConfig {
@@ -219,6 +228,8 @@ pub struct MacConfig {
     pub cqi_period: u32,
     /// From the measurement until the scheduler can use it.
     pub cqi_delay: u32,
+    /// What a UE's report tells apart.
+    pub cqi_report: CqiReport,
     /// How CQIs follow from SINRs.
     pub amc: AmcRule,
     /// Against which interference a CQI is measured.
@@ -252,6 +263,8 @@ pub struct UplinkConfig {
     pub pucch_resource_blocks: u16,
     /// New grants in a slot at most: PDCCH has room for so many.
     pub grants_per_slot: u16,
+    /// How the MCS follows from the sounded SINRs.
+    pub amc: AmcRule,
     /// The MCS is chosen anew from a sounding of the uplink this often, in slots.
     pub sounding_period: u32,
     /// Open-loop power control; without it UEs send as if at full power over the whole band.

@@ -5,7 +5,7 @@ use airlane_core::{
     Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::{AmcRule, Antenna, Position, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, Position, Profile, TransmissionMode};
 
 use crate::bearer::BearerConfig;
 use crate::config::*;
@@ -25,6 +25,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         mac: MacConfig {
             cqi_period: 2,
             cqi_delay: 4,
+            cqi_report: CqiReport::Subband,
             amc: AmcRule::MUTUAL_INFORMATION,
             cqi_reference: CqiReference::PdschInterference,
             mcs_rule: McsRule::WorstSubband,
@@ -37,6 +38,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             subheaders: false,
             uplink: UplinkConfig {
                 access,
+                amc: AmcRule::MUTUAL_INFORMATION,
                 pucch_resource_blocks: 0,
                 grants_per_slot: 8,
                 sounding_period: 40,
@@ -72,6 +74,7 @@ struct GridMeter {
     uplink: u32,
     uplink_most: u32,
     downlink_mcs: Vec<u8>,
+    downlink_prbs: Vec<u16>,
     uplink_mcs: Vec<u8>,
 }
 
@@ -85,7 +88,10 @@ impl Probe for GridMeter {
             (self.now, self.uplink) = (now, 0);
         }
         match direction {
-            Direction::Downlink => self.downlink_mcs.push(*mcs),
+            Direction::Downlink => {
+                self.downlink_mcs.push(*mcs);
+                self.downlink_prbs.push(*prbs);
+            }
             Direction::Uplink => {
                 self.uplink_mcs.push(*mcs);
                 self.uplink += u32::from(*prbs);
@@ -379,4 +385,33 @@ fn a_ue_that_changes_cell_starts_afresh() {
     // each, and the packets that have a part in them.
     let lost = 2 * 2 * (50 + 3 * 47) - d.arrived.len();
     assert!((1..=3 * 2 * 3 * 3).contains(&lost), "{lost} lost");
+}
+
+/// Four UEs that fade over the band, with more to send than the cell carries: goodput in Mbit/s
+/// and the PRBs of each block, from where their queues have filled.
+fn fading_cell(report: CqiReport) -> (f64, Vec<u16>) {
+    let mut config = network(4, IDEAL);
+    config.cells[0].mac.cqi_report = report;
+    config.channel.fading =
+        Some(FadingConfig { profile: Profile::Etu, speed_mps: 1.0, prb_spacing_hz: 180e3 });
+    config.ues.iter_mut().for_each(|ue| ue.start = Start::At(Position::on_ground(2000.0, 0.0)));
+    let mut d = Driver::new(&config);
+    for k in 0..10_000_u32 {
+        d.send(Instant::from_nanos(u64::from(k) * 100_000), k % 4, Direction::Downlink, 1400);
+    }
+    d.conserved();
+    (d.arrived.len() as f64 * 1400.0 * 8.0 / 1e6, d.meter.downlink_prbs.split_off(50))
+}
+
+#[test]
+fn one_cqi_for_the_band_ends_the_gain_of_frequency_selection() {
+    // Proportional fair gives each group of PRBs to whoever is best on it. With one CQI for all
+    // groups, whoever is best is so on all of them, and each block takes the whole band.
+    let (selective, parts) = fading_cell(CqiReport::Subband);
+    let (blind, whole) = fading_cell(CqiReport::Wideband);
+    assert!(whole.len() > 500 && whole.iter().all(|&prbs| prbs == 100), "{whole:?}");
+    let shared = parts.iter().filter(|&&prbs| prbs < 100).count();
+    assert!(shared as f64 > 0.9 * parts.len() as f64, "{shared} of {}", parts.len());
+    println!("{selective:.1} Mbit/s by sub-band, {blind:.1} by the band");
+    assert!(selective > 1.05 * blind, "{selective} then {blind} Mbit/s");
 }

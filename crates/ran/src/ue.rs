@@ -7,7 +7,7 @@ use airlane_radio::{Amc, Cqi, Mcs, Mobility};
 
 use crate::bearer::RadioBearer;
 use crate::channel::Channel;
-use crate::config::{CellConfig, CqiReference, MacConfig, SLOT};
+use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, SLOT};
 use crate::interference::{Air, Link, Moment};
 use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::harq::HarqEntity;
@@ -114,7 +114,9 @@ impl Ue {
         let mean = channel.mean_sinr(now, &mut self.mobility);
         while let Some(measured) = cqi.next_due(slot, mac) {
             if channel.is_flat() && air.is_quiet() {
-                cqi.push_flat(measured, mean, amc);
+                cqi.push_flat(measured, mean, |sinr, out| {
+                    report(mac.cqi_report, amc, (sinr, cqi_points), out)
+                });
             } else {
                 let moment = Moment { now, fading: Instant::ZERO + SLOT * measured };
                 channel.sinr(moment.fading, mean, scratch);
@@ -129,10 +131,18 @@ impl Ue {
                 if let Some(noise) = noise {
                     noise.weaken(scratch);
                 }
-                cqi.push(measured, |out| amc.subband_cqi(scratch, cqi_points, out));
+                cqi.push(measured, |out| report(mac.cqi_report, amc, (scratch, cqi_points), out));
             }
         }
         cqi.advance(slot, mac.cqi_delay);
+    }
+}
+
+/// The CQI of each group of so many points, or that of the whole band for all of them.
+fn report(kind: CqiReport, amc: &Amc, (sinr, points): (&[f32], usize), out: &mut [Cqi]) {
+    match kind {
+        CqiReport::Subband => amc.subband_cqi(sinr, points, out),
+        CqiReport::Wideband => out.fill(amc.wideband_cqi(sinr)),
     }
 }
 
@@ -215,7 +225,7 @@ impl CqiReports {
         self.pending.push_back((measured, report));
     }
 
-    fn push_flat(&mut self, measured: u64, mean_sinr: f32, amc: &Amc) {
+    fn push_flat(&mut self, measured: u64, mean_sinr: f32, fill: impl FnOnce(&[f32], &mut [Cqi])) {
         let cqi = match self.flat {
             Some((sinr, cqi)) if sinr == mean_sinr => {
                 if self.valid && self.pending.is_empty() && self.current[0] == cqi {
@@ -225,7 +235,7 @@ impl CqiReports {
             }
             _ => {
                 let mut one = [Cqi::OUT_OF_RANGE];
-                amc.subband_cqi(&[mean_sinr], 1, &mut one);
+                fill(&[mean_sinr], &mut one);
                 one[0]
             }
         };

@@ -46,13 +46,13 @@ pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box
 }
 
 /// From host or core towards the server.
-pub(crate) fn internet_uplink(internet: &Internet) -> Link {
-    Link::new(LinkParameters {
+pub(crate) fn internet_uplink(internet: &Internet, seeds: Seeds) -> Box<dyn Node> {
+    let parameters = LinkParameters {
         rate: Some(internet.uplink_rate.0),
         delay: internet.delay.0,
-        queue: Some(internet.uplink_queue.0),
         ..LinkParameters::default()
-    })
+    };
+    link(parameters, &internet.aqm, internet.uplink_queue, (seeds, "internet/uplink"))
 }
 
 /// Either direction between core and cell; `name` begins the names of its random streams.

@@ -10,9 +10,9 @@ use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{AmcRule, Antenna, Placement, Position, Profile, Sector, TransmissionMode};
 use airlane_ran::bearer::{BearerConfig, RlcMode};
 use airlane_ran::config::{
-    CellConfig, ChannelConfig, CqiReference, Domain, FadingConfig, FrequencyMetric, MacConfig, McsRule,
-    Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind, ShadowingConfig,
-    Start, UeConfig, UplinkAccess, UplinkConfig,
+    CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
+    McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind,
+    ShadowingConfig, Start, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::PdcpConfig;
 use airlane_ran::rlc;
@@ -152,15 +152,23 @@ fn antenna(antenna: &format::Antenna) -> Antenna {
     }
 }
 
+fn amc(rule: format::Amc) -> AmcRule {
+    match rule {
+        format::Amc::MutualInformation => AmcRule::MUTUAL_INFORMATION,
+        format::Amc::Piro => AmcRule::PIRO,
+    }
+}
+
 fn mac(cell: &Cell) -> MacConfig {
     let mac = &cell.mac;
     MacConfig {
         cqi_period: slots(mac.cqi_period),
         cqi_delay: slots(mac.cqi_delay),
-        amc: match mac.amc {
-            format::Amc::MutualInformation => AmcRule::MUTUAL_INFORMATION,
-            format::Amc::Piro => AmcRule::PIRO,
+        cqi_report: match mac.cqi_report {
+            format::CqiReport::Subband => CqiReport::Subband,
+            format::CqiReport::Wideband => CqiReport::Wideband,
         },
+        amc: amc(mac.amc),
         cqi_reference: match mac.cqi_reference {
             format::CqiReference::PdschInterference => CqiReference::PdschInterference,
             format::CqiReference::ControlRegion => CqiReference::ControlRegion,
@@ -189,6 +197,7 @@ fn mac(cell: &Cell) -> MacConfig {
             },
             pucch_resource_blocks: mac.pucch_resource_blocks,
             grants_per_slot: mac.grants_per_slot,
+            amc: amc(mac.uplink_amc),
             sounding_period: slots(mac.sounding_period),
             power_control: match &mac.power_control {
                 format::PowerControl::None => None,

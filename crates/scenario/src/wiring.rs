@@ -81,7 +81,7 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
         flow_ids().map(|(id, flow)| network.add(endpoints::host(scenario, id, flow, seeds))).collect();
 
     // 8. through radio, S1-U and gateway, over the internet link,
-    let internet_up = network.add(Box::new(links::internet_uplink(&scenario.internet)));
+    let internet_up = network.add(links::internet_uplink(&scenario.internet, seeds));
     for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {

@@ -252,3 +252,25 @@ fn a_rule_holds_on_links_as_well() {
         }
     }
 }
+
+/// The rule of the internet link holds for what goes up it as well.
+#[test]
+fn a_rule_holds_on_the_way_up() {
+    let owd_ms = |rule| {
+        let overrides = [
+            ("internet.uplink_rate", "5 Mbit/s"),
+            ("internet.uplink_queue", "128 KiB"),
+            ("internet.aqm", rule),
+            ("flow.0.direction", "uplink"),
+        ];
+        let output = run(&load("lte-aqm.toml", &overrides), 1).unwrap();
+        assert!(output.meta.conserved);
+        f64s(table(&output, "flows"), "owd_ms")[0]
+    };
+    // 128 KiB last 210 ms at 5 Mbit/s; CUBIC keeps 70 % of it filled or more.
+    assert!(owd_ms("drop-tail") > 120.0);
+    for rule in ["red", "codel", "fq-codel", "pie"] {
+        let owd_ms = owd_ms(rule);
+        assert!(owd_ms < 70.0, "{rule}: {owd_ms} ms");
+    }
+}

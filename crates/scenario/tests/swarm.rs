@@ -117,11 +117,13 @@ fn radio(s: &mut Stream, later: &mut Stream) -> String {
         text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
         text += &format!(
             "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\", \
-             cqi_reference = \"{}\" }}\n",
+             cqi_reference = \"{}\", uplink_amc = \"{}\", cqi_report = \"{}\" }}\n",
             one_of(s, &["worst-subband", "effective"]),
             one_of(s, &["mutual-information", "piro"]),
             one_of(later, &["none", "open-loop"]),
-            one_of(later, &["pdsch-interference", "control-region"])
+            one_of(later, &["pdsch-interference", "control-region"]),
+            one_of(later, &["mutual-information", "piro"]),
+            one_of(later, &["subband", "wideband"])
         );
         if s.chance(0.15) {
             text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));

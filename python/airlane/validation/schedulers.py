@@ -44,7 +44,7 @@ warmup = "{warmup_s} s"
 name = "a"
 scheduler = {scheduler}
 rlc = {{ mode = "um", buffer = "512 KiB" }}
-{amc}
+
 [[ue]]
 name = "ue"
 count = {ues}
@@ -85,8 +85,6 @@ class SchedulerCell(LenaCell):
         """Scenario as TOML."""
         return _TEXT.format(
             scheduler=_KINDS[self.scheduler],
-            # ns-3 chooses the MCS of the uplink by the Shannon gap, whatever the downlink does.
-            amc='mac = { amc = "piro" }' if self.direction == "uplink" else "",
             warmup_s=_WARMUP_S,
             ues=self.ues,
             distance_m=self.distance_m,

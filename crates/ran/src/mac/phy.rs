@@ -3,9 +3,10 @@
 use core::ops::Range;
 
 use airlane_core::{Direction, Stream};
-use airlane_radio::{Amc, AmcRule, CodedBlock, Mcs};
+use airlane_radio::{Amc, CodedBlock, Mcs};
 
 use super::harq::HarqProcess;
+use crate::config::MacConfig;
 
 /// Link adaptation, decoding and their scratch space, one per cell.
 #[derive(Debug)]
@@ -21,12 +22,12 @@ pub(crate) struct Phy {
 }
 
 impl Phy {
-    pub(crate) fn new(prbs: u16, rbg_size: u16, rule: AmcRule) -> Self {
+    pub(crate) fn new(prbs: u16, rbg_size: u16, mac: &MacConfig) -> Self {
         let (prbs, rbg_size) = (usize::from(prbs), usize::from(rbg_size));
-        let amc = |direction| Amc::new(rule, direction, prbs, rbg_size);
+        let amc = |rule, direction| Amc::new(rule, direction, prbs, rbg_size);
         Self {
-            downlink_amc: amc(Direction::Downlink),
-            uplink_amc: amc(Direction::Uplink),
+            downlink_amc: amc(mac.amc, Direction::Downlink),
+            uplink_amc: amc(mac.uplink.amc, Direction::Uplink),
             downlink_blocks: vec![None; 29 * (prbs + 1)],
             uplink_blocks: vec![None; 29 * (prbs + 1)],
             prbs,

@@ -190,10 +190,14 @@ pub struct Mac {
     pub cqi_period: Time,
     /// From the measurement until the scheduler can use it.
     pub cqi_delay: Time,
+    /// What a report tells apart.
+    pub cqi_report: CqiReport,
     /// How reports follow from the channel.
     pub amc: Amc,
     /// Against which interference a UE measures its channel.
     pub cqi_reference: CqiReference,
+    /// How the MCS of the uplink follows from its sounding.
+    pub uplink_amc: Amc,
     /// How a transport block's MCS follows from the reports.
     pub mcs_rule: McsRule,
     /// Transmissions of a block at most, the first included.
@@ -237,7 +241,17 @@ pub struct OpenLoop {
     pub alpha: Share,
 }
 
-/// How reports follow from the channel.
+/// What a channel report tells apart (TS 36.213 §7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CqiReport {
+    /// One CQI for each group of resource blocks.
+    Subband,
+    /// One CQI for the whole band.
+    Wideband,
+}
+
+/// How MCSs follow from the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amc {

@@ -20,7 +20,7 @@ pub struct Internet {
     pub queue: Size,
     /// Bytes that may wait for the uplink.
     pub uplink_queue: Size,
-    /// What the downlink queue drops or marks, and when.
+    /// What the queue of either direction drops or marks, and when.
     pub aqm: Aqm,
     /// Random loss on the downlink: the share of packets with payload.
     pub loss: Share,
