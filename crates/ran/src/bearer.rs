@@ -35,6 +35,11 @@ use crate::rlc::queue::TransmitQueue;
 use crate::rlc::source::Source;
 use crate::rlc::{AmConfig, Aqm, Pdu, StatusPdu, UmConfig, am, um};
 
+mod handover;
+
+use handover::Suspension;
+pub use handover::{Departure, HandoverMode, HandoverStatistics};
+
 /// The mode of RLC (TS 36.322 v17.0 §4.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlcMode {
@@ -74,7 +79,7 @@ impl BearerConfig {
             mode: RlcMode::Um,
             buffer: Bytes(10 * 1024),
             aqm: Aqm::DropTail,
-            pdcp: PdcpConfig { sn_bits: 12, discard: None },
+            pdcp: PdcpConfig { sn_bits: 12, discard: None, retransmission_queue: None, status_report: true },
             um: UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(100) },
             am: AmConfig {
                 sn_bits: 10,
@@ -99,7 +104,12 @@ impl BearerConfig {
             mode: RlcMode::Am,
             buffer: Bytes(512 * 1024),
             aqm: Aqm::DropTail,
-            pdcp: PdcpConfig { sn_bits: 12, discard: Some(Duration::from_millis(150)) },
+            pdcp: PdcpConfig {
+                sn_bits: 12,
+                discard: Some(Duration::from_millis(150)),
+                retransmission_queue: None,
+                status_report: true,
+            },
             um: UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(50) },
             am: AmConfig {
                 sn_bits: 10,
@@ -169,8 +179,8 @@ impl BufferStatus {
 /// An SDU that a handover would have to forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unconfirmed {
-    /// Its COUNT, without bound.
-    pub count: u64,
+    /// Its COUNT.
+    pub count: u32,
     /// Its size with the PDCP header.
     pub size: Bytes,
     /// It has been delivered, only the sender does not know.
@@ -188,12 +198,13 @@ enum Rlc {
 /// One direction of the bearer.
 #[derive(Debug)]
 struct OneWay {
+    direction: Direction,
     source: Source,
     rlc: Rlc,
 }
 
 impl OneWay {
-    fn new(config: &BearerConfig, stream: impl FnOnce() -> Stream) -> Self {
+    fn new(config: &BearerConfig, direction: Direction, stream: impl FnOnce() -> Stream) -> Self {
         let rlc = match config.mode {
             RlcMode::Um => Rlc::Um {
                 transmitter: um::Transmitter::new(&config.um),
@@ -206,7 +217,7 @@ impl OneWay {
             },
         };
         let queue = TransmitQueue::new(config.buffer, &config.aqm, &config.pdcp, stream);
-        Self { source: Source::new(queue), rlc }
+        Self { direction, source: Source::new(queue, &config.pdcp), rlc }
     }
 
     #[inline]
@@ -257,6 +268,9 @@ pub struct RadioBearer {
     status_alone: bool,
     /// The earliest timeout of either direction; `FAR_FUTURE` if there is none.
     timeout: Instant,
+    suspension: Suspension,
+    status_report: bool,
+    handover: HandoverStatistics,
 }
 
 impl RadioBearer {
@@ -271,21 +285,26 @@ impl RadioBearer {
             panic!("a bearer is made from a checked configuration: {wrong:?}");
         }
         Self {
-            downlink: OneWay::new(config, || stream(Direction::Downlink)),
-            uplink: OneWay::new(config, || stream(Direction::Uplink)),
+            downlink: OneWay::new(config, Direction::Downlink, || stream(Direction::Downlink)),
+            uplink: OneWay::new(config, Direction::Uplink, || stream(Direction::Uplink)),
             pdu_overhead: u32::try_from(config.pdu_overhead.get()).expect("a MAC subheader is a few bytes"),
             status_alone: config.am.status_alone,
             timeout: Instant::FAR_FUTURE,
+            suspension: Suspension::default(),
+            status_report: config.pdcp.status_report,
+            handover: HandoverStatistics::default(),
         }
     }
 
     /// Takes an SDU in for sending. If the transmit queue is full, it is dropped.
     #[inline]
     pub fn submit(&mut self, cx: &mut Cx<'_>, direction: Direction, packet: PacketRef) {
-        let source = &mut self.ways_mut(direction).0.source;
-        let begun = source.begun();
-        source.queue.enqueue(cx, packet, begun);
-        let expires_at = source.queue.expires_at();
+        let way = self.ways_mut(direction).0;
+        let closing = way.source.submit(cx, packet);
+        let expires_at = way.source.queue.expires_at();
+        if closing {
+            way.after_shrinking(cx);
+        }
         self.timeout = self.timeout.min(expires_at);
     }
 
@@ -293,6 +312,9 @@ impl RadioBearer {
     #[inline]
     #[must_use]
     pub fn buffer_status(&self, direction: Direction, now: Instant) -> BufferStatus {
+        if self.is_suspended() {
+            return BufferStatus::default();
+        }
         let way = self.way(direction);
         let head_of_line = way.source.head_since().map(|since| now.saturating_since(since));
         match &way.rlc {
@@ -323,11 +345,14 @@ impl RadioBearer {
         grant: Bytes,
         out: &mut Vec<Pdu>,
     ) -> Bytes {
+        if self.is_suspended() {
+            return Bytes::ZERO;
+        }
         let overhead = self.pdu_overhead;
         let status_alone = self.status_alone;
         let grant = u32::try_from(grant.get()).expect("a transport block is shorter than 4 GiB");
         let mut left = grant;
-        let (OneWay { source, rlc }, back) = self.ways_mut(direction);
+        let (OneWay { source, rlc, .. }, back) = self.ways_mut(direction);
         match rlc {
             Rlc::Um { transmitter, .. } => {
                 while let Some(pdu) = transmitter.transmit(cx, source, left.saturating_sub(overhead)) {
@@ -378,6 +403,9 @@ impl RadioBearer {
                 (Pdu::Status(pdu), _) => back.receive_status(*pdu),
             }
         }
+        if way.source.sdus.reception.has_news() {
+            self.after_sorting(cx, direction);
+        }
         self.update_timeout();
     }
 
@@ -403,10 +431,16 @@ impl RadioBearer {
         }
     }
 
+    /// What an IP packet of this size is as an SDU with its PDCP header.
+    #[must_use]
+    pub fn sdu_size(&self, packet: Bytes) -> u32 {
+        self.downlink.source.queue.size_of(packet)
+    }
+
     /// Packets inside.
     #[must_use]
     pub fn packets_held(&self) -> usize {
-        [&self.downlink, &self.uplink].map(|way| way.source.queue.len() + way.source.sdus.held()).iter().sum()
+        self.downlink.source.packets_held() + self.uplink.source.packets_held()
     }
 
     /// Bytes of SDUs and PDCP headers that have not been sent yet.

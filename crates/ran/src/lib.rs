@@ -23,5 +23,6 @@ mod slot;
 #[cfg(test)]
 mod tests;
 mod ue;
+pub mod x2;
 
 pub use network::RadioNetwork;

@@ -344,7 +344,12 @@ fn levy_law(walk: &format::LevyWalk) -> LevyLaw {
 }
 
 fn bearer(cell: &Cell) -> BearerConfig {
-    let pdcp = PdcpConfig { sn_bits: cell.pdcp.sn_bits, discard: cell.pdcp.discard_timer.map(|t| t.0) };
+    let pdcp = PdcpConfig {
+        sn_bits: cell.pdcp.sn_bits,
+        discard: cell.pdcp.discard_timer.map(|t| t.0),
+        retransmission_queue: None,
+        status_report: true,
+    };
     let (buffer, aqm) = match &cell.rlc {
         Rlc::Am(RlcAm { buffer, aqm: rule, .. }) | Rlc::Um(RlcUm { buffer, aqm: rule, .. }) => {
             (buffer.0, aqm(rule))

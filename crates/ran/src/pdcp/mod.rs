@@ -1,14 +1,18 @@
-//! PDCP of one data radio bearer (TS 36.323): its header, its discard timer.
+//! PDCP of one data radio bearer (TS 36.323): its header, its discard timer, its retransmission
+//! queue, and what it does when it is re-established.
 //!
-//! The simulator holds both ends, so PDCP leaves no object of its own on the way: an SDU's COUNT
-//! is its place in the [`SduStore`](crate::rlc) of its direction, given when its first byte is
-//! sent; SDUs that still wait have none. RLC hands SDUs up in order, each once, so the receiver
-//! of TS 36.323 v17.0 §5.1.2.1.4 has nothing to sort out until a re-establishment.
+//! The simulator holds both ends, so PDCP leaves no object of its own on the way: an SDU gets its
+//! COUNT in the [`SduStore`](crate::rlc) of its direction when its first byte is sent; SDUs that
+//! still wait have none. RLC hands SDUs up in order, each once, so the receiver of
+//! TS 36.323 v17.0 §5.1.2.1 has nothing to sort out until a re-establishment.
 //!
 //! Left out: header compression, ciphering (neither changes a size by default), integrity
-//! protection, and the status report, which only a handover sends.
+//! protection, and the limit of half the sequence numbers on SDUs under way.
 
-use airlane_core::Duration;
+pub(crate) mod reception;
+pub(crate) mod status;
+
+use airlane_core::{Bytes, Duration, PacketRef};
 
 /// PDCP of a data radio bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,33 @@ pub struct PdcpConfig {
     /// discardTimer: an SDU of which nothing has been sent by then is dropped
     /// (TS 36.323 v17.0 §5.4); `None` for "infinity".
     pub discard: Option<Duration>,
+    /// The bound of the retransmission queue; `None` for no bound.
+    pub retransmission_queue: Option<RetransmissionQueue>,
+    /// Both ends send a status report when they are re-established with their COUNTs kept.
+    pub status_report: bool,
+}
+
+/// A bound on the SDUs that have a COUNT and that RLC AM has not confirmed, PDCP headers included.
+/// It gates admission: where an SDU does not fit, it goes on waiting in the transmit queue without
+/// a COUNT. Nothing is ever taken out to make room. A single SDU always fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetransmissionQueue {
+    /// Bytes at most.
+    pub limit: Bytes,
+    /// The limit of the transmit queue holds for the sum of waiting and unconfirmed SDUs; else it
+    /// holds for the waiting ones alone.
+    pub shares_buffer: bool,
+}
+
+/// An SDU that a handover moves (TS 36.300 v17.0 §10.1.2.3).
+#[derive(Debug)]
+pub struct NumberedSdu {
+    /// COUNT; `None` if none of it has been sent.
+    pub count: Option<u32>,
+    /// SDU and PDCP header.
+    pub size: u32,
+    /// The packet; `None` if the receiver has it, which the sender does not know.
+    pub packet: Option<PacketRef>,
 }
 
 impl PdcpConfig {
@@ -39,7 +70,11 @@ mod tests {
 
     #[test]
     fn headers_are_whole_bytes() {
-        let header = |sn_bits| PdcpConfig { sn_bits, discard: None }.header();
+        let header = |sn_bits| {
+            let config =
+                PdcpConfig { sn_bits, discard: None, retransmission_queue: None, status_report: true };
+            config.header()
+        };
         assert_eq!([7, 12, 15, 18].map(header), [1, 2, 2, 3]);
     }
 }

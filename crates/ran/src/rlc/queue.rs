@@ -14,20 +14,28 @@ use crate::pdcp::PdcpConfig;
 pub(crate) struct TransmitQueue {
     discipline: Discipline,
     discard: Option<Duration>,
+    /// PDCP header.
+    header: u32,
 }
 
 impl TransmitQueue {
     /// An empty queue. `stream` gives the random stream of its own to a discipline that draws.
     pub(crate) fn new(limit: Bytes, aqm: &Aqm, pdcp: &PdcpConfig, stream: impl FnOnce() -> Stream) -> Self {
         let limit = Limit::bytes(limit).with_overhead(pdcp.header());
-        Self { discipline: Discipline::new(aqm, limit, stream), discard: pdcp.discard }
+        let discipline = Discipline::new(aqm, limit, stream);
+        Self { discipline, discard: pdcp.discard, header: pdcp.header() }
     }
 
-    /// Takes a packet in; drops what the limit does not allow. `begun` are the bytes of an SDU
-    /// that is being sent and not yet through: they count as well.
+    /// What a packet counts: its own bytes and the PDCP header.
+    pub(crate) fn size_of(&self, packet: Bytes) -> u32 {
+        u32::try_from(packet.get()).expect("an IP packet has fewer than 2^32 bytes") + self.header
+    }
+
+    /// Takes a packet in; drops what the limit does not allow. `ahead` are bytes that are not in
+    /// the queue any more and count as well.
     #[inline]
-    pub(crate) fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, begun: u64) {
-        self.discipline.enqueue(cx, packet, Bytes(begun));
+    pub(crate) fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: u64) {
+        self.discipline.enqueue(cx, packet, Bytes(ahead));
     }
 
     /// Takes the next packet that is to be sent; on the way to it, drops what has to go.
@@ -56,6 +64,13 @@ impl TransmitQueue {
         }
     }
 
+    /// Takes out what waits, in the order in which it would be sent.
+    pub(crate) fn drain(&mut self, cx: &mut Cx<'_>, mut take: impl FnMut(Waiting)) {
+        while let Some(waiting) = self.discipline.dequeue(cx) {
+            take(waiting);
+        }
+    }
+
     /// When the packet came that has been waiting longest.
     #[inline]
     pub(crate) fn head_since(&self) -> Option<Instant> {
@@ -72,12 +87,6 @@ impl TransmitQueue {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.discipline.backlog().packets
-    }
-
-    /// True if nothing waits.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// What the discipline did so far.

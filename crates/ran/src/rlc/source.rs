@@ -1,12 +1,35 @@
-//! What a transmitter draws new data from: the queue of untouched SDUs and the stream of those
-//! that have been begun.
+//! What a transmitter draws new data from: SDUs that a re-establishment has to send again, the
+//! queue of untouched SDUs, and the stream of those that have been begun.
 
-use airlane_core::{Cx, Instant};
+use std::collections::VecDeque;
+
+use airlane_core::{Cx, Instant, PacketRef};
 
 use super::queue::TransmitQueue;
-use super::store::{Filled, Layout, SduStore};
+use super::store::{CONTROL, Filled, Layout, SduStore};
+use crate::pdcp::{NumberedSdu, PdcpConfig};
 
-/// Untouched SDUs, begun SDUs, and how far the stream has been sent.
+/// The retransmission queue's bound, which an SDU has to pass to get its COUNT.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    /// Bytes; `u64::MAX` for none.
+    limit: u64,
+    shares_buffer: bool,
+    /// The largest SDU that came so far: as long as one of these would not fit, none is let in,
+    /// so that the bound holds whichever one the discipline gives out.
+    largest: u32,
+}
+
+/// An SDU to be sent again under the COUNT that it has.
+#[derive(Debug)]
+struct Again {
+    count: u32,
+    size: u32,
+    packet: Option<PacketRef>,
+    since: Instant,
+}
+
+/// SDUs to send again, untouched SDUs, begun SDUs, and how far the stream has been sent.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) queue: TransmitQueue,
@@ -15,11 +38,77 @@ pub(crate) struct Source {
     sent: u64,
     /// When the SDU that is being sent came into the queue.
     begun_since: Instant,
+    gate: Gate,
+    /// What had a COUNT before a re-establishment and was not confirmed, in the order of COUNT,
+    /// behind a control PDU of PDCP.
+    again: VecDeque<Again>,
+    again_bytes: u64,
+    sn_bits: u8,
 }
 
 impl Source {
-    pub(crate) fn new(queue: TransmitQueue) -> Self {
-        Self { queue, sdus: SduStore::default(), sent: 0, begun_since: Instant::ZERO }
+    pub(crate) fn new(queue: TransmitQueue, pdcp: &PdcpConfig) -> Self {
+        let gate = match pdcp.retransmission_queue {
+            Some(queue) => Gate { limit: queue.limit.get(), shares_buffer: queue.shares_buffer, largest: 0 },
+            None => Gate { limit: u64::MAX, shares_buffer: false, largest: 0 },
+        };
+        Self {
+            queue,
+            sdus: SduStore::default(),
+            sent: 0,
+            begun_since: Instant::ZERO,
+            gate,
+            again: VecDeque::new(),
+            again_bytes: 0,
+            sn_bits: pdcp.sn_bits,
+        }
+    }
+
+    /// Takes an SDU in. True if that closes the gate for what has been waiting already.
+    #[inline]
+    pub(crate) fn submit(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
+        let mut closing = false;
+        let mut ahead = self.begun();
+        if self.is_bounded() {
+            let size = self.queue.size_of(cx.pool.get(&packet).size);
+            closing = size > self.gate.largest;
+            self.gate.largest = self.gate.largest.max(size);
+            if self.gate.shares_buffer {
+                ahead = self.unconfirmed();
+            }
+        }
+        self.queue.enqueue(cx, packet, ahead);
+        closing
+    }
+
+    /// True if the retransmission queue has a bound.
+    #[inline]
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.gate.limit != u64::MAX
+    }
+
+    /// Bits of PDCP's sequence numbers.
+    pub(crate) fn sn_bits(&self) -> u8 {
+        self.sn_bits
+    }
+
+    /// Bytes of SDUs that have a COUNT and are not confirmed.
+    #[inline]
+    pub(crate) fn unconfirmed(&self) -> u64 {
+        self.sdus.unconfirmed() + self.again_bytes
+    }
+
+    /// Bytes of waiting SDUs that may be begun now.
+    #[inline]
+    fn admissible(&self) -> u64 {
+        if !self.is_bounded() {
+            return self.queue.backlog();
+        }
+        let (unconfirmed, largest) = (self.unconfirmed(), u64::from(self.gate.largest));
+        if unconfirmed > 0 && unconfirmed + largest > self.gate.limit {
+            return 0;
+        }
+        self.queue.backlog().min(self.gate.limit.saturating_sub(unconfirmed).max(largest))
     }
 
     /// The next byte to send for the first time.
@@ -34,33 +123,42 @@ impl Source {
         self.sdus.end() - self.sent
     }
 
-    /// Bytes not sent yet.
+    /// Bytes not sent yet since the last re-establishment.
     #[inline]
     pub(crate) fn backlog(&self) -> u64 {
-        self.queue.backlog() + self.begun()
+        self.queue.backlog() + self.begun() + self.again_bytes
     }
 
-    /// True if there is nothing to send for the first time.
+    /// True if there is nothing that could be sent for the first time.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.begun() == 0 && self.queue.is_empty()
+        self.begun() == 0 && self.again.is_empty() && self.admissible() == 0
     }
 
     /// Since when the oldest byte that was never sent has been waiting.
     #[inline]
     pub(crate) fn head_since(&self) -> Option<Instant> {
-        if self.begun() > 0 { Some(self.begun_since) } else { self.queue.head_since() }
+        if self.begun() > 0 {
+            return Some(self.begun_since);
+        }
+        self.again.front().map(|again| again.since).or_else(|| self.queue.head_since())
     }
 
     /// The size of the one PDU that would carry all of it.
     #[inline]
     pub(crate) fn pdu_estimate(&self, fixed: u32) -> u64 {
-        let elements = self.queue.len() as u64 + u64::from(self.begun() > 0);
+        let (begun, admissible) = (self.begun(), self.admissible());
+        let waiting = match admissible.checked_div(u64::from(self.gate.largest)) {
+            // Not all that wait; the least that make up so many bytes.
+            Some(least) => least.max(1).min(admissible),
+            None => self.queue.len() as u64,
+        };
+        let elements = waiting + self.again.len() as u64 + u64::from(begun > 0);
         if elements == 0 {
             return 0;
         }
         let indicators = (3 * (elements - 1)).div_ceil(2); // as `length_indicators`, for any count
-        self.backlog() + u64::from(fixed) + indicators
+        admissible + begun + self.again_bytes + u64::from(fixed) + indicators
     }
 
     /// Fills a PDU of `space` bytes with new data; `None` if there is none or no room for a byte.
@@ -70,10 +168,8 @@ impl Source {
         let mut rest = u32::try_from(self.begun()).expect("less than one SDU");
         while layout.room() > 0 {
             if rest == 0 {
-                let Some(head) = self.queue.dequeue(cx) else { break };
-                self.begun_since = head.since;
-                self.sdus.push(head.packet, head.size);
-                rest = head.size;
+                let Some(size) = self.begin_next(cx) else { break };
+                rest = size;
             }
             layout.add(rest);
             rest = 0;
@@ -83,5 +179,87 @@ impl Source {
         debug_assert!(self.sent <= self.sdus.end(), "sent what was never there");
         debug_assert!(filled.header + filled.len <= space, "a PDU larger than its grant");
         Some(filled)
+    }
+
+    /// Puts the next SDU into the stream.
+    #[inline]
+    fn begin_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
+        if !self.again.is_empty() {
+            return self.begin_again();
+        }
+        if self.is_bounded() && self.admissible() == 0 {
+            return None;
+        }
+        let head = self.queue.dequeue(cx)?;
+        self.begun_since = head.since;
+        self.sdus.push(head.packet, head.size);
+        debug_assert!(
+            !self.is_bounded()
+                || self.unconfirmed() <= self.gate.limit
+                || self.unconfirmed() == u64::from(head.size),
+            "the retransmission queue is over its bound"
+        );
+        Some(head.size)
+    }
+
+    #[cold]
+    fn begin_again(&mut self) -> Option<u32> {
+        let next = self.again.pop_front()?;
+        self.again_bytes -= u64::from(next.size);
+        self.begun_since = next.since;
+        self.sdus.push_numbered(next.packet, next.size, next.count);
+        Some(next.size)
+    }
+
+    /// Packets inside, at both ends.
+    pub(crate) fn packets_held(&self) -> usize {
+        let again = self.again.iter().filter(|again| again.packet.is_some()).count();
+        self.queue.len() + self.sdus.held() + again
+    }
+
+    /// SDUs to be sent again.
+    pub(crate) fn again_len(&self) -> usize {
+        self.again.len()
+    }
+
+    /// Adds an SDU that has a COUNT, at its place among those to be sent again.
+    pub(crate) fn send_again(&mut self, now: Instant, count: u32, size: u32, packet: Option<PacketRef>) {
+        let is_before = |other: &Again| other.count == CONTROL || other.count < count;
+        let index = self.again.partition_point(is_before);
+        self.again.insert(index, Again { count, size, packet, since: now });
+        self.again_bytes += u64::from(size);
+    }
+
+    /// Sends a control PDU of PDCP before all else.
+    pub(crate) fn send_control(&mut self, now: Instant, size: u32) {
+        self.again.push_front(Again { count: CONTROL, size, packet: None, since: now });
+        self.again_bytes += u64::from(size);
+    }
+
+    /// Takes out what was still to be sent again, without control PDUs.
+    pub(crate) fn drain_again(&mut self, mut take: impl FnMut(u32, NumberedSdu)) {
+        self.again_bytes = 0;
+        for Again { count, size, packet, .. } in self.again.drain(..).filter(|a| a.count != CONTROL) {
+            take(count, NumberedSdu { count: Some(count), size, packet });
+        }
+    }
+
+    /// Strikes out what the receiver says that it has, and tells how many SDUs.
+    pub(crate) fn spare(&mut self, confirms: impl Fn(u32) -> bool) -> u64 {
+        let before = self.again.len();
+        let mut spared_bytes = 0;
+        self.again.retain(|again| {
+            let spared = again.count != CONTROL && confirms(again.count);
+            assert!(!spared || again.packet.is_none(), "a packet that is at both ends");
+            spared_bytes += if spared { u64::from(again.size) } else { 0 };
+            !spared
+        });
+        self.again_bytes -= spared_bytes;
+        (before - self.again.len()) as u64
+    }
+
+    /// The stream goes on behind what was begun and taken out.
+    pub(crate) fn restart(&mut self) {
+        self.sent = self.sdus.end();
     }
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use airlane_core::PacketRef;
 
 use super::header::{LENGTH_INDICATOR_MAX, length_indicators};
+use crate::pdcp::reception::Reception;
 
 /// One SDU (with its PDCP header) and where it lies in the stream.
 #[derive(Debug)]
@@ -13,9 +14,14 @@ struct Entry {
     packet: Option<PacketRef>,
     /// PDCP header and SDU.
     len: u32,
+    /// COUNT (TS 36.323 v17.0 §6.3.5), or [`CONTROL`].
+    count: u32,
     /// Its first byte.
     start: u64,
 }
+
+/// Stands in place of a COUNT where the SDU of RLC is a control PDU of PDCP: a status report.
+pub(crate) const CONTROL: u32 = u32::MAX;
 
 impl Entry {
     fn end(&self) -> u64 {
@@ -33,21 +39,75 @@ pub(crate) struct SduStore {
     entries: VecDeque<Entry>,
     /// Entries before this one have no packet any more.
     open: usize,
-    /// COUNT of the entry at the front (TS 36.323 v17.0 §6.3.5, without its bound).
-    first_count: u64,
+    /// Next_PDCP_TX_SN with its hyper frame number (TS 36.323 v17.0 §7.1).
+    next_count: u32,
     /// Where the next SDU will start.
     end: u64,
     /// Packets inside.
     held: usize,
+    /// Bytes of SDUs that are confirmed although one before them is not.
+    confirmed_beyond: u64,
+    /// PDCP at the receiver, where it has something to put in order.
+    pub(crate) reception: Reception,
 }
 
 impl SduStore {
     /// Appends an SDU and gives it the next COUNT.
     #[inline]
     pub(crate) fn push(&mut self, packet: PacketRef, len: u32) {
-        self.entries.push_back(Entry { packet: Some(packet), len, start: self.end });
+        let count = self.next_count;
+        self.next_count += 1;
+        self.entries.push_back(Entry { packet: Some(packet), len, count, start: self.end });
         self.end += u64::from(len);
         self.held += 1;
+    }
+
+    /// Appends an SDU that has its COUNT already, and perhaps no packet any more: the receiver
+    /// has that.
+    pub(crate) fn push_numbered(&mut self, packet: Option<PacketRef>, len: u32, count: u32) {
+        self.held += usize::from(packet.is_some());
+        self.entries.push_back(Entry { packet, len, count, start: self.end });
+        self.end += u64::from(len);
+    }
+
+    /// The COUNT of the SDU that will be begun next.
+    pub(crate) fn next_count(&self) -> u32 {
+        self.next_count
+    }
+
+    /// Sets the COUNT of the SDU that will be begun next.
+    pub(crate) fn set_next_count(&mut self, count: u32) {
+        self.next_count = count;
+    }
+
+    /// The COUNT that the receiver waits for, as long as it has nothing to put in order.
+    pub(crate) fn first_undelivered(&self) -> Option<u32> {
+        self.entries.iter().skip(self.open).map(|e| e.count).find(|&count| count != CONTROL)
+    }
+
+    /// Bytes of SDUs that have a COUNT and are not confirmed.
+    #[inline]
+    pub(crate) fn unconfirmed(&self) -> u64 {
+        self.entries.front().map_or(0, |front| self.end - front.start) - self.confirmed_beyond
+    }
+
+    /// Finds the SDUs that are confirmed although one before them is not.
+    pub(crate) fn update_confirmed_beyond(&mut self, is_confirmed: impl Fn(u64, u64) -> bool) {
+        let confirmed = self.entries.iter().filter(|e| is_confirmed(e.start, e.end()));
+        self.confirmed_beyond = confirmed.map(|e| u64::from(e.len)).sum();
+    }
+
+    /// Takes every SDU out in the order of the stream: whether it has been delivered, and the
+    /// SDU with its place. The stream goes on behind them.
+    pub(crate) fn drain(&mut self, out: &mut Vec<Drained>) {
+        let open = core::mem::take(&mut self.open);
+        out.extend(self.entries.drain(..).map(|e| {
+            let (from, to) = (e.start, e.end());
+            Drained { count: e.count, from, to, packet: e.packet }
+        }));
+        debug_assert!(out.iter().take(open).all(|sdu| sdu.packet.is_none()), "delivered with its packet");
+        self.held = 0;
+        self.confirmed_beyond = 0;
     }
 
     /// The end of the stream.
@@ -56,9 +116,28 @@ impl SduStore {
         self.end
     }
 
-    /// Packets inside.
+    /// Packets inside, those included that PDCP keeps until it can deliver them in order.
     pub(crate) fn held(&self) -> usize {
-        self.held
+        self.held + self.reception.held()
+    }
+
+    /// Delivers the SDUs that end at or before `position`, through PDCP where that has something
+    /// to put in order. Their entries stay.
+    #[inline]
+    pub(crate) fn deliver_until(&mut self, position: u64, deliver: &mut Vec<PacketRef>) {
+        while let Some(entry) = self.entries.get_mut(self.open) {
+            if entry.end() > position {
+                return;
+            }
+            self.open += 1;
+            let (packet, count) = (entry.packet.take(), entry.count);
+            self.held -= usize::from(packet.is_some());
+            if self.reception.is_sorting() {
+                self.reception.receive(count, packet, deliver);
+            } else {
+                deliver.extend(packet);
+            }
+        }
     }
 
     /// Takes the oldest packet that is still inside, if its SDU ends at or before `position`. Its
@@ -91,9 +170,9 @@ impl SduStore {
     }
 
     /// Every SDU that is not forgotten: COUNT, start and end in the stream, packet.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64, u64, Option<&PacketRef>)> {
-        let counts = self.first_count..;
-        counts.zip(&self.entries).map(|(count, e)| (count, e.start, e.end(), e.packet.as_ref()))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u64, u64, Option<&PacketRef>)> {
+        let sdus = self.entries.iter().filter(|e| e.count != CONTROL);
+        sdus.map(|e| (e.count, e.start, e.end(), e.packet.as_ref()))
     }
 
     /// Lays the stream from `from` to `to` into a PDU, as much of it as fits.
@@ -112,8 +191,47 @@ impl SduStore {
         while self.open > 0 && self.entries.front().is_some_and(|entry| entry.end() <= position) {
             self.entries.pop_front();
             self.open -= 1;
-            self.first_count += 1;
         }
+    }
+}
+
+/// An SDU that is taken out of the stream.
+#[derive(Debug)]
+pub(crate) struct Drained {
+    /// COUNT, or [`CONTROL`].
+    pub(crate) count: u32,
+    /// Its first byte, and the end.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// Gone once the packet was delivered or discarded.
+    pub(crate) packet: Option<PacketRef>,
+}
+
+/// Which bytes of the stream a receiver has, added in their order.
+#[derive(Debug)]
+pub(crate) struct Ranges(Vec<(u64, u64)>);
+
+impl Ranges {
+    /// All below `position`.
+    pub(crate) fn until(position: u64) -> Self {
+        Self(vec![(0, position)])
+    }
+
+    /// And `[from, to)`.
+    pub(crate) fn add(&mut self, from: u64, to: u64) {
+        let last = self.0.last_mut().expect("there is one from the start");
+        debug_assert!(last.1 <= from, "ranges out of order");
+        if last.1 == from {
+            last.1 = to;
+        } else {
+            self.0.push((from, to));
+        }
+    }
+
+    /// True if all of `[from, to)` is there.
+    pub(crate) fn cover(&self, from: u64, to: u64) -> bool {
+        let index = self.0.partition_point(|range| range.1 < to);
+        self.0.get(index).is_some_and(|range| range.0 <= from)
     }
 }
 

@@ -7,7 +7,7 @@ use airlane_core::{Cx, DropCause, Duration, Instant, PacketRef};
 
 use super::header;
 use super::source::Source;
-use super::store::SduStore;
+use super::store::{Ranges, SduStore};
 use super::{DataPdu, Pdu};
 
 /// Configuration of unacknowledged mode (TS 36.331 §6.3.2, UL-UM-RLC and DL-UM-RLC).
@@ -35,6 +35,12 @@ impl Transmitter {
     /// The fixed part of a header.
     pub(crate) fn header(&self) -> u32 {
         self.header
+    }
+
+    /// Re-establishment (TS 36.322 v17.0 §5.4): the next sequence number, with which the receiver
+    /// is to begin.
+    pub(crate) fn reestablish(&self) -> u32 {
+        self.next_sn
     }
 
     /// One PDU of at most `space` bytes.
@@ -90,6 +96,24 @@ impl Receiver {
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
         self.reordering_until
+    }
+
+    /// What of the stream has come.
+    pub(crate) fn received(&self) -> Ranges {
+        let mut ranges = Ranges::until(self.position);
+        for slot in self.slots.iter().filter(|slot| slot.len > 0) {
+            ranges.add(slot.from, slot.from + u64::from(slot.len));
+        }
+        ranges
+    }
+
+    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers; the stream goes on from
+    /// `position`. Sequence numbers go on as well: only their differences count.
+    pub(crate) fn reestablish(&mut self, next_sn: u32, position: u64) {
+        self.first_missing = next_sn;
+        self.slots.clear();
+        self.reordering_until = Instant::FAR_FUTURE;
+        self.position = position;
     }
 
     /// A PDU has come (TS 36.322 v17.0 §5.1.2.2.2 to §5.1.2.2.3).

@@ -87,7 +87,7 @@ fn a_gap_is_reported_after_t_reordering_and_filled() {
     // POLL_SN is 3 and is below ACK_SN, so t-PollRetransmit has stopped.
     assert_eq!(rig.bearer.next_timeout(), None);
     assert_eq!(rig.status().retransmission, Bytes(102));
-    assert_eq!(rig.bearer.unconfirmed(DOWN).map(|u| u.count).collect::<Vec<u64>>(), [1]);
+    assert_eq!(rig.bearer.unconfirmed(DOWN).map(|u| u.count).collect::<Vec<u32>>(), [1]);
     let again = rig.transmit(1000);
     assert_eq!(data(&again), [DataPdu { poll: true, ..data(&pdus[1])[0] }]);
     assert_eq!(rig.status(), BufferStatus::default());
@@ -288,7 +288,7 @@ fn a_status_that_does_not_fit_is_continued_later() {
     rig.receive_in(UP, &status);
     let again = rig.transmit(10_000);
     assert_eq!(data(&again).iter().map(|pdu| pdu.sn).collect::<Vec<u32>>(), [0, 2]);
-    assert_eq!(rig.bearer.unconfirmed(DOWN).map(|u| u.count).collect::<Vec<u64>>(), [0, 2, 4, 5, 6, 7, 8]);
+    assert_eq!(rig.bearer.unconfirmed(DOWN).map(|u| u.count).collect::<Vec<u32>>(), [0, 2, 4, 5, 6, 7, 8]);
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn a_status_alone_wastes_its_grant_only_if_told_to() {
 
 #[test]
 fn a_discarded_successor_does_not_leave_a_pdu_without_a_poll() {
-    let pdcp = PdcpConfig { sn_bits: 12, discard: Some(Duration::from_millis(40)) };
+    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(40)), ..BearerConfig::lena().pdcp };
     let mut rig = Rig::new(&BearerConfig { pdcp, ..quiet() });
     rig.submit(98);
     rig.submit(98);
@@ -397,7 +397,7 @@ fn soak(soak: &Soak) -> Rig {
 #[test]
 fn everything_arrives_in_order_and_once_whatever_is_lost() {
     let fast = |config: BearerConfig| BearerConfig { mode: RlcMode::Am, buffer: Bytes(1 << 30), ..config };
-    let no_discard = PdcpConfig { sn_bits: 12, discard: None };
+    let no_discard = BearerConfig::lena().pdcp;
     let typical = BearerConfig { pdcp: no_discard, ..fast(BearerConfig::typical()) };
     let long = BearerConfig { am: AmConfig { sn_bits: 16, ..typical.am }, ..typical.clone() };
     let configs = [fast(BearerConfig::lena()), typical, long];

@@ -305,7 +305,7 @@ fn the_buffer_limit_counts_what_was_not_sent() {
 
 #[test]
 fn the_discard_timer_takes_what_was_not_begun() {
-    let pdcp = PdcpConfig { sn_bits: 12, discard: Some(Duration::from_millis(150)) };
+    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(150)), ..BearerConfig::lena().pdcp };
     let mut rig = Rig::new(&BearerConfig { pdcp, ..roomy(RlcMode::Um) });
     rig.submit(98);
     rig.submit(98);
@@ -402,7 +402,7 @@ fn red_pie_and_fq_codel_stand_before_rlc_as_well() {
 #[test]
 fn a_packet_that_overtakes_gets_the_lower_count() {
     let aqm = Aqm::FqCoDel(fq_codel::Parameters::default());
-    let pdcp = PdcpConfig { sn_bits: 12, discard: Some(Duration::from_millis(150)) };
+    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(150)), ..BearerConfig::lena().pdcp };
     let mut rig = Rig::new(&BearerConfig { aqm, pdcp, ..roomy(RlcMode::Am) });
     let submit = |rig: &mut Rig, flow, sdu: u32| {
         let serial = rig.submitted;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use airlane_core::{Instant, PacketRef};
 
 use super::super::header;
-use super::super::store::SduStore;
+use super::super::store::{Ranges, SduStore};
 use super::super::{DataPdu, StatusPdu};
 use super::AmConfig;
 use super::status::{Nack, OPEN_END, Reports};
@@ -85,6 +85,40 @@ impl Receiver {
         }
     }
 
+    /// VR(R).
+    pub(crate) fn first_missing(&self) -> u32 {
+        self.first_missing
+    }
+
+    /// What of the stream has come although something before it has not.
+    pub(crate) fn add_received(&self, ranges: &mut Ranges) {
+        for (sn, slot) in (self.first_missing..).zip(&self.slots) {
+            match slot.state {
+                State::Missing => {}
+                State::Complete => ranges.add(slot.from, slot.end()),
+                State::Partial => {
+                    let pieces = self.received.iter().filter(|r| r.sn == sn);
+                    pieces.for_each(|piece| ranges.add(piece.from, piece.to));
+                }
+            }
+        }
+    }
+
+    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers. Sequence numbers go on from
+    /// where the transmitter is, since only their differences count; so a PDU that was on the
+    /// air before is one of the past.
+    pub(crate) fn reestablish(&mut self, next_sn: u32) {
+        self.first_missing = next_sn;
+        self.status_limit = next_sn;
+        self.slots.clear();
+        self.received.clear();
+        self.incomplete = 0;
+        self.reordering_until = Instant::FAR_FUTURE;
+        self.triggered = false;
+        self.prohibited_until = Instant::ZERO;
+        self.wake_at = Instant::FAR_FUTURE;
+    }
+
     /// When t-Reordering expires, or t-StatusProhibit if a STATUS PDU waits for it.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
@@ -104,7 +138,7 @@ impl Receiver {
             // Nothing is missing, so VR(MS) = VR(H) = VR(R) and t-Reordering does not run.
             self.first_missing += 1;
             self.status_limit = self.first_missing;
-            deliver_until(sdus, pdu.end(), deliver);
+            sdus.deliver_until(pdu.end(), deliver);
             if pdu.poll {
                 self.trigger(now);
             }
@@ -143,7 +177,7 @@ impl Receiver {
             self.first_missing += 1;
         }
         if let Some(position) = position {
-            deliver_until(sdus, position, deliver);
+            sdus.deliver_until(position, deliver);
         }
         // VR(X) cannot leave the window upwards: it was VR(H) once.
         if self.reordering_sn <= self.first_missing {
@@ -335,12 +369,5 @@ impl Receiver {
             };
             (nack.from < nack.to).then_some(nack)
         })
-    }
-}
-
-#[inline]
-fn deliver_until(sdus: &mut SduStore, position: u64, deliver: &mut Vec<PacketRef>) {
-    while let Some(packet) = sdus.take_until(position) {
-        deliver.push(packet);
     }
 }

@@ -228,6 +228,10 @@ impl Transmitter {
         }
         let confirmed = self.slots.front().map_or(source.position(), |slot| slot.from);
         source.sdus.release_until(confirmed);
+        if source.is_bounded() {
+            let sent = source.position();
+            source.sdus.update_confirmed_beyond(|from, to| self.has_confirmed(from, to, sent));
+        }
     }
 
     /// Marks what the report does not list as missing.
@@ -317,6 +321,26 @@ impl Transmitter {
     pub(crate) fn has_confirmed(&self, from: u64, to: u64, sent: u64) -> bool {
         let first = self.slots.partition_point(|slot| slot.end() <= from);
         to <= sent && self.slots.iter().skip(first).take_while(|slot| slot.from < to).all(|s| s.acknowledged)
+    }
+
+    /// Where the stream begins that PDUs from this sequence number on carry; it is in the window
+    /// or the next to be given.
+    pub(crate) fn start_of(&self, sn: u32, source: &Source) -> u64 {
+        if sn == self.next() { source.position() } else { self.slot(sn).from }
+    }
+
+    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers, and the next sequence number,
+    /// with which the receiver is to begin.
+    pub(crate) fn reestablish(&mut self) -> u32 {
+        self.first = self.next();
+        self.slots.clear();
+        self.again.clear();
+        self.again_bytes = 0;
+        self.poll_until = Instant::FAR_FUTURE;
+        self.poll_due = false;
+        self.pdus_without_poll = 0;
+        self.bytes_without_poll = 0;
+        self.first
     }
 
     /// VT(S).

@@ -1,0 +1,148 @@
+//! PDCP at the receiver after a re-establishment: SDUs in the order of COUNT, each once
+//! (TS 36.323 v17.0 §5.1.2.1.2).
+//!
+//! Between two re-establishments RLC delivers in order and there is nothing to do. After one,
+//! the receiver has SDUs that a gap keeps back, and the sender sends again what it does not know
+//! to have arrived. What the receiver has already comes without a packet: the packet is in one
+//! place, and that is here or beyond.
+
+use std::collections::VecDeque;
+
+use airlane_core::PacketRef;
+
+use crate::rlc::store::CONTROL;
+
+/// The receiving side of PDCP in one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Reception {
+    /// False while RLC's order is PDCP's order.
+    sorting: bool,
+    /// Last_Submitted_PDCP_RX_SN + 1, with its hyper frame number.
+    next: u32,
+    /// All from this COUNT on are sent for the first time.
+    until: u32,
+    /// SDUs behind a gap, in the order of COUNT.
+    stored: VecDeque<(u32, PacketRef)>,
+    /// SDUs that came after one with a higher COUNT had been delivered; to be discarded.
+    late: Vec<PacketRef>,
+    duplicates: u64,
+    /// A status report for the other direction: on its way here, and arrived.
+    report: Option<Vec<u8>>,
+    report_has_come: bool,
+}
+
+impl Reception {
+    /// True if SDUs have to come through here.
+    #[inline]
+    pub(crate) fn is_sorting(&self) -> bool {
+        self.sorting
+    }
+
+    /// Packets inside.
+    pub(crate) fn held(&self) -> usize {
+        self.stored.len() + self.late.len()
+    }
+
+    /// SDUs that came although they were there already.
+    pub(crate) fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Begins to put SDUs in order: `next` is waited for (unless that is known here already),
+    /// and all from `until` on will be sent for the first time.
+    pub(crate) fn begin(&mut self, next: u32, until: u32) {
+        if !self.sorting {
+            self.next = next;
+        }
+        self.until = until;
+        self.sorting = true;
+    }
+
+    /// The COUNT of the first SDU that has not come: FMS with its hyper frame number.
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// The COUNTs of the SDUs that wait behind a gap.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = u32> {
+        self.stored.iter().map(|(count, _)| *count)
+    }
+
+    /// Keeps an SDU that RLC hands up because it is re-established; no gap is given up for it.
+    pub(crate) fn store(&mut self, count: u32, packet: PacketRef) {
+        debug_assert!(count >= self.next, "delivered and still there");
+        let index = self.stored.partition_point(|(other, _)| *other < count);
+        self.stored.insert(index, (count, packet));
+    }
+
+    /// Delivers what is in order.
+    pub(crate) fn advance(&mut self, deliver: &mut Vec<PacketRef>) {
+        while self.stored.front().is_some_and(|(count, _)| *count == self.next) {
+            deliver.extend(self.stored.pop_front().map(|(_, packet)| packet));
+            self.next += 1;
+        }
+    }
+
+    /// Delivers everything and leaves the order to RLC again.
+    pub(crate) fn end(&mut self, deliver: &mut Vec<PacketRef>) {
+        deliver.extend(self.stored.drain(..).map(|(_, packet)| packet));
+        self.sorting = false;
+    }
+
+    /// An SDU comes from RLC, in its order: all below its COUNT that has not come never will.
+    #[cold]
+    pub(crate) fn receive(&mut self, count: u32, packet: Option<PacketRef>, deliver: &mut Vec<PacketRef>) {
+        match packet {
+            None if count == CONTROL => {
+                self.report_has_come = true;
+                return;
+            }
+            None => self.duplicates += 1,
+            Some(packet) if count < self.next => self.late.push(packet),
+            Some(packet) => {
+                while self.stored.front().is_some_and(|(other, _)| *other < count) {
+                    deliver.extend(self.stored.pop_front().map(|(_, before)| before));
+                }
+                deliver.push(packet);
+                self.next = count + 1;
+                self.advance(deliver);
+            }
+        }
+        self.sorting = count + 1 < self.until || !self.stored.is_empty() || self.report.is_some();
+    }
+
+    /// True if something lies here for whoever holds both directions.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.report_has_come || !self.late.is_empty()
+    }
+
+    /// The next SDU that came too late.
+    pub(crate) fn take_late(&mut self) -> Option<PacketRef> {
+        self.late.pop()
+    }
+
+    /// A status report sets out for here.
+    pub(crate) fn expect_report(&mut self, report: Vec<u8>) {
+        self.report = Some(report);
+        self.report_has_come = false;
+        self.sorting = true;
+    }
+
+    /// The status report that has come. One that was on its way at a re-establishment never
+    /// comes.
+    pub(crate) fn take_report(&mut self) -> Option<Vec<u8>> {
+        if core::mem::take(&mut self.report_has_come) { self.report.take() } else { None }
+    }
+
+    /// Forgets a report that was on its way.
+    pub(crate) fn lose_report(&mut self) {
+        self.report = None;
+        self.report_has_come = false;
+    }
+
+    /// True if nothing is left of a re-establishment.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.sorting && self.held() == 0 && self.report.is_none()
+    }
+}

@@ -1,0 +1,350 @@
+//! X2 between eNBs (TS 36.300 v17.0 §20): what a handover sends over it, and in which order a
+//! target takes what comes over X2 and over S1.
+//!
+//! A source forwards downlink SDUs through a tunnel until the end marker of its S1 path has
+//! come, and passes that on. Fresh packets that reach the target over its own S1 path wait for
+//! it (TS 36.300 v17.0 §10.1.2.2). A UE that is handed over again before that makes a chain of
+//! such hops, each with rules of its own.
+//!
+//! Left out: X2AP messages other than SN STATUS TRANSFER, whose delays belong to the procedure
+//! that exchanges them; a rate of the link; the loss of end markers, which are repeated.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, CellId, Cx, DropCause, Duration, Instant, PacketRef, Stream};
+use airlane_net::gtp;
+
+use crate::bearer::{Departure, RadioBearer};
+use crate::pdcp::NumberedSdu;
+
+/// SN STATUS TRANSFER (TS 36.423 v17.0 §9.1.1.4) of one E-RAB: where PDCP's counting stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnStatusTransfer {
+    /// E-RAB ID.
+    pub e_rab: u8,
+    /// UL COUNT: the first uplink SDU that has not come.
+    pub uplink_count: u32,
+    /// DL COUNT: for the next downlink SDU that has none.
+    pub downlink_count: u32,
+    /// Receive Status Of UL PDCP SDUs: COUNTs above the first missing that the target need not
+    /// ask for, in ascending order.
+    pub uplink_received: Vec<u32>,
+}
+
+impl SnStatusTransfer {
+    /// A compact form of it, in network byte order: E-RAB ID (1 octet), UL COUNT (4), DL COUNT
+    /// (4), length of the bitmap in octets (2), and the bitmap, whose first bit stands for
+    /// UL COUNT + 1. The message on a real X2 has the same content in ASN.1 PER.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let bits = self.uplink_received.last().map_or(0, |last| last - self.uplink_count) as usize;
+        let mut bitmap = vec![0_u8; bits.div_ceil(8)];
+        for count in &self.uplink_received {
+            let bit = (count - self.uplink_count - 1) as usize;
+            bitmap[bit / 8] |= 0x80 >> (bit % 8);
+        }
+        let mut message = vec![self.e_rab];
+        message.extend(self.uplink_count.to_be_bytes());
+        message.extend(self.downlink_count.to_be_bytes());
+        let octets = u16::try_from(bitmap.len()).expect("at most 4096 bits");
+        message.extend(octets.to_be_bytes());
+        message.extend(bitmap);
+        message
+    }
+
+    /// Reads the compact form; `None` if the message is cut short or too long.
+    #[must_use]
+    pub fn decode(message: &[u8]) -> Option<Self> {
+        let (&e_rab, rest) = message.split_first()?;
+        let (uplink_count, rest) =
+            rest.split_first_chunk().map(|(n, rest)| (u32::from_be_bytes(*n), rest))?;
+        let (downlink_count, rest) =
+            rest.split_first_chunk().map(|(n, rest)| (u32::from_be_bytes(*n), rest))?;
+        let (octets, bitmap) = rest.split_first_chunk().map(|(n, rest)| (u16::from_be_bytes(*n), rest))?;
+        if bitmap.len() != usize::from(octets) {
+            return None;
+        }
+        let is_set = |bit: u32| bitmap[bit as usize / 8] & (0x80 >> (bit % 8)) != 0;
+        let bits = 8 * bitmap.len() as u32;
+        let uplink_received =
+            (0..bits).filter(|&bit| is_set(bit)).map(|bit| uplink_count + 1 + bit).collect();
+        Some(Self { e_rab, uplink_count, downlink_count, uplink_received })
+    }
+}
+
+/// The link between two eNBs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct X2Config {
+    /// One way.
+    pub delay: Duration,
+    /// Up to so much more for each forwarded SDU, uniformly: they may overtake each other.
+    pub jitter: Duration,
+    /// Share of forwarded SDUs that is lost.
+    pub loss: f64,
+    /// Bytes of fresh packets that may wait for an end marker.
+    pub fresh: Bytes,
+}
+
+impl X2Config {
+    /// 6 ms one way (Nguyen et al., AllThingsCellular 2014, §3.2); in order, nothing is lost.
+    #[must_use]
+    pub const fn typical() -> Self {
+        Self { delay: Duration::from_millis(6), jitter: Duration::ZERO, loss: 0.0, fresh: Bytes(512 * 1024) }
+    }
+}
+
+/// What comes to an eNB for a UE, over X2 or S1.
+#[derive(Debug)]
+enum Arrival {
+    Sdu(NumberedSdu),
+    SnStatus(Vec<u8>),
+    EndMarker,
+}
+
+/// From one eNB to the next.
+#[derive(Debug)]
+struct Hop {
+    source: CellId,
+    /// The end marker of the source's S1 path is still to come.
+    s1_open: bool,
+    /// On X2, in the order of arrival.
+    transit: VecDeque<(Instant, Arrival)>,
+    /// The end marker has come out of X2.
+    marker_out: bool,
+    /// At the target: what came over its S1 path and waits for the end marker.
+    fresh: VecDeque<Arrival>,
+    fresh_bytes: u64,
+}
+
+/// What forwarding did so far. Bytes are those of SDUs with PDCP headers, tunnels left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct X2Statistics {
+    /// SDUs that entered an X2 link, once for each hop.
+    pub entered: u64,
+    /// See `entered`.
+    pub entered_bytes: u64,
+    /// Bytes with the tunnel's headers.
+    pub tunnel_bytes: u64,
+    /// SDUs that left one.
+    pub left: u64,
+    /// See `left`.
+    pub left_bytes: u64,
+    /// SDUs lost on one.
+    pub lost: u64,
+    /// See `lost`.
+    pub lost_bytes: u64,
+    /// Fresh packets dropped because too many waited for an end marker.
+    pub overflows: u64,
+}
+
+/// The forwarding of one UE's downlink, over all the hops that are not yet through.
+#[derive(Debug)]
+pub struct Forwarding {
+    config: X2Config,
+    stream: Stream,
+    hops: VecDeque<Hop>,
+    statistics: X2Statistics,
+}
+
+impl Forwarding {
+    /// Nothing to forward yet.
+    #[must_use]
+    pub fn new(config: X2Config, stream: Stream) -> Self {
+        Self { config, stream, hops: VecDeque::new(), statistics: X2Statistics::default() }
+    }
+
+    /// True if every packet goes straight to the bearer.
+    #[inline]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.hops.is_empty()
+    }
+
+    /// The UE has left `source`; takes what its bearer gave out to be forwarded.
+    pub fn begin(&mut self, cx: &mut Cx<'_>, source: CellId, departure: &mut Departure) {
+        self.hops.push_back(Hop {
+            source,
+            s1_open: true,
+            transit: VecDeque::new(),
+            marker_out: false,
+            fresh: VecDeque::new(),
+            fresh_bytes: 0,
+        });
+        let last = self.hops.len() - 1;
+        if let Some(status) = departure.sn_status.take() {
+            self.send(cx, last, Arrival::SnStatus(status.encode()));
+        }
+        for sdu in departure.forwarded.drain(..) {
+            self.send(cx, last, Arrival::Sdu(sdu));
+        }
+    }
+
+    /// A packet has come from the gateway to this cell.
+    pub fn receive(&mut self, cx: &mut Cx<'_>, cell: CellId, packet: PacketRef, bearer: &mut RadioBearer) {
+        let node = self.node_of(cell);
+        let size = bearer.sdu_size(cx.pool.get(&packet).size);
+        self.enter(cx, node, Arrival::Sdu(NumberedSdu { count: None, size, packet: Some(packet) }), bearer);
+    }
+
+    /// An end marker has come from the gateway to this cell: nothing more will come on this path.
+    ///
+    /// # Panics
+    /// If the UE has not left this cell.
+    pub fn receive_end_marker(&mut self, cx: &mut Cx<'_>, cell: CellId, bearer: &mut RadioBearer) {
+        let node = self.node_of(cell);
+        let hop = self.hops.get_mut(node).expect("an end marker for a path that is in use");
+        hop.s1_open = false;
+        self.enter(cx, node, Arrival::EndMarker, bearer);
+    }
+
+    /// When something comes out of X2.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.hops.iter().filter_map(|hop| hop.transit.front().map(|(at, _)| *at)).min()
+    }
+
+    /// Takes out of X2 what has arrived.
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>, bearer: &mut RadioBearer) {
+        let mut hop = 0;
+        while hop < self.hops.len() {
+            while self.hops[hop].transit.front().is_some_and(|(at, _)| *at <= cx.now) {
+                let (_, arrival) = self.hops[hop].transit.pop_front().expect("just seen");
+                self.leave_x2(cx, hop, arrival, bearer);
+            }
+            hop += 1;
+        }
+        while self.hops.front().is_some_and(|hop| hop.marker_out && hop.transit.is_empty()) {
+            self.hops.pop_front();
+        }
+    }
+
+    /// Packets inside.
+    #[must_use]
+    pub fn packets_held(&self) -> usize {
+        let is_packet = |arrival: &Arrival| matches!(arrival, Arrival::Sdu(sdu) if sdu.packet.is_some());
+        let held = |hop: &Hop| {
+            let transit = hop.transit.iter().filter(|(_, arrival)| is_packet(arrival)).count();
+            transit + hop.fresh.iter().filter(|arrival| is_packet(arrival)).count()
+        };
+        self.hops.iter().map(held).sum()
+    }
+
+    /// Bytes of SDUs on X2.
+    #[must_use]
+    pub fn bytes_on_x2(&self) -> Bytes {
+        let bytes = |(_, arrival): &(Instant, Arrival)| match arrival {
+            Arrival::Sdu(sdu) => u64::from(sdu.size),
+            Arrival::SnStatus(_) | Arrival::EndMarker => 0,
+        };
+        Bytes(self.hops.iter().flat_map(|hop| &hop.transit).map(bytes).sum())
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn statistics(&self) -> X2Statistics {
+        self.statistics
+    }
+
+    /// The eNB along the chain to which the cell's S1 path leads: the first of its visits whose
+    /// end marker has not come, else the present one.
+    fn node_of(&self, cell: CellId) -> usize {
+        let is_open = |hop: &Hop| hop.source == cell && hop.s1_open;
+        self.hops.iter().position(is_open).unwrap_or(self.hops.len())
+    }
+
+    /// Something comes to an eNB over S1.
+    fn enter(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut RadioBearer) {
+        let Some(hop) =
+            node.checked_sub(1).map(|before| &mut self.hops[before]).filter(|hop| !hop.marker_out)
+        else {
+            return self.pass(cx, node, arrival, bearer);
+        };
+        if let Arrival::Sdu(NumberedSdu { size, packet: Some(packet), count }) = arrival {
+            if hop.fresh_bytes + u64::from(size) > self.config.fresh.get() {
+                self.statistics.overflows += 1;
+                return cx.discard(packet, DropCause::QueueFull);
+            }
+            hop.fresh_bytes += u64::from(size);
+            hop.fresh.push_back(Arrival::Sdu(NumberedSdu { size, packet: Some(packet), count }));
+        } else {
+            hop.fresh.push_back(arrival);
+        }
+    }
+
+    /// It is an eNB's turn to deal with something: it sends it, or forwards it.
+    fn pass(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut RadioBearer) {
+        if node < self.hops.len() {
+            return self.send(cx, node, arrival);
+        }
+        match arrival {
+            Arrival::Sdu(sdu) => bearer.accept_forwarded(cx, sdu),
+            Arrival::SnStatus(_) | Arrival::EndMarker => unreachable!("they end where X2 ends"),
+        }
+    }
+
+    /// Sends over X2.
+    fn send(&mut self, cx: &mut Cx<'_>, hop: usize, arrival: Arrival) {
+        let X2Config { delay, jitter, loss, .. } = self.config;
+        let at = cx.now.saturating_add(delay);
+        let at = match arrival {
+            Arrival::SnStatus(_) => at,
+            // Repeated until it cannot have been overtaken any more.
+            Arrival::EndMarker => at.saturating_add(jitter),
+            Arrival::Sdu(sdu) => {
+                let size = u64::from(sdu.size);
+                self.statistics.entered += 1;
+                self.statistics.entered_bytes += size;
+                self.statistics.tunnel_bytes += size + gtp::OVERHEAD.get();
+                if loss > 0.0 && self.stream.chance(loss) {
+                    self.statistics.lost += 1;
+                    self.statistics.lost_bytes += size;
+                    if let Some(packet) = sdu.packet {
+                        cx.discard(packet, DropCause::RandomLoss);
+                    }
+                    return;
+                }
+                let more = match jitter.as_nanos() {
+                    0 => 0,
+                    most => self.stream.below(most + 1),
+                };
+                let at = at.saturating_add(Duration::from_nanos(more));
+                return insert(&mut self.hops[hop].transit, at, Arrival::Sdu(sdu));
+            }
+        };
+        insert(&mut self.hops[hop].transit, at, arrival);
+    }
+
+    /// Something comes out of X2 at the target of a hop.
+    fn leave_x2(&mut self, cx: &mut Cx<'_>, hop: usize, arrival: Arrival, bearer: &mut RadioBearer) {
+        match arrival {
+            Arrival::Sdu(sdu) => {
+                self.statistics.left += 1;
+                self.statistics.left_bytes += u64::from(sdu.size);
+                self.pass(cx, hop + 1, Arrival::Sdu(sdu), bearer);
+            }
+            // A target that the UE has left meanwhile has no use for it.
+            Arrival::SnStatus(message) => {
+                if hop + 1 == self.hops.len() {
+                    let status = SnStatusTransfer::decode(&message).expect("as it was encoded");
+                    bearer.accept_sn_status(cx, &status);
+                }
+            }
+            Arrival::EndMarker => {
+                self.hops[hop].marker_out = true;
+                self.hops[hop].fresh_bytes = 0;
+                for arrival in core::mem::take(&mut self.hops[hop].fresh) {
+                    self.pass(cx, hop + 1, arrival, bearer);
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the order of arrival, and of sending among those that arrive at once.
+fn insert(transit: &mut VecDeque<(Instant, Arrival)>, at: Instant, arrival: Arrival) {
+    let index = transit.partition_point(|(other, _)| *other <= at);
+    transit.insert(index, (at, arrival));
+}
+
+#[cfg(test)]
+mod tests;
