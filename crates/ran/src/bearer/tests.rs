@@ -9,6 +9,7 @@ use super::*;
 use crate::rlc::DataPdu;
 
 mod am;
+mod handover;
 mod um;
 
 /// A bearer with everything that it needs to be called.

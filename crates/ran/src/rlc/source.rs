@@ -108,7 +108,9 @@ impl Source {
         if unconfirmed > 0 && unconfirmed + largest > self.gate.limit {
             return 0;
         }
-        self.queue.backlog().min(self.gate.limit.saturating_sub(unconfirmed).max(largest))
+        // In SDUs of the largest size, which smaller ones may exceed.
+        let places = self.gate.limit.saturating_sub(unconfirmed).checked_div(largest).unwrap_or(0).max(1);
+        self.queue.backlog().min(places * largest)
     }
 
     /// The next byte to send for the first time.

@@ -1,0 +1,352 @@
+//! Handover of a bearer, with X2 and both ends of S1 around it.
+
+use std::collections::VecDeque;
+
+use airlane_core::CellId;
+
+use super::*;
+use crate::pdcp::RetransmissionQueue;
+use crate::x2::{Forwarding, X2Config};
+
+mod property;
+
+const DOWN: Direction = Direction::Downlink;
+const UP: Direction = Direction::Uplink;
+
+/// A bearer and what a handover needs around it.
+struct Network {
+    rig: Rig,
+    forwarding: Forwarding,
+    mode: HandoverMode,
+    cell: CellId,
+}
+
+impl Network {
+    fn new(config: &BearerConfig, mode: HandoverMode, x2: X2Config) -> Self {
+        let stream = Seeds::new(7).stream("x2");
+        Self { rig: Rig::new(config), forwarding: Forwarding::new(x2, stream), mode, cell: CellId(0) }
+    }
+
+    fn with<R>(&mut self, f: impl FnOnce(&mut RadioBearer, &mut Forwarding, &mut Cx<'_>) -> R) -> R {
+        let forwarding = &mut self.forwarding;
+        self.rig.call(|bearer, cx| f(bearer, forwarding, cx))
+    }
+
+    /// The UE leaves its cell for another.
+    fn leave(&mut self, target: CellId) {
+        let (mode, source) = (self.mode, self.cell);
+        let mut departure = Departure::default();
+        self.with(|bearer, forwarding, cx| {
+            bearer.leave(cx, mode, &mut departure);
+            forwarding.begin(cx, source, &mut departure);
+        });
+        self.rig.take(departure.downlink);
+        self.rig.take(departure.uplink);
+        self.cell = target;
+    }
+
+    fn arrive(&mut self) {
+        self.with(|bearer, _, cx| bearer.arrive(cx));
+    }
+
+    /// A downlink packet comes over the S1 path to this cell.
+    fn from_gateway(&mut self, cell: CellId, sdu: u32) {
+        let header = Header::Udp(UdpHeader { serial: self.rig.submitted });
+        self.rig.submitted += 1;
+        let packet = Packet::new(FlowId(0), DOWN, header, Payload::Length(sdu - 28), self.rig.now);
+        let packet = self.rig.pool.insert(packet);
+        self.with(|bearer, forwarding, cx| forwarding.receive(cx, cell, packet, bearer));
+    }
+
+    fn end_marker(&mut self, cell: CellId) {
+        self.with(|bearer, forwarding, cx| forwarding.receive_end_marker(cx, cell, bearer));
+    }
+
+    /// Lets time pass, on X2 and in the bearer.
+    fn advance(&mut self, to: Instant) {
+        while let Some(at) = self.forwarding.next_timeout().filter(|&at| at <= to) {
+            self.rig.advance(at);
+            self.with(|bearer, forwarding, cx| forwarding.handle_timeout(cx, bearer));
+        }
+        self.rig.advance(to);
+        self.check();
+    }
+
+    /// Nothing is lost without a cause: neither packets nor the bytes that X2 carries.
+    fn check(&self) {
+        let held = self.rig.bearer.packets_held() + self.forwarding.packets_held();
+        assert_eq!(self.rig.pool.live(), held);
+        let discarded: u64 = DropCause::ALL.iter().map(|&cause| self.rig.pool.discarded(cause)).sum();
+        let delivered = (self.rig.delivered.len() + self.rig.delivered_uplink.len()) as u64;
+        assert_eq!(self.rig.submitted + self.rig.submitted_uplink, delivered + discarded + held as u64);
+        let x2 = self.forwarding.statistics();
+        let on_x2 = self.forwarding.bytes_on_x2().get();
+        assert_eq!(x2.entered_bytes, x2.left_bytes + x2.lost_bytes + on_x2);
+    }
+
+    /// Sends PDUs of this size in a direction until there is nothing more to send.
+    fn run_dry(&mut self, direction: Direction) -> usize {
+        let mut sent = 0;
+        loop {
+            let pdus = self.rig.transmit_in(direction, 1000);
+            if pdus.is_empty() {
+                return sent;
+            }
+            sent += pdus.len();
+            self.rig.receive_in(direction, &pdus);
+        }
+    }
+}
+
+/// Polls with each PDU and answers at once.
+fn eager() -> BearerConfig {
+    let am = AmConfig {
+        t_reordering: Duration::from_millis(10),
+        t_status_prohibit: Duration::ZERO,
+        poll_pdu: Some(1),
+        ..BearerConfig::lena().am
+    };
+    BearerConfig { am, ..roomy(RlcMode::Am) }
+}
+
+/// Five SDUs of 100 bytes, each in a PDU of 102, of which the UE gets 0, 2 and 3, and confirms
+/// 0 and 2; three more that wait.
+fn five_of_eight(mode: HandoverMode, config: &BearerConfig) -> Network {
+    let mut network = Network::new(config, mode, X2Config::typical());
+    (0..8).for_each(|_| network.rig.submit(98));
+    let pdus: Vec<Vec<Pdu>> = (0..5).map(|_| network.rig.transmit(102)).collect();
+    for n in [0, 2] {
+        network.rig.receive(&pdus[n]);
+    }
+    network.advance(ms(10)); // t-Reordering: 1 is missing
+    let status = network.rig.transmit_in(UP, 100);
+    network.rig.receive_in(UP, &status);
+    network.rig.receive(&pdus[3]);
+    assert_eq!(network.rig.delivered, [0]);
+    network
+}
+
+#[test]
+fn lossless_forwards_what_is_not_confirmed_in_the_order_of_count() {
+    let mut network = five_of_eight(HandoverMode::Lossless, &eager());
+    let mut out = Departure::default();
+    network.with(|bearer, _, cx| bearer.leave(cx, HandoverMode::Lossless, &mut out));
+    // 0 and 2 are confirmed. 3 has come, so it goes without its packet. 5 to 7 have no COUNT.
+    let list: Vec<_> = out.forwarded.iter().map(|sdu| (sdu.count, sdu.size, sdu.packet.is_some())).collect();
+    assert_eq!(
+        list,
+        [
+            (Some(1), 100, true),
+            (Some(3), 100, false),
+            (Some(4), 100, true),
+            (None, 100, true),
+            (None, 100, true),
+            (None, 100, true),
+        ]
+    );
+    // RLC hands 2 and 3 up, and PDCP keeps them behind 1.
+    assert!(out.downlink.is_empty());
+    let status = out.sn_status.as_ref().expect("for RLC AM");
+    assert_eq!((status.uplink_count, status.downlink_count), (0, 5));
+    network.with(|_, forwarding, cx| forwarding.begin(cx, CellId(0), &mut out));
+    network.arrive();
+    assert_eq!(network.run_dry(DOWN), 0, "SN STATUS TRANSFER takes 6 ms");
+    network.advance(ms(16));
+    // Reports of 2 + 1 bytes up and 2 down are the first thing that each end sends.
+    assert_eq!(network.rig.bearer.queue(UP), Bytes(3));
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes(602));
+    network.run_dry(UP);
+    // The UE has told that it has 3.
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes(502));
+    network.run_dry(DOWN);
+    assert_eq!(network.rig.delivered, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let statistics = network.rig.bearer.handover_statistics();
+    assert_eq!((statistics.forwarded, statistics.forwarded_bytes), (6, 600));
+    assert_eq!((statistics.dropped, statistics.spared), (0, 1));
+    network.check();
+}
+
+#[test]
+fn without_a_status_report_what_has_come_is_sent_again() {
+    let config = eager();
+    let pdcp = PdcpConfig { status_report: false, ..config.pdcp };
+    let mut network = five_of_eight(HandoverMode::Lossless, &BearerConfig { pdcp, ..config });
+    network.leave(CellId(1));
+    network.advance(ms(16));
+    network.arrive();
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes(600));
+    network.run_dry(DOWN);
+    assert_eq!(network.rig.delivered, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(network.rig.bearer.duplicates(DOWN), 1);
+}
+
+#[test]
+fn seamless_drops_what_has_a_count() {
+    let mut network = five_of_eight(HandoverMode::Seamless, &eager());
+    network.leave(CellId(1));
+    // 2 and 3 have come, and nobody waits for 1. Dropped: 1 and 4.
+    assert_eq!(network.rig.delivered, [0, 2, 3]);
+    assert_eq!(network.rig.discarded(DropCause::Handover), 2);
+    network.advance(ms(16));
+    network.arrive();
+    network.run_dry(DOWN);
+    assert_eq!(network.rig.delivered, [0, 2, 3, 5, 6, 7]);
+    let statistics = network.rig.bearer.handover_statistics();
+    assert_eq!((statistics.dropped, statistics.dropped_bytes), (2, 2 * 98));
+    assert_eq!(statistics.forwarded, 3);
+}
+
+#[test]
+fn unacknowledged_mode_keeps_nothing_and_waits_for_no_sn_status() {
+    let mut network = Network::new(&roomy(RlcMode::Um), HandoverMode::SeamlessUm, X2Config::typical());
+    (0..5).for_each(|_| network.rig.submit(98));
+    let pdus: Vec<Vec<Pdu>> = (0..3).map(|_| network.rig.transmit(102)).collect();
+    network.rig.transmit(50); // and a part of the fourth
+    network.rig.receive(&pdus[0]);
+    network.rig.receive(&pdus[2]);
+    network.leave(CellId(1));
+    assert_eq!(network.rig.delivered, [0, 2]);
+    assert_eq!(network.rig.discarded(DropCause::Handover), 2);
+    network.arrive();
+    assert!(!network.rig.bearer.is_suspended());
+    network.advance(ms(6));
+    network.run_dry(DOWN);
+    assert_eq!(network.rig.delivered, [0, 2, 4]);
+}
+
+#[test]
+fn the_uplink_sends_all_again_from_the_first_unconfirmed() {
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    (0..5).for_each(|_| network.rig.submit_in(UP, 98));
+    let pdus: Vec<Vec<Pdu>> = (0..4).map(|_| network.rig.transmit_in(UP, 102)).collect();
+    for n in [0, 2, 3] {
+        network.rig.receive_in(UP, &pdus[n]);
+    }
+    network.advance(ms(10));
+    let status = network.rig.transmit_in(DOWN, 100);
+    network.rig.receive_in(DOWN, &status);
+    assert_eq!(network.rig.bearer.unconfirmed(UP).map(|sdu| sdu.count).collect::<Vec<_>>(), [1]);
+    network.leave(CellId(1));
+    // The source discards 2 and 3, which it has and cannot deliver, so the UE sends 1 to 3 and 4.
+    assert_eq!(network.rig.bearer.queue(UP), Bytes(400));
+    network.advance(ms(16));
+    network.arrive();
+    network.run_dry(UP);
+    assert_eq!(network.rig.delivered_uplink, [0, 1, 2, 3, 4]);
+    assert_eq!(network.rig.bearer.duplicates(UP), 0);
+}
+
+#[test]
+fn fresh_packets_wait_for_the_end_marker() {
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    network.leave(CellId(1));
+    network.arrive();
+    network.advance(ms(6)); // SN STATUS TRANSFER
+    network.from_gateway(CellId(0), 98); // serial 0, forwarded until 12 ms
+    network.rig.now = ms(7);
+    network.end_marker(CellId(0)); // out at 13 ms
+    network.from_gateway(CellId(1), 98); // serial 1, on the new path
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes(2), "the report alone");
+    network.advance(ms(12));
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes(102));
+    assert!(!network.forwarding.is_idle());
+    network.advance(ms(13));
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes(202));
+    assert!(network.forwarding.is_idle());
+    network.run_dry(DOWN);
+    assert_eq!(network.rig.delivered, [0, 1]);
+    assert_eq!(network.forwarding.statistics().tunnel_bytes, 100 + 36);
+}
+
+#[test]
+fn a_second_handover_passes_through_the_first_target() {
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    network.leave(CellId(1));
+    network.from_gateway(CellId(0), 98); // 0, over both hops: 12 ms
+    network.from_gateway(CellId(1), 98); // 1, fresh at the first target
+    network.advance(ms(1));
+    network.leave(CellId(0)); // back again
+    network.end_marker(CellId(0)); // of the first path, out at 7 ms
+    network.from_gateway(CellId(1), 98); // 2
+    network.end_marker(CellId(1));
+    network.from_gateway(CellId(0), 98); // 3, on the third path
+    network.arrive();
+    network.advance(ms(6));
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes::ZERO);
+    network.advance(ms(12));
+    assert_eq!(network.rig.bearer.queue(DOWN), Bytes(102), "0, and a report");
+    network.advance(ms(13));
+    assert!(network.forwarding.is_idle());
+    network.run_dry(DOWN);
+    assert_eq!(network.rig.delivered, [0, 1, 2, 3]);
+}
+
+#[test]
+fn the_gate_keeps_sdus_waiting_and_drops_none() {
+    let config = eager();
+    let bound = |shares_buffer| {
+        let queue = RetransmissionQueue { limit: Bytes(350), shares_buffer };
+        let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..config.pdcp };
+        BearerConfig { buffer: Bytes(600), pdcp, ..config.clone() }
+    };
+    // Of SDUs of 100 bytes three may be unconfirmed.
+    let mut rig = Rig::new(&bound(true));
+    (0..6).for_each(|_| rig.submit(98));
+    assert_eq!(rig.status().new, Bytes(300 + 2 + 3), "three elements: two length indicators");
+    let pdus = [rig.transmit(102), rig.transmit(102), rig.transmit(102)];
+    assert_eq!(rig.transmit(102), []);
+    assert_eq!(rig.status().new, Bytes::ZERO);
+    assert!(data(&pdus[2])[0].poll, "nothing more may be sent");
+    assert_eq!(rig.bearer.queue(DOWN), Bytes(300));
+    rig.submit(98); // 300 unconfirmed and 300 waiting are all of 600
+    assert_eq!(rig.discarded(DropCause::QueueFull), 1);
+    rig.receive(&pdus[0]);
+    let status = rig.transmit_in(UP, 100);
+    rig.receive_in(UP, &status);
+    assert_eq!(rig.status().new, Bytes(102));
+    rig.check_conservation();
+
+    let mut rig = Rig::new(&bound(false));
+    (0..6).for_each(|_| rig.submit(98));
+    (0..3).for_each(|_| drop(rig.transmit(102)));
+    (0..4).for_each(|_| rig.submit(98)); // 600 bytes may wait besides
+    assert_eq!(rig.discarded(DropCause::QueueFull), 1);
+    assert_eq!(rig.bearer.queue(DOWN), Bytes(600));
+}
+
+#[test]
+fn what_is_confirmed_behind_a_gap_makes_room() {
+    let config = eager();
+    let queue = RetransmissionQueue { limit: Bytes(350), shares_buffer: true };
+    let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..config.pdcp };
+    let mut rig = Rig::new(&BearerConfig { pdcp, ..config });
+    (0..5).for_each(|_| rig.submit(98));
+    let pdus = [rig.transmit(102), rig.transmit(102), rig.transmit(102)];
+    rig.receive(&pdus[1]);
+    rig.receive(&pdus[2]);
+    rig.advance(ms(10));
+    let status = rig.transmit_in(UP, 100);
+    rig.receive_in(UP, &status);
+    // 0 is to be sent again; 1 and 2 are through, so two more may be begun.
+    assert_eq!(rig.status().retransmission, Bytes(102));
+    assert_eq!(rig.status().new, Bytes(200 + 2 + 2));
+}
+
+#[test]
+fn a_larger_sdu_that_closes_the_gate_does_not_leave_it_closed() {
+    let am = AmConfig { poll_pdu: None, poll_byte: None, ..eager().am };
+    let queue = RetransmissionQueue { limit: Bytes(450), shares_buffer: false };
+    let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
+    let mut rig = Rig::new(&BearerConfig { am, pdcp, ..eager() });
+    (0..2).for_each(|_| rig.submit(98));
+    let pdus = rig.transmit(102); // no poll: another SDU may follow
+    assert!(!data(&pdus)[0].poll);
+    rig.submit(398); // 100 unconfirmed and 400 are too many
+    assert!(rig.status().retransmission > Bytes::ZERO, "the PDU goes again, with a poll");
+    rig.receive(&pdus);
+    let again = rig.transmit(1000);
+    rig.receive(&again);
+    let status = rig.transmit_in(UP, 100);
+    rig.receive_in(UP, &status);
+    assert!(rig.status().new > Bytes::ZERO);
+}
