@@ -50,7 +50,7 @@ impl Network {
     }
 
     /// A downlink packet comes over the S1 path to this cell.
-    fn from_gateway(&mut self, cell: CellId, sdu: u32) {
+    fn by_gateway(&mut self, cell: CellId, sdu: u32) {
         let header = Header::Udp(UdpHeader { serial: self.rig.submitted });
         self.rig.submitted += 1;
         let packet = Packet::new(FlowId(0), DOWN, header, Payload::Length(sdu - 28), self.rig.now);
@@ -242,10 +242,10 @@ fn fresh_packets_wait_for_the_end_marker() {
     network.leave(CellId(1));
     network.arrive();
     network.advance(ms(6)); // SN STATUS TRANSFER
-    network.from_gateway(CellId(0), 98); // serial 0, forwarded until 12 ms
+    network.by_gateway(CellId(0), 98); // serial 0, forwarded until 12 ms
     network.rig.now = ms(7);
     network.end_marker(CellId(0)); // out at 13 ms
-    network.from_gateway(CellId(1), 98); // serial 1, on the new path
+    network.by_gateway(CellId(1), 98); // serial 1, on the new path
     assert_eq!(network.rig.bearer.queue(DOWN), Bytes(2), "the report alone");
     network.advance(ms(12));
     assert_eq!(network.rig.bearer.queue(DOWN), Bytes(102));
@@ -262,14 +262,14 @@ fn fresh_packets_wait_for_the_end_marker() {
 fn a_second_handover_passes_through_the_first_target() {
     let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
     network.leave(CellId(1));
-    network.from_gateway(CellId(0), 98); // 0, over both hops: 12 ms
-    network.from_gateway(CellId(1), 98); // 1, fresh at the first target
+    network.by_gateway(CellId(0), 98); // 0, over both hops: 12 ms
+    network.by_gateway(CellId(1), 98); // 1, fresh at the first target
     network.advance(ms(1));
     network.leave(CellId(0)); // back again
     network.end_marker(CellId(0)); // of the first path, out at 7 ms
-    network.from_gateway(CellId(1), 98); // 2
+    network.by_gateway(CellId(1), 98); // 2
     network.end_marker(CellId(1));
-    network.from_gateway(CellId(0), 98); // 3, on the third path
+    network.by_gateway(CellId(0), 98); // 3, on the third path
     network.arrive();
     network.advance(ms(6));
     assert_eq!(network.rig.bearer.queue(DOWN), Bytes::ZERO);

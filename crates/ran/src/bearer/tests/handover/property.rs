@@ -51,7 +51,7 @@ impl Play {
         if traffic {
             for _ in 0..self.draws.below(4) {
                 let size = 30 + self.draws.below(1400) as u32;
-                self.network.from_gateway(self.path, size);
+                self.network.by_gateway(self.path, size);
             }
             for _ in 0..self.draws.below(3) {
                 let size = 30 + self.draws.below(1400) as u32;
@@ -106,7 +106,7 @@ impl Play {
                 }
             }
             if round == 0 {
-                self.network.from_gateway(self.path, 100);
+                self.network.by_gateway(self.path, 100);
                 self.network.rig.submit_in(UP, 100);
             }
         }
@@ -153,7 +153,7 @@ fn configuration(mode: HandoverMode, seed: u64) -> BearerConfig {
     let queue = RetransmissionQueue { limit: Bytes(20_000), shares_buffer: false };
     let pdcp = PdcpConfig {
         retransmission_queue: (seed % 3 == 1).then_some(queue),
-        status_report: seed % 2 == 0,
+        status_report: seed.is_multiple_of(2),
         ..base.pdcp
     };
     let am = if seed % 5 < 2 { BearerConfig::typical().am } else { base.am };
@@ -200,7 +200,7 @@ fn ten_thousand_handovers_leave_nothing_behind() {
         for _ in 0..10_000 {
             (0..1 + play.draws.below(60)).for_each(|_| play.step(false));
             for _ in 0..3 {
-                play.network.from_gateway(play.path, 500);
+                play.network.by_gateway(play.path, 500);
                 play.network.rig.submit_in(UP, 500);
             }
             play.step(false);
