@@ -10,24 +10,26 @@ use crate::tree::{Table, Tree, Value};
 
 const AQM: &str = include_str!("presets/aqm.toml");
 const COMMON: &str = include_str!("presets/common.toml");
+const LENA_2014: &str = include_str!("presets/lena-2014.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
 const TYPICAL: &str = include_str!("presets/typical.toml");
 const WIRED: &str = include_str!("presets/wired.toml");
 
 /// Names that `network` may have.
-pub(crate) const NETWORKS: [&str; 4] = ["typical", "lena", "lena-3.37", "wired"];
+pub(crate) const NETWORKS: [&str; 5] = ["typical", "lena", "lena-2014", "lena-3.37", "wired"];
 
 /// Names of tag keys, for a table of defaults without conditions.
 const TAGS: [&str; 3] = ["kind", "mode", "model"];
 
 /// Fills in what the user left out. `network` is one of [`NETWORKS`].
 pub(crate) fn fill(scenario: &mut Tree, network: &str) {
-    let own = match network {
-        "lena" | "lena-3.37" => LENA_3_37,
-        "wired" => WIRED,
-        _ => TYPICAL,
+    let own: &[&str] = match network {
+        "lena" | "lena-3.37" => &[LENA_3_37],
+        "lena-2014" => &[LENA_2014, LENA_3_37],
+        "wired" => &[WIRED],
+        _ => &[TYPICAL],
     };
-    for text in [own, COMMON] {
+    for text in own.iter().chain(&[COMMON]) {
         merge(scenario, &defaults(text));
     }
     let queues: &[&[&str]] = match network {
@@ -157,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_preset_files_are_toml() {
-        for text in [AQM, COMMON, LENA_3_37, TYPICAL, WIRED] {
+        for text in [AQM, COMMON, LENA_2014, LENA_3_37, TYPICAL, WIRED] {
             Tree::from_toml(text).unwrap();
         }
     }

@@ -62,6 +62,12 @@ fn presets_differ_where_they_should() {
     assert_eq!(typical.ue[0].tx_power.to_string(), "23 dBm");
     assert_eq!(typical.cell[0].tx_power.to_string(), "30 dBm"); // the file's
     assert!(matches!(typical.cell[0].uplink, format::Uplink::SchedulingRequest(_)));
+    let old = with("network", "lena-2014");
+    assert_eq!(old.cell[0].mac.cqi_reference, format::CqiReference::ControlRegion);
+    let mut new = with("network", "lena");
+    assert_eq!(new.cell[0].mac.cqi_reference, format::CqiReference::PdschInterference);
+    (new.network, new.cell[0].mac.cqi_reference) = (old.network, old.cell[0].mac.cqi_reference);
+    assert_eq!(new, old, "they differ in nothing else");
     let old = with("flow.0.transport.preset", "ns3.26");
     let format::Transport::Tcp(tcp) = &old.flow[0].transport else { panic!("not TCP") };
     assert_eq!(tcp.initial_window, 1);

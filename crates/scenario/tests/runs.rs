@@ -152,6 +152,26 @@ fn uplink_and_downlink_flows_share_a_typical_cell() {
 
 /// The link stands still for a second and loses nothing: one spurious timeout, which F-RTO undoes.
 #[test]
+fn a_neighbours_load_is_felt_at_the_edge() {
+    // The phone at the edge is east's, which it receives better; near it, west sends or does not.
+    let mcs = |load: &str| {
+        let run = run(&load_two_cells(load), 1).unwrap();
+        f64s(table(&run, "flows"), "mcs_mean")[1]
+    };
+    let (loaded, alone) = (mcs("100 ms"), mcs("1999 ms"));
+    // From about 0.7 dB, less what fading takes, to 30 dB.
+    assert!(loaded < 9.0 && alone > loaded + 9.0, "MCS {loaded} beside load, {alone} alone");
+    let run = run(&load_two_cells("1999 ms"), 1).unwrap();
+    assert_eq!(i64s(table(&run, "cells"), "tb_sent")[0], 0, "west serves nobody else");
+}
+
+/// `two-cells` with a flow in the west that starts then.
+fn load_two_cells(start: &str) -> Resolved {
+    let overrides = [("run.duration", "2 s"), ("run.warmup", "500 ms"), ("flow.0.start", start)];
+    load("two-cells.toml", &overrides)
+}
+
+#[test]
 fn a_spike_without_loss_is_undone() {
     let output = run(&load("frto-spike.toml", &[]), 1).unwrap();
     assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0);

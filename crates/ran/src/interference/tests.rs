@@ -187,3 +187,45 @@ fn a_ue_is_served_by_the_cell_that_it_receives_best() {
     assert!((rsrp.0 + 91.8076).abs() < 1e-3, "{rsrp:?}");
     assert_eq!(ue.id, UeId(0));
 }
+
+/// Eleven rectangles of ns-3's tests: SINR of the PRBs in either direction while both cells send.
+#[test]
+fn sinr_beside_a_neighbour_is_that_of_ns3() {
+    let text = include_str!("../../data/interference_ns3.csv");
+    let mut compared = 0;
+    for line in text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())) {
+        let row: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let (d1, d2) = (row[0], row[1]);
+        let mut config = rectangle(d1, d2);
+        config.ues.iter_mut().for_each(|ue| (ue.tx_power, ue.noise_figure) = (Dbm(10.0), Decibel(9.0)));
+        let (mut air, mut ues) = built(&config);
+        (0..2).for_each(|cell| air.send_downlink(cell, 7, RbgSet::MAX));
+        for ue in &mut ues {
+            let cell = ue.cell.index();
+            air.send_uplink(cell, 0..25, 1.0, EARLY.now, (&mut ue.neighbours, &mut ue.mobility));
+        }
+        let ue = &mut ues[0];
+        let mut downlink = [ue.downlink.channel.mean_sinr(EARLY.now, &mut ue.mobility); 25];
+        data(&air, ue, 7, RbgSet::MAX).inspect(|noise| noise.weaken(&mut downlink));
+        let mut uplink = [ue.uplink.channel.mean_sinr(EARLY.now, &mut ue.mobility); 25];
+        air.weaken_uplink(0, &mut uplink);
+        // They take the path loss at the PRB's own frequency, 0.01 dB from that of the carrier.
+        for (ours, expected) in [(downlink[0], row[2]), (uplink[0], row[3])] {
+            let apart = Decibel::from_linear(f64::from(ours) / expected).0;
+            assert!(apart.abs() < 0.02, "{d1} m, {d2} m: {ours} against {expected}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 22);
+}
+
+/// The cells stand at (0, 0) and (d2, d1), their UEs at (0, d1) and (d2, 0).
+fn rectangle(d1: f64, d2: f64) -> RanConfig {
+    let mut config = line(2, &[0.0, 0.0]);
+    config.cells.iter_mut().for_each(|cell| cell.resource_blocks = 25);
+    config.cells[1].position = Position::on_ground(d2, d1);
+    for (ue, (cell, x, y)) in config.ues.iter_mut().zip([(0, 0.0, d1), (1, d2, 0.0)]) {
+        (ue.cell, ue.start) = (Some(CellId(cell)), Start::At(Position::on_ground(x, y)));
+    }
+    config
+}

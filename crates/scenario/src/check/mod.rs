@@ -42,7 +42,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
     internet(&scenario.internet, &at.under("internet"))?;
     match scenario.network {
         Network::Wired => wired(tree)?,
-        Network::Typical | Network::Lena337 => cellular(scenario, &at)?,
+        Network::Typical | Network::Lena2014 | Network::Lena337 => cellular(scenario, &at)?,
     }
     flow::flows(scenario, &at)?;
     rows(scenario, &at.under("run"))

@@ -82,6 +82,9 @@ pub enum Network {
     /// LTE with the choices of ns-3.37, for comparison with it.
     #[serde(rename = "lena-3.37", alias = "lena")]
     Lena337,
+    /// The same, with what ns-3 did when papers of about 2014 used it.
+    #[serde(rename = "lena-2014")]
+    Lena2014,
     /// LTE as deployed networks run it.
     #[serde(rename = "typical")]
     Typical,

@@ -1,0 +1,187 @@
+//! Measurements of a UE: what it reports of its cells, and when event A3 makes it report.
+//!
+//! The way of a sample: received power of reference signals over the measurement period (layer 1,
+//! TS 36.133 v17.0 §8.1.2.2: 200 ms) → [`Filter`] (layer 3, TS 36.331 v17.0 §5.5.3.2) → [`EventA3`]
+//! (§5.5.4.4) with its time to trigger (§5.5.4.1). Pure logic: who calls brings time and samples.
+//!
+//! Left out: events other than A3, offsets of single cells and frequencies (Ocn, Ofn), measurement
+//! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows.
+//!
+//! ```
+//! use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
+//! use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig, Measurements};
+//!
+//! let config = MeasurementConfig {
+//!     period: Duration::from_millis(200),
+//!     filter_coefficient: 4,
+//!     event: EventA3 {
+//!         offset: Decibel(0.0),
+//!         hysteresis: Decibel(3.0),
+//!         time_to_trigger: Duration::from_millis(256),
+//!     },
+//! };
+//! let mut ue = Measurements::new(config, 2);
+//! let mut report = |ms, neighbour| {
+//!     let rsrp = [Dbm(-90.0), Dbm(neighbour)];
+//!     ue.sample(Instant::from_millis(ms), CellId(0), &rsrp)
+//! };
+//! assert_eq!(report(200, -95.0), None);
+//! assert_eq!(report(400, -80.0), None); // filtered: −87.5 dBm, not 3 dB better
+//! assert_eq!(report(600, -80.0), None); // −83.75 dBm: the time to trigger begins
+//! assert_eq!(report(800, -80.0), None); // 200 ms
+//! assert_eq!(report(1000, -80.0), Some(CellId(1)));
+//! ```
+
+use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
+
+/// What a UE is told to measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasurementConfig {
+    /// How often layer 1 hands a sample of each cell to layer 3.
+    pub period: Duration,
+    /// k: the weight of a new sample is 2^(-k/4). 0 filters nothing.
+    pub filter_coefficient: u8,
+    /// When a report is due.
+    pub event: EventA3,
+}
+
+/// Event A3: a neighbour becomes better than the serving cell by an offset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EventA3 {
+    /// a3-Offset: by how much a neighbour has to be better; -15 to 15 dB in steps of half a dB.
+    pub offset: Decibel,
+    /// Hysteresis, to enter and to leave; 0 to 15 dB in steps of half a dB.
+    pub hysteresis: Decibel,
+    /// How long the entering condition has to hold.
+    pub time_to_trigger: Duration,
+}
+
+impl EventA3 {
+    /// Inequality A3-1: Mn − Hys > Mp + Off.
+    #[must_use]
+    pub fn entered(&self, neighbour: Dbm, serving: Dbm) -> bool {
+        neighbour.0 - self.hysteresis.0 > serving.0 + self.offset.0
+    }
+
+    /// Inequality A3-2: Mn + Hys < Mp + Off.
+    #[must_use]
+    pub fn left(&self, neighbour: Dbm, serving: Dbm) -> bool {
+        neighbour.0 + self.hysteresis.0 < serving.0 + self.offset.0
+    }
+}
+
+/// Layer 3 filtering of one quantity (TS 36.331 v17.0 §5.5.3.2), in dB as the quantity is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Filter {
+    value: Option<f64>,
+}
+
+impl Filter {
+    /// Fₙ = (1 − a) Fₙ₋₁ + a Mₙ with a = 2^(−k/4); the first sample stands for itself.
+    pub fn sample(&mut self, measured: f64, coefficient: u8) -> f64 {
+        let weight = libm::exp2(-f64::from(coefficient) / 4.0);
+        let filtered = self.value.map_or(measured, |before| (1.0 - weight) * before + weight * measured);
+        self.value = Some(filtered);
+        filtered
+    }
+
+    /// The latest filtered value.
+    #[must_use]
+    pub const fn value(&self) -> Option<f64> {
+        self.value
+    }
+}
+
+/// How a neighbour stands to event A3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Trigger {
+    /// The entering condition does not hold.
+    Idle,
+    /// It has held from then on.
+    Waiting(Instant),
+    /// It has held for the time to trigger, and the leaving condition not since.
+    Reported,
+}
+
+/// The measurements of one UE.
+#[derive(Clone, Debug)]
+pub struct Measurements {
+    config: MeasurementConfig,
+    rsrp: Vec<Filter>,
+    triggers: Vec<Trigger>,
+}
+
+impl Measurements {
+    /// Of so many cells.
+    #[must_use]
+    pub fn new(config: MeasurementConfig, cells: usize) -> Self {
+        Self { config, rsrp: vec![Filter::default(); cells], triggers: vec![Trigger::Idle; cells] }
+    }
+
+    /// Filtered RSRP of a cell in dBm, once it was measured.
+    #[must_use]
+    pub fn rsrp(&self, cell: CellId) -> Option<Dbm> {
+        self.rsrp[cell.index()].value().map(Dbm)
+    }
+
+    /// Takes a sample of each cell, by their numbers. Gives the best of the neighbours for which a
+    /// report is due: the one that makes A3 known, at the first sample after the time to trigger.
+    pub fn sample(&mut self, now: Instant, serving: CellId, rsrp: &[Dbm]) -> Option<CellId> {
+        assert_eq!(rsrp.len(), self.rsrp.len(), "one sample per cell");
+        let coefficient = self.config.filter_coefficient;
+        for (filter, measured) in self.rsrp.iter_mut().zip(rsrp) {
+            filter.sample(measured.0, coefficient);
+        }
+        let own = self.rsrp(serving).expect("sampled above");
+        let mut best: Option<(CellId, Dbm)> = None;
+        for cell in (0..rsrp.len() as u32).map(CellId).filter(|cell| *cell != serving) {
+            let theirs = self.rsrp(cell).expect("sampled above");
+            if self.step(now, cell, theirs, own) && best.is_none_or(|(_, most)| theirs > most) {
+                best = Some((cell, theirs));
+            }
+        }
+        best.map(|(cell, _)| cell)
+    }
+
+    /// Moves a neighbour's trigger on. True if it is due just now.
+    fn step(&mut self, now: Instant, cell: CellId, theirs: Dbm, own: Dbm) -> bool {
+        let event = self.config.event;
+        let trigger = &mut self.triggers[cell.index()];
+        let since = match *trigger {
+            Trigger::Reported => {
+                if event.left(theirs, own) {
+                    *trigger = Trigger::Idle;
+                }
+                return false;
+            }
+            Trigger::Idle => now,
+            Trigger::Waiting(since) => since,
+        };
+        if !event.entered(theirs, own) {
+            *trigger = Trigger::Idle;
+            return false;
+        }
+        let due = now.saturating_since(since) >= event.time_to_trigger;
+        *trigger = if due { Trigger::Reported } else { Trigger::Waiting(since) };
+        due
+    }
+
+    /// The UE has changed its cell: what was known of the event is void (TS 36.331 v17.0 §5.5.6.1);
+    /// the filters go on.
+    pub fn change_cell(&mut self) {
+        self.triggers.fill(Trigger::Idle);
+    }
+}
+
+/// Reference signal received quality (TS 36.214 v17.0 §5.1.3): N · RSRP over the RSSI of N
+/// PRBs. All powers are of one resource element, in any unit: `serving` that of the serving cell's
+/// reference signals, `noise` the receiver's, and of each cell, the serving one included, its power
+/// and the share of its PRBs that carry PDSCH. With one antenna port 2 of the 12 resource
+/// elements of a PRB's symbol are reference signals, which are always there (TS 36.211 §6.10.1.2).
+pub fn rsrq(serving: f64, noise: f64, cells: impl Iterator<Item = (f64, f64)>) -> Decibel {
+    let received: f64 = cells.map(|(power, load)| power * (2.0 + 10.0 * load)).sum();
+    Decibel::from_linear(serving / (received + 12.0 * noise))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+//! Radio resource control (TS 36.331), as far as it is here: measurements.
+
+pub mod measurement;
