@@ -1,0 +1,312 @@
+//! Random scenarios from a seed, with everything that the format offers, and what must hold of each.
+
+use airlane_core::{Decibel, Seeds, Stream};
+use airlane_radio::{PathLoss, Position, RadioPath, noise};
+use airlane_scenario::{Resolved, Scenario, format, run};
+
+/// Where the scenarios pretend to be, so that they find their files.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/swarm/swarm.toml");
+
+/// What came of a scenario.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outcome {
+    /// A flow leads to a UE within reach, or needs none.
+    pub(crate) within_reach: bool,
+    /// It delivered something to speak of.
+    pub(crate) alive: bool,
+}
+
+/// Runs the scenario of a seed twice. It must run, lose nothing unaccounted, and repeat.
+///
+/// # Errors
+/// The scenario, if anything of it fails; a panic has then been reported already.
+pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
+    let text = scenario(seed);
+    let outcome = std::panic::catch_unwind(|| {
+        let resolved = Scenario::parse(&text, FILE).and_then(|s| s.resolve());
+        let resolved = resolved.unwrap_or_else(|e| panic!("{e}"));
+        let (once, again) = (run(&resolved, seed).unwrap(), run(&resolved, seed).unwrap());
+        assert!(once.meta.conserved);
+        assert_eq!(once.meta, again.meta);
+        assert_eq!(format!("{:?}", once.tables), format!("{:?}", again.tables));
+        let within_reach = resolved.ue.is_empty() || resolved.ue.iter().any(|ue| within_reach(&resolved, ue));
+        Outcome { within_reach, alive: once.meta.delivered > 100 }
+    });
+    outcome.map_err(|_| text)
+}
+
+/// Whether the means of the channel carry data both ways wherever the UE may be: 3 dB over noise
+/// and over neighbours that never pause.
+fn within_reach(scenario: &Resolved, ue: &format::Ue) -> bool {
+    let Some(channel) = &scenario.channel else { return true };
+    // Drawn or moving UEs stay within 250 m of the first cell; the next ones are 600 m apart.
+    let metres = |index: usize, cell: &format::Cell| match (&ue.position, &ue.mobility) {
+        (Some([x, y]), format::Mobility::Static) => {
+            let (dx, dy) = (x.0 - cell.position[0].0, y.0 - cell.position[1].0);
+            (dx * dx + dy * dy).sqrt()
+        }
+        _ => (600.0 * index as f64 - 250.0).abs(),
+    };
+    let loss = |index: usize, cell: &format::Cell, hz: f64| {
+        let law = match &channel.path_loss {
+            format::PathLoss::Friis => PathLoss::Friis { frequency_hz: hz },
+            format::PathLoss::LogDistance(law) => PathLoss::LogDistance {
+                exponent: law.exponent,
+                reference_m: law.reference_distance.0,
+                reference_loss: law.reference_loss.0,
+            },
+            _ => PathLoss::Macro25814,
+        };
+        let at = |x, z| Position { x, y: 0.0, z };
+        let path = RadioPath::between(&at(0.0, cell.height.0), &at(metres(index, cell), ue.height.0), false);
+        law.loss(&path)
+    };
+    let prbs = |cell: &format::Cell| usize::from(cell.resource_blocks);
+    let heard = |(index, cell): (usize, &format::Cell)| {
+        let sent = noise::prb_power(cell.tx_power.0, prbs(cell));
+        f64::from(noise::prb_snr(
+            sent,
+            loss(index, cell, cell.frequency.0),
+            noise::prb_noise(ue.noise_figure.0),
+        ))
+    };
+    let heard: Vec<f64> = scenario.cell.iter().enumerate().map(heard).collect();
+    let best = (0..heard.len()).max_by(|a, b| heard[*a].total_cmp(&heard[*b])).unwrap_or(0);
+    let cell = &scenario.cell[best];
+    let downlink = heard[best] / (1.0 + heard.iter().sum::<f64>() - heard[best]);
+    let sent = noise::prb_power(ue.tx_power.0, prbs(cell));
+    let up = loss(best, cell, cell.uplink_frequency.0);
+    let uplink = f64::from(noise::prb_snr(sent, up, noise::prb_noise(cell.noise_figure.0)));
+    downlink.min(uplink) > Decibel(3.0).linear()
+}
+
+fn one_of<'a>(s: &mut Stream, choices: &[&'a str]) -> &'a str {
+    choices[s.below(choices.len() as u64) as usize]
+}
+
+fn internet(s: &mut Stream) -> String {
+    let mut text = format!(
+        "[internet]\nrate = \"{} kbit/s\"\ndelay = \"{} us\"\nqueue = \"{} B\"\naqm = \"{}\"\n",
+        100 + s.below(100_000),
+        s.below(60_000),
+        s.below(600_000),
+        one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"]),
+    );
+    if s.chance(0.3) {
+        text += &format!("loss = \"{} %\"\n", s.below(10));
+    }
+    if s.chance(0.2) {
+        let (at, lasts) = (s.below(700), s.below(400));
+        text += &format!("hold = [{{ at = \"{at} ms\", duration = \"{lasts} ms\" }}]\n");
+    }
+    if s.chance(0.2) {
+        text += &format!(
+            "rate_steps = [{{ at = \"{} ms\", rate = \"{} kbit/s\" }}]\n",
+            s.below(900),
+            50 + s.below(50_000)
+        );
+    }
+    text
+}
+
+fn flow(s: &mut Stream, to: Option<&str>) -> String {
+    let mut text = "[[flow]]\n".to_owned();
+    if let Some(to) = to {
+        text += &format!("to = \"{to}\"\n");
+    }
+    text += &format!("direction = \"{}\"\n", one_of(s, &["downlink", "downlink", "uplink"]));
+    text += &format!("start = \"{} ms\"\n", s.below(300));
+    if s.chance(0.2) {
+        text += &format!("stop = \"{} ms\"\n", 301 + s.below(600));
+    }
+    if s.chance(0.25) {
+        let (rate, payload) = (10 + s.below(40_000), 1 + s.below(1_472));
+        return text
+            + &format!(
+                "transport = \"udp\"\napp = {{ kind = \"cbr\", rate = \"{rate} kbit/s\", payload = \"{payload} B\" }}\n"
+            );
+    }
+    if s.chance(0.4) {
+        text += &format!("app = {{ kind = \"fixed\", size = \"{} B\" }}\n", 1 + s.below(500_000));
+    }
+    text += "[flow.transport]\nkind = \"tcp\"\n";
+    text += &format!("preset = \"{}\"\n", one_of(s, &["linux", "rfc", "ns3.26"]));
+    let controllers = ["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3"];
+    text += &format!("congestion = \"{}\"\n", one_of(s, &controllers));
+    for option in [
+        "timestamps",
+        "sack",
+        "window_scaling",
+        "delayed_ack",
+        "frto",
+        "hystart",
+        "compressed_sack",
+        "ecn",
+        "pacing",
+    ] {
+        if s.chance(0.3) {
+            text += &format!("{option} = {}\n", s.chance(0.5));
+        }
+    }
+    let sampling = one_of(s, &["\"each-ack\"", "\"once-per-window\"", "{ frozen_after = \"400 ms\" }"]);
+    text += &format!("rtt_sampling = {sampling}\n");
+    text += &format!("loss_detection = \"{}\"\n", one_of(s, &["rack-tlp", "rfc6675"]));
+    if s.chance(0.3) {
+        text +=
+            &format!("receive_window = {{ kind = \"fixed\", size = \"{} B\" }}\n", 1500 + s.below(300_000));
+    }
+    text
+}
+
+fn radio(s: &mut Stream, later: &mut Stream) -> String {
+    let mut text = format!("network = \"{}\"\n", one_of(s, &["lena", "typical"]));
+    text += "[channel]\n";
+    text += &format!("path_loss = \"{}\"\n", one_of(s, &["friis", "friis", "log-distance", "tr25.814"]));
+    if s.chance(0.3) {
+        text +=
+            "shadowing = { kind = \"log-normal\", deviation = \"4 dB\", correlation_distance = \"50 m\" }\n";
+    }
+    let speed = s.below(130);
+    match one_of(s, &["none", "flat", "epa", "eva", "etu"]) {
+        "none" => text += "fading = \"none\"\n",
+        model => text += &format!("fading = {{ model = \"{model}\", speed = \"{speed} km/h\" }}\n"),
+    }
+    let mut shared = None;
+    for cell in 0..=s.below(2) {
+        text += &format!("[[cell]]\nname = \"cell-{cell}\"\nposition = [\"{} m\", \"0 m\"]\n", 600 * cell);
+        // Cells on one carrier have one bandwidth; a second cell may have a carrier of its own.
+        let drawn = one_of(s, &["6", "15", "25", "50", "75", "100"]);
+        let apart = cell > 0 && later.chance(0.3);
+        let blocks = if apart { drawn } else { *shared.get_or_insert(drawn) };
+        text += &format!("resource_blocks = {blocks}\n");
+        if apart {
+            text += "frequency = \"1.8 GHz\"\nuplink_frequency = \"1.7 GHz\"\n";
+        }
+        let scheduler = one_of(s, &["pf", "rr", "mt", "bet", "tta", "pss"]);
+        text += &match scheduler {
+            "mt" | "bet" if later.chance(0.5) => {
+                format!("scheduler = {{ kind = \"{scheduler}\", domain = \"time\" }}\n")
+            }
+            _ => format!("scheduler = \"{scheduler}\"\n"),
+        };
+        text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2"]));
+        text += &format!("harq = {}\n", s.chance(0.8));
+        text += &format!("control_errors = {}\n", later.chance(0.3));
+        text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
+        text += &format!(
+            "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\", \
+             cqi_reference = \"{}\", uplink_amc = \"{}\", cqi_report = \"{}\" }}\n",
+            one_of(s, &["worst-subband", "effective"]),
+            one_of(s, &["mutual-information", "piro"]),
+            one_of(later, &["none", "open-loop"]),
+            one_of(later, &["pdsch-interference", "control-region"]),
+            one_of(later, &["mutual-information", "piro"]),
+            one_of(later, &["subband", "wideband"])
+        );
+        if s.chance(0.15) {
+            text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));
+        }
+        text += &format!(
+            "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = \"{}\" }}\n",
+            one_of(s, &["am", "um"]),
+            1_500 + s.below(600_000),
+            one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"])
+        );
+        if s.chance(0.3) {
+            text += &format!("pdcp = {{ discard_timer = \"{} ms\" }}\n", 50 + s.below(300));
+        }
+    }
+    text
+}
+
+/// How a UE moves that is put within 200 m of the first cell, or that a file puts there.
+fn movement(s: &mut Stream) -> String {
+    let range = |s: &mut Stream, unit: &str, least: u64| {
+        let low = least + s.below(5);
+        format!("{{ min = \"{low} {unit}\", max = \"{} {unit}\" }}", low + s.below(60))
+    };
+    match s.below(5) {
+        0 => format!(
+            "mobility = {{ kind = \"line\", heading = \"{} deg\", speed = \"{} km/h\", speed_variance = \"{} (km/h)^2\" }}\n",
+            s.below(360),
+            1 + s.below(50),
+            s.below(10)
+        ),
+        1 => format!(
+            "mobility = {{ kind = \"line\", towards = [\"{} m\", \"7 m\"], speed = \"{} m/s\" }}\n",
+            s.below(600),
+            1 + s.below(14)
+        ),
+        2 => format!(
+            "mobility = {{ kind = \"random-waypoint\", speed = {}, pause = {} }}\n",
+            range(s, "km/h", 1),
+            range(s, "ms", 0)
+        ),
+        3 => format!(
+            "mobility = {{ kind = \"random-waypoint\", area = {{ kind = \"rectangle\", from = [\"-220 m\", \"-210 m\"], to = [\"200 m\", \"230 m\"] }}, speed = {} }}\n",
+            range(s, "km/h", 1)
+        ),
+        _ => "mobility = \"levy-walk\"\n".to_owned(),
+    }
+}
+
+fn ues(s: &mut Stream, later: &mut Stream) -> String {
+    let mut text = String::new();
+    for group in 0..=s.below(3) {
+        text += &format!(
+            "[[ue]]\nname = \"ue-{}\"\ncount = {}\n",
+            ["x", "y", "z"][group as usize],
+            1 + s.below(5)
+        );
+        if later.chance(0.15) {
+            // The file has four nodes.
+            text = text.rsplit_once("count").expect("just written").0.to_owned();
+            let count = 1 + later.below(4);
+            let node = later.below(5 - count);
+            text += &format!(
+                "count = {count}\nmobility = {{ kind = \"trace\", file = \"walk.tcl\", node = {node} }}\n"
+            );
+        } else if s.chance(0.5) {
+            text += &format!("position = [\"{} m\", \"{} m\"]\n", s.below(4_000), s.below(500));
+        } else {
+            text += "placement = { kind = \"disc\", radius = \"200 m\" }\n";
+            if s.chance(0.5) {
+                text += &movement(later);
+            }
+        }
+    }
+    text
+}
+
+fn scenario(seed: u64) -> String {
+    let s = &mut Seeds::new(seed).stream("swarm");
+    // Draws what the format had not when the swarm was written.
+    let later = &mut Seeds::new(seed).stream("swarm/later");
+    let wired = s.chance(0.3);
+    let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later) };
+    text += "[run]\nduration = \"1 s\"\n";
+    text += &internet(s);
+    if !text.contains("rate_steps") && !text.contains("hold") && later.chance(0.15) {
+        text += "trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
+    }
+    if wired {
+        for _ in 0..=s.below(3) {
+            text += &flow(s, None);
+        }
+        return text;
+    }
+    text += &format!(
+        "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = \"{}\"\n",
+        1 + later.below(1_000),
+        later.below(20_000),
+        one_of(later, &["drop-tail", "red", "codel", "fq-codel", "pie"])
+    );
+    let ues = ues(s, later);
+    text += &ues;
+    for name in ["ue-x", "ue-y", "ue-z"] {
+        if ues.contains(name) {
+            text += &flow(s, Some(name));
+        }
+    }
+    text
+}
