@@ -9,6 +9,8 @@ use airlane_radio::shadowing::Grain;
 use airlane_radio::{Antenna, Fading, Mobility, PathLoss, Position, RadioPath, Shadowing, noise};
 
 use crate::config::ShadowingConfig;
+use crate::mac::grid::rbg_size;
+use crate::mac::scheduler::MAX_RBGS;
 
 /// How long a moving UE's path loss is taken as constant. At 40 km/h that is 11 cm.
 const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
@@ -90,6 +92,22 @@ impl Channel {
     pub(crate) fn rsrp(&mut self, now: Instant, mobility: &mut Mobility) -> Dbm {
         let ratio = self.interference(now, mobility);
         noise::prb_noise(self.budget.noise_figure) + Decibel::from_linear(f64::from(ratio) / 12.0)
+    }
+
+    /// RSRP over the measurement period that ends now: the mean of five looks at the whole band.
+    pub(crate) fn rsrp_over(&mut self, now: Instant, period: Duration, mobility: &mut Mobility) -> Dbm {
+        const LOOKS: u64 = 5; // choice: further apart, they would tell less of a short fade
+        let mean = self.rsrp(now, mobility);
+        let Some(fading) = &self.fading else { return mean };
+        let mut gains = [0.0; MAX_RBGS];
+        let gains = &mut gains[..usize::from(self.budget.prbs.div_ceil(rbg_size(self.budget.prbs)))];
+        let mut sum = 0.0;
+        for look in 0..LOOKS {
+            let back = period * look / LOOKS;
+            fading.gains_at_rbg(Instant::ZERO + now.saturating_since(Instant::ZERO + back), gains);
+            sum += f64::from(gains.iter().sum::<f32>()) / gains.len() as f64;
+        }
+        mean + Decibel::from_linear(sum / LOOKS as f64)
     }
 
     fn refreshed(&mut self, now: Instant, mobility: &mut Mobility, period: Duration) -> f32 {

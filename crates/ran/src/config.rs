@@ -7,6 +7,7 @@ use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{AmcRule, Antenna, PathLoss, Placement, Position, Profile, TransmissionMode};
 
 use crate::bearer::BearerConfig;
+use crate::rrc::measurement::MeasurementConfig;
 
 pub use airlane_radio::mobility::Movement;
 
@@ -21,6 +22,8 @@ pub struct RanConfig {
     pub flows: Vec<UeId>,
     /// Propagation.
     pub channel: ChannelConfig,
+    /// What UEs measure of the cells; nothing, and at no cost, without.
+    pub measurements: Option<MeasurementConfig>,
 }
 
 /// Propagation between every cell and every UE.

@@ -12,6 +12,8 @@ use crate::interference::Air;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::phy::Phy;
 use crate::mac::uplink::UplinkMac;
+use crate::rrc::MeasurementReport;
+use crate::rrc::monitor::Monitor;
 use crate::slot::{Ports, Slot};
 use crate::ue::Ue;
 
@@ -31,6 +33,7 @@ pub struct RadioNetwork {
     ues: Vec<Ue>,
     flows: Vec<UeId>,
     air: Air,
+    monitor: Option<Monitor>,
     next_slot: u64,
     /// No bearer's timer is due before.
     bearers_due: Instant,
@@ -55,6 +58,7 @@ impl RadioNetwork {
             ues: build::ues(config, seeds),
             flows: config.flows.clone(),
             air: Air::new(&config.cells),
+            monitor: config.measurements.map(|m| Monitor::new(m, config.ues.len(), config.cells.len())),
             next_slot: 0,
             bearers_due: Instant::FAR_FUTURE,
             deliverable: Vec::with_capacity(64),
@@ -107,8 +111,16 @@ impl RadioNetwork {
         source.downlink.forget(ue.0);
         source.uplink.forget(ue.0);
         moved.enter(target, &self.cells[target.index()].config);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.change_cell(ue);
+        }
         self.touched.push(ue.0);
         self.wake_touched(now);
+    }
+
+    /// The oldest measurement report that nobody has taken; none where UEs do not measure.
+    pub fn take_measurement_report(&mut self) -> Option<MeasurementReport> {
+        self.monitor.as_mut()?.take()
     }
 
     fn is_busy(&self) -> bool {
@@ -122,6 +134,15 @@ impl RadioNetwork {
         }
         (self.bearers_due != Instant::FAR_FUTURE)
             .then(|| self.bearers_due.as_nanos().div_ceil(SLOT.as_nanos()).max(self.next_slot))
+    }
+
+    /// UEs measure as often as they have to until then.
+    fn measure_until(&mut self, until: Instant) {
+        if let Some(monitor) = &mut self.monitor {
+            while monitor.next() <= until {
+                monitor.measure(&mut self.ues);
+            }
+        }
     }
 
     fn process(&mut self, cx: &mut Cx<'_>, number: u64) {
@@ -238,6 +259,7 @@ impl Node for RadioNetwork {
             if at > called {
                 break;
             }
+            self.measure_until(at);
             let mut cx = Cx {
                 now: at,
                 pool: &mut *cx.pool,
@@ -247,10 +269,13 @@ impl Node for RadioNetwork {
             };
             self.process(&mut cx, number);
         }
+        self.measure_until(called);
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.next_work().map(|slot| Instant::ZERO + SLOT * slot)
+        let slot = self.next_work().map(|slot| Instant::ZERO + SLOT * slot);
+        let measurement = self.monitor.as_ref().map(Monitor::next);
+        slot.into_iter().chain(measurement).min()
     }
 
     fn packets_held(&self) -> usize {

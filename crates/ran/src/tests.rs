@@ -10,6 +10,8 @@ use airlane_radio::{AmcRule, Antenna, Position, Profile, TransmissionMode};
 use crate::bearer::BearerConfig;
 use crate::config::*;
 use crate::network::RadioNetwork;
+use crate::rrc::MeasurementReport;
+use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
 pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
     CellConfig {
@@ -64,6 +66,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),
         channel: ChannelConfig { path_loss: PathLossModel::Friis, shadowing: None, fading: None },
+        measurements: None,
     }
 }
 
@@ -414,4 +417,31 @@ fn one_cqi_for_the_band_ends_the_gain_of_frequency_selection() {
     assert!(shared as f64 > 0.9 * parts.len() as f64, "{shared} of {}", parts.len());
     println!("{selective:.1} Mbit/s by sub-band, {blind:.1} by the band");
     assert!(selective > 1.05 * blind, "{selective} then {blind} Mbit/s");
+}
+
+#[test]
+fn a_ue_without_data_measures_and_reports() {
+    let mut config = two_cells();
+    // 520 m and 480 m: 20 log10(520 / 480) = 0.695 dB better.
+    config.ues[0].start = Start::At(Position::on_ground(520.0, 0.0));
+    let reports = |hysteresis: f64| {
+        let mut config = config.clone();
+        config.measurements = Some(MeasurementConfig {
+            period: Duration::from_millis(200),
+            filter_coefficient: 4,
+            event: EventA3 {
+                offset: Decibel(0.0),
+                hysteresis: Decibel(hysteresis),
+                time_to_trigger: Duration::from_millis(256),
+            },
+        });
+        let mut d = Driver::new(&config);
+        assert_eq!(d.ran.next_timeout(), Some(Instant::from_millis(200)));
+        d.run_to(Instant::from_millis(1000));
+        core::iter::from_fn(|| d.ran.take_measurement_report()).collect::<Vec<_>>()
+    };
+    // From the first sample at 200 ms on; the first one 256 ms later is at 600 ms.
+    let (at, ue, target) = (Instant::from_millis(600), UeId(0), CellId(1));
+    assert_eq!(reports(0.6), [MeasurementReport { at, ue, target }]);
+    assert_eq!(reports(0.8), []);
 }

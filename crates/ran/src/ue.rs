@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Direction, Instant, Stream, UeId};
+use airlane_core::{Bytes, CellId, Dbm, Direction, Duration, Instant, Stream, UeId};
 use airlane_radio::{Amc, Cqi, Mcs, Mobility};
 
 use crate::bearer::RadioBearer;
@@ -93,6 +93,15 @@ impl Ue {
         uplink.harq.flush();
         (uplink.outer_loop, uplink.active) = (0.0, false);
         (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
+    }
+
+    /// RSRP of every cell over the period that ends now, by their numbers.
+    pub(crate) fn measure_rsrp(&mut self, now: Instant, period: Duration, out: &mut [Dbm]) {
+        let mobility = &mut self.mobility;
+        out[self.cell.index()] = self.downlink.channel.rsrp_over(now, period, mobility);
+        for link in &mut self.neighbours {
+            out[link.cell.index()] = link.downlink.rsrp_over(now, period, mobility);
+        }
     }
 
     /// The SR opportunity of this UE within a period, spread over the UEs of the cell.

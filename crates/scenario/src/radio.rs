@@ -52,6 +52,7 @@ pub(crate) fn configuration(
             shadowing: shadowing(&channel.shadowing),
             fading: fading(&channel.fading),
         },
+        measurements: None,
     })
 }
 

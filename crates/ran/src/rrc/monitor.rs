@@ -1,0 +1,70 @@
+//! When the UEs of a network measure, and what they have to report.
+
+use std::collections::VecDeque;
+
+use airlane_core::{CellId, Dbm, Duration, Instant, UeId};
+
+use super::measurement::{MeasurementConfig, Measurements};
+use crate::ue::Ue;
+
+/// A UE reports that event A3 has come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasurementReport {
+    /// When.
+    pub at: Instant,
+    /// Which UE.
+    pub ue: UeId,
+    /// The best of the cells that fulfil it.
+    pub target: CellId,
+}
+
+/// The measurements of all UEs.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    period: Duration,
+    next: Instant,
+    ues: Vec<Measurements>,
+    reports: VecDeque<MeasurementReport>,
+    samples: Vec<Dbm>,
+}
+
+impl Monitor {
+    pub(crate) fn new(config: MeasurementConfig, ues: usize, cells: usize) -> Self {
+        assert!(config.period > Duration::ZERO, "UEs would measure all the time");
+        Self {
+            period: config.period,
+            next: Instant::ZERO + config.period,
+            ues: vec![Measurements::new(config, cells); ues],
+            reports: VecDeque::with_capacity(ues),
+            samples: vec![Dbm(0.0); cells],
+        }
+    }
+
+    /// When the next period ends.
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Ends a period: every UE takes a sample of every cell.
+    pub(crate) fn measure(&mut self, ues: &mut [Ue]) {
+        let now = self.next;
+        self.next = now + self.period;
+        for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
+            ue.measure_rsrp(now, self.period, &mut self.samples);
+            if let Some(target) = measurements.sample(now, ue.cell, &self.samples) {
+                self.reports.push_back(MeasurementReport { at: now, ue: ue.id, target });
+            }
+        }
+    }
+
+    /// The oldest report that nobody has taken.
+    pub(crate) fn take(&mut self) -> Option<MeasurementReport> {
+        self.reports.pop_front()
+    }
+
+    /// A UE has changed its cell.
+    pub(crate) fn change_cell(&mut self, ue: UeId) {
+        self.ues[ue.index()].change_cell();
+        self.reports.retain(|report| report.ue != ue);
+    }
+}
