@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from airlane import native
+from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
 from airlane.validation.measures import MEASURES
 from airlane.validation.schedulers import SchedulerCell
 
-__all__ = ["Family", "Row", "SchedulerCell", "Validation", "validate"]
+__all__ = ["Family", "Row", "SchedulerCell", "TwoCells", "Validation", "validate"]
 
 
 @dataclass(frozen=True)
