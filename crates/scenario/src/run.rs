@@ -96,6 +96,11 @@ impl Built {
         true
     }
 
+    /// Runs until then, or to the end if that is sooner: for who looks at a run while it lasts.
+    pub fn run_until(&mut self, until: Instant) {
+        self.simulation.run_until(until.min(self.end), &mut self.recorder);
+    }
+
     /// The tables of a run that reached its end.
     #[must_use]
     pub fn finish(self) -> RunOutput {

@@ -26,6 +26,7 @@ struct Due {
 #[derive(Debug)]
 pub(crate) struct DownlinkMac {
     grid: ResourceGrid,
+    bytes_by_cqi: [u16; 16],
     scheduler: Scheduler,
     /// UEs with something to send them, by index, ascending.
     active: Vec<u32>,
@@ -44,6 +45,7 @@ pub(crate) struct DownlinkMac {
 impl DownlinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
         Self {
+            bytes_by_cqi: bytes_by_cqi(ResourceGrid::new(cell.resource_blocks).rbg_size()),
             grid: ResourceGrid::new(cell.resource_blocks),
             scheduler: Scheduler::new(cell.scheduler, ues),
             active: Vec::with_capacity(ues),
@@ -189,7 +191,7 @@ impl DownlinkMac {
         self.demands.clear();
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let rbg_size = self.grid.rbg_size();
+        let bytes_by_cqi = &self.bytes_by_cqi;
         let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
@@ -203,7 +205,8 @@ impl DownlinkMac {
                 && let Some(cqi) = ue.downlink.cqi.current()
             {
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();
-                let rbg_bytes = bytes_per_rbg(cqi, flat, rbg_size);
+                let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)];
+                let rbg_bytes = if flat { [bytes(cqi[0]); MAX_RBGS] } else { cqi.map(bytes) };
                 demands.push(Demand::new(index, backlog.get().min(1 << 30) as u32, flat, rbg_bytes));
             }
             true
@@ -246,18 +249,12 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
     queue.pop_front()
 }
 
-/// What each RBG would carry: the transport block that fits one RBG at the sub-band's MCS.
-fn bytes_per_rbg(cqi: &[Cqi; MAX_RBGS], flat: bool, rbg_size: u16) -> [u16; MAX_RBGS] {
-    let bytes = |cqi: Cqi| {
-        if cqi == Cqi::OUT_OF_RANGE {
-            return 0;
-        }
-        cqi.mcs().transport_block(usize::from(rbg_size), Direction::Downlink).get() as u16
-    };
-    if flat {
-        return [bytes(cqi[0]); MAX_RBGS];
-    }
-    cqi.map(bytes)
+/// What an RBG carries by CQI: the transport block that fits it at the sub-band's MCS.
+fn bytes_by_cqi(rbg_size: u16) -> [u16; 16] {
+    core::array::from_fn(|index| {
+        let mcs = (index > 0).then(|| Cqi::new(index as u8).mcs());
+        mcs.map_or(0, |mcs| mcs.transport_block(usize::from(rbg_size), Direction::Downlink).get() as u16)
+    })
 }
 
 fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {

@@ -9,6 +9,9 @@ use crate::rlc::Pdu;
 /// HARQ processes of a UE in one direction (FDD, TS 36.213 §7: 8).
 pub(crate) const PROCESSES: usize = 8;
 
+/// PDUs that a block has room for before its memory grows.
+const PDUS: usize = 4;
+
 /// One HARQ process: a transport block from its first transmission until it is acknowledged or
 /// given up.
 #[derive(Debug, Default)]
@@ -59,6 +62,10 @@ impl HarqEntity {
     pub(crate) fn start(&mut self, id: u8) -> &mut HarqProcess {
         assert!(self.is_free(id), "HARQ process {id} is taken twice");
         self.busy |= 1 << id;
+        if self.processes[usize::from(id)].pdus.capacity() == 0 {
+            // All at the first block, since the last process may not be needed for a long time.
+            self.processes.iter_mut().for_each(|process| process.pdus.reserve(PDUS));
+        }
         let process = &mut self.processes[usize::from(id)];
         process.pdus.clear();
         process.transmissions = 0;
