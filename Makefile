@@ -56,6 +56,10 @@ wheel: $(STAMPS)/venv
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
 
+# The pages are made without the network and need none to be read: fonts, search and the crates' pages are inside.
+docs: $(STAMPS)/native $(STAMPS)/docs
+	tools/docs.sh
+
 wheel-check: wheel
 	tools/check_wheel.sh $(ARGS)
 
@@ -80,4 +84,8 @@ $(STAMPS)/native: $(STAMPS)/venv pyproject.toml $(RUST)
 
 $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python tools/requirements.py report dev | $(BIN)/pip install --quiet -r /dev/stdin
+	@touch $@
+
+$(STAMPS)/docs: $(STAMPS)/venv pyproject.toml
+	$(BIN)/python tools/requirements.py docs | $(BIN)/pip install --quiet -r /dev/stdin
 	@touch $@

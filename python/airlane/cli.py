@@ -256,7 +256,7 @@ def _summary_rows(results: Results) -> list[dict[str, Any]]:
 @app.command()
 @_user_errors
 def init(
-    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="File to write.")] = Path("scenario.toml"),
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="File to write.")] = Path("scenario.toml"),
     kind: Annotated[
         _Kind, typer.Option(help="An LTE cell, a wired link, or a link that replays a delivery trace.")
     ] = _Kind.CELL,

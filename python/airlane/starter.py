@@ -169,7 +169,9 @@ def _sentence(key: Key) -> str:
     elif names:
         may = f"One of {', '.join(name for name, _ in key.choices)}."
     elif key.units:
-        may = f"{key.form[0].upper()}{key.form[1:]} in {key.units.replace(', ', ' or ')}."
+        *units, last = key.units.split(", ")
+        in_units = f"{', '.join(units)} or {last}" if units else last
+        may = f"{key.form[0].upper()}{key.form[1:]} in {in_units}."
     elif key.form in ("integer", "number", "true or false"):
         may = f"{key.form.capitalize()}."
     else:

@@ -1,0 +1,36 @@
+"""How Sphinx makes the manual: `make docs`. Nothing is fetched when it is made or read."""
+
+from importlib.metadata import version as _version
+
+project = "airlane"
+author = "the airlane contributors"
+copyright = author  # noqa: A001 - Sphinx asks for it by this name
+version = release = _version("airlane")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["images"]
+suppress_warnings = ["misc.highlighting_failure"]  # a `console` block may hold any output
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# Docstrings follow NumPy's conventions and put code between single backquotes.
+default_role = "code"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+
+# A prompt and what a command prints are not copied.
+copybutton_prompt_text = "$ "
+
+html_theme = "furo"
+html_title = f"airlane {release}"
+html_static_path = ["static"]
+html_css_files = ["airlane.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}

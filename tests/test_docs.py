@@ -1,0 +1,189 @@
+"""Every example of the manual and of the README is run, and what it prints is what stands there.
+
+In a Markdown file, blocks mean:
+
+- `console`: lines that begin with `$ ` are run by bash, what follows each is what it prints. A line `...`
+  stands for any lines, `...` inside a line for anything; blanks count as one. `console fails` must fail,
+  `console norun` is not run (its make targets must exist).
+- `python`: run; all of a file share their names. A `text` block right after one is what it prints.
+- `toml`: written to the file that its first line names as a comment; without one, it must be a scenario.
+
+`AIRLANE_BLESS=1` writes what is printed into the files; look at the diff before committing it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+import airlane
+from conftest import ROOT
+
+FILES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(str(f.relative_to(ROOT)) for f in sorted(ROOT.glob("docs/**/*.md"))),
+]
+BLESS = os.environ.get("AIRLANE_BLESS") == "1"
+NAMED = re.compile(r"# (\S+\.toml)$")
+VARIES = re.compile(r"in \S+ s of run time: \S+ × real time|; \d+\.\d s$|\(\d+\.\d s\)$")
+
+
+@dataclass
+class Block:
+    """A fenced block: its words after the fence, its text, and the lines of the file that the text takes."""
+
+    info: str
+    text: str
+    begin: int
+    end: int
+
+
+@dataclass
+class Document:
+    """A file that is being run in a folder of its own."""
+
+    path: Path
+    folder: Path
+    names: dict[str, object] = field(default_factory=dict)
+    edits: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def blocks(self) -> list[Block]:
+        """Fenced blocks in their order."""
+        tokens = MarkdownIt().parse(self.path.read_text(encoding="utf-8"))
+        fences = [t for t in tokens if t.type == "fence" and t.map]
+        return [Block(t.info.strip(), t.content, t.map[0] + 1, t.map[1] - 1) for t in fences if t.map]
+
+    def run(self) -> None:
+        """Run what can be run, and compare."""
+        blocks = self.blocks()
+        for i, block in enumerate(blocks):
+            after = blocks[i + 1] if i + 1 < len(blocks) else None
+            where = f"{self.path.relative_to(ROOT)}:{block.begin}"
+            match block.info.split():
+                case ["console", *how]:
+                    self.console(block, where, *how)
+                case ["python"]:
+                    printed = self.python(block, where)
+                    if after is not None and after.info == "text" and after.begin - block.end <= 3:
+                        self.compare(after.text, printed, where, after.begin, after.end)
+                case ["toml"]:
+                    self.toml(block)
+
+    def console(self, block: Block, where: str, how: str = "") -> None:
+        """Run the commands of a block."""
+        for command, wanted, begin, end in commands(block):
+            if how == "norun":
+                for target in re.findall(r"^make ([\w-]+)", command):
+                    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M), (
+                        f"{where}: {target}"
+                    )
+                continue
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=self.folder,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert (done.returncode != 0) == (how == "fails"), (
+                f"{where}: $ {command}\n{done.stdout}{done.stderr}"
+            )
+            printed = done.stdout + done.stderr
+            if wanted or BLESS:
+                self.compare(wanted, printed, f"{where}: $ {command}", begin, end)
+
+    def python(self, block: Block, where: str) -> str:
+        """Run a program; give what it prints."""
+        printed = io.StringIO()
+        code = compile(block.text, where, "exec")
+        with contextlib.redirect_stdout(printed), contextlib.chdir(self.folder):
+            exec(code, self.names)
+        return printed.getvalue()
+
+    def toml(self, block: Block) -> None:
+        """Write a scenario, and check it where it names no file."""
+        named = NAMED.match(block.text.partition("\n")[0])
+        if named:
+            (self.folder / named[1]).write_text(block.text, encoding="utf-8")
+        else:
+            assert airlane.loads(block.text, str(self.path)).resolved
+
+    def compare(self, wanted: str, printed: str, where: str, begin: int, end: int) -> None:
+        """Compare, or note what has to be written."""
+        printed = "\n".join(
+            VARIES.sub("...", line).replace(str(ROOT), "...").rstrip() for line in printed.splitlines()
+        )
+        if agrees(wanted, printed):
+            return
+        assert BLESS, f"{where}\n--- stands there\n{wanted}\n--- is printed\n{printed}"
+        self.edits.append((begin, end, printed))
+
+    def bless(self) -> None:
+        """Write what was printed into the file."""
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        for begin, end, printed in sorted(self.edits, reverse=True):
+            lines[begin:end] = printed.splitlines()
+        self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def commands(block: Block) -> Iterator[tuple[str, str, int, int]]:
+    """Yield each command, what stands after it, and the lines of the file that this takes."""
+    lines = block.text.splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith("$ ")]
+    for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
+        last = start
+        while lines[last].endswith("\\"):
+            last += 1
+        command = "\n".join([lines[start].removeprefix("$ "), *lines[start + 1 : last + 1]])
+        output = lines[last + 1 : following]
+        yield command, "\n".join(output), block.begin + last + 1, block.begin + following
+
+
+def agrees(wanted: str, printed: str) -> bool:
+    """Whether what is printed is what stands there; blanks count as one, and `...` is anything."""
+    pattern = "\n".join(
+        ".*?" if (words := " ".join(line.split())) == "..." else re.escape(words).replace(r"\.\.\.", "[^\n]*")
+        for line in wanted.splitlines()
+        if line.strip()
+    )
+    text = "\n".join(" ".join(line.split()) for line in printed.splitlines() if line.strip())
+    return re.fullmatch(pattern, text, re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_examples(name: str, tmp_path: Path) -> None:
+    document = Document(ROOT / name, tmp_path)
+    document.run()
+    if document.edits:
+        document.bless()
+
+
+def test_agreement() -> None:
+    assert agrees("a  b\n\nc", "a b\nc\n")
+    assert agrees("a\n...\nd", "a\nb\nc\nd")
+    assert agrees("ran in ... s", "ran in 0.3 s")
+    assert not agrees("a 1", "a 2")
+    assert not agrees("a", "a\nb")
+    assert not agrees("1.5", "1x5")
+    assert not agrees("", "a")
+
+
+def test_every_column_of_a_run_is_described() -> None:
+    page = (ROOT / "docs/reference/results.md").read_text()
+    settings = {"run.duration": "2 s", "run.warmup": "1 s"}
+    tables = airlane.load(airlane.example("lte-download")).set(settings).run().tables
+    assert [c for table in tables.values() for c in table.column_names if f"`{c}`" not in page] == []
+    assert all(f"`{name}`" in page for name in tables)

@@ -1,0 +1,71 @@
+"""Fail on a link of a site that leads nowhere, and on anything that a reader's browser would fetch.
+
+Sphinx checks its own references; this sees the finished pages. Pages of rustdoc are only link targets, since
+rustdoc checks its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+FETCHED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
+"""What a browser loads by itself; an anchor is followed only by its reader."""
+
+
+class _Page(HTMLParser):
+    """Collects what a page names and what it links to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[tuple[str, bool]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take a tag's name and links."""
+        relation = dict(attrs).get("rel") or ""
+        for name, value in attrs:
+            if name == "id" and value:
+                self.names.add(value)
+            elif value and (tag, name) in FETCHED | {("a", "href")}:
+                self.links.append((value, (tag, name) in FETCHED and relation != "canonical"))
+
+
+def complaints(site: Path) -> Iterator[str]:
+    """Yield one sentence for each link that leads nowhere or is fetched from elsewhere."""
+    files = [f for f in sorted(site.rglob("*.html")) if f.relative_to(site).parts[0] != "rust"]
+    pages = {f.resolve(): _Page(f.read_text(encoding="utf-8")) for f in files}
+    for file, page in pages.items():
+        for link, fetched in page.links:
+            parts = urlsplit(link)
+            where = f"{file.relative_to(site.resolve())}: {link}"
+            if parts.scheme == "data":
+                continue
+            if parts.scheme or parts.netloc:
+                if fetched:
+                    yield f"{where} is fetched from elsewhere"
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            if not target.exists():
+                yield f"{where} leads nowhere"
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].names:
+                yield f"{where}: that page has no such place"
+
+
+def main() -> int:
+    """Check the site that is named."""
+    site = Path(sys.argv[1])
+    found = list(complaints(site))
+    for complaint in found:
+        print(complaint)
+    if not found:
+        print(f"{site}/index.html: every link leads somewhere, nothing is fetched")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""Write the pages of the manual that are made from the program.
+
+They are the command line, the keys of the scenario format with their defaults, and the list of crates.
+`make docs` calls this; the pages go to docs/reference and are not tracked.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from airlane.cli import app
+from airlane.keys import Key, keys
+
+ROOT = Path(__file__).resolve().parent.parent
+PRESETS = ROOT / "crates/scenario/src/presets"
+NETWORKS = {"typical": "typical", "lena-3.37": "lena", "wired": "wired"}
+"""Heading of each preset's column, by the name of its file."""
+
+SECTIONS = ("network", "run", "cell", "channel", "backhaul", "internet", "ue", "flow")
+RADIO = ("cell", "channel", "backhaul", "ue")
+QUEUES = (("internet",), ("backhaul",), ("cell", "rlc"))
+"""Where the defaults of queue disciplines apply."""
+
+Defaults = dict[tuple[str, ...], object]
+
+
+def flattened(tree: dict[str, Any], path: tuple[str, ...] = ()) -> Defaults:
+    """Defaults of a preset by path, whose steps with a `=` are conditions."""
+    found: Defaults = {}
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            found |= flattened(value, (*path, name))
+        else:
+            found[*path, name] = value
+    return found
+
+
+def defaults(network: str) -> Defaults:
+    """All defaults of a network, as the reader of scenarios merges them."""
+    read = {
+        name: flattened(tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8")))
+        for name in (network, "common", "aqm")
+    }
+    places = [p for p in QUEUES if network != "wired" or p == ("internet",)]
+    queues = {(*place, "aqm", *path): value for place in places for path, value in read["aqm"].items()}
+    return {**queues, **read["common"], **read[network]}
+
+
+def default(of: Defaults, key: Key) -> str:
+    """Default of a key: one value, or one for each further condition."""
+    tag = (key.tag,) if key.tag else ()
+    plain = tuple(step for step in (*key.path, *tag) if "=" not in step)
+    found: dict[str, object] = {}
+    for path, value in of.items():
+        conditions = [step for step in path if "=" in step]
+        if tuple(step for step in path if "=" not in step) != plain:
+            continue
+        # Conditions of the key itself are said where it stands; another one, such as preset=rfc, here.
+        further = [c for c in conditions if c not in key.conditions]
+        if any(c.partition("=")[0] in {k.partition("=")[0] for k in key.conditions} for c in further):
+            continue
+        found[", ".join(c.partition("=")[2] for c in further)] = value
+    return "<br>".join(f"{name}: `{_shown(v)}`" if name else f"`{_shown(v)}`" for name, v in found.items())
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case list():
+            return f"[{', '.join(_shown(v) for v in value)}]"
+        case _:
+            return str(value)
+
+
+def scenario_page() -> Iterator[str]:
+    """Yield the reference of the scenario format."""
+    yield "# Scenario files"
+    yield (
+        "A scenario is a TOML file. Every quantity carries its unit, unknown keys are errors, and what is "
+        "left out comes from the preset that `network` names. A choice that brings keys of its own may be written "
+        'as its bare name, `rlc = "am"`, or as a table, `rlc = { mode = "am", buffer = "1 MiB" }`. '
+        "`airlane schema` prints the same as JSON Schema, `airlane init --full` as a file with every key."
+    )
+    yield (
+        "The columns *typical*, *lena* and *wired* are the defaults of these presets; an empty place means "
+        "that the key has no default there, or does not apply. Where each value comes from is said in "
+        "`crates/scenario/src/presets`."
+    )
+    known = keys()
+    of = {name: defaults(file) for file, name in NETWORKS.items()}
+    for section in SECTIONS:
+        yield f"## `{section}`"
+        inside = [key for key in known if key.path[0] == section]
+        yield inside[0].description
+        if section == "network":
+            yield choices(inside[0])
+        yield from tables(inside, of)
+
+
+def tables(inside: list[Key], of: dict[str, Defaults]) -> Iterator[str]:
+    """Yield a table for each table of the format, and for each variant of each choice."""
+    parents = {key.path[:-1] for key in inside if len(key.path) > 1}
+    described = {key.path: key for key in inside}
+    # Queue disciplines are described once, where they stand first.
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    for parent in sorted(parents, key=lambda p: (len(p) > 1, [k.path[:-1] for k in inside].index(p))):
+        group = [key for key in inside if key.path[:-1] == parent]
+        names = tuple(key.path[-1] for key in group)
+        if len(parent) > 1:
+            if "aqm" in parent[:-1] and (parent[-2:], str(names)) in seen:
+                continue
+            seen.add((parent[-2:], str(names)))
+            yield heading(parent, described)
+        yield table(group, of)
+        for key in group:
+            if key.choices and any(meaning for _, meaning in key.choices):
+                yield f"`{key.dotted}`" + (f", by `{key.tag}`" if key.tag else "")
+                yield choices(key)
+
+
+def heading(parent: tuple[str, ...], described: dict[tuple[str, ...], Key]) -> str:
+    """Name a table inside a section."""
+    dotted = ".".join(step for step in parent if "=" not in step).replace(".[]", "[]")
+    conditions = ", ".join(step.replace("=", ' = "') + '"' for step in parent if "=" in step)
+    title = f"### `{dotted}`" + (f" with `{conditions}`" if conditions else "")
+    description = described[parent].description if parent in described else ""
+    return f"{title}\n\n{description}".rstrip()
+
+
+def choices(key: Key) -> str:
+    """List what a choice may be."""
+    return "\n".join(f"- `{name}`: {meaning or 'as its name says.'}" for name, meaning in key.choices)
+
+
+def table(group: list[Key], of: dict[str, Defaults]) -> str:
+    """Write a table of keys."""
+    apply = [name for name in of if name != "wired" or group[0].path[0] not in RADIO]
+    columns = [name for name in apply if any(default(of[name], key) for key in group)]
+    head = ["key", "what it is", "value", *columns]
+    rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for key in group:
+        values = [default(of[name], key) for name in columns]
+        if key.required:
+            values = ["required", *values[1:]] if values else []
+        what = key.description + (" Required." if key.required and not values else "")
+        cells = [f"`{key.path[-1]}`", what, form(key), *values]
+        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(rows)
+
+
+def form(key: Key) -> str:
+    """Say what may stand at a key."""
+    if key.choices:
+        return ", ".join(f"`{name}`" for name, _ in key.choices)
+    return f"{key.form}: {key.units}" if key.units else key.form
+
+
+def command_page() -> Iterator[str]:
+    """Yield the reference of the command line."""
+    yield "# Command line"
+    yield (
+        "Exit codes: 0 done; 1 a check failed; 2 a mistake in what was asked, said in one message; 130 "
+        'interrupted. `eval "$(airlane completion bash)"` in `~/.bashrc` completes commands, options and '
+        "names; zsh and fish too."
+    )
+    group: Any = typer.main.get_command(app)
+    yield from commands(group, "airlane", None)
+
+
+def commands(command: Any, name: str, parent: Any) -> Iterator[str]:
+    """Yield the help of a command and of those below it."""
+    context = command.make_context(name.rpartition(" ")[2], [], parent=parent, resilient_parsing=True)
+    context.terminal_width = 100
+    if parent is not None:
+        yield f"## `{name}`"
+    yield f"```text\n{command.get_help(context)}\n```"
+    for below in getattr(command, "commands", {}).values():
+        yield from commands(below, f"{name} {below.name}", context)
+
+
+def rust_page() -> Iterator[str]:
+    """Yield the list of crates, each with the first paragraph of its documentation."""
+    yield "# Rust"
+    yield (
+        "Protocols are libraries without a clock, a socket or a thread of their own. The documentation of "
+        "all crates is part of this site: "
+        '<a href="../rust/airlane_scenario/index.html">begin with the scenario crate</a>.'
+    )
+    rows = ["| crate | what is in it |", "|---|---|"]
+    for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        crate = manifest.parent.name
+        lines = (manifest.parent / "src/lib.rs").read_text(encoding="utf-8").splitlines()
+        first: list[str] = []
+        for line in lines:
+            if not line.removeprefix("//!").strip():
+                break
+            first.append(line.removeprefix("//!").strip())
+        text = " ".join(first).replace("[`", "`").replace("`]", "`")
+        link = (
+            f'<a href="../rust/{"_native" if crate == "py" else f"airlane_{crate}"}/index.html">{crate}</a>'
+        )
+        rows.append(f"| {link} | {text} |")
+    yield "\n".join(rows)
+
+
+def main() -> None:
+    """Write the pages."""
+    folder = ROOT / "docs/reference"
+    for name, page in (("scenario", scenario_page), ("cli", command_page), ("rust", rust_page)):
+        (folder / f"{name}.md").write_text("\n\n".join(page()) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
