@@ -6,6 +6,7 @@ They are the command line, the keys of the scenario format with their defaults, 
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,13 @@ from airlane.keys import Key, keys
 
 ROOT = Path(__file__).resolve().parent.parent
 PRESETS = ROOT / "crates/scenario/src/presets"
-NETWORKS = {"typical": "typical", "lena-3.37": "lena", "wired": "wired"}
-"""Heading of each preset's column, by the name of its file."""
+NETWORKS = {
+    "typical": ("typical",),
+    "lena": ("lena-3.37",),
+    "lena-2014": ("lena-2014", "lena-3.37"),
+    "wired": ("wired",),
+}
+"""Files of each preset, the first of which wins, as `preset::fill` reads them."""
 
 SECTIONS = ("network", "run", "cell", "channel", "backhaul", "internet", "ue", "flow")
 RADIO = ("cell", "channel", "backhaul", "ue")
@@ -44,11 +50,12 @@ def defaults(network: str) -> Defaults:
     """All defaults of a network, as the reader of scenarios merges them."""
     read = {
         name: flattened(tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8")))
-        for name in (network, "common", "aqm")
+        for name in (*NETWORKS[network], "common", "aqm")
     }
     places = [p for p in QUEUES if network != "wired" or p == ("internet",)]
     queues = {(*place, "aqm", *path): value for place in places for path, value in read["aqm"].items()}
-    return {**queues, **read["common"], **read[network]}
+    own = [read[name] for name in reversed(NETWORKS[network])]
+    return functools.reduce(lambda later, earlier: {**later, **earlier}, [queues, read["common"], *own])
 
 
 def default(of: Defaults, key: Key) -> str:
@@ -83,17 +90,18 @@ def scenario_page() -> Iterator[str]:
     yield "# Scenario files"
     yield (
         "A scenario is a TOML file. Every quantity carries its unit, unknown keys are errors, and what is "
-        "left out comes from the preset that `network` names. A choice that brings keys of its own may be written "
-        'as its bare name, `rlc = "am"`, or as a table, `rlc = { mode = "am", buffer = "1 MiB" }`. '
+        "left out comes from the preset that `network` names. A choice that brings keys of its own may be "
+        'written as its bare name, `rlc = "am"`, or as a table, `rlc = { mode = "am", buffer = "1 MiB" }`. '
         "`airlane schema` prints the same as JSON Schema, `airlane init --full` as a file with every key."
     )
     yield (
-        "The columns *typical*, *lena* and *wired* are the defaults of these presets; an empty place means "
-        "that the key has no default there, or does not apply. Where each value comes from is said in "
+        "The columns *typical*, *lena* and *wired* are the defaults of these presets, and where "
+        "*lena-2014* has no column it is like *lena*; an empty place means that the key has no default "
+        "there, or does not apply. Where each value comes from is said in "
         "`crates/scenario/src/presets`."
     )
     known = keys()
-    of = {name: defaults(file) for file, name in NETWORKS.items()}
+    of = {name: defaults(name) for name in NETWORKS}
     for section in SECTIONS:
         yield f"## `{section}`"
         inside = [key for key in known if key.path[0] == section]
@@ -142,6 +150,8 @@ def table(group: list[Key], of: dict[str, Defaults]) -> str:
     """Write a table of keys."""
     apply = [name for name in of if name != "wired" or group[0].path[0] not in RADIO]
     columns = [name for name in apply if any(default(of[name], key) for key in group)]
+    if all(default(of["lena"], key) == default(of["lena-2014"], key) for key in group):
+        columns = [name for name in columns if name != "lena-2014"]
     head = ["key", "what it is", "value", *columns]
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for key in group:

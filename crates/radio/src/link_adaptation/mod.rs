@@ -10,7 +10,7 @@
 //! No error rate is computed when a CQI is asked for: the SNR at which each MCS meets the
 //! target is found once, turned into the information that a symbol carries there, and the mean
 //! information of the group is held against that ladder. Sub-bands are first held against it
-//! within bounds ([`bounds`](self::bounds)), and one by one only where those do not tell.
+//! within bounds (`bounds`), and one by one only where those do not tell.
 //!
 //! Left out: rank and precoding indicators, and CQI differences as they are coded on air.
 //!
