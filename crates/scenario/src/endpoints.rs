@@ -7,7 +7,7 @@ use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    App, Congestion, Flow, LossDetection, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    App, Congestion, Flow, Growth, LossDetection, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::wiring::data_direction;
 
@@ -64,6 +64,10 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
+        growth: match tcp.growth {
+            Growth::PerSegment => transport::Growth::PerSegment,
+            Growth::PerAck => transport::Growth::PerAck,
+        },
         timestamps: tcp.timestamps,
         sack: tcp.sack,
         window_scaling: tcp.window_scaling,
@@ -96,6 +100,7 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
         pacing: tcp.pacing,
         seeds,
         send_buffer: tcp.send_buffer.map(|size| size.0),
+        write_size: tcp.write_size.map(|size| size.0),
         mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
         initial_sequence: 0,
     }

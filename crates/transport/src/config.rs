@@ -13,6 +13,16 @@ pub enum LossDetection {
     Rfc6675,
 }
 
+/// What an acknowledgment is worth to a window that grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// The segments that it acknowledges (RFC 3465 without its limit), as Linux counts.
+    PerSegment,
+    /// One segment, whatever it acknowledges (RFC 5681 §3.1 equations 2 and 3), as ns-3's NewReno
+    /// counts: half as much under delayed acknowledgments.
+    PerAck,
+}
+
 /// Which round trips update the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
@@ -44,6 +54,8 @@ pub enum ReceiveWindowKind {
 pub struct TcpConfig {
     /// The congestion controller.
     pub congestion: CongestionKind,
+    /// What an acknowledgment is worth to it.
+    pub growth: Growth,
     /// RFC 7323 timestamps, in milliseconds.
     pub timestamps: bool,
     /// RFC 2018 selective acknowledgments.
@@ -81,6 +93,10 @@ pub struct TcpConfig {
     pub receive_window: ReceiveWindowKind,
     /// Bytes that may be unacknowledged at the sender whatever the windows say.
     pub send_buffer: Option<Bytes>,
+    /// Bytes that the application of an endless flow writes at a time, into a queue tuned as Linux
+    /// does; each write ends with PSH, which a receiver acknowledges at once. Without, such a flow
+    /// has no writes and no PSH.
+    pub write_size: Option<Bytes>,
     /// Explicit congestion notification (RFC 3168): this end asks for it. One that is asked agrees
     /// in any case, as Linux's tcp_ecn = 2.
     pub ecn: bool,
@@ -102,6 +118,7 @@ impl TcpConfig {
     pub const fn linux() -> Self {
         Self {
             congestion: CongestionKind::Cubic,
+            growth: Growth::PerSegment,
             timestamps: true,
             sack: true,
             window_scaling: true,
@@ -120,6 +137,7 @@ impl TcpConfig {
             // tcp_rmem 4096 131072 6291456
             receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) },
             send_buffer: None,
+            write_size: None,
             ecn: false,    // tcp_ecn 2
             pacing: false, // no fq qdisc
             seeds: Seeds::new(0),

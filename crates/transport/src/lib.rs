@@ -18,7 +18,8 @@
 //! ECN (RFC 3168) and pacing are there to be asked for.
 //!
 //! Left out: accurate ECN, TSO, urgent data, simultaneous open, TIME-WAIT, path MTU discovery, Nagle's
-//! algorithm (a simulated application pushes what it writes), the rounding of Linux's timer
+//! algorithm (a simulated application pushes what it writes; one that always has more writes only if told how
+//! much at a time), the rounding of Linux's timer
 //! wheel (timers are exact to the nanosecond, their spans rounded up to a millisecond).
 
 mod config;
@@ -40,7 +41,7 @@ mod timer;
 mod udp;
 pub mod window;
 
-pub use config::{LossDetection, ReceiveWindowKind, RttSampling, TcpConfig};
+pub use config::{Growth, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig};
 pub use congestion::{CongestionController, CongestionKind};
 pub use endpoint::{ConnectionState, TcpEndpoint};
 pub use path::Path;

@@ -236,6 +236,18 @@ impl Scoreboard {
         self.highest_sacked = self.highest_sacked.max(end);
     }
 
+    /// Pairs of neighbours that are both SACKed and were sent once, which Linux keeps as one.
+    pub(crate) fn merged(&self) -> u64 {
+        if self.sacked < 2 {
+            return 0;
+        }
+        let whole = |number| {
+            let s: &Segment = self.get(number);
+            s.is(SACKED) && !s.is(EVER_RETRANSMITTED)
+        };
+        (self.head + 1..self.tail).filter(|&n| whole(n - 1) && whole(n)).count() as u64
+    }
+
     /// A D-SACK reported the segment although it is SACKED: its retransmission has arrived.
     pub(crate) fn clear_retransmitted(&mut self, number: u64) {
         let segment = self.get_mut(number);

@@ -9,10 +9,11 @@ mod alert;
 mod paced;
 mod timeout;
 mod transmit;
+mod writer;
 
 use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Stream, Topic};
 
-use crate::config::{LossDetection, RttSampling, TcpConfig};
+use crate::config::{Growth, LossDetection, RttSampling, TcpConfig};
 use crate::congestion::{Controller, SegmentWindow};
 use crate::delivery::Delivery;
 use crate::header::Io;
@@ -23,6 +24,7 @@ use crate::sack::SackCache;
 use crate::scoreboard::Scoreboard;
 use crate::stats::TcpStats;
 use crate::timer::Timer;
+use writer::{Standing, Writer};
 
 /// Duplicate-ACK threshold before any reordering was seen (RFC 5681 §3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -71,6 +73,8 @@ struct Supply {
 
 #[derive(Clone, Copy, Debug)]
 struct SenderOptions {
+    /// Segments that an acknowledgment is worth at most.
+    growth_max: u32,
     loss_detection: LossDetection,
     sack: bool,
     ecn: bool,
@@ -79,6 +83,7 @@ struct SenderOptions {
     rtt_sampling: RttSampling,
     rtt_from_sack: bool,
     send_buffer: u64,
+    write_size: Option<Bytes>,
     rto_min: Duration,
     rto_max: Duration,
     segment_size: u32,
@@ -94,9 +99,12 @@ pub(crate) struct Sender {
     una: u64,
     nxt: u64,
     supply: Supply,
+    /// The application of an endless flow, if its writes are modelled.
+    writer: Option<Box<Writer>>,
     /// Right edge of the peer's window, its largest width, and which segments said so.
     window_end: u64,
     window_from: (u64, u64),
+    max_offered: u64,
     controller: Controller,
     rtt: RttEstimator,
     min_rtt: MinRtt,
@@ -166,6 +174,10 @@ impl Sender {
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
         Self {
             options: SenderOptions {
+                growth_max: match config.growth {
+                    Growth::PerSegment => u32::MAX,
+                    Growth::PerAck => 1,
+                },
                 loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
                 sack: negotiated.sack,
                 ecn: negotiated.ecn,
@@ -175,6 +187,7 @@ impl Sender {
                 rtt_sampling: config.rtt_sampling,
                 rtt_from_sack: config.rtt_from_sack,
                 send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
+                write_size: config.write_size,
                 rto_min: config.rto_min,
                 rto_max: config.rto_max,
                 segment_size,
@@ -184,8 +197,10 @@ impl Sender {
             una: 1,
             nxt: 1,
             supply: Supply { fresh: false, written: 1, closed: false },
+            writer: None,
             window_end: 1 + window,
             window_from: (0, 1),
+            max_offered: window,
             controller,
             rto: rtt.rto(),
             rtt,
@@ -239,8 +254,47 @@ impl Sender {
 
     /// The application always has more.
     pub(crate) fn supply_endless(&mut self) {
-        self.supply.written = u64::MAX;
         self.supply.fresh = true;
+        if let Some(size) = self.options.write_size {
+            let windows = if self.controller.models_path() { 3 } else { 2 }; // bbr_sndbuf_expand
+            self.writer = Some(Box::new(Writer::new(size, self.options.segment_size, windows)));
+        } else {
+            self.supply.written = u64::MAX;
+        }
+    }
+
+    /// What the application of an endless flow writes while there is room.
+    #[cold]
+    fn write_more(&mut self, io: &mut Io<'_, '_>) {
+        let at = self.standing();
+        let Some(writer) = &mut self.writer else { return };
+        if writer.is_blocked() && writer.after_ack(&at) {
+            self.supply.written = writer.written();
+            self.transmit(io);
+        }
+    }
+
+    /// The first writes, when the connection stands.
+    #[cold]
+    fn begin_to_write(&mut self) {
+        let at = self.standing();
+        let Some(writer) = &mut self.writer else { return };
+        if writer.written() == 1 {
+            writer.begin(&at);
+            self.supply.written = writer.written();
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            una: self.una,
+            nxt: self.nxt,
+            max_offered: self.max_offered,
+            in_flight: self.in_flight(),
+            window: self.window(),
+            reordering: self.reordering,
+            merged: self.board.merged(),
+        }
     }
     /// The application writes `bytes` more.
     pub(crate) fn supply(&mut self, bytes: u64) {
@@ -250,7 +304,7 @@ impl Sender {
     /// The application is done: a FIN follows what was written. One that always had more ends
     /// with what was sent.
     pub(crate) fn close(&mut self) {
-        if self.supply.written == u64::MAX {
+        if self.supply.written == u64::MAX || self.writer.take().is_some() {
             self.supply.written = self.nxt;
         }
         self.supply.closed = true;

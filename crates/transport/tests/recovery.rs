@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 use airlane_core::{Bytes, Duration, Instant, TcpFlags};
 use airlane_transport::{
-    CongestionKind, ConnectionState, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig,
+    CongestionKind, ConnectionState, Growth, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig,
 };
 use harness::{FlowConfig, Harness, LinkConfig, RunResult, SentSegment};
 
@@ -278,4 +278,21 @@ fn a_finished_connection_is_silent() {
     assert_eq!(r.flows[0].receiver.bytes_delivered, Bytes(30 * SEGMENT));
     assert!(r.states.iter().all(|s| *s == ConnectionState::Closed), "{:?}", r.states);
     assert_eq!(r.flows[0].sender.retransmissions, 1);
+}
+
+/// Ten segments are acknowledged in ten ACKs (quick ones at first) or five: one increment per
+/// ACK is half as much then (RFC 5681 §3.1 equation 2), one per segment is not (RFC 3465).
+#[test]
+fn growth_per_ack_is_less_behind_delayed_acks() {
+    let window_after = |growth, delayed_ack| {
+        let config =
+            TcpConfig { growth, delayed_ack, congestion: CongestionKind::NewReno, hystart: false, ..linux() };
+        let r = one_flow(&config, None).run(ms(600));
+        let sample = r.flows[0].samples.iter().find(|s| s.at == ms(200)).expect("on the grid");
+        sample.stats.congestion_window.get() / SEGMENT
+    };
+    // Every segment acknowledged by itself: no difference.
+    assert_eq!(window_after(Growth::PerAck, false), window_after(Growth::PerSegment, false));
+    let (per_ack, per_segment) = (window_after(Growth::PerAck, true), window_after(Growth::PerSegment, true));
+    assert!(per_ack < per_segment, "{per_ack} and {per_segment} segments");
 }

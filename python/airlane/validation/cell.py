@@ -59,8 +59,8 @@ class LenaCell:
         Position of each UE, metres.
     traffic
         `udp` (constant rate) or `tcp` (bulk).
-    congestion
-        Congestion controller of TCP.
+    congestion, growth
+        Congestion controller of TCP, and what an acknowledgment is worth to it.
     offered_mbps
         UDP load over all UEs; payload 1400 bytes.
     rlc
@@ -82,6 +82,7 @@ class LenaCell:
     places: tuple[tuple[float, float], ...]
     traffic: str = "udp"
     congestion: str = "cubic"
+    growth: str = "per-segment"
     offered_mbps: float = 150.0
     rlc: str = "um"
     rlc_buffer: int = 512 * 1024
@@ -114,7 +115,7 @@ class LenaCell:
         else:
             app = '{ kind = "bulk" }'
             window = '{ kind = "fixed", size = "6 MiB" }'
-            tcp = f'kind = "tcp", congestion = "{self.congestion}", mss = "1400 B"'
+            tcp = f'kind = "tcp", congestion = "{self.congestion}", growth = "{self.growth}", mss = "1400 B"'
             transport = f"{{ {tcp}, receive_window = {window} }}"
         ues = (
             _UE.format(name=f"ue{i}", x=x, y=y, start_s=self.start_s, app=app, transport=transport)

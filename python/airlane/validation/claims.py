@@ -47,6 +47,10 @@ class Family:
         Runs of the Linux kernel that have a row.
     figure
         Which figure of these runs is compared, where the measure has several.
+    flow
+        Controller of the flow whose figure is compared, of two; their sum when left out.
+    writes
+        Whether our sender writes 64 KiB at a time, as the kernel's did.
     slack
         Absolute distance that passes whatever the band.
     errors
@@ -74,6 +78,8 @@ class Family:
     where: Mapping[str, str | int] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
     figure: str = ""
+    flow: str | None = None
+    writes: bool = False
     slack: float = 0.0
     errors: float = 0.0
     fading: str = "none"

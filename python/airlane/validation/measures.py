@@ -19,7 +19,7 @@ from airlane.validation.claims import Family, Row, within
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
-from airlane.validation.transport import TcpCase, linux, tcp_cell
+from airlane.validation.transport import TcpCase, linux, linux_pairs, tcp_cell
 
 __all__ = ["MEASURES", "Case", "Plan"]
 
@@ -234,4 +234,5 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "bler": lambda family: Plan(rows=bler_rows(family)),
     "tcp_cell": lambda family: Plan(cases=[*tcp_cell(family)]),
     "linux": lambda family: Plan(cases=[*linux(family)]),
+    "linux_pairs": lambda family: Plan(cases=[*linux_pairs(family)]),
 }

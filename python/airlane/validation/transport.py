@@ -18,7 +18,7 @@ from airlane.scenario import Scenario, loads
 from airlane.validation.cell import LenaCell, reference_rows
 from airlane.validation.claims import Family, Row, within
 
-__all__ = ["LinuxRun", "TcpCase", "linux", "linux_runs", "tcp_cell", "window_apart"]
+__all__ = ["LinuxPair", "LinuxRun", "TcpCase", "linux", "linux_pairs", "linux_runs", "tcp_cell", "window_apart"]
 
 Array = npt.NDArray[np.float64]
 
@@ -36,9 +36,12 @@ rate = "{rate_mbps} Mbit/s"
 delay = "{delay_ms:g} ms"
 queue = "{buffer} B"
 {link}
+"""
 
+_FLOW = """
 [[flow]]
 app = {app}
+start = "{start_s:g} s"
 [flow.transport]
 kind = "tcp"
 preset = "linux"
@@ -48,6 +51,7 @@ frto = {frto}
 hystart = {hystart}
 # tcp_rmem 4096 131072 16777216 in all runs
 receive_window = {{ kind = "autotuned", initial = "131072 B", max = "16777216 B" }}
+{writes}
 """
 
 
@@ -61,9 +65,18 @@ class Setup(Protocol):
 
 @dataclass(frozen=True)
 class LinuxRun:
-    """A run of the kernel: a row of `data/linux/summary.csv`."""
+    """A run of the kernel with one flow: a row of `data/linux/summary.csv`.
+
+    Attributes
+    ----------
+    figures
+        The row.
+    writes
+        Whether our sender writes 64 KiB at a time, as the kernel's did, or has no ends of writes.
+    """
 
     figures: Mapping[str, str]
+    writes: bool = False
 
     @property
     def id(self) -> str:
@@ -86,18 +99,27 @@ class LinuxRun:
         if of["link_hold_s"]:
             begin, end = (float(edge) for edge in of["link_hold_s"].split("-"))
             link.append(f'hold = [{{ at = "{begin:g} s", duration = "{end - begin:g} s" }}]')
-        size = of["transfer_bytes"]
-        return _WIRED.format(
+        wire = _WIRED.format(
             end_s=of["end_s"],
             rate_mbps=of["link_rate_mbps"],
             delay_ms=self.value("base_rtt_ms") / 2,
             buffer=of["buffer_bytes"],
             link="\n".join(link),
+        )
+        return wire + self.flow()
+
+    def flow(self) -> str:
+        """The flow of that scenario."""
+        of = self.figures
+        size = of["transfer_bytes"]
+        return _FLOW.format(
             app=f'{{ kind = "fixed", size = "{size} B" }}' if size else '{ kind = "bulk" }',
+            start_s=self.value("flow_start_s"),
             congestion="newreno" if of["cc"] == "reno" else of["cc"],
             timestamps=_toml(of["tcp_timestamps"] == "1"),
             frto=_toml(of["tcp_frto"] == "2"),
             hystart=_toml(of["cubic_hystart"] != "0"),
+            writes='write_size = "64 KiB"' if self.writes else "",
         )
 
     def scenario(self) -> Scenario:
@@ -109,10 +131,26 @@ def _toml(value: bool) -> str:
     return "true" if value else "false"
 
 
-def linux_runs() -> list[LinuxRun]:
+@dataclass(frozen=True)
+class LinuxPair:
+    """A run of the kernel with two flows over one link: two rows of `data/linux/summary.csv`."""
+
+    first: LinuxRun
+    second: LinuxRun
+
+    def total(self, column: str) -> float:
+        """Sum over the two."""
+        return self.first.value(column) + self.second.value(column)
+
+    def scenario(self) -> Scenario:
+        """Scenario, ready to run."""
+        return loads(self.first.text() + self.second.flow(), f"<{self.first.id}>")
+
+
+def linux_runs(writes: bool = False) -> list[LinuxRun]:
     """All runs of the kernel with one flow."""
     rows = (row for row in reference_rows("linux/summary.csv") if not row["run_id"].startswith("D-"))
-    return [LinuxRun(row) for row in rows]
+    return [LinuxRun(row, writes) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -198,6 +236,8 @@ def tcp_cell(family: Family) -> list[TcpCase]:
             places=((float(dist_m), 0.0),),
             traffic="tcp",
             congestion=_CONTROLLERS[rows[0]["cc"]],
+            # TcpNewReno grows by one segment for each acknowledgment; TcpCubic, in its avoidance, by what it covers.
+            growth="per-ack" if rows[0]["cc"] == "TcpNewReno" else "per-segment",
             internet_delay_ms=float(wan_ms),
             fading=family.fading,
             speed_kmph=family.speed_kmph,
@@ -219,10 +259,41 @@ _LINUX_FIGURES: dict[str, tuple[str, str, Callable[[native.Output], float]]] = {
 }
 
 
+_PAIR_FIGURES: dict[str, tuple[str, str, str]] = {
+    "goodput": ("goodput_whole_mbps", "Mbit/s", "goodput_mbps"),
+    "retransmissions": ("retrans_segs", "segments", "retransmissions"),
+}
+
+
+def linux_pairs(family: Family) -> list[TcpCase]:
+    """Two flows over one link beside the kernel's: what both have together, or what a named one has."""
+    rows = [LinuxRun(row) for row in reference_rows("linux/summary.csv")]
+    cases = []
+    for name in family.runs:
+        first, second = (run for run in rows if run.id == name)
+        pair = LinuxPair(first, second)
+        column, unit, ours = _PAIR_FIGURES[family.figure]
+        if family.flow is None:
+            reference, figure = pair.total(column), _total_of(ours)
+        else:
+            index = next(i for i, run in enumerate((first, second)) if run.figures["cc"] == family.flow)
+            reference, figure = (first, second)[index].value(column), _one_of(ours, index)
+        cases.append(TcpCase(f"{family.id}/{name}", unit, reference, (pair,), figure))
+    return cases
+
+
+def _total_of(column: str) -> Callable[[native.Output], float]:
+    return lambda output: float(np.sum(output.tables["flows"][column].to_numpy()))
+
+
+def _one_of(column: str, index: int) -> Callable[[native.Output], float]:
+    return lambda output: float(output.tables["flows"][column][index].as_py())
+
+
 def linux(family: Family) -> list[TcpCase]:
     """Wired runs beside the kernel's; runs that differ in the seed of the loss are one mean."""
     groups: dict[str, list[LinuxRun]] = {}
-    for run in linux_runs():
+    for run in linux_runs(family.writes):
         name = run.id.partition("-seed")[0]
         if name in family.runs:
             groups.setdefault(name, []).append(run)

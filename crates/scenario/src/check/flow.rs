@@ -115,5 +115,15 @@ fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
             at.at_least(window.max, window.initial, "receive_window.max", "below `initial`")?;
         }
     }
+    if let Some(size) = tcp.write_size {
+        at.at_least(size, Size(Bytes(1)), "write_size", "nothing is written")?;
+        let both = tcp.send_buffer.is_some();
+        at.require(
+            !both,
+            "write_size",
+            "beside `send_buffer`",
+            "one of them: writes go into a queue that is tuned",
+        )?;
+    }
     tcp.send_buffer.map_or(Ok(()), |buffer| at.at_least(buffer, least, "send_buffer", message))
 }

@@ -87,6 +87,8 @@ pub struct Tcp {
     pub preset: TcpPreset,
     /// The congestion controller.
     pub congestion: Congestion,
+    /// What an acknowledgment is worth to a window that grows.
+    pub growth: Growth,
     /// Largest IP packet.
     pub mtu: Size,
     /// Payload of a full segment; none for what the MTU leaves beside the headers.
@@ -130,6 +132,9 @@ pub struct Tcp {
     pub receive_window: ReceiveWindow,
     /// Bytes that may be unacknowledged at the sender whatever the windows say; none for no limit.
     pub send_buffer: Option<Size>,
+    /// Bytes that the application of a bulk flow writes at a time into a queue tuned as Linux's: each write
+    /// ends with PSH, which is acknowledged at once. None for an application that never ends a write.
+    pub write_size: Option<Size>,
 }
 
 /// Whose choices fill what is left out.
@@ -166,6 +171,17 @@ pub enum Congestion {
     Bbr,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     Bbr3,
+}
+
+/// What an acknowledgment is worth to a window that grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Growth {
+    /// The segments that it acknowledges (RFC 3465), as in Linux.
+    #[serde(rename = "per-segment")]
+    PerSegment,
+    /// One segment, whatever it acknowledges (RFC 5681 §3.1), as in the NewReno of ns-3.
+    #[serde(rename = "per-ack")]
+    PerAck,
 }
 
 /// How losses are detected.

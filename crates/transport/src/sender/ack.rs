@@ -129,6 +129,9 @@ impl Sender {
         self.drive_window(io.now(), &outcome);
         self.resend(io, resend);
         self.transmit(io);
+        if self.writer.is_some() {
+            self.write_more(io);
+        }
         self.report_state(io);
     }
 
@@ -170,6 +173,9 @@ impl Sender {
         }
         self.rack.adapt_window(self.una, self.nxt);
         self.transmit(io);
+        if self.writer.is_some() {
+            self.write_more(io);
+        }
         self.report_state(io);
     }
 
@@ -188,6 +194,7 @@ impl Sender {
             let moved = end - ack.ack != self.window_end.saturating_sub(acked);
             self.window_from = (ack.segment_start, ack.ack);
             self.window_end = end;
+            self.max_offered = self.max_offered.max(ack.window);
             return moved;
         }
         false
@@ -472,7 +479,7 @@ impl Sender {
     fn grow_window(&mut self, now: Instant, delivered: u32, rtt: Option<Duration>, may_grow: bool) {
         let sample = AckSample {
             now,
-            delivered_segments: delivered,
+            delivered_segments: delivered.min(self.options.growth_max),
             may_grow: may_grow && delivered > 0,
             window_limited: self.window_use.limited,
             max_outstanding_segments: self.window_use.max_outstanding,

@@ -62,6 +62,9 @@ impl Sender {
     /// Sends new data as far as the windows allow.
     pub(crate) fn transmit(&mut self, io: &mut Io<'_, '_>) {
         self.supply.fresh = false;
+        if self.writer.is_some() {
+            self.begin_to_write();
+        }
         if self.delivery.is_some() {
             self.transmit_paced(io);
             return;
@@ -140,7 +143,12 @@ impl Sender {
         if fin {
             flags |= TcpFlags::FIN;
         }
-        if start + u64::from(payload) == self.supply.written {
+        let end = start + u64::from(payload);
+        let pushed = match &mut self.writer {
+            Some(writer) => writer.takes_push(end),
+            None => end == self.supply.written,
+        };
+        if pushed {
             flags |= TcpFlags::PSH; // RFC 9293 §3.9.1.2: the end of what was written
         }
         io.send(start, payload, flags, false);
@@ -243,7 +251,8 @@ impl Sender {
 
     /// RFC 7661 §4.4: half the unused part of the window goes each timeout.
     fn decay_window(&mut self, now: Instant) {
-        let starved_by_buffer = self.supply.written == u64::MAX && self.window_end > self.nxt;
+        let endless = self.supply.written == u64::MAX || self.writer.is_some();
+        let starved_by_buffer = endless && self.window_end > self.nxt;
         if self.phase == Phase::Open && !starved_by_buffer {
             let window = self.controller.window_segments();
             let used = self.window_use.used.max(self.options.initial_window_segments);
