@@ -33,10 +33,18 @@ class RunOutput:
     @property
     def tables(
         self,
-    ) -> dict[str, list[tuple[str, Literal["f64", "i64", "bool", "utf8"], bytes | list[str]]]]:
+    ) -> dict[
+        str,
+        list[
+            tuple[
+                str, Literal["f64", "i64", "bool", "utf8", "labels"], bytes | list[str] | tuple[list[str], bytes]
+            ]
+        ],
+    ]:
         """Tables by name, each a list of (column, kind, data).
 
-        Numbers are little-endian, eight bytes each; truth values one byte each; names a list.
+        Numbers are little-endian, eight bytes each; truth values one byte each; names a list, or,
+        where few are repeated often, these few and for each row an index into them in four bytes.
         """
 
     @property
@@ -85,10 +93,19 @@ def fading_gains(
     """Linear power gains as little-endian f32, link by link, then time by time, then PRB by PRB."""
 
 def run(
-    jobs: Sequence[tuple[str, int]], threads: int, on_done: Callable[[int], None] | None = None
+    jobs: Sequence[tuple[str, int]],
+    threads: int,
+    on_done: Callable[[int], None] | None = None,
+    captures: Sequence[str] | None = None,
 ) -> list[RunOutput]:
     """Run each (resolved scenario, seed) on `threads` threads; outputs in the order of the jobs.
 
     Other Python threads run meanwhile. `on_done` hears, on the calling thread, the index of each
-    job that ended. An exception in it, or Ctrl-C, ends all runs within a second.
+    job that ended. An exception in it, or Ctrl-C, ends all runs within a second. `captures` says for
+    each job how the names of its capture files begin; without it nothing is captured.
+
+    Raises
+    ------
+    OSError
+        When a capture file cannot be written.
     """

@@ -117,10 +117,10 @@ def _mistake(error: Exception) -> str | None:
     from airlane.native import ScenarioError
     from airlane.results import FolderInTheWayError
     from airlane.starter import FileInTheWayError
-    from airlane.trace import LogError
+    from airlane.trace import ExportError, LogError
 
     match error:
-        case ScenarioError() | LogError() | examples.UnknownExampleError():
+        case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
             return str(error)
         case FolderInTheWayError() | FileInTheWayError():
             return str(error)
@@ -198,25 +198,40 @@ def run(
     plot: Annotated[
         bool, typer.Option("--plot", help="Draw the first run over time into the folder.")
     ] = False,
+    pcap: Annotated[
+        bool, typer.Option("--pcap", help="Capture packets at the server and the UEs (pcap/*.pcapng).")
+    ] = False,
+    ran_log: Annotated[
+        bool, typer.Option("--ran-log", help="Log every transport block (series/ran_log.parquet).")
+    ] = False,
     threads: Threads = None,
 ) -> None:
     """Run a scenario and write a result folder."""
     from airlane import terminal
+    from airlane.results import captures_beside
 
     file = _file(scenario, example)
     described = _scenario(file, settings)
+    wanted: dict[str, object] = {}
+    if pcap and not described.settings["output"]["pcap"]:
+        wanted["output.pcap"] = ["server", "ue"]
+    if ran_log:
+        wanted["output.ran_log"] = True
+    described = described.set(wanted)
+    _ = described.resolved  # a mistake is told before anything is made
     folder = out if out is not None else Path("out/runs") / described.name
-    with terminal.progress(described.name) as update:
-        done = 0
+    with captures_beside(folder) as captures:
+        with terminal.progress(described.name) as update:
+            done = 0
 
-        def tick(_index: int) -> None:
-            nonlocal done
-            done += 1
-            update(done, runs)
+            def tick(_index: int) -> None:
+                nonlocal done
+                done += 1
+                update(done, runs)
 
-        update(0, runs)
-        results = described.run(runs=runs, seed=seed, threads=threads, on_done=tick)
-    results.write(folder, described.resolved, os.fspath(file))
+            update(0, runs)
+            results = described.run(runs=runs, seed=seed, threads=threads, on_done=tick, pcap=captures)
+        results.write(folder, described.resolved, os.fspath(file), captures)
     if plot:
         _plot(results, folder / "series.png", described.name)
     if as_json:
@@ -477,6 +492,45 @@ def trace_from_log_command(
         f"over {trace.stamps_ms[-1] / 1000:.3f} s, mean {trace.mean_mbps:.2f} Mbit/s; "
         f"{trace.bytes_in:,} bytes acknowledged, {trace.remainder} left over"
     )
+
+
+@trace_app.command(name="export")
+@_user_errors
+def trace_export_command(
+    scenario: File = None,
+    example: Example = None,
+    settings: Settings = None,
+    ue: Annotated[str, typer.Option(help="The UE, such as phone, or phone-2 of a group.")] = "",
+    out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")] = Path("trace.down"),
+    uplink: Annotated[bool, typer.Option("--uplink", help="From the UE, not towards it.")] = False,
+    delivered: Annotated[
+        bool,
+        typer.Option("--delivered", help="What the UE's own flows got, not what it could have had."),
+    ] = False,
+    begin: Annotated[
+        float | None, typer.Option(min=0, help="Leave out what came before, s [default: the warm-up].")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed [default: the scenario's].")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Then run UDP and TCP over the trace and over the cell.")
+    ] = False,
+) -> None:
+    """Make a Mahimahi delivery trace of what a UE of a scenario is given.
+
+    Unless --delivered, the UE's own flows are replaced by one that always has data for it, all others stay
+    as they are: the trace shows each 1500 bytes that the scheduler would have given it.
+    """
+    from airlane import export
+    from airlane.trace import write_trace
+
+    described = _scenario(_file(scenario, example), settings)
+    direction = "uplink" if uplink else "downlink"
+    exported = export.export(described, ue, direction, delivered=delivered, begin_s=begin, seed=seed)
+    write_trace(exported.trace, out)
+    print(f"{out}: {exported.describe()}")
+    if check:
+        for line in export.check(described, ue, direction, seed=seed):
+            print(line)
 
 
 def _version(asked: bool) -> None:

@@ -132,7 +132,10 @@ def fading_gains(
 
 
 def run(
-    jobs: Sequence[tuple[str, int]], threads: int, on_done: Callable[[int], None] | None = None
+    jobs: Sequence[tuple[str, int]],
+    threads: int,
+    on_done: Callable[[int], None] | None = None,
+    captures: Sequence[str] | None = None,
 ) -> list[Output]:
     """Run each (resolved scenario, seed) and give the outputs in the order of the jobs.
 
@@ -144,8 +147,16 @@ def run(
         Worker threads; results do not depend on it.
     on_done
         Called with the index of each job that ended.
+    captures
+        For each job how the names of its capture files begin, such as `folder/`; without it no packet is
+        captured, whatever the scenario says.
+
+    Raises
+    ------
+    OSError
+        When a capture file cannot be written.
     """
-    outputs = _native.run(list(jobs), threads, on_done)
+    outputs = _native.run(list(jobs), threads, on_done, captures)
     return [Output({name: _table(t) for name, t in o.tables.items()}, json.loads(o.meta)) for o in outputs]
 
 
@@ -162,6 +173,10 @@ def _column(kind: str, data: Any) -> pa.Array[Any]:
             column = pa.Array.from_buffers(arrow, len(data) // 8, [None, pa.py_buffer(data)])
         case "bool":
             column = pa.array(np.frombuffer(data, dtype=np.uint8).astype(bool))
+        case "labels":
+            labels, index = data
+            indices = pa.Array.from_buffers(pa.int32(), len(index) // 4, [None, pa.py_buffer(index)])
+            column = pa.DictionaryArray.from_arrays(indices, pa.array(labels, pa.string())).dictionary_decode()
         case "utf8":
             column = pa.array(data, type=pa.string())
         case _:

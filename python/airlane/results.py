@@ -7,7 +7,8 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,9 +23,15 @@ import pyarrow.parquet
 from airlane import stats
 from airlane.native import Output
 
-__all__ = ["FolderInTheWayError", "Results"]
+__all__ = ["FolderInTheWayError", "Results", "captures_beside"]
 
-_SERIES = {"flows": "flow_series", "cells": "cell_series", "timeouts": "timeouts"}
+_SERIES = {
+    "flows": "flow_series",
+    "cells": "cell_series",
+    "timeouts": "timeouts",
+    "ran_log": "ran_log",
+    "deliveries": "deliveries",
+}
 
 
 class FolderInTheWayError(Exception):
@@ -92,6 +99,16 @@ class Results:
         return self.tables["cell_series"]
 
     @property
+    def ran_log(self) -> pa.Table:
+        """One row per run and transmission of a transport block, if `output.ran_log` asked for it."""
+        return self.tables["ran_log"]
+
+    @property
+    def deliveries(self) -> pa.Table:
+        """Bytes received per run, UE, direction and millisecond, if `output.deliveries` asked for it."""
+        return self.tables["deliveries"]
+
+    @property
     def timeouts(self) -> pa.Table:
         """One row per run and expired retransmission timer."""
         return self.tables["timeouts"]
@@ -133,8 +150,12 @@ class Results:
         tables["cells"] = pyarrow.parquet.read_table(folder / "cells.parquet")
         return cls(tables, manifest["runs"], manifest["seeds"])
 
-    def write(self, folder: Path, scenario_json: str, file_name: str = "") -> None:
+    def write(
+        self, folder: Path, scenario_json: str, file_name: str = "", pcap: Path | None = None
+    ) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
+
+        The folder `pcap`, if one is given, moves into it.
 
         All of it is written beside its place and renamed, so a folder is whole or not there.
         An older result folder is replaced.
@@ -149,7 +170,7 @@ class Results:
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            self._write_into(scratch, scenario_json, file_name)
+            self._write_into(scratch, scenario_json, file_name, pcap)
             scratch.chmod(0o755)
             if folder.exists():
                 shutil.rmtree(folder)
@@ -158,7 +179,10 @@ class Results:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
 
-    def _write_into(self, folder: Path, scenario_json: str, file_name: str) -> None:
+    def _write_into(self, folder: Path, scenario_json: str, file_name: str, pcap: Path | None) -> None:
+        captures = sorted(file.name for file in pcap.iterdir()) if pcap else []
+        if pcap and captures:
+            pcap.rename(folder / "pcap")
         pyarrow.csv.write_csv(self.flows, folder / "summary.csv")
         pyarrow.parquet.write_table(self.flows, folder / "summary.parquet")
         (folder / "series").mkdir()
@@ -174,9 +198,20 @@ class Results:
             "scenario": json.loads(scenario_json),
             "seeds": self.seeds,
             "runs": self.meta,
+            "pcap": captures,
             "host": {"platform": platform.platform(), "python": sys.version.split()[0]},
         }
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def captures_beside(folder: Path) -> Iterator[Path]:
+    """Give an empty folder beside a result folder, from where captures can move into it; gone afterwards."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-pcap-", dir=folder.parent) as scratch:
+        pcap = Path(scratch) / "pcap"
+        pcap.mkdir()
+        yield pcap
 
 
 def _numbered(table: pa.Table, run: int, seed: int) -> pa.Table:

@@ -80,6 +80,7 @@ class Scenario:
         seed: int | None = None,
         threads: int | None = None,
         on_done: Callable[[int], None] | None = None,
+        pcap: Path | None = None,
     ) -> Results:
         """Run with consecutive seeds and collect the tables.
 
@@ -93,6 +94,9 @@ class Scenario:
             Worker threads, by default one per core. Results do not depend on it.
         on_done
             Called with the index of each run that ended.
+        pcap
+            Folder for the captures that `output.pcap` names: `server.pcapng` and so on, of several runs
+            `run0-server.pcapng` and so on. Without it no packet is captured.
 
         Examples
         --------
@@ -105,7 +109,9 @@ class Scenario:
             raise ValueError(f"runs must be at least 1, not {runs}")
         first = self.seed if seed is None else seed
         seeds = [first + i for i in range(runs)]
-        outputs = native.run([(self.resolved, s) for s in seeds], threads or os.cpu_count() or 1, on_done)
+        jobs = [(self.resolved, s) for s in seeds]
+        captures = pcap and [f"{pcap}/" if runs == 1 else f"{pcap}/run{i}-" for i in range(runs)]
+        outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures)
         return Results.collect(outputs, seeds)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LogError", "Trace", "read_log", "trace_from_log", "write_trace"]
+__all__ = ["ExportError", "LogError", "Trace", "read_log", "trace_from_log", "write_trace"]
 
 OPPORTUNITY_BYTES = 1500
 """What one line of a trace may deliver (Mahimahi, ATC 2015, section 3)."""
@@ -36,6 +36,10 @@ _COLUMNS = ("t_us", "highest_ack", "rtt_us")
 
 class LogError(Exception):
     """A log that cannot be read, with the line and what would be right."""
+
+
+class ExportError(Exception):
+    """A UE whose deliveries make no trace."""
 
 
 @dataclass(frozen=True)

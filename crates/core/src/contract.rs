@@ -7,7 +7,7 @@
 
 use core::any::Any;
 
-use crate::{DropCause, Ecn, Event, Instant, PacketPool, PacketRef, Topic, TopicSet};
+use crate::{DropCause, Ecn, Event, Instant, Packet, PacketPool, PacketRef, Topic, TopicSet};
 
 /// A numbered opening of a node. The wiring connects a port of one node to a port of another.
 pub type Port = u16;
@@ -68,6 +68,13 @@ impl Cx<'_> {
         if self.topics.wants(event.topic()) {
             self.probe.observe(self.now, event);
         }
+    }
+
+    /// Reports an event about a packet that stays in the pool. Ask [`Cx::wants`] before: this is kept
+    /// out of the way of whoever does not call it.
+    #[cold]
+    pub fn emit_about(&mut self, packet: &PacketRef, event: impl FnOnce(&Packet) -> Event<'_>) {
+        self.probe.observe(self.now, &event(self.pool.get(packet)));
     }
 
     /// Drops a packet: counted by cause, and reported.

@@ -29,6 +29,12 @@ pub enum Topic {
     QueueDepth,
     /// [`Event::Marked`].
     Marked,
+    /// [`Event::Received`].
+    Received,
+    /// [`Event::Tunnelled`].
+    Tunnelled,
+    /// [`Event::Assigned`].
+    Assigned,
 }
 
 /// A set of topics.
@@ -42,6 +48,11 @@ impl TopicSet {
     #[must_use]
     pub const fn with(self, topic: Topic) -> Self {
         Self(self.0 | 1 << topic as u8)
+    }
+    /// The topics of this set and of another.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
     /// True if somebody listens.
     #[must_use]
@@ -66,6 +77,19 @@ pub enum Event<'a> {
         packet: &'a Packet,
         /// Payload bytes that became readable in order through it.
         in_order: Bytes,
+    },
+    /// A packet came to the host it was sent to, whose transport has not seen it yet. Every packet
+    /// does, without payload too.
+    Received {
+        /// The packet.
+        packet: &'a Packet,
+    },
+    /// A packet passed the eNB's end of the tunnel on S1-U: came in (downlink) or went out (uplink).
+    Tunnelled {
+        /// The eNB's cell.
+        cell: CellId,
+        /// The packet; its size counts the headers of the tunnel.
+        packet: &'a Packet,
     },
     /// A packet was dropped.
     Dropped {
@@ -145,6 +169,8 @@ pub enum Event<'a> {
         ue: UeId,
         /// Downlink or uplink.
         direction: Direction,
+        /// Its HARQ process.
+        process: u8,
         /// Modulation and coding scheme.
         mcs: u8,
         /// Physical resource blocks it took.
@@ -155,6 +181,21 @@ pub enum Event<'a> {
         attempt: u8,
         /// False if it could not be decoded.
         decoded: bool,
+    },
+    /// The MAC chose what a transport block is sent with, once for each time it is sent.
+    /// [`Event::TransportBlock`] of the same UE, direction and process tells how that went.
+    Assigned {
+        /// The UE it is for, or from.
+        ue: UeId,
+        /// Downlink or uplink.
+        direction: Direction,
+        /// Its HARQ process.
+        process: u8,
+        /// Downlink: the lowest CQI in force among the resource block groups it takes. The uplink is
+        /// sounded and has none.
+        cqi: Option<u8>,
+        /// Bytes that wait in the UE's queue for their first transmission, this block taken off.
+        queue: Bytes,
     },
     /// The transmit queue of a UE's bearer has another length than when last reported.
     QueueDepth {
@@ -183,6 +224,9 @@ impl Event<'_> {
             Self::FlowCompleted { .. } => Topic::FlowCompleted,
             Self::QueueDepth { .. } => Topic::QueueDepth,
             Self::Marked { .. } => Topic::Marked,
+            Self::Received { .. } => Topic::Received,
+            Self::Tunnelled { .. } => Topic::Tunnelled,
+            Self::Assigned { .. } => Topic::Assigned,
         }
     }
 }

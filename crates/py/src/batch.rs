@@ -5,7 +5,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use airlane_scenario::{Resolved, RunOutput as Output};
+use airlane_scenario::{CaptureError, Resolved, RunOutput as Output, ScenarioError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -25,19 +26,30 @@ pub(crate) struct RunOutput {
     meta: String,
 }
 
-type Outcome = Result<(Output, f64), airlane_scenario::ScenarioError>;
+/// Why a run came to nothing.
+enum Failure {
+    Scenario(ScenarioError),
+    Capture(CaptureError),
+}
+
+type Outcome = Result<(Output, f64), Failure>;
+
+/// A resolved scenario, a seed, and how the names of its captures begin.
+type Job = (Resolved, u64, Option<String>);
 
 /// Runs each (resolved scenario, seed) and gives the outputs in the order of the jobs. `on_done`
-/// hears the index of each job as it ends.
+/// hears the index of each job as it ends. `captures` says for each job how the names of its
+/// capture files begin; without it nothing is captured.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, on_done = None))]
+#[pyo3(signature = (jobs, threads, on_done = None, captures = None))]
 pub(crate) fn run(
     py: Python<'_>,
     jobs: Vec<(String, u64)>,
     threads: usize,
     on_done: Option<Py<PyAny>>,
+    captures: Option<Vec<String>>,
 ) -> PyResult<Vec<RunOutput>> {
-    let jobs = read(&jobs).map_err(|e| scenario_error(py, &e))?;
+    let jobs = read(&jobs, captures).map_err(|e| scenario_error(py, &e))?;
     let on_done = |index: usize| match &on_done {
         Some(callback) => callback.call1(py, (index,)).map(drop),
         None => Ok(()),
@@ -45,7 +57,7 @@ pub(crate) fn run(
     let outcomes = conduct(py, &jobs, threads, on_done)?;
     let to_python = |outcome: Option<Outcome>| {
         let outcome = outcome.expect("a job is left out only after a cancellation, which is an error above");
-        let (output, wall_s) = outcome.map_err(|e| scenario_error(py, &e))?;
+        let (output, wall_s) = outcome.map_err(|failure| failure.raise(py))?;
         let mut meta = serde_json::to_value(&output.meta).expect("the facts are numbers and names");
         meta["wall_s"] = wall_s.into();
         let tables = columns::tables(py, &output.tables)?.unbind();
@@ -56,14 +68,15 @@ pub(crate) fn run(
 
 /// The scenarios of the jobs. Runs of one scenario with many seeds give the same text each time,
 /// which is read once.
-fn read(jobs: &[(String, u64)]) -> Result<Vec<(Resolved, u64)>, airlane_scenario::ScenarioError> {
-    let mut read: Vec<(Resolved, u64)> = Vec::with_capacity(jobs.len());
+fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job>, ScenarioError> {
+    let mut captures = captures.unwrap_or_default().into_iter();
+    let mut read: Vec<Job> = Vec::with_capacity(jobs.len());
     for (i, (text, seed)) in jobs.iter().enumerate() {
         let resolved = match i.checked_sub(1) {
             Some(last) if jobs[last].0 == *text => read[last].0.clone(),
             _ => Resolved::from_json(text)?,
         };
-        read.push((resolved, *seed));
+        read.push((resolved, *seed, captures.next()));
     }
     Ok(read)
 }
@@ -71,7 +84,7 @@ fn read(jobs: &[(String, u64)]) -> Result<Vec<(Resolved, u64)>, airlane_scenario
 /// Runs the jobs on other threads while this one listens to them and to Python.
 fn conduct(
     py: Python<'_>,
-    jobs: &[(Resolved, u64)],
+    jobs: &[Job],
     threads: usize,
     on_done: impl Fn(usize) -> PyResult<()>,
 ) -> PyResult<Vec<Option<Outcome>>> {
@@ -117,14 +130,36 @@ fn listen(
 }
 
 /// One run and the seconds that its loop took; `None` if it was cancelled.
-fn one((scenario, seed): &(Resolved, u64), cancel: &AtomicBool) -> Option<Outcome> {
+fn one((scenario, seed, capture): &Job, cancel: &AtomicBool) -> Option<Outcome> {
     let mut built = match airlane_scenario::build(scenario, *seed) {
         Ok(built) => built,
-        Err(e) => return Some(Err(e)),
+        Err(e) => return Some(Err(Failure::Scenario(e))),
     };
+    if let Some(prefix) = capture
+        && let Err(e) = built.capture_to(prefix)
+    {
+        return Some(Err(Failure::Capture(e)));
+    }
     #[expect(clippy::disallowed_types, reason = "measures the run from outside; no result depends on it")]
     let start = std::time::Instant::now();
     let ended = built.run(cancel);
+    let captured = built.end_capture();
     let wall_s = start.elapsed().as_secs_f64();
+    if let Err(e) = captured {
+        return Some(Err(Failure::Capture(e)));
+    }
     ended.then(|| Ok((built.finish(), wall_s)))
+}
+
+impl Failure {
+    fn raise(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Scenario(error) => scenario_error(py, &error),
+            // With three arguments, Python finds the kind of `OSError` and the file.
+            Self::Capture(CaptureError { path, error }) => match error.raw_os_error() {
+                Some(number) => PyOSError::new_err((number, error.to_string(), path.into_os_string())),
+                None => PyOSError::new_err(format!("{}: {error}", path.display())),
+            },
+        }
+    }
 }

@@ -27,6 +27,16 @@ fn data<'py>(py: Python<'py>, column: &Column) -> PyResult<(&'static str, Bound<
             ("bool", PyBytes::new(py, &bytes).into_any())
         }
         Column::Text(values) => ("utf8", PyList::new(py, values)?.into_any()),
+        Column::Labels { labels, of } => {
+            let of = PyBytes::new_with(py, of.len() * 4, |out| {
+                let (places, _) = out.as_chunks_mut::<4>();
+                for (place, value) in places.iter_mut().zip(of) {
+                    *place = value.to_le_bytes();
+                }
+                Ok(())
+            })?;
+            ("labels", (PyList::new(py, labels)?, of).into_pyobject(py)?.into_any())
+        }
     })
 }
 

@@ -4,7 +4,9 @@
 //! layers of each UE. Without backlog, HARQ feedback or a bearer's timer there is no slot to
 //! process, and an idle network costs nothing.
 
-use airlane_core::{CellId, Cx, Direction, DropCause, Instant, Node, PacketRef, Port, Seeds, UeId};
+use airlane_core::{
+    CellId, Cx, Direction, DropCause, Event, Instant, Node, PacketRef, Port, Seeds, Topic, UeId,
+};
 
 use crate::build;
 use crate::config::{CellConfig, RanConfig, SLOT};
@@ -232,6 +234,10 @@ impl Node for RadioNetwork {
             let Some(ue) = self.flows.get(cx.pool.get(&packet).flow.index()) else {
                 return cx.discard(packet, DropCause::NoRoute);
             };
+            if cx.wants(Topic::Tunnelled) {
+                let cell = CellId(u32::from(port));
+                cx.emit_about(&packet, |packet| Event::Tunnelled { cell, packet });
+            }
             cx.pool.get_mut(&packet).size -= airlane_net::gtp::OVERHEAD;
             (ue.index(), Direction::Downlink)
         } else {

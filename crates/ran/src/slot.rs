@@ -1,6 +1,6 @@
 //! One slot of one cell: what its steps share.
 
-use airlane_core::{Cx, Direction, Instant, PacketRef, Port};
+use airlane_core::{CellId, Cx, Direction, Event, Instant, PacketRef, Port, Topic};
 use airlane_net::gtp::OVERHEAD;
 
 use crate::config::CellConfig;
@@ -43,6 +43,10 @@ impl Ports {
                 Direction::Downlink => cx.send(self.first_ue + ue as Port, packet),
                 Direction::Uplink => {
                     cx.pool.get_mut(&packet).size += OVERHEAD;
+                    if cx.wants(Topic::Tunnelled) {
+                        let cell = CellId(u32::from(self.s1u));
+                        cx.emit_about(&packet, |packet| Event::Tunnelled { cell, packet });
+                    }
                     cx.send(self.s1u, packet);
                 }
             }

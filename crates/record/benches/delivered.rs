@@ -64,6 +64,7 @@ fn delivered(c: &mut Criterion) {
                     cell: CellId(0),
                     ue: UeId(turn as u32 % flows),
                     direction: Direction::Downlink,
+                    process: 0,
                     mcs: 20,
                     prbs: 50,
                     bytes: Bytes(3000),

@@ -2,7 +2,7 @@
 
 use airlane_core::{Direction, Instant};
 
-use crate::table::{Table, ratio};
+use crate::table::{Table, direction_name, ratio};
 use crate::{CellDescription, RecorderParameters};
 
 /// A transport block, as much of it as is counted.
@@ -119,7 +119,7 @@ pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Ta
     table.push_text("cell", cells.iter().map(|cell| cell.description.name.as_str()));
     for direction in [Direction::Downlink, Direction::Uplink] {
         let prb_use = |cell: &CellRecord| cell.prb_use(&cell.measured, direction, from, until);
-        table.push_f64(&format!("prb_use_{}", name_of(direction)), cells.iter().map(prb_use));
+        table.push_f64(&format!("prb_use_{}", direction_name(direction)), cells.iter().map(prb_use));
     }
     // Without a suffix, columns are about the downlink.
     for (direction, suffix) in [(Direction::Downlink, ""), (Direction::Uplink, "_uplink")] {
@@ -132,11 +132,4 @@ pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Ta
         table.push_f64(&format!("bler_first{suffix}"), blocks().map(first));
     }
     table
-}
-
-fn name_of(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Downlink => "downlink",
-        Direction::Uplink => "uplink",
-    }
 }

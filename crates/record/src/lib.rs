@@ -2,7 +2,9 @@
 //!
 //! A [`Recorder`] is a probe. It knows beforehand which flows and cells there are, adds events up
 //! as they come, and gives five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`,
-//! `cells`, `cell_series`. Names of columns carry units. Nothing here writes files.
+//! `cells`, `cell_series`. Names of columns carry units. On request others listen beside it
+//! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, and a [`Capture`],
+//! the only one that writes files.
 //!
 //! Conventions of all tables:
 //! - The measured window of a flow is `[max(start, warm-up), end]`; the end is that of the run,
@@ -11,18 +13,26 @@
 //! - Only packets with payload that go in the flow's data direction count as its packets.
 //! - A value that does not exist (a mean of nothing) is `NaN`.
 //!
-//! Left out: packet captures, qlog.
+//! Left out: qlog.
 
+mod capture;
 mod cell;
+mod deliveries;
 mod describe;
 mod flow;
 mod histogram;
+mod ran_log;
 mod recorder;
 mod series;
+mod sinks;
 mod table;
 mod timeouts;
 
+pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint};
+pub use deliveries::Deliveries;
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;
+pub use ran_log::{RanLog, RanLogParameters};
 pub use recorder::Recorder;
+pub use sinks::Sinks;
 pub use table::{Column, Table};

@@ -267,7 +267,7 @@ impl Probe for Recorder {
                     flow.on_completed(now, started_at);
                 }
             }
-            Event::TransportBlock { cell, ue, direction, mcs, prbs, bytes, attempt, decoded } => {
+            Event::TransportBlock { cell, ue, direction, mcs, prbs, bytes, attempt, decoded, .. } => {
                 let block = Block { mcs, prbs, bytes: bytes.get(), attempt, decoded };
                 self.on_block(now, cell.index(), ue, direction, &block);
             }
@@ -276,6 +276,7 @@ impl Probe for Recorder {
                     ue.queue[direction as usize] = Some(bytes);
                 }
             }
+            Event::Received { .. } | Event::Tunnelled { .. } | Event::Assigned { .. } => {}
         }
     }
 }

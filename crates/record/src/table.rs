@@ -1,6 +1,6 @@
 //! Columns and tables: what a run hands to whoever writes files.
 
-use airlane_core::Duration;
+use airlane_core::{Direction, Duration};
 
 /// A column of one type. A number that does not exist is `NaN` in an `F64` column.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,9 +13,22 @@ pub enum Column {
     Bool(Vec<bool>),
     /// Names.
     Text(Vec<String>),
+    /// Names of which few are repeated often.
+    Labels {
+        /// The names.
+        labels: Vec<String>,
+        /// For each row the index of its name.
+        of: Vec<u32>,
+    },
 }
 
 impl Column {
+    /// A column of repeated names, for each row an index into them.
+    #[must_use]
+    pub(crate) fn labels(labels: &[String], of: impl IntoIterator<Item = u32>) -> Self {
+        Self::Labels { labels: labels.to_vec(), of: of.into_iter().collect() }
+    }
+
     /// Rows.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -24,6 +37,7 @@ impl Column {
             Self::I64(values) => values.len(),
             Self::Bool(values) => values.len(),
             Self::Text(values) => values.len(),
+            Self::Labels { of, .. } => of.len(),
         }
     }
 
@@ -94,4 +108,12 @@ pub(crate) fn ratio(sum: f64, count: u64) -> f64 {
 /// Bytes over a span as Mbit/s, rounded once; `NaN` over no time.
 pub(crate) fn mbps(bytes: u64, span: Duration) -> f64 {
     if span.is_zero() { f64::NAN } else { (bytes * 8_000) as f64 / span.as_nanos() as f64 }
+}
+
+/// A direction as tables name it.
+pub(crate) const fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Downlink => "downlink",
+        Direction::Uplink => "uplink",
+    }
 }

@@ -31,5 +31,6 @@ fn bytes(column: &Column) -> Vec<u8> {
         Column::I64(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
         Column::Bool(values) => values.iter().map(|&b| u8::from(b)).collect(),
         Column::Text(values) => values.iter().flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect(),
+        Column::Labels { of, .. } => of.iter().flat_map(|label| label.to_le_bytes()).collect(),
     }
 }

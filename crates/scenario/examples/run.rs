@@ -36,5 +36,6 @@ fn head(column: &Column) -> String {
         Column::I64(values) => format!("{:?}", &values[..values.len().min(ROWS)]),
         Column::Bool(values) => format!("{:?}", &values[..values.len().min(ROWS)]),
         Column::Text(values) => format!("{:?}", &values[..values.len().min(ROWS)]),
+        Column::Labels { of, .. } => format!("{:?}", &of[..of.len().min(ROWS)]),
     }
 }

@@ -22,9 +22,11 @@ pub mod quantity;
 mod radio;
 mod run;
 mod schema;
+mod sinks;
 mod tree;
 mod wiring;
 
+pub use airlane_record::CaptureError;
 pub use document::Scenario;
 pub use error::ScenarioError;
 pub use format::Resolved;

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use airlane_core::{DropCause, Duration, Instant};
+use airlane_core::{DropCause, Duration, Instant, Probe};
 use airlane_engine::Simulation;
-use airlane_record::{Recorder, Table};
+use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use serde::Serialize;
 
 use crate::error::ScenarioError;
 use crate::format::Resolved;
-use crate::wiring;
+use crate::{expand, sinks, wiring};
 
 /// How much virtual time passes between two looks at the flag that cancels a run.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -17,7 +17,8 @@ const STRIDE: Duration = Duration::from_millis(100);
 /// A run that is ready to begin.
 pub struct Built {
     simulation: Simulation,
-    recorder: Recorder,
+    sinks: Sinks,
+    capture: Option<CaptureParameters>,
     end: Instant,
 }
 
@@ -68,8 +69,13 @@ impl Serialize for Drops {
 /// # Errors
 /// If a file that the scenario names cannot be read.
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
-    let (simulation, recorder) = wiring::wire(scenario, seed)?;
-    Ok(Built { simulation, recorder, end: Instant::ZERO + scenario.run.duration.0 })
+    let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
+    Ok(Built {
+        simulation: wiring::wire(scenario, seed)?,
+        sinks: sinks::sinks(scenario, &ues, &flows),
+        capture: sinks::capture_parameters(scenario, &ues, &flows),
+        end: Instant::ZERO + scenario.run.duration.0,
+    })
 }
 
 /// Builds and runs a scenario.
@@ -84,21 +90,44 @@ pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
 }
 
 impl Built {
-    /// Runs to the end. False if `cancel` became true before.
+    /// Captures packets where the scenario says, into files whose names begin with `prefix`. Without
+    /// this, a run captures nothing.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn capture_to(&mut self, prefix: &str) -> Result<(), CaptureError> {
+        if let Some(parameters) = &self.capture {
+            self.sinks.capture = Some(Capture::create(prefix, parameters)?);
+        }
+        Ok(())
+    }
+
+    /// Runs to the end. False if `cancel` became true before, or a capture could not be written,
+    /// which [`Built::end_capture`] tells.
     pub fn run(&mut self, cancel: &AtomicBool) -> bool {
         while self.simulation.now() < self.end {
-            if cancel.load(Ordering::Relaxed) {
+            if cancel.load(Ordering::Relaxed) || self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
+            {
                 return false;
             }
-            let next = (self.simulation.now() + STRIDE).min(self.end);
-            self.simulation.run_until(next, &mut self.recorder);
+            self.run_until(self.simulation.now() + STRIDE);
         }
         true
     }
 
     /// Runs until then, or to the end if that is sooner: for who looks at a run while it lasts.
     pub fn run_until(&mut self, until: Instant) {
-        self.simulation.run_until(until.min(self.end), &mut self.recorder);
+        let alone = self.sinks.is_recorder_alone();
+        let probe: &mut dyn Probe = if alone { &mut self.sinks.recorder } else { &mut self.sinks };
+        self.simulation.run_until(until.min(self.end), probe);
+    }
+
+    /// Writes the rest of the captures.
+    ///
+    /// # Errors
+    /// If any of it could not be written, now or during the run.
+    pub fn end_capture(&mut self) -> Result<(), CaptureError> {
+        self.sinks.finish_capture()
     }
 
     /// The tables of a run that reached its end.
@@ -116,6 +145,6 @@ impl Built {
             under_way: pool.live() as u64,
             conserved: self.simulation.check_conservation().is_ok(),
         };
-        RunOutput { tables: self.recorder.finish(), meta }
+        RunOutput { tables: self.sinks.finish(), meta }
     }
 }

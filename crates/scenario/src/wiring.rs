@@ -1,16 +1,15 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
 
-use airlane_core::{Direction, FlowId, Instant, NodeId, Seeds, UeId};
+use airlane_core::{Direction, FlowId, NodeId, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_net::{FlowRouter, Gateway, Link};
 use airlane_ran::RadioNetwork;
-use airlane_ran::config::{RanConfig, SLOT};
-use airlane_record::{CellDescription, FlowDescription, Recorder, RecorderParameters};
+use airlane_ran::config::RanConfig;
 use airlane_traffic::PORT;
 
 use crate::error::ScenarioError;
-use crate::expand::{self, OneFlow, OneUe};
-use crate::format::{Cell, FlowDirection, Resolved, Transport};
+use crate::expand;
+use crate::format::{FlowDirection, Resolved};
 use crate::{endpoints, links, radio};
 
 /// Packets under way before the pool has to grow.
@@ -18,7 +17,7 @@ const POOL_CAPACITY: usize = 4096;
 
 /// Builds everything that a packet meets on its way from server to UE and back, in that order.
 /// Without cells, the internet link leads to the hosts at once and from them back.
-pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Recorder), ScenarioError> {
+pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<Simulation, ScenarioError> {
     let seeds = Seeds::new(seed);
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let flow_ids = || (0..).map(FlowId).zip(&flows);
@@ -101,8 +100,7 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<(Simulation, Record
         network.connect((server_router, port), (server, PORT));
     }
 
-    let recorder = Recorder::new(recorder_parameters(scenario, &ues, &flows));
-    Ok((Simulation::new(network, POOL_CAPACITY), recorder))
+    Ok(Simulation::new(network, POOL_CAPACITY))
 }
 
 /// A gateway that knows where each UE is and whose each flow is.
@@ -116,42 +114,6 @@ fn gateway(config: &RanConfig, radio_network: &RadioNetwork) -> Gateway {
         gateway.add_flow(FlowId(index), *ue);
     }
     gateway
-}
-
-/// What the results call things, and what they count.
-fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> RecorderParameters {
-    let flow = |one: &OneFlow| {
-        let flow = &scenario.flow[one.section];
-        let (kind, congestion) = match &flow.transport {
-            Transport::Udp => ("udp", ""),
-            Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
-        };
-        FlowDescription {
-            name: one.name.clone(),
-            to: flow.to.clone().unwrap_or_else(|| "host".to_owned()),
-            ue: one.ue.map(|ue| (ues[ue].name.clone(), UeId(ue as u32))),
-            kind: kind.to_owned(),
-            congestion: congestion.to_owned(),
-            direction: data_direction(flow.direction),
-            start: Instant::ZERO + flow.start.0,
-            stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
-        }
-    };
-    let cell = |cell: &Cell| CellDescription {
-        name: cell.name.clone(),
-        downlink_prbs: cell.resource_blocks,
-        uplink_prbs: cell.resource_blocks,
-        slot: SLOT,
-        harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
-    };
-    RecorderParameters {
-        flows: flows.iter().map(flow).collect(),
-        cells: scenario.cell.iter().map(cell).collect(),
-        ues: ues.len(),
-        warmup: Instant::ZERO + scenario.run.warmup.0,
-        end: Instant::ZERO + scenario.run.duration.0,
-        bin: Some(scenario.run.series_bin.0),
-    }
 }
 
 /// Which way the data of a flow goes.

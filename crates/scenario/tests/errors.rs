@@ -114,6 +114,16 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("no queue", extended("[internet]\naqm = { kind = \"fq-codel\", queues = 0 }")),
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
+        // What to write.
+        ("unknown capture point", extended("[output]\npcap = [\"enb\"]")),
+        ("a capture point twice", extended("[output]\npcap = [\"ue\", \"server\", \"ue\"]")),
+        ("S1-U on a wire", error(&format!("{WIRED}[output]\npcap = [\"s1-u\"]\n")).to_string()),
+        ("nothing of a packet", extended("[output]\nsnaplen = \"0 B\"")),
+        ("a RAN log on a wire", error(&format!("{WIRED}[output]\nran_log = true\n")).to_string()),
+        (
+            "a RAN log too long",
+            changed("\"30s\"", "\"100000 s\"\nseries_bin = \"10 s\"\n[output]\nran_log = true"),
+        ),
         // What must fit together.
         ("flow to nobody", changed("to = \"phone\"", "to = \"fone\"")),
         ("flow to no one named", changed("to = \"phone\"\n", "")),

@@ -45,6 +45,7 @@ fn bytes(output: &RunOutput) -> Vec<u8> {
                 Column::I64(values) => bytes.extend(values.iter().flat_map(|x| x.to_le_bytes())),
                 Column::Bool(values) => bytes.extend(values.iter().map(|b| u8::from(*b))),
                 Column::Text(values) => bytes.extend(values.iter().flat_map(|s| s.bytes())),
+                Column::Labels { of, .. } => bytes.extend(of.iter().flat_map(|x| x.to_le_bytes())),
             }
         }
     }

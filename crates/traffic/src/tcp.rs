@@ -150,6 +150,9 @@ fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Op
         cx.discard(packet, DropCause::Endpoint);
         return None;
     };
+    if cx.wants(Topic::Received) {
+        cx.emit_about(&packet, |packet| Event::Received { packet });
+    }
     let packet = cx.pool.consume(packet);
     let in_order = endpoint.handle_segment(cx, &header, packet.ecn, packet.payload.len());
     Some((packet, in_order))

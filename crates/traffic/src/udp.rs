@@ -82,6 +82,9 @@ impl Node for UdpSink {
         let Header::Udp(header) = cx.pool.get(&packet).header else {
             return cx.discard(packet, DropCause::Endpoint);
         };
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
         let packet = cx.pool.consume(packet);
         let payload = Bytes(u64::from(packet.payload.len()));
         self.receiver.on_datagram(header.serial, payload);

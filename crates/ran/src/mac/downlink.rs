@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Direction, Event, Topic};
+use airlane_core::{Bytes, CellId, Direction, Event, Topic, UeId};
 use airlane_radio::{Cqi, Mcs};
 
 use super::grid::{RbgSet, ResourceGrid, each};
@@ -125,7 +125,12 @@ impl DownlinkMac {
             outer_loop(&mut state.outer_loop, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
-            slot.cx.emit(&block_event(ue.cell, ue.id, Direction::Downlink, process, decoded));
+            slot.cx.emit(&block_event(
+                (ue.cell, ue.id),
+                Direction::Downlink,
+                (due.process, process),
+                decoded,
+            ));
         }
         // Feedback for a block that was scheduled `downlink_latency` slots ago.
         let back = due.slot + u64::from(cell.mac.harq_round_trip - cell.mac.downlink_latency);
@@ -182,6 +187,9 @@ impl DownlinkMac {
             process.transmissions += 1;
             slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)].missed =
                 slot.misses_control(due.ue);
+            if slot.cx.wants(Topic::Assigned) {
+                report_assignment(slot, due.ue, due.process);
+            }
             self.in_air
                 .push_back(Due { slot: slot.number + u64::from(slot.cell.mac.downlink_latency), ..due });
         }
@@ -236,6 +244,9 @@ impl DownlinkMac {
         process.transmissions = 1;
         self.sent |= rbgs;
         slot.ues[index as usize].downlink.harq.processes[usize::from(id)].missed = slot.misses_control(index);
+        if slot.cx.wants(Topic::Assigned) {
+            report_assignment(slot, index, id);
+        }
         let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
         self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
         slot.note_timer(index);
@@ -285,18 +296,33 @@ pub(crate) fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
     }
 }
 
+/// Tells an observer with what a block is sent.
+#[cold]
+fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
+    let ue = &slot.ues[index as usize];
+    let rbgs = ue.downlink.harq.processes[usize::from(id)].rbgs;
+    let lowest = |cqi: &[Cqi; MAX_RBGS]| each(rbgs).map(|rbg| cqi[usize::from(rbg)].index()).min();
+    slot.cx.emit(&Event::Assigned {
+        ue: ue.id,
+        direction: Direction::Downlink,
+        process: id,
+        cqi: ue.downlink.cqi.current().and_then(lowest),
+        queue: ue.bearer.queue(Direction::Downlink),
+    });
+}
+
 /// What a sent block looks like to an observer.
 pub(crate) fn block_event(
-    cell: airlane_core::CellId,
-    ue: airlane_core::UeId,
+    (cell, ue): (CellId, UeId),
     direction: Direction,
-    process: &HarqProcess,
+    (id, process): (u8, &HarqProcess),
     decoded: bool,
 ) -> Event<'static> {
     Event::TransportBlock {
         cell,
         ue,
         direction,
+        process: id,
         mcs: process.mcs.index(),
         prbs: process.prbs,
         bytes: process.size,

@@ -8,7 +8,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Cx, Direction, Topic};
+use airlane_core::{Bytes, Cx, Direction, Event, Topic};
 use airlane_radio::{Cqi, Mcs};
 
 use super::downlink::{block_event, outer_loop};
@@ -143,7 +143,8 @@ impl UplinkMac {
             outer_loop(&mut ue.uplink.outer_loop, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
-            slot.cx.emit(&block_event(ue.cell, ue.id, Direction::Uplink, process, decoded));
+            let of = (process_of(pusch.slot) as u8, &*process);
+            slot.cx.emit(&block_event((ue.cell, ue.id), Direction::Uplink, of, decoded));
         }
         if decoded {
             return true;
@@ -179,6 +180,11 @@ impl UplinkMac {
                 }
             }
             ue.uplink.harq.processes[process_of(grant.slot)].transmissions += 1;
+            if slot.cx.wants(Topic::Assigned) {
+                let (process, queue) = (process_of(grant.slot) as u8, ue.bearer.queue(Direction::Uplink));
+                let direction = Direction::Uplink;
+                slot.cx.emit(&Event::Assigned { ue: ue.id, direction, process, cqi: None, queue });
+            }
             let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
             self.in_air.push_back(Grant { backlog, first, ..grant });
             self.radiate(slot, grant.ue, first..first + grant.prbs);

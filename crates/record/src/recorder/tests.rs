@@ -230,6 +230,7 @@ fn blocks_add_up_to_the_use_of_the_cell() {
         cell: CellId(0),
         ue: UeId(0),
         direction,
+        process: 0,
         mcs,
         prbs,
         bytes: Bytes(1_250),

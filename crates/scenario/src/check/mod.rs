@@ -6,6 +6,7 @@ mod cell;
 mod channel;
 mod files;
 mod flow;
+mod output;
 mod ue;
 
 use std::collections::BTreeSet;
@@ -45,6 +46,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         Network::Typical | Network::Lena2014 | Network::Lena337 => cellular(scenario, &at)?,
     }
     flow::flows(scenario, &at)?;
+    output::output(scenario, &at.under("output"))?;
     rows(scenario, &at.under("run"))
 }
 
@@ -92,6 +94,10 @@ impl Place<'_> {
 
     fn require(&self, ok: bool, key: &str, message: &str, help: &str) -> Checked {
         if ok { Ok(()) } else { self.fail(key, message, help) }
+    }
+
+    fn require_here(&self, ok: bool, message: &str, help: &str) -> Checked {
+        if ok { Ok(()) } else { self.wrong(message, help) }
     }
 
     fn positive(&self, time: Time, key: &str) -> Checked {

@@ -8,12 +8,14 @@
 mod aqm;
 mod cell;
 mod flow;
+mod output;
 mod path;
 mod ue;
 
 pub use aqm::*;
 pub use cell::*;
 pub use flow::*;
+pub use output::*;
 pub use path::*;
 pub use ue::*;
 
@@ -62,6 +64,8 @@ pub struct Resolved {
     pub network: Network,
     /// How long and how often to look.
     pub run: Run,
+    /// What to write beside the tables of every run.
+    pub output: Output,
     /// Cells; none in a wired network.
     pub cell: Vec<Cell>,
     /// Propagation between cells and UEs; none in a wired network.

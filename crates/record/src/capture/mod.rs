@@ -1,0 +1,249 @@
+//! Packet captures: one pcapng file per capture point, written while the run goes on.
+//!
+//! Time stamps are those of the virtual clock, counted from 1970-01-01 00:00 UTC, so that the epoch
+//! time of a packet is the simulated time. Each host stamps what it sends when its transport emits
+//! it, and what it receives before its transport sees it.
+//!
+//! Addresses: the server is 10.0.0.1, the n-th UE 10.1.0.0 + n, the host of a wired network
+//! 10.1.0.1; on S1-U the gateway is 10.2.0.1 and the n-th cell 10.3.0.0 + n, and the n-th UE's
+//! tunnels have the identifier n in both directions. Whoever sends a flow's data does so from a
+//! port of the flow's own, 50000 + its number, to port 5203.
+
+mod pcapng;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use core::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use airlane_core::{CellId, Direction, Event, Instant, Packet, Probe, Topic, TopicSet};
+
+use pcapng::PcapNg;
+use wire::{Ends, Tunnel, Wire};
+
+const SERVER: [u8; 4] = [10, 0, 0, 1];
+const GATEWAY: [u8; 4] = [10, 2, 0, 1];
+/// The port to which data is sent; no protocol that an analyser knows lives there.
+const SINK_PORT: u16 = 5203;
+/// Flow n sends its data from this port plus n; there are at most 10,000 flows, and no analyser knows the first 4000.
+const FIRST_SOURCE_PORT: u16 = 50_000;
+
+/// Where packets are captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CapturePoint {
+    /// The server's interface.
+    Server,
+    /// The interface of each UE, or of the host.
+    Ue,
+    /// The interface of each eNB towards the core, with the tunnel's headers.
+    S1u,
+}
+
+/// A flow as a capture needs to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureFlow {
+    /// The UE at its far end; 0 in a network without UEs.
+    pub ue: u32,
+    /// Which way its data goes.
+    pub direction: Direction,
+}
+
+/// What to capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureParameters {
+    /// Where.
+    pub points: Vec<CapturePoint>,
+    /// How many bytes of a packet are kept.
+    pub snaplen: u32,
+    /// Every flow, by index.
+    pub flows: Vec<CaptureFlow>,
+    /// The name of each UE (or of the host), by index.
+    pub ues: Vec<String>,
+    /// The name of each cell, by index.
+    pub cells: Vec<String>,
+}
+
+/// A capture file that cannot be written.
+#[derive(Debug)]
+pub struct CaptureError {
+    /// The file.
+    pub path: PathBuf,
+    /// What the operating system said.
+    pub error: io::Error,
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.error)
+    }
+}
+
+impl core::error::Error for CaptureError {}
+
+struct Output<W> {
+    path: PathBuf,
+    file: PcapNg<W>,
+}
+
+/// Listens to packets and writes them.
+pub struct Capture<W = BufWriter<File>> {
+    flows: Vec<CaptureFlow>,
+    snaplen: u32,
+    wire: Wire,
+    server: Option<Output<W>>,
+    ue: Option<Output<W>>,
+    s1u: Option<Output<W>>,
+    failed: Option<CaptureError>,
+}
+
+impl Capture {
+    /// Creates a file for each point: `prefix` and the point's name, such as `out/server.pcapng` for
+    /// a prefix of `out/`.
+    ///
+    /// # Errors
+    /// If one cannot be created.
+    pub fn create(prefix: &str, parameters: &CaptureParameters) -> Result<Self, CaptureError> {
+        Self::with(parameters, |name| {
+            let path = PathBuf::from(format!("{prefix}{name}.pcapng"));
+            match File::create(&path) {
+                Ok(file) => Ok((path, BufWriter::with_capacity(1 << 18, file))),
+                Err(error) => Err(CaptureError { path, error }),
+            }
+        })
+    }
+}
+
+impl<W: Write> Capture<W> {
+    fn with(
+        parameters: &CaptureParameters,
+        open: impl Fn(&str) -> Result<(PathBuf, W), CaptureError>,
+    ) -> Result<Self, CaptureError> {
+        let snaplen = parameters.snaplen;
+        let output = |point, name: &str, interfaces: &[String]| {
+            if !parameters.points.contains(&point) {
+                return Ok(None);
+            }
+            let (path, out) = open(name)?;
+            match PcapNg::new(out, interfaces.iter().map(String::as_str), snaplen) {
+                Ok(file) => Ok(Some(Output { path, file })),
+                Err(error) => Err(CaptureError { path, error }),
+            }
+        };
+        Ok(Self {
+            flows: parameters.flows.clone(),
+            snaplen,
+            wire: Wire::new(),
+            server: output(CapturePoint::Server, "server", &["server".to_owned()])?,
+            ue: output(CapturePoint::Ue, "ue", &parameters.ues)?,
+            s1u: output(CapturePoint::S1u, "s1-u", &parameters.cells)?,
+            failed: None,
+        })
+    }
+
+    /// True once a file could not be written; what comes after is lost.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Writes what is still in memory.
+    ///
+    /// # Errors
+    /// If anything could not be written, now or before.
+    pub fn finish(mut self) -> Result<(), CaptureError> {
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
+        for output in [&mut self.server, &mut self.ue, &mut self.s1u].into_iter().flatten() {
+            output.file.flush().map_err(|error| CaptureError { path: output.path.clone(), error })?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, now: Instant, point: CapturePoint, cell: Option<CellId>, packet: &Packet) {
+        let Some(&flow) = self.flows.get(packet.flow.index()) else { return };
+        let (output, interface) = match point {
+            CapturePoint::Server => (&mut self.server, 0),
+            CapturePoint::Ue => (&mut self.ue, flow.ue),
+            CapturePoint::S1u => (&mut self.s1u, cell.map_or(0, |cell| cell.0)),
+        };
+        let Some(output) = output else { return };
+        if self.failed.is_some() {
+            return;
+        }
+        let ends = ends(packet, flow);
+        let tunnel = cell.map(|cell| tunnel(packet.direction, cell, flow.ue));
+        let (kept, whole) = self.wire.packet(packet, ends, tunnel, self.snaplen as usize);
+        if let Err(error) = output.file.packet(interface, now.as_nanos(), kept, whole) {
+            self.failed = Some(CaptureError { path: output.path.clone(), error });
+        }
+    }
+}
+
+/// Who sends a packet to whom.
+fn ends(packet: &Packet, flow: CaptureFlow) -> Ends {
+    let own_port = FIRST_SOURCE_PORT + u16::try_from(packet.flow.0).expect("at most 10,000 flows");
+    let (server_port, ue_port) = match flow.direction {
+        Direction::Downlink => (own_port, SINK_PORT),
+        Direction::Uplink => (SINK_PORT, own_port),
+    };
+    let down = Ends {
+        source: SERVER,
+        source_port: server_port,
+        destination: numbered([10, 1], flow.ue),
+        destination_port: ue_port,
+    };
+    match packet.direction {
+        Direction::Downlink => down,
+        Direction::Uplink => down.reversed(),
+    }
+}
+
+fn tunnel(direction: Direction, cell: CellId, ue: u32) -> Tunnel {
+    let (gateway, enb) = (GATEWAY, numbered([10, 3], cell.0));
+    let (source, destination) = match direction {
+        Direction::Downlink => (gateway, enb),
+        Direction::Uplink => (enb, gateway),
+    };
+    Tunnel { source, destination, identifier: ue + 1 }
+}
+
+/// The address of the host with this index in a network of 16 bits.
+fn numbered([a, b]: [u8; 2], index: u32) -> [u8; 4] {
+    let [high, low] = u16::try_from(index + 1).expect("at most 10,000 UEs").to_be_bytes();
+    [a, b, high, low]
+}
+
+impl<W: Write> Probe for Capture<W> {
+    fn topics(&self) -> TopicSet {
+        let mut topics = TopicSet::NONE;
+        if self.server.is_some() || self.ue.is_some() {
+            topics = topics.with(Topic::Sent).with(Topic::Received);
+        }
+        if self.s1u.is_some() { topics.with(Topic::Tunnelled) } else { topics }
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        match *event {
+            Event::Sent { packet, .. } => {
+                let point = match packet.direction {
+                    Direction::Downlink => CapturePoint::Server,
+                    Direction::Uplink => CapturePoint::Ue,
+                };
+                self.write(now, point, None, packet);
+            }
+            Event::Received { packet } => {
+                let point = match packet.direction {
+                    Direction::Downlink => CapturePoint::Ue,
+                    Direction::Uplink => CapturePoint::Server,
+                };
+                self.write(now, point, None, packet);
+            }
+            Event::Tunnelled { cell, packet } => self.write(now, CapturePoint::S1u, Some(cell), packet),
+            _ => {}
+        }
+    }
+}

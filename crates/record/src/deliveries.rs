@@ -1,0 +1,98 @@
+//! What reached each UE, and the server from it, millisecond by millisecond: the stuff of which
+//! delivery traces are made.
+
+use airlane_core::{Direction, Event, Instant, Probe, Topic, TopicSet};
+
+use crate::table::{Column, Table, direction_name};
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// The end of the millisecond.
+    at_ms: u64,
+    ue: u32,
+    direction: Direction,
+    bytes: u64,
+}
+
+/// Listens to what hosts receive.
+#[derive(Debug)]
+pub struct Deliveries {
+    /// The name of each UE, or of the host, by index.
+    names: Vec<String>,
+    /// Whose each flow is.
+    flows: Vec<u32>,
+    rows: Vec<Row>,
+}
+
+impl Deliveries {
+    /// Nothing was received yet. `flows` gives each flow's UE as an index into `names`.
+    #[must_use]
+    pub fn new(names: Vec<String>, flows: Vec<u32>) -> Self {
+        Self { names, flows, rows: Vec::new() }
+    }
+
+    /// The table `deliveries`: bytes of IP packets by the millisecond at whose end they were there.
+    #[must_use]
+    pub fn finish(self) -> Table {
+        let rows = || self.rows.iter();
+        let mut table = Table::default();
+        table.push_count("t_ms", rows().map(|row| row.at_ms));
+        table.push("ue", Column::labels(&self.names, rows().map(|row| row.ue)));
+        let directions = [Direction::Downlink, Direction::Uplink].map(|d| direction_name(d).to_owned());
+        table.push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)));
+        table.push_count("ip_bytes", rows().map(|row| row.bytes));
+        table
+    }
+}
+
+impl Probe for Deliveries {
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Received)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        let Event::Received { packet } = *event else { return };
+        let Some(&ue) = self.flows.get(packet.flow.index()) else { return };
+        let (at_ms, direction) = (now.as_nanos().div_ceil(1_000_000), packet.direction);
+        // Rows of this millisecond stand last, one for each UE and direction at most.
+        let of_now = self.rows.iter_mut().rev().take_while(|row| row.at_ms == at_ms);
+        match of_now.into_iter().find(|row| row.ue == ue && row.direction == direction) {
+            Some(row) => row.bytes += packet.size.get(),
+            None => self.rows.push(Row { at_ms, ue, direction, bytes: packet.size.get() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{Duration, FlowId, Header, Packet, Payload, UdpHeader};
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_added_up_by_millisecond_ue_and_direction() {
+        let mut deliveries = Deliveries::new(vec!["a".to_owned(), "b".to_owned()], vec![1, 0, 1]);
+        let mut receive = |at_us: u64, flow: u32, direction: Direction| {
+            let header = Header::Udp(UdpHeader::default());
+            let packet = Packet::new(FlowId(flow), direction, header, Payload::Length(72), Instant::ZERO);
+            let now = Instant::ZERO + Duration::from_micros(at_us);
+            deliveries.observe(now, &Event::Received { packet: &packet });
+        };
+        let (down, up) = (Direction::Downlink, Direction::Uplink);
+        for (at_us, flow, direction) in [
+            (1_000, 0, down),
+            (1_001, 0, down),
+            (1_500, 1, down),
+            (1_900, 2, up),
+            (2_000, 2, down),
+            (2_001, 0, down),
+        ] {
+            receive(at_us, flow, direction);
+        }
+        let table = deliveries.finish();
+        assert_eq!(table.column("t_ms"), Some(&Column::I64(vec![1, 2, 2, 2, 3])));
+        assert_eq!(table.column("ip_bytes"), Some(&Column::I64(vec![100, 200, 100, 100, 100])));
+        let Some(Column::Labels { of, .. }) = table.column("ue") else { panic!("no labels") };
+        assert_eq!(of, &[1, 1, 0, 1, 1]);
+    }
+}

@@ -1,0 +1,183 @@
+//! The RAN log: one row for each time a transport block was in the air.
+
+use airlane_core::{CellId, Direction, Duration, Event, Instant, Probe, Topic, TopicSet, UeId};
+
+use crate::table::{Column, Table, direction_name};
+
+/// HARQ processes of a UE in one direction (FDD, TS 36.213 §7: 8).
+const PROCESSES: usize = 8;
+
+/// What a RAN log needs to know of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RanLogParameters {
+    /// The name of each UE, by index.
+    pub ues: Vec<String>,
+    /// The name of each cell, by index.
+    pub cells: Vec<String>,
+    /// The length of a slot (a TTI).
+    pub slot: Duration,
+}
+
+/// What the eNB, or the UE, knew when it sent a block; of one HARQ process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Process {
+    /// Toggles with each new block (TS 36.321 §5.3.2.2).
+    new_data_indicator: bool,
+    cqi: Option<u8>,
+    queue: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    slot: u64,
+    cell: u32,
+    ue: u32,
+    queue: u64,
+    bytes: u32,
+    prbs: u16,
+    direction: Direction,
+    process: u8,
+    attempt: u8,
+    mcs: u8,
+    cqi: Option<u8>,
+    new_data_indicator: bool,
+    decoded: bool,
+}
+
+/// Listens to the MAC.
+#[derive(Debug)]
+pub struct RanLog {
+    parameters: RanLogParameters,
+    /// By UE, direction and process.
+    processes: Vec<[[Process; PROCESSES]; 2]>,
+    rows: Vec<Row>,
+}
+
+impl RanLog {
+    /// An empty log.
+    #[must_use]
+    pub fn new(parameters: RanLogParameters) -> Self {
+        let processes = vec![Default::default(); parameters.ues.len()];
+        Self { parameters, processes, rows: Vec::new() }
+    }
+
+    fn process(&mut self, ue: UeId, direction: Direction, process: u8) -> Option<&mut Process> {
+        self.processes.get_mut(ue.index())?[direction as usize].get_mut(usize::from(process))
+    }
+
+    /// The table `ran_log`, in the order in which blocks were received.
+    #[must_use]
+    pub fn finish(self) -> Table {
+        let rows = || self.rows.iter();
+        let count = |of: fn(&Row) -> u64| rows().map(of);
+        let start = |row: &Row| (Instant::ZERO + self.parameters.slot * row.slot).as_secs_f64();
+        let mut table = Table::default();
+        table.push_f64("t_s", rows().map(start));
+        table.push_count("slot", count(|row| row.slot));
+        table.push("cell", Column::labels(&self.parameters.cells, rows().map(|row| row.cell)));
+        table.push("ue", Column::labels(&self.parameters.ues, rows().map(|row| row.ue)));
+        let directions = [Direction::Downlink, Direction::Uplink].map(|d| direction_name(d).to_owned());
+        table.push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)));
+        table.push_count("harq_process", count(|row| u64::from(row.process)));
+        table.push_count("transmission", count(|row| u64::from(row.attempt) + 1));
+        table.push_count("ndi", count(|row| u64::from(row.new_data_indicator)));
+        table.push_count("mcs", count(|row| u64::from(row.mcs)));
+        table.push_count("prbs", count(|row| u64::from(row.prbs)));
+        table.push_count("tb_bytes", count(|row| u64::from(row.bytes)));
+        table.push("decoded", Column::Bool(rows().map(|row| row.decoded).collect()));
+        table.push_f64("cqi", rows().map(|row| row.cqi.map_or(f64::NAN, f64::from)));
+        table.push_count("rlc_queue_bytes", count(|row| row.queue));
+        table
+    }
+}
+
+impl Probe for RanLog {
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Assigned).with(Topic::TransportBlock)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        match *event {
+            Event::Assigned { ue, direction, process, cqi, queue } => {
+                if let Some(process) = self.process(ue, direction, process) {
+                    (process.cqi, process.queue) = (cqi, queue.get());
+                }
+            }
+            Event::TransportBlock { cell, ue, direction, process, mcs, prbs, bytes, attempt, decoded } => {
+                // A block is reported at the end of its slot.
+                let slot = now.as_nanos() / self.parameters.slot.as_nanos() - 1;
+                let CellId(cell) = cell;
+                let Some(known) = self.process(ue, direction, process) else { return };
+                known.new_data_indicator ^= attempt == 0;
+                let Process { new_data_indicator, cqi, queue } = *known;
+                let bytes = u32::try_from(bytes.get()).expect("a transport block is below 4 GB");
+                let UeId(ue) = ue;
+                self.rows.push(Row {
+                    slot,
+                    cell,
+                    ue,
+                    queue,
+                    bytes,
+                    prbs,
+                    direction,
+                    process,
+                    attempt,
+                    mcs,
+                    cqi,
+                    new_data_indicator,
+                    decoded,
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::Bytes;
+
+    use super::*;
+
+    fn block(process: u8, attempt: u8, decoded: bool) -> Event<'static> {
+        let (cell, ue, direction) = (CellId(0), UeId(1), Direction::Downlink);
+        let bytes = Bytes(1_000);
+        Event::TransportBlock { cell, ue, direction, process, mcs: 9, prbs: 12, bytes, attempt, decoded }
+    }
+
+    fn assigned(process: u8, cqi: u8, queue: u64) -> Event<'static> {
+        let (ue, direction) = (UeId(1), Direction::Downlink);
+        Event::Assigned { ue, direction, process, cqi: Some(cqi), queue: Bytes(queue) }
+    }
+
+    #[test]
+    fn the_indicator_toggles_with_new_data_and_stays_for_what_is_sent_again() {
+        let mut log = RanLog::new(RanLogParameters {
+            ues: vec!["a".to_owned(), "b".to_owned()],
+            cells: vec!["north".to_owned()],
+            slot: Duration::from_millis(1),
+        });
+        let at = Instant::from_millis;
+        log.observe(at(5), &assigned(0, 11, 700));
+        log.observe(at(6), &assigned(3, 7, 300));
+        log.observe(at(8), &block(0, 0, false));
+        log.observe(at(9), &block(3, 0, true));
+        log.observe(at(13), &assigned(0, 12, 900));
+        log.observe(at(16), &block(0, 1, true));
+        log.observe(at(17), &block(0, 0, true));
+        let table = log.finish();
+        let integers = |name: &str| match table.column(name) {
+            Some(Column::I64(values)) => values.clone(),
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(integers("slot"), [7, 8, 15, 16]);
+        assert_eq!(integers("harq_process"), [0, 3, 0, 0]);
+        assert_eq!(integers("transmission"), [1, 1, 2, 1]);
+        assert_eq!(integers("ndi"), [1, 1, 1, 0]);
+        assert_eq!(integers("rlc_queue_bytes"), [700, 300, 900, 900]);
+        assert_eq!(table.column("cqi"), Some(&Column::F64(vec![11.0, 7.0, 12.0, 12.0])));
+        assert_eq!(table.column("decoded"), Some(&Column::Bool(vec![false, true, true, true])));
+        let Some(Column::Labels { labels, of }) = table.column("ue") else { panic!("no labels") };
+        assert_eq!((labels[1].as_str(), of.as_slice()), ("b", &[1, 1, 1, 1][..]));
+    }
+}

@@ -1,0 +1,73 @@
+//! Several listeners as one.
+
+use airlane_core::{Event, Instant, Probe, TopicSet};
+
+use crate::{Capture, CaptureError, Deliveries, RanLog, Recorder, Table};
+
+/// The recorder, and whatever else was asked for.
+pub struct Sinks {
+    /// Fills the tables of every run.
+    pub recorder: Recorder,
+    /// Writes packets.
+    pub capture: Option<Capture>,
+    /// Logs transport blocks.
+    pub ran_log: Option<RanLog>,
+    /// Adds up what arrives.
+    pub deliveries: Option<Deliveries>,
+}
+
+impl Sinks {
+    /// True if there is nobody but the recorder: then it can listen by itself, which is faster.
+    #[must_use]
+    pub fn is_recorder_alone(&self) -> bool {
+        self.capture.is_none() && self.ran_log.is_none() && self.deliveries.is_none()
+    }
+
+    /// Ends the captures.
+    ///
+    /// # Errors
+    /// If one of them could not be written.
+    pub fn finish_capture(&mut self) -> Result<(), CaptureError> {
+        self.capture.take().map_or(Ok(()), Capture::finish)
+    }
+
+    /// The tables, by name, once the run has reached its end.
+    #[must_use]
+    pub fn finish(self) -> Vec<(&'static str, Table)> {
+        let mut tables = self.recorder.finish();
+        tables.extend(self.ran_log.map(|log| ("ran_log", log.finish())));
+        tables.extend(self.deliveries.map(|deliveries| ("deliveries", deliveries.finish())));
+        tables
+    }
+
+    fn others(&mut self) -> [Option<&mut dyn Probe>; 3] {
+        [
+            self.capture.as_mut().map(|sink| sink as &mut dyn Probe),
+            self.ran_log.as_mut().map(|sink| sink as &mut dyn Probe),
+            self.deliveries.as_mut().map(|sink| sink as &mut dyn Probe),
+        ]
+    }
+}
+
+impl Probe for Sinks {
+    fn topics(&self) -> TopicSet {
+        let others = [
+            self.capture.as_ref().map(Probe::topics),
+            self.ran_log.as_ref().map(Probe::topics),
+            self.deliveries.as_ref().map(Probe::topics),
+        ];
+        others.into_iter().flatten().fold(self.recorder.topics(), TopicSet::union)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        let topic = event.topic();
+        if self.recorder.topics().wants(topic) {
+            self.recorder.observe(now, event);
+        }
+        for sink in self.others().into_iter().flatten() {
+            if sink.topics().wants(topic) {
+                sink.observe(now, event);
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Checks of what a run writes.
+
+use super::{Checked, Place};
+use crate::expand;
+use crate::format::{CapturePoint, Network, Output, Resolved};
+
+/// Transport blocks that a RAN log may hold: about four gigabytes in memory.
+const BLOCKS_MAX: u64 = 100_000_000;
+/// UEs that a slot can serve in one direction (TS 36.213 §7.1.6: 25 resource block groups).
+const SERVED_MAX: u64 = 25;
+
+pub(super) fn output(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let Output { pcap, snaplen, ran_log, .. } = &scenario.output;
+    for (i, point) in pcap.iter().enumerate() {
+        let at = at.under("pcap");
+        let twice = pcap[..i].contains(point);
+        at.entry(i).require_here(!twice, "named twice", "name each capture point once")?;
+        let there = *point != CapturePoint::S1u || scenario.network != Network::Wired;
+        let help = "a wired network has \"server\" and \"ue\"";
+        at.entry(i).require_here(there, "there is no S1-U without a cell", help)?;
+    }
+    let fits = (1..=65_535).contains(&snaplen.0.get());
+    at.require(fits, "snaplen", "no length of a packet", "from 1 B to 65535 B; 128 B hold all headers")?;
+    if !ran_log {
+        return Ok(());
+    }
+    let cellular = scenario.network != Network::Wired;
+    at.require(cellular, "ran_log", "a wired network has no RAN", "leave it out")?;
+    let slots = scenario.run.duration.0.as_nanos() / 1_000_000;
+    let served = (expand::ues(scenario).len() as u64).min(SERVED_MAX * scenario.cell.len() as u64);
+    let blocks = slots.saturating_mul(2 * served);
+    let help = format!("up to {blocks} transport blocks, at most {BLOCKS_MAX}; shorten run.duration");
+    at.require(blocks <= BLOCKS_MAX, "ran_log", "too long a run for a log of each block", &help)
+}

@@ -1,0 +1,100 @@
+//! Who listens to a run.
+
+use airlane_core::{Duration, Instant, UeId};
+use airlane_ran::config::SLOT;
+use airlane_record::{
+    CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, RanLog,
+    RanLogParameters, Recorder, RecorderParameters, Sinks,
+};
+
+use crate::endpoints;
+use crate::expand::{OneFlow, OneUe};
+use crate::format::{self, Cell, Resolved, Transport};
+use crate::wiring::data_direction;
+
+/// The recorder, and what the scenario asks for beside it; captures begin when they know their folder.
+pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> Sinks {
+    let output = &scenario.output;
+    let slot: Duration = SLOT;
+    Sinks {
+        recorder: Recorder::new(recorder_parameters(scenario, ues, flows)),
+        capture: None,
+        ran_log: output.ran_log.then(|| {
+            RanLog::new(RanLogParameters { ues: host_names(ues), cells: cell_names(scenario), slot })
+        }),
+        deliveries: output.deliveries.then(|| Deliveries::new(host_names(ues), hosts(flows))),
+    }
+}
+
+/// What to capture, if anything.
+pub(crate) fn capture_parameters(
+    scenario: &Resolved,
+    ues: &[OneUe],
+    flows: &[OneFlow],
+) -> Option<CaptureParameters> {
+    let point = |point: &format::CapturePoint| match point {
+        format::CapturePoint::Server => CapturePoint::Server,
+        format::CapturePoint::Ue => CapturePoint::Ue,
+        format::CapturePoint::S1u => CapturePoint::S1u,
+    };
+    let direction = |flow: &OneFlow| data_direction(scenario.flow[flow.section].direction);
+    let flow = |(flow, ue): (&OneFlow, u32)| CaptureFlow { ue, direction: direction(flow) };
+    let points: Vec<CapturePoint> = scenario.output.pcap.iter().map(point).collect();
+    (!points.is_empty()).then(|| CaptureParameters {
+        points,
+        snaplen: u32::try_from(scenario.output.snaplen.0.get()).expect("checked: at most 65535"),
+        flows: flows.iter().zip(hosts(flows)).map(flow).collect(),
+        ues: host_names(ues),
+        cells: cell_names(scenario),
+    })
+}
+
+/// The names of the UEs; of the host, where there are none.
+fn host_names(ues: &[OneUe]) -> Vec<String> {
+    if ues.is_empty() { vec!["host".to_owned()] } else { ues.iter().map(|ue| ue.name.clone()).collect() }
+}
+
+/// For each flow the index of its UE; of the host, where there are none.
+fn hosts(flows: &[OneFlow]) -> Vec<u32> {
+    flows.iter().map(|flow| flow.ue.unwrap_or(0) as u32).collect()
+}
+
+fn cell_names(scenario: &Resolved) -> Vec<String> {
+    scenario.cell.iter().map(|cell| cell.name.clone()).collect()
+}
+
+/// What the results call things, and what they count.
+fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> RecorderParameters {
+    let flow = |one: &OneFlow| {
+        let flow = &scenario.flow[one.section];
+        let (kind, congestion) = match &flow.transport {
+            Transport::Udp => ("udp", ""),
+            Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
+        };
+        FlowDescription {
+            name: one.name.clone(),
+            to: flow.to.clone().unwrap_or_else(|| "host".to_owned()),
+            ue: one.ue.map(|ue| (ues[ue].name.clone(), UeId(ue as u32))),
+            kind: kind.to_owned(),
+            congestion: congestion.to_owned(),
+            direction: data_direction(flow.direction),
+            start: Instant::ZERO + flow.start.0,
+            stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
+        }
+    };
+    let cell = |cell: &Cell| CellDescription {
+        name: cell.name.clone(),
+        downlink_prbs: cell.resource_blocks,
+        uplink_prbs: cell.resource_blocks,
+        slot: SLOT,
+        harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
+    };
+    RecorderParameters {
+        flows: flows.iter().map(flow).collect(),
+        cells: scenario.cell.iter().map(cell).collect(),
+        ues: ues.len(),
+        warmup: Instant::ZERO + scenario.run.warmup.0,
+        end: Instant::ZERO + scenario.run.duration.0,
+        bin: Some(scenario.run.series_bin.0),
+    }
+}
