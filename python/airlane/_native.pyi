@@ -26,6 +26,8 @@ class ScenarioError(ValueError):
     value: str
     help: str
 
+_Data = bytes | list[str] | tuple[list[str], bytes]
+
 @final
 class RunOutput:
     """What one run left behind."""
@@ -33,14 +35,7 @@ class RunOutput:
     @property
     def tables(
         self,
-    ) -> dict[
-        str,
-        list[
-            tuple[
-                str, Literal["f64", "i64", "bool", "utf8", "labels"], bytes | list[str] | tuple[list[str], bytes]
-            ]
-        ],
-    ]:
+    ) -> dict[str, list[tuple[str, Literal["f64", "i64", "bool", "utf8", "labels"], _Data]]]:
         """Tables by name, each a list of (column, kind, data).
 
         Numbers are little-endian, eight bytes each; truth values one byte each; names a list, or,

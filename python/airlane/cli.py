@@ -524,7 +524,7 @@ def trace_export_command(
     from airlane.trace import write_trace
 
     described = _scenario(_file(scenario, example), settings)
-    direction = "uplink" if uplink else "downlink"
+    direction: export.Direction = "uplink" if uplink else "downlink"
     exported = export.export(described, ue, direction, delivered=delivered, begin_s=begin, seed=seed)
     write_trace(exported.trace, out)
     print(f"{out}: {exported.describe()}")

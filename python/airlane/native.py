@@ -176,7 +176,8 @@ def _column(kind: str, data: Any) -> pa.Array[Any]:
         case "labels":
             labels, index = data
             indices = pa.Array.from_buffers(pa.int32(), len(index) // 4, [None, pa.py_buffer(index)])
-            column = pa.DictionaryArray.from_arrays(indices, pa.array(labels, pa.string())).dictionary_decode()
+            names = pa.array(labels, pa.string())
+            column = pa.DictionaryArray.from_arrays(indices, names).dictionary_decode()
         case "utf8":
             column = pa.array(data, type=pa.string())
         case _:

@@ -150,9 +150,7 @@ class Results:
         tables["cells"] = pyarrow.parquet.read_table(folder / "cells.parquet")
         return cls(tables, manifest["runs"], manifest["seeds"])
 
-    def write(
-        self, folder: Path, scenario_json: str, file_name: str = "", pcap: Path | None = None
-    ) -> None:
+    def write(self, folder: Path, scenario_json: str, file_name: str = "", pcap: Path | None = None) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
 
         The folder `pcap`, if one is given, moves into it.

@@ -110,7 +110,7 @@ class Scenario:
         first = self.seed if seed is None else seed
         seeds = [first + i for i in range(runs)]
         jobs = [(self.resolved, s) for s in seeds]
-        captures = pcap and [f"{pcap}/" if runs == 1 else f"{pcap}/run{i}-" for i in range(runs)]
+        captures = [f"{pcap}/" if runs == 1 else f"{pcap}/run{i}-" for i in range(runs)] if pcap else None
         outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures)
         return Results.collect(outputs, seeds)
 

@@ -74,11 +74,13 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
         ("no time", changed("\"30s\"", "\"0 s\"")),
         ("one coordinate", changed("[\"100 m\", \"0 m\"]", "[\"100 m\"]")),
         ("bare coordinate", changed("[\"100 m\", \"0 m\"]", "[\"100 m\", 0]")),
+        ("nothing of a packet", extended("[output]\nsnaplen = \"0 B\"")),
         ("small buffer", changed("512 KiB", "1 KiB")),
         // Choices.
         ("unknown network", changed("lena", "lenna")),
         ("unknown choice", changed("\"cubic\"", "\"qubic\"")),
         ("unknown kind", changed("\"tcp\"", "\"sctp\"")),
+        ("unknown capture point", extended("[output]\npcap = [\"enb\"]")),
         ("number for a choice", changed("\"cubic\"", "3")),
         ("unknown bare name", changed("fading = {", "path_loss = \"fris\"\nfading = {")),
         ("bare bandwidth", changed("name = \"a\"", "name = \"a\"\nresource_blocks = 20")),
@@ -115,10 +117,8 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
         // What to write.
-        ("unknown capture point", extended("[output]\npcap = [\"enb\"]")),
         ("a capture point twice", extended("[output]\npcap = [\"ue\", \"server\", \"ue\"]")),
         ("S1-U on a wire", error(&format!("{WIRED}[output]\npcap = [\"s1-u\"]\n")).to_string()),
-        ("nothing of a packet", extended("[output]\nsnaplen = \"0 B\"")),
         ("a RAN log on a wire", error(&format!("{WIRED}[output]\nran_log = true\n")).to_string()),
         (
             "a RAN log too long",
