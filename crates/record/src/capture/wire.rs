@@ -5,7 +5,7 @@
 //! in network order, as far as they fit. Packets may not be fragmented and have identification 0 (RFC 6864
 //! §4.1); no router lowers the time to live, for the model has none that would.
 
-use airlane_core::{Ecn, Header, Packet, Payload, TcpFlags, TcpHeader};
+use airlane_core::{Ecn, Header, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpOptionElement, UdpHeader};
 
 /// What hosts send with: Linux's default.
@@ -211,7 +211,7 @@ fn options(header: &TcpHeader) -> Vec<TcpOptionElement> {
         WindowScale,
     };
     let mut options = Vec::with_capacity(8);
-    let syn = header.flags.has(TcpFlags::SYN).then_some(header.syn).unwrap_or_default();
+    let syn = if header.flags.has(TcpFlags::SYN) { header.syn } else { TcpSynOptions::default() };
     options.extend(syn.mss.map(MaximumSegmentSize));
     match (syn.sack_permitted, header.timestamps.is_some()) {
         (true, true) => options.push(SelectiveAcknowledgementPermitted),
