@@ -217,7 +217,9 @@ impl OneWay {
             },
         };
         let queue = TransmitQueue::new(config.buffer, &config.aqm, &config.pdcp, stream);
-        Self { direction, source: Source::new(queue, &config.pdcp), rlc }
+        // Nothing is confirmed in unacknowledged mode, so nothing is kept until it is.
+        let bound = config.pdcp.retransmission_queue.filter(|_| config.mode == RlcMode::Am);
+        Self { direction, source: Source::new(queue, bound, config.pdcp.sn_bits), rlc }
     }
 
     #[inline]

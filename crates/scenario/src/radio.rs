@@ -14,7 +14,7 @@ use airlane_ran::config::{
     McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind,
     ShadowingConfig, Start, UeConfig, UplinkAccess, UplinkConfig,
 };
-use airlane_ran::pdcp::PdcpConfig;
+use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
 
 use crate::aqm::aqm;
@@ -348,7 +348,10 @@ fn bearer(cell: &Cell) -> BearerConfig {
     let pdcp = PdcpConfig {
         sn_bits: cell.pdcp.sn_bits,
         discard: cell.pdcp.discard_timer.map(|t| t.0),
-        retransmission_queue: None,
+        retransmission_queue: cell
+            .pdcp
+            .retransmission_queue
+            .map(|limit| RetransmissionQueue { limit: limit.0, shares_buffer: cell.pdcp.shares_buffer }),
         status_report: true,
     };
     let (buffer, aqm) = match &cell.rlc {

@@ -7,7 +7,7 @@ use airlane_core::{Cx, Instant, PacketRef};
 
 use super::queue::TransmitQueue;
 use super::store::{CONTROL, Filled, Layout, SduStore};
-use crate::pdcp::{NumberedSdu, PdcpConfig};
+use crate::pdcp::{NumberedSdu, RetransmissionQueue};
 
 /// The retransmission queue's bound, which an SDU has to pass to get its COUNT.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +47,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(queue: TransmitQueue, pdcp: &PdcpConfig) -> Self {
-        let gate = match pdcp.retransmission_queue {
+    pub(crate) fn new(queue: TransmitQueue, bound: Option<RetransmissionQueue>, sn_bits: u8) -> Self {
+        let gate = match bound {
             Some(queue) => Gate { limit: queue.limit.get(), shares_buffer: queue.shares_buffer, largest: 0 },
             None => Gate { limit: u64::MAX, shares_buffer: false, largest: 0 },
         };
@@ -60,23 +60,26 @@ impl Source {
             gate,
             again: VecDeque::new(),
             again_bytes: 0,
-            sn_bits: pdcp.sn_bits,
+            sn_bits,
         }
     }
 
     /// Takes an SDU in. True if that closes the gate for what has been waiting already.
     #[inline]
     pub(crate) fn submit(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
-        let mut closing = false;
-        let mut ahead = self.begun();
         if self.is_bounded() {
-            let size = self.queue.size_of(cx.pool.get(&packet).size);
-            closing = size > self.gate.largest;
-            self.gate.largest = self.gate.largest.max(size);
-            if self.gate.shares_buffer {
-                ahead = self.unconfirmed();
-            }
+            return self.submit_bounded(cx, packet);
         }
+        let begun = self.begun();
+        self.queue.enqueue(cx, packet, begun);
+        false
+    }
+
+    fn submit_bounded(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
+        let size = self.queue.size_of(cx.pool.get(&packet).size);
+        let closing = size > self.gate.largest;
+        self.gate.largest = self.gate.largest.max(size);
+        let ahead = if self.gate.shares_buffer { self.unconfirmed() } else { self.begun() };
         self.queue.enqueue(cx, packet, ahead);
         closing
     }
@@ -101,9 +104,10 @@ impl Source {
     /// Bytes of waiting SDUs that may be begun now.
     #[inline]
     fn admissible(&self) -> u64 {
-        if !self.is_bounded() {
-            return self.queue.backlog();
-        }
+        if self.is_bounded() { self.admissible_bounded() } else { self.queue.backlog() }
+    }
+
+    fn admissible_bounded(&self) -> u64 {
         let (unconfirmed, largest) = (self.unconfirmed(), u64::from(self.gate.largest));
         if unconfirmed > 0 && unconfirmed + largest > self.gate.limit {
             return 0;
@@ -134,7 +138,7 @@ impl Source {
     /// True if there is nothing that could be sent for the first time.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.begun() == 0 && self.again.is_empty() && self.admissible() == 0
+        self.begun() == 0 && self.again_bytes == 0 && self.admissible() == 0
     }
 
     /// Since when the oldest byte that was never sent has been waiting.
@@ -150,10 +154,10 @@ impl Source {
     #[inline]
     pub(crate) fn pdu_estimate(&self, fixed: u32) -> u64 {
         let (begun, admissible) = (self.begun(), self.admissible());
-        let waiting = match admissible.checked_div(u64::from(self.gate.largest)) {
+        let waiting = match self.is_bounded() {
             // Not all that wait; the least that make up so many bytes.
-            Some(least) => least.max(1).min(admissible),
-            None => self.queue.len() as u64,
+            true => admissible.div_ceil(u64::from(self.gate.largest.max(1))),
+            false => self.queue.len() as u64,
         };
         let elements = waiting + self.again.len() as u64 + u64::from(begun > 0);
         if elements == 0 {
@@ -186,7 +190,7 @@ impl Source {
     /// Puts the next SDU into the stream.
     #[inline]
     fn begin_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
-        if !self.again.is_empty() {
+        if self.again_bytes > 0 {
             return self.begin_again();
         }
         if self.is_bounded() && self.admissible() == 0 {

@@ -134,8 +134,8 @@ impl SduStore {
             self.held -= usize::from(packet.is_some());
             if self.reception.is_sorting() {
                 self.reception.receive(count, packet, deliver);
-            } else {
-                deliver.extend(packet);
+            } else if let Some(packet) = packet {
+                deliver.push(packet);
             }
         }
     }

@@ -22,6 +22,13 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     uplink(&cell.uplink, &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
     at.require(pdcp, "pdcp.sn_bits", "no length of a sequence number", "one of [7, 12, 15, 18]")?;
+    let confirmed = cell.pdcp.retransmission_queue.is_none() || matches!(cell.rlc, Rlc::Am(_));
+    at.require(
+        confirmed,
+        "pdcp.retransmission_queue",
+        "RLC UM confirms nothing",
+        "none, or rlc.mode = \"am\"",
+    )?;
     rlc(&cell.rlc, &at.under("rlc"))
 }
 

@@ -383,4 +383,10 @@ pub struct Pdcp {
     pub sn_bits: u8,
     /// discardTimer; none for infinity.
     pub discard_timer: Option<Time>,
+    /// Bytes of SDUs that may be under way without RLC AM having confirmed them; where one does not
+    /// fit, it waits in the RLC buffer. None for no bound.
+    pub retransmission_queue: Option<Size>,
+    /// With a bound of the retransmission queue, the RLC buffer's limit holds for the sum of both;
+    /// else for what waits in the buffer alone.
+    pub shares_buffer: bool,
 }
