@@ -8,5 +8,4 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-it
 rm -rf out/docs
 .venv/bin/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs out/docs --doctree-dir out/doctrees
 cp -r target/doc out/docs/rust
-rm -rf out/docs/rust/src
 .venv/bin/python tools/links.py out/docs
