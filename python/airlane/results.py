@@ -28,6 +28,7 @@ __all__ = ["FolderInTheWayError", "Results", "captures_beside"]
 _SERIES = {
     "flows": "flow_series",
     "cells": "cell_series",
+    "ues": "ue_series",
     "timeouts": "timeouts",
     "ran_log": "ran_log",
     "deliveries": "deliveries",

@@ -35,6 +35,8 @@ pub enum Topic {
     Tunnelled,
     /// [`Event::Assigned`].
     Assigned,
+    /// [`Event::UePosition`].
+    UePosition,
 }
 
 /// A set of topics.
@@ -197,6 +199,15 @@ pub enum Event<'a> {
         /// Bytes that wait in the UE's queue for their first transmission, this block taken off.
         queue: Bytes,
     },
+    /// Where a UE is; reported at regular times if somebody asked for that.
+    UePosition {
+        /// The UE.
+        ue: UeId,
+        /// East and north, in metres.
+        position_m: [f64; 2],
+        /// The cell that serves it.
+        cell: CellId,
+    },
     /// The transmit queue of a UE's bearer has another length than when last reported.
     QueueDepth {
         /// The UE.
@@ -227,6 +238,7 @@ impl Event<'_> {
             Self::Received { .. } => Topic::Received,
             Self::Tunnelled { .. } => Topic::Tunnelled,
             Self::Assigned { .. } => Topic::Assigned,
+            Self::UePosition { .. } => Topic::UePosition,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! process, and an idle network costs nothing.
 
 use airlane_core::{
-    CellId, Cx, Direction, DropCause, Event, Instant, Node, PacketRef, Port, Seeds, Topic, UeId,
+    CellId, Cx, Direction, DropCause, Duration, Event, Instant, Node, PacketRef, Port, Seeds, Topic, UeId,
 };
 
 use crate::build;
@@ -43,6 +43,8 @@ pub struct RadioNetwork {
     downlink_due: Vec<PacketRef>,
     uplink_due: Vec<PacketRef>,
     touched: Vec<u32>,
+    /// How often positions are reported, and when next; [`Instant::FAR_FUTURE`] for never.
+    survey: (Duration, Instant),
 }
 
 impl RadioNetwork {
@@ -67,6 +69,26 @@ impl RadioNetwork {
             downlink_due: Vec::with_capacity(64),
             uplink_due: Vec::with_capacity(64),
             touched: Vec::with_capacity(64),
+            survey: (Duration::MAX, Instant::FAR_FUTURE),
+        }
+    }
+
+    /// Reports where each UE is ([`Event::UePosition`]) at time zero and from then on this often.
+    pub fn report_positions(&mut self, every: Duration) {
+        assert!(!every.is_zero(), "positions are reported at instants apart");
+        self.survey = (every, Instant::ZERO);
+    }
+
+    /// Reports the positions that are due at `until` or before.
+    fn report_due_positions(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        let (every, due) = &mut self.survey;
+        while *due <= until {
+            for ue in self.ues.iter_mut().filter(|_| cx.topics.wants(Topic::UePosition)) {
+                let here = ue.mobility.position_at(*due);
+                let event = Event::UePosition { ue: ue.id, position_m: [here.x, here.y], cell: ue.cell };
+                cx.probe.observe(*due, &event);
+            }
+            *due += *every;
         }
     }
 
@@ -266,6 +288,7 @@ impl Node for RadioNetwork {
                 break;
             }
             self.measure_until(at);
+            self.report_due_positions(cx, at);
             let mut cx = Cx {
                 now: at,
                 pool: &mut *cx.pool,
@@ -276,12 +299,14 @@ impl Node for RadioNetwork {
             self.process(&mut cx, number);
         }
         self.measure_until(called);
+        self.report_due_positions(cx, called);
     }
 
     fn next_timeout(&self) -> Option<Instant> {
         let slot = self.next_work().map(|slot| Instant::ZERO + SLOT * slot);
         let measurement = self.monitor.as_ref().map(Monitor::next);
-        slot.into_iter().chain(measurement).min()
+        let report = Some(self.survey.1).filter(|at| *at != Instant::FAR_FUTURE);
+        slot.into_iter().chain(measurement).chain(report).min()
     }
 
     fn packets_held(&self) -> usize {

@@ -31,6 +31,7 @@ fn recorder(flows: u32) -> Recorder {
         warmup: Instant::from_millis(1),
         end: Instant::from_millis(10_000),
         bin: Some(RecorderParameters::DEFAULT_BIN),
+        tracked: Vec::new(),
     })
 }
 

@@ -53,6 +53,8 @@ pub struct RecorderParameters {
     pub end: Instant,
     /// The bin of the series; `None` records no series.
     pub bin: Option<Duration>,
+    /// Names of the UEs whose positions are recorded: all of them, or none.
+    pub tracked: Vec<String>,
 }
 
 impl RecorderParameters {

@@ -9,6 +9,7 @@ use crate::flow::{self, FlowRecord};
 use crate::series::{CellSeries, FlowSeries, bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
+use crate::track::UeSeries;
 use crate::{FlowDescription, RecorderParameters};
 
 /// Listens to a run and adds it up. It allocates at the start, and afterwards only for what has
@@ -22,6 +23,7 @@ pub struct Recorder {
     /// Segments declared lost, and packets dropped, by flow.
     recent: Vec<Recent>,
     series: Option<Series>,
+    tracks: UeSeries,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
     bin_end: Instant,
 }
@@ -67,6 +69,7 @@ impl Recorder {
             recent: parameters.flows.iter().map(|_| Recent::default()).collect(),
             bin_end: parameters.bin.map_or(Instant::FAR_FUTURE, |bin| Instant::ZERO + bin),
             series,
+            tracks: UeSeries::default(),
             parameters,
         }
     }
@@ -91,6 +94,9 @@ impl Recorder {
         if let Some(series) = self.series {
             tables.push(("flow_series", series.flows.into_table(&flow_names)));
             tables.push(("cell_series", series.cells.into_table(&cell_names)));
+        }
+        if !self.parameters.tracked.is_empty() {
+            tables.push(("ue_series", self.tracks.into_table(&self.parameters.tracked, &cell_names)));
         }
         tables
     }
@@ -202,6 +208,8 @@ impl Probe for Recorder {
             .with(Topic::SegmentLost)
             .with(Topic::TransportBlock)
             .with(Topic::FlowCompleted);
+        let summary =
+            if self.parameters.tracked.is_empty() { summary } else { summary.with(Topic::UePosition) };
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
@@ -271,6 +279,7 @@ impl Probe for Recorder {
                 let block = Block { mcs, prbs, bytes: bytes.get(), attempt, decoded };
                 self.on_block(now, cell.index(), ue, direction, &block);
             }
+            Event::UePosition { ue, position_m, cell } => self.tracks.push(now, ue, position_m, cell),
             Event::QueueDepth { ue, direction, bytes } => {
                 if let Some(ue) = self.ues.get_mut(ue.index()) {
                     ue.queue[direction as usize] = Some(bytes);

@@ -37,7 +37,10 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<Simulation, Scenari
         (Some(channel), Some(backhaul)) => {
             let config = radio::configuration(scenario, channel, &ues, &flows)?;
             let cells = 0..config.cells.len();
-            let radio_network = RadioNetwork::new(&config, seeds);
+            let mut radio_network = RadioNetwork::new(&config, seeds);
+            if scenario.run.ue_series {
+                radio_network.report_positions(scenario.run.series_bin.0);
+            }
 
             // 3. The gateway of the mobile core, where tunnels begin.
             let gateway = network.add(Box::new(gateway(&config, &radio_network)));

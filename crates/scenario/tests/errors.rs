@@ -242,7 +242,7 @@ fn overrides_are_checked_like_the_file() {
     );
     assert_eq!(
         set("run.durration", "3 s".into()),
-        "x.toml: run.durration = \"3 s\": unknown key `durration`; did you mean `duration`? Known: duration, warmup, seed, series_bin"
+        "x.toml: run.durration = \"3 s\": unknown key `durration`; did you mean `duration`? Known: duration, warmup, seed, series_bin, ue_series"
     );
     assert_eq!(
         set("run.duration", 3.into()),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use airlane_record::Column;
 use airlane_scenario::{Resolved, Scenario, run};
 
 const CELL: &str = r#"network = "lena"
@@ -166,4 +167,71 @@ fn files_are_named_from_where_the_scenario_is() {
     // What was there when the scenario was read may be gone when it runs.
     fs::remove_file(folder.join("walk.tcl")).unwrap();
     assert!(run(&resolved, 1).unwrap_err().to_string().contains("cannot be read"));
+}
+
+/// Rows of `ue_series`: time, UE, place.
+fn track(ue: &str, settings: &[(&str, serde_json::Value)]) -> Vec<(f64, String, f64, f64)> {
+    let folder = folder("mobility-track");
+    fs::write(folder.join("walk.tcl"), WALK).unwrap();
+    let file = folder.join("s.toml");
+    let mut scenario = Scenario::parse(&format!("{CELL}{ue}\n"), file.to_str().unwrap()).unwrap();
+    scenario.set("run.ue_series", &true.into()).unwrap();
+    for (key, value) in settings {
+        scenario.set(key, value).unwrap();
+    }
+    let output = run(&scenario.resolve().unwrap(), 1).unwrap();
+    let (_, table) = output.tables.iter().find(|(name, _)| *name == "ue_series").unwrap();
+    let reals = |name: &str| match table.column(name) {
+        Some(Column::F64(values)) => values.clone(),
+        other => panic!("{other:?}"),
+    };
+    let Some(Column::Text(ues)) = table.column("ue") else { panic!("no names") };
+    let Some(Column::Text(cells)) = table.column("cell") else { panic!("no cells") };
+    assert!(cells.iter().all(|cell| cell == "a"));
+    let places = reals("x_m").into_iter().zip(reals("y_m"));
+    reals("t_s").into_iter().zip(ues).zip(places).map(|((t, ue), (x, y))| (t, ue.clone(), x, y)).collect()
+}
+
+#[test]
+fn ues_go_where_the_file_sends_them() {
+    let rows = track("mobility = { kind = \"trace\", file = \"walk.tcl\" }", &[]);
+    assert_eq!(rows.len(), 21, "0 s to 2 s, both ends");
+    // It sets out at 0.5 s at 20 m/s, and arrives after 20 m.
+    for (t, ue, x, y) in rows {
+        let expected = 10.0 + 20.0 * (t - 0.5).clamp(0.0, 1.0);
+        assert!(ue == "phone" && y == 0.0 && (x - expected).abs() < 1e-9, "{x} at {t} s");
+    }
+}
+
+#[test]
+fn a_heading_and_a_speed_make_a_straight_line() {
+    let ue = "position = [\"1 m\", \"2 m\"]\nmobility = { kind = \"line\", heading = \"90 deg\", speed = \"36 km/h\" }";
+    for (t, _, x, y) in track(ue, &[("run.series_bin", "333 us".into())]) {
+        assert!((x - 1.0).abs() < 1e-9 && (y - 2.0 - 10.0 * t).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn drawn_speeds_differ_by_ue_and_seed() {
+    let ue = "count = 3\nposition = [\"0 m\", \"0 m\"]\nmobility = { kind = \"line\", heading = \"0 deg\", speed = \"40 km/h\", speed_variance = \"5 (km/h)^2\" }";
+    let rows = track(ue, &[]);
+    let kmh: Vec<f64> = rows[rows.len() - 3..].iter().map(|(t, _, x, _)| 3.6 * x / t).collect();
+    // Six deviations.
+    assert!(kmh.iter().all(|v| (v - 40.0).abs() < 13.5), "{kmh:?}");
+    assert!(kmh[0] != kmh[1] && kmh[1] != kmh[2]);
+    let names: Vec<_> = rows[..3].iter().map(|(_, ue, ..)| ue.as_str()).collect();
+    assert_eq!(names, ["phone-1", "phone-2", "phone-3"]);
+}
+
+#[test]
+fn looking_at_positions_changes_nothing_else() {
+    let ue = "placement = { kind = \"disc\", radius = \"200 m\" }\nmobility = \"random-waypoint\"";
+    let tables = |on: bool| {
+        let mut scenario = Scenario::parse(&format!("{CELL}{ue}\n"), "s.toml").unwrap();
+        scenario.set("run.ue_series", &on.into()).unwrap();
+        let mut tables = run(&scenario.resolve().unwrap(), 1).unwrap().tables;
+        tables.retain(|(name, _)| *name != "ue_series");
+        format!("{tables:?}")
+    };
+    assert_eq!(tables(true), tables(false));
 }

@@ -35,6 +35,7 @@ fn parameters() -> RecorderParameters {
         warmup: ms(200),
         end: ms(1_000),
         bin: Some(RecorderParameters::DEFAULT_BIN),
+        tracked: Vec::new(),
     }
 }
 

@@ -131,7 +131,9 @@ fn run(run: &Run, at: &Place<'_>) -> Checked {
 /// The time series must fit into memory.
 fn rows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let bins = scenario.run.duration.0.as_nanos() / scenario.run.series_bin.0.as_nanos();
-    let rows = bins.saturating_mul(expand::flows(scenario).len() as u64);
+    let tracks =
+        if scenario.run.ue_series { scenario.ue.iter().map(|ue| u64::from(ue.count)).sum() } else { 0 };
+    let rows = bins.saturating_mul(expand::flows(scenario).len() as u64 + tracks);
     let help = format!("the series would have {rows} rows, at most {ROWS_MAX}; widen the bins");
     at.require(rows <= ROWS_MAX, "series_bin", "too fine for so long a run", &help)
 }

@@ -109,4 +109,6 @@ pub struct Run {
     pub seed: u64,
     /// Width of the bins of the time series.
     pub series_bin: Time,
+    /// Whether the positions of UEs are recorded, at the beginning of each bin.
+    pub ue_series: bool,
 }

@@ -1,0 +1,35 @@
+//! Where UEs are over time, if that is asked for.
+
+use airlane_core::{CellId, Instant, UeId};
+
+use crate::table::{Column, Table};
+
+/// Rows of `ue_series`, by column.
+#[derive(Debug, Default)]
+pub(crate) struct UeSeries {
+    t_s: Vec<f64>,
+    ue: Vec<u32>,
+    x_m: Vec<f64>,
+    y_m: Vec<f64>,
+    cell: Vec<u32>,
+}
+
+impl UeSeries {
+    pub(crate) fn push(&mut self, now: Instant, ue: UeId, [x_m, y_m]: [f64; 2], cell: CellId) {
+        self.t_s.push(now.as_secs_f64());
+        self.ue.push(ue.0);
+        self.x_m.push(x_m);
+        self.y_m.push(y_m);
+        self.cell.push(cell.0);
+    }
+
+    pub(crate) fn into_table(self, ue_names: &[String], cell_names: &[&str]) -> Table {
+        let mut table = Table::default();
+        table.push("t_s", Column::F64(self.t_s));
+        table.push_text("ue", self.ue.iter().map(|&ue| ue_names[ue as usize].as_str()));
+        table.push("x_m", Column::F64(self.x_m));
+        table.push("y_m", Column::F64(self.y_m));
+        table.push_text("cell", self.cell.iter().map(|&cell| cell_names[cell as usize]));
+        table
+    }
+}
