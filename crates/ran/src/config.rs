@@ -215,6 +215,15 @@ pub enum CqiReference {
     ControlRegion,
 }
 
+/// How many layers a UE of transmission mode 3 is sent (TS 36.213 §7.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankRule {
+    /// All that the mode has.
+    Full,
+    /// As many as carry most, by the UE's rank indicator.
+    Adaptive,
+}
+
 /// What a CQI report tells apart (TS 36.213 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CqiReport {
@@ -233,6 +242,8 @@ pub struct MacConfig {
     pub cqi_delay: u32,
     /// What a UE's report tells apart.
     pub cqi_report: CqiReport,
+    /// How many layers, where the transmission mode has more than one.
+    pub rank: RankRule,
     /// How CQIs follow from SINRs.
     pub amc: AmcRule,
     /// Against which interference a CQI is measured.

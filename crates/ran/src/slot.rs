@@ -74,7 +74,9 @@ impl Slot<'_, '_> {
         }
         let ue = &mut self.ues[ue as usize];
         let state = &mut ue.downlink;
-        let mean = state.channel.mean_sinr(self.cx.now, &mut ue.mobility);
+        // PDCCH is never multiplexed over layers (TS 36.211 §6.8.4).
+        let mean = state.channel.mean_sinr(self.cx.now, &mut ue.mobility)
+            * self.cell.transmission_mode.one_layer_gain();
         let moment = Moment { now: self.cx.now, fading: self.cx.now };
         let noise = self.air.control_noise(ue.cell, moment, (&mut ue.neighbours, &mut ue.mobility));
         let sinr = if state.channel.is_flat() && noise.is_none() {

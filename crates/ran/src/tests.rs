@@ -28,6 +28,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             cqi_period: 2,
             cqi_delay: 4,
             cqi_report: CqiReport::Subband,
+            rank: RankRule::Full,
             amc: AmcRule::MUTUAL_INFORMATION,
             cqi_reference: CqiReference::PdschInterference,
             mcs_rule: McsRule::WorstSubband,
@@ -444,4 +445,53 @@ fn a_ue_without_data_measures_and_reports() {
     let (at, ue, target) = (Instant::from_millis(600), UeId(0), CellId(1));
     assert_eq!(reports(0.6), [MeasurementReport { at, ue, target }]);
     assert_eq!(reports(0.8), []);
+}
+
+/// Goodput in Mbit/s of one UE that is sent more than the cell carries, from 200 ms on.
+fn goodput(mode: TransmissionMode, rank: RankRule, distance_m: f64, fading: bool) -> f64 {
+    let mut config = network(1, IDEAL);
+    (config.cells[0].transmission_mode, config.cells[0].mac.rank) = (mode, rank);
+    config.ues[0].start = Start::At(Position::on_ground(distance_m, 0.0));
+    if fading {
+        // A UE counts all sub-bands, as this rule does, not the worst of those allocated.
+        config.cells[0].mac.mcs_rule = McsRule::Effective { target_bler: 0.1 };
+    }
+    config.channel.fading =
+        fading.then_some(FadingConfig { profile: Profile::Eva, speed_mps: 10.0, prb_spacing_hz: 180e3 });
+    let mut d = Driver::new(&config);
+    for k in 0..20_000_u64 {
+        d.send(Instant::from_nanos(k * 56_000), 0, Direction::Downlink, 1400);
+    }
+    d.conserved();
+    let window = d.arrived.iter().filter(|(at, ..)| (200..1000).contains(&(at.as_nanos() / 1_000_000)));
+    window.count() as f64 * 1400.0 * 8.0 / 0.8 / 1e6
+}
+
+#[test]
+fn two_layers_carry_two_blocks() {
+    use TransmissionMode::SpatialMultiplexing;
+    // Twice the block of `a_full_cell_carries_what_its_blocks_hold`: MCS 28 on 100 PRBs, 9411.8
+    // bytes of SDUs of 1430 bytes, on each of two layers.
+    let expected = 2.0 * 9411.8 / 1430.0 * 1400.0 * 8.0 / 1000.0;
+    for rank in [RankRule::Full, RankRule::Adaptive] {
+        let found = goodput(SpatialMultiplexing, rank, 50.0, false);
+        assert!((found / expected - 1.0).abs() < 0.002, "{found} against {expected} Mbit/s");
+    }
+}
+
+#[test]
+fn the_rank_is_the_one_that_carries_more() {
+    use TransmissionMode::{SingleAntenna, SpatialMultiplexing, TransmitDiversity};
+    // 5.5 dB: each of two layers has 2.7 dB, one with diversity 9.7 dB. 0 dB at 19 km: -2.8 and 4.2.
+    for (distance_m, fading) in [(10_000.0, false), (19_000.0, false), (3000.0, true), (300.0, true)] {
+        let of = |mode, rank| goodput(mode, rank, distance_m, fading);
+        let siso = of(SingleAntenna, RankRule::Full);
+        let (one, two) = (of(TransmitDiversity, RankRule::Full), of(SpatialMultiplexing, RankRule::Full));
+        let adaptive = of(SpatialMultiplexing, RankRule::Adaptive);
+        println!(
+            "{distance_m} m, fading {fading}: {siso:.1}, {one:.1}, {two:.1}, adaptive {adaptive:.1} Mbit/s"
+        );
+        assert!(two < 2.0 * siso);
+        assert!(adaptive > 0.98 * one.max(two), "{adaptive} against {one} and {two}");
+    }
 }

@@ -7,7 +7,7 @@ use airlane_radio::{Amc, Cqi, Mcs, Mobility};
 
 use crate::bearer::RadioBearer;
 use crate::channel::Channel;
-use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, SLOT};
+use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule, SLOT};
 use crate::interference::{Air, Link, Moment};
 use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::harq::HarqEntity;
@@ -113,19 +113,18 @@ impl Ue {
     pub(crate) fn measure_cqi(
         &mut self,
         slot: u64,
-        (mac, air): (&MacConfig, &Air),
+        (serving, air): (&CellConfig, &Air),
         amc: &Amc,
         scratch: &mut [f32],
     ) {
         let (cell, now) = (self.cell, Instant::ZERO + SLOT * slot);
         let (channel, cqi) = (&mut self.downlink.channel, &mut self.downlink.cqi);
-        let cqi_points = cqi.rbg_size;
+        let mac = &serving.mac;
+        let measurement = Measurement { serving, amc, points: cqi.rbg_size };
         let mean = channel.mean_sinr(now, &mut self.mobility);
         while let Some(measured) = cqi.next_due(slot, mac) {
             if channel.is_flat() && air.is_quiet() {
-                cqi.push_flat(measured, mean, |sinr, out| {
-                    report(mac.cqi_report, amc, (sinr, cqi_points), out)
-                });
+                cqi.push_flat(measured, mean, |sinr, out| measurement.report(sinr, out));
             } else {
                 let moment = Moment { now, fading: Instant::ZERO + SLOT * measured };
                 channel.sinr(moment.fading, mean, scratch);
@@ -140,18 +139,53 @@ impl Ue {
                 if let Some(noise) = noise {
                     noise.weaken(scratch);
                 }
-                cqi.push(measured, |out| report(mac.cqi_report, amc, (scratch, cqi_points), out));
+                cqi.push(measured, |out| measurement.report(scratch, out));
             }
         }
         cqi.advance(slot, mac.cqi_delay);
     }
 }
 
-/// The CQI of each group of so many points, or that of the whole band for all of them.
-fn report(kind: CqiReport, amc: &Amc, (sinr, points): (&[f32], usize), out: &mut [Cqi]) {
-    match kind {
-        CqiReport::Subband => amc.subband_cqi(sinr, points, out),
-        CqiReport::Wideband => out.fill(amc.wideband_cqi(sinr)),
+/// How a UE makes a report of what it measured.
+struct Measurement<'a> {
+    serving: &'a CellConfig,
+    amc: &'a Amc,
+    /// SINRs of a sub-band.
+    points: usize,
+}
+
+impl Measurement<'_> {
+    /// The CQI of each sub-band and the rank that they hold for, from the SINRs of a layer when
+    /// all layers are sent.
+    fn report(&self, sinr: &mut [f32], out: &mut [Cqi]) -> u8 {
+        let mode = self.serving.transmission_mode;
+        self.cqi(sinr, out);
+        if mode.layers() == 1 || self.serving.mac.rank == RankRule::Full {
+            return mode.layers();
+        }
+        let mut alone = [Cqi::OUT_OF_RANGE; MAX_RBGS];
+        let alone = &mut alone[..out.len()];
+        sinr.iter_mut().for_each(|sinr| *sinr *= mode.one_layer_gain());
+        self.cqi(sinr, alone);
+        if self.carried(alone) > u64::from(mode.layers()) * self.carried(out) {
+            out.copy_from_slice(alone);
+            return 1;
+        }
+        mode.layers()
+    }
+
+    /// Bytes that transport blocks of one sub-band each would carry.
+    fn carried(&self, cqi: &[Cqi]) -> u64 {
+        let in_range = cqi.iter().filter(|&&cqi| cqi != Cqi::OUT_OF_RANGE);
+        in_range.map(|cqi| cqi.mcs().transport_block(self.points, Direction::Downlink).get()).sum()
+    }
+
+    /// The CQI of each sub-band, or that of the whole band for all of them.
+    fn cqi(&self, sinr: &[f32], out: &mut [Cqi]) {
+        match self.serving.mac.cqi_report {
+            CqiReport::Subband => self.amc.subband_cqi(sinr, self.points, out),
+            CqiReport::Wideband => out.fill(self.amc.wideband_cqi(sinr)),
+        }
     }
 }
 
@@ -175,10 +209,12 @@ pub(crate) struct CqiReports {
     subbands: usize,
     /// PRBs of a sub-band.
     rbg_size: usize,
-    pending: VecDeque<(u64, [Cqi; MAX_RBGS])>,
+    /// Layers that they hold for.
+    rank: u8,
+    pending: VecDeque<(u64, [Cqi; MAX_RBGS], u8)>,
     next: u64,
     offset: u64,
-    flat: Option<(f32, Cqi)>,
+    flat: Option<(f32, Cqi, u8)>,
     valid: bool,
 }
 
@@ -196,6 +232,7 @@ impl CqiReports {
             current: [Cqi::OUT_OF_RANGE; MAX_RBGS],
             subbands,
             rbg_size,
+            rank: 1,
             pending: VecDeque::with_capacity(16),
             next: offset,
             offset,
@@ -207,6 +244,11 @@ impl CqiReports {
     /// The report in force, one CQI per sub-band; `None` until the first has arrived.
     pub(crate) fn current(&self) -> Option<&[Cqi; MAX_RBGS]> {
         self.valid.then_some(&self.current)
+    }
+
+    /// The rank of the report in force: how many layers to send.
+    pub(crate) fn rank(&self) -> u8 {
+        self.rank
     }
 
     /// The next slot whose measurement has to be made, if it is not after `slot`. Reports that
@@ -228,38 +270,41 @@ impl CqiReports {
         })
     }
 
-    fn push(&mut self, measured: u64, fill: impl FnOnce(&mut [Cqi])) {
+    fn push(&mut self, measured: u64, fill: impl FnOnce(&mut [Cqi]) -> u8) {
         let mut report = [Cqi::OUT_OF_RANGE; MAX_RBGS];
-        fill(&mut report[..self.subbands]);
-        self.pending.push_back((measured, report));
+        let rank = fill(&mut report[..self.subbands]);
+        self.pending.push_back((measured, report, rank));
     }
 
-    fn push_flat(&mut self, measured: u64, mean_sinr: f32, fill: impl FnOnce(&[f32], &mut [Cqi])) {
-        let cqi = match self.flat {
-            Some((sinr, cqi)) if sinr == mean_sinr => {
-                if self.valid && self.pending.is_empty() && self.current[0] == cqi {
+    fn push_flat(&mut self, measured: u64, mean_sinr: f32, fill: impl FnOnce(&mut [f32], &mut [Cqi]) -> u8) {
+        let (cqi, rank) = match self.flat {
+            Some((sinr, cqi, rank)) if sinr == mean_sinr => {
+                if self.valid && self.pending.is_empty() && self.current[0] == cqi && self.rank == rank {
                     return;
                 }
-                cqi
+                (cqi, rank)
             }
             _ => {
                 let mut one = [Cqi::OUT_OF_RANGE];
-                fill(&[mean_sinr], &mut one);
-                one[0]
+                let rank = fill(&mut [mean_sinr], &mut one);
+                (one[0], rank)
             }
         };
-        self.flat = Some((mean_sinr, cqi));
-        self.push(measured, |out| out.fill(cqi));
+        self.flat = Some((mean_sinr, cqi, rank));
+        self.push(measured, |out| {
+            out.fill(cqi);
+            rank
+        });
     }
 
     fn advance(&mut self, slot: u64, delay: u32) {
-        while let Some((measured, report)) = self.pending.front() {
+        while let Some((measured, report, rank)) = self.pending.front() {
             // The very first report stands in until it could have arrived: a UE that has
             // just connected has reported CQI in its connection set-up.
             if self.valid && measured + u64::from(delay) > slot {
                 return;
             }
-            self.current = *report;
+            (self.current, self.rank) = (*report, *rank);
             self.valid = true;
             self.pending.pop_front();
         }

@@ -4,8 +4,8 @@ use airlane_core::{CellId, Direction, Duration, Event, Instant, Probe, Topic, To
 
 use crate::table::{Column, Table, direction_name};
 
-/// HARQ processes of a UE in one direction (FDD, TS 36.213 §7: 8).
-const PROCESSES: usize = 8;
+/// HARQ processes of a UE in one direction: eight (FDD, TS 36.213 §7), on each of two layers.
+const PROCESSES: usize = 16;
 
 /// What a RAN log needs to know of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]

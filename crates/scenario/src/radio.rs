@@ -11,7 +11,7 @@ use airlane_radio::{AmcRule, Antenna, Placement, Position, Profile, Sector, Tran
 use airlane_ran::bearer::{BearerConfig, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
-    McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, SchedulerKind,
+    McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, RankRule, SchedulerKind,
     ShadowingConfig, Start, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
@@ -128,6 +128,7 @@ fn cell(cell: &Cell) -> CellConfig {
         transmission_mode: match cell.transmission_mode {
             format::TransmissionMode::Siso => TransmissionMode::SingleAntenna,
             format::TransmissionMode::Tm2 => TransmissionMode::TransmitDiversity,
+            format::TransmissionMode::Tm3 => TransmissionMode::SpatialMultiplexing,
         },
         mac: mac(cell),
         bearer: bearer(cell),
@@ -168,6 +169,10 @@ fn mac(cell: &Cell) -> MacConfig {
         cqi_report: match mac.cqi_report {
             format::CqiReport::Subband => CqiReport::Subband,
             format::CqiReport::Wideband => CqiReport::Wideband,
+        },
+        rank: match mac.rank {
+            format::Rank::Full => RankRule::Full,
+            format::Rank::Adaptive => RankRule::Adaptive,
         },
         amc: amc(mac.amc),
         cqi_reference: match mac.cqi_reference {

@@ -7,7 +7,7 @@ use airlane_core::{Bytes, CellId, Direction, Event, Topic, UeId};
 use airlane_radio::{Cqi, Mcs};
 
 use super::grid::{RbgSet, ResourceGrid, each};
-use super::harq::HarqProcess;
+use super::harq::{HarqProcess, on_other_layer};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler};
 use crate::config::{CellConfig, MacConfig, McsRule, SLOT};
 use crate::interference::Moment;
@@ -105,7 +105,7 @@ impl DownlinkMac {
         let process = &mut state.harq.processes[usize::from(due.process)];
         // The channel at the slot in which the block was in the air.
         let sent = slot.cx.now - SLOT;
-        let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
+        let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility) * process.gain;
         let moment = Moment { now: slot.cx.now, fading: sent };
         let others = (&mut ue.neighbours[..], &mut ue.mobility);
         let noise = slot.air.data_noise(ue.cell, slot.number - 1, process.rbgs, moment, others);
@@ -167,7 +167,7 @@ impl DownlinkMac {
             waiting -= 1;
             let due = self.retransmissions.pop_front().expect("the front was there");
             let ue = &mut slot.ues[due.ue as usize];
-            let process = &mut ue.downlink.harq.processes[usize::from(due.process)];
+            let process = &ue.downlink.harq.processes[usize::from(due.process)];
             let wanted = process.rbgs.count_ones();
             // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs will do, the same
             // ones first.
@@ -181,17 +181,34 @@ impl DownlinkMac {
                 continue;
             }
             self.grid.take(rbgs);
-            process.rbgs = rbgs;
-            self.sent |= rbgs;
-            process.prbs = self.grid.prbs_in(rbgs);
-            process.transmissions += 1;
-            slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)].missed =
-                slot.misses_control(due.ue);
-            if slot.cx.wants(Topic::Assigned) {
-                report_assignment(slot, due.ue, due.process);
+            let missed = slot.misses_control(due.ue);
+            self.send_again(slot, due, rbgs, (missed, false));
+            // The block of the other layer failed with it: one assignment repeats both.
+            let other = on_other_layer(due.process);
+            let both = |next: &Due| next.slot <= slot.number && (next.ue, next.process) == (due.ue, other);
+            if self.retransmissions.front().is_some_and(both) {
+                let due = self.retransmissions.pop_front().expect("the front was there");
+                waiting -= 1;
+                self.send_again(slot, due, rbgs, (missed, true));
             }
-            self.in_air
-                .push_back(Due { slot: slot.number + u64::from(slot.cell.mac.downlink_latency), ..due });
+        }
+    }
+
+    fn send_again(
+        &mut self,
+        slot: &mut Slot<'_, '_>,
+        due: Due,
+        rbgs: RbgSet,
+        (missed, shares_prbs): (bool, bool),
+    ) {
+        self.sent |= rbgs;
+        self.in_air.push_back(Due { slot: slot.number + u64::from(slot.cell.mac.downlink_latency), ..due });
+        let process = &mut slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)];
+        (process.rbgs, process.prbs) = (rbgs, self.grid.prbs_in(rbgs));
+        (process.missed, process.shares_prbs) = (missed, shares_prbs);
+        process.transmissions += 1;
+        if slot.cx.wants(Topic::Assigned) {
+            report_assignment(slot, due.ue, due.process);
         }
     }
 
@@ -208,12 +225,13 @@ impl DownlinkMac {
                 ue.downlink.active = false;
                 return false;
             }
-            ue.measure_cqi(slot.number, (&slot.cell.mac, air), amc, scratch);
+            ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
             if ue.downlink.harq.free_process().is_some()
                 && let Some(cqi) = ue.downlink.cqi.current()
             {
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();
-                let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)];
+                let rank = u16::from(ue.downlink.cqi.rank());
+                let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)] * rank;
                 let rbg_bytes = if flat { [bytes(cqi[0]); MAX_RBGS] } else { cqi.map(bytes) };
                 demands.push(Demand::new(index, backlog.get().min(1 << 30) as u32, flat, rbg_bytes));
             }
@@ -226,31 +244,52 @@ impl DownlinkMac {
         let prbs = self.grid.prbs_in(rbgs);
         let mcs = select_mcs(&slot.cell.mac, ue, rbgs);
         let size = mcs.transport_block(usize::from(prbs), Direction::Downlink);
+        let rank = ue.downlink.cqi.rank();
         let id = ue.downlink.harq.free_process().expect("a UE without a free process is not a demand");
-        let process = ue.downlink.harq.start(id);
-        let used = ue.bearer.transmit(slot.cx, Direction::Downlink, size, &mut process.pdus);
-        assert!(used <= size, "RLC filled {used} into {size}");
-        if slot.cx.wants(Topic::QueueDepth) {
-            let bytes = ue.bearer.queue(Direction::Downlink);
-            slot.cx.emit(&Event::QueueDepth { ue: ue.id, direction: Direction::Downlink, bytes });
+        let whole = rank == slot.cell.transmission_mode.layers();
+        let gain = if whole { 1.0 } else { slot.cell.transmission_mode.one_layer_gain() };
+        let layers = [id, on_other_layer(id)];
+        // One assignment names the blocks of all layers.
+        let mut missed = None;
+        for &id in &layers[..usize::from(rank)] {
+            let process = slot.ues[index as usize].downlink.harq.start(id);
+            (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
+            (process.prbs, process.coded_prbs, process.gain) = (prbs, prbs, gain);
+            (process.transmissions, process.shares_prbs) = (1, missed.is_some());
+            if !fill(slot, index, id) {
+                continue;
+            }
+            let missed = *missed.get_or_insert_with(|| slot.misses_control(index));
+            slot.ues[index as usize].downlink.harq.processes[usize::from(id)].missed = missed;
+            if slot.cx.wants(Topic::Assigned) {
+                report_assignment(slot, index, id);
+            }
+            let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
+            self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
         }
-        self.scheduler.served(index, size.get());
-        if process.pdus.is_empty() {
-            ue.downlink.harq.release(id); // Queue management dropped all that was there.
-            return;
+        self.scheduler.served(index, size.get() * u64::from(rank));
+        if missed.is_some() {
+            self.sent |= rbgs;
+            slot.note_timer(index);
         }
-        (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
-        (process.prbs, process.coded_prbs) = (prbs, prbs);
-        process.transmissions = 1;
-        self.sent |= rbgs;
-        slot.ues[index as usize].downlink.harq.processes[usize::from(id)].missed = slot.misses_control(index);
-        if slot.cx.wants(Topic::Assigned) {
-            report_assignment(slot, index, id);
-        }
-        let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
-        self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
-        slot.note_timer(index);
     }
+}
+
+/// Fills a block. False if there was nothing to send; its process is free again then.
+fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
+    let ue = &mut slot.ues[index as usize];
+    let process = &mut ue.downlink.harq.processes[usize::from(id)];
+    let used = ue.bearer.transmit(slot.cx, Direction::Downlink, process.size, &mut process.pdus);
+    assert!(used <= process.size, "RLC filled {used} into {}", process.size);
+    if slot.cx.wants(Topic::QueueDepth) {
+        let bytes = ue.bearer.queue(Direction::Downlink);
+        slot.cx.emit(&Event::QueueDepth { ue: ue.id, direction: Direction::Downlink, bytes });
+    }
+    let filled = !process.pdus.is_empty();
+    if !filled {
+        ue.downlink.harq.release(id); // Sent on the layer before, or dropped by queue management.
+    }
+    filled
 }
 
 fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
@@ -260,7 +299,7 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
     queue.pop_front()
 }
 
-/// What an RBG carries by CQI: the transport block that fits it at the sub-band's MCS.
+/// What an RBG carries on a layer by CQI: the transport block that fits it at the sub-band's MCS.
 fn bytes_by_cqi(rbg_size: u16) -> [u16; 16] {
     core::array::from_fn(|index| {
         let mcs = (index > 0).then(|| Cqi::new(index as u8).mcs());
@@ -324,7 +363,8 @@ pub(crate) fn block_event(
         direction,
         process: id,
         mcs: process.mcs.index(),
-        prbs: process.prbs,
+        // Counted once, with the first layer's block.
+        prbs: if process.shares_prbs { 0 } else { process.prbs },
         bytes: process.size,
         attempt: process.transmissions - 1,
         decoded,

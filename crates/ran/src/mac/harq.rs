@@ -12,7 +12,10 @@ pub(crate) const PROCESSES: usize = 8;
 /// PDUs that a block has room for before its memory grows.
 const PDUS: usize = 4;
 
-/// One HARQ process: a transport block from its first transmission until it is acknowledged or
+/// Transport blocks of a process at most, one a layer.
+const LAYERS: usize = 2;
+
+/// A HARQ process of one layer: a transport block from its first transmission until it is acknowledged or
 /// given up.
 #[derive(Debug, Default)]
 pub(crate) struct HarqProcess {
@@ -30,23 +33,27 @@ pub(crate) struct HarqProcess {
     pub(crate) rbgs: RbgSet,
     /// Transmissions so far.
     pub(crate) transmissions: u8,
+    /// What its SINR gains on the layers that it is sent on, downlink only.
+    pub(crate) gain: f32,
+    /// Its PRBs are those of the other layer's block.
+    pub(crate) shares_prbs: bool,
     /// The UE missed the assignment of the latest transmission.
     pub(crate) missed: bool,
     /// What the receiver has collected of the block.
     pub(crate) soft: HarqSoftState,
 }
 
-/// The processes of a UE in one direction.
+/// The processes of a UE in one direction: those of the first layer, then those of the second.
 #[derive(Debug, Default)]
 pub(crate) struct HarqEntity {
-    pub(crate) processes: [HarqProcess; PROCESSES],
-    busy: u8,
+    pub(crate) processes: [HarqProcess; LAYERS * PROCESSES],
+    busy: u16,
 }
 
 impl HarqEntity {
-    /// The lowest free process.
+    /// The lowest process that is free on both layers.
     pub(crate) fn free_process(&self) -> Option<u8> {
-        let id = self.busy.trailing_ones();
+        let id = ((self.busy | self.busy >> PROCESSES) as u8).trailing_ones();
         (id < PROCESSES as u32).then_some(id as u8)
     }
 
@@ -70,6 +77,7 @@ impl HarqEntity {
         process.pdus.clear();
         process.transmissions = 0;
         process.missed = false;
+        process.shares_prbs = false;
         process.soft = HarqSoftState::default();
         process
     }
@@ -86,6 +94,11 @@ impl HarqEntity {
     }
 }
 
+/// The same process on the other layer.
+pub(crate) fn on_other_layer(id: u8) -> u8 {
+    id ^ PROCESSES as u8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +113,16 @@ mod tests {
         assert_eq!(entity.free_process(), None);
         entity.release(3);
         assert_eq!(entity.free_process(), Some(3));
+    }
+
+    #[test]
+    fn a_process_is_free_when_both_its_blocks_are() {
+        let mut entity = HarqEntity::default();
+        entity.start(0);
+        entity.start(on_other_layer(0));
+        entity.release(0);
+        assert_eq!(entity.free_process(), Some(1));
+        entity.release(on_other_layer(0));
+        assert_eq!(entity.free_process(), Some(0));
     }
 }

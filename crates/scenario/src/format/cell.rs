@@ -180,6 +180,8 @@ pub enum TransmissionMode {
     Siso,
     /// Transmit diversity from two antennas.
     Tm2,
+    /// Open-loop spatial multiplexing: two layers.
+    Tm3,
 }
 
 /// Timing and rules of the MAC and of link adaptation.
@@ -192,6 +194,8 @@ pub struct Mac {
     pub cqi_delay: Time,
     /// What a report tells apart.
     pub cqi_report: CqiReport,
+    /// How many layers a UE is sent in `tm3`.
+    pub rank: Rank,
     /// How reports follow from the channel.
     pub amc: Amc,
     /// Against which interference a UE measures its channel.
@@ -239,6 +243,16 @@ pub struct OpenLoop {
     pub p0: Power,
     /// Share of the path loss that is made up for.
     pub alpha: Share,
+}
+
+/// How many layers a UE is sent in `tm3` (TS 36.213 §7.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rank {
+    /// Always two, as in ns-3.
+    Full,
+    /// One, by transmit diversity, where that promises more.
+    Adaptive,
 }
 
 /// What a channel report tells apart (TS 36.213 §7.2).

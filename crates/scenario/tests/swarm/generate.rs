@@ -189,7 +189,7 @@ fn radio(s: &mut Stream, later: &mut Stream) -> String {
             }
             _ => format!("scheduler = \"{scheduler}\"\n"),
         };
-        text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2"]));
+        text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2", "tm3"]));
         text += &format!("harq = {}\n", s.chance(0.8));
         text += &format!("control_errors = {}\n", later.chance(0.3));
         text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
