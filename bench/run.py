@@ -20,8 +20,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+import document
+import hotspots
 import journey
 import peer
+import scaling
 from airlane import native
 from airlane.validation.cell import LenaCell, positions
 
@@ -41,6 +44,8 @@ class Scenario:
     fading: str = "none"
     speed_kmph: float = 0.0
     rlc: str = "um"
+    budget: float | None = None
+    """Simulated seconds per second that it should reach where no peer says what is fast."""
     ours: list[peer.Measured] = field(default_factory=list)
     theirs: list[peer.Measured] = field(default_factory=list)
 
@@ -89,6 +94,8 @@ class Scenario:
             "ours_sim_s_per_s": median(m.sim_s_per_s for m in self.ours),
             "ns3_sim_s_per_s": median(m.sim_s_per_s for m in self.theirs),
             "ratio": None,
+            "budget_sim_s_per_s": self.budget,
+            "ours_sim_s_per_cpu_s": median(m.sim_s / m.cpu_s for m in self.ours),
             "ours_goodput_mbps": median(m.goodput_mbps for m in self.ours),
             "ns3_goodput_mbps": median(m.goodput_mbps for m in self.theirs),
             "ours_packets_per_s": median(m.packets_per_s for m in self.ours),
@@ -101,7 +108,7 @@ class Scenario:
             "note": "",
         }
         if not self.theirs:
-            row["note"] = "ours alone"
+            row["note"] = f"budget {self.budget:g}" if self.budget else "ours alone"
         elif abs(row["ours_goodput_mbps"] / row["ns3_goodput_mbps"] - 1) <= SAME_LOAD:
             row["ratio"] = row["ours_sim_s_per_s"] / row["ns3_sim_s_per_s"]
         else:
@@ -122,8 +129,8 @@ SCENARIOS = [
     Scenario(100, "udp", ours_s=40, peer_s=3),
     Scenario(100, "tcp", ours_s=40, peer_s=3),
     # ns-3's fading traces are not in its packages, so these have no peer.
-    Scenario(20, "tcp", ours_s=40, peer_s=None, fading="eva", speed_kmph=60),
-    Scenario(100, "tcp", ours_s=20, peer_s=None, fading="eva", speed_kmph=60),
+    Scenario(20, "tcp", ours_s=40, peer_s=None, fading="eva", speed_kmph=60, budget=200),
+    Scenario(100, "tcp", ours_s=20, peer_s=None, fading="eva", speed_kmph=60, budget=60),
 ]
 
 
@@ -189,6 +196,74 @@ def show(rows: list[dict[str, object]], cost: dict[str, object], core: int) -> N
     console.print(f"core {core} of {platform.processor() or platform.machine()}, {os.cpu_count()} cores")
 
 
+def show_growth(growth: list[dict], memory: dict[str, int] | str) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    table = Table(title="CPU ms per simulated second, TCP to every UE of one cell", title_justify="left")
+    table.add_column("fading")
+    for ues in growth[0]["ues"]:
+        table.add_column(f"{ues} UE", justify="right")
+    table.add_column("exponent", justify="right")
+    for line in growth:
+        costs = [f"{cost:.2f}" for cost in line["cpu_ms_per_sim_s"]]
+        table.add_row(line["fading"], *costs, f"{line['exponent']:.2f}")
+    console.print(table)
+    console.print(f"Exponent from {growth[0]['fitted_from_ues']} UEs on. Bytes for an idle UE: {memory}")
+
+
+def as_markdown(report: dict) -> dict[str, str]:
+    """The parts of docs/performance.md."""
+    headings = ["scenario", "simulated s per s", "per CPU s", "budget", "ns-3", "ratio", "Mbit/s"]
+    speed = [
+        [
+            str(row["name"]),
+            text(row["ours_sim_s_per_s"], ".1f"),
+            text(row["ours_sim_s_per_cpu_s"], ".1f"),
+            text(row["budget_sim_s_per_s"], "g"),
+            text(row["ns3_sim_s_per_s"], ".3f"),
+            text(row["ratio"], ".0f"),
+            text(row["ours_goodput_mbps"], ".1f"),
+        ]
+        for row in report["scenarios"]
+    ]
+    cost = report["journey"]
+    packet = [
+        ["instructions", text(cost["instructions_per_packet"], ",.0f"), "–"],
+        ["events", text(cost["events_per_packet"], ".3f"), "5"],
+        ["ns of CPU", text(cost["ns_per_packet"], ".0f"), "350"],
+    ]
+    growth = report["scaling"]
+    headings_growth = ["fading", *(f"{ues} UE" for ues in growth[0]["ues"]), "exponent"]
+    costs = [
+        [line["fading"], *(f"{c:.2f}" for c in line["cpu_ms_per_sim_s"]), f"{line['exponent']:.2f}"]
+        for line in growth
+    ]
+    memory = report["idle_ue_bytes"]
+    kept = (
+        [[name, f"{count:,}", "16,384"] for name, count in memory.items()] if isinstance(memory, dict) else []
+    )
+    cell = LenaCell(
+        places=positions(20), traffic="tcp", fading="eva", speed_kmph=60, warmup_s=WARMUP_S, duration_s=6
+    )
+    hot = hotspots.shares(cell)
+    spots = [[name, f"{share:.1%}"] for name, share in hot] if isinstance(hot, list) else [[hot, "–"]]
+    return {
+        "speed": document.table(headings, speed),
+        "packet": document.table(["for a packet and its ACK", "measured", "budget"], packet),
+        "scaling": document.table(headings_growth, costs),
+        "memory": document.table(["fading", "bytes for an idle UE", "budget"], kept),
+        "hotspots": document.table(["module", "instructions"], spots),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, one used; {cpu_model()}.",
+    }
+
+
+def cpu_model() -> str:
+    """The name that the processor gives itself."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else "processor unknown"
+
+
 def text(value: object, form: str, suffix: str = "") -> str:
     return "–" if value is None else f"{value:{form}}{suffix}"
 
@@ -199,6 +274,7 @@ def main() -> int:
     arguments.add_argument("--budget", type=float, default=270.0, help="seconds for all rounds")
     arguments.add_argument("--no-ns3", action="store_true", help="ours alone")
     arguments.add_argument("--only", help="scenarios whose name contains this")
+    arguments.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
     arguments.add_argument("-o", "--output", type=Path, default=Path("out/bench.json"))
     chosen = arguments.parse_args()
 
@@ -212,9 +288,14 @@ def main() -> int:
     measure(chosen.rounds, chosen.budget, with_peer=not absent)
     rows = [scenario.row() for scenario in SCENARIOS]
     show(rows, cost, core)
+    growth = [scaling.series(fading) for fading in ("none", "eva")]
+    memory = scaling.idle_ue_bytes()
+    show_growth(growth, memory)
     report = {
         "scenarios": rows,
         "journey": cost,
+        "scaling": growth,
+        "idle_ue_bytes": memory,
         "peer": absent or peer.BUILD_NAME,
         "same_load_within": SAME_LOAD,
         "host": {"platform": platform.platform(), "core": core, "cores": os.cpu_count()},
@@ -222,6 +303,9 @@ def main() -> int:
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
     chosen.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(f"written to {chosen.output}", file=sys.stderr)
+    if chosen.write:
+        document.write(as_markdown(report))
+        print(f"written to {document.DOCUMENT}", file=sys.stderr)
     return 0
 
 
