@@ -238,6 +238,32 @@ fn fairness() {
     check("fairness", include_str!("behaviour/fairness.md"), &printed);
 }
 
+/// Ten flows of BBR version 1 are unequal where two bandwidth-delay products in flight fill link and
+/// buffer, and nearly equal behind a deep one (Hock, Bless and Zitterbart 2017): there the cap on
+/// what is in flight holds, and all drain in step to see the shortest round trip. Ten times the
+/// rate changes neither, so that it is not the least window of four segments.
+#[test]
+fn ten_bbr_flows_need_a_deep_buffer() {
+    let cases = [(20, 1), (20, 4), (200, 1), (200, 4)];
+    let indices = each(cases.len(), |i| {
+        let (rate_mbps, products) = cases[i];
+        let table = flows(&Wired {
+            rate_mbps,
+            rtt_ms: 40,
+            queue_bytes: u64::from(rate_mbps) * 5000 * products,
+            loss_percent: 0.0,
+            warmup_s: 20,
+            duration_s: 80,
+            flows: vec!["bbr"; 10],
+        });
+        jain(reals(&table, "goodput_mbps"))
+    });
+    for (case, index) in cases.iter().zip(indices) {
+        let expected = if case.1 == 1 { 0.3..0.8 } else { 0.9..1.0 };
+        assert!(expected.contains(&index), "{case:?}: {index}");
+    }
+}
+
 /// Two flows of one kind over one bottleneck, the second with a longer way on either side of it.
 fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f64, f64); 2] {
     let rate = BitRate(20_000_000);
