@@ -8,6 +8,8 @@ In a Markdown file, blocks mean:
 - `python`: run; all of a file share their names. A `text` block right after one is what it prints.
 - `toml`: written to the file that its first line names as a comment; without one, it must be a scenario.
 
+`toml excerpt` and `python norun` are only read.
+
 `AIRLANE_BLESS=1` writes what is printed into the files; look at the diff before committing it.
 """
 

@@ -27,7 +27,7 @@ NETWORKS = {
 }
 """Files of each preset, the first of which wins, as `preset::fill` reads them."""
 
-SECTIONS = ("network", "run", "cell", "channel", "backhaul", "internet", "ue", "flow")
+SECTIONS = ("network", "run", "cell", "channel", "backhaul", "internet", "ue", "flow", "output")
 RADIO = ("cell", "channel", "backhaul", "ue")
 QUEUES = (("internet",), ("backhaul",), ("cell", "rlc"))
 """Where the defaults of queue disciplines apply."""
@@ -167,7 +167,8 @@ def table(group: list[Key], of: dict[str, Defaults]) -> str:
 def form(key: Key) -> str:
     """Say what may stand at a key."""
     if key.choices:
-        return ", ".join(f"`{name}`" for name, _ in key.choices)
+        names = ", ".join(f"`{name}`" for name, _ in key.choices)
+        return names if key.form != "list of" else f"list of {names}"
     return f"{key.form}: {key.units}" if key.units else key.form
 
 

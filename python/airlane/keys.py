@@ -131,6 +131,8 @@ class _Walk:
             unit = _UNIT.search(item["description"])
             assert unit, f"the schema gives no unit for {'.'.join(path)}"
             yield this(f"[x, y], each {_quantity(item)}", units=unit[1])
+        elif "items" in node and "oneOf" in self._target(node["items"]):
+            yield this("list of", choices=tuple(_named(self._target(node["items"])["oneOf"])))
         elif "items" in node:
             yield this("list of tables")
             inside = path if len(path) == 1 else (*path, "[]")  # `[[cell]]` is called cell

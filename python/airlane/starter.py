@@ -167,7 +167,7 @@ def _sentence(key: Key) -> str:
     if key.tag:
         may = f"{key.tag}: {', '.join(name for name, _ in key.choices)}."
     elif names:
-        may = f"One of {', '.join(name for name, _ in key.choices)}."
+        may = f"{key.form.capitalize()} {', '.join(name for name, _ in key.choices)}."
     elif key.units:
         *units, last = key.units.split(", ")
         in_units = f"{', '.join(units)} or {last}" if units else last
