@@ -27,7 +27,7 @@ NETWORKS = {
 }
 """Files of each preset, the first of which wins, as `preset::fill` reads them."""
 
-SECTIONS = ("network", "run", "cell", "channel", "backhaul", "internet", "ue", "flow", "output")
+SECTIONS = ("network", "run", "layout", "cell", "channel", "backhaul", "internet", "ue", "flow", "output")
 RADIO = ("cell", "channel", "backhaul", "ue")
 QUEUES = (("internet",), ("backhaul",), ("cell", "rlc"))
 """Where the defaults of queue disciplines apply."""
@@ -50,12 +50,14 @@ def defaults(network: str) -> Defaults:
     """All defaults of a network, as the reader of scenarios merges them."""
     read = {
         name: flattened(tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8")))
-        for name in (*NETWORKS[network], "common", "aqm")
+        for name in (*NETWORKS[network], "common", "aqm", "layout")
     }
     places = [p for p in QUEUES if network != "wired" or p == ("internet",)]
     queues = {(*place, "aqm", *path): value for place in places for path, value in read["aqm"].items()}
     own = [read[name] for name in reversed(NETWORKS[network])]
-    return functools.reduce(lambda later, earlier: {**later, **earlier}, [queues, read["common"], *own])
+    return functools.reduce(
+        lambda later, earlier: {**later, **earlier}, [queues, read["layout"], read["common"], *own]
+    )
 
 
 def default(of: Defaults, key: Key) -> str:

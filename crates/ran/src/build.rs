@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, Seeds, UeId};
+use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
 use airlane_radio::{Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing};
 
@@ -110,7 +111,7 @@ fn strongest(links: &mut [Link], mobility: &mut Mobility) -> usize {
 
 fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
     let seeds = scenes[0].seeds;
-    let mut mobility = build_mobility(index, ue, seeds);
+    let mut mobility = build_mobility(index, ue, scenes);
     let (serving, neighbours) = build_links(index, ue, &mut mobility, scenes);
     let cell = scenes[serving.cell.index()].cell;
     let mut bearer = cell.bearer.clone();
@@ -154,11 +155,18 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
     }
 }
 
-fn build_mobility(index: usize, ue: &UeConfig, seeds: Seeds) -> Mobility {
+fn build_mobility(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Mobility {
+    let seeds = scenes[0].seeds;
+    let mut stream = seeds.stream(&format!("ue/{index}/placement"));
     let start = match ue.start {
         Start::At(position) => position,
-        Start::Within(placement, disc) => {
-            placement.draw(&disc, &mut seeds.stream(&format!("ue/{index}/placement")))
+        Start::Within(placement, disc) => placement.draw(&disc, &mut stream),
+        Start::AroundSites { inter_site_distance_m, height_m } => {
+            let sites: Vec<_> = scenes.iter().filter(|scene| scene.site == scene.id.index()).collect();
+            let site = sites[stream.below(sites.len() as u64) as usize].cell.position;
+            let hexagon =
+                Hexagon { centre: Position { z: height_m, ..site }, width_m: inter_site_distance_m };
+            hexagon.draw(&mut stream)
         }
     };
     ue.movement.begin(start, || seeds.stream(&format!("ue/{index}/mobility")))

@@ -320,6 +320,13 @@ pub enum Start {
     At(Position),
     /// Somewhere in a disc, drawn anew for each seed.
     Within(Placement, Disc),
+    /// Somewhere in the hexagons around the sites of the cells, drawn anew for each seed.
+    AroundSites {
+        /// From one site to the next.
+        inter_site_distance_m: f64,
+        /// Height of the UE.
+        height_m: f64,
+    },
 }
 
 /// One UE.

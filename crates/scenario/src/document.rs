@@ -4,6 +4,7 @@ use crate::check;
 use crate::de::{nearest_help, read};
 use crate::error::ScenarioError;
 use crate::format::Resolved;
+use crate::layout;
 use crate::preset;
 use crate::tree::{Table, Tree, Value};
 
@@ -79,6 +80,7 @@ impl Scenario {
         if network == "wired" {
             check::wired(&tree)?;
         }
+        layout::expand(&mut tree)?;
         preset::fill(&mut tree, &network);
         if let Value::Table(table) = &mut tree.value {
             for list in preset::LISTS {

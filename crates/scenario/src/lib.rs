@@ -16,6 +16,7 @@ mod error;
 mod expand;
 mod files;
 pub mod format;
+mod layout;
 mod links;
 mod preset;
 pub mod quantity;

@@ -10,6 +10,7 @@ use crate::tree::{Table, Tree, Value};
 
 const AQM: &str = include_str!("presets/aqm.toml");
 const COMMON: &str = include_str!("presets/common.toml");
+const LAYOUT: &str = include_str!("presets/layout.toml");
 const LENA_2014: &str = include_str!("presets/lena-2014.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
 const TYPICAL: &str = include_str!("presets/typical.toml");
@@ -41,6 +42,11 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         let aqm = within(defaults(AQM), "aqm");
         merge(scenario, &place.iter().rev().fold(aqm, |inner, key| within(inner, key)));
     }
+}
+
+/// Fills in what the user left out of the layout, the only section of the tree.
+pub(crate) fn fill_layout(section: &mut Tree) {
+    merge(section, &defaults(LAYOUT));
 }
 
 /// The defaults of a preset file.
@@ -159,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_preset_files_are_toml() {
-        for text in [AQM, COMMON, LENA_2014, LENA_3_37, TYPICAL, WIRED] {
+        for text in [AQM, COMMON, LAYOUT, LENA_2014, LENA_3_37, TYPICAL, WIRED] {
             Tree::from_toml(text).unwrap();
         }
     }

@@ -76,7 +76,10 @@ pub(crate) fn home_cell(ue: &Ue, scenario: &Resolved) -> usize {
         let index = scenario.cell.iter().position(|cell| cell.name == *name);
         return index.expect("checked when the scenario was resolved");
     }
-    let centre = ue.placement.as_ref().and_then(|format::Placement::Disc(disc)| disc.centre);
+    let centre = match &ue.placement {
+        Some(format::Placement::Disc(disc)) => disc.centre,
+        Some(format::Placement::Hexagonal(_)) | None => None,
+    };
     let Some([x, y]) = ue.position.or(centre) else { return 0 };
     let squared = |cell: &Cell| {
         let (dx, dy) = (cell.position[0].0 - x.0, cell.position[1].0 - y.0);
@@ -290,6 +293,10 @@ fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
                 };
                 Start::Within(placement, disc(d.centre, d.radius))
             }
+            (None, None, Some(format::Placement::Hexagonal(hexagons))) => Start::AroundSites {
+                inter_site_distance_m: hexagons.inter_site_distance.0,
+                height_m: ue.height.0,
+            },
             (None, None, None) => unreachable!("checked when the scenario was resolved"),
         },
         movement: match &ue.mobility {

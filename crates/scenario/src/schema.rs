@@ -16,9 +16,10 @@ const REQUIRED: [(&str, &[&str]); 5] = [
 ];
 
 /// The same for the variants of choices: type, variant, key.
-const REQUIRED_BY_VARIANT: [(&str, &str, &str); 7] = [
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 8] = [
     ("App", "fixed", "size"),
     ("App", "cbr", "rate"),
+    ("Layout", "hexagonal", "inter_site_distance"),
     ("Placement", "disc", "radius"),
     ("Mobility", "line", "speed"),
     ("Mobility", "trace", "file"),

@@ -148,6 +148,34 @@ impl Disc {
     }
 }
 
+/// A regular hexagon parallel to the ground, two of its sides across the first axis: the area around
+/// a site of a hexagonal grid whose rows run along that axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hexagon {
+    /// The middle.
+    pub centre: Position,
+    /// From side to side in metres: the distance of the grid's sites.
+    pub width_m: f64,
+}
+
+impl Hexagon {
+    /// Draws a point of it; every square metre is as likely.
+    pub fn draw(&self, stream: &mut Stream) -> Position {
+        // Three equal rhombi meet in the middle, each between two of every other corner.
+        let corner = self.width_m / 3.0_f64.sqrt();
+        let (x, y) = (corner * 3.0_f64.sqrt() / 2.0, corner / 2.0);
+        let corners = [[0.0, corner], [-x, -y], [x, -y]];
+        let first = stream.below(3) as usize;
+        let (a, b) = (corners[first], corners[(first + 1) % 3]);
+        let (along, across) = (stream.uniform(), stream.uniform());
+        Position {
+            x: self.centre.x + along * a[0] + across * b[0],
+            y: self.centre.y + along * a[1] + across * b[1],
+            z: self.centre.z,
+        }
+    }
+}
+
 /// Where a UE starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {

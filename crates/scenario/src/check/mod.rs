@@ -6,6 +6,7 @@ mod cell;
 mod channel;
 mod files;
 mod flow;
+mod layout;
 mod output;
 mod ue;
 
@@ -20,6 +21,7 @@ use crate::quantity::{Metres, Size, Time};
 use crate::tree::{OVERRIDE, Tree, Value};
 
 pub(crate) use files::locate;
+pub(crate) use layout::{degrees, layout};
 
 /// UEs in all.
 const UES_MAX: u64 = 10_000;
@@ -152,8 +154,13 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
 
 /// What a wired network cannot have; asked before anything is filled in.
 pub(crate) fn wired(tree: &Tree) -> Checked {
-    let has =
-        [("cell", "no cell"), ("ue", "no UE"), ("channel", "no radio channel"), ("backhaul", "no backhaul")];
+    let has = [
+        ("layout", "no layout"),
+        ("cell", "no cell"),
+        ("ue", "no UE"),
+        ("channel", "no radio channel"),
+        ("backhaul", "no backhaul"),
+    ];
     let found = has.into_iter().find(|(key, _)| tree.get(key).is_some_and(|t| !t.is_empty()));
     let Some((key, what)) = found else { return Ok(()) };
     let help = "it is server, link ([internet]) and host; for a cell, choose network = \"typical\"";

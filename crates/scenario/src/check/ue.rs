@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{Checked, Place, UES_MAX, name};
 use crate::de::nearest_help;
-use crate::format::{Area, LevyWalk, Line, Mobility, Placement, RandomWaypoint, Rectangle, Resolved, Ue};
+use crate::format::{
+    Area, Cell, LevyWalk, Line, Mobility, Placement, RandomWaypoint, Rectangle, Resolved, Ue,
+};
 use crate::quantity::Metres;
 use crate::radio::home_cell;
 
@@ -52,6 +54,10 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         }
         (Some(_), Some(_)) => at.fail("placement", "position is given already", "leave one of them out")?,
         (None, Some(Placement::Disc(disc))) => at.distance(disc.radius, "placement.radius")?,
+        (None, Some(Placement::Hexagonal(hexagons))) => {
+            let wide = hexagons.inter_site_distance.0 >= 1.0;
+            at.require(wide, "placement.inter_site_distance", "no room", "at least 1 m")?;
+        }
         (Some(_), None) => {}
     }
     if let Some(cell) = &ue.cell
@@ -149,6 +155,14 @@ fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
     match (&ue.position, &ue.placement) {
         (Some(position), _) => (*position, 0.0),
         (None, Some(Placement::Disc(disc))) => (disc.centre.unwrap_or(home), disc.radius.0),
+        (None, Some(Placement::Hexagonal(hexagons))) => {
+            let distance = |cell: &Cell| {
+                let [x, y] = core::array::from_fn(|axis| cell.position[axis].0 - home[axis].0);
+                (x * x + y * y).sqrt()
+            };
+            let farthest = scenario.cell.iter().map(distance).fold(0.0, f64::max);
+            (home, farthest + hexagons.inter_site_distance.0 / 3.0_f64.sqrt())
+        }
         (None, None) => (home, 0.0),
     }
 }

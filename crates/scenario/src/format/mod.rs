@@ -8,6 +8,7 @@
 mod aqm;
 mod cell;
 mod flow;
+mod layout;
 mod output;
 mod path;
 mod ue;
@@ -15,6 +16,7 @@ mod ue;
 pub use aqm::*;
 pub use cell::*;
 pub use flow::*;
+pub use layout::*;
 pub use output::*;
 pub use path::*;
 pub use ue::*;
@@ -66,6 +68,9 @@ pub struct Resolved {
     pub run: Run,
     /// What to write beside the tables of every run.
     pub output: Output,
+    /// Where many cells stand that are made of one `[[cell]]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
     /// Cells; none in a wired network.
     pub cell: Vec<Cell>,
     /// Propagation between cells and UEs; none in a wired network.

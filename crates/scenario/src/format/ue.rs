@@ -38,8 +38,18 @@ pub struct Ue {
 pub enum Placement {
     /// Anywhere in a disc.
     Disc(Disc),
+    /// Anywhere in the hexagons around the sites of all cells, each square metre as likely.
+    Hexagonal(Hexagons),
 }
-tagged!(Placement by "kind" { "disc" => Disc(Disc) });
+tagged!(Placement by "kind" { "disc" => Disc(Disc), "hexagonal" => Hexagonal(Hexagons) });
+
+/// Hexagons side by side around the sites of all cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hexagons {
+    /// From one site to the next; with a `[layout]`, its own if left out.
+    pub inter_site_distance: Metres,
+}
 
 /// A disc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,140 @@
+//! A layout taken apart: one `[[cell]]` becomes the cells of a grid, before presets fill them in.
+
+use serde::Deserialize;
+
+use crate::check;
+use crate::de::read;
+use crate::error::ScenarioError;
+use crate::format::{Hexagonal, Layout};
+use crate::preset;
+use crate::tree::{Table, Tree, Value};
+
+/// Where the first of three sectors looks if nothing else is said: between two neighbours, as in
+/// 3GPP TR 36.942 section 4.2.
+const FIRST_SECTOR_DEG: f64 = 30.0;
+
+/// The one section that is read ahead of the others.
+#[derive(Deserialize)]
+struct Section {
+    layout: Layout,
+}
+
+/// Puts the cells of the layout in the place of their pattern, and the layout's distance to the UEs
+/// that are placed in it.
+///
+/// # Errors
+/// If the layout, or a scenario with it, makes no sense.
+pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
+    let Some(layout) = scenario.get("layout").filter(|layout| !layout.is_empty()).cloned() else {
+        return Ok(());
+    };
+    let mut section = Tree::unplaced(Value::Table(vec![("layout".to_owned(), layout)]));
+    preset::fill_layout(&mut section);
+    let Layout::Hexagonal(grid) = read::<Section>(&section)?.layout;
+    check::layout(&grid, &section, scenario)?;
+    let distance = section.get("layout").and_then(|l| l.get("inter_site_distance")).cloned();
+    let Value::Table(top) = &mut scenario.value else { return Ok(()) };
+    top.retain(|(key, _)| key != "layout");
+    for (key, list) in top {
+        let Value::Array(items) = &mut list.value else { continue };
+        match (key.as_str(), &distance) {
+            ("cell", _) => *items = cells(&items[0], &grid),
+            ("ue", Some(distance)) => items.iter_mut().for_each(|ue| place(ue, distance)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The cells that are made of a pattern.
+fn cells(pattern: &Tree, grid: &Hexagonal) -> Vec<Tree> {
+    let mut cells = Vec::new();
+    for (site, at) in (1..).zip(sites(grid)) {
+        for sector in 1..=grid.sectors {
+            let mut cell = pattern.clone();
+            let line = pattern.line;
+            let Value::Table(table) = &mut cell.value else { return vec![cell] };
+            let name = table.iter_mut().find(|(key, _)| key == "name");
+            if let Some((_, Tree { value: Value::Text(name), .. })) = name {
+                *name = match grid.sectors {
+                    1 => format!("{name}-{site}"),
+                    _ => format!("{name}-{site}-{sector}"),
+                };
+            }
+            let metres = |x: f64| Tree { value: Value::Text(format!("{x} m")), line };
+            let position = Value::Array(at.map(metres).to_vec());
+            table.push(("position".to_owned(), Tree { value: position, line }));
+            if grid.sectors > 1 {
+                turn(table, line, f64::from(sector - 1) * 360.0 / f64::from(grid.sectors));
+            }
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+/// Where the sites stand, ring by ring, each from the east against the clock.
+fn sites(grid: &Hexagonal) -> Vec<[f64; 2]> {
+    let count = match (grid.sites, grid.rings) {
+        (Some(sites), _) => sites,
+        (None, Some(rings)) => 1 + 3 * rings * (rings + 1),
+        (None, None) => unreachable!("the check asks for one of them"),
+    };
+    // Steps along two axes of the grid, the second a sixth of a turn from the first.
+    const SIDES: [[i32; 2]; 6] = [[-1, 1], [-1, 0], [0, -1], [1, -1], [1, 0], [0, 1]];
+    let rings = (1..).flat_map(|ring: i32| {
+        let steps = SIDES.iter().flat_map(move |side| (0..ring).map(move |_| *side));
+        steps.scan([ring, 0], |at, step| {
+            let here = *at;
+            *at = [at[0] + step[0], at[1] + step[1]];
+            Some(here)
+        })
+    });
+    let metres = |[along, across]: [i32; 2]| {
+        let (along, across) = (f64::from(along), f64::from(across));
+        let plan = [along + across / 2.0, across * 3.0_f64.sqrt() / 2.0];
+        // To the millimetre: nobody wants to read more.
+        core::array::from_fn(|axis| {
+            let metres = grid.centre[axis].0 + grid.inter_site_distance.0 * plan[axis];
+            (metres * 1e3).round() / 1e3 + 0.0 // no negative zero
+        })
+    };
+    core::iter::once([0, 0]).chain(rings).take(count as usize).map(metres).collect()
+}
+
+/// Turns the antenna of a pattern.
+fn turn(cell: &mut Table, line: u32, by_deg: f64) {
+    let text = |text: String| Tree { value: Value::Text(text), line };
+    let index = cell.iter().position(|(key, _)| key == "antenna");
+    let mut antenna = index.map(|index| cell.remove(index).1);
+    let written = match antenna.as_mut().map(|tree| &mut tree.value) {
+        Some(Value::Table(table)) => core::mem::take(table),
+        _ => Table::new(), // the bare name, or nothing
+    };
+    let first = written.iter().find(|(key, _)| key == "azimuth").and_then(|(_, tree)| check::degrees(tree));
+    let azimuth = (first.unwrap_or(FIRST_SECTOR_DEG) + by_deg).rem_euclid(360.0);
+    let mut table: Table =
+        written.into_iter().filter(|(key, _)| !["kind", "", "azimuth"].contains(&key.as_str())).collect();
+    table.push(("kind".to_owned(), text("sector".to_owned())));
+    table.push(("azimuth".to_owned(), text(format!("{azimuth} deg"))));
+    cell.push(("antenna".to_owned(), Tree { value: Value::Table(table), line }));
+}
+
+/// Tells a UE that is placed in the layout how wide its hexagons are.
+fn place(ue: &mut Tree, distance: &Tree) {
+    let Value::Table(ue) = &mut ue.value else { return };
+    let Some((_, placement)) = ue.iter_mut().find(|(key, _)| key == "placement") else { return };
+    if placement.text() == Some("hexagonal") {
+        let kind = core::mem::replace(&mut placement.value, Value::Null);
+        let kind = Tree { value: kind, line: placement.line };
+        placement.value = Value::Table(vec![("kind".to_owned(), kind)]);
+    }
+    let key = "inter_site_distance";
+    let hexagonal = placement.get("kind").and_then(Tree::text) == Some("hexagonal");
+    if let Value::Table(table) = &mut placement.value
+        && hexagonal
+        && !table.iter().any(|(k, _)| k == key)
+    {
+        table.push((key.to_owned(), distance.clone()));
+    }
+}
