@@ -80,9 +80,8 @@ class TwoCells(LenaCell):
             parts.append(text)
         for name, (x, y) in zip("ab", self.ues, strict=True):
             parts.append(_UE.format(name=name, cell=name, x=x, y=y))
-            for direction in ("downlink", "uplink"):
-                if name == "a" or self.other_sends or direction == "uplink":
-                    parts.append(_FLOW.format(name=name, direction=direction))
+            directions = ("downlink", "uplink") if name == "a" or self.other_sends else ("uplink",)
+            parts.extend(_FLOW.format(name=name, direction=direction) for direction in directions)
         if self.keeper is not None:
             x, y = self.keeper
             parts.append(_UE.format(name="keeper", cell="b", x=x, y=y))
@@ -122,9 +121,7 @@ def interference(family: Family) -> Plan:
     plan = Plan()
     for row in reference_rows(family.reference):
         d1, d2 = float(row["d1_m"]), float(row["d2_m"])
-        cell = TwoCells(
-            places=(), cells=((0.0, 0.0), (d2, d1)), ues=((0.0, d1), (d2, 0.0)), amc="piro"
-        )
+        cell = TwoCells(places=(), cells=((0.0, 0.0), (d2, d1)), ues=((0.0, d1), (d2, 0.0)), amc="piro")
         plan.cases += _cases(family, f"{d1:g}m-{d2:.0f}m", row, cell)
     return plan
 

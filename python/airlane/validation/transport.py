@@ -18,7 +18,16 @@ from airlane.scenario import Scenario, loads
 from airlane.validation.cell import LenaCell, reference_rows
 from airlane.validation.claims import Family, Row, within
 
-__all__ = ["LinuxPair", "LinuxRun", "TcpCase", "linux", "linux_pairs", "linux_runs", "tcp_cell", "window_apart"]
+__all__ = [
+    "LinuxPair",
+    "LinuxRun",
+    "TcpCase",
+    "linux",
+    "linux_pairs",
+    "linux_runs",
+    "tcp_cell",
+    "window_apart",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -236,7 +245,8 @@ def tcp_cell(family: Family) -> list[TcpCase]:
             places=((float(dist_m), 0.0),),
             traffic="tcp",
             congestion=_CONTROLLERS[rows[0]["cc"]],
-            # TcpNewReno grows by one segment for each acknowledgment; TcpCubic, in its avoidance, by what it covers.
+            # TcpNewReno grows by a segment for each acknowledgment; TcpCubic, in its avoidance, by what it
+            # covers.
             growth="per-ack" if rows[0]["cc"] == "TcpNewReno" else "per-segment",
             internet_delay_ms=float(wan_ms),
             fading=family.fading,
