@@ -1,8 +1,9 @@
 //! A data radio bearer: PDCP over RLC, both ends of both directions.
 //!
 //! It is driven by the MAC. SDUs are submitted, grants are filled with PDUs, PDUs that were
-//! decoded are handed to the other end, and SDUs come out there in order. A PDU that was lost is
-//! simply never handed over.
+//! decoded are handed to the other end, and SDUs come out there in order, or in transparent mode as
+//! they come. A PDU that was lost is never handed over; in transparent mode, which could not tell,
+//! the bearer hears of it.
 //!
 //! ```
 //! use airlane_core::*;
@@ -33,7 +34,7 @@ use airlane_net::queue::QueueStatistics;
 use crate::pdcp::PdcpConfig;
 use crate::rlc::queue::TransmitQueue;
 use crate::rlc::source::Source;
-use crate::rlc::{AmConfig, Aqm, Pdu, StatusPdu, UmConfig, am, um};
+use crate::rlc::{AmConfig, Aqm, Pdu, StatusPdu, UmConfig, am, tm, um};
 
 mod handover;
 
@@ -43,6 +44,8 @@ pub use handover::{Departure, HandoverMode, HandoverStatistics};
 /// The mode of RLC (TS 36.322 v17.0 §4.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlcMode {
+    /// Transparent mode.
+    Tm,
     /// Unacknowledged mode.
     Um,
     /// Acknowledged mode.
@@ -191,6 +194,7 @@ pub struct Unconfirmed {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a bearer is touched each slot; 400 bytes beat an indirection")]
 enum Rlc {
+    Tm,
     Um { transmitter: um::Transmitter, receiver: um::Receiver },
     Am { transmitter: am::Transmitter, receiver: am::Receiver, reports: am::Reports },
 }
@@ -206,6 +210,7 @@ struct OneWay {
 impl OneWay {
     fn new(config: &BearerConfig, direction: Direction, stream: impl FnOnce() -> Stream) -> Self {
         let rlc = match config.mode {
+            RlcMode::Tm => Rlc::Tm,
             RlcMode::Um => Rlc::Um {
                 transmitter: um::Transmitter::new(&config.um),
                 receiver: um::Receiver::new(&config.um),
@@ -225,6 +230,7 @@ impl OneWay {
     #[inline]
     fn next_timeout(&self) -> Instant {
         let rlc = match &self.rlc {
+            Rlc::Tm => Instant::FAR_FUTURE,
             Rlc::Um { receiver, .. } => receiver.next_timeout(),
             Rlc::Am { transmitter, receiver, .. } => transmitter.next_timeout().min(receiver.next_timeout()),
         };
@@ -234,6 +240,7 @@ impl OneWay {
     fn handle_timeout(&mut self, cx: &mut Cx<'_>, deliver: &mut Vec<PacketRef>) {
         self.source.queue.expire(cx);
         match &mut self.rlc {
+            Rlc::Tm => {}
             Rlc::Um { receiver, .. } => receiver.handle_timeout(cx, &mut self.source.sdus, deliver),
             Rlc::Am { transmitter, receiver, .. } => {
                 receiver.handle_timeout(cx.now);
@@ -244,7 +251,7 @@ impl OneWay {
 
     fn receive_status(&mut self, pdu: StatusPdu) {
         match &mut self.rlc {
-            Rlc::Um { .. } => unreachable!("there is no STATUS PDU in unacknowledged mode"),
+            Rlc::Tm | Rlc::Um { .. } => unreachable!("there are STATUS PDUs in acknowledged mode only"),
             Rlc::Am { transmitter, reports, .. } => {
                 transmitter.receive_status(&mut self.source, pdu, reports);
             }
@@ -255,7 +262,7 @@ impl OneWay {
     #[inline]
     fn status_estimate(&self, now: Instant) -> Bytes {
         match &self.rlc {
-            Rlc::Um { .. } => Bytes::ZERO,
+            Rlc::Tm | Rlc::Um { .. } => Bytes::ZERO,
             Rlc::Am { receiver, .. } => Bytes(u64::from(receiver.status_estimate(now))),
         }
     }
@@ -320,6 +327,12 @@ impl RadioBearer {
         let way = self.way(direction);
         let head_of_line = way.source.head_since().map(|since| now.saturating_since(since));
         match &way.rlc {
+            // Each SDU needs room of its own, or it would never find enough.
+            Rlc::Tm => {
+                let overhead = u64::from(self.pdu_overhead) * way.source.waiting();
+                let new = Bytes(way.source.backlog() + overhead);
+                BufferStatus { new, head_of_line, ..BufferStatus::default() }
+            }
             Rlc::Um { transmitter, .. } => BufferStatus {
                 new: Bytes(way.source.pdu_estimate(transmitter.header())),
                 head_of_line,
@@ -356,6 +369,12 @@ impl RadioBearer {
         let mut left = grant;
         let (OneWay { source, rlc, .. }, back) = self.ways_mut(direction);
         match rlc {
+            Rlc::Tm => {
+                while let Some(pdu) = tm::transmit(cx, source, left.saturating_sub(overhead)) {
+                    left -= pdu.size().get() as u32 + overhead;
+                    out.push(pdu);
+                }
+            }
             Rlc::Um { transmitter, .. } => {
                 while let Some(pdu) = transmitter.transmit(cx, source, left.saturating_sub(overhead)) {
                     left -= pdu.size().get() as u32 + overhead;
@@ -396,6 +415,7 @@ impl RadioBearer {
         let (way, back) = self.ways_mut(direction);
         for pdu in pdus {
             match (pdu, &mut way.rlc) {
+                (Pdu::Data(pdu), Rlc::Tm) => tm::receive(&mut way.source.sdus, pdu, deliver),
                 (Pdu::Data(pdu), Rlc::Um { receiver, .. }) => {
                     receiver.receive(cx, &mut way.source.sdus, pdu, deliver);
                 }
@@ -409,6 +429,24 @@ impl RadioBearer {
             self.after_sorting(cx, direction);
         }
         self.update_timeout();
+    }
+
+    /// The PDUs of a transport block that HARQ has given up, which will never be received. The
+    /// other modes see it by their sequence numbers.
+    #[inline]
+    pub fn lose(&mut self, cx: &mut Cx<'_>, direction: Direction, pdus: &[Pdu]) {
+        let way = self.ways_mut(direction).0;
+        match way.rlc {
+            Rlc::Tm => {
+                for pdu in pdus {
+                    let Pdu::Data(pdu) = pdu else {
+                        unreachable!("there is no STATUS PDU in transparent mode")
+                    };
+                    tm::lose(cx, &mut way.source.sdus, pdu);
+                }
+            }
+            Rlc::Um { .. } | Rlc::Am { .. } => {}
+        }
     }
 
     /// When to call `handle_timeout`, if nothing else happens first.
@@ -463,18 +501,18 @@ impl RadioBearer {
     #[must_use]
     pub fn radio_link_failures(&self, direction: Direction) -> u64 {
         match &self.way(direction).rlc {
-            Rlc::Um { .. } => 0,
+            Rlc::Tm | Rlc::Um { .. } => 0,
             Rlc::Am { transmitter, .. } => transmitter.failures(),
         }
     }
 
     /// The SDUs that have a COUNT and whose delivery the receiver has not confirmed, in the order
-    /// of COUNT: what a lossless handover forwards (TS 36.323 v17.0 §5.2.1.1). None in
-    /// unacknowledged mode.
+    /// of COUNT: what a lossless handover forwards (TS 36.323 v17.0 §5.2.1.1). None but in
+    /// acknowledged mode.
     pub fn unconfirmed(&self, direction: Direction) -> impl Iterator<Item = Unconfirmed> {
         let way = self.way(direction);
         let transmitter = match &way.rlc {
-            Rlc::Um { .. } => None,
+            Rlc::Tm | Rlc::Um { .. } => None,
             Rlc::Am { transmitter, .. } => Some(transmitter),
         };
         transmitter.into_iter().flat_map(|transmitter| {

@@ -21,7 +21,7 @@ use crate::aqm::aqm;
 use crate::error::ScenarioError;
 use crate::expand::{OneFlow, OneUe};
 use crate::files;
-use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcUm, Ue};
+use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcTm, RlcUm, Ue};
 use crate::quantity::{Metres, Speed, Time};
 
 /// The radio access network of a cellular scenario.
@@ -367,13 +367,14 @@ fn bearer(cell: &Cell) -> BearerConfig {
         status_report: true,
     };
     let (buffer, aqm) = match &cell.rlc {
-        Rlc::Am(RlcAm { buffer, aqm: rule, .. }) | Rlc::Um(RlcUm { buffer, aqm: rule, .. }) => {
-            (buffer.0, aqm(rule))
-        }
+        Rlc::Am(RlcAm { buffer, aqm: rule, .. })
+        | Rlc::Um(RlcUm { buffer, aqm: rule, .. })
+        | Rlc::Tm(RlcTm { buffer, aqm: rule }) => (buffer.0, aqm(rule)),
     };
-    // The settings of the other mode have no meaning.
+    // The settings of the other modes have no meaning.
     let base = BearerConfig { buffer, aqm, pdcp, ..BearerConfig::lena() };
     match &cell.rlc {
+        Rlc::Tm(_) => BearerConfig { mode: RlcMode::Tm, ..base },
         Rlc::Um(um) => BearerConfig {
             mode: RlcMode::Um,
             um: rlc::UmConfig { sn_bits: um.sn_bits, t_reordering: um.reordering.0 },

@@ -88,8 +88,9 @@ impl RadioBearer {
     /// # Panics
     /// If the mode is for another mode of RLC, or `out` still has something in it.
     pub fn leave(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
-        let is_am = matches!(self.downlink.rlc, Rlc::Am { .. });
-        assert_eq!(is_am, mode.rlc() == RlcMode::Am, "a handover mode for the other mode of RLC");
+        let rlc = self.downlink.mode();
+        assert_eq!(rlc, mode.rlc(), "a handover mode for another mode of RLC");
+        let is_am = rlc == RlcMode::Am;
         assert!(out.forwarded.is_empty() && out.downlink.is_empty() && out.uplink.is_empty());
         let statistics = &mut self.handover;
         let forwarded = &mut out.forwarded;
@@ -214,10 +215,23 @@ impl RadioBearer {
     }
 }
 
+/// No handover mode is for it: PDCP without RLC's help cannot tell what has arrived.
+const TM_STAYS: &str = "a bearer in transparent mode stays in its cell";
+
 impl OneWay {
+    /// The mode of RLC.
+    fn mode(&self) -> RlcMode {
+        match self.rlc {
+            Rlc::Tm => RlcMode::Tm,
+            Rlc::Um { .. } => RlcMode::Um,
+            Rlc::Am { .. } => RlcMode::Am,
+        }
+    }
+
     /// What of the stream the receiver has.
     fn received(&self) -> Ranges {
         match &self.rlc {
+            Rlc::Tm => unreachable!("{TM_STAYS}"),
             Rlc::Um { receiver, .. } => receiver.received(),
             Rlc::Am { transmitter, receiver, .. } => {
                 let mut ranges = Ranges::until(transmitter.start_of(receiver.first_missing(), &self.source));
@@ -317,7 +331,7 @@ impl OneWay {
 
     fn is_confirmed(&self, sdu: &Drained) -> bool {
         match &self.rlc {
-            Rlc::Um { .. } => false,
+            Rlc::Tm | Rlc::Um { .. } => false,
             Rlc::Am { transmitter, .. } => {
                 transmitter.has_confirmed(sdu.from, sdu.to, self.source.position())
             }
@@ -328,6 +342,7 @@ impl OneWay {
         self.source.restart();
         let position = self.source.position();
         match &mut self.rlc {
+            Rlc::Tm => unreachable!("{TM_STAYS}"),
             Rlc::Um { transmitter, receiver } => receiver.reestablish(transmitter.reestablish(), position),
             Rlc::Am { transmitter, receiver, .. } => receiver.reestablish(transmitter.reestablish()),
         }

@@ -10,6 +10,7 @@ use crate::rlc::DataPdu;
 
 mod am;
 mod handover;
+mod tm;
 mod um;
 
 /// A bearer with everything that it needs to be called.

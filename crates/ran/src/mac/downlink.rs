@@ -137,6 +137,9 @@ impl DownlinkMac {
         let done = Due { slot: back, ..due };
         if decoded || !cell.mac.harq || process.transmissions >= cell.mac.harq_max_transmissions {
             self.acknowledged.push_back(done);
+            if !decoded {
+                ue.bearer.lose(slot.cx, Direction::Downlink, &process.pdus);
+            }
         } else {
             self.retransmissions.push_back(done);
         }

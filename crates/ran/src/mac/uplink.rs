@@ -153,6 +153,7 @@ impl UplinkMac {
             let again = pusch.slot + u64::from(cell.mac.harq_round_trip);
             self.retransmissions.push_back(Grant { slot: again, retransmission: true, ..pusch });
         } else {
+            ue.bearer.lose(slot.cx, Direction::Uplink, &process.pdus);
             ue.uplink.harq.release(process_of(pusch.slot) as u8);
         }
         false
@@ -378,7 +379,8 @@ const DFT_SIZES: [u16; 35] = [
     75, 80, 81, 90, 96, 100, 108,
 ];
 
-/// Fills a granted block. False if there was nothing to send; the process is free again then.
+/// Fills a granted block, if need be with the buffer status report alone. False if there was nothing
+/// to send; the process is free again then.
 fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
     let id = process_of(grant.slot);
     let process = &mut ue.uplink.harq.processes[id];
@@ -387,7 +389,10 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
     let room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
     let used = ue.bearer.transmit(cx, Direction::Uplink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");
-    if process.pdus.is_empty() {
+    // Where nothing fits, the eNB still learns how much would (TS 36.321 §5.4.5), unless it knows.
+    let asks = matches!(cell.mac.uplink.access, UplinkAccess::SchedulingRequest { .. });
+    let reports = asks && ue.bearer.buffer_status(Direction::Uplink, cx.now).total() > Bytes::ZERO;
+    if process.pdus.is_empty() && !reports {
         ue.uplink.harq.release(id as u8);
         return false;
     }

@@ -1,4 +1,4 @@
-//! RLC of one data radio bearer (TS 36.322 v17.0): unacknowledged and acknowledged mode.
+//! RLC of one data radio bearer (TS 36.322 v17.0): transparent, unacknowledged and acknowledged mode.
 //!
 //! The SDUs of a direction form a stream of bytes, and a data PDU is a sequence number and a
 //! range of that stream: small, `Copy`, and without a packet inside. The packets stay in a store
@@ -6,14 +6,13 @@
 //!
 //! Sequence numbers are counted without their modulus. The windows are kept, so this makes no
 //! difference as long as fewer PDUs in a row are lost than half the sequence numbers.
-//!
-//! Left out: transparent mode, which no data radio bearer uses.
 
 pub(crate) mod am;
 pub(crate) mod header;
 pub(crate) mod queue;
 pub(crate) mod source;
 pub(crate) mod store;
+pub(crate) mod tm;
 pub(crate) mod um;
 
 pub use airlane_net::queue::Aqm;

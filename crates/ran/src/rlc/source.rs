@@ -187,6 +187,26 @@ impl Source {
         Some(filled)
     }
 
+    /// Takes the next SDU for a PDU of its own and tells its size; `None` if there is none or
+    /// `space` bytes are too few for all of it.
+    #[inline]
+    pub(crate) fn fill_whole(&mut self, cx: &mut Cx<'_>, space: u32) -> Option<u32> {
+        let len = match self.begun() {
+            0 if space > 0 => self.begin_next(cx)?,
+            begun => u32::try_from(begun).expect("less than one SDU"),
+        };
+        (0 < len && len <= space).then(|| {
+            self.sent += u64::from(len);
+            len
+        })
+    }
+
+    /// SDUs that wait, the one that is begun included.
+    #[inline]
+    pub(crate) fn waiting(&self) -> u64 {
+        self.queue.len() as u64 + u64::from(self.begun() > 0)
+    }
+
     /// Puts the next SDU into the stream.
     #[inline]
     fn begin_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {

@@ -169,6 +169,19 @@ impl SduStore {
         packet
     }
 
+    /// Takes the packet of the SDU that begins at `from`, in whatever order, and forgets all SDUs
+    /// at the front that are gone.
+    #[inline]
+    pub(crate) fn take_at(&mut self, from: u64) -> Option<PacketRef> {
+        let index = self.entries.partition_point(|e| e.end() <= from);
+        let packet = self.entries.get_mut(index).filter(|e| e.start == from)?.packet.take()?;
+        self.held -= 1;
+        while self.entries.front().is_some_and(|e| e.packet.is_none()) {
+            self.entries.pop_front();
+        }
+        Some(packet)
+    }
+
     /// Every SDU that is not forgotten: COUNT, start and end in the stream, packet.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u64, u64, Option<&PacketRef>)> {
         let sdus = self.entries.iter().filter(|e| e.count != CONTROL);

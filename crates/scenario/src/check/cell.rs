@@ -1,7 +1,7 @@
 //! Checks of cells.
 
 use super::{Checked, Place};
-use crate::format::{Cell, Mac, Rlc, RlcAm, RlcUm, Scheduler, Uplink};
+use crate::format::{Cell, Mac, Rlc, RlcAm, RlcTm, RlcUm, Scheduler, Uplink};
 use crate::quantity::Size;
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
@@ -26,7 +26,7 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     at.require(
         confirmed,
         "pdcp.retransmission_queue",
-        "RLC UM confirms nothing",
+        "only RLC AM confirms anything",
         "none, or rlc.mode = \"am\"",
     )?;
     rlc(&cell.rlc, &at.under("rlc"))
@@ -90,17 +90,22 @@ fn uplink(uplink: &Uplink, at: &Place<'_>) -> Checked {
 }
 
 fn rlc(rlc: &Rlc, at: &Place<'_>) -> Checked {
-    let (bits, known): (u8, &[u8]) = match rlc {
-        Rlc::Am(am) => (am.sn_bits, &[10, 16]), // TS 36.322 §6.2.1.4
-        Rlc::Um(um) => (um.sn_bits, &[5, 10]),  // TS 36.322 §6.2.1.3
+    let sn_bits = |bits: u8, known: &[u8]| {
+        let help = format!("one of {known:?}");
+        at.require(known.contains(&bits), "sn_bits", "no length of a sequence number", &help)
     };
-    let help = format!("one of {known:?}");
-    at.require(known.contains(&bits), "sn_bits", "no length of a sequence number", &help)?;
-    let (Rlc::Am(RlcAm { buffer, aqm, .. }) | Rlc::Um(RlcUm { buffer, aqm, .. })) = rlc;
+    match rlc {
+        Rlc::Am(am) => sn_bits(am.sn_bits, &[10, 16])?, // TS 36.322 §6.2.1.4
+        Rlc::Um(um) => sn_bits(um.sn_bits, &[5, 10])?,  // TS 36.322 §6.2.1.3
+        Rlc::Tm(_) => {}
+    }
+    let (Rlc::Am(RlcAm { buffer, aqm, .. })
+    | Rlc::Um(RlcUm { buffer, aqm, .. })
+    | Rlc::Tm(RlcTm { buffer, aqm })) = rlc;
     at.at_least(*buffer, PACKET, "buffer", "no full packet fits")?;
     super::aqm::aqm(aqm, &at.under("aqm"))?;
     match rlc {
-        Rlc::Um(_) => Ok(()),
+        Rlc::Um(_) | Rlc::Tm(_) => Ok(()),
         Rlc::Am(am) => {
             // Without polls nothing is ever acknowledged.
             at.positive(am.poll_retransmit, "poll_retransmit")?;

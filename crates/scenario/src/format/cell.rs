@@ -346,8 +346,10 @@ pub enum Rlc {
     Am(RlcAm),
     /// Unacknowledged mode.
     Um(RlcUm),
+    /// Transparent mode.
+    Tm(RlcTm),
 }
-tagged!(Rlc by "mode" { "am" => Am(RlcAm), "um" => Um(RlcUm) });
+tagged!(Rlc by "mode" { "am" => Am(RlcAm), "um" => Um(RlcUm), "tm" => Tm(RlcTm) });
 
 /// Acknowledged mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -387,6 +389,17 @@ pub struct RlcUm {
     pub aqm: Aqm,
     /// t-Reordering.
     pub reordering: Time,
+}
+
+/// Transparent mode: no header, no segments, nothing put in order. LTE has it for control channels
+/// only; on a bearer it shows what the other two are for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RlcTm {
+    /// Bytes that may wait for transmission.
+    pub buffer: Size,
+    /// What is dropped, and when.
+    pub aqm: Aqm,
 }
 
 /// Packet data convergence (TS 36.323).
