@@ -10,7 +10,7 @@ use airlane_radio::{Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowi
 use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget, Scenery};
 use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
-use crate::interference::Link;
+use crate::interference::{Link, Neighbours};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
 use crate::mac::harq::HarqEntity;
@@ -43,6 +43,8 @@ struct Scene<'a> {
     site: usize,
     channel: &'a ChannelConfig,
     grid: Option<&'a Arc<FrequencyGrid>>,
+    /// There is no other cell.
+    alone: bool,
     seeds: Seeds,
 }
 
@@ -57,6 +59,7 @@ pub(crate) fn ues(config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
             site: site_of(&config.cells, CellId(index)),
             channel: &config.channel,
             grid: grids[index as usize].as_ref(),
+            alone: config.cells.len() == 1,
             seeds,
         })
         .collect();
@@ -130,7 +133,7 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
             seeds.stream(&format!("ue/{index}/queue/{name}"))
         }),
         mobility,
-        neighbours,
+        neighbours: Neighbours::new(neighbours),
         downlink: DownlinkState {
             channel: serving.downlink,
             cqi: CqiReports::of(cell, index),
@@ -222,5 +225,5 @@ fn build_channel(
         penetration_loss: ue.penetration_loss,
         prbs: cell.resource_blocks,
     };
-    Channel::new(budget, scenery.clone(), fading)
+    Channel::new(budget, scenery.clone(), fading, scene.alone)
 }

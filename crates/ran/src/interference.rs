@@ -16,8 +16,8 @@
 //! cells and counts with its means throughout. Left out: that reference signals of neighbours also
 //! hit PDSCH, and PUCCH and sounding signals.
 
-use airlane_core::{CellId, Instant};
-use airlane_radio::Mobility;
+use airlane_core::{CellId, Duration, Instant};
+use airlane_radio::{Mobility, Position};
 
 use crate::channel::Channel;
 use crate::config::CellConfig;
@@ -31,12 +31,101 @@ const SMALL: f32 = 0.1;
 /// Slots over which an eNB averages the interference that it hears; choice.
 const RISE_WINDOW: f32 = 32.0;
 
+/// How often a UE looks whether it has moved.
+const LOOK: Duration = Duration::from_millis(10);
+/// How far a UE moves until it hears other cells anew. 35 m from a site that is 0.5 dB of path loss
+/// (37.6 log10(36 / 35)), and less farther out; of shadowing, a change by 0.2 standard deviations (50 m).
+pub(crate) const STEP_M: f64 = 1.0;
+
 /// The channels between a UE and a cell that does not serve it.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) cell: CellId,
     pub(crate) downlink: Channel,
     pub(crate) uplink: Channel,
+}
+
+/// The cells that do not serve a UE, and how they hear each other.
+#[derive(Debug)]
+pub(crate) struct Neighbours {
+    /// One for each, ascending.
+    links: Vec<Link>,
+    /// Mean power over the noise by link where the UE was last looked for; zero where it is silent.
+    downlink: Vec<f32>,
+    uplink: Vec<f32>,
+    looked_at: Option<Instant>,
+    place: Option<Position>,
+    /// Fading of each RBG by link, and when it was that.
+    gains: Vec<(Instant, [f32; MAX_RBGS])>,
+}
+
+impl Neighbours {
+    pub(crate) fn new(links: Vec<Link>) -> Self {
+        let count = links.len();
+        Self {
+            links,
+            downlink: vec![0.0; count],
+            uplink: vec![0.0; count],
+            looked_at: None,
+            place: None,
+            gains: vec![(Instant::FAR_FUTURE, [0.0; MAX_RBGS]); count],
+        }
+    }
+
+    pub(crate) fn links_mut(&mut self) -> &mut [Link] {
+        &mut self.links
+    }
+
+    /// The cell `to` serves from now on, and `from`, whose channels these are, no longer.
+    pub(crate) fn exchange(&mut self, from: CellId, to: CellId, channels: [&mut Channel; 2]) {
+        let place = self.links.binary_search_by_key(&to, |link| link.cell);
+        let mut link = self.links.remove(place.expect("a UE has a link to each other cell"));
+        let [downlink, uplink] = channels;
+        core::mem::swap(&mut link.downlink, downlink);
+        core::mem::swap(&mut link.uplink, uplink);
+        link.cell = from;
+        let place = self.links.partition_point(|other| other.cell < link.cell);
+        self.links.insert(place, link);
+        (self.looked_at, self.place) = (None, None);
+        self.gains.iter_mut().for_each(|(at, _)| *at = Instant::FAR_FUTURE);
+    }
+
+    /// Computes what is heard where the UE is now, if it has moved.
+    fn look(&mut self, now: Instant, mobility: &mut Mobility) {
+        let looked = |at: Instant| mobility.is_static() || now.saturating_since(at) < LOOK;
+        if self.looked_at.is_some_and(looked) {
+            return;
+        }
+        self.looked_at = Some(now);
+        let here = mobility.position_at(now);
+        if self.place.is_some_and(|place| place.ground_distance(&here) < STEP_M) {
+            return;
+        }
+        self.place = Some(here);
+        let levels = self.downlink.iter_mut().zip(&mut self.uplink);
+        for (link, (downlink, uplink)) in self.links.iter_mut().zip(levels) {
+            *downlink = audible(link.downlink.interference_at(&here));
+            link.uplink.share_shadowing(&link.downlink);
+            *uplink = link.uplink.interference_at(&here);
+        }
+    }
+
+    /// The fading of each RBG between a cell and the UE; `None` without fading.
+    fn gains(&mut self, link: usize, at: Instant, rbgs: usize) -> Option<&[f32]> {
+        let (computed, gains) = &mut self.gains[link];
+        if *computed != at {
+            if !self.links[link].downlink.rbg_gains(at, &mut gains[..rbgs]) {
+                return None;
+            }
+            *computed = at;
+        }
+        Some(&gains[..rbgs])
+    }
+}
+
+/// The number of the cell behind a link of a UE that `serving` serves.
+fn cell_of(link: usize, serving: CellId) -> usize {
+    link + usize::from(link >= serving.index())
 }
 
 /// Noise and interference on each resource block group, over the noise alone.
@@ -56,18 +145,27 @@ impl Noise {
     }
 }
 
-/// RBGs of one cell by the slot in which they were in the air.
+/// RBGs by the slot in which they were in the air, those of all cells side by side.
 #[derive(Debug)]
-struct History(Vec<(u64, RbgSet)>);
+struct History {
+    sent: Vec<(u64, RbgSet)>,
+    cells: usize,
+    /// A power of two.
+    depth: usize,
+}
 
 impl History {
-    fn place(&self, slot: u64) -> usize {
-        slot as usize & (self.0.len() - 1)
+    fn new(cells: usize, depth: usize) -> Self {
+        Self { sent: vec![(u64::MAX, 0); cells * depth], cells, depth }
     }
 
-    fn at(&self, slot: u64) -> RbgSet {
-        let (of, rbgs) = self.0[self.place(slot)];
-        if of == slot { rbgs } else { 0 }
+    /// What each cell sent, with the slot in which it did.
+    fn of(&self, slot: u64) -> &[(u64, RbgSet)] {
+        &self.sent[(slot as usize & (self.depth - 1)) * self.cells..][..self.cells]
+    }
+
+    fn put(&mut self, cell: usize, slot: u64, rbgs: RbgSet) {
+        self.sent[(slot as usize & (self.depth - 1)) * self.cells + cell] = (slot, rbgs);
     }
 }
 
@@ -78,7 +176,6 @@ struct Site {
     downlink_rivals: Vec<bool>,
     /// Whose uplink is.
     uplink_rivals: Vec<usize>,
-    sent: History,
     /// Interference over noise on each PRB of the uplink in the latest slot, and its average.
     rise: Vec<f32>,
     mean_rise: Vec<f32>,
@@ -91,6 +188,7 @@ struct Site {
 pub(crate) struct Air {
     /// Empty for a network of one cell.
     sites: Vec<Site>,
+    sent: History,
     /// The slot of `rise`.
     slot: u64,
 }
@@ -107,7 +205,7 @@ pub(crate) struct Moment {
 impl Air {
     pub(crate) fn new(cells: &[CellConfig]) -> Self {
         if cells.len() < 2 {
-            return Self { sites: Vec::new(), slot: 0 };
+            return Self { sites: Vec::new(), sent: History::new(0, 1), slot: 0 };
         }
         let depth = cells.iter().map(|cell| {
             let mac = &cell.mac;
@@ -126,14 +224,14 @@ impl Air {
             Site {
                 downlink_rivals,
                 uplink_rivals: uplink_rivals.map(|(other, _)| other).collect(),
-                sent: History(vec![(u64::MAX, 0); depth]),
                 rise: vec![0.0; usize::from(prbs)],
                 mean_rise: vec![0.0; usize::from(prbs)],
                 rbgs: usize::from(prbs.div_ceil(size)),
                 rbg_size: usize::from(size),
             }
         };
-        Self { sites: cells.iter().enumerate().map(site).collect(), slot: 0 }
+        let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
+        Self { sent: History::new(sites.len(), depth), sites, slot: 0 }
     }
 
     /// True if there is one cell.
@@ -143,9 +241,8 @@ impl Air {
 
     /// A cell sends PDSCH on these RBGs in a slot that is to come.
     pub(crate) fn send_downlink(&mut self, cell: usize, slot: u64, rbgs: RbgSet) {
-        if let Some(site) = self.sites.get_mut(cell) {
-            let place = site.sent.place(slot);
-            site.sent.0[place] = (slot, rbgs);
+        if !self.is_quiet() {
+            self.sent.put(cell, slot, rbgs);
         }
     }
 
@@ -171,23 +268,22 @@ impl Air {
         prbs: core::ops::Range<usize>,
         factor: f32,
         now: Instant,
-        (links, mobility): (&mut [Link], &mut Mobility),
+        (neighbours, mobility): (&mut Neighbours, &mut Mobility),
     ) {
         let Some(site) = self.sites.get(cell) else { return };
+        neighbours.look(now, mobility);
         for index in 0..site.uplink_rivals.len() {
             let other = self.sites[cell].uplink_rivals[index];
-            let link = links.iter_mut().find(|link| link.cell.index() == other);
-            let link = link.expect("a UE has a link to each cell that does not serve it");
-            let level = factor * link.uplink.interference(now, mobility);
+            let level = factor * neighbours.uplink[other - usize::from(other > cell)];
             if level >= NEGLIGIBLE {
                 self.sites[other].rise[prbs.clone()].iter_mut().for_each(|rise| *rise += level);
             }
         }
     }
 
-    /// Takes the interference of the latest slot from what the uplink of a cell would have.
-    pub(crate) fn weaken_uplink(&self, cell: usize, sinr: &mut [f32]) {
-        weaken_by(&self.sites[cell].rise, sinr);
+    /// Takes the interference of the latest slot from what the uplink of a cell would have on these PRBs.
+    pub(crate) fn weaken_uplink(&self, cell: usize, prbs: core::ops::Range<usize>, sinr: &mut [f32]) {
+        weaken_by(&self.sites[cell].rise[prbs.clone()], &mut sinr[prbs]);
     }
 
     /// Takes from it the interference that the eNB has heard on average.
@@ -203,10 +299,14 @@ impl Air {
         slot: u64,
         rbgs: RbgSet,
         moment: Moment,
-        (links, mobility): (&mut [Link], &mut Mobility),
+        around: (&mut Neighbours, &mut Mobility),
     ) -> Option<Noise> {
-        let sent = |other: usize| self.sites[other].sent.at(slot) & rbgs;
-        self.noise(cell, sent, moment, (links, mobility))
+        if self.is_quiet() {
+            return None;
+        }
+        let sent = self.sent.of(slot);
+        let sent = |other: usize| if sent[other].0 == slot { sent[other].1 & rbgs } else { 0 };
+        self.noise(cell, sent, moment, around)
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
@@ -214,9 +314,9 @@ impl Air {
         &self,
         cell: CellId,
         moment: Moment,
-        (links, mobility): (&mut [Link], &mut Mobility),
+        around: (&mut Neighbours, &mut Mobility),
     ) -> Option<Noise> {
-        self.noise(cell, |_| RbgSet::MAX, moment, (links, mobility))
+        self.noise(cell, |_| RbgSet::MAX, moment, around)
     }
 
     fn noise(
@@ -224,34 +324,39 @@ impl Air {
         cell: CellId,
         sent: impl Fn(usize) -> RbgSet,
         moment: Moment,
-        (links, mobility): (&mut [Link], &mut Mobility),
+        (neighbours, mobility): (&mut Neighbours, &mut Mobility),
     ) -> Option<Noise> {
         let site = self.sites.get(cell.index())?;
+        neighbours.look(moment.now, mobility);
+        let whole = ((1_u64 << site.rbgs) - 1) as RbgSet;
+        let heard = |other: usize| if site.downlink_rivals[other] { sent(other) & whole } else { 0 };
         let mut total = 1.0;
-        for link in links.iter_mut().filter(|link| site.downlink_rivals[link.cell.index()]) {
-            if sent(link.cell.index()) != 0 {
-                total += audible(link.downlink.interference(moment.now, mobility));
+        for (link, &level) in neighbours.downlink.iter().enumerate() {
+            if level > 0.0 && heard(cell_of(link, cell)) != 0 {
+                total += level;
             }
         }
         if total == 1.0 {
             return None;
         }
-        let whole = ((1_u64 << site.rbgs) - 1) as RbgSet;
         let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
-        let mut gains = [1.0; MAX_RBGS];
-        for link in links.iter_mut().filter(|link| site.downlink_rivals[link.cell.index()]) {
-            let rbgs = sent(link.cell.index()) & whole;
-            let level =
-                if rbgs == 0 { 0.0 } else { audible(link.downlink.interference(moment.now, mobility)) };
-            if level == 0.0 {
+        let sums = &mut noise.rbgs[..site.rbgs];
+        for link in 0..neighbours.downlink.len() {
+            let (level, rbgs) = (neighbours.downlink[link], heard(cell_of(link, cell)));
+            if level == 0.0 || rbgs == 0 {
                 continue;
             }
-            if level >= SMALL * total && link.downlink.rbg_gains(moment.fading, &mut gains[..site.rbgs]) {
-                each(rbgs).for_each(|rbg| noise.rbgs[usize::from(rbg)] += level * gains[usize::from(rbg)]);
-            } else if rbgs == whole {
-                noise.rbgs[..site.rbgs].iter_mut().for_each(|noise| *noise += level);
-            } else {
-                each(rbgs).for_each(|rbg| noise.rbgs[usize::from(rbg)] += level);
+            let gains =
+                if level >= SMALL * total { neighbours.gains(link, moment.fading, site.rbgs) } else { None };
+            match gains {
+                Some(gains) if rbgs == whole => {
+                    sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += level * gain);
+                }
+                Some(gains) => {
+                    each(rbgs).for_each(|rbg| sums[usize::from(rbg)] += level * gains[usize::from(rbg)]);
+                }
+                None if rbgs == whole => sums.iter_mut().for_each(|sum| *sum += level),
+                None => each(rbgs).for_each(|rbg| sums[usize::from(rbg)] += level),
             }
         }
         Some(noise)

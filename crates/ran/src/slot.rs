@@ -87,6 +87,9 @@ impl Slot<'_, '_> {
             if let Some(noise) = noise {
                 noise.weaken(scratch);
             }
+            if scratch.iter().all(|sinr| *sinr >= control::SAFE) {
+                return false; // Nor is anything drawn, since the effective SINR lies between them.
+            }
             control::effective_sinr(scratch)
         };
         control::is_missed(sinr, &mut state.control_draws)

@@ -8,7 +8,7 @@ use airlane_radio::{Amc, Cqi, Mcs, Mobility};
 use crate::bearer::RadioBearer;
 use crate::channel::Channel;
 use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule, SLOT};
-use crate::interference::{Air, Link, Moment};
+use crate::interference::{Air, Moment, Neighbours};
 use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::harq::HarqEntity;
 use crate::mac::power::PuschPower;
@@ -21,8 +21,8 @@ pub(crate) struct Ue {
     pub(crate) cell: CellId,
     pub(crate) bearer: RadioBearer,
     pub(crate) mobility: Mobility,
-    /// The cells that do not serve it, ascending.
-    pub(crate) neighbours: Vec<Link>,
+    /// The cells that do not serve it.
+    pub(crate) neighbours: Neighbours,
     pub(crate) downlink: DownlinkState,
     pub(crate) uplink: UplinkState,
 }
@@ -75,13 +75,9 @@ impl Ue {
     /// The UE comes to `cell` with nothing but its bearer: the MAC is reset (TS 36.331 §5.3.5.4,
     /// TS 36.321 §5.9) and the channel to that cell is the one that counts.
     pub(crate) fn enter(&mut self, id: CellId, cell: &CellConfig) {
-        let place = self.neighbours.binary_search_by_key(&id, |link| link.cell);
-        let mut link = self.neighbours.remove(place.expect("a UE has a link to each other cell"));
-        core::mem::swap(&mut link.downlink, &mut self.downlink.channel);
-        core::mem::swap(&mut link.uplink, &mut self.uplink.channel);
-        link.cell = core::mem::replace(&mut self.cell, id);
-        let place = self.neighbours.partition_point(|other| other.cell < link.cell);
-        self.neighbours.insert(place, link);
+        let channels = [&mut self.downlink.channel, &mut self.uplink.channel];
+        self.neighbours.exchange(self.cell, id, channels);
+        self.cell = id;
 
         let downlink = &mut self.downlink;
         downlink.cqi = CqiReports::of(cell, self.id.index());
@@ -99,7 +95,7 @@ impl Ue {
     pub(crate) fn measure_rsrp(&mut self, now: Instant, period: Duration, out: &mut [Dbm]) {
         let mobility = &mut self.mobility;
         out[self.cell.index()] = self.downlink.channel.rsrp_over(now, period, mobility);
-        for link in &mut self.neighbours {
+        for link in self.neighbours.links_mut() {
             out[link.cell.index()] = link.downlink.rsrp_over(now, period, mobility);
         }
     }
@@ -128,7 +124,7 @@ impl Ue {
             } else {
                 let moment = Moment { now, fading: Instant::ZERO + SLOT * measured };
                 channel.sinr(moment.fading, mean, scratch);
-                let others = (&mut self.neighbours[..], &mut self.mobility);
+                let others = (&mut self.neighbours, &mut self.mobility);
                 let noise = match mac.cqi_reference {
                     // The last slot that has ended: this one's is not over.
                     CqiReference::PdschInterference => {

@@ -31,7 +31,7 @@ fn shadowed(seed: u64, config: ShadowingConfig) -> Scenery {
 
 /// Mean SNR in dB of a UE that stands there.
 fn snr(budget: LinkBudget, scenery: &Scenery, ue: Position) -> f64 {
-    let mut channel = Channel::new(budget, scenery.clone(), None);
+    let mut channel = Channel::new(budget, scenery.clone(), None, true);
     let factor = channel.mean_sinr(Instant::ZERO, &mut Mobility::Static(ue));
     Decibel::from_linear(f64::from(factor)).0
 }
@@ -107,7 +107,7 @@ fn a_walk_meets_the_same_hills_however_often_it_is_looked_at() {
         let start = Position::on_ground(30.0, 40.0);
         let walk = LevyWalk::new(LevyLaw::default(), disc, start, Seeds::new(5).stream("walk"));
         let mut walk = Mobility::LevyWalk(walk);
-        let mut channel = Channel::new(budget(FRIIS), shadowed(5, config), None);
+        let mut channel = Channel::new(budget(FRIIS), shadowed(5, config), None, true);
         let looks = (0..=120_000 / every_ms).map(|k| {
             let now = Instant::from_millis(k * every_ms);
             (now, channel.mean_sinr(now, &mut walk).to_bits())
@@ -119,4 +119,35 @@ fn a_walk_meets_the_same_hills_however_often_it_is_looked_at() {
     assert_eq!(look(50), seldom);
     assert_eq!(seldom.len(), 121);
     assert!(seldom.iter().any(|(_, bits)| *bits != seldom[0].1), "the walk never moved");
+}
+
+/// What a step of a UE among several cells may leave out, as docs/limitations.md has it.
+#[test]
+fn a_path_loss_is_kept_until_the_ue_has_moved() {
+    let walk = |x: f64| Mobility::Static(Position::on_ground(x, 0.0));
+    let look = |channel: &mut Channel, ms: u64, x: f64| {
+        let walking = airlane_radio::mobility::Movement::Line(
+            airlane_radio::mobility::Course::Heading(0.0),
+            airlane_radio::mobility::SpeedLaw::Constant(10.0),
+        );
+        let start = Position::on_ground(x - 10.0 * ms as f64 / 1e3, 0.0);
+        let mut ue = walking.begin(start, || Seeds::new(1).stream("unused"));
+        channel.mean_sinr(Instant::from_millis(ms), &mut ue)
+    };
+    let exact = |x: f64| {
+        let mut channel = Channel::new(budget(PathLoss::Macro25814), plain(), None, true);
+        channel.mean_sinr(Instant::ZERO, &mut walk(x))
+    };
+    let mut channel = Channel::new(budget(PathLoss::Macro25814), plain(), None, false);
+    assert_eq!(look(&mut channel, 0, 35.0), exact(35.0));
+    assert_eq!(look(&mut channel, 20, 35.2), exact(35.0), "0.2 m are no step");
+    assert_eq!(look(&mut channel, 30, 35.3), exact(35.3), "0.3 m are one");
+    // 37.6 log10(35.25 / 35) = 0.116 dB, and 0.46 dB over the metre of another cell.
+    let apart = |a: f64, b: f64| Decibel::from_linear(f64::from(exact(a)) / f64::from(exact(b))).0;
+    close(apart(35.0, 35.0 + SERVING_STEP_M), 0.116_2);
+    close(apart(35.0, 35.0 + STEP_M), 0.460_0);
+    // A lone cell looks each 10 ms, however little it was.
+    let mut lone = Channel::new(budget(PathLoss::Macro25814), plain(), None, true);
+    look(&mut lone, 0, 35.0);
+    assert_eq!(look(&mut lone, 10, 35.01), exact(35.01));
 }

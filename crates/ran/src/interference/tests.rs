@@ -36,7 +36,7 @@ fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {
 #[test]
 fn one_cell_is_never_disturbed() {
     let (air, mut ues) = built(&line(1, &[500.0]));
-    assert!(air.is_quiet() && ues[0].neighbours.is_empty());
+    assert!(air.is_quiet() && ues[0].neighbours.links.is_empty());
     assert_eq!(data(&air, &mut ues[0], 3, RbgSet::MAX), None);
 }
 
@@ -112,7 +112,7 @@ fn fades(third_m: f64) -> (f64, f64) {
     });
     let (mut air, mut ues) = built(&config);
     let ue = &mut ues[0];
-    let level = ue.neighbours[1].downlink.interference(EARLY.now, &mut ue.mobility);
+    let level = ue.neighbours.links[1].downlink.interference(EARLY.now, &mut ue.mobility);
     let (mut sum, mut square) = (0.0, 0.0);
     for k in 0..LOOKS {
         let moment = Moment { now: EARLY.now, fading: Instant::from_millis(37 * k) };
@@ -208,7 +208,7 @@ fn sinr_beside_a_neighbour_is_that_of_ns3() {
         let mut downlink = [ue.downlink.channel.mean_sinr(EARLY.now, &mut ue.mobility); 25];
         data(&air, ue, 7, RbgSet::MAX).inspect(|noise| noise.weaken(&mut downlink));
         let mut uplink = [ue.uplink.channel.mean_sinr(EARLY.now, &mut ue.mobility); 25];
-        air.weaken_uplink(0, &mut uplink);
+        air.weaken_uplink(0, 0..25, &mut uplink);
         // They take the path loss at the PRB's own frequency, 0.01 dB from that of the carrier.
         for (ours, expected) in [(downlink[0], row[2]), (uplink[0], row[3])] {
             let apart = Decibel::from_linear(f64::from(ours) / expected).0;

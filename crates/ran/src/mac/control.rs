@@ -17,7 +17,7 @@ const MEDIAN_DB: f64 = -8.07;
 /// Width of the distribution function, dB.
 const WIDTH_DB: f64 = 2.35;
 /// Linear SINR above which not one message in 10^7 is missed: +5.2 dB.
-const SAFE: f32 = 3.3;
+pub(crate) const SAFE: f32 = 3.3;
 
 /// Probability that a UE misses PCFICH or PDCCH at this linear SINR of the whole band.
 pub(crate) fn error_rate(sinr: f32) -> f64 {

@@ -107,7 +107,7 @@ impl DownlinkMac {
         let sent = slot.cx.now - SLOT;
         let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility) * process.gain;
         let moment = Moment { now: slot.cx.now, fading: sent };
-        let others = (&mut ue.neighbours[..], &mut ue.mobility);
+        let others = (&mut ue.neighbours, &mut ue.mobility);
         let noise = slot.air.data_noise(ue.cell, slot.number - 1, process.rbgs, moment, others);
         let decoded = if process.missed {
             false

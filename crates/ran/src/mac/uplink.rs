@@ -127,9 +127,10 @@ impl UplinkMac {
         let process = &mut ue.uplink.harq.processes[process_of(pusch.slot)];
         let draws = &mut ue.uplink.draws;
         let decoded = if !slot.air.is_quiet() {
-            ue.uplink.channel.sinr(sent, mean, slot.phy.sinr_mut());
-            slot.air.weaken_uplink(usize::from(slot.ports.s1u), slot.phy.sinr_mut());
             let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.prbs);
+            let band = core::iter::once(prbs.clone());
+            ue.uplink.channel.sinr_on(sent, mean, band, slot.phy.sinr_mut());
+            slot.air.weaken_uplink(usize::from(slot.ports.s1u), prbs.clone(), slot.phy.sinr_mut());
             slot.phy.receive(Direction::Uplink, process, core::iter::once(prbs), draws)
         } else if ue.uplink.channel.is_flat() {
             slot.phy.receive_flat(Direction::Uplink, process, mean, draws)
