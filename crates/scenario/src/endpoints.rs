@@ -3,11 +3,13 @@
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
 use airlane_traffic::{TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
 use airlane_transport as transport;
+use airlane_transport::congestion::LossDiscrimination;
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    App, Congestion, Flow, Growth, LossDetection, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    App, Congestion, Flow, Growth, LossDetection, LossDiscriminator, ReceiveWindow, Resolved, RttSampling,
+    Tcp, Transport,
 };
 use crate::wiring::data_direction;
 
@@ -64,6 +66,10 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
+        loss_discriminator: match tcp.loss_discriminator {
+            LossDiscriminator::None => LossDiscrimination::None,
+            LossDiscriminator::Veno => LossDiscrimination::Veno,
+        },
         growth: match tcp.growth {
             Growth::PerSegment => transport::Growth::PerSegment,
             Growth::PerAck => transport::Growth::PerAck,

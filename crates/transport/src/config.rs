@@ -3,6 +3,7 @@
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::CongestionKind;
+use crate::congestion::LossDiscrimination;
 
 /// How a sender finds out that a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub enum ReceiveWindowKind {
 pub struct TcpConfig {
     /// The congestion controller.
     pub congestion: CongestionKind,
+    /// How it tells a random loss from one of congestion. BBR judges losses itself.
+    pub loss_discriminator: LossDiscrimination,
     /// What an acknowledgment is worth to it.
     pub growth: Growth,
     /// RFC 7323 timestamps, in milliseconds.
@@ -118,6 +121,7 @@ impl TcpConfig {
     pub const fn linux() -> Self {
         Self {
             congestion: CongestionKind::Cubic,
+            loss_discriminator: LossDiscrimination::None,
             growth: Growth::PerSegment,
             timestamps: true,
             sack: true,

@@ -169,7 +169,8 @@ impl Sender {
         let segment_size = negotiated.segment_size;
         let initial = config.initial_window_segments;
         let segments = SegmentWindow::new(segment_size, initial);
-        let controller = Controller::new(config.congestion, segments, config.hystart, stream);
+        let controller = Controller::new(config.congestion, segments, config.hystart, stream)
+            .discriminating(config.loss_discriminator);
         let paces = config.pacing || controller.models_path();
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
         Self {

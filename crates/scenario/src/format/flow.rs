@@ -87,6 +87,8 @@ pub struct Tcp {
     pub preset: TcpPreset,
     /// The congestion controller.
     pub congestion: Congestion,
+    /// How random losses are told from those of congestion.
+    pub loss_discriminator: LossDiscriminator,
     /// What an acknowledgment is worth to a window that grows.
     pub growth: Growth,
     /// Largest IP packet.
@@ -171,6 +173,17 @@ pub enum Congestion {
     Bbr,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     Bbr3,
+}
+
+/// How random losses, which leave the window as it is, are told from those of congestion. BBR judges
+/// losses itself and takes no notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LossDiscriminator {
+    /// Not at all: every loss is one of congestion (RFC 5681).
+    None,
+    /// A loss with fewer than three segments in the queue is random (Fu and Liew 2003).
+    Veno,
 }
 
 /// What an acknowledgment is worth to a window that grows.

@@ -10,6 +10,7 @@
 mod bbr;
 mod bbr3;
 mod cubic;
+mod discriminator;
 mod max_filter;
 mod newreno;
 mod scalable;
@@ -23,12 +24,15 @@ mod window;
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use cubic::Cubic;
+pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};
 pub use newreno::NewReno;
 pub use scalable::Scalable;
 pub use vegas::Vegas;
 pub use veno::Veno;
 pub use westwood::Westwood;
 pub use window::SegmentWindow;
+
+use discriminator::Discriminator;
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, Stream};
 
@@ -222,6 +226,20 @@ pub struct LossEpisode {
     pub now: Instant,
     /// Segments in flight.
     pub in_flight_segments: u32,
+    /// The window that the loss falls into, in segments.
+    pub window_segments: u32,
+    /// True if the acknowledgment that shows it also echoes a mark of congestion (RFC 3168).
+    pub marked: bool,
+}
+
+/// What the path says of itself beside acknowledgments: the message of a middlebox or a base station
+/// that knows where packets are lost.
+#[derive(Clone, Copy, Debug)]
+pub struct PathFeedback {
+    /// What its losses are.
+    pub losses: LossCause,
+    /// Until when that holds.
+    pub until: Instant,
 }
 
 /// The retransmission timer expired.
@@ -272,14 +290,21 @@ pub trait CongestionController {
     /// The threshold after a loss, in segments.
     fn threshold(&mut self, window: &SegmentWindow) -> u32;
     /// An episode of loss begins: sets the threshold. The window itself follows in
-    /// [`Self::on_recovery_exit`]; in between, recovery decides what is sent.
-    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
-        window.reduce_to(self.threshold(window));
+    /// [`Self::on_recovery_exit`]; in between, recovery decides what is sent. A random loss makes the
+    /// window its own threshold: it is the same afterwards, and slow start, which has no other end
+    /// than a loss, is over.
+    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, cause: LossCause) {
+        match cause {
+            LossCause::Congestion => window.reduce_to(self.threshold(window)),
+            LossCause::Random => window.keep(),
+        }
     }
     /// Congestion was marked, not lost (RFC 3168): as a loss, unless a controller knows better.
     fn on_ecn(&mut self, window: &mut SegmentWindow, episode: &LossEpisode) {
-        self.on_loss(window, episode);
+        self.on_loss(window, episode, LossCause::Congestion);
     }
+    /// The path said something of itself.
+    fn on_feedback(&mut self, _: &mut SegmentWindow, _: &PathFeedback) {}
     /// The episode is over: the window is the threshold.
     fn on_recovery_exit(&mut self, window: &mut SegmentWindow) {
         window.segments = window.ssthresh;
@@ -344,6 +369,7 @@ macro_rules! each {
 pub struct Controller {
     window: SegmentWindow,
     law: Law,
+    discriminator: Discriminator,
 }
 
 impl Controller {
@@ -361,7 +387,14 @@ impl Controller {
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream))),
         };
-        Self { window, law }
+        Self { window, law, discriminator: Discriminator::new(LossDiscrimination::None) }
+    }
+
+    /// The same controller with another way to tell the causes of loss apart.
+    #[must_use]
+    pub fn discriminating(mut self, kind: LossDiscrimination) -> Self {
+        self.discriminator = Discriminator::new(kind);
+        self
     }
 
     /// Window and threshold.
@@ -411,9 +444,11 @@ impl Controller {
     #[must_use]
     pub const fn hears_arrivals(&self) -> bool {
         matches!(self.law, Law::Vegas(_) | Law::Westwood(_) | Law::Veno(_))
+            || self.discriminator.hears_arrivals()
     }
     /// [`CongestionController::on_arrival`].
     pub fn on_arrival(&mut self, arrival: &Arrival) {
+        self.discriminator.on_arrival(arrival);
         let segment_size = self.window.segment_size();
         each!(&mut self.law, law => law.on_arrival(segment_size, arrival));
     }
@@ -444,9 +479,16 @@ impl Controller {
     pub fn on_phase(&mut self, change: &PhaseChange) {
         each!(&mut self.law, law => law.on_phase(&self.window, change));
     }
-    /// [`CongestionController::on_loss`].
-    pub fn on_loss(&mut self, episode: &LossEpisode) {
-        each!(&mut self.law, law => law.on_loss(&mut self.window, episode));
+    /// [`CongestionController::on_loss`], with the cause that the discriminator finds.
+    pub fn on_loss(&mut self, episode: &LossEpisode) -> LossCause {
+        let cause = self.discriminator.classify(episode);
+        each!(&mut self.law, law => law.on_loss(&mut self.window, episode, cause));
+        cause
+    }
+    /// [`CongestionController::on_feedback`]; the discriminator hears it too.
+    pub fn on_feedback(&mut self, feedback: &PathFeedback) {
+        self.discriminator.on_feedback(feedback);
+        each!(&mut self.law, law => law.on_feedback(&mut self.window, feedback));
     }
     /// [`CongestionController::on_ecn`].
     pub fn on_ecn(&mut self, episode: &LossEpisode) {

@@ -27,7 +27,12 @@ fn ack(now_ms: u64, delivered: u32) -> AckSample {
 }
 
 fn loss(now_ms: u64) -> LossEpisode {
-    LossEpisode { now: Instant::from_millis(now_ms), in_flight_segments: 0 }
+    LossEpisode {
+        now: Instant::from_millis(now_ms),
+        in_flight_segments: 0,
+        window_segments: 0,
+        marked: false,
+    }
 }
 
 #[test]
@@ -348,4 +353,78 @@ fn westwood_counts_what_duplicates_stood_for_once() {
     let with_duplicates = [1, 1, 1, 80_001];
     let plain = [20_001, 40_001, 60_001, 80_001];
     assert_eq!(run(&with_duplicates), run(&plain));
+}
+
+/// A controller with Veno's test beside it, past slow start at a window of 40, which has seen an
+/// empty path of 100 ms and then this round trip.
+fn discriminating(kind: CongestionKind, rtt_us: u64) -> Controller {
+    let mut c = controller(kind, 1448, 80, true).discriminating(LossDiscrimination::Veno);
+    c.on_window_validation(40, 40);
+    assert!(c.hears_arrivals());
+    for (i, rtt) in [100_000, 100_000, 100_000, rtt_us].into_iter().enumerate() {
+        let now = Instant::from_millis(i as u64);
+        c.on_arrival(&Arrival { now, acked_to: 1, rtt: Some(Duration::from_micros(rtt)) });
+    }
+    c
+}
+
+fn loss_at_40(now_ms: u64) -> LossEpisode {
+    LossEpisode { window_segments: 40, ..loss(now_ms) }
+}
+
+/// At a window of 40 over 100 ms, 105 ms are 1.9 segments in the queue: random, whatever the law,
+/// and the window is what it was. 112 ms are 4.3: congestion, and each law has its way (a half; 717/1024;
+/// 7/8). Without a discriminator 105 ms cost as much.
+#[test]
+fn a_random_loss_costs_nothing_with_any_law() {
+    for (kind, kept) in
+        [(CongestionKind::NewReno, 20), (CongestionKind::Cubic, 28), (CongestionKind::Scalable, 35)]
+    {
+        let mut c = discriminating(kind, 105_000);
+        assert_eq!(c.on_loss(&loss_at_40(10)), LossCause::Random);
+        c.on_recovery_exit();
+        assert_eq!((c.window_segments(), c.ssthresh_segments()), (40, 40), "{kind:?}");
+        let plain = || controller(kind, 1448, 40, true);
+        for mut c in [discriminating(kind, 112_000), plain()] {
+            assert_eq!(c.on_loss(&loss_at_40(10)), LossCause::Congestion);
+            c.on_recovery_exit();
+            assert_eq!(c.window_segments(), kept, "{kind:?}");
+        }
+    }
+}
+
+/// A mark says congestion, two round trips say nothing, and a timeout is no episode to judge.
+#[test]
+fn what_is_not_known_to_be_random_is_congestion() {
+    let mut c = discriminating(CongestionKind::NewReno, 105_000);
+    assert_eq!(c.on_loss(&LossEpisode { marked: true, ..loss_at_40(10) }), LossCause::Congestion);
+    assert_eq!(c.ssthresh_segments(), 20);
+
+    let mut c = controller(CongestionKind::NewReno, 1448, 40, true).discriminating(LossDiscrimination::Veno);
+    for _ in 0..2 {
+        let rtt = Some(Duration::from_millis(100));
+        c.on_arrival(&Arrival { now: Instant::ZERO, acked_to: 1, rtt });
+    }
+    assert_eq!(c.on_loss(&loss_at_40(10)), LossCause::Congestion);
+
+    let mut c = discriminating(CongestionKind::NewReno, 105_000);
+    let now = Instant::from_millis(10);
+    c.on_timeout(&TimeoutEpisode { now, new_episode: true, restart_segments: 1, acked_to: 1, sent_to: 2 });
+    assert_eq!((c.window_segments(), c.ssthresh_segments()), (1, 20));
+}
+
+/// What the path says of its losses outranks what the queue looks like, as long as it holds.
+#[test]
+fn the_path_may_name_the_cause() {
+    let until = Instant::from_millis(50);
+    for (losses, rtt_us) in [(LossCause::Random, 112_000), (LossCause::Congestion, 105_000)] {
+        let mut c = discriminating(CongestionKind::NewReno, rtt_us);
+        c.on_feedback(&PathFeedback { losses, until });
+        assert_eq!(c.on_loss(&loss_at_40(50)), losses);
+        assert_ne!(c.on_loss(&loss_at_40(51)), losses);
+    }
+    // One that blames congestion for all does not listen.
+    let mut c = controller(CongestionKind::NewReno, 1448, 40, true);
+    c.on_feedback(&PathFeedback { losses: LossCause::Random, until });
+    assert_eq!(c.on_loss(&loss_at_40(50)), LossCause::Congestion);
 }

@@ -12,9 +12,16 @@ use super::vegas::micros;
 use super::{AckSample, Arrival, CongestionController, Phase, PhaseChange, Restart, SegmentWindow};
 
 /// Fu and Liew 2003 §III: beta = 3 segments, in halves.
-const BETA_HALVES: u64 = 6;
+pub(super) const BETA_HALVES: u64 = 6;
 /// Samples without which nothing is concluded.
-const SAMPLES_NEEDED: u32 = 3;
+pub(super) const SAMPLES_NEEDED: u32 = 3;
+
+/// Half segments in the queue, from the smallest round trip and another (Fu and Liew 2003 §III-A:
+/// N = window (rtt - base) / rtt).
+pub(super) fn waiting_halves(window_segments: u32, base: u64, rtt: u64) -> u64 {
+    let halves = 2 * u64::from(window_segments);
+    halves - halves * base / rtt
+}
 
 /// The controller.
 #[derive(Clone, Debug)]
@@ -38,14 +45,11 @@ impl Veno {
         Self { active: true, base: None, recent_min: None, samples: 0, waiting_halves: 0, granted: true }
     }
 
-    /// Fu and Liew 2003 §III-A: N = window (rtt - base) / rtt.
     fn estimate_queue(&mut self, window: &SegmentWindow) {
-        let halves = 2 * u64::from(window.segments);
-        let sent_unqueued = match (self.base, self.recent_min) {
-            (Some(base), Some(rtt)) => halves * base / rtt,
-            _ => 0, // no sample to show that the path is empty
+        self.waiting_halves = match (self.base, self.recent_min) {
+            (Some(base), Some(rtt)) => waiting_halves(window.segments, base, rtt),
+            _ => 2 * u64::from(window.segments), // no sample to show that the path is empty
         };
-        self.waiting_halves = halves - sent_unqueued;
     }
 
     /// Congestion avoidance: every round trip, or every other one.

@@ -96,6 +96,11 @@ impl SegmentWindow {
         self.counted = 0;
     }
 
+    /// An episode of loss begins that costs nothing.
+    pub fn keep(&mut self) {
+        self.ssthresh = self.segments.max(Self::MIN_SSTHRESH);
+    }
+
     /// A timeout restarts from `segments`.
     pub fn restart_from(&mut self, segments: u32) {
         self.segments = segments;

@@ -1,11 +1,11 @@
 //! Recovery: entering, leaving, undoing.
 
-use airlane_core::{Bytes, Event, TcpFlags};
+use airlane_core::{Bytes, Event, Instant, TcpFlags};
 
 use super::ack::{Outcome, Resend};
 use super::{Ack, DUPLICATE_THRESHOLD, Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
-use crate::congestion::{LossEpisode, PhaseChange, Snapshot};
+use crate::congestion::{LossCause, LossEpisode, PhaseChange, Snapshot};
 use crate::header::Io;
 use crate::rack::ReorderingBounds;
 use crate::recovery::{Phase, RateReduction};
@@ -201,13 +201,22 @@ impl Sender {
         self.report_lost(io, lost);
     }
 
+    fn loss_episode(&self, now: Instant, marked: bool) -> LossEpisode {
+        LossEpisode {
+            now,
+            in_flight_segments: self.in_flight(),
+            window_segments: self.controller.window_segments(),
+            marked,
+        }
+    }
+
     /// RFC 3168 §6.1.2: a mark of congestion counts as a loss, once per round trip.
     fn reduce_for_mark(&mut self, io: &mut Io<'_, '_>) {
         self.undo.marker = None;
         self.recovery_point = self.nxt;
         self.probe = None;
         self.reduction = RateReduction::begin(self.controller.window_segments());
-        let episode = LossEpisode { now: io.now(), in_flight_segments: self.in_flight() };
+        let episode = self.loss_episode(io.now(), true);
         self.controller.on_ecn(&episode);
         self.tell_peer_of_reduction();
         self.enter(Phase::Reduction);
@@ -233,9 +242,10 @@ impl Sender {
             self.recovery_point = self.nxt;
             self.probe = None;
             self.reduction = RateReduction::begin(self.controller.window_segments());
-            let episode = LossEpisode { now: io.now(), in_flight_segments: self.in_flight() };
-            self.controller.on_loss(&episode);
-            self.tell_peer_of_reduction();
+            let episode = self.loss_episode(io.now(), marked);
+            if self.controller.on_loss(&episode) == LossCause::Congestion {
+                self.tell_peer_of_reduction();
+            }
         }
         self.enter(Phase::Recovery);
         io.stats.recoveries += 1;
@@ -351,11 +361,13 @@ impl Sender {
         } else if ack.ack > probe.end {
             // Only the probe repaired it: the loss counts (§7.4.2).
             self.probe = None;
-            let episode = LossEpisode { now: io.now(), in_flight_segments: self.in_flight() };
+            let episode = self.loss_episode(io.now(), ack.congestion_echoed);
             self.undo.marker = None;
-            self.controller.on_loss(&episode);
+            let cause = self.controller.on_loss(&episode);
             self.controller.on_recovery_exit();
-            self.tell_peer_of_reduction();
+            if cause == LossCause::Congestion {
+                self.tell_peer_of_reduction();
+            }
             self.settle();
         } else if !out.advanced && out.sacked == 0 && out.duplicate {
             self.probe = None; // a duplicate ACK: original and probe arrived

@@ -21,8 +21,8 @@ use airlane_core::{BitRate, Duration, Instant, Stream};
 
 use super::max_filter::MaxFilter;
 use super::{
-    AckSample, CongestionController, DeliverySample, LossEpisode, Phase, PhaseChange, Restart, SegmentWindow,
-    Snapshot, TimeoutEpisode,
+    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, Phase, PhaseChange, Restart,
+    SegmentWindow, Snapshot, TimeoutEpisode,
 };
 use aggregation::Aggregation;
 use policer::Policer;
@@ -487,7 +487,7 @@ impl CongestionController for Bbr {
         window.ssthresh
     }
 
-    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
+    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, _: LossCause) {
         self.save_window(window);
     }
 

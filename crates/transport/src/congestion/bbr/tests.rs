@@ -155,7 +155,9 @@ fn recovery_conserves_packets_and_gives_the_window_back() {
     let mut flow = Flow::new();
     flow.acks(400, 40);
     let window = flow.window.segments;
-    flow.bbr.on_loss(&mut flow.window, &LossEpisode { now: flow.now, in_flight_segments: 38 });
+    let window_segments = flow.window.segments;
+    let episode = LossEpisode { now: flow.now, in_flight_segments: 38, window_segments, marked: false };
+    flow.bbr.on_loss(&mut flow.window, &episode, LossCause::Congestion);
     flow.phase = Phase::Recovery;
     flow.ack(1, 40, 38, 2);
     assert_eq!(flow.window.segments, 39);

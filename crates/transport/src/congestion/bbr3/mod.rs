@@ -21,8 +21,8 @@ use airlane_core::{BitRate, Duration, Instant, Stream};
 
 use super::max_filter::MaxFilter;
 use super::{
-    AckSample, CongestionController, DeliverySample, LossEpisode, LostSegment, Phase, RateSample, Restart,
-    SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, Phase, RateSample,
+    Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 
 /// One, as a gain.
@@ -478,7 +478,7 @@ impl CongestionController for Bbr3 {
         window.ssthresh
     }
 
-    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
+    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, _: LossCause) {
         self.save_window(window);
     }
 
