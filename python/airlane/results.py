@@ -30,6 +30,7 @@ _SERIES = {
     "cells": "cell_series",
     "ues": "ue_series",
     "timeouts": "timeouts",
+    "handovers": "handovers",
     "ran_log": "ran_log",
     "deliveries": "deliveries",
 }
@@ -108,6 +109,11 @@ class Results:
     def deliveries(self) -> pa.Table:
         """Bytes received per run, UE, direction and millisecond, if `output.deliveries` asked for it."""
         return self.tables["deliveries"]
+
+    @property
+    def handovers(self) -> pa.Table:
+        """One row per run and handover, from its measurement report on, if UEs are handed over."""
+        return self.tables["handovers"]
 
     @property
     def timeouts(self) -> pa.Table:

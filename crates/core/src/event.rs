@@ -37,6 +37,8 @@ pub enum Topic {
     Assigned,
     /// [`Event::UePosition`].
     UePosition,
+    /// [`Event::Handover`].
+    Handover,
 }
 
 /// A set of topics.
@@ -61,6 +63,39 @@ impl TopicSet {
     pub const fn wants(self, topic: Topic) -> bool {
         self.0 & (1 << topic as u8) != 0
     }
+}
+
+/// How far a handover has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HandoverStep {
+    /// The UE sent the measurement report that it begins with.
+    Reported {
+        /// The cell that serves the UE.
+        from: CellId,
+        /// The cell that it reports.
+        to: CellId,
+        /// Where the UE is: east and north, in metres.
+        position_m: [f64; 2],
+    },
+    /// The source asked the target to prepare (HANDOVER REQUEST).
+    Decided,
+    /// The target refused: the UE stays where it is.
+    PreparationFailed,
+    /// The UE has got its order (`RRCConnectionReconfiguration`) and leaves the source.
+    Started,
+    /// Random access is done, the target serves the UE.
+    Arrived,
+    /// The target has learnt that the gateway has switched the downlink path.
+    PathSwitched,
+    /// What the source has forwarded so far.
+    Forwarded {
+        /// SDUs, once for each X2 link that they entered.
+        packets: u64,
+        /// Their bytes with PDCP headers.
+        bytes: Bytes,
+        /// Packets that the handover cost: dropped by a re-establishment, lost or refused on X2.
+        dropped: u64,
+    },
 }
 
 /// Something that happened.
@@ -208,6 +243,15 @@ pub enum Event<'a> {
         /// The cell that serves it.
         cell: CellId,
     },
+    /// A handover has come a step further.
+    Handover {
+        /// The UE.
+        ue: UeId,
+        /// Counts the handovers of the UE, attempts included.
+        attempt: u32,
+        /// Which step.
+        step: HandoverStep,
+    },
     /// The transmit queue of a UE's bearer has another length than when last reported.
     QueueDepth {
         /// The UE.
@@ -239,6 +283,7 @@ impl Event<'_> {
             Self::Tunnelled { .. } => Topic::Tunnelled,
             Self::Assigned { .. } => Topic::Assigned,
             Self::UePosition { .. } => Topic::UePosition,
+            Self::Handover { .. } => Topic::Handover,
         }
     }
 }

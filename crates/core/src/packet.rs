@@ -170,6 +170,8 @@ pub enum Header {
     Tcp(TcpHeader),
     /// UDP, and whatever rides on it.
     Udp(UdpHeader),
+    /// A message between nodes of the network itself, of no flow: its payload is the message.
+    Signalling,
 }
 
 /// What a packet carries.
@@ -225,6 +227,7 @@ impl Packet {
         let transport = match &header {
             Header::Tcp(tcp) => tcp.wire_len(),
             Header::Udp(_) => 8,
+            Header::Signalling => 0, // whoever makes it knows what carries it
         };
         let size = Bytes(u64::from(20 + transport + payload.len()));
         Self { flow, direction, ecn: Ecn::NotCapable, size, sent_at: now, queued_at: now, header, payload }

@@ -1,12 +1,16 @@
 //! The serving and packet gateway in one (TS 23.401 §4.4.3): where the tunnels to the eNBs begin.
 //!
-//! Left out: the S5 interface between the two gateways, bearers other than the default one, and
-//! charging. The signalling that sets up and switches paths belongs to whoever calls
-//! [`Gateway::attach`].
+//! The MME is in here too, as far as a path switch takes it: a PATH SWITCH REQUEST that comes from
+//! an eNB is acknowledged to it, and the path that was in use ends with an end marker
+//! (TS 23.401 §5.5.1.1.2).
+//!
+//! Left out: the S5 interface between the two gateways, bearers other than the default one,
+//! charging, and the signalling of an attachment, which [`Gateway::attach`] stands for.
 
-use airlane_core::{Cx, DropCause, FlowId, Instant, Node, PacketRef, Port, UeId};
+use airlane_core::{Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, UeId};
 
 use crate::gtp;
+use crate::signalling::Message;
 
 /// Puts downlink packets into the tunnel to the eNB of their UE and takes uplink packets out of
 /// theirs. Port [`Gateway::INTERNET`] leads to the internet, [`Gateway::enb`] to the eNBs.
@@ -42,13 +46,29 @@ impl Gateway {
         self.ue[flow.index()] = Some(ue);
     }
 
-    /// Leads the UE's packets to the eNB with this index from now on: its attachment, and later
-    /// the path switch of a handover.
+    /// Leads the UE's packets to the eNB with this index from now on.
     pub fn attach(&mut self, ue: UeId, enb: u16) {
         if self.port.len() <= ue.index() {
             self.port.resize(ue.index() + 1, None);
         }
         self.port[ue.index()] = Some(Self::enb(enb));
+    }
+
+    /// A message has come from an eNB, or should have.
+    fn receive(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        let message = Message::decode(&cx.pool.get(&packet).payload);
+        let Some(Message::PathSwitchRequest { ue, .. }) = message else {
+            return cx.discard(packet, DropCause::NoRoute);
+        };
+        let _ = cx.pool.consume(packet);
+        let Some(Some(path)) = self.port.get_mut(ue.index()) else { return };
+        let old = core::mem::replace(path, port);
+        let acknowledgement = Message::PathSwitchRequestAcknowledge { ue }.packet(cx);
+        cx.send(port, acknowledgement);
+        if old != port {
+            let marker = Message::EndMarker { ue }.packet(cx);
+            cx.send(old, marker);
+        }
     }
 
     fn downlink_port(&self, flow: FlowId) -> Option<Port> {
@@ -60,6 +80,9 @@ impl Gateway {
 impl Node for Gateway {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         if port != Self::INTERNET {
+            if cx.pool.get(&packet).header == Header::Signalling {
+                return self.receive(cx, port, packet);
+            }
             gtp::decapsulate(cx.pool.get_mut(&packet));
             cx.send(Self::INTERNET, packet);
             return;

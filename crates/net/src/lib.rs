@@ -20,6 +20,7 @@ pub mod queue;
 pub mod red;
 mod router;
 mod schedule;
+pub mod signalling;
 pub mod trace;
 mod trace_link;
 

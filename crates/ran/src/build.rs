@@ -35,6 +35,14 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     config.cells.iter().map(cell).collect()
 }
 
+/// Of each cell, which others its UEs report.
+pub(crate) fn neighbours(config: &RanConfig) -> Vec<Vec<CellId>> {
+    let all = (0..config.cells.len() as u32).map(CellId);
+    let others = |this: CellId| all.clone().filter(|cell| *cell != this).collect();
+    let of = |(id, cell): (CellId, &CellConfig)| cell.neighbours.clone().unwrap_or_else(|| others(id));
+    all.clone().zip(&config.cells).map(of).collect()
+}
+
 /// A cell and what surrounds it.
 struct Scene<'a> {
     id: CellId,

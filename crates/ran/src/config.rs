@@ -7,6 +7,7 @@ use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{AmcRule, Antenna, PathLoss, Placement, Position, Profile, TransmissionMode};
 
 use crate::bearer::BearerConfig;
+use crate::rrc::handover::HandoverConfig;
 use crate::rrc::measurement::MeasurementConfig;
 
 pub use airlane_radio::mobility::Movement;
@@ -24,6 +25,8 @@ pub struct RanConfig {
     pub channel: ChannelConfig,
     /// What UEs measure of the cells; nothing, and at no cost, without.
     pub measurements: Option<MeasurementConfig>,
+    /// How UEs that measure are handed over; not at all, and at no cost, without.
+    pub handover: Option<HandoverConfig>,
 }
 
 /// Propagation between every cell and every UE.
@@ -132,6 +135,10 @@ pub struct CellConfig {
     pub mac: MacConfig,
     /// The default radio bearer of UEs that start here.
     pub bearer: BearerConfig,
+    /// UEs that may be in it before it refuses those that are handed over; `None` for any number.
+    pub max_ues: Option<u32>,
+    /// The cells that UEs which it serves report; `None` for all others.
+    pub neighbours: Option<Vec<CellId>>,
 }
 
 /// A downlink scheduler policy.

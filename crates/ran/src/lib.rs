@@ -7,7 +7,7 @@
 //! decodes them through the `channel`; the bearer's other end reorders and hands the packet to
 //! the UE's port. An uplink packet waits in its bearer until `mac::uplink` has granted it room.
 //!
-//! Left out so far: handover, semi-persistent scheduling, more than one
+//! Left out so far: semi-persistent scheduling, more than one
 //! bearer per UE.
 
 pub mod bearer;

@@ -5,8 +5,13 @@
 //! process, and an idle network costs nothing.
 
 use airlane_core::{
-    CellId, Cx, Direction, DropCause, Duration, Event, Instant, Node, PacketRef, Port, Seeds, Topic, UeId,
+    CellId, Cx, Direction, DropCause, Duration, Event, Header, Instant, Node, PacketRef, Port, Seeds, Topic,
+    UeId,
 };
+
+mod handover;
+
+use handover::HandoverState;
 
 use crate::build;
 use crate::config::{CellConfig, RanConfig, SLOT};
@@ -36,6 +41,8 @@ pub struct RadioNetwork {
     flows: Vec<UeId>,
     air: Air,
     monitor: Option<Monitor>,
+    /// Away while it is at work.
+    handover: Option<Box<HandoverState>>,
     next_slot: u64,
     /// No bearer's timer is due before.
     bearers_due: Instant,
@@ -57,12 +64,17 @@ impl RadioNetwork {
     pub fn new(config: &RanConfig, seeds: Seeds) -> Self {
         assert!(config.cells.len() + config.ues.len() <= 65_000, "too many cells and UEs for the ports");
         assert!(config.flows.iter().all(|ue| ue.index() < config.ues.len()), "a flow leads to no UE");
+        assert!(config.handover.is_none() || config.measurements.is_some(), "handovers need measurements");
+        let ues = build::ues(config, seeds);
         Self {
             cells: build::cells(config),
-            ues: build::ues(config, seeds),
+            handover: HandoverState::new(config, &ues, seeds).map(Box::new),
+            ues,
             flows: config.flows.clone(),
             air: Air::new(&config.cells),
-            monitor: config.measurements.map(|m| Monitor::new(m, config.ues.len(), config.cells.len())),
+            monitor: config
+                .measurements
+                .map(|m| Monitor::new(m, config.ues.len(), build::neighbours(config))),
             next_slot: 0,
             bearers_due: Instant::FAR_FUTURE,
             deliverable: Vec::with_capacity(64),
@@ -124,9 +136,7 @@ impl RadioNetwork {
     /// If there is no such cell.
     pub fn change_cell(&mut self, now: Instant, ue: UeId, target: CellId) {
         assert!(target.index() < self.cells.len(), "there is no such cell");
-        if !self.is_busy() {
-            self.next_slot = self.next_slot.max(now.as_nanos().div_ceil(SLOT.as_nanos()));
-        }
+        self.skip_idle_slots(now);
         let moved = &mut self.ues[ue.index()];
         if moved.cell == target {
             return;
@@ -145,6 +155,13 @@ impl RadioNetwork {
     /// The oldest measurement report that nobody has taken; none where UEs do not measure.
     pub fn take_measurement_report(&mut self) -> Option<MeasurementReport> {
         self.monitor.as_mut()?.take()
+    }
+
+    /// Work that comes up now in an idle network is for the next slot that begins.
+    fn skip_idle_slots(&mut self, now: Instant) {
+        if !self.is_busy() {
+            self.next_slot = self.next_slot.max(now.as_nanos().div_ceil(SLOT.as_nanos()));
+        }
     }
 
     fn is_busy(&self) -> bool {
@@ -253,6 +270,9 @@ impl Node for RadioNetwork {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         let cells = self.cells.len();
         let (index, direction) = if usize::from(port) < cells {
+            if cx.pool.get(&packet).header == Header::Signalling {
+                return self.receive_signalling(cx, CellId(u32::from(port)), packet);
+            }
             let Some(ue) = self.flows.get(cx.pool.get(&packet).flow.index()) else {
                 return cx.discard(packet, DropCause::NoRoute);
             };
@@ -265,9 +285,11 @@ impl Node for RadioNetwork {
         } else {
             (usize::from(port) - cells, Direction::Uplink)
         };
-        if !self.is_busy() {
-            self.next_slot = self.next_slot.max(cx.now.as_nanos().div_ceil(SLOT.as_nanos()));
+        if self.handover.is_some() {
+            let whose = (direction, UeId(index as u32), CellId(u32::from(port)));
+            return self.receive_packet(cx, whose, packet);
         }
+        self.skip_idle_slots(cx.now);
         let ue = &mut self.ues[index];
         ue.bearer.submit(cx, direction, packet);
         if let Some(at) = ue.bearer.next_timeout() {
@@ -282,11 +304,14 @@ impl Node for RadioNetwork {
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let called = cx.now;
-        while let Some(number) = self.next_work() {
-            let at = Instant::ZERO + SLOT * number;
-            if at > called {
-                break;
+        loop {
+            let work = self.next_work().map(|number| (number, Instant::ZERO + SLOT * number));
+            let work = work.filter(|(_, at)| *at <= called);
+            // A handover may make work for a slot that comes before.
+            if self.handover.is_some() && self.hand_over(cx, work.map_or(called, |(_, at)| at)) {
+                continue;
             }
+            let Some((number, at)) = work else { break };
             self.measure_until(at);
             self.report_due_positions(cx, at);
             let mut cx = Cx {
@@ -306,10 +331,12 @@ impl Node for RadioNetwork {
         let slot = self.next_work().map(|slot| Instant::ZERO + SLOT * slot);
         let measurement = self.monitor.as_ref().map(Monitor::next);
         let report = Some(self.survey.1).filter(|at| *at != Instant::FAR_FUTURE);
-        slot.into_iter().chain(measurement).chain(report).min()
+        let handover = self.handover.as_ref().map(|h| h.due()).filter(|at| *at != Instant::FAR_FUTURE);
+        slot.into_iter().chain(measurement).chain(report).chain(handover).min()
     }
 
     fn packets_held(&self) -> usize {
-        self.ues.iter().map(|ue| ue.bearer.packets_held()).sum()
+        let bearers: usize = self.ues.iter().map(|ue| ue.bearer.packets_held()).sum();
+        bearers + self.handover.as_ref().map_or(0, |h| h.packets_held())
     }
 }

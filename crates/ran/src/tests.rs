@@ -49,6 +49,8 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             },
         },
         bearer: BearerConfig { buffer: Bytes(512 * 1024), ..BearerConfig::lena() },
+        max_ues: None,
+        neighbours: None,
     }
 }
 
@@ -68,6 +70,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
         flows: (0..ues as u32).map(UeId).collect(),
         channel: ChannelConfig { path_loss: PathLossModel::Friis, shadowing: None, fading: None },
         measurements: None,
+        handover: None,
     }
 }
 
@@ -492,6 +495,7 @@ fn a_ue_without_data_measures_and_reports() {
                 hysteresis: Decibel(hysteresis),
                 time_to_trigger: Duration::from_millis(256),
             },
+            report_interval: Duration::MAX,
         });
         let mut d = Driver::new(&config);
         assert_eq!(d.ran.next_timeout(), Some(Instant::from_millis(200)));

@@ -78,7 +78,11 @@ impl Ue {
         let channels = [&mut self.downlink.channel, &mut self.uplink.channel];
         self.neighbours.exchange(self.cell, id, channels);
         self.cell = id;
+        self.reset_mac(cell);
+    }
 
+    /// The MAC begins anew in its cell.
+    pub(crate) fn reset_mac(&mut self, cell: &CellConfig) {
         let downlink = &mut self.downlink;
         downlink.cqi = CqiReports::of(cell, self.id.index());
         downlink.harq.flush();

@@ -6,8 +6,9 @@
 //! it (TS 36.300 v17.0 §10.1.2.2). A UE that is handed over again before that makes a chain of
 //! such hops, each with rules of its own.
 //!
-//! Left out: X2AP messages other than SN STATUS TRANSFER, whose delays belong to the procedure
-//! that exchanges them; a rate of the link; the loss of end markers, which are repeated.
+//! Left out: X2AP messages other than SN STATUS TRANSFER, which belong to the procedure
+//! that exchanges them ([`crate::rrc::handover`]); a rate of the link; the loss of end markers, which
+//! are repeated.
 
 use std::collections::VecDeque;
 
@@ -184,6 +185,12 @@ impl Forwarding {
         let node = self.node_of(cell);
         let size = bearer.sdu_size(cx.pool.get(&packet).size);
         self.enter(cx, node, Arrival::Sdu(NumberedSdu { count: None, size, packet: Some(packet) }), bearer);
+    }
+
+    /// True if the UE has left this cell and its S1 path there has not ended.
+    #[must_use]
+    pub fn expects_end_marker(&self, cell: CellId) -> bool {
+        self.hops.iter().any(|hop| hop.source == cell && hop.s1_open)
     }
 
     /// An end marker has come from the gateway to this cell: nothing more will come on this path.

@@ -32,6 +32,7 @@ fn recorder(flows: u32) -> Recorder {
         end: Instant::from_millis(10_000),
         bin: Some(RecorderParameters::DEFAULT_BIN),
         tracked: Vec::new(),
+        handovers: Vec::new(),
     })
 }
 

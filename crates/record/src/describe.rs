@@ -55,6 +55,8 @@ pub struct RecorderParameters {
     pub bin: Option<Duration>,
     /// Names of the UEs whose positions are recorded: all of them, or none.
     pub tracked: Vec<String>,
+    /// Names of the UEs that may be handed over: all of them, or none.
+    pub handovers: Vec<String>,
 }
 
 impl RecorderParameters {

@@ -6,6 +6,7 @@ use airlane_core::{
 
 use crate::cell::{self, Block, CellRecord, Radio};
 use crate::flow::{self, FlowRecord};
+use crate::handover::HandoverLog;
 use crate::series::{CellSeries, FlowSeries, bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
@@ -24,6 +25,7 @@ pub struct Recorder {
     recent: Vec<Recent>,
     series: Option<Series>,
     tracks: UeSeries,
+    handovers: HandoverLog,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
     bin_end: Instant,
 }
@@ -70,6 +72,7 @@ impl Recorder {
             bin_end: parameters.bin.map_or(Instant::FAR_FUTURE, |bin| Instant::ZERO + bin),
             series,
             tracks: UeSeries::default(),
+            handovers: HandoverLog::default(),
             parameters,
         }
     }
@@ -97,6 +100,9 @@ impl Recorder {
         }
         if !self.parameters.tracked.is_empty() {
             tables.push(("ue_series", self.tracks.into_table(&self.parameters.tracked, &cell_names)));
+        }
+        if !self.parameters.handovers.is_empty() {
+            tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
         }
         tables
     }
@@ -210,6 +216,8 @@ impl Probe for Recorder {
             .with(Topic::FlowCompleted);
         let summary =
             if self.parameters.tracked.is_empty() { summary } else { summary.with(Topic::UePosition) };
+        let summary =
+            if self.parameters.handovers.is_empty() { summary } else { summary.with(Topic::Handover) };
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
@@ -280,6 +288,7 @@ impl Probe for Recorder {
                 self.on_block(now, cell.index(), ue, direction, &block);
             }
             Event::UePosition { ue, position_m, cell } => self.tracks.push(now, ue, position_m, cell),
+            Event::Handover { ue, attempt, step } => self.handovers.add(now, ue, attempt, step),
             Event::QueueDepth { ue, direction, bytes } => {
                 if let Some(ue) = self.ues.get_mut(ue.index()) {
                     ue.queue[direction as usize] = Some(bytes);

@@ -30,8 +30,13 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         "wired" => &[WIRED],
         _ => &[TYPICAL],
     };
+    let hands_over = scenario.get("handover").is_some();
     for text in own.iter().chain(&[COMMON]) {
-        merge(scenario, &defaults(text));
+        let mut defaults = defaults(text);
+        if let (Value::Table(sections), false) = (&mut defaults.value, hands_over) {
+            sections.retain(|(key, _)| !HANDOVER.contains(&key.as_str()));
+        }
+        merge(scenario, &defaults);
     }
     let queues: &[&[&str]] = match network {
         "wired" => &[&["internet"]],
@@ -116,6 +121,9 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
 
 /// Sections that may stand several times.
 pub(crate) const LISTS: [&str; 3] = ["cell", "ue", "flow"];
+
+/// Sections that are not there unless the user begins with the first of them.
+const HANDOVER: [&str; 2] = ["handover", "x2"];
 
 /// Splits a conditional key, `mode=am`, into key and value.
 fn condition(key: &str) -> Option<(&str, &str)> {

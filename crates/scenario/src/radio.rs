@@ -8,7 +8,7 @@ use airlane_radio::mobility::{
 };
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{AmcRule, Antenna, Placement, Position, Profile, Sector, TransmissionMode};
-use airlane_ran::bearer::{BearerConfig, RlcMode};
+use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
     McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, RankRule, SchedulerKind,
@@ -16,6 +16,9 @@ use airlane_ran::config::{
 };
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
+use airlane_ran::rrc::handover::HandoverConfig;
+use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
+use airlane_ran::x2::X2Config;
 
 use crate::aqm::aqm;
 use crate::error::ScenarioError;
@@ -44,7 +47,7 @@ pub(crate) fn configuration(
         Ok(ue(section, path, scenario))
     };
     Ok(RanConfig {
-        cells: scenario.cell.iter().map(cell).collect(),
+        cells: scenario.cell.iter().map(|one| cell(one, &scenario.cell)).collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
         flows: flows.iter().map(ue_of).collect(),
         channel: ChannelConfig {
@@ -52,7 +55,8 @@ pub(crate) fn configuration(
             shadowing: shadowing(&channel.shadowing),
             fading: fading(&channel.fading),
         },
-        measurements: None,
+        measurements: scenario.handover.as_ref().map(measurements),
+        handover: handover(scenario),
     })
 }
 
@@ -99,7 +103,7 @@ fn slots(time: Time) -> u32 {
     u32::try_from(time.0.as_millis()).expect("checked when the scenario was resolved")
 }
 
-fn cell(cell: &Cell) -> CellConfig {
+fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
     CellConfig {
         position: position(cell.position, cell.height),
         antenna: antenna(&cell.antenna),
@@ -135,6 +139,53 @@ fn cell(cell: &Cell) -> CellConfig {
         },
         mac: mac(cell),
         bearer: bearer(cell),
+        max_ues: cell.max_ues,
+        neighbours: cell
+            .neighbours
+            .as_ref()
+            .map(|names| names.iter().map(|name| cell_id(name, all)).collect()),
+    }
+}
+
+/// A cell by its name, which has been checked.
+fn cell_id(name: &str, all: &[Cell]) -> CellId {
+    let index = all.iter().position(|cell| cell.name == *name);
+    CellId(index.expect("checked when the scenario was resolved") as u32)
+}
+
+/// What UEs measure for handovers.
+fn measurements(handover: &format::Handover) -> MeasurementConfig {
+    MeasurementConfig {
+        period: handover.measurement_period.0,
+        filter_coefficient: handover.l3_filter,
+        event: EventA3 {
+            offset: handover.a3_offset.0,
+            hysteresis: handover.hysteresis.0,
+            time_to_trigger: handover.time_to_trigger.0,
+        },
+        report_interval: handover.report_interval.0,
+    }
+}
+
+/// How UEs are handed over, if they are.
+fn handover(scenario: &Resolved) -> Option<HandoverConfig> {
+    let (handover, x2) = (scenario.handover.as_ref()?, scenario.x2.as_ref()?);
+    Some(HandoverConfig {
+        mode: handover_mode(handover.mode),
+        x2: X2Config { delay: x2.delay.0, ..X2Config::typical() },
+        report: handover.report_delay.0,
+        preparation: handover.preparation.0,
+        command: handover.command_delay.0,
+        interruption: handover.interruption.0,
+    })
+}
+
+/// A mode of handover in the words of the radio access network.
+pub(crate) const fn handover_mode(mode: format::HandoverMode) -> HandoverMode {
+    match mode {
+        format::HandoverMode::Lossless => HandoverMode::Lossless,
+        format::HandoverMode::Seamless => HandoverMode::Seamless,
+        format::HandoverMode::SeamlessUm => HandoverMode::SeamlessUm,
     }
 }
 

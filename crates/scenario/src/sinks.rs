@@ -96,6 +96,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         warmup: Instant::ZERO + scenario.run.warmup.0,
         end: Instant::ZERO + scenario.run.duration.0,
         bin: Some(scenario.run.series_bin.0),
+        handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
     }
 }

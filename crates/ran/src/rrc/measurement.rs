@@ -19,6 +19,7 @@
 //!         hysteresis: Decibel(3.0),
 //!         time_to_trigger: Duration::from_millis(256),
 //!     },
+//!     report_interval: Duration::from_millis(240),
 //! };
 //! let mut ue = Measurements::new(config, 2);
 //! let mut report = |ms, neighbour| {
@@ -43,6 +44,8 @@ pub struct MeasurementConfig {
     pub filter_coefficient: u8,
     /// When a report is due.
     pub event: EventA3,
+    /// reportInterval: how soon a report is repeated while the event lasts.
+    pub report_interval: Duration,
 }
 
 /// Event A3: a neighbour becomes better than the serving cell by an offset.
@@ -99,8 +102,9 @@ enum Trigger {
     Idle,
     /// It has held from then on.
     Waiting(Instant),
-    /// It has held for the time to trigger, and the leaving condition not since.
-    Reported,
+    /// It has held for the time to trigger, and the leaving condition not since. The latest report
+    /// was made then.
+    Reported(Instant),
 }
 
 /// The measurements of one UE.
@@ -125,8 +129,20 @@ impl Measurements {
     }
 
     /// Takes a sample of each cell, by their numbers. Gives the best of the neighbours for which a
-    /// report is due: the one that makes A3 known, at the first sample after the time to trigger.
+    /// report is due: the one that makes A3 known, at the first sample after the time to trigger, and
+    /// its repetitions for as long as it lasts (TS 36.331 v17.0 §5.5.5: reportAmount is infinite).
     pub fn sample(&mut self, now: Instant, serving: CellId, rsrp: &[Dbm]) -> Option<CellId> {
+        self.sample_among(now, serving, rsrp, |_| true)
+    }
+
+    /// The same, where not every cell is one that the event is about.
+    pub fn sample_among(
+        &mut self,
+        now: Instant,
+        serving: CellId,
+        rsrp: &[Dbm],
+        is_neighbour: impl Fn(CellId) -> bool,
+    ) -> Option<CellId> {
         assert_eq!(rsrp.len(), self.rsrp.len(), "one sample per cell");
         let coefficient = self.config.filter_coefficient;
         for (filter, measured) in self.rsrp.iter_mut().zip(rsrp) {
@@ -134,7 +150,8 @@ impl Measurements {
         }
         let own = self.rsrp(serving).expect("sampled above");
         let mut best: Option<(CellId, Dbm)> = None;
-        for cell in (0..rsrp.len() as u32).map(CellId).filter(|cell| *cell != serving) {
+        let cells = (0..rsrp.len() as u32).map(CellId);
+        for cell in cells.filter(|cell| *cell != serving && is_neighbour(*cell)) {
             let theirs = self.rsrp(cell).expect("sampled above");
             if self.step(now, cell, theirs, own) && best.is_none_or(|(_, most)| theirs > most) {
                 best = Some((cell, theirs));
@@ -146,13 +163,18 @@ impl Measurements {
     /// Moves a neighbour's trigger on. True if it is due just now.
     fn step(&mut self, now: Instant, cell: CellId, theirs: Dbm, own: Dbm) -> bool {
         let event = self.config.event;
+        let interval = self.config.report_interval;
         let trigger = &mut self.triggers[cell.index()];
         let since = match *trigger {
-            Trigger::Reported => {
+            Trigger::Reported(latest) => {
+                let again = now.saturating_since(latest) >= interval;
                 if event.left(theirs, own) {
                     *trigger = Trigger::Idle;
+                    return false;
+                } else if again {
+                    *trigger = Trigger::Reported(now);
                 }
-                return false;
+                return again;
             }
             Trigger::Idle => now,
             Trigger::Waiting(since) => since,
@@ -162,7 +184,7 @@ impl Measurements {
             return false;
         }
         let due = now.saturating_since(since) >= event.time_to_trigger;
-        *trigger = if due { Trigger::Reported } else { Trigger::Waiting(since) };
+        *trigger = if due { Trigger::Reported(now) } else { Trigger::Waiting(since) };
         due
     }
 

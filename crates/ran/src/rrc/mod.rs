@@ -1,7 +1,10 @@
-//! Radio resource control (TS 36.331), as far as it is here: measurements, and the loss of a radio link.
+//! Radio resource control (TS 36.331), as far as it is here: measurements, handover, and the loss of a
+//! radio link.
 
+pub mod handover;
 pub mod measurement;
 pub(crate) mod monitor;
 pub mod radio_link;
+pub mod x2ap;
 
 pub use monitor::MeasurementReport;

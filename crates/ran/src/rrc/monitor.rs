@@ -26,10 +26,13 @@ pub(crate) struct Monitor {
     ues: Vec<Measurements>,
     reports: VecDeque<MeasurementReport>,
     samples: Vec<Dbm>,
+    /// Of each cell, which others its UEs report.
+    neighbours: Vec<Vec<CellId>>,
 }
 
 impl Monitor {
-    pub(crate) fn new(config: MeasurementConfig, ues: usize, cells: usize) -> Self {
+    pub(crate) fn new(config: MeasurementConfig, ues: usize, neighbours: Vec<Vec<CellId>>) -> Self {
+        let cells = neighbours.len();
         assert!(config.period > Duration::ZERO, "UEs would measure all the time");
         Self {
             period: config.period,
@@ -37,6 +40,7 @@ impl Monitor {
             ues: vec![Measurements::new(config, cells); ues],
             reports: VecDeque::with_capacity(ues),
             samples: vec![Dbm(0.0); cells],
+            neighbours,
         }
     }
 
@@ -51,7 +55,10 @@ impl Monitor {
         self.next = now + self.period;
         for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
             ue.measure_rsrp(now, self.period, &mut self.samples);
-            if let Some(target) = measurements.sample(now, ue.cell, &self.samples) {
+            let neighbours = &self.neighbours[ue.cell.index()];
+            let due =
+                measurements.sample_among(now, ue.cell, &self.samples, |cell| neighbours.contains(&cell));
+            if let Some(target) = due {
                 self.reports.push_back(MeasurementReport { at: now, ue: ue.id, target });
             }
         }

@@ -76,6 +76,7 @@ impl Wire {
         let transport = match &packet.header {
             Header::Tcp(tcp) => usize::try_from(tcp.wire_len()).expect("at most 60 bytes"),
             Header::Udp(_) => UDP_HEADER,
+            Header::Signalling => unreachable!("only packets of flows are captured"),
         };
         let inner = Ipv4Header::MIN_LEN + transport + self.payload.len();
         if let Some(tunnel) = tunnel {
@@ -86,6 +87,7 @@ impl Wire {
         match &packet.header {
             Header::Tcp(tcp) => self.tcp(ends, tcp),
             Header::Udp(_) => self.udp(ends),
+            Header::Signalling => unreachable!("see above"),
         }
         assert_eq!(self.kept.len() - before + self.payload.len(), inner, "a header of another length");
         let whole = before + inner;
@@ -125,6 +127,7 @@ impl Wire {
             protocol: match packet.header {
                 Header::Tcp(_) => IpNumber::TCP,
                 Header::Udp(_) => IpNumber::UDP,
+                Header::Signalling => unreachable!("see above"),
             },
             source: ends.source,
             destination: ends.destination,

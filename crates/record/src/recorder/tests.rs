@@ -36,6 +36,7 @@ fn parameters() -> RecorderParameters {
         end: ms(1_000),
         bin: Some(RecorderParameters::DEFAULT_BIN),
         tracked: Vec::new(),
+        handovers: Vec::new(),
     }
 }
 

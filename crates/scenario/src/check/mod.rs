@@ -6,6 +6,7 @@ mod cell;
 mod channel;
 mod files;
 mod flow;
+mod handover;
 mod layout;
 mod output;
 mod ue;
@@ -160,6 +161,8 @@ pub(crate) fn wired(tree: &Tree) -> Checked {
         ("ue", "no UE"),
         ("channel", "no radio channel"),
         ("backhaul", "no backhaul"),
+        ("handover", "no handover"),
+        ("x2", "no X2"),
     ];
     let found = has.into_iter().find(|(key, _)| tree.get(key).is_some_and(|t| !t.is_empty()));
     let Some((key, what)) = found else { return Ok(()) };
@@ -182,6 +185,7 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         cell::cell(cell, &at)?;
         cell::carrier(cell, &scenario.cell[..i], &at)?;
     }
+    handover::handover(scenario, at)?;
     ue::ues(scenario, at)?;
     let links = scenario.cell.len() as u64 * expand::ues(scenario).len() as u64;
     let help = format!("{links} channels between cells and UEs, at most {LINKS_MAX}");

@@ -45,6 +45,10 @@ pub struct Cell {
     pub rlc: Rlc,
     /// Packet data convergence of the UEs' bearers.
     pub pdcp: Pdcp,
+    /// UEs that it may have; it refuses to take over more. None for any number.
+    pub max_ues: Option<u32>,
+    /// Names of the cells that its UEs report; none for all others.
+    pub neighbours: Option<Vec<String>>,
 }
 
 /// An antenna.

@@ -8,6 +8,7 @@
 mod aqm;
 mod cell;
 mod flow;
+mod handover;
 mod layout;
 mod output;
 mod path;
@@ -16,6 +17,7 @@ mod ue;
 pub use aqm::*;
 pub use cell::*;
 pub use flow::*;
+pub use handover::*;
 pub use layout::*;
 pub use output::*;
 pub use path::*;
@@ -79,6 +81,10 @@ pub struct Resolved {
     pub internet: Internet,
     /// The link between the mobile core and the cells (S1-U); none in a wired network.
     pub backhaul: Option<Backhaul>,
+    /// Handover of UEs from cell to cell; without it they stay where they started.
+    pub handover: Option<Handover>,
+    /// The links between cells (X2); none without handover.
+    pub x2: Option<X2>,
     /// UEs; none in a wired network.
     pub ue: Vec<Ue>,
     /// Transport flows.

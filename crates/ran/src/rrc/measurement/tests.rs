@@ -6,7 +6,10 @@ const A3: EventA3 =
 /// Without filtering, every 200 ms.
 fn unfiltered(cells: usize) -> Measurements {
     let period = Duration::from_millis(200);
-    Measurements::new(MeasurementConfig { period, filter_coefficient: 0, event: A3 }, cells)
+    Measurements::new(
+        MeasurementConfig { period, filter_coefficient: 0, event: A3, report_interval: Duration::MAX },
+        cells,
+    )
 }
 
 /// The tick at which each report is made, from these samples of serving cell and neighbour.

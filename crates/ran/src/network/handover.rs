@@ -1,0 +1,247 @@
+//! What handovers do to the network: the part of [`RadioNetwork`] that carries out what
+//! [`Handovers`] decides. Without handovers nothing here is reached.
+
+use airlane_core::{
+    Bytes, CellId, Cx, Direction, DropCause, Event, HandoverStep, Instant, PacketRef, Port, UeId,
+};
+use airlane_core::{Seeds, Topic};
+use airlane_net::signalling::Message;
+
+use super::RadioNetwork;
+use crate::bearer::{Departure, HandoverMode, HandoverStatistics};
+use crate::config::RanConfig;
+use crate::rrc::handover::{Action, Handovers};
+use crate::slot::Ports;
+use crate::ue::Ue;
+use crate::x2::{Forwarding, X2Statistics};
+
+/// What the network needs to hand UEs over.
+#[derive(Debug)]
+pub(super) struct HandoverState {
+    mode: HandoverMode,
+    procedures: Handovers,
+    /// By UE.
+    forwarding: Vec<Forwarding>,
+    /// UEs for which something is forwarded, ascending.
+    forwarding_for: Vec<u32>,
+    /// By UE, when its latest handover began.
+    before: Vec<Before>,
+    actions: Vec<Action>,
+    departure: Departure,
+}
+
+/// What had been counted when a handover began, and which.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    attempt: u32,
+    x2: X2Statistics,
+    bearer: HandoverStatistics,
+}
+
+impl HandoverState {
+    pub(super) fn new(config: &RanConfig, ues: &[Ue], seeds: Seeds) -> Option<Self> {
+        let handover = config.handover?;
+        let forwarding = |ue: usize| Forwarding::new(handover.x2, seeds.stream(&format!("ue/{ue}/x2")));
+        let limits = config.cells.iter().map(|cell| cell.max_ues);
+        Some(Self {
+            mode: handover.mode,
+            procedures: Handovers::new(handover, ues.iter().map(|ue| ue.cell), limits),
+            forwarding: (0..ues.len()).map(forwarding).collect(),
+            forwarding_for: Vec::new(),
+            before: vec![Before::default(); ues.len()],
+            actions: Vec::new(),
+            departure: Departure::default(),
+        })
+    }
+
+    /// When something has to be done.
+    pub(super) fn due(&self) -> Instant {
+        let x2 = self.forwarding_for.iter().filter_map(|ue| self.forwarding[*ue as usize].next_timeout());
+        x2.fold(self.procedures.due(), Instant::min)
+    }
+
+    pub(super) fn packets_held(&self) -> usize {
+        self.forwarding_for.iter().map(|ue| self.forwarding[*ue as usize].packets_held()).sum()
+    }
+
+    /// Tells what the latest handover of a UE has made its source forward.
+    fn observe_forwarded(&self, cx: &mut Cx<'_>, ue: &Ue) {
+        let Before { attempt, x2, bearer } = self.before[ue.id.index()];
+        let (x2_now, bearer_now) =
+            (self.forwarding[ue.id.index()].statistics(), ue.bearer.handover_statistics());
+        let step = HandoverStep::Forwarded {
+            packets: x2_now.entered - x2.entered,
+            bytes: Bytes(x2_now.entered_bytes - x2.entered_bytes),
+            dropped: bearer_now.dropped - bearer.dropped + x2_now.lost - x2.lost + x2_now.overflows
+                - x2.overflows,
+        };
+        cx.emit(&Event::Handover { ue: ue.id, attempt, step });
+    }
+
+    /// What comes out of X2 now goes to its bearers.
+    fn receive_forwarded(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], touched: &mut Vec<u32>) {
+        for &index in &self.forwarding_for {
+            let (forwarding, ue) = (&mut self.forwarding[index as usize], &mut ues[index as usize]);
+            if forwarding.next_timeout().is_some_and(|at| at <= cx.now) {
+                forwarding.handle_timeout(cx, &mut ue.bearer);
+                touched.push(index);
+                if forwarding.is_idle() {
+                    self.observe_forwarded(cx, ue);
+                }
+            }
+        }
+        let forwarding = &self.forwarding;
+        self.forwarding_for.retain(|ue| !forwarding[*ue as usize].is_idle());
+    }
+}
+
+impl RadioNetwork {
+    /// Does what handovers have to do at one instant, the first that is not after `until`: UEs measure
+    /// and report, procedures go on, X2 delivers. False if there is none.
+    pub(super) fn hand_over(&mut self, cx: &mut Cx<'_>, until: Instant) -> bool {
+        let (Some(state), Some(monitor)) = (&self.handover, &self.monitor) else { return false };
+        let now = state.due().min(monitor.next());
+        if now > until {
+            return false;
+        }
+        self.measure_until(now);
+        let mut cx = Cx {
+            now,
+            pool: &mut *cx.pool,
+            outbox: &mut *cx.outbox,
+            topics: cx.topics,
+            probe: &mut *cx.probe,
+        };
+        self.with_handover(&mut cx, |network, state, cx| {
+            network.take_reports(state, cx);
+            state.receive_forwarded(cx, &mut network.ues, &mut network.touched);
+            while state.procedures.step(cx.now, &mut state.actions) {
+                network.carry_out(state, cx);
+            }
+        });
+        true
+    }
+
+    /// Lets `act` have both, and afterwards looks after those bearers that it touched.
+    fn with_handover(
+        &mut self,
+        cx: &mut Cx<'_>,
+        act: impl FnOnce(&mut Self, &mut HandoverState, &mut Cx<'_>),
+    ) {
+        let mut state = self.handover.take().expect("there are handovers");
+        act(self, &mut state, cx);
+        self.handover = Some(state);
+        self.skip_idle_slots(cx.now);
+        for index in &self.touched {
+            if let Some(at) = self.ues[*index as usize].bearer.next_timeout() {
+                self.bearers_due = self.bearers_due.min(at);
+            }
+        }
+        self.wake_touched(cx.now);
+    }
+
+    fn take_reports(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
+        while let Some(report) = self.take_measurement_report() {
+            let ue = &mut self.ues[report.ue.index()];
+            let (from, to) = (ue.cell, report.target);
+            let Some(attempt) = state.procedures.report(cx.now, ue.id, (from, to)) else { continue };
+            if cx.wants(Topic::Handover) {
+                let here = ue.mobility.position_at(cx.now);
+                let step = HandoverStep::Reported { from, to, position_m: [here.x, here.y] };
+                cx.emit(&Event::Handover { ue: ue.id, attempt, step });
+            }
+        }
+    }
+
+    fn carry_out(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
+        let mut actions = core::mem::take(&mut state.actions);
+        for action in actions.drain(..) {
+            match action {
+                Action::Observe { ue, attempt, step } => cx.emit(&Event::Handover { ue, attempt, step }),
+                Action::Leave { ue, attempt } => self.leave(state, cx, ue, attempt),
+                Action::Arrive { ue, target } => self.arrive(cx, ue, target),
+            }
+        }
+        state.actions = actions;
+    }
+
+    /// A UE leaves its cell: both ends of its bearer are re-established, its MAC is reset, and what is
+    /// left to send at the source goes over X2.
+    fn leave(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId, attempt: u32) {
+        let ue = &mut self.ues[id.index()];
+        if !state.forwarding[id.index()].is_idle() {
+            state.observe_forwarded(cx, ue); // what is counted from here on belongs to this one
+        }
+        let (forwarding, departure) = (&mut state.forwarding[id.index()], &mut state.departure);
+        state.before[id.index()] =
+            Before { attempt, x2: forwarding.statistics(), bearer: ue.bearer.handover_statistics() };
+        ue.bearer.leave(cx, state.mode, departure);
+        forwarding.begin(cx, ue.cell, departure);
+        let source = &mut self.cells[ue.cell.index()];
+        source.downlink.forget(id.0);
+        source.uplink.forget(id.0);
+        ue.reset_mac(&source.config);
+        let ports = Ports { s1u: ue.cell.0 as Port, first_ue: self.cells.len() as Port };
+        ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
+        ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
+        if let Err(place) = state.forwarding_for.binary_search(&id.0) {
+            state.forwarding_for.insert(place, id.0);
+        }
+        state.observe_forwarded(cx, ue);
+        self.touched.push(id.0);
+    }
+
+    /// A UE has come to a cell, which asks the gateway for the UE's path.
+    fn arrive(&mut self, cx: &mut Cx<'_>, ue: UeId, target: CellId) {
+        self.change_cell(cx.now, ue, target);
+        self.ues[ue.index()].bearer.arrive(cx);
+        self.touched.push(ue.0);
+        let request = Message::PathSwitchRequest { ue, cell: target }.packet(cx);
+        cx.send(self.s1u_port(target.index()), request);
+    }
+
+    /// A message of the mobile core has come to a cell.
+    #[cold]
+    pub(super) fn receive_signalling(&mut self, cx: &mut Cx<'_>, cell: CellId, packet: PacketRef) {
+        let message = Message::decode(&cx.pool.get(&packet).payload);
+        let known = |ue: UeId| ue.index() < self.ues.len() && self.handover.is_some();
+        match message {
+            Some(Message::EndMarker { ue }) if known(ue) => {
+                let _ = cx.pool.consume(packet);
+                self.with_handover(cx, |network, state, cx| {
+                    let (forwarding, ue) = (&mut state.forwarding[ue.index()], &mut network.ues[ue.index()]);
+                    if forwarding.expects_end_marker(cell) {
+                        forwarding.receive_end_marker(cx, cell, &mut ue.bearer);
+                    }
+                });
+            }
+            Some(Message::PathSwitchRequestAcknowledge { ue }) if known(ue) => {
+                let _ = cx.pool.consume(packet);
+                self.with_handover(cx, |network, state, cx| {
+                    state.procedures.path_switched(cx.now, ue, cell, &mut state.actions);
+                    network.carry_out(state, cx);
+                });
+            }
+            _ => cx.discard(packet, DropCause::NoRoute),
+        }
+    }
+
+    /// A packet for or from a UE, where UEs are handed over: it may have to wait or be forwarded.
+    #[cold]
+    pub(super) fn receive_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (direction, id, cell): (Direction, UeId, CellId),
+        packet: PacketRef,
+    ) {
+        self.with_handover(cx, |network, state, cx| {
+            let (forwarding, ue) = (&mut state.forwarding[id.index()], &mut network.ues[id.index()]);
+            if direction == Direction::Uplink || forwarding.is_idle() {
+                ue.bearer.submit(cx, direction, packet);
+            } else {
+                forwarding.receive(cx, cell, packet, &mut ue.bearer);
+            }
+            network.touched.push(id.0);
+        });
+    }
+}

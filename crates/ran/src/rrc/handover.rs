@@ -1,0 +1,279 @@
+//! The handover of a UE over X2, from its measurement report to the release of its old context
+//! (TS 36.300 v17.0 §10.1.2.1, TS 36.331 v17.0 §5.3.5.4, TS 36.423 v17.0 §8.2).
+//!
+//! Pure logic: who calls brings time and reports, and does what an [`Action`] says.
+//!
+//! ```text
+//! UE                  source               target               gateway
+//!  | MeasurementReport  |                    |                    |
+//!  |------------------->| HANDOVER REQUEST   |                    |
+//!  |                    |------------------->| admission          |
+//!  | RRCConnection-     |<-------------------| ... ACKNOWLEDGE    |
+//!  |   Reconfiguration  |                    |                    |
+//!  |<-------------------| SN STATUS TRANSFER |                    |
+//!  | leaves             |------------------->|                    |
+//!  | random access      |== forwarded SDUs =>|                    |
+//!  |---------------------------------------->| PATH SWITCH REQUEST|
+//!  |                    |                    |------------------->|
+//!  |                    |<========== end marker ==================|
+//!  |                    |== end marker =====>|<-------------------|
+//!  |                    | UE CONTEXT RELEASE | ... ACKNOWLEDGE    |
+//!  |                    |<-------------------|                    |
+//! ```
+//!
+//! Messages of RRC take constant times and are never lost; those of X2AP take X2's delay. A target
+//! does not hand a UE on before the path switch of its arrival has been acknowledged: reports wait
+//! until then. A report that comes while another is being acted upon is dropped.
+//!
+//! Left out: handover through the MME (S1), cancellation, contention of random access (the target
+//! gives the UE a preamble of its own), and the radio link during all this.
+
+use std::collections::BTreeMap;
+
+use airlane_core::{CellId, Duration, HandoverStep, Instant, UeId};
+
+use super::x2ap::{Message, MessageKind};
+use crate::bearer::HandoverMode;
+use crate::x2::X2Config;
+
+/// How UEs are handed over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HandoverConfig {
+    /// What becomes of the bearer.
+    pub mode: HandoverMode,
+    /// The link between any two eNBs.
+    pub x2: X2Config,
+    /// From a measurement report until the source has it.
+    pub report: Duration,
+    /// From a HANDOVER REQUEST's arrival until the target answers it.
+    pub preparation: Duration,
+    /// From the target's acknowledgement until the UE has its order.
+    pub command: Duration,
+    /// From then until random access to the target is done.
+    pub interruption: Duration,
+}
+
+/// Where a UE's handover stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is going on.
+    Connected,
+    /// A report is on its way, or being acted upon.
+    Preparing,
+    /// The UE is between two cells.
+    Away,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct UeState {
+    phase: Phase,
+    /// The number of the handover that `phase` speaks of.
+    attempt: u32,
+    /// The handover whose path switch is not acknowledged, and its source.
+    switching: Option<(u32, CellId)>,
+    /// A report that waits for the path switch.
+    waiting: Option<Task>,
+}
+
+/// Something that happens at its time.
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    /// A measurement report has reached the source.
+    Report(Handover),
+    /// The target has dealt with a HANDOVER REQUEST.
+    Admit(Handover),
+    /// The UE has its order.
+    Leave(Handover),
+    /// Random access is done.
+    Arrive(Handover),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Handover {
+    ue: UeId,
+    attempt: u32,
+    source: CellId,
+    target: CellId,
+}
+
+/// What is on the agenda.
+#[derive(Clone, Debug)]
+enum Item {
+    Task(Task),
+    /// A message of X2AP arrives.
+    X2(Vec<u8>),
+}
+
+/// What has to be done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// Somebody may want to know.
+    Observe { ue: UeId, attempt: u32, step: HandoverStep },
+    /// The UE leaves its cell.
+    Leave { ue: UeId, attempt: u32 },
+    /// The UE has come to this cell, which asks the gateway for its path.
+    Arrive { ue: UeId, target: CellId },
+}
+
+/// The handovers of all UEs.
+#[derive(Debug)]
+pub(crate) struct Handovers {
+    config: HandoverConfig,
+    /// By time, then in the order of being put there.
+    agenda: BTreeMap<(Instant, u64), Item>,
+    entries: u64,
+    ues: Vec<UeState>,
+    /// UEs that each cell has a context of, and how many it may have.
+    contexts: Vec<(u32, u32)>,
+}
+
+impl Handovers {
+    /// Of UEs that are in these cells, each of which may have so many.
+    pub(crate) fn new(
+        config: HandoverConfig,
+        serving: impl Iterator<Item = CellId>,
+        limits: impl Iterator<Item = Option<u32>>,
+    ) -> Self {
+        let mut contexts: Vec<_> = limits.map(|limit| (0, limit.unwrap_or(u32::MAX))).collect();
+        let state = UeState { phase: Phase::Connected, attempt: 0, switching: None, waiting: None };
+        let attach = |cell: CellId| {
+            contexts[cell.index()].0 += 1;
+            state
+        };
+        let ues = serving.map(attach).collect();
+        Self { config, agenda: BTreeMap::new(), entries: 0, ues, contexts }
+    }
+
+    /// When something is due.
+    pub(crate) fn due(&self) -> Instant {
+        self.agenda.first_key_value().map_or(Instant::FAR_FUTURE, |((at, _), _)| *at)
+    }
+
+    fn at(&mut self, at: Instant, item: Item) {
+        self.agenda.insert((at, self.entries), item);
+        self.entries += 1;
+    }
+
+    fn send(&mut self, now: Instant, kind: MessageKind, handover: Handover) {
+        let Handover { ue, attempt, source, target } = handover;
+        let message = Message { kind, ue, attempt, source, target }.encode();
+        self.at(now + self.config.x2.delay, Item::X2(message));
+    }
+
+    /// A UE reports a cell. The number of the handover that this may become, if nothing else is going
+    /// on.
+    pub(crate) fn report(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        (source, target): (CellId, CellId),
+    ) -> Option<u32> {
+        let state = &mut self.ues[ue.index()];
+        if state.phase != Phase::Connected || state.waiting.is_some() {
+            return None;
+        }
+        state.attempt += 1;
+        state.phase = Phase::Preparing;
+        let attempt = state.attempt;
+        let task = Task::Report(Handover { ue, attempt, source, target });
+        self.at(now + self.config.report, Item::Task(task));
+        Some(attempt)
+    }
+
+    /// The gateway has switched a UE's path.
+    pub(crate) fn path_switched(&mut self, now: Instant, ue: UeId, cell: CellId, out: &mut Vec<Action>) {
+        let state = &mut self.ues[ue.index()];
+        let Some((attempt, source)) = state.switching.take() else { return };
+        let waiting = state.waiting.take();
+        out.push(Action::Observe { ue, attempt, step: HandoverStep::PathSwitched });
+        self.send(now, MessageKind::UeContextRelease, Handover { ue, attempt, source, target: cell });
+        if let Some(task) = waiting {
+            self.at(now, Item::Task(task));
+        }
+    }
+
+    /// Does one thing that is due at `now` or before, if there is any.
+    pub(crate) fn step(&mut self, now: Instant, out: &mut Vec<Action>) -> bool {
+        if self.due() > now {
+            return false;
+        }
+        let (_, item) = self.agenda.pop_first().expect("just seen");
+        match item {
+            Item::Task(Task::Report(handover)) => self.decide(now, handover, out),
+            Item::Task(Task::Admit(handover)) => self.admit(now, handover),
+            Item::Task(Task::Leave(handover)) => self.leave(now, handover, out),
+            Item::Task(Task::Arrive(handover)) => self.arrive(handover, out),
+            Item::X2(message) => {
+                let message = Message::decode(&message).expect("as it was encoded");
+                self.receive(now, message, out);
+            }
+        }
+        true
+    }
+
+    /// The source has a report and asks the target.
+    fn decide(&mut self, now: Instant, handover: Handover, out: &mut Vec<Action>) {
+        let state = &mut self.ues[handover.ue.index()];
+        if state.switching.is_some() {
+            state.waiting = Some(Task::Report(handover));
+            return;
+        }
+        out.push(handover.observed(HandoverStep::Decided));
+        self.send(now, MessageKind::HandoverRequest, handover);
+    }
+
+    /// A message of X2AP arrives at whom it is for.
+    fn receive(&mut self, now: Instant, message: Message, out: &mut Vec<Action>) {
+        let Message { kind, ue, attempt, source, target } = message;
+        let handover = Handover { ue, attempt, source, target };
+        match kind {
+            MessageKind::HandoverRequest => {
+                self.at(now + self.config.preparation, Item::Task(Task::Admit(handover)));
+            }
+            MessageKind::HandoverRequestAcknowledge => {
+                self.at(now + self.config.command, Item::Task(Task::Leave(handover)));
+            }
+            MessageKind::HandoverPreparationFailure => {
+                self.ues[ue.index()].phase = Phase::Connected;
+                out.push(handover.observed(HandoverStep::PreparationFailed));
+            }
+            MessageKind::UeContextRelease => self.contexts[source.index()].0 -= 1,
+        }
+    }
+
+    /// Admission control at the target (TS 36.300 v17.0 §16.1.2).
+    fn admit(&mut self, now: Instant, handover: Handover) {
+        let (present, most) = &mut self.contexts[handover.target.index()];
+        if *present >= *most {
+            return self.send(now, MessageKind::HandoverPreparationFailure, handover);
+        }
+        *present += 1;
+        self.send(now, MessageKind::HandoverRequestAcknowledge, handover);
+    }
+
+    fn leave(&mut self, now: Instant, handover: Handover, out: &mut Vec<Action>) {
+        let Handover { ue, attempt, .. } = handover;
+        self.ues[ue.index()].phase = Phase::Away;
+        out.push(handover.observed(HandoverStep::Started));
+        out.push(Action::Leave { ue, attempt });
+        self.at(now + self.config.interruption, Item::Task(Task::Arrive(handover)));
+    }
+
+    fn arrive(&mut self, handover: Handover, out: &mut Vec<Action>) {
+        let Handover { ue, attempt, source, target } = handover;
+        let state = &mut self.ues[ue.index()];
+        state.phase = Phase::Connected;
+        state.switching = Some((attempt, source));
+        out.push(handover.observed(HandoverStep::Arrived));
+        out.push(Action::Arrive { ue, target });
+    }
+}
+
+impl Handover {
+    fn observed(self, step: HandoverStep) -> Action {
+        Action::Observe { ue: self.ue, attempt: self.attempt, step }
+    }
+}
+
+#[cfg(test)]
+mod tests;

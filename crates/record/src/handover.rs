@@ -1,0 +1,175 @@
+//! Handovers, one row each, from the measurement report that each began with.
+
+use std::collections::BTreeMap;
+
+use airlane_core::{CellId, HandoverStep, Instant, UeId};
+
+use crate::table::{Column, Table};
+
+/// Who is back in the cell that it came from within so long was handed over for nothing: the minimum
+/// time of stay of TR 36.839 v11.1 §5.4.2.1.
+const PING_PONG_S: f64 = 1.0;
+
+/// What is known of a handover.
+#[derive(Clone, Copy, Debug)]
+struct Handover {
+    ue: UeId,
+    attempt: u32,
+    from: CellId,
+    to: CellId,
+    position_m: [f64; 2],
+    reported_at: Instant,
+    decided_at: Option<Instant>,
+    refused_at: Option<Instant>,
+    started_at: Option<Instant>,
+    arrived_at: Option<Instant>,
+    path_switched_at: Option<Instant>,
+    forwarded: u64,
+    forwarded_bytes: u64,
+    dropped: u64,
+}
+
+impl Handover {
+    const fn outcome(&self) -> &'static str {
+        match (self.refused_at, self.arrived_at) {
+            (Some(_), _) => "preparation-failed",
+            (None, Some(_)) => "success",
+            // The run ended before it did.
+            (None, None) => "unfinished",
+        }
+    }
+
+    /// It takes the UE back to where `before` took it from, soon after.
+    fn undoes(&self, before: &Self) -> bool {
+        let (Some(arrived), Some(again)) = (before.arrived_at, self.arrived_at) else { return false };
+        (before.from, before.to) == (self.to, self.from)
+            && again.saturating_since(arrived).as_secs_f64() < PING_PONG_S
+    }
+}
+
+/// All handovers of a run, by time of report.
+#[derive(Debug, Default)]
+pub(crate) struct HandoverLog(Vec<Handover>);
+
+impl HandoverLog {
+    #[cold]
+    pub(crate) fn add(&mut self, now: Instant, ue: UeId, attempt: u32, step: HandoverStep) {
+        if let HandoverStep::Reported { from, to, position_m } = step {
+            self.0.push(Handover {
+                ue,
+                attempt,
+                from,
+                to,
+                position_m,
+                reported_at: now,
+                decided_at: None,
+                refused_at: None,
+                started_at: None,
+                arrived_at: None,
+                path_switched_at: None,
+                forwarded: 0,
+                forwarded_bytes: 0,
+                dropped: 0,
+            });
+            return;
+        }
+        let own = self.0.iter_mut().rev().find(|one| one.ue == ue && one.attempt == attempt);
+        let Some(own) = own else { return };
+        match step {
+            HandoverStep::Reported { .. } => unreachable!("dealt with above"),
+            HandoverStep::Decided => own.decided_at = Some(now),
+            HandoverStep::PreparationFailed => own.refused_at = Some(now),
+            HandoverStep::Started => own.started_at = Some(now),
+            HandoverStep::Arrived => own.arrived_at = Some(now),
+            HandoverStep::PathSwitched => own.path_switched_at = Some(now),
+            HandoverStep::Forwarded { packets, bytes, dropped } => {
+                (own.forwarded, own.forwarded_bytes, own.dropped) = (packets, bytes.get(), dropped);
+            }
+        }
+    }
+
+    /// For each handover whether it undoes the one before it of the same UE.
+    fn ping_pong(&self) -> Vec<bool> {
+        let mut latest = BTreeMap::<UeId, &Handover>::new();
+        let mut undoes = Vec::with_capacity(self.0.len());
+        for one in &self.0 {
+            undoes.push(latest.get(&one.ue).is_some_and(|before| one.undoes(before)));
+            if one.arrived_at.is_some() {
+                latest.insert(one.ue, one);
+            }
+        }
+        undoes
+    }
+
+    pub(crate) fn into_table(self, ue_names: &[String], cell_names: &[&str]) -> Table {
+        let mut table = Table::default();
+        let rows = || self.0.iter();
+        let at = |at: Option<Instant>| at.map_or(f64::NAN, |at| at.as_secs_f64());
+        table.push_text("ue", rows().map(|one| ue_names[one.ue.index()].as_str()));
+        table.push_text("from", rows().map(|one| cell_names[one.from.index()]));
+        table.push_text("to", rows().map(|one| cell_names[one.to.index()]));
+        table.push_f64("report_s", rows().map(|one| one.reported_at.as_secs_f64()));
+        table.push_f64("decision_s", rows().map(|one| at(one.decided_at)));
+        table.push_f64("start_s", rows().map(|one| at(one.started_at)));
+        table.push_f64("end_s", rows().map(|one| at(one.arrived_at)));
+        table.push_f64("path_switch_s", rows().map(|one| at(one.path_switched_at)));
+        table.push_f64("x_m", rows().map(|one| one.position_m[0]));
+        table.push_f64("y_m", rows().map(|one| one.position_m[1]));
+        table.push_count("forwarded_packets", rows().map(|one| one.forwarded));
+        table.push_count("forwarded_bytes", rows().map(|one| one.forwarded_bytes));
+        table.push_count("discarded_sdus", rows().map(|one| one.dropped));
+        table.push_text("outcome", rows().map(Handover::outcome));
+        table.push("ping_pong", Column::Bool(self.ping_pong()));
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airlane_core::Bytes;
+
+    #[test]
+    fn a_handover_back_within_a_second_is_a_ping_pong() {
+        let mut log = HandoverLog::default();
+        let (ue, cell, ms) = (UeId(1), CellId, Instant::from_millis);
+        let mut hand_over = |attempt, at: u64, from, to| {
+            let position_m = [at as f64, 0.0];
+            log.add(
+                ms(at),
+                ue,
+                attempt,
+                HandoverStep::Reported { from: cell(from), to: cell(to), position_m },
+            );
+            log.add(ms(at + 10), ue, attempt, HandoverStep::Decided);
+            log.add(ms(at + 30), ue, attempt, HandoverStep::Started);
+            log.add(ms(at + 60), ue, attempt, HandoverStep::Arrived);
+            log.add(ms(at + 70), ue, attempt, HandoverStep::PathSwitched);
+        };
+        hand_over(1, 1_000, 0, 1);
+        hand_over(2, 1_900, 1, 0); // back after 0.9 s
+        hand_over(4, 9_000, 0, 1);
+        hand_over(5, 9_500, 1, 2); // on, not back
+        hand_over(6, 10_800, 2, 1); // back, but not so soon
+        log.add(
+            ms(20_000),
+            UeId(0),
+            1,
+            HandoverStep::Reported { from: cell(0), to: cell(1), position_m: [0.0; 2] },
+        );
+        log.add(ms(20_000), UeId(0), 1, HandoverStep::PreparationFailed);
+        let forwarded = HandoverStep::Forwarded { packets: 3, bytes: Bytes(4500), dropped: 1 };
+        log.add(ms(20_001), ue, 6, forwarded);
+        assert_eq!(log.ping_pong(), [false, true, false, false, false, false]);
+        let names = ["a".to_owned(), "b".to_owned()];
+        let table = log.into_table(&names, &["x", "y", "z"]);
+        let text = |name: &str| match table.column(name) {
+            Some(Column::Text(values)) => values.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(text("outcome")[4..], ["success", "preparation-failed"]);
+        assert_eq!(text("ue")[4..], ["b", "a"]);
+        assert_eq!(text("to"), ["y", "x", "y", "z", "y", "y"]);
+        assert_eq!(table.column("forwarded_bytes"), Some(&Column::I64(vec![0, 0, 0, 0, 4500, 0])));
+    }
+}

@@ -1,0 +1,76 @@
+//! Checks of handover: measurements, cells and their neighbours, modes.
+
+use std::collections::BTreeSet;
+
+use airlane_core::Decibel;
+use airlane_ran::bearer::RlcMode;
+
+use super::{Checked, Place};
+use crate::de::nearest_help;
+use crate::format::{Cell, Handover, HandoverMode, Resolved, Rlc};
+use crate::radio::handover_mode;
+
+pub(super) fn handover(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    for (index, cell) in scenario.cell.iter().enumerate() {
+        neighbours(cell, &scenario.cell, &at.under("cell").entry(index))?;
+    }
+    let Some(handover) = &scenario.handover else {
+        let help = "add [handover], or leave it out";
+        at.require(scenario.x2.is_none(), "x2", "of no use without handover", help)?;
+        for (index, cell) in scenario.cell.iter().enumerate() {
+            let at = at.under("cell").entry(index);
+            at.require(cell.max_ues.is_none(), "max_ues", "of no use without handover", help)?;
+            at.require(cell.neighbours.is_none(), "neighbours", "of no use without handover", help)?;
+        }
+        return Ok(());
+    };
+    at.require(scenario.x2.is_some(), "x2", "handover needs X2", "give what `parse` returned")?;
+    let help = "add a second [[cell]], or leave [handover] out";
+    at.require(scenario.cell.len() > 1, "handover", "a single cell: there is nowhere to go", help)?;
+    for (index, cell) in scenario.cell.iter().enumerate() {
+        mode(handover.mode, cell, &at.under("cell").entry(index))?;
+    }
+    measurements(handover, &at.under("handover"))
+}
+
+/// The mode of handover is for the mode of RLC of every cell.
+fn mode(handover: HandoverMode, cell: &Cell, at: &Place<'_>) -> Checked {
+    let (rlc, help) = match &cell.rlc {
+        Rlc::Am(_) => (RlcMode::Am, "handover.mode = \"lossless\" or \"seamless\", or rlc.mode = \"um\""),
+        Rlc::Um(_) => (RlcMode::Um, "handover.mode = \"seamless-um\", or rlc.mode = \"am\""),
+        Rlc::Tm(_) => (RlcMode::Tm, "rlc.mode = \"am\" or \"um\": transparent mode is not handed over"),
+    };
+    let fits = handover_mode(handover).rlc() == rlc;
+    at.require(fits, "rlc.mode", "handover.mode is for another mode of RLC", help)
+}
+
+fn measurements(handover: &Handover, at: &Place<'_>) -> Checked {
+    at.positive(handover.measurement_period, "measurement_period")?;
+    at.positive(handover.report_interval, "report_interval")?;
+    let half_steps = |value: Decibel| (value.0 * 2.0).fract() == 0.0;
+    let (offset, hysteresis) = (handover.a3_offset.0, handover.hysteresis.0);
+    let fits = half_steps(offset) && (-15.0..=15.0).contains(&offset.0);
+    let help = "-15 dB to 15 dB in steps of 0.5 dB (TS 36.331 section 6.3.5)";
+    at.require(fits, "a3_offset", "no a3-Offset", help)?;
+    let fits = half_steps(hysteresis) && (0.0..=15.0).contains(&hysteresis.0);
+    let help = "0 dB to 15 dB in steps of 0.5 dB (TS 36.331 section 6.3.5)";
+    at.require(fits, "hysteresis", "no hysteresis", help)?;
+    // FilterCoefficient, TS 36.331 section 6.3.5.
+    let fits = matches!(handover.l3_filter, 0..=9 | 11 | 13 | 15 | 17 | 19);
+    at.require(fits, "l3_filter", "no filter coefficient", "0 to 9, 11, 13, 15, 17 or 19")
+}
+
+fn neighbours(cell: &Cell, all: &[Cell], at: &Place<'_>) -> Checked {
+    let at = at.under("neighbours");
+    let mut seen = BTreeSet::new();
+    for (index, name) in cell.neighbours.iter().flatten().enumerate() {
+        let at = at.entry(index);
+        at.require_here(*name != cell.name, "a cell is no neighbour of itself", "leave it out")?;
+        if !all.iter().any(|other| other.name == *name) {
+            let names: Vec<_> = all.iter().map(|c| c.name.as_str()).filter(|n| *n != cell.name).collect();
+            at.wrong("no cell of that name", nearest_help(name, &names))?;
+        }
+        at.require_here(seen.insert(name), "named twice", "leave it out")?;
+    }
+    Ok(())
+}
