@@ -1,4 +1,4 @@
-//! CoDel's decision to drop (RFC 8289), apart from any queue.
+//! CoDel's decision to drop (RFC 8289; sections of it are cited from memory), apart from any queue.
 //!
 //! [`Controller`] owns no packets. Whoever owns the queue takes a packet off its head, tells how
 //! long it stood there and how many bytes remain behind it, and does what the verdict says. So

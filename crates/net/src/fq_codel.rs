@@ -1,5 +1,5 @@
 //! FQ-CoDel: flow queues, served in turn with precedence for flows that build no queue, each
-//! under CoDel of its own (RFC 8290).
+//! under CoDel of its own (RFC 8290; sections of it are cited from memory).
 //!
 //! A flow's packets go to the queue that a hash of its id names; two flows may share one, as with
 //! the hash of a 5-tuple. The hash is the same in every run (RFC 8290 §4.1 perturbs it): which

@@ -158,10 +158,7 @@ impl Node for Link {
         let arrived = cx.pool.get_mut(&packet);
         arrived.queued_at = cx.now;
         let size = arrived.size;
-        if !arrived.payload.is_empty()
-            && let Some(loss) = &mut self.loss
-            && loss.strikes()
-        {
+        if RandomLoss::takes(&mut self.loss, cx, &packet) {
             self.statistics.random_drops += 1;
             cx.discard(packet, DropCause::RandomLoss);
             return;

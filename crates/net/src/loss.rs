@@ -1,6 +1,6 @@
 //! Random loss: each packet with payload is lost with the same probability, independently.
 
-use airlane_core::Stream;
+use airlane_core::{Cx, PacketRef, Stream};
 
 /// Decides which packets are lost.
 #[derive(Clone, Debug)]
@@ -24,6 +24,13 @@ impl RandomLoss {
     pub fn new(probability: f64, stream: Stream) -> Self {
         assert!((0.0..=1.0).contains(&probability), "a probability of {probability}");
         Self { probability, source: Source::Named(stream) }
+    }
+
+    /// True if the next packet of a link is lost. Where nothing is drawn nothing is lost, and for a
+    /// packet without payload nothing is drawn.
+    #[inline]
+    pub(crate) fn takes(loss: &mut Option<Self>, cx: &Cx<'_>, packet: &PacketRef) -> bool {
+        loss.as_mut().is_some_and(|loss| !cx.pool.get(packet).payload.is_empty() && loss.strikes())
     }
 
     /// Loss drawn from splitmix64 (Steele, Lea and Flood, OOPSLA 2014) with an explicit seed, for

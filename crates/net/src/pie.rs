@@ -1,4 +1,4 @@
-//! PIE: proportional integral controller enhanced (RFC 8033).
+//! PIE: proportional integral controller enhanced (RFC 8033; its §4 is cited from memory).
 //!
 //! Every update period a controller compares the queue's delay with its target, and with the
 //! delay of the period before, and moves the probability with which arrivals are dropped or

@@ -104,10 +104,7 @@ impl TraceLink {
 impl Node for TraceLink {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
         self.statistics.arrived += 1;
-        if let Some(loss) = &mut self.loss
-            && !cx.pool.get(&packet).payload.is_empty()
-            && loss.strikes()
-        {
+        if RandomLoss::takes(&mut self.loss, cx, &packet) {
             self.statistics.random_drops += 1;
             cx.discard(packet, DropCause::RandomLoss);
             return;

@@ -112,7 +112,8 @@ pub(super) fn line_of_sight_probability(scene: Scene, d: f64) -> f64 {
     }
 }
 
-/// Standard deviation (Table B.1.2.1-1) and correlation distance in metres (Table B.1.2.2.1-4).
+/// Standard deviation (Table B.1.2.1-1) and correlation distance in metres (Table B.1.2.2.1-4; its
+/// values are cited from memory, its number was looked up).
 pub(super) fn shadowing(path: &RadioPath, frequency_hz: f64, scene: Scene) -> (Decibel, f64) {
     let (sigma, correlation_m) = match (scene, path.line_of_sight) {
         (Scene::UrbanMacro, true) => (4.0, 37.0),

@@ -5,7 +5,8 @@
 //! (§5.5.4.4) with its time to trigger (§5.5.4.1). Pure logic: who calls brings time and samples.
 //!
 //! Left out: events other than A3, offsets of single cells and frequencies (Ocn, Ofn), measurement
-//! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows.
+//! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows. (The numbers of TS 36.133
+//! are cited from memory; its text was not at hand. ns-3 takes the same 200 ms.)
 //!
 //! ```
 //! use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
