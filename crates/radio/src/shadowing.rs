@@ -119,9 +119,21 @@ impl Shadowing {
 
     /// The same at a place that is known already.
     #[must_use]
-    pub fn at_grain(&self, Grain(x, y): Grain) -> f64 {
+    pub fn at_grain(&self, grain: Grain) -> f64 {
+        self.with_common(self.common_at(grain), grain)
+    }
+
+    /// The part of it that is the same towards all sites.
+    #[must_use]
+    pub fn common_at(&self, Grain(x, y): Grain) -> f64 {
+        self.common.at(x as f64 * GRAIN, y as f64 * GRAIN)
+    }
+
+    /// All of it, from that part.
+    #[must_use]
+    pub fn with_common(&self, common: f64, Grain(x, y): Grain) -> f64 {
         let (x, y) = (x as f64 * GRAIN, y as f64 * GRAIN);
-        self.common_weight * self.common.at(x, y) + self.site_weight * self.site.at(x, y)
+        self.common_weight * common + self.site_weight * self.site.at(x, y)
     }
 }
 

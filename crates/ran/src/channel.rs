@@ -19,6 +19,10 @@ const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
 /// places as one (0.25 m of 50 m). 35 m from a site it is 0.12 dB of path loss.
 const SERVING_STEP_M: f64 = 0.25;
 
+/// The part of shadowing that is the same towards all sites, where it was last computed: correlation distance
+/// in metres, place, and value.
+pub(crate) type CommonShadow = Option<(f64, Grain, f64)>;
+
 /// What a link budget is made of, apart from place and fading.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkBudget {
@@ -106,9 +110,9 @@ impl Channel {
         self.refreshed(now, mobility, if self.alone { 0.0 } else { STEP_M }) * self.without_gain
     }
 
-    /// The same for a UE that stands there.
-    pub(crate) fn interference_at(&mut self, ue: &Position) -> f32 {
-        (self.mean_sinr, self.place) = (self.sinr_at(ue), Some(*ue));
+    /// The same for a UE that stands there. `common` is for all channels of that UE.
+    pub(crate) fn interference_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
+        (self.mean_sinr, self.place) = (self.sinr_at(ue, common), Some(*ue));
         self.mean_sinr * self.without_gain
     }
 
@@ -150,23 +154,23 @@ impl Channel {
         let here = mobility.position_at(now);
         if self.place.is_none_or(|place| place.ground_distance(&here) >= step_m) {
             self.place = Some(here);
-            self.mean_sinr = self.sinr_at(&here);
+            self.mean_sinr = self.sinr_at(&here, &mut None);
         }
         self.mean_sinr
     }
 
     /// SINR before fading, as a factor, for a UE that stands there.
-    fn sinr_at(&mut self, ue: &Position) -> f32 {
+    fn sinr_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
         let (site, law) = (self.scenery.site, self.budget.path_loss);
         let ground_m = site.ground_distance(ue);
         let in_sight = self.scenery.sight < law.line_of_sight_probability(ground_m);
         let path = RadioPath::between(&site, ue, in_sight);
-        let others = self.shadowing(ue, &path) - self.scenery.antenna.gain_towards(&site, ue);
+        let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
         self.budget.sinr(&path, others)
     }
 
     /// What shadowing adds to the loss, below zero where it takes from it.
-    fn shadowing(&mut self, ue: &Position, path: &RadioPath) -> Decibel {
+    fn shadowing(&mut self, ue: &Position, path: &RadioPath, common: &mut CommonShadow) -> Decibel {
         let Some((config, shadowing)) = &self.scenery.shadowing else { return Decibel(0.0) };
         let law = self.budget.path_loss.shadowing(path);
         let sigma = config.deviation.or(law.map(|(sigma, _)| sigma));
@@ -175,7 +179,14 @@ impl Channel {
         let grain = Grain::of(ue, correlation_m);
         let value = match self.shadowed {
             Some((metres, at, value)) if metres == correlation_m && at == grain => value,
-            _ => shadowing.at_grain(grain),
+            _ => {
+                let part = match *common {
+                    Some((metres, at, part)) if metres == correlation_m && at == grain => part,
+                    _ => shadowing.common_at(grain),
+                };
+                *common = Some((correlation_m, grain, part));
+                shadowing.with_common(part, grain)
+            }
         };
         self.shadowed = Some((correlation_m, grain, value));
         Decibel(sigma.0 * value)

@@ -102,11 +102,12 @@ impl Neighbours {
             return;
         }
         self.place = Some(here);
+        let mut common = None;
         let levels = self.downlink.iter_mut().zip(&mut self.uplink);
         for (link, (downlink, uplink)) in self.links.iter_mut().zip(levels) {
-            *downlink = audible(link.downlink.interference_at(&here));
+            *downlink = audible(link.downlink.interference_at(&here, &mut common));
             link.uplink.share_shadowing(&link.downlink);
-            *uplink = link.uplink.interference_at(&here);
+            *uplink = link.uplink.interference_at(&here, &mut common);
         }
     }
 
@@ -142,6 +143,18 @@ impl Noise {
             let share = 1.0 / noise;
             group.iter_mut().for_each(|sinr| *sinr *= share);
         }
+    }
+}
+
+impl Noise {
+    /// The SINR at the middle PRB of each RBG, from what the band would have without interference.
+    pub(crate) fn weakened_by_rbg<'a>(&self, sinr: &'a mut [f32]) -> &'a mut [f32] {
+        let (size, last) = (self.rbg_size, sinr.len() - 1);
+        let rbgs = sinr.len().div_ceil(size);
+        for (rbg, noise) in self.rbgs[..rbgs].iter().enumerate() {
+            sinr[rbg] = sinr[(rbg * size + size / 2).min(last)] / noise;
+        }
+        &mut sinr[..rbgs]
     }
 }
 
@@ -291,8 +304,8 @@ impl Air {
         weaken_by(&self.sites[cell].mean_rise, sinr);
     }
 
-    /// Noise and interference of a UE of `cell` on these RBGs in the data region of a slot. `None` if nobody
-    /// else sends there.
+    /// Noise and interference of a UE of `cell` on these RBGs in the data region of a slot; of others it
+    /// says nothing. `None` if nobody else sends there.
     pub(crate) fn data_noise(
         &self,
         cell: CellId,
@@ -306,7 +319,7 @@ impl Air {
         }
         let sent = self.sent.of(slot);
         let sent = |other: usize| if sent[other].0 == slot { sent[other].1 & rbgs } else { 0 };
-        self.noise(cell, sent, moment, around)
+        self.noise(cell, (rbgs, sent), moment, around)
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
@@ -316,20 +329,20 @@ impl Air {
         moment: Moment,
         around: (&mut Neighbours, &mut Mobility),
     ) -> Option<Noise> {
-        self.noise(cell, |_| RbgSet::MAX, moment, around)
+        self.noise(cell, (RbgSet::MAX, |_| RbgSet::MAX), moment, around)
     }
 
     fn noise(
         &self,
         cell: CellId,
-        sent: impl Fn(usize) -> RbgSet,
+        (rbgs, sent): (RbgSet, impl Fn(usize) -> RbgSet),
         moment: Moment,
         (neighbours, mobility): (&mut Neighbours, &mut Mobility),
     ) -> Option<Noise> {
         let site = self.sites.get(cell.index())?;
         neighbours.look(moment.now, mobility);
-        let whole = ((1_u64 << site.rbgs) - 1) as RbgSet;
-        let heard = |other: usize| if site.downlink_rivals[other] { sent(other) & whole } else { 0 };
+        let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
+        let heard = |other: usize| if site.downlink_rivals[other] { sent(other) & wanted } else { 0 };
         let mut total = 1.0;
         for (link, &level) in neighbours.downlink.iter().enumerate() {
             if level > 0.0 && heard(cell_of(link, cell)) != 0 {
@@ -341,6 +354,8 @@ impl Air {
         }
         let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
         let sums = &mut noise.rbgs[..site.rbgs];
+        // What goes for all that is wanted is added to all there is.
+        let mut flat = 0.0;
         for link in 0..neighbours.downlink.len() {
             let (level, rbgs) = (neighbours.downlink[link], heard(cell_of(link, cell)));
             if level == 0.0 || rbgs == 0 {
@@ -349,16 +364,17 @@ impl Air {
             let gains =
                 if level >= SMALL * total { neighbours.gains(link, moment.fading, site.rbgs) } else { None };
             match gains {
-                Some(gains) if rbgs == whole => {
+                Some(gains) if rbgs == wanted => {
                     sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += level * gain);
                 }
                 Some(gains) => {
                     each(rbgs).for_each(|rbg| sums[usize::from(rbg)] += level * gains[usize::from(rbg)]);
                 }
-                None if rbgs == whole => sums.iter_mut().for_each(|sum| *sum += level),
+                None if rbgs == wanted => flat += level,
                 None => each(rbgs).for_each(|rbg| sums[usize::from(rbg)] += level),
             }
         }
+        sums.iter_mut().for_each(|sum| *sum += flat);
         Some(noise)
     }
 }

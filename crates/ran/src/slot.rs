@@ -84,13 +84,15 @@ impl Slot<'_, '_> {
         } else {
             let scratch = self.phy.sinr_mut();
             state.channel.sinr(self.cx.now, mean, scratch);
-            if let Some(noise) = noise {
-                noise.weaken(scratch);
-            }
-            if scratch.iter().all(|sinr| *sinr >= control::SAFE) {
+            // Control is spread over the band: among several cells an RBG's middle speaks for it.
+            let seen = match &noise {
+                Some(noise) => noise.weakened_by_rbg(scratch),
+                None => scratch,
+            };
+            if noise.is_some() && seen.iter().all(|sinr| *sinr >= control::SAFE) {
                 return false; // Nor is anything drawn, since the effective SINR lies between them.
             }
-            control::effective_sinr(scratch)
+            control::effective_sinr(seen)
         };
         control::is_missed(sinr, &mut state.control_draws)
     }
