@@ -10,6 +10,8 @@ use crate::bearer::BearerConfig;
 use crate::rrc::handover::HandoverConfig;
 use crate::rrc::measurement::MeasurementConfig;
 
+pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
+
 pub use airlane_radio::mobility::Movement;
 
 /// A radio network: cells, UEs, the channel between them.
@@ -129,6 +131,8 @@ pub struct CellConfig {
     pub uplink_hz: f64,
     /// Who is served.
     pub scheduler: SchedulerKind,
+    /// What happens to those served when many bearers are set up; nothing, and at no cost, without.
+    pub early_throttling: Option<ThrottleConfig>,
     /// Downlink transmission mode.
     pub transmission_mode: TransmissionMode,
     /// Timing and rules of the MAC.

@@ -291,6 +291,14 @@ impl Node for RadioNetwork {
         }
         self.skip_idle_slots(cx.now);
         let ue = &mut self.ues[index];
+        let cell = &mut self.cells[ue.cell.index()];
+        if let Some(throttle) = cell.downlink.throttle() {
+            throttle.packet(cx.now, ue.id.0);
+            let (queue, limit) = (ue.bearer.queue(Direction::Downlink), cell.config.bearer.buffer);
+            if direction == Direction::Downlink && !throttle.admits(cx.now, ue.id.0, queue, limit) {
+                return cx.discard(packet, DropCause::QueueManagement);
+            }
+        }
         ue.bearer.submit(cx, direction, packet);
         if let Some(at) = ue.bearer.next_timeout() {
             self.bearers_due = self.bearers_due.min(at);

@@ -23,6 +23,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         downlink_hz: 2120e6,
         uplink_hz: 1930e6,
         scheduler: SchedulerKind::ProportionalFair { window: 99 },
+        early_throttling: None,
         transmission_mode: TransmissionMode::SingleAntenna,
         mac: MacConfig {
             cqi_period: 2,

@@ -12,7 +12,7 @@ use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
     McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, RankRule, SchedulerKind,
-    ShadowingConfig, Start, UeConfig, UplinkAccess, UplinkConfig,
+    ShadowingConfig, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
@@ -132,6 +132,7 @@ fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
                 },
             }),
         },
+        early_throttling: cell.early_throttling.as_ref().map(early_throttling),
         transmission_mode: match cell.transmission_mode {
             format::TransmissionMode::Siso => TransmissionMode::SingleAntenna,
             format::TransmissionMode::Tm2 => TransmissionMode::TransmitDiversity,
@@ -186,6 +187,19 @@ pub(crate) const fn handover_mode(mode: format::HandoverMode) -> HandoverMode {
         format::HandoverMode::Lossless => HandoverMode::Lossless,
         format::HandoverMode::Seamless => HandoverMode::Seamless,
         format::HandoverMode::SeamlessUm => HandoverMode::SeamlessUm,
+    }
+}
+
+fn early_throttling(throttling: &format::EarlyThrottling) -> ThrottleConfig {
+    ThrottleConfig {
+        bearers: throttling.bearers,
+        within: throttling.within.0,
+        ramp: throttling.ramp.0,
+        hold: throttling.hold.0,
+        by: match throttling.by {
+            format::ThrottleBy::Share => ThrottleBy::Share,
+            format::ThrottleBy::Queue => ThrottleBy::Queue,
+        },
     }
 }
 

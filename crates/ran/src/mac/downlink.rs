@@ -9,6 +9,7 @@ use airlane_radio::{Cqi, Mcs};
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler};
+use super::throttle::Throttle;
 use crate::config::{CellConfig, MacConfig, McsRule, SLOT};
 use crate::interference::Moment;
 use crate::slot::Slot;
@@ -28,6 +29,8 @@ pub(crate) struct DownlinkMac {
     grid: ResourceGrid,
     bytes_by_cqi: [u16; 16],
     scheduler: Scheduler,
+    /// Holds old UEs back when many new ones come, where the cell does that.
+    throttle: Option<Throttle>,
     /// UEs with something to send them, by index, ascending.
     active: Vec<u32>,
     /// Blocks that will have been received.
@@ -48,6 +51,7 @@ impl DownlinkMac {
             bytes_by_cqi: bytes_by_cqi(ResourceGrid::new(cell.resource_blocks).rbg_size()),
             grid: ResourceGrid::new(cell.resource_blocks),
             scheduler: Scheduler::new(cell.scheduler, ues),
+            throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
             active: Vec::with_capacity(ues),
             in_air: VecDeque::with_capacity(256),
             acknowledged: VecDeque::with_capacity(1024),
@@ -67,8 +71,17 @@ impl DownlinkMac {
         }
     }
 
+    /// What holds old UEs back, where the cell does that.
+    #[inline]
+    pub(crate) fn throttle(&mut self) -> Option<&mut Throttle> {
+        self.throttle.as_mut()
+    }
+
     /// A UE leaves the cell: its blocks in the air are lost.
     pub(crate) fn forget(&mut self, ue: u32) {
+        if let Some(throttle) = &mut self.throttle {
+            throttle.forget(ue);
+        }
         self.active.retain(|&other| other != ue);
         for queue in [&mut self.in_air, &mut self.acknowledged, &mut self.retransmissions] {
             queue.retain(|due| due.ue != ue);
@@ -221,6 +234,10 @@ impl DownlinkMac {
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let bytes_by_cqi = &self.bytes_by_cqi;
         let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
+        if let Some(throttle) = &mut self.throttle {
+            throttle.begin_slot(now);
+        }
+        let throttle = self.throttle.as_ref();
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, now);
@@ -230,6 +247,7 @@ impl DownlinkMac {
             }
             ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
             if ue.downlink.harq.free_process().is_some()
+                && throttle.is_none_or(|throttle| throttle.may_send(index))
                 && let Some(cqi) = ue.downlink.cqi.current()
             {
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();

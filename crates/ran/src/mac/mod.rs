@@ -7,4 +7,5 @@ pub(crate) mod harq;
 pub(crate) mod phy;
 pub(crate) mod power;
 pub(crate) mod scheduler;
+pub(crate) mod throttle;
 pub(crate) mod uplink;

@@ -14,6 +14,11 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let help = "6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
     at.require(known, "resource_blocks", "no bandwidth of LTE", help)?;
     scheduler(&cell.scheduler, &at.under("scheduler"))?;
+    if let Some(throttling) = &cell.early_throttling {
+        let at = at.under("early_throttling");
+        at.require(throttling.bearers > 0, "bearers", "none would begin it", "1 or more")?;
+        at.positive(throttling.within, "within")?;
+    }
     for (carrier, key) in [(cell.frequency, "frequency"), (cell.uplink_frequency, "uplink_frequency")] {
         at.require(carrier.0 >= 1e8, key, "too low for a carrier of a cell", "at least 100 MHz")?;
     }

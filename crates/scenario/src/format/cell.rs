@@ -31,6 +31,8 @@ pub struct Cell {
     pub uplink_frequency: Frequency,
     /// Who is served.
     pub scheduler: Scheduler,
+    /// What happens to UEs that are being served when many bearers are set up at once; none for nothing.
+    pub early_throttling: Option<EarlyThrottling>,
     /// Antennas of the downlink.
     pub transmission_mode: TransmissionMode,
     /// Hybrid ARQ.
@@ -115,6 +117,34 @@ tagged!(Scheduler by "kind" {
     "tta" => ThroughputToAverage,
     "pss" => PrioritySet(PrioritySet),
 });
+
+/// Holding UEs back that are being served, before those that have come have data.
+///
+/// An option of the simulator after an idea in section 3.1 of Nguyen et al., AllThingsCellular 2014.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyThrottling {
+    /// New bearers that begin it; a bearer is set up with its UE's first packet.
+    pub bearers: u32,
+    /// Within which time they have to be set up.
+    pub within: Time,
+    /// How long it takes to bring old UEs down to the share that will be theirs.
+    pub ramp: Time,
+    /// How long they stay there.
+    pub hold: Time,
+    /// What is taken from them.
+    pub by: ThrottleBy,
+}
+
+/// What early throttling takes from UEs that are being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ThrottleBy {
+    /// Slots in which they take part.
+    Share,
+    /// Room in their queues.
+    Queue,
+}
 
 /// Settings of the proportional-fair scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,177 @@
+//! Early throttling: a cell that sees many bearers being set up holds those that it serves back before
+//! the new ones have data.
+//!
+//! Proposed as further work by B. Nguyen et al., "Towards Understanding TCP Performance on LTE/EPC
+//! Mobile Networks", AllThingsCellular 2014, §3.1: an eNodeB that anticipates competing flows could allocate
+//! fewer resource blocks to existing UEs. Nothing more is said there; what follows is ours.
+//!
+//! A bearer counts as set up with the UE's first packet in either direction. Once so many have been set up
+//! within a time, an episode begins: they, and those that follow, are *new*, the others *old*. If
+//! all took equally much, old bearers would be left with `share` = old / (old + new) of the cell. What is theirs
+//! goes down in a straight line from all of it to `share`, stays there for a while, and is free again:
+//! [`ThrottleBy::Share`] lets old UEs take part in that share of the slots, whatever the policy does then;
+//! [`ThrottleBy::Queue`] takes so much of their transmit queues' limit, which is what they would drain in the
+//! same time as the whole limit before.
+//!
+//! Left out: the end of a bearer, so one that is idle still counts as old.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, Duration, Instant};
+
+/// Settings of early throttling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThrottleConfig {
+    /// New bearers that begin an episode.
+    pub bearers: u32,
+    /// Within which time they have to be set up.
+    pub within: Duration,
+    /// How long it takes to go down.
+    pub ramp: Duration,
+    /// How long it stays there.
+    pub hold: Duration,
+    /// What is taken from old bearers.
+    pub by: ThrottleBy,
+}
+
+/// What early throttling takes from old bearers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThrottleBy {
+    /// Slots in which their UEs take part.
+    Share,
+    /// Room in their transmit queues.
+    Queue,
+}
+
+/// Shares are counted in so many parts.
+const WHOLE: u64 = 1 << 20;
+
+/// Bearers are being set up, and old ones held back.
+#[derive(Clone, Copy, Debug)]
+struct Episode {
+    since: Instant,
+    /// Bearers set up before are old.
+    first_new: Instant,
+    old: u64,
+    new: u64,
+}
+
+/// Early throttling of one cell.
+#[derive(Debug)]
+pub(crate) struct Throttle {
+    config: ThrottleConfig,
+    /// When the bearer of each UE of the network was set up here.
+    set_up: Vec<Option<Instant>>,
+    /// The latest set-ups, [`ThrottleConfig::bearers`] of them at most.
+    recent: VecDeque<Instant>,
+    /// Bearers set up so far.
+    bearers: u64,
+    episode: Option<Episode>,
+    /// Parts of a slot that old UEs have saved up.
+    credit: u64,
+    /// Old UEs take part in this slot.
+    open: bool,
+}
+
+impl Throttle {
+    pub(crate) fn new(config: ThrottleConfig, ues: usize) -> Self {
+        assert!(config.bearers > 0, "no bearer would begin an episode");
+        let recent = VecDeque::with_capacity(config.bearers as usize + 1);
+        Self { config, set_up: vec![None; ues], recent, bearers: 0, episode: None, credit: 0, open: true }
+    }
+
+    /// A packet of this UE has come, in either direction.
+    pub(crate) fn packet(&mut self, now: Instant, ue: u32) {
+        let set_up = &mut self.set_up[ue as usize];
+        if set_up.is_none() {
+            *set_up = Some(now);
+            self.bearers += 1;
+            self.bearer_set_up(now);
+        }
+    }
+
+    /// A UE leaves the cell.
+    pub(crate) fn forget(&mut self, ue: u32) {
+        if let Some(set_up) = self.set_up[ue as usize].take() {
+            self.bearers -= 1;
+            if let Some(episode) = &mut self.episode {
+                let count = if set_up < episode.first_new { &mut episode.old } else { &mut episode.new };
+                *count -= 1;
+            }
+        }
+    }
+
+    fn bearer_set_up(&mut self, now: Instant) {
+        self.end_episode(now);
+        if let Some(episode) = &mut self.episode {
+            episode.new += 1;
+            return;
+        }
+        self.recent.push_back(now);
+        while self.recent.front().is_some_and(|&at| now.saturating_since(at) > self.config.within) {
+            self.recent.pop_front();
+        }
+        let new = self.recent.len() as u64;
+        if new < u64::from(self.config.bearers) {
+            return;
+        }
+        let first_new = *self.recent.front().expect("at least one is new");
+        // A UE that came and left within the time is not a bearer any more.
+        let old = self.bearers.saturating_sub(new);
+        self.recent.clear();
+        if old > 0 {
+            self.episode = Some(Episode { since: now, first_new, old, new });
+        }
+    }
+
+    fn end_episode(&mut self, now: Instant) {
+        let lasts = self.config.ramp + self.config.hold;
+        if self.episode.is_some_and(|episode| now.saturating_since(episode.since) >= lasts) {
+            self.episode = None;
+        }
+    }
+
+    /// What old bearers are left with, in parts of [`WHOLE`].
+    fn left(&self, now: Instant) -> u64 {
+        let Some(episode) = self.episode else { return WHOLE };
+        let taken = WHOLE - WHOLE * episode.old / (episode.old + episode.new).max(1);
+        let ramp = self.config.ramp.as_nanos();
+        let gone = now.saturating_since(episode.since).as_nanos();
+        if gone >= ramp {
+            return WHOLE - taken;
+        }
+        WHOLE - (u128::from(taken) * u128::from(gone) / u128::from(ramp)) as u64
+    }
+
+    fn is_old(&self, ue: u32) -> bool {
+        let set_up = self.set_up[ue as usize];
+        self.episode.is_some_and(|episode| set_up.is_some_and(|at| at < episode.first_new))
+    }
+
+    /// A slot begins.
+    pub(crate) fn begin_slot(&mut self, now: Instant) {
+        self.end_episode(now);
+        self.open = true;
+        if self.episode.is_some() && self.config.by == ThrottleBy::Share {
+            self.credit += self.left(now);
+            self.open = self.credit >= WHOLE;
+            self.credit -= if self.open { WHOLE } else { 0 };
+        }
+    }
+
+    /// Whether a UE takes part in this slot.
+    pub(crate) fn may_send(&self, ue: u32) -> bool {
+        self.open || !self.is_old(ue)
+    }
+
+    /// Whether a downlink packet of this UE is let into its queue, which has a limit and a length.
+    pub(crate) fn admits(&self, now: Instant, ue: u32, queue: Bytes, limit: Bytes) -> bool {
+        self.config.by != ThrottleBy::Queue
+            || !self.is_old(ue)
+            || u128::from(queue.get()) * u128::from(WHOLE)
+                <= u128::from(limit.get()) * u128::from(self.left(now))
+    }
+}
+
+#[cfg(test)]
+mod tests;
