@@ -1,7 +1,7 @@
 //! What a radio network is made of. Each value has a name of its own; presets such as `lena`
 //! and `typical` are sets of them and live with the scenario format.
 
-use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, UeId};
+use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId};
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{AmcRule, Antenna, PathLoss, Placement, Position, Profile, TransmissionMode};
@@ -356,6 +356,9 @@ pub struct UeConfig {
     pub noise_figure: Decibel,
     /// What the walls around it take, both ways.
     pub penetration_loss: Decibel,
+    /// When its bearer is set up; with its first packet, if that comes before or nothing is said. Only
+    /// [`CellConfig::early_throttling`] asks.
+    pub bearer_set_up: Option<Instant>,
 }
 
 /// The length of a slot: an LTE subframe (TS 36.211 §4).

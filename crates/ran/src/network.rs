@@ -65,9 +65,16 @@ impl RadioNetwork {
         assert!(config.cells.len() + config.ues.len() <= 65_000, "too many cells and UEs for the ports");
         assert!(config.flows.iter().all(|ue| ue.index() < config.ues.len()), "a flow leads to no UE");
         assert!(config.handover.is_none() || config.measurements.is_some(), "handovers need measurements");
-        let ues = build::ues(config, seeds);
+        let (mut cells, ues) = (build::cells(config), build::ues(config, seeds));
+        for (ue, settings) in ues.iter().zip(&config.ues) {
+            if let Some((throttle, at)) =
+                cells[ue.cell.index()].downlink.throttle().zip(settings.bearer_set_up)
+            {
+                throttle.announce(at, ue.id.0);
+            }
+        }
         Self {
-            cells: build::cells(config),
+            cells,
             handover: HandoverState::new(config, &ues, seeds).map(Box::new),
             ues,
             flows: config.flows.clone(),

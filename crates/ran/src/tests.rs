@@ -66,6 +66,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 tx_power: Dbm(23.0),
                 noise_figure: Decibel(7.0),
                 penetration_loss: Decibel(0.0),
+                bearer_set_up: None,
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),

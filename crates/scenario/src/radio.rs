@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{CellId, Decibel, UeId};
+use airlane_core::{CellId, Decibel, Instant, UeId};
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, WaypointLaw,
 };
@@ -387,6 +387,7 @@ fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
         tx_power: ue.tx_power.0,
         noise_figure: ue.noise_figure.0,
         penetration_loss: ue.penetration_loss.0,
+        bearer_set_up: ue.bearer_setup.map(|at| Instant::ZERO + at.0),
     }
 }
 

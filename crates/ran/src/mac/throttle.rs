@@ -5,7 +5,8 @@
 //! Mobile Networks", AllThingsCellular 2014, §3.1: an eNodeB that anticipates competing flows could allocate
 //! fewer resource blocks to existing UEs. Nothing more is said there; what follows is ours.
 //!
-//! A bearer counts as set up with the UE's first packet in either direction. Once so many have been set up
+//! A bearer counts as set up with the UE's first packet in either direction, or when a scenario says so:
+//! the signalling before that packet is not modelled. Once so many have been set up
 //! within a time, an episode begins: they, and those that follow, are *new*, the others *old*. If
 //! all took equally much, old bearers would be left with `share` = old / (old + new) of the cell. What is theirs
 //! goes down in a straight line from all of it to `share`, stays there for a while, and is free again:
@@ -64,6 +65,8 @@ pub(crate) struct Throttle {
     set_up: Vec<Option<Instant>>,
     /// The latest set-ups, [`ThrottleConfig::bearers`] of them at most.
     recent: VecDeque<Instant>,
+    /// Bearers that will be set up, the next one last.
+    announced: Vec<(Instant, u32)>,
     /// Bearers set up so far.
     bearers: u64,
     episode: Option<Episode>,
@@ -76,12 +79,38 @@ pub(crate) struct Throttle {
 impl Throttle {
     pub(crate) fn new(config: ThrottleConfig, ues: usize) -> Self {
         assert!(config.bearers > 0, "no bearer would begin an episode");
-        let recent = VecDeque::with_capacity(config.bearers as usize + 1);
-        Self { config, set_up: vec![None; ues], recent, bearers: 0, episode: None, credit: 0, open: true }
+        Self {
+            config,
+            set_up: vec![None; ues],
+            recent: VecDeque::with_capacity(config.bearers as usize + 1),
+            announced: Vec::new(),
+            bearers: 0,
+            episode: None,
+            credit: 0,
+            open: true,
+        }
+    }
+
+    /// The bearer of a UE will be set up then.
+    pub(crate) fn announce(&mut self, at: Instant, ue: u32) {
+        let place = self.announced.partition_point(|&other| other > (at, ue));
+        self.announced.insert(place, (at, ue));
     }
 
     /// A packet of this UE has come, in either direction.
     pub(crate) fn packet(&mut self, now: Instant, ue: u32) {
+        self.set_up_announced(now);
+        self.set_up(now, ue);
+    }
+
+    fn set_up_announced(&mut self, now: Instant) {
+        while let Some(&(at, ue)) = self.announced.last().filter(|(at, _)| *at <= now) {
+            self.announced.pop();
+            self.set_up(at, ue);
+        }
+    }
+
+    fn set_up(&mut self, now: Instant, ue: u32) {
         let set_up = &mut self.set_up[ue as usize];
         if set_up.is_none() {
             *set_up = Some(now);
@@ -92,6 +121,7 @@ impl Throttle {
 
     /// A UE leaves the cell.
     pub(crate) fn forget(&mut self, ue: u32) {
+        self.announced.retain(|&(_, other)| other != ue);
         if let Some(set_up) = self.set_up[ue as usize].take() {
             self.bearers -= 1;
             if let Some(episode) = &mut self.episode {
@@ -150,6 +180,7 @@ impl Throttle {
 
     /// A slot begins.
     pub(crate) fn begin_slot(&mut self, now: Instant) {
+        self.set_up_announced(now);
         self.end_episode(now);
         self.open = true;
         if self.episode.is_some() && self.config.by == ThrottleBy::Share {

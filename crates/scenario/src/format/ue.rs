@@ -30,6 +30,8 @@ pub struct Ue {
     pub noise_figure: Gain,
     /// What the walls around it take.
     pub penetration_loss: Gain,
+    /// When the first cell learns of its bearer, for `early_throttling`; none for its first packet.
+    pub bearer_setup: Option<Time>,
 }
 
 /// Where a UE may be at the start.

@@ -96,3 +96,18 @@ fn too_few_too_slow_or_with_nobody_there_is_no_crowd() {
     throttle.packet(ms(1150), 6); // 1050, 1101, 1150.
     assert!(throttle.episode.is_some_and(|e| (e.old, e.new, e.first_new) == (4, 3, ms(1050))));
 }
+
+#[test]
+fn bearers_can_be_set_up_before_they_have_packets() {
+    let mut throttle = Throttle::new(config(ThrottleBy::Share), 8);
+    for (at, ue) in [(1020, 3), (1000, 1), (1010, 2)] {
+        throttle.announce(ms(at), ue);
+    }
+    throttle.packet(ms(0), 0);
+    throttle.begin_slot(ms(1019));
+    assert!(throttle.episode.is_none());
+    throttle.begin_slot(ms(1025));
+    assert!(throttle.episode.is_some_and(|e| (e.old, e.new, e.since) == (1, 3, ms(1020))));
+    throttle.packet(ms(1030), 1); // Known already.
+    assert_eq!(throttle.left(ms(1220)), WHOLE / 4);
+}
