@@ -116,6 +116,21 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("no queue", extended("[internet]\naqm = { kind = \"fq-codel\", queues = 0 }")),
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
+        // Early throttling.
+        (
+            "no bearer throttles",
+            changed(
+                "rlc = {",
+                "early_throttling = { bearers = 0, within = \"100 ms\", ramp = \"1 s\", hold = \"1 s\", by = \"queue\" }\nrlc = {",
+            ),
+        ),
+        (
+            "throttled by what",
+            changed(
+                "rlc = {",
+                "early_throttling = { bearers = 3, within = \"100 ms\", ramp = \"1 s\", hold = \"1 s\", by = \"rate\" }\nrlc = {",
+            ),
+        ),
         // What to write.
         ("a capture point twice", extended("[output]\npcap = [\"ue\", \"server\", \"ue\"]")),
         ("S1-U on a wire", error(&format!("{WIRED}[output]\npcap = [\"s1-u\"]\n")).to_string()),
