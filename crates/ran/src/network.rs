@@ -310,7 +310,6 @@ impl Node for RadioNetwork {
         if let Some(at) = ue.bearer.next_timeout() {
             self.bearers_due = self.bearers_due.min(at);
         }
-        let cell = &mut self.cells[ue.cell.index()];
         match direction {
             Direction::Downlink => cell.downlink.activate(ue),
             Direction::Uplink => cell.uplink.activate(ue),
