@@ -48,6 +48,15 @@ fn the_base_is_sane() {
     Scenario::parse(WIRED, "x.toml").unwrap().resolve().unwrap();
 }
 
+/// The base with a cell that throttles early.
+fn throttled(bearers: u32, by: &str) -> String {
+    let times = "within = \"100 ms\", ramp = \"1 s\", hold = \"1 s\"";
+    changed(
+        "rlc = {",
+        &format!("early_throttling = {{ bearers = {bearers}, {times}, by = \"{by}\" }}\nrlc = {{"),
+    )
+}
+
 /// Mistakes that show without knowing the rest of the file.
 fn mistakes_of_form() -> Vec<(&'static str, String)> {
     vec![
@@ -116,21 +125,8 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("no queue", extended("[internet]\naqm = { kind = \"fq-codel\", queues = 0 }")),
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
-        // Early throttling.
-        (
-            "no bearer throttles",
-            changed(
-                "rlc = {",
-                "early_throttling = { bearers = 0, within = \"100 ms\", ramp = \"1 s\", hold = \"1 s\", by = \"queue\" }\nrlc = {",
-            ),
-        ),
-        (
-            "throttled by what",
-            changed(
-                "rlc = {",
-                "early_throttling = { bearers = 3, within = \"100 ms\", ramp = \"1 s\", hold = \"1 s\", by = \"rate\" }\nrlc = {",
-            ),
-        ),
+        ("no bearer throttles", throttled(0, "queue")),
+        ("throttled by what", throttled(3, "rate")),
         // What to write.
         ("a capture point twice", extended("[output]\npcap = [\"ue\", \"server\", \"ue\"]")),
         ("S1-U on a wire", error(&format!("{WIRED}[output]\npcap = [\"s1-u\"]\n")).to_string()),

@@ -74,7 +74,7 @@ THROTTLES = {
     f"{SHOWN}/throttle-queue": ("queue", False, "shorter queue"),
     f"{SHOWN}/throttle-queue-notice": ("queue", True, f"shorter queue, {NOTICE_S:g} s notice"),
 }
-"""Points at which the cell holds the first UEs back early: what it takes, whether it has notice, and a name."""
+"""Points at which the cell holds the first UEs back early: by what, whether with notice, and a name."""
 
 _WORDS = {
     **{point: f"RTT sampled {text}" for point, text in TIMERS.items()},
@@ -502,8 +502,8 @@ def _throttle_listing(draws: Sequence[Draw]) -> Listing:
         "The paper's idea for further work: first UEs held back when 11 bearers are set up",
         ("held back by", *_THROTTLE_COLUMNS),
         rows,
-        "First row: without. Others: the difference to it, pair by pair. Per first UE but where a column says "
-        "otherwise.",
+        "First row: without. Others: the difference to it, pair by pair. Per first UE but where a column "
+        "says otherwise.",
     )
 
 
@@ -610,9 +610,9 @@ def load_increase() -> Experiment:
             "A published figure is one UE of one run; ours is the mean of both first UEs over the runs.",
             "The paper does not name its Linux. The first author's published ns-3 programs load 2.6.26; it "
             "and today's are readings, and the default is CUBIC with HyStart and the timer of RFC 6298.",
-            "Held back early, a first UE is no better off. Fewer slots do not make TCP send less: its window is "
-            "ruled by losses, the queue stays full, and the same bytes before a smaller share wait as long, only "
-            "earlier; with notice the cell idles meanwhile. A shorter queue does lower the delay, by what has "
-            "drained before the new UEs send, but drops whole windows to get there, and timers expire.",
+            "Held back early, a first UE is no better off. Fewer slots do not make TCP send less: its window "
+            "is ruled by losses, the queue stays full, and the same bytes before a smaller share wait as long, "
+            "only earlier; with notice the cell idles meanwhile. A shorter queue does lower the delay, by what "
+            "has drained before the new UEs send, but drops whole windows to get there, and timers expire.",
         ),
     )
