@@ -49,11 +49,11 @@ fn the_base_is_sane() {
 }
 
 /// The base with a cell that throttles early.
-fn throttled(bearers: u32, by: &str) -> String {
+fn throttled(bearers: u32) -> String {
     let times = "within = \"100 ms\", ramp = \"1 s\", hold = \"1 s\"";
     changed(
         "rlc = {",
-        &format!("early_throttling = {{ bearers = {bearers}, {times}, by = \"{by}\" }}\nrlc = {{"),
+        &format!("early_throttling = {{ bearers = {bearers}, {times}, by = \"queue\" }}\nrlc = {{"),
     )
 }
 
@@ -125,8 +125,7 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("no queue", extended("[internet]\naqm = { kind = \"fq-codel\", queues = 0 }")),
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
-        ("no bearer throttles", throttled(0, "queue")),
-        ("throttled by what", throttled(3, "rate")),
+        ("no bearer throttles", throttled(0)),
         // What to write.
         ("a capture point twice", extended("[output]\npcap = [\"ue\", \"server\", \"ue\"]")),
         ("S1-U on a wire", error(&format!("{WIRED}[output]\npcap = [\"s1-u\"]\n")).to_string()),
