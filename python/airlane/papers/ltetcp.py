@@ -611,8 +611,8 @@ def load_increase() -> Experiment:
             "The paper does not name its Linux. The first author's published ns-3 programs load 2.6.26; it "
             "and today's are readings, and the default is CUBIC with HyStart and the timer of RFC 6298.",
             "Held back early, a first UE is no better off. Fewer slots do not make TCP send less: its window "
-            "is ruled by losses, the queue stays full, and the same bytes before a smaller share wait as long "
-            "but earlier; with notice the cell idles meanwhile. A shorter queue lowers the delay by what "
-            "has drained before the new UEs send, but drops whole windows to get there, and timers expire.",
+            "is ruled by losses, the queue stays full, and the same bytes before a smaller share wait "
+            "as long, but earlier; with notice the cell idles meanwhile. A shorter queue lowers the delay by "
+            "what has drained before the new UEs send, but drops whole windows for it: timers expire.",
         ),
     )
