@@ -110,7 +110,7 @@ impl Node for Gateway {
 
 #[cfg(test)]
 mod tests {
-    use airlane_core::Bytes;
+    use airlane_core::{Bytes, CellId};
 
     use super::*;
     use crate::bench_top::BenchTop;
@@ -129,6 +129,25 @@ mod tests {
         assert_eq!(top.sent(), [(4, FlowId(1), Bytes(136))]);
         top.give(&mut gateway, Gateway::enb(3), FlowId(1), 136, 0);
         assert_eq!(top.sent(), [(Gateway::INTERNET, FlowId(1), Bytes(100))]);
+    }
+
+    #[test]
+    fn a_path_switch_is_acknowledged_and_ends_the_old_path_once() {
+        let mut top = BenchTop::new();
+        let mut gateway = Gateway::new();
+        gateway.add_flow(FlowId(1), UeId(2));
+        gateway.attach(UeId(2), 0);
+        for old_path_ends in [true, false] {
+            top.call(0, |cx| {
+                let request = Message::PathSwitchRequest { ue: UeId(2), cell: CellId(3) }.packet(cx);
+                gateway.handle_packet(cx, Gateway::enb(3), request);
+            });
+            let ports: Vec<_> = top.sent().into_iter().map(|(port, ..)| port).collect();
+            let (new, old) = (Gateway::enb(3), Gateway::enb(0));
+            assert_eq!(ports, if old_path_ends { vec![new, old] } else { vec![new] });
+        }
+        top.give(&mut gateway, Gateway::INTERNET, FlowId(1), 100, 0);
+        assert_eq!(top.sent(), [(Gateway::enb(3), FlowId(1), Bytes(136))]);
     }
 
     #[test]

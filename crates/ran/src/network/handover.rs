@@ -159,7 +159,14 @@ impl RadioNetwork {
             match action {
                 Action::Observe { ue, attempt, step } => cx.emit(&Event::Handover { ue, attempt, step }),
                 Action::Leave { ue, attempt } => self.leave(state, cx, ue, attempt),
-                Action::Arrive { ue, target } => self.arrive(cx, ue, target),
+                Action::Arrive { ue, target, first } => {
+                    if first {
+                        self.arrive(cx, ue, target);
+                    }
+                    let request = Message::PathSwitchRequest { ue, cell: target }.packet(cx);
+                    cx.send(self.s1u_port(target.index()), request);
+                }
+                Action::EndPath { ue, cell } => self.end_path(state, cx, ue, cell),
             }
         }
         state.actions = actions;
@@ -191,13 +198,19 @@ impl RadioNetwork {
         self.touched.push(id.0);
     }
 
-    /// A UE has come to a cell, which asks the gateway for the UE's path.
+    /// A UE has come to a cell.
     fn arrive(&mut self, cx: &mut Cx<'_>, ue: UeId, target: CellId) {
         self.change_cell(cx.now, ue, target);
         self.ues[ue.index()].bearer.arrive(cx);
         self.touched.push(ue.0);
-        let request = Message::PathSwitchRequest { ue, cell: target }.packet(cx);
-        cx.send(self.s1u_port(target.index()), request);
+    }
+
+    /// Nothing more comes for a UE over the path of a cell that it has left.
+    fn end_path(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, ue: UeId, cell: CellId) {
+        let forwarding = &mut state.forwarding[ue.index()];
+        if forwarding.expects_end_marker(cell) {
+            forwarding.receive_end_marker(cx, cell, &mut self.ues[ue.index()].bearer);
+        }
     }
 
     /// A message of the mobile core has come to a cell.
@@ -208,12 +221,7 @@ impl RadioNetwork {
         match message {
             Some(Message::EndMarker { ue }) if known(ue) => {
                 let _ = cx.pool.consume(packet);
-                self.with_handover(cx, |network, state, cx| {
-                    let (forwarding, ue) = (&mut state.forwarding[ue.index()], &mut network.ues[ue.index()]);
-                    if forwarding.expects_end_marker(cell) {
-                        forwarding.receive_end_marker(cx, cell, &mut ue.bearer);
-                    }
-                });
+                self.with_handover(cx, |network, state, cx| network.end_path(state, cx, ue, cell));
             }
             Some(Message::PathSwitchRequestAcknowledge { ue }) if known(ue) => {
                 let _ = cx.pool.consume(packet);

@@ -53,6 +53,10 @@ pub struct HandoverConfig {
     pub interruption: Duration,
 }
 
+/// How long an eNB waits for what S1's queue may have dropped, a message or an end marker. A real one
+/// sends over SCTP and gets several end markers (TS 29.281 v17.4 §7.3.2).
+const S1_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Where a UE's handover stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -86,6 +90,10 @@ enum Task {
     Leave(Handover),
     /// Random access is done.
     Arrive(Handover),
+    /// The gateway has had long enough to acknowledge a path switch.
+    Repeat(Handover),
+    /// The end marker of the source's path has had long enough to come.
+    EndPath(Handover),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +120,14 @@ pub(crate) enum Action {
     /// The UE leaves its cell.
     Leave { ue: UeId, attempt: u32 },
     /// The UE has come to this cell, which asks the gateway for its path.
-    Arrive { ue: UeId, target: CellId },
+    Arrive {
+        ue: UeId,
+        target: CellId,
+        /// False if it only asks again.
+        first: bool,
+    },
+    /// Nothing more comes over this cell's path, whether its end marker has come or not.
+    EndPath { ue: UeId, cell: CellId },
 }
 
 /// The handovers of all UEs.
@@ -186,7 +201,9 @@ impl Handovers {
         let Some((attempt, source)) = state.switching.take() else { return };
         let waiting = state.waiting.take();
         out.push(Action::Observe { ue, attempt, step: HandoverStep::PathSwitched });
-        self.send(now, MessageKind::UeContextRelease, Handover { ue, attempt, source, target: cell });
+        let handover = Handover { ue, attempt, source, target: cell };
+        self.send(now, MessageKind::UeContextRelease, handover);
+        self.at(now + S1_PATIENCE, Item::Task(Task::EndPath(handover)));
         if let Some(task) = waiting {
             self.at(now, Item::Task(task));
         }
@@ -202,7 +219,11 @@ impl Handovers {
             Item::Task(Task::Report(handover)) => self.decide(now, handover, out),
             Item::Task(Task::Admit(handover)) => self.admit(now, handover),
             Item::Task(Task::Leave(handover)) => self.leave(now, handover, out),
-            Item::Task(Task::Arrive(handover)) => self.arrive(handover, out),
+            Item::Task(Task::Arrive(handover)) => self.arrive(now, handover, out),
+            Item::Task(Task::Repeat(handover)) => self.request_path(now, handover, false, out),
+            Item::Task(Task::EndPath(Handover { ue, source, .. })) => {
+                out.push(Action::EndPath { ue, cell: source });
+            }
             Item::X2(message) => {
                 let message = Message::decode(&message).expect("as it was encoded");
                 self.receive(now, message, out);
@@ -259,13 +280,22 @@ impl Handovers {
         self.at(now + self.config.interruption, Item::Task(Task::Arrive(handover)));
     }
 
-    fn arrive(&mut self, handover: Handover, out: &mut Vec<Action>) {
-        let Handover { ue, attempt, source, target } = handover;
+    fn arrive(&mut self, now: Instant, handover: Handover, out: &mut Vec<Action>) {
+        let Handover { ue, attempt, source, .. } = handover;
         let state = &mut self.ues[ue.index()];
         state.phase = Phase::Connected;
         state.switching = Some((attempt, source));
         out.push(handover.observed(HandoverStep::Arrived));
-        out.push(Action::Arrive { ue, target });
+        self.request_path(now, handover, true, out);
+    }
+
+    /// The target asks the gateway for the path, if it has no answer yet.
+    fn request_path(&mut self, now: Instant, handover: Handover, first: bool, out: &mut Vec<Action>) {
+        let Handover { ue, attempt, target, .. } = handover;
+        if self.ues[ue.index()].switching.is_some_and(|(switching, _)| switching == attempt) {
+            out.push(Action::Arrive { ue, target, first });
+            self.at(now + S1_PATIENCE, Item::Task(Task::Repeat(handover)));
+        }
     }
 }
 

@@ -1,1 +1,102 @@
-//! Procedures by themselves.
+use super::*;
+
+const CONFIG: HandoverConfig = HandoverConfig {
+    mode: HandoverMode::Lossless,
+    x2: X2Config::typical(),
+    report: Duration::from_millis(10),
+    preparation: Duration::from_millis(5),
+    command: Duration::from_millis(15),
+    interruption: Duration::from_millis(30),
+};
+const UE: UeId = UeId(0);
+const WEST: CellId = CellId(0);
+const EAST: CellId = CellId(1);
+
+fn new(limit: Option<u32>) -> Handovers {
+    Handovers::new(CONFIG, [WEST, EAST].into_iter(), [None, limit].into_iter())
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+/// Everything until then, with its time in milliseconds.
+fn run_until(handovers: &mut Handovers, until: u64) -> Vec<(u128, Action)> {
+    let mut done = Vec::new();
+    while handovers.due() <= ms(until) {
+        let (at, mut out) = (handovers.due(), Vec::new());
+        assert!(handovers.step(at, &mut out));
+        done.extend(out.into_iter().map(|action| (u128::from(at.as_nanos() / 1_000_000), action)));
+    }
+    done
+}
+
+const fn observe(attempt: u32, step: HandoverStep) -> Action {
+    Action::Observe { ue: UE, attempt, step }
+}
+
+#[test]
+fn each_step_comes_in_its_time() {
+    let mut handovers = new(None);
+    assert_eq!(handovers.report(ms(100), UE, (WEST, EAST)), Some(1));
+    // One at a time.
+    assert_eq!(handovers.report(ms(101), UE, (WEST, EAST)), None);
+    let steps = run_until(&mut handovers, 1_000);
+    assert_eq!(
+        steps,
+        [
+            (110, observe(1, HandoverStep::Decided)),
+            // X2, admission, X2, the order.
+            (110 + 6 + 5 + 6 + 15, observe(1, HandoverStep::Started)),
+            (142, Action::Leave { ue: UE, attempt: 1 }),
+            (172, observe(1, HandoverStep::Arrived)),
+            (172, Action::Arrive { ue: UE, target: EAST, first: true }),
+        ]
+    );
+    assert_eq!(handovers.contexts[0].0, 1, "the source keeps the context until it is released");
+}
+
+#[test]
+fn the_next_one_waits_for_the_path_switch() {
+    let mut handovers = new(None);
+    assert!(handovers.report(ms(0), UE, (WEST, EAST)).is_some());
+    run_until(&mut handovers, 100);
+    assert_eq!(handovers.report(ms(200), UE, (EAST, WEST)), Some(2));
+    assert_eq!(run_until(&mut handovers, 500), []);
+    let mut out = Vec::new();
+    handovers.path_switched(ms(500), UE, EAST, &mut out);
+    assert_eq!(out, [observe(1, HandoverStep::PathSwitched)]);
+    let steps = run_until(&mut handovers, 505);
+    assert_eq!(steps, [(500, observe(2, HandoverStep::Decided))]);
+    run_until(&mut handovers, 506);
+    assert_eq!(handovers.contexts[0].0, 0, "UE CONTEXT RELEASE has come");
+    // An acknowledgement that comes again changes nothing.
+    out.clear();
+    handovers.path_switched(ms(507), UE, EAST, &mut out);
+    assert_eq!(out, []);
+}
+
+#[test]
+fn a_full_cell_refuses_and_the_ue_may_report_again() {
+    let mut handovers = new(Some(1));
+    assert_eq!(handovers.report(ms(0), UE, (WEST, EAST)), Some(1));
+    let steps = run_until(&mut handovers, 1_000);
+    assert_eq!(
+        steps,
+        [(10, observe(1, HandoverStep::Decided)), (27, observe(1, HandoverStep::PreparationFailed))]
+    );
+    assert_eq!(handovers.report(ms(1_000), UE, (WEST, EAST)), Some(2));
+}
+
+#[test]
+fn a_request_without_an_answer_is_repeated_and_an_end_marker_not_waited_for_for_ever() {
+    let mut handovers = new(None);
+    assert!(handovers.report(ms(0), UE, (WEST, EAST)).is_some());
+    run_until(&mut handovers, 100);
+    let steps = run_until(&mut handovers, 1_072);
+    assert_eq!(steps, [(1_072, Action::Arrive { ue: UE, target: EAST, first: false })]);
+    handovers.path_switched(ms(1_080), UE, EAST, &mut Vec::new());
+    let steps = run_until(&mut handovers, 9_000);
+    assert_eq!(steps, [(2_080, Action::EndPath { ue: UE, cell: WEST })]);
+    assert_eq!(handovers.due(), Instant::FAR_FUTURE);
+}

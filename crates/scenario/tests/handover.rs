@@ -1,0 +1,223 @@
+//! UEs that are handed over, whole runs: nothing is lost that need not be, and what happened is told.
+
+use airlane_core::DropCause;
+use airlane_record::{Column, Table};
+use airlane_scenario::{RunOutput, Scenario, run};
+
+/// A car from one cell to the next within 20 s. The internet is slower than the radio, so that no queue
+/// drops anything.
+const BASE: &str = r#"network = "typical"
+[run]
+duration = "20s"
+[internet]
+rate = "8 Mbit/s"
+uplink_rate = "8 Mbit/s"
+[handover]
+[[cell]]
+name = "west"
+position = ["0 m", "0 m"]
+resource_blocks = 50
+pdcp = { discard_timer = "1500 ms" }
+[[cell]]
+name = "east"
+position = ["750 m", "0 m"]
+resource_blocks = 50
+pdcp = { discard_timer = "1500 ms" }
+[[ue]]
+name = "car"
+position = ["150 m", "20 m"]
+mobility = { kind = "line", towards = ["750 m", "20 m"], speed = "100 km/h" }
+[[flow]]
+to = "car"
+app = { kind = "fixed", size = "10 MB" }
+"#;
+
+fn go(changes: &[(&str, &str)]) -> RunOutput {
+    let text = changes.iter().fold(BASE.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    });
+    let output = run(&Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap(), 1).unwrap();
+    assert!(output.meta.conserved);
+    output
+}
+
+fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
+    &output.tables.iter().find(|(other, _)| *other == name).expect("the table is there").1
+}
+
+fn reals(table: &Table, name: &str) -> Vec<f64> {
+    match table.column(name) {
+        Some(Column::F64(values)) => values.clone(),
+        Some(Column::I64(values)) => values.iter().map(|value| *value as f64).collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn texts(table: &Table, name: &str) -> Vec<String> {
+    match table.column(name) {
+        Some(Column::Text(values)) => values.clone(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn dropped(output: &RunOutput, cause: DropCause) -> u64 {
+    output.meta.drops.0[cause as usize]
+}
+
+/// Nothing is lost, nothing comes twice, and the steps take the times that they are given.
+#[test]
+fn a_lossless_handover_shows_in_no_packet() {
+    for direction in ["downlink", "uplink"] {
+        let output = go(&[("to = \"car\"", &format!("to = \"car\"\ndirection = \"{direction}\""))]);
+        let handovers = table(&output, "handovers");
+        assert_eq!(texts(handovers, "outcome"), ["success"]);
+        assert_eq!(
+            (texts(handovers, "from"), texts(handovers, "to")),
+            (vec!["west".into()], vec!["east".into()])
+        );
+        let times = ["report_s", "decision_s", "start_s", "end_s"].map(|name| reals(handovers, name)[0]);
+        let took_ms = [1, 2, 3].map(|i| ((times[i] - times[i - 1]) * 1e3).round());
+        // The report; X2 there, the target, X2 back and the order; the interruption.
+        assert_eq!(took_ms, [10.0, 6.0 + 10.0 + 6.0 + 20.0, 30.0]);
+        let switched_ms = (reals(handovers, "path_switch_s")[0] - times[3]) * 1e3;
+        assert!((2.0..2.1).contains(&switched_ms), "S1 there and back: {switched_ms} ms");
+        let flows = table(&output, "flows");
+        assert!(reals(flows, "fct_s")[0] < 20.0, "10 MB at 8 Mbit/s");
+        assert_eq!(reals(flows, "packets_delivered"), reals(flows, "packets_sent"));
+        assert_eq!((reals(flows, "retransmissions")[0], reals(flows, "timeouts")[0]), (0.0, 0.0));
+        assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
+        // Of an upload, its acknowledgements.
+        assert!(reals(handovers, "forwarded_packets")[0] > 0.0);
+    }
+}
+
+/// What was under way is lost, and only that; TCP sends it again.
+#[test]
+fn a_seamless_handover_loses_what_is_under_way() {
+    for changes in [
+        &[("[handover]", "[handover]\nmode = \"seamless\"")][..],
+        &[
+            ("[handover]", "[handover]\nmode = \"seamless-um\""),
+            ("resource_blocks = 50", "resource_blocks = 50\nrlc = \"um\""),
+        ],
+    ] {
+        let output = go(changes);
+        let handovers = table(&output, "handovers");
+        assert_eq!(texts(handovers, "outcome"), ["success"]);
+        let lost = dropped(&output, DropCause::Handover);
+        assert_eq!(reals(handovers, "discarded_sdus"), [lost as f64]);
+        // 8 Mbit/s are two packets in 3 ms, and RLC's status comes 50 ms late at most.
+        assert!((1..=60).contains(&lost), "{lost} packets");
+        assert!(reals(table(&output, "flows"), "fct_s")[0] < 20.0);
+    }
+}
+
+/// A target that is full refuses; the UE stays, and asks again.
+#[test]
+fn a_full_cell_refuses() {
+    let output = go(&[
+        ("name = \"east\"", "name = \"east\"\nmax_ues = 1"),
+        ("[[flow]]", "[[ue]]\nname = \"resident\"\nposition = [\"740 m\", \"0 m\"]\n[[flow]]"),
+    ]);
+    let handovers = table(&output, "handovers");
+    let mut outcomes = texts(handovers, "outcome");
+    if outcomes.last().is_some_and(|last| last == "unfinished") {
+        outcomes.pop(); // the run ended within it
+    }
+    assert!(outcomes.len() > 2 && outcomes.iter().all(|one| one == "preparation-failed"), "{outcomes:?}");
+    let reports = reals(handovers, "report_s");
+    // 240 ms, at the next sample: every 200 ms.
+    assert!(reports.windows(2).all(|pair| (pair[1] - pair[0] - 0.4).abs() < 1e-9), "{reports:?}");
+    assert!(reals(handovers, "start_s").iter().all(|at| at.is_nan()));
+}
+
+/// A UE between two cells that it hears alike goes to and fro, and loses nothing by it.
+#[test]
+fn a_ping_pong_is_told_as_such_and_loses_nothing() {
+    let output = go(&[
+        ("[handover]", "[handover]\nhysteresis = \"0 dB\"\ntime_to_trigger = \"0 ms\"\nl3_filter = 0"),
+        ("position = [\"150 m\", \"20 m\"]", "position = [\"375 m\", \"20 m\"]"),
+        ("mobility = { kind = \"line\", towards = [\"750 m\", \"20 m\"], speed = \"100 km/h\" }", ""),
+        ("rate = \"8 Mbit/s\"", "rate = \"2 Mbit/s\""),
+        ("size = \"10 MB\"", "size = \"2 MB\""),
+    ]);
+    let handovers = table(&output, "handovers");
+    let Some(Column::Bool(ping_pong)) = handovers.column("ping_pong") else { panic!("no ping_pong") };
+    assert!(ping_pong.iter().filter(|one| **one).count() >= 3, "{ping_pong:?}");
+    let outcomes = texts(handovers, "outcome");
+    let done = outcomes.iter().filter(|one| *one == "success").count();
+    assert!(done + 1 >= outcomes.len(), "{outcomes:?}"); // the run may end within one
+    let flows = table(&output, "flows");
+    assert_eq!(reals(flows, "packets_delivered"), reals(flows, "packets_sent"));
+    assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
+}
+
+/// A UE reports the neighbours of its cell and no other.
+#[test]
+fn who_is_no_neighbour_is_not_handed_over_to() {
+    let output = go(&[("name = \"west\"", "name = \"west\"\nneighbours = []")]);
+    assert_eq!(table(&output, "handovers").rows(), 0);
+}
+
+#[test]
+fn runs_side_by_side_are_the_same_run() {
+    let alone = go(&[]);
+    let side_by_side = [(); 2].map(|()| std::thread::spawn(|| go(&[])));
+    for run in side_by_side {
+        let run = run.join().expect("it does not panic");
+        assert_eq!(run.meta, alone.meta);
+        assert_eq!(format!("{:?}", run.tables), format!("{:?}", alone.tables)); // NaN is not itself
+    }
+}
+
+/// Without the section nobody measures and nothing is told.
+#[test]
+fn without_the_section_there_is_none() {
+    let output = go(&[("[handover]\n", "")]);
+    assert!(output.tables.iter().all(|(name, _)| *name != "handovers"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (changes, key) in [
+        (&[("[handover]", "[handover]\nmode = \"seamless-um\"")][..], "cell.0.rlc.mode"),
+        (&[("[handover]", "[handover]\nmeasurement_period = \"0 ms\"")], "handover.measurement_period"),
+        (&[("[handover]", "[handover]\nhysteresis = \"0.3 dB\"")], "handover.hysteresis"),
+        (&[("[handover]", "[handover]\na3_offset = \"16 dB\"")], "handover.a3_offset"),
+        (&[("[handover]", "[handover]\nl3_filter = 10")], "handover.l3_filter"),
+        (&[("[handover]", "[x2]\ndelay = \"1 ms\"")], "x2"),
+        (&[("name = \"west\"", "name = \"west\"\nneighbours = [\"west\"]")], "cell.0.neighbours.0"),
+        (&[("name = \"west\"", "name = \"west\"\nneighbours = [\"eats\"]")], "cell.0.neighbours.0"),
+        (&[("name = \"west\"", "name = \"west\"\nneighbours = [\"east\", \"east\"]")], "cell.0.neighbours.1"),
+        (&[("[handover]", ""), ("name = \"west\"", "name = \"west\"\nmax_ues = 3")], "cell.0.max_ues"),
+    ] {
+        let text = changes.iter().fold(BASE.to_owned(), |text, (from, to)| text.replace(from, to));
+        let error = Scenario::parse(&text, "x.toml").unwrap().resolve().expect_err(key);
+        assert_eq!(&*error.key, key, "{error}");
+        if key == "cell.0.neighbours.0" && text.contains("eats") {
+            assert!(error.to_string().contains("did you mean `east`"), "{error}");
+        }
+    }
+    let single = BASE.split_once("[[cell]]\nname = \"east\"").unwrap();
+    let single = format!("{}{}", single.0, &single.1[single.1.find("[[ue]]").unwrap()..]);
+    assert_eq!(
+        &*Scenario::parse(&single, "x.toml").unwrap().resolve().expect_err("one cell").key,
+        "handover"
+    );
+}
+
+/// The scenario that ships.
+#[test]
+fn the_example_hands_over_once() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/x2-handover.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let output = run(&Scenario::parse(&text, file).unwrap().resolve().unwrap(), 1).unwrap();
+    let handovers = table(&output, "handovers");
+    assert_eq!(texts(handovers, "outcome"), ["success"]);
+    assert_eq!(dropped(&output, DropCause::Handover), 0);
+    assert_eq!(reals(handovers, "discarded_sdus"), [0.0]);
+    // The midpoint is at 375 m; 3 dB more than that and 200 to 456 ms of measurement at 11 m/s.
+    let x = reals(handovers, "x_m")[0];
+    assert!((380.0..500.0).contains(&x), "{x} m");
+}
