@@ -20,6 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+import airlane
 import document
 import hotspots
 import journey
@@ -44,6 +45,8 @@ class Scenario:
     fading: str = "none"
     speed_kmph: float = 0.0
     rlc: str = "um"
+    example: str | None = None
+    """One of the scenarios that come with airlane, instead of a cell made from the rest."""
     budget: float | None = None
     """Simulated seconds per second that it should reach where no peer says what is fast."""
     ours: list[peer.Measured] = field(default_factory=list)
@@ -51,20 +54,13 @@ class Scenario:
 
     @property
     def name(self) -> str:
+        if self.example:
+            return self.example
         fading = f"-{self.fading}" if self.fading != "none" else ""
         return f"{self.traffic}-{self.rlc}-{self.ues}ue{fading}"
 
     def run_ours(self) -> None:
-        cell = LenaCell(
-            places=positions(self.ues),
-            traffic=self.traffic,
-            rlc=self.rlc,
-            fading=self.fading,
-            speed_kmph=self.speed_kmph,
-            warmup_s=WARMUP_S,
-            duration_s=self.ours_s,
-        )
-        resolved = cell.scenario().resolved
+        resolved = self.resolved()
         busy = time.process_time()
         (output,) = native.run([(resolved, 1)], 1)
         busy = time.process_time() - busy
@@ -78,6 +74,21 @@ class Scenario:
                 cpu_s=busy,
             )
         )
+
+    def resolved(self) -> str:
+        if self.example:
+            scenario = airlane.load(airlane.example(self.example))
+            return scenario.set({"run.duration": f"{self.ours_s:g} s"}).resolved
+        cell = LenaCell(
+            places=positions(self.ues),
+            traffic=self.traffic,
+            rlc=self.rlc,
+            fading=self.fading,
+            speed_kmph=self.speed_kmph,
+            warmup_s=WARMUP_S,
+            duration_s=self.ours_s,
+        )
+        return cell.scenario().resolved
 
     def run_peer(self, limit_s: float) -> bool:
         """False when the time did not suffice."""
@@ -131,6 +142,8 @@ SCENARIOS = [
     # ns-3's fading traces are not in its packages, so these have no peer.
     Scenario(20, "tcp", ours_s=40, peer_s=None, fading="eva", speed_kmph=60, budget=200),
     Scenario(100, "tcp", ours_s=20, peer_s=None, fading="eva", speed_kmph=60, budget=60),
+    # Interference and handover among 19 cells.
+    Scenario(190, "tcp", ours_s=60, peer_s=None, example="urban-19", budget=15),
 ]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import io
+import os.path
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "data_uri", "draw_run", "figure", "style"]
+__all__ = ["COLOURS", "data_uri", "draw_map", "draw_run", "figure", "style"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 """Okabe and Ito's colours, which most colour-blind readers tell apart."""
@@ -111,6 +112,109 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
             )
         fig.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return fig
+
+
+def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int = 0) -> Figure | None:
+    """Cells, the ways of the UEs in the colour of the cell that serves them, and where they change it.
+
+    Parameters
+    ----------
+    sites
+        Where each cell stands, in metres.
+
+    Returns
+    -------
+    Figure | None
+        None with fewer than two cells, or without the table `ue_series`, which `run.ue_series` asks for.
+        A change of cell is drawn where the UE is found at the end of the bin in which it happened.
+    """
+    table = results.tables.get("ue_series")
+    if table is None or len(sites) < 2 or table.num_rows == 0:
+        return None
+    table = table.filter(np.asarray(table["run"].to_numpy()) == run)
+    ues, cells = (np.asarray(table[name].to_pylist()) for name in ("ue", "cell"))
+    places = np.column_stack([table["x_m"].to_numpy(), table["y_m"].to_numpy()]) * 1e-3
+    stands = np.array(list(sites.values())) * 1e-3
+    colour = dict(zip(sites, _apart(stands), strict=True))
+    order = np.lexsort((table["t_s"].to_numpy(), ues))
+    ues, cells, places = ues[order], cells[order], places[order]
+    # A way ends where the UE or the cell changes; the next one begins there if the UE is the same.
+    new_ue, new_cell = ues[1:] != ues[:-1], cells[1:] != cells[:-1]
+    ends = [0, *(np.flatnonzero(new_ue | new_cell) + 1), len(ues)]
+    ways = [places[max(a - 1, 0) if a and ues[a - 1] == ues[a] else a : b] for a, b in _pairs(ends)]
+    changes = places[1:][new_cell & ~new_ue]
+    with style():
+        from matplotlib.collections import LineCollection
+
+        fig, (axis,) = figure(1, 1, (8.0, 7.6))
+        low, high = _frame(np.vstack([places, stands]))
+        _borders(axis, stands, low, high)
+        shades = [colour[str(cells[a])] for a in ends[:-1]]
+        axis.add_collection(LineCollection(ways, colors=shades, linewidths=1.1, alpha=0.75))
+        starts = np.flatnonzero(np.r_[True, new_ue])
+        axis.scatter(*places[starts].T, s=7, c=[colour[str(c)] for c in cells[starts]], linewidths=0)
+        dot = {"s": 17, "facecolors": "white", "edgecolors": "#222222", "linewidths": 0.8, "zorder": 3}
+        axis.scatter(*changes.T, label=f"a UE changes its cell ({len(changes)} times)", **dot)
+        axis.scatter(*stands.T, marker="^", s=60, c=list(colour.values()), edgecolors="black", zorder=4)
+        for name, place in _named(sites, stands):
+            axis.annotate(name, place, (0, 7), textcoords="offset points", ha="center", fontsize=7, zorder=5)
+        axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        axis.set(xlabel="km to the east", ylabel="km to the north")
+        axis.set_title(f"{len(sites)} cells and the ways of {len(starts)} UEs, coloured by the serving cell")
+        axis.grid(visible=False)
+        if len(changes):
+            fig.legend(loc="outside lower left")
+    return fig
+
+
+def _pairs(ends: list[int]) -> Iterator[tuple[int, int]]:
+    return zip(ends[:-1], ends[1:], strict=True)
+
+
+def _apart(stands: np.ndarray) -> list[str]:
+    """Colour for each cell, none that one of its neighbours has if there are enough."""
+    palette = COLOURS[:-1]
+    gaps = np.hypot(*(stands[:, None] - stands[None]).transpose(2, 0, 1))
+    near = 1.2 * (gaps[gaps > 0].min() if (gaps > 0).any() else 1.0)
+    chosen: list[int] = []
+    for index in range(len(stands)):
+        around = [chosen[other] for other in range(index) if gaps[index, other] <= near]
+        chosen.append(min(range(len(palette)), key=lambda c: (around.count(c), chosen.count(c), c)))
+    return [palette[c] for c in chosen]
+
+
+def _frame(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of a frame around all points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = max(0.05, 0.05 * float((high - low).max()))
+    return low - margin, high + margin
+
+
+def _borders(axis: Axes, stands: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """Lines between the areas to which different sites are nearest."""
+    sites = np.unique(stands, axis=0)
+    if len(sites) < 2:
+        return
+    across, up = (np.linspace(low[k], high[k], 700) for k in (0, 1))
+    gaps = np.hypot(across[None, :, None] - sites[:, 0], up[:, None, None] - sites[:, 1])
+    order = np.argsort(gaps, axis=2)[:, :, :2]
+    first, second = np.moveaxis(np.take_along_axis(gaps, order, axis=2), 2, 0)
+    apart = np.hypot(*(sites[order[:, :, 0]] - sites[order[:, :, 1]]).transpose(2, 0, 1))
+    # How far it is to the line half-way between the two.
+    edge = (second**2 - first**2) / (2 * apart)
+    width = 0.0015 * float((high - low).max())
+    axis.contourf(across, up, edge, levels=[-1.0, width], colors=["#d8d8d8"], zorder=0)
+
+
+def _named(sites: dict[str, tuple[float, float]], stands: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Name each site once: that of its cell, or what the names of its sectors have in common."""
+    places: dict[tuple[float, float], list[str]] = {}
+    for name, place in sites.items():
+        places.setdefault(place, []).append(name)
+    at = dict(zip(sites, stands, strict=True))
+    for names in places.values():
+        shared = names[0] if len(names) == 1 else os.path.commonprefix(names).rstrip("-")
+        yield shared or ", ".join(names), at[names[0]]
 
 
 def data_uri(fig: Figure) -> str:

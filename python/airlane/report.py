@@ -19,7 +19,7 @@ from airlane.verdict import Verdict
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["as_json", "write_html", "write_run_html"]
+__all__ = ["as_json", "sites", "write_html", "write_run_html"]
 
 
 def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
@@ -126,6 +126,7 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
         .render(
             title=title,
             figure=plot.draw_run(results, 0),
+            map=plot.draw_map(results, sites(manifest["scenario"]), 0),
             runs=results.runs,
             columns=columns,
             rows=[[_cell(row[c]) for c in columns] for row in results.flows.to_pylist()],
@@ -136,6 +137,17 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
         )
     )
     path.write_text(page, encoding="utf-8")
+
+
+def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Where each cell of a resolved scenario stands, in metres."""
+
+    def metres(length: str) -> float:
+        return float(length.removesuffix(" m"))  # as resolved scenarios write lengths
+
+    return {
+        cell["name"]: (metres(cell["position"][0]), metres(cell["position"][1])) for cell in scenario["cell"]
+    }
 
 
 def _cell(value: object) -> str:
