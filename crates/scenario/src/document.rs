@@ -75,6 +75,10 @@ impl Scenario {
     }
 
     fn resolve_unplaced(&self) -> Result<Resolved, ScenarioError> {
+        if self.tree.is_empty() {
+            let help = "`airlane init` writes a scenario to begin with";
+            return Err(ScenarioError::new("", "nothing is in it", help));
+        }
         let mut tree = self.tree.clone();
         let network = network(&tree)?.to_owned();
         if network == "wired" {

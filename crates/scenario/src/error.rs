@@ -36,6 +36,12 @@ impl ScenarioError {
         }
     }
 
+    /// The same mistake, seen from the table or list that has it under this key.
+    pub(crate) fn below(mut self, key: &str) -> Self {
+        self.key = if self.key.is_empty() { key.into() } else { format!("{key}.{}", self.key).into() };
+        self
+    }
+
     /// The same mistake, in this file.
     pub(crate) fn in_file(mut self, file: &str) -> Self {
         self.file = file.into();

@@ -68,6 +68,12 @@ impl Kind {
         )
     }
 
+    /// Something that is no text.
+    fn misplaced<E: de::Error>(&self, what: &str) -> E {
+        let help = format!("write a text such as \"{}\"", self.example);
+        self.error(&format!("{what} where {} is needed", self.name), &help)
+    }
+
     /// The number in the base unit.
     fn parse<E: de::Error>(&self, text: &str) -> Result<Decimal, E> {
         let text = text.trim();
@@ -155,7 +161,7 @@ fn capitalised(text: &str) -> String {
 /// Reads a quantity of this kind; also explains numbers without a unit.
 struct Read(&'static Kind);
 
-impl Visitor<'_> for Read {
+impl<'de> Visitor<'de> for Read {
     type Value = Decimal;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -175,6 +181,15 @@ impl Visitor<'_> for Read {
             &format!("{number} is no number"),
             &format!("write {} such as \"{}\"", self.0.name, self.0.example),
         ))
+    }
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Decimal, E> {
+        Err(self.0.misplaced("a truth value"))
+    }
+    fn visit_seq<A: de::SeqAccess<'de>>(self, _: A) -> Result<Decimal, A::Error> {
+        Err(self.0.misplaced("a list"))
+    }
+    fn visit_map<A: de::MapAccess<'de>>(self, _: A) -> Result<Decimal, A::Error> {
+        Err(self.0.misplaced("a table"))
     }
 }
 

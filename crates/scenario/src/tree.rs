@@ -148,8 +148,9 @@ fn table_from_toml(table: &DeTable<'_>, lines: &Lines, depth: u32) -> Result<Tab
     let mut out = Vec::with_capacity(entries.len());
     for (key, value) in entries {
         let line = lines.at(key.span().start);
-        let value = value_from_toml(value.get_ref(), line, lines, depth + 1)?;
-        out.push((key.get_ref().to_string(), Tree { value, line }));
+        let key = key.get_ref().to_string();
+        let value = value_from_toml(value.get_ref(), line, lines, depth + 1).map_err(|e| e.below(&key))?;
+        out.push((key, Tree { value, line }));
     }
     Ok(out)
 }
@@ -160,30 +161,33 @@ fn value_from_toml(
     lines: &Lines,
     depth: u32,
 ) -> Result<Value, ScenarioError> {
-    let fail = |message: &str, help: &str| {
+    let fail = |value: &str, message: &str, help: &str| {
         let mut error = ScenarioError::new("", message, help);
+        error.value = value.into();
         error.line = Some(line);
         error
     };
     if depth > DEPTH_MAX {
-        return Err(fail("nested too deeply", "no scenario needs more than a few levels"));
+        return Err(fail("", "nested too deeply", "no scenario needs more than a few levels"));
     }
     Ok(match value {
         DeValue::String(s) => Value::Text(s.to_string()),
         DeValue::Integer(i) => {
             let parsed = i64::from_str_radix(i.as_str(), i.radix());
-            Value::Integer(parsed.map_err(|_| fail(&format!("{i} is too large"), "use a smaller number"))?)
+            Value::Integer(parsed.map_err(|_| fail(i.as_str(), "too large", "use a number below 2^63"))?)
         }
         DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(b) => Value::Bool(*b),
         DeValue::Datetime(d) => {
-            return Err(fail(&format!("{d} is a date"), "write times as text with a unit, such as \"30 s\""));
+            let help = "write times as text with a unit, such as \"30 s\"";
+            return Err(fail(&d.to_string(), "a date", help));
         }
         DeValue::Array(items) => {
             let mut out = Vec::with_capacity(items.len());
-            for item in items.iter() {
+            for (i, item) in items.iter().enumerate() {
                 let line = lines.at(item.span().start);
-                out.push(Tree { value: value_from_toml(item.get_ref(), line, lines, depth + 1)?, line });
+                let value = value_from_toml(item.get_ref(), line, lines, depth + 1);
+                out.push(Tree { value: value.map_err(|e| e.below(&i.to_string()))?, line });
             }
             Value::Array(out)
         }

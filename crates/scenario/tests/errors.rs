@@ -105,6 +105,75 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Numbers and sizes that no run could have. They are refused before any memory is taken.
+fn absurd_numbers() -> Vec<(&'static str, String)> {
+    let udp = |rate: &str| {
+        let app = format!("kind = \"udp\" }}\napp = {{ kind = \"cbr\", rate = \"{rate}\", payload = \"1 B\"");
+        changed("kind = \"tcp\", congestion = \"cubic\"", &app)
+    };
+    let count = |count: &str| format!("name = \"phone\"\ncount = {count}");
+    vec![
+        ("no UE of a group", changed("name = \"phone\"", &count("0"))),
+        ("UEs below none", changed("name = \"phone\"", &count("-1"))),
+        ("billions of UEs", changed("name = \"phone\"", &count("4294967295"))),
+        ("more UEs than any number", changed("name = \"phone\"", &count("99999999999999999999"))),
+        ("many groups of UEs", {
+            let groups: String = (0..5)
+                .map(|i| format!("[[ue]]\nname = \"g{i}\"\ncount = 2500\nposition = [\"1 m\", \"0 m\"]\n"))
+                .collect();
+            extended(&groups)
+        }),
+        ("infinite duration", changed("\"30s\"", "inf")),
+        ("infinite speed", changed("\"60 km/h\"", "\"inf km/h\"")),
+        ("endless duration", changed("\"30s\"", "\"1e400 s\"")),
+        ("fraction of a nanosecond", changed("\"30s\"", "\"0.1 ns\"")),
+        ("endless buffer", changed("512 KiB", "1e30 GiB")),
+        ("negative buffer", changed("512 KiB", "-1 B")),
+        ("fraction of a byte", changed("512 KiB", "2000.5 B")),
+        ("endless rate", extended("[internet]\nrate = \"1e30 Gbit/s\"")),
+        ("negative rate", extended("[internet]\nrate = \"-1 Mbit/s\"")),
+        ("share above all", extended("[internet]\nloss = \"101 %\"")),
+        ("far away", changed("100 m", "1e300 km")),
+        ("NaN of a length", changed("100 m", "nan m")),
+        ("too many flows", {
+            let flows = "[[flow]]\nto = \"phone\"\n".repeat(9);
+            changed("[[flow]]\n", &format!("count = 1001\n{flows}[[flow]]\n"))
+        }),
+        ("more packets than a run can make", udp("10 Gbit/s")),
+        (
+            "too many queues of one UE",
+            extended("[internet]\naqm = { kind = \"fq-codel\", queues = 4000000000 }"),
+        ),
+        ("too many queues of all UEs", {
+            let fq = "buffer = \"512 KiB\", aqm = { kind = \"fq-codel\", queues = 65536 }";
+            changed_all(&[("buffer = \"512 KiB\"", fq), ("name = \"phone\"", &count("10000"))])
+        }),
+        ("seed above all", changed("duration = \"30s\"", "duration = \"30s\"\nseed = 9223372036854775808")),
+        ("negative seed", changed("duration = \"30s\"", "duration = \"30s\"\nseed = -1")),
+        ("an epoch of a window", changed("congestion = \"cubic\"", "initial_window = 4000000000")),
+    ]
+}
+
+/// What stands where something else should, however deep.
+fn mistakes_of_kind() -> Vec<(&'static str, String)> {
+    vec![
+        ("an empty file", error("").to_string()),
+        ("only a comment", error("# to be written\n").to_string()),
+        ("zeros", error("\0\0\0\0").to_string()),
+        ("a list for a table", changed("rlc = { mode = \"am\", buffer = \"512 KiB\" }", "rlc = [1, 2]")),
+        ("a table for a text", changed("\"512 KiB\"", "{ size = \"512 KiB\" }")),
+        ("a truth value for a size", changed("\"512 KiB\"", "true")),
+        ("a list for a text", changed("name = \"phone\"", "name = [\"phone\"]")),
+        ("a number for a table", changed("congestion = \"cubic\"", "receive_window = { kind = 3 }")),
+        ("a text for a list", changed("[\"100 m\", \"0 m\"]", "\"100 m\"")),
+        ("three coordinates", changed("[\"100 m\", \"0 m\"]", "[\"1 m\", \"2 m\", \"3 m\"]")),
+        ("a table in a list", changed("[\"100 m\", \"0 m\"]", "[{ x = \"1 m\" }, \"0 m\"]")),
+        ("misspelt deep in a table", extended("[internet]\naqm = { kind = \"codel\", targt = \"5 ms\" }")),
+        ("flows of one name", extended("name = \"f\"\n[[flow]]\nname = \"f\"\nto = \"phone\"")),
+        ("cells of one name", extended("[[cell]]\nname = \"a\"")),
+    ]
+}
+
 /// Mistakes of sense.
 fn mistakes_of_sense() -> Vec<(&'static str, String)> {
     vec![
@@ -199,7 +268,8 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
 
 #[test]
 fn every_mistake_is_explained() {
-    let cases = mistakes_of_form().into_iter().chain(mistakes_of_sense());
+    let cases = [mistakes_of_form(), mistakes_of_sense(), absurd_numbers(), mistakes_of_kind()];
+    let cases = cases.into_iter().flatten();
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/errors.txt");
     if std::env::var_os("AIRLANE_BLESS").is_some() {

@@ -22,12 +22,21 @@ use airlane_core::{Duration, Instant};
 use super::Velocity;
 use crate::geometry::Position;
 
-/// The latest time, in seconds: that of the longest run.
-const TIME_MAX_S: f64 = 1e6;
-/// The farthest coordinate in metres.
-const COORDINATE_MAX_M: f64 = 1e7;
-/// The highest speed in m/s: 2000 km/h, as everywhere in scenarios.
-const SPEED_MAX_MPS: f64 = 2000.0 / 3.6;
+/// A number that a line may hold.
+struct Kind {
+    name: &'static str,
+    low: f64,
+    high: f64,
+    limits: &'static str,
+}
+
+/// The latest time is that of the longest run.
+const TIME: Kind = Kind { name: "a time in seconds", low: 0.0, high: 1e6, limits: "from 0 to 1000000" };
+/// The farthest coordinate and the highest speed are those of scenarios.
+const COORDINATE: Kind =
+    Kind { name: "a coordinate", low: -1e7, high: 1e7, limits: "from -10000000 to 10000000" };
+const SPEED: Kind =
+    Kind { name: "a speed in m/s", low: 0.0, high: 2000.0 / 3.6, limits: "from 0 to 555.5 (2000 km/h)" };
 /// A way that takes longer, in seconds, is cut off where the node is by then: no run lasts so long.
 const WAY_MAX_S: f64 = 1e9;
 
@@ -87,8 +96,8 @@ impl Setdest {
             Some(place) => Ok((number, node.path(place))),
             None => Err(SetdestError {
                 line: Some(node.line),
-                found: format!("node {number} has no place"),
-                help: format!("set X_ and Y_ of $node_({number})"),
+                found: cut(text.lines().nth(node.line - 1).unwrap_or_default()),
+                help: format!("node {number} has no place; set both X_ and Y_ of $node_({number})"),
             }),
         };
         Ok(Self { paths: nodes.into_iter().map(path).collect::<Result<_, _>>()? })
@@ -175,7 +184,7 @@ fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> R
         [] | ["$god_", ..] | ["$ns_", "at", _, "$god_", ..] => Ok(()),
         [first, ..] if first.starts_with('#') => Ok(()),
         [node, "set", axis, value] => {
-            let value = number(value, "a coordinate", -COORDINATE_MAX_M, COORDINATE_MAX_M)?;
+            let value = number(value, &COORDINATE)?;
             let number = node_number(node)?;
             let node = nodes.entry(number).or_insert_with(|| Node { line, ..Node::default() });
             let place = match axis {
@@ -191,10 +200,10 @@ fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> R
             Ok(())
         }
         ["$ns_", "at", time, node, "setdest", x, y, speed] => {
-            let time_s = number(time, "a time in seconds", 0.0, TIME_MAX_S)?;
-            let x = number(x, "a coordinate", -COORDINATE_MAX_M, COORDINATE_MAX_M)?;
-            let y = number(y, "a coordinate", -COORDINATE_MAX_M, COORDINATE_MAX_M)?;
-            let speed = number(speed, "a speed in m/s", 0.0, SPEED_MAX_MPS)?;
+            let time_s = number(time, &TIME)?;
+            let x = number(x, &COORDINATE)?;
+            let y = number(y, &COORDINATE)?;
+            let speed = number(speed, &SPEED)?;
             let number = node_number(node)?;
             let known = nodes.get_mut(&number).and_then(|node| Some((node.place()?, node)));
             let Some((place, node)) = known else {
@@ -221,9 +230,9 @@ fn node_number(token: &str) -> Result<u32, String> {
     number.map_err(|_| format!("`{}` is no node; write $node_(0)", cut(token)))
 }
 
-fn number(token: &str, what: &str, low: f64, high: f64) -> Result<f64, String> {
-    let number = token.parse::<f64>().ok().filter(|x| (low..=high).contains(x));
-    number.ok_or_else(|| format!("`{}` is not {what} from {low} to {high}", cut(token)))
+fn number(token: &str, kind: &Kind) -> Result<f64, String> {
+    let number = token.parse::<f64>().ok().filter(|x| (kind.low..=kind.high).contains(x));
+    number.ok_or_else(|| format!("`{}` is not {} {}", cut(token), kind.name, kind.limits))
 }
 
 /// The text, shortened to what fits on a line and free of what a terminal would obey.

@@ -1,11 +1,13 @@
 //! Checks of cells.
 
 use super::{Checked, Place};
-use crate::format::{Cell, Mac, Rlc, RlcAm, RlcTm, RlcUm, Scheduler, Uplink};
+use crate::format::{Aqm, Cell, Mac, Rlc, RlcAm, RlcTm, RlcUm, Scheduler, Uplink};
 use crate::quantity::Size;
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
 const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
+/// Queues of FQ-CoDel in a cell: 4 B each.
+const QUEUES_MAX: u64 = 50_000_000;
 /// The least that a queue must take: a full packet.
 const PACKET: Size = Size(airlane_core::Bytes(1500));
 
@@ -45,6 +47,15 @@ pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
     let same = other.resource_blocks == cell.resource_blocks;
     let help = format!("{}, as cell {:?} on the same carrier", other.resource_blocks, other.name);
     at.require(same, "resource_blocks", "two bandwidths on one carrier", &help)
+}
+
+/// Each UE has queues of its own at its cell, which may be any.
+pub(super) fn queues(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
+    let (Rlc::Am(RlcAm { aqm, .. }) | Rlc::Um(RlcUm { aqm, .. }) | Rlc::Tm(RlcTm { aqm, .. })) = &cell.rlc;
+    let Aqm::FqCodel(fq) = aqm else { return Ok(()) };
+    let all = u64::from(fq.queues) * ues;
+    let help = format!("{all} queues in all, at most {QUEUES_MAX}");
+    at.require(all <= QUEUES_MAX, "rlc.aqm.queues", "too many for so many UEs", &help)
 }
 
 fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {

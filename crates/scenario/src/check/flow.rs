@@ -12,6 +12,8 @@ use crate::quantity::Size;
 
 /// Largest IP packet (RFC 791).
 const IP_PACKET_MAX: u64 = 65_535;
+/// Packets that a constant rate may make in a run: hours of computing.
+const PACKETS_MAX: u128 = 10_000_000_000;
 /// Smallest MTU: room for all headers and options and some payload.
 const MTU_MIN: u64 = 128;
 
@@ -32,7 +34,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         destination(flow, scenario, &at)?;
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
         at.require(ordered, "stop", "before it starts", "it must be above `start`")?;
-        app(flow, &at)?;
+        app(flow, scenario, &at)?;
         if let Transport::Tcp(settings) = &flow.transport {
             tcp(settings, &at.under("transport"))?;
         }
@@ -68,7 +70,7 @@ fn destination(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     Ok(())
 }
 
-fn app(flow: &Flow, at: &Place<'_>) -> Checked {
+fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     match (&flow.app, &flow.transport) {
         (App::Bulk, Transport::Tcp(_)) => Ok(()),
         (App::Fixed(fixed), Transport::Tcp(_)) => {
@@ -80,7 +82,14 @@ fn app(flow: &Flow, at: &Place<'_>) -> Checked {
         }
         (App::Cbr(cbr), Transport::Udp) => {
             let fits = (1..=IP_PACKET_MAX - 28).contains(&cbr.payload.0.get());
-            at.require(fits, "app.payload", "no payload of a packet", "from 1 B to 65507 B")
+            at.require(fits, "app.payload", "no payload of a packet", "from 1 B to 65507 B")?;
+            let end = scenario.run.duration.0;
+            let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
+            let bits =
+                u128::from(cbr.rate.0.bits_per_second()) * u128::from(lasts.as_nanos()) / 1_000_000_000;
+            let packets = bits / u128::from(8 * cbr.payload.0.get());
+            let help = format!("{packets} packets, at most {PACKETS_MAX}; a lower rate or larger payloads");
+            at.require(packets <= PACKETS_MAX, "app.rate", "too high for so long a run", &help)
         }
         (App::Bulk | App::Fixed(_), Transport::Udp) => {
             let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";

@@ -187,6 +187,9 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
     handover::handover(scenario, at)?;
     ue::ues(scenario, at)?;
+    for (i, cell) in scenario.cell.iter().enumerate() {
+        cell::queues(cell, expand::ues(scenario).len() as u64, &at.under("cell").entry(i))?;
+    }
     let links = scenario.cell.len() as u64 * expand::ues(scenario).len() as u64;
     let help = format!("{links} channels between cells and UEs, at most {LINKS_MAX}");
     at.require(scenario.cell.len() == 1 || links <= LINKS_MAX, "cell", "too many for so many UEs", &help)?;

@@ -110,5 +110,6 @@ fn mistakes_are_placed() {
     assert_eq!(error("").found, "no node is in it");
     assert_eq!(error("# only a comment").line, None);
     let half = error("$node_(0) set X_ 1\n$node_(0) set Z_ 1\n");
-    assert_eq!((half.line, half.found.as_str()), (Some(1), "node 0 has no place"));
+    assert_eq!((half.line, half.found.as_str()), (Some(1), "$node_(0) set X_ 1"));
+    assert!(half.help.starts_with("node 0 has no place; set both X_ and Y_"));
 }
