@@ -61,6 +61,9 @@ def parse(text: str, file_name: str, overrides_json: str = "{}") -> str:
         Naming file, line, key and value, and what would be right.
     """
 
+def files(resolved: str) -> list[str]:
+    """Files that a run of the resolved scenario reads."""
+
 def tbs_bits(mcs: int, n_prb: int) -> int:
     """Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1)."""
 

@@ -1,7 +1,7 @@
-"""Outputs of runs, kept by what decided them: compiled core, resolved scenario and seed.
+"""Outputs of runs, kept by what decided them: compiled core, resolved scenario, the files it names, and seed.
 
-An entry is found again only under the same three, so nothing has to be invalidated by hand: another
-core, another default in it, another value or seed is another key. Entries of older cores are removed.
+An entry is found again only under the same four, so nothing has to be invalidated by hand: another
+core, another default in it, another value, trace or seed is another key. Entries of older cores are removed.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.feather
 
+from airlane.files import naming
 from airlane.native import Output
 
 __all__ = ["Cache"]
@@ -44,14 +46,14 @@ class Cache:
         for old in cores[:-_CORES_KEPT]:
             shutil.rmtree(old, ignore_errors=True)
 
-    def key(self, resolved: str, seed: int) -> str:
-        """Name of the entry of a resolved scenario and seed."""
-        decided_by = json.dumps([self.core, resolved, seed])
+    def key(self, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
+        """Name of the entry of a resolved scenario, its files (`native.inputs`) and a seed."""
+        decided_by = json.dumps([self.core, resolved, dict(inputs), seed], sort_keys=True)
         return hashlib.sha256(decided_by.encode()).hexdigest()[:40]
 
-    def get(self, resolved: str, seed: int) -> Output | None:
-        """Return the output kept for this run, or `None`."""
-        entry = self._folder / self.key(resolved, seed)
+    def get(self, key: str) -> Output | None:
+        """Return the output kept under this key, or `None`."""
+        entry = self._folder / key
         try:
             meta = json.loads((entry / "meta.json").read_text(encoding="utf-8"))
             tables = {f.stem: pyarrow.feather.read_table(f) for f in sorted(entry.glob("*.arrow"))}
@@ -59,12 +61,24 @@ class Cache:
             return None  # not there, or not readable: run it again
         return Output(tables, meta)
 
-    def put(self, resolved: str, seed: int, output: Output) -> None:
-        """Keep an output. The entry appears whole or not at all."""
-        entry = self._folder / self.key(resolved, seed)
+    def put(self, key: str, output: Output) -> None:
+        """Keep an output. The entry appears whole or not at all.
+
+        Raises
+        ------
+        OSError
+            When it cannot be written; names the file.
+        """
+        entry = self._folder / key
         scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
-        for name, table in output.tables.items():
-            pyarrow.feather.write_feather(table, str(scratch / f"{name}.arrow"), compression="zstd")
-        (scratch / "meta.json").write_text(json.dumps(output.meta), encoding="utf-8")
-        shutil.rmtree(entry, ignore_errors=True)
-        scratch.rename(entry)
+        try:
+            for name, table in output.tables.items():
+                with naming(scratch / f"{name}.arrow", entry / f"{name}.arrow") as file:
+                    pyarrow.feather.write_feather(table, str(file), compression="zstd")
+            with naming(scratch / "meta.json", entry / "meta.json") as file:
+                file.write_text(json.dumps(output.meta), encoding="utf-8")
+            shutil.rmtree(entry, ignore_errors=True)
+            scratch.rename(entry)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise

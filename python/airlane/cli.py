@@ -1,6 +1,7 @@
 """The command `airlane`.
 
-Exit codes: 0 done; 1 a check failed; 2 the user's mistake, said on one screen without a traceback.
+Exit codes: 0 done; 1 a check failed; 2 the user's mistake, said on one screen without a traceback; 130 and 143
+when a signal (Ctrl-C, SIGTERM) ended it.
 
 What takes long to load (pyarrow, NumPy, rich, SciPy, Matplotlib) is imported by the commands that need it, so
 that `--version`, `--help` and the completion of a word are answered at once.
@@ -12,6 +13,7 @@ import functools
 import json
 import math
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -114,6 +116,7 @@ def _fail(message: str) -> NoReturn:
 
 def _mistake(error: Exception) -> str | None:
     """Say what the user did wrong; None if it was not the user."""
+    from airlane.files import NotTextError
     from airlane.native import ScenarioError
     from airlane.results import FolderInTheWayError
     from airlane.starter import FileInTheWayError
@@ -122,13 +125,11 @@ def _mistake(error: Exception) -> str | None:
     match error:
         case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
             return str(error)
-        case FolderInTheWayError() | FileInTheWayError():
+        case FolderInTheWayError() | FileInTheWayError() | NotTextError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
             return f"{where}{error.strerror or error}"
-        case UnicodeDecodeError():
-            return f"the file is not UTF-8 text ({error.reason} at byte {error.start})"
         case ModuleNotFoundError(name="matplotlib" | "cycler" | "jinja2" | "yaml"):
             return f"this needs {error.name}, which comes with: pip install 'airlane[report]'"
         case _:
@@ -208,7 +209,7 @@ def run(
 ) -> None:
     """Run a scenario and write a result folder."""
     from airlane import terminal
-    from airlane.results import captures_beside
+    from airlane.results import captures_beside, check_place
 
     file = _file(scenario, example)
     described = _scenario(file, settings)
@@ -220,6 +221,7 @@ def run(
     described = described.set(wanted)
     _ = described.resolved  # a mistake is told before anything is made
     folder = out if out is not None else Path("out/runs") / described.name
+    check_place(folder)
     with captures_beside(folder) as captures:
         with terminal.progress(described.name) as update:
             done = 0
@@ -244,9 +246,10 @@ def run(
 
 
 def _plot(results: Results, path: Path, title: str) -> None:
+    from airlane.files import naming
     from airlane.plot import draw_run, style
 
-    with style():
+    with style(), naming(path, path):
         draw_run(results, 0, title).savefig(path, metadata={"Software": None})
 
 
@@ -314,9 +317,10 @@ def sweep(
         _fail(f"error: --set {error}")
     if not axes:
         _fail("error: nothing to sweep: name values, such as --set flow.transport.congestion=cubic,bbr")
+    path = out if out is not None else Path("out/sweeps") / f"{described.name}.parquet"
+    _check_file(path)
     with terminal.progress(described.name) as update:
         points = sweeping.conduct(described, axes, runs, seed, threads, update)
-    path = out if out is not None else Path("out/sweeps") / f"{described.name}.parquet"
     sweeping.write(points, path)
     if as_json:
         print(json.dumps(sweeping.as_rows(points), indent=2))
@@ -346,6 +350,7 @@ def reproduce(
     """Set published numbers beside ours and judge each."""
     from airlane import experiments, native, papers, report, terminal
     from airlane.cache import Cache
+    from airlane.files import write_text
 
     began = time.perf_counter()
     try:
@@ -354,6 +359,7 @@ def reproduce(
         known = ", ".join(e.id for e in papers.experiments())
         _fail(f"error: there is no experiment {error.args[0]!r}; there are: {known}")
     kept = Cache(cache, native.fingerprint())
+    out.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
     outcomes: list[experiments.Outcome] = []
     for experiment in chosen:
         with terminal.progress(experiment.id) as update:
@@ -372,7 +378,7 @@ def reproduce(
     wall_s = time.perf_counter() - began
     found = report.as_json(outcomes, wall_s)
     report.write_html(outcomes, out / "index.html", wall_s)
-    (out / "results.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    write_text(out / "results.json", json.dumps(found, indent=2) + "\n")
     if as_json:
         print(json.dumps(found, indent=2))
     else:
@@ -524,6 +530,7 @@ def trace_export_command(
     from airlane.trace import write_trace
 
     described = _scenario(_file(scenario, example), settings)
+    _check_file(out)
     direction: export.Direction = "uplink" if uplink else "downlink"
     exported = export.export(described, ue, direction, delivered=delivered, begin_s=begin, seed=seed)
     write_trace(exported.trace, out)
@@ -531,6 +538,22 @@ def trace_export_command(
     if check:
         for line in export.check(described, ue, direction, seed=seed):
             print(line)
+
+
+def _check_file(path: Path) -> None:
+    """See that a file may be written there, before what takes long."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        _fail(f"error: {path} is a folder; name a file with -o")
+
+
+class _Terminated(BaseException):
+    """The signal that asks a program to end (SIGTERM)."""
+
+
+def _terminate(_signal: int, _frame: object) -> NoReturn:
+    # Raised and not left to kill, so that scratch folders are removed.
+    raise _Terminated
 
 
 def _version(asked: bool) -> None:
@@ -554,7 +577,10 @@ def main() -> None:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
         completion_init()
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(128 + signal.SIGINT)
+    except _Terminated:
+        sys.exit(128 + signal.SIGTERM)

@@ -53,7 +53,7 @@ def path(name: str) -> Path:
 def title(file: Path) -> str:
     """First sentence of the comment that a scenario file begins with; empty without one."""
     words: list[str] = []
-    for line in file.read_text(encoding="utf-8").lstrip().splitlines():
+    for line in file.read_text(encoding="utf-8", errors="replace").lstrip().splitlines():
         if not line.startswith("#"):
             break
         words += line.removeprefix("#").split()

@@ -276,8 +276,9 @@ def _outputs(
     outputs: dict[tuple[str, int], native.Output] = {}
     missing: list[tuple[str, int]] = []
     distinct = list(dict.fromkeys(jobs))
+    keys = _keys(distinct, cache)
     for job in distinct:
-        kept = cache.get(*job)
+        kept = cache.get(keys[job])
         if kept is None:
             missing.append(job)
         else:
@@ -294,10 +295,18 @@ def _outputs(
         on_done(done, len(distinct))
     for start in range(0, len(missing), _BATCH):
         batch = missing[start : start + _BATCH]
-        for job, output in zip(batch, native.run(batch, threads, tick), strict=True):
-            cache.put(*job, output)
+        fresh = native.run(batch, threads, tick)
+        now = _keys(batch, cache)
+        for job, output in zip(batch, fresh, strict=True):
+            if now[job] == keys[job]:  # else a file changed while the run may have read it
+                cache.put(keys[job], output)
             outputs[job] = output
     return outputs, len(missing)
+
+
+def _keys(jobs: Sequence[tuple[str, int]], cache: Cache) -> dict[tuple[str, int], str]:
+    inputs = {resolved: native.inputs(resolved) for resolved, _ in dict.fromkeys(jobs)}
+    return {(resolved, seed): cache.key(resolved, inputs[resolved], seed) for resolved, seed in jobs}
 
 
 def _judged(number: Number, published: Published, draws: Sequence[Draw]) -> NumberRow:

@@ -27,6 +27,7 @@ __all__ = [
     "fading_gains",
     "fingerprint",
     "gap_to_fit",
+    "inputs",
     "mcs_of_cqi",
     "parse",
     "run",
@@ -60,6 +61,17 @@ def parse(text: str, file_name: str, overrides: Mapping[str, object]) -> str:
 def schema() -> str:
     """JSON Schema of the scenario format."""
     return _native.schema()
+
+
+def inputs(resolved: str) -> dict[str, str]:
+    """SHA-256 of each file that a run of the resolved scenario reads, by its name.
+
+    Raises
+    ------
+    OSError
+        When one cannot be read.
+    """
+    return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in _native.files(resolved)}
 
 
 def tbs_bits(mcs: int, n_prb: int) -> int:

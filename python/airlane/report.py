@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airlane import plot, terminal
 from airlane.experiments import NumberRow, Outcome
+from airlane.files import write_text
 from airlane.results import Results
 from airlane.verdict import Verdict
 
@@ -114,7 +115,7 @@ def write_html(outcomes: Sequence[Outcome], path: Path, wall_s: float) -> None:
         )
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def write_run_html(results: Results, manifest: dict[str, Any], title: str, path: Path) -> None:
@@ -136,7 +137,7 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
             version=manifest["airlane"],
         )
     )
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:

@@ -7,9 +7,9 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from airlane import stats
+from airlane.files import naming
 from airlane.native import Output
 
-__all__ = ["FolderInTheWayError", "Results", "captures_beside"]
+__all__ = ["FolderInTheWayError", "Results", "captures_beside", "check_place"]
 
 _SERIES = {
     "flows": "flow_series",
@@ -54,14 +55,19 @@ class Results:
         Per run: wall and simulated seconds, events, packets, drops by cause.
     seeds
         Seed of each run.
+    inputs
+        SHA-256 of each file that the runs read, by its name.
     """
 
     tables: dict[str, pa.Table]
     meta: list[dict[str, Any]]
     seeds: list[int]
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def collect(cls, outputs: Sequence[Output], seeds: Sequence[int]) -> Results:
+    def collect(
+        cls, outputs: Sequence[Output], seeds: Sequence[int], inputs: Mapping[str, str] | None = None
+    ) -> Results:
         """Join the tables of runs, in their order."""
         if len(outputs) != len(seeds):
             raise ValueError(f"{len(outputs)} outputs for {len(seeds)} seeds")
@@ -73,7 +79,7 @@ class Results:
             )
             for name in names
         }
-        return cls(tables, [output.meta for output in outputs], list(seeds))
+        return cls(tables, [output.meta for output in outputs], list(seeds), dict(inputs or {}))
 
     @property
     def runs(self) -> int:
@@ -155,7 +161,7 @@ class Results:
         }
         tables["flows"] = pyarrow.parquet.read_table(folder / "summary.parquet")
         tables["cells"] = pyarrow.parquet.read_table(folder / "cells.parquet")
-        return cls(tables, manifest["runs"], manifest["seeds"])
+        return cls(tables, manifest["runs"], manifest["seeds"], manifest["inputs"])
 
     def write(self, folder: Path, scenario_json: str, file_name: str = "", pcap: Path | None = None) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
@@ -169,13 +175,14 @@ class Results:
         ------
         FolderInTheWayError
             When `folder` exists and is not a result folder.
+        OSError
+            When a file cannot be written; names the file.
         """
-        if folder.exists() and not (folder / "manifest.json").is_file() and any(folder.iterdir()):
-            raise FolderInTheWayError(f"{folder} exists and is not a result folder; choose another with -o")
+        check_place(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            self._write_into(scratch, scenario_json, file_name, pcap)
+            self._write_into(scratch, folder, scenario_json, file_name, pcap)
             scratch.chmod(0o755)
             if folder.exists():
                 shutil.rmtree(folder)
@@ -184,29 +191,52 @@ class Results:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
 
-    def _write_into(self, folder: Path, scenario_json: str, file_name: str, pcap: Path | None) -> None:
+    def _write_into(
+        self, folder: Path, place: Path, scenario_json: str, file_name: str, pcap: Path | None
+    ) -> None:
         captures = sorted(file.name for file in pcap.iterdir()) if pcap else []
         if pcap and captures:
             pcap.rename(folder / "pcap")
-        pyarrow.csv.write_csv(self.flows, folder / "summary.csv")
-        pyarrow.parquet.write_table(self.flows, folder / "summary.parquet")
         (folder / "series").mkdir()
-        for name, table in _SERIES.items():
-            if table in self.tables:
-                pyarrow.parquet.write_table(
-                    self.tables[table], folder / "series" / f"{name}.parquet", compression="zstd"
-                )
-        pyarrow.parquet.write_table(self.cells, folder / "cells.parquet")
+        files = {"summary.parquet": self.flows, "cells.parquet": self.cells}
+        files |= {
+            f"series/{name}.parquet": self.tables[table]
+            for name, table in _SERIES.items()
+            if table in self.tables
+        }
+        with naming(folder / "summary.csv", place / "summary.csv") as file:
+            pyarrow.csv.write_csv(self.flows, file)
+        for name, rows in files.items():
+            with naming(folder / name, place / name) as file:
+                pyarrow.parquet.write_table(rows, file, compression="zstd")
         manifest = {
             "airlane": version("airlane"),
             "file": file_name,
             "scenario": json.loads(scenario_json),
+            "inputs": dict(self.inputs),
             "seeds": self.seeds,
             "runs": self.meta,
             "pcap": captures,
             "host": {"platform": platform.platform(), "python": sys.version.split()[0]},
         }
-        (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        with naming(folder / "manifest.json", place / "manifest.json") as file:
+            file.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def check_place(folder: Path) -> None:
+    """See that a result folder may be written there: to be asked before what takes long.
+
+    Raises
+    ------
+    FolderInTheWayError
+        When `folder` exists and is not a result folder.
+    """
+    if not folder.exists() or (folder / "manifest.json").is_file():
+        return
+    if not folder.is_dir():
+        raise FolderInTheWayError(f"{folder} exists and is a file; choose another place with -o")
+    if any(folder.iterdir()):
+        raise FolderInTheWayError(f"{folder} exists and is not a result folder; choose another with -o")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from airlane import native
+from airlane.files import read_text
 from airlane.results import Results
 
 __all__ = ["Scenario", "load", "loads", "parse_setting"]
@@ -111,8 +112,9 @@ class Scenario:
         seeds = [first + i for i in range(runs)]
         jobs = [(self.resolved, s) for s in seeds]
         captures = [f"{pcap}/" if runs == 1 else f"{pcap}/run{i}-" for i in range(runs)] if pcap else None
+        inputs = native.inputs(self.resolved)
         outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures)
-        return Results.collect(outputs, seeds)
+        return Results.collect(outputs, seeds, inputs)
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:
@@ -121,11 +123,11 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     Raises
     ------
     OSError
-        When the file cannot be read.
+        When the file cannot be read; names it.
     ScenarioError
         When it is not a scenario.
     """
-    scenario = loads(Path(path).read_text(encoding="utf-8"), os.fspath(path))
+    scenario = loads(read_text(path), os.fspath(path))
     _ = scenario.resolved  # a mistake is reported where the file is named
     return scenario
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from airlane import examples
+from airlane.files import write_text
 from airlane.keys import Key, keys
 from airlane.scenario import load, loads
 
@@ -114,7 +115,7 @@ def write_starter(path: Path, kind: Kind, *, full: bool = False, force: bool = F
         if kind is Kind.TRACE:
             resolved["internet"]["trace"] = chosen["internet"]["trace"]
         chosen = resolved
-    path.write_text(_text(chosen, kind), encoding="utf-8")
+    write_text(path, _text(chosen, kind))
     return files
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from airlane import native, stats
+from airlane.files import naming
 from airlane.results import Results
 from airlane.scenario import Scenario, parse_setting
 
@@ -249,7 +250,8 @@ def write(points: Sequence[Point], path: Path) -> None:
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     os.close(handle)
     try:
-        pyarrow.parquet.write_table(table(points), scratch, compression="zstd")
+        with naming(Path(scratch), path) as file:
+            pyarrow.parquet.write_table(table(points), file, compression="zstd")
         Path(scratch).chmod(0o644)
         Path(scratch).replace(path)
     except BaseException:

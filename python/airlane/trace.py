@@ -23,6 +23,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from airlane.files import write_text
+
 __all__ = ["ExportError", "LogError", "Trace", "read_log", "trace_from_log", "write_trace"]
 
 OPPORTUNITY_BYTES = 1500
@@ -93,7 +95,8 @@ def read_log(path: Path) -> list[LogLine]:
     LogError
         For a missing column, a value that is no whole number, or time or packet numbers that go back.
     """
-    with path.open(newline="", encoding="utf-8") as file:
+    # Bytes that are no UTF-8 become characters that no column and no number has.
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
         reader = csv.DictReader(file)
         missing = [c for c in _COLUMNS if c not in (reader.fieldnames or ())]
         if missing:
@@ -162,4 +165,4 @@ def _deliveries(log: Iterable[LogLine]) -> Iterable[float]:
 
 def write_trace(trace: Trace, path: Path) -> None:
     """Write the stamps, one per line."""
-    path.write_text("".join(f"{stamp}\n" for stamp in trace.stamps_ms), encoding="ascii")
+    write_text(path, "".join(f"{stamp}\n" for stamp in trace.stamps_ms))

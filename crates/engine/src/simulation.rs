@@ -9,6 +9,7 @@
 
 use core::any::Any;
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
 
 use airlane_core::{Cx, DropCause, Instant, Node, NodeId, Outbox, PacketPool, PacketRef, Probe, TopicSet};
@@ -130,6 +131,16 @@ impl Simulation {
     /// If a packet is found to be lost or held twice afterwards ([`Self::check_conservation`]),
     /// or if a node wants to be called at one instant without end.
     pub fn run_until(&mut self, end: Instant, probe: &mut dyn Probe) {
+        let ended = self.run_until_unless(&AtomicBool::new(false), end, probe);
+        assert!(ended, "nobody can have cancelled it");
+    }
+
+    /// As [`Self::run_until`], but looks at `cancel` after each event, since an event of a large
+    /// network may take milliseconds. False if it was true, which leaves the run where it stands.
+    ///
+    /// # Panics
+    /// As [`Self::run_until`].
+    pub fn run_until_unless(&mut self, cancel: &AtomicBool, end: Instant, probe: &mut dyn Probe) -> bool {
         assert!(end >= self.now, "the run stands at {}, after {end}", self.now);
         let topics = probe.topics();
         for index in 0..self.members.len() {
@@ -138,11 +149,15 @@ impl Simulation {
         while let Some((at, node)) = self.wheel.pop_until(end) {
             self.advance(at, node);
             self.fire(node, topics, probe);
+            if cancel.load(Ordering::Relaxed) {
+                return false;
+            }
         }
         self.now = end;
         if let Err(conservation) = self.check_conservation() {
             panic!("packets are not conserved: {conservation}");
         }
+        true
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //!
 //! While runs are under way the interpreter is free: they have threads of their own, and the
 //! calling thread wakes a few times a second to tell Python of finished runs and to ask it for
-//! signals. Ctrl-C ends every run at the next tenth of a simulated second.
+//! signals. Ctrl-C ends every run after the event that it is at.
 //!
 //! Tables cross as columns of little-endian bytes, which pyarrow wraps without a copy.
 
@@ -66,6 +66,13 @@ fn parse(py: Python<'_>, text: &str, file_name: &str, overrides_json: &str) -> P
     resolve().map(|resolved| resolved.to_json()).map_err(|e| scenario_error(py, &e))
 }
 
+/// The files that a run of the resolved scenario reads.
+#[pyfunction]
+fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
+    let resolved = Resolved::from_json(resolved).map_err(|e| scenario_error(py, &e))?;
+    Ok(resolved.files().into_iter().map(str::to_owned).collect())
+}
+
 /// Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1).
 #[pyfunction]
 fn tbs_bits(mcs: u8, n_prb: usize) -> PyResult<u32> {
@@ -83,6 +90,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
+    module.add_function(wrap_pyfunction!(files, module)?)?;
     module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;
     module.add_function(wrap_pyfunction!(radio::cqi, module)?)?;
     module.add_function(wrap_pyfunction!(radio::mcs_of_cqi, module)?)?;

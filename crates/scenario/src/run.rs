@@ -1,6 +1,6 @@
 //! A network in motion: from its start to its tables.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use airlane_core::{DropCause, Duration, Instant, Probe};
 use airlane_engine::Simulation;
@@ -11,7 +11,7 @@ use crate::error::ScenarioError;
 use crate::format::Resolved;
 use crate::{expand, sinks, wiring};
 
-/// How much virtual time passes between two looks at the flag that cancels a run.
+/// How much virtual time passes between two looks at whether the captures can still be written.
 const STRIDE: Duration = Duration::from_millis(100);
 
 /// A run that is ready to begin.
@@ -106,20 +106,24 @@ impl Built {
     /// which [`Built::end_capture`] tells.
     pub fn run(&mut self, cancel: &AtomicBool) -> bool {
         while self.simulation.now() < self.end {
-            if cancel.load(Ordering::Relaxed) || self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
-            {
+            let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed);
+            if failed || !self.run_until_unless(cancel, self.simulation.now() + STRIDE) {
                 return false;
             }
-            self.run_until(self.simulation.now() + STRIDE);
         }
         true
     }
 
     /// Runs until then, or to the end if that is sooner: for who looks at a run while it lasts.
     pub fn run_until(&mut self, until: Instant) {
+        let ended = self.run_until_unless(&AtomicBool::new(false), until);
+        assert!(ended, "nobody can have cancelled it");
+    }
+
+    fn run_until_unless(&mut self, cancel: &AtomicBool, until: Instant) -> bool {
         let alone = self.sinks.is_recorder_alone();
         let probe: &mut dyn Probe = if alone { &mut self.sinks.recorder } else { &mut self.sinks };
-        self.simulation.run_until(until.min(self.end), probe);
+        self.simulation.run_until_unless(cancel, until.min(self.end), probe)
     }
 
     /// Writes the rest of the captures.
