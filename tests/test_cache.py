@@ -1,13 +1,23 @@
-"""Kept outputs are found under the core, scenario and seed that decided them, and under no other."""
+"""Kept outputs are found under the core, scenario, files and seed that decided them, and under no other."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
+from airlane import experiments, load, native
 from airlane.cache import Cache
+from airlane.experiments import Experiment
 from airlane.native import Output
+from airlane.results import Results
+from conftest import Airlane
 
 
 def output(value: float) -> Output:
@@ -15,37 +25,110 @@ def output(value: float) -> Output:
 
 
 def test_what_was_kept_comes_back(tmp_path: Path) -> None:
-    Cache(tmp_path, "core").put("scenario", 1, output(3.0))
-    kept = Cache(tmp_path, "core").get("scenario", 1)
+    cache = Cache(tmp_path, "core")
+    cache.put(cache.key("scenario", {}, 1), output(3.0))
+    kept = Cache(tmp_path, "core").get(cache.key("scenario", {}, 1))
     assert kept is not None
     assert kept.tables["flows"].equals(output(3.0).tables["flows"])
     assert kept.meta == {"sim_s": 3.0}
 
 
-def test_another_core_scenario_or_seed_finds_nothing(tmp_path: Path) -> None:
-    Cache(tmp_path, "core").put("scenario", 1, output(3.0))
-    assert Cache(tmp_path, "core").get("scenario", 2) is None
-    assert Cache(tmp_path, "core").get("scenario ", 1) is None
-    assert Cache(tmp_path, "another core").get("scenario", 1) is None
-    # Neither do values that only differ in where the one ends and the other begins.
-    Cache(tmp_path, "core").put("s1", 1, output(1.0))
-    assert Cache(tmp_path, "core").get("s", 11) is None
+def test_whatever_decides_a_run_makes_another_key(tmp_path: Path) -> None:
+    keys = [
+        Cache(tmp_path, core).key(resolved, inputs, seed)
+        for core in ("core", "another core")
+        # Also values that only differ in where the one ends and the other begins.
+        for resolved, seed in (("scenario", 1), ("scenario", 2), ("scenario ", 1), ("s1", 1), ("s", 11))
+        for inputs in ({}, {"a": "1"}, {"a": "2"}, {"b": "1"}, {"a": "1", "b": "1"})
+    ]
+    assert len(set(keys)) == len(keys)
+    cache = Cache(tmp_path, "core")
+    assert cache.key("s", {"a": "1", "b": "2"}, 1) == cache.key("s", {"b": "2", "a": "1"}, 1)
 
 
 def test_a_damaged_entry_counts_as_none(tmp_path: Path) -> None:
     cache = Cache(tmp_path, "core")
-    cache.put("scenario", 1, output(3.0))
+    cache.put("key", output(3.0))
     (table,) = tmp_path.rglob("flows.arrow")
     table.write_bytes(table.read_bytes()[:40])
-    assert cache.get("scenario", 1) is None
-    cache.put("scenario", 1, output(4.0))
-    kept = cache.get("scenario", 1)
+    assert cache.get("key") is None
+    cache.put("key", output(4.0))
+    kept = cache.get("key")
     assert kept is not None
     assert kept.meta == {"sim_s": 4.0}
 
 
 def test_entries_of_older_cores_are_removed(tmp_path: Path) -> None:
     for core in ("a" * 16, "b" * 16, "c" * 16):
-        Cache(tmp_path, core).put("scenario", 1, output(1.0))
+        Cache(tmp_path, core).put("key", output(1.0))
     assert len(list(tmp_path.iterdir())) == 2
-    assert Cache(tmp_path, "c" * 16).get("scenario", 1) is not None
+    assert Cache(tmp_path, "c" * 16).get("key") is not None
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    # In a process of its own, since the limit is one of the process.
+    code = (
+        "import sys, numpy as np, pyarrow as pa\n"
+        "from pathlib import Path\n"
+        "from airlane.cache import Cache\n"
+        "from airlane.native import Output\n"
+        "table = pa.table({'x': np.random.default_rng(1).random(100_000)})\n"
+        "try: Cache(Path(sys.argv[1]), 'core').put('key', Output({'flows': table}, {}))\n"
+        "except OSError as error: print(error.filename)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+    )
+    assert done.stdout.strip() == str(tmp_path / "core/key/flows.arrow")
+    assert list((tmp_path / "core").iterdir()) == []
+
+
+WIRED = 'network = "wired"\n[run]\nduration = "2 s"\nwarmup = "0 s"\n[internet]\ntrace = "link.down"\n[[flow]]\n'
+CELL = (
+    'network = "typical"\n[run]\nduration = "2 s"\nwarmup = "0 s"\n[channel]\nfading = "none"\n[[cell]]\nname = "a"\n'
+    '[[ue]]\nname = "phone"\nmobility = { kind = "trace", file = "walk.tcl" }\n[[flow]]\nto = "phone"\n'
+)
+
+
+def walk(metres: int) -> str:
+    return f"$node_(0) set X_ {metres}\n$node_(0) set Y_ 0\n"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "name", "texts"),
+    [
+        (WIRED, "link.down", ("1\n2\n", "1\n20\n")),
+        (CELL, "walk.tcl", (walk(100), walk(2000))),
+    ],
+)
+def test_another_trace_is_another_result(
+    tmp_path: Path, scenario: str, name: str, texts: tuple[str, str]
+) -> None:
+    (tmp_path / "s.toml").write_text(scenario)
+    experiment = Experiment("x", "x", "x", tmp_path / "s.toml", {"here": {}}, runs=1, quick_runs=1)
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+    goodputs: list[float] = []
+    fresh: list[int] = []
+    for text in (texts[0], texts[1], texts[0]):
+        (tmp_path / name).write_text(text)
+        outcome = experiments.conduct(experiment, {}, cache)
+        goodputs.append(outcome.draws[0]["here"].tables["flows"]["goodput_mbps"][0].as_py())
+        fresh.append(outcome.runs_done)
+        alone = load(tmp_path / "s.toml").run()
+        assert alone.flows["goodput_mbps"][0].as_py() == goodputs[-1]
+        assert alone.inputs == {str(tmp_path / name): hashlib.sha256(text.encode()).hexdigest()}
+    assert fresh == [1, 1, 0]
+    assert goodputs[0] == goodputs[2] > 1.5 * goodputs[1]
+
+
+def test_the_manifest_names_the_inputs(airlane: Airlane, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(WIRED)
+    (tmp_path / "link.down").write_text("1\n2\n")
+    assert airlane("run", "s.toml", "-o", "here").returncode == 0
+    manifest = json.loads((tmp_path / "here/manifest.json").read_text())
+    assert manifest["inputs"] == {"link.down": hashlib.sha256(b"1\n2\n").hexdigest()}
+    assert Results.read(tmp_path / "here").inputs == manifest["inputs"]

@@ -242,8 +242,11 @@ def check_place(folder: Path) -> None:
 @contextmanager
 def captures_beside(folder: Path) -> Iterator[Path]:
     """Give an empty folder beside a result folder, from where captures can move into it; gone afterwards."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-pcap-", dir=folder.parent) as scratch:
+    # What is in the way has a name that means nothing to a user.
+    with naming(folder, folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = tempfile.TemporaryDirectory(prefix=f".{folder.name}-pcap-", dir=folder.parent)
+    with beside as scratch:
         pcap = Path(scratch) / "pcap"
         pcap.mkdir()
         yield pcap

@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+/// Characters of a message that are printed: it may repeat what the file says.
+const MESSAGE_MAX: usize = 400;
+
 /// A mistake in a scenario: where it is, what stands there, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -63,7 +66,10 @@ impl fmt::Display for ScenarioError {
             }
             f.write_str(": ")?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&self.message.chars().take(MESSAGE_MAX).collect::<String>())?;
+        if self.message.chars().nth(MESSAGE_MAX).is_some() {
+            f.write_str("...")?;
+        }
         if !self.help.is_empty() {
             write!(f, "; {}", self.help)?;
         }

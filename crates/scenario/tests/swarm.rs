@@ -10,7 +10,7 @@ const SCENARIOS: u64 = 200;
 
 #[test]
 fn whatever_the_format_allows_runs() {
-    let (mut within_reach, mut alive) = (0, 0);
+    let (mut within_reach, mut alive, mut without_excuse) = (0, 0, 0);
     for seed in 0..SCENARIOS {
         let outcome = generate::attempt(seed).unwrap_or_else(|text| {
             panic!(
@@ -19,10 +19,12 @@ fn whatever_the_format_allows_runs() {
         });
         within_reach += u32::from(outcome.within_reach);
         alive += u32::from(outcome.within_reach && outcome.alive);
+        without_excuse += outcome.without_excuse;
     }
     // A cell of 6 resource blocks with a buffer of one packet may carry little, but most carry a lot.
     assert!(
         5 * alive > 4 * within_reach && 3 * u64::from(within_reach) > 2 * SCENARIOS,
         "{alive} of {within_reach} runs with a UE within reach delivered anything to speak of"
     );
+    assert!(without_excuse > 0, "no flow without an excuse for not receiving anything");
 }

@@ -1,8 +1,10 @@
 //! Random scenarios from a seed, with everything that the format offers, and what must hold of each.
 
-use airlane_core::{Decibel, Seeds, Stream};
-use airlane_radio::{PathLoss, Position, RadioPath, noise};
-use airlane_scenario::{Resolved, Scenario, format, run};
+use airlane_core::{Seeds, Stream};
+use airlane_scenario::{Scenario, run};
+
+#[path = "reach.rs"]
+mod reach;
 
 /// Where the scenarios pretend to be, so that they find their files.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/swarm/swarm.toml");
@@ -14,9 +16,12 @@ pub(crate) struct Outcome {
     pub(crate) within_reach: bool,
     /// It delivered something to speak of.
     pub(crate) alive: bool,
+    /// Flows without an excuse; each received something.
+    pub(crate) without_excuse: usize,
 }
 
-/// Runs the scenario of a seed twice. It must run, lose nothing unaccounted, and repeat.
+/// Runs the scenario of a seed twice. It must run, lose nothing unaccounted, repeat, and give each flow
+/// that has no excuse ([`reach::without_excuse`]) something.
 ///
 /// # Errors
 /// The scenario, if anything of it fails; a panic has then been reported already.
@@ -29,68 +34,28 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         assert!(once.meta.conserved);
         assert_eq!(once.meta, again.meta);
         assert_eq!(format!("{:?}", once.tables), format!("{:?}", again.tables));
-        let within_reach = resolved.ue.is_empty() || resolved.ue.iter().any(|ue| within_reach(&resolved, ue));
-        Outcome { within_reach, alive: once.meta.delivered > 100 }
+        let within_reach =
+            resolved.ue.is_empty() || resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue));
+        let must = reach::without_excuse(&resolved);
+        let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
+        let nothing = reach::received_nothing(&must, flows);
+        assert!(nothing.is_empty(), "received nothing without an excuse: {nothing:?}");
+        Outcome { within_reach, alive: once.meta.delivered > 100, without_excuse: must.len() }
     });
     outcome.map_err(|_| text)
-}
-
-/// Whether the means of the channel carry data both ways wherever the UE may be: 3 dB over noise
-/// and over neighbours that never pause.
-fn within_reach(scenario: &Resolved, ue: &format::Ue) -> bool {
-    let Some(channel) = &scenario.channel else { return true };
-    // Drawn or moving UEs stay within 250 m of the first cell; the next ones are 600 m apart.
-    let metres = |index: usize, cell: &format::Cell| match (&ue.position, &ue.mobility) {
-        (Some([x, y]), format::Mobility::Static) => {
-            let (dx, dy) = (x.0 - cell.position[0].0, y.0 - cell.position[1].0);
-            (dx * dx + dy * dy).sqrt()
-        }
-        _ => (600.0 * index as f64 - 250.0).abs(),
-    };
-    let loss = |index: usize, cell: &format::Cell, hz: f64| {
-        let law = match &channel.path_loss {
-            format::PathLoss::Friis => PathLoss::Friis { frequency_hz: hz },
-            format::PathLoss::LogDistance(law) => PathLoss::LogDistance {
-                exponent: law.exponent,
-                reference_m: law.reference_distance.0,
-                reference_loss: law.reference_loss.0,
-            },
-            _ => PathLoss::Macro25814,
-        };
-        let at = |x, z| Position { x, y: 0.0, z };
-        let path = RadioPath::between(&at(0.0, cell.height.0), &at(metres(index, cell), ue.height.0), false);
-        law.loss(&path)
-    };
-    let prbs = |cell: &format::Cell| usize::from(cell.resource_blocks);
-    let heard = |(index, cell): (usize, &format::Cell)| {
-        let sent = noise::prb_power(cell.tx_power.0, prbs(cell));
-        f64::from(noise::prb_snr(
-            sent,
-            loss(index, cell, cell.frequency.0),
-            noise::prb_noise(ue.noise_figure.0),
-        ))
-    };
-    let heard: Vec<f64> = scenario.cell.iter().enumerate().map(heard).collect();
-    let best = (0..heard.len()).max_by(|a, b| heard[*a].total_cmp(&heard[*b])).unwrap_or(0);
-    let cell = &scenario.cell[best];
-    let downlink = heard[best] / (1.0 + heard.iter().sum::<f64>() - heard[best]);
-    let sent = noise::prb_power(ue.tx_power.0, prbs(cell));
-    let up = loss(best, cell, cell.uplink_frequency.0);
-    let uplink = f64::from(noise::prb_snr(sent, up, noise::prb_noise(cell.noise_figure.0)));
-    downlink.min(uplink) > Decibel(3.0).linear()
 }
 
 fn one_of<'a>(s: &mut Stream, choices: &[&'a str]) -> &'a str {
     choices[s.below(choices.len() as u64) as usize]
 }
 
-fn internet(s: &mut Stream) -> String {
+fn internet(s: &mut Stream, latest: &mut Stream) -> String {
     let mut text = format!(
-        "[internet]\nrate = \"{} kbit/s\"\ndelay = \"{} us\"\nqueue = \"{} B\"\naqm = \"{}\"\n",
+        "[internet]\nrate = \"{} kbit/s\"\ndelay = \"{} us\"\nqueue = \"{} B\"\naqm = {}\n",
         100 + s.below(100_000),
         s.below(60_000),
         s.below(600_000),
-        one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"]),
+        queue_rule(s, latest),
     );
     if s.chance(0.3) {
         text += &format!("loss = \"{} %\"\n", s.below(10));
@@ -158,10 +123,26 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     text
 }
 
-fn radio(s: &mut Stream, later: &mut Stream) -> String {
+/// A law of path loss, and a height of cells that it knows.
+fn path_loss(s: &mut Stream, latest: &mut Stream) -> (String, Option<u64>) {
+    let plain = one_of(s, &["friis", "friis", "log-distance", "tr25.814"]);
+    if !latest.chance(0.3) {
+        return (format!("\"{plain}\""), None);
+    }
+    if latest.chance(0.4) {
+        let city = one_of(latest, &["suburban", "metropolitan"]);
+        let law = format!("{{ kind = \"cost231-hata\", city = \"{city}\" }}");
+        return (law, Some(30 + latest.below(50)));
+    }
+    let (scene, site) = [("uma", 25), ("umi", 10), ("rma", 35)][latest.below(3) as usize];
+    (format!("{{ kind = \"tr36.814\", scene = \"{scene}\" }}"), Some(site))
+}
+
+fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream) -> String {
     let mut text = format!("network = \"{}\"\n", one_of(s, &["lena", "typical"]));
     text += "[channel]\n";
-    text += &format!("path_loss = \"{}\"\n", one_of(s, &["friis", "friis", "log-distance", "tr25.814"]));
+    let (law, height) = path_loss(s, latest);
+    text += &format!("path_loss = {law}\n");
     if s.chance(0.3) {
         text +=
             "shadowing = { kind = \"log-normal\", deviation = \"4 dB\", correlation_distance = \"50 m\" }\n";
@@ -179,6 +160,9 @@ fn radio(s: &mut Stream, later: &mut Stream) -> String {
         let apart = cell > 0 && later.chance(0.3);
         let blocks = if apart { drawn } else { *shared.get_or_insert(drawn) };
         text += &format!("resource_blocks = {blocks}\n");
+        if let Some(site) = height {
+            text += &format!("height = \"{site} m\"\n");
+        }
         if apart {
             text += "frequency = \"1.8 GHz\"\nuplink_frequency = \"1.7 GHz\"\n";
         }
@@ -207,10 +191,10 @@ fn radio(s: &mut Stream, later: &mut Stream) -> String {
             text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));
         }
         text += &format!(
-            "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = \"{}\" }}\n",
+            "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = {} }}\n",
             one_of(s, &["am", "um"]),
             1_500 + s.below(600_000),
-            one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"])
+            queue_rule(s, latest)
         );
         if s.chance(0.3) {
             text += &format!("pdcp = {{ discard_timer = \"{} ms\" }}\n", 50 + s.below(300));
@@ -278,14 +262,27 @@ fn ues(s: &mut Stream, later: &mut Stream) -> String {
     text
 }
 
+/// A queue rule, with marks instead of drops now and then.
+fn queue_rule(s: &mut Stream, latest: &mut Stream) -> String {
+    let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"]);
+    if rule != "drop-tail" && latest.chance(0.3) {
+        return format!("{{ kind = \"{rule}\", ecn = true }}");
+    }
+    format!("\"{rule}\"")
+}
+
 fn scenario(seed: u64) -> String {
     let s = &mut Seeds::new(seed).stream("swarm");
     // Draws what the format had not when the swarm was written.
     let later = &mut Seeds::new(seed).stream("swarm/later");
+    let latest = &mut Seeds::new(seed).stream("swarm/latest");
     let wired = s.chance(0.3);
-    let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later) };
+    let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest) };
     text += "[run]\nduration = \"1 s\"\n";
-    text += &internet(s);
+    if latest.chance(0.2) {
+        text += "ue_series = true\n";
+    }
+    text += &internet(s, latest);
     if !text.contains("rate_steps") && !text.contains("hold") && later.chance(0.15) {
         text += "trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
     }
@@ -296,12 +293,15 @@ fn scenario(seed: u64) -> String {
         return text;
     }
     text += &format!(
-        "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = \"{}\"\n",
+        "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\n",
         1 + later.below(1_000),
         later.below(20_000),
-        one_of(later, &["drop-tail", "red", "codel", "fq-codel", "pie"])
+        queue_rule(later, latest)
     );
-    let ues = ues(s, later);
+    let mut ues = ues(s, later);
+    if ["cost231-hata", "tr36.814"].iter().any(|law| text.contains(law)) {
+        ues = ues.replace("count = ", "height = \"1.5 m\"\ncount = "); // what these laws know
+    }
     text += &ues;
     for name in ["ue-x", "ue-y", "ue-z"] {
         if ues.contains(name) {
