@@ -45,8 +45,18 @@ def left_behind(folder: Path) -> list[str]:
         (b"a" * (17 << 20), ("s.toml", "more than")),
     ],
     ids=[
-        "empty", "comment", "zeros", "not UTF-8", "bytes", "a word", "a name", "brackets", "lists", "keys",
-        "one line", "huge",
+        "empty",
+        "comment",
+        "zeros",
+        "not UTF-8",
+        "bytes",
+        "a word",
+        "a name",
+        "brackets",
+        "lists",
+        "keys",
+        "one line",
+        "huge",
     ],
 )
 @pytest.mark.parametrize("command", ["run", "sweep"])
@@ -122,7 +132,10 @@ def limited(tmp_path: Path, limit: int, *arguments: str) -> subprocess.Completed
     [
         (("run", "s.toml", "-o", "here"), "here/"),
         (("run", "s.toml", "--pcap", "-o", "here"), "server.pcapng"),
-        (("sweep", "s.toml", "--set", "run.seed=1,2", "--runs", "1", "-o", "here/a.parquet"), "here/a.parquet"),
+        (
+            ("sweep", "s.toml", "--set", "run.seed=1,2", "--runs", "1", "-o", "here/a.parquet"),
+            "here/a.parquet",
+        ),
         (
             ("trace", "export", "--example", "lte-download", "--ue", "phone", *SHORT, "-o", "here"),
             "here",
@@ -138,7 +151,7 @@ def test_a_full_disk(tmp_path: Path, arguments: tuple[str, ...], named: str, lim
     is_one_message(limited(tmp_path, limit, *arguments), named)
     whole = [path for path in left_behind(tmp_path) if "manifest" in path or path.endswith(".parquet")]
     assert whole == []
-    assert [path for path in tmp_path.rglob(".*")] == []
+    assert list(tmp_path.rglob(".*")) == []
 
 
 def test_a_full_disk_leaves_the_older_folder(airlane: Airlane, tmp_path: Path) -> None:

@@ -87,10 +87,13 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "core").iterdir()) == []
 
 
-WIRED = 'network = "wired"\n[run]\nduration = "2 s"\nwarmup = "0 s"\n[internet]\ntrace = "link.down"\n[[flow]]\n'
+WIRED = (
+    'network = "wired"\n[run]\nduration = "2 s"\nwarmup = "0 s"\n[internet]\ntrace = "link.down"\n[[flow]]\n'
+)
 CELL = (
-    'network = "typical"\n[run]\nduration = "2 s"\nwarmup = "0 s"\n[channel]\nfading = "none"\n[[cell]]\nname = "a"\n'
-    '[[ue]]\nname = "phone"\nmobility = { kind = "trace", file = "walk.tcl" }\n[[flow]]\nto = "phone"\n'
+    'network = "typical"\n[run]\nduration = "2 s"\nwarmup = "0 s"\n[channel]\nfading = "none"\n'
+    '[[cell]]\nname = "a"\n[[ue]]\nname = "phone"\nmobility = { kind = "trace", file = "walk.tcl" }\n'
+    '[[flow]]\nto = "phone"\n'
 )
 
 

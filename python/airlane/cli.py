@@ -1,6 +1,6 @@
 """The command `airlane`.
 
-Exit codes: 0 done; 1 a check failed; 2 the user's mistake, said on one screen without a traceback; 130 and 143
+Exit codes: 0 done; 1 a check failed; 2 the user's mistake, said on one screen without a traceback; 130, 143
 when a signal (Ctrl-C, SIGTERM) ended it.
 
 What takes long to load (pyarrow, NumPy, rich, SciPy, Matplotlib) is imported by the commands that need it, so

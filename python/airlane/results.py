@@ -136,12 +136,12 @@ class Results:
         columns: dict[str, list[Any]] = {"flow": names}
         of_flow = [flows.filter(pc.equal(flows["flow"], pa.scalar(name))) for name in names]
         columns["n"] = [part.num_rows for part in of_flow]
-        for field in flows.schema:
-            if field.name in ("run", "seed") or not _numeric(field.type):
+        for column in flows.schema:
+            if column.name in ("run", "seed") or not _numeric(column.type):
                 continue
-            means = [stats.estimate(part[field.name].to_numpy().astype(np.float64)) for part in of_flow]
-            columns[field.name] = [m.mean for m in means]
-            columns[f"{field.name}_ci95"] = [m.half_width for m in means]
+            means = [stats.estimate(part[column.name].to_numpy().astype(np.float64)) for part in of_flow]
+            columns[column.name] = [m.mean for m in means]
+            columns[f"{column.name}_ci95"] = [m.half_width for m in means]
         return pa.table(columns)
 
     @classmethod
