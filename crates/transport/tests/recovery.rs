@@ -147,6 +147,28 @@ fn a_lost_retransmission() {
     assert_eq!(count(&rfc6675()).1, 1);
 }
 
+/// Segment 5 takes 5 ms longer than the rest and arrives after four that were sent later. The third
+/// SACK above it takes it for lost; the ACK that its original earned shows that it was not (RFC 4015):
+/// the window is what it was. The copy is reported by D-SACK.
+#[test]
+fn reordering_costs_one_retransmission_and_no_window() {
+    let packets = RefCell::new(0);
+    // Without HyStart nothing but a loss ends slow start.
+    let config = TcpConfig { hystart: false, ..linux() };
+    let mut h = one_flow(&config, Some(100));
+    // The first three packets are the handshake's, the next ten the first window.
+    h.jitter = Some(Box::new(|| {
+        *packets.borrow_mut() += 1;
+        if *packets.borrow() == 3 + 6 { Duration::from_millis(5) } else { Duration::ZERO }
+    }));
+    let first = h.run(ms(2000));
+    let stats = first.flows[0].sender;
+    assert_eq!((stats.retransmissions, stats.recoveries, stats.recoveries_undone), (1, 1, 1));
+    assert_eq!((stats.timeouts, stats.ssthresh, stats.dsack_received), (0, None, 1));
+    assert_eq!(again(&first)[0].offset, 5 * SEGMENT);
+    assert_eq!(first.flows[0].receiver.bytes_delivered, Bytes(100 * SEGMENT));
+}
+
 /// Everything from the 31st data packet on is lost for a second: timeouts back off, doubling,
 /// and the transfer still completes.
 #[test]

@@ -71,6 +71,12 @@ fn run(seed: u64) {
     h.fate = Some(Box::new(move |_, _, _, _| down.chance(loss)));
     h.fate_back = Some(Box::new(move |_, _, _, _| up.chance(loss)));
     h.jitter = Some(Box::new(move || Duration::from_micros(late.below(jitter_us + 1))));
+    // Some applications read nothing for up to 5 s: the window closes, and losses may take the ACK that
+    // opens it again.
+    let mut reader = Seeds::new(seed).stream("reader");
+    if reader.chance(0.3) {
+        h.read_from = Instant::from_millis(reader.below(5000));
+    }
     h.sample_every = Duration::from_secs(100);
     let r = h.run(Instant::from_millis(100_000_000));
     let (sender, receiver) = (r.flows[0].sender, r.flows[0].receiver);
