@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from airlane import native
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
+from airlane.validation.handover import Drive, Flight
 from airlane.validation.measures import MEASURES
 from airlane.validation.schedulers import SchedulerCell
 
-__all__ = ["Family", "Row", "SchedulerCell", "TwoCells", "Validation", "validate"]
+__all__ = ["Drive", "Family", "Flight", "Row", "SchedulerCell", "TwoCells", "Validation", "validate"]
 
 
 @dataclass(frozen=True)
