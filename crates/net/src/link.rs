@@ -139,12 +139,15 @@ impl Link {
 
     /// Gives out what has arrived at the other end.
     fn deliver(&mut self, cx: &mut Cx<'_>) {
-        self.begin_until(cx.now);
-        while let Some(front) = self.ring.front()
-            && front.deliver_at <= cx.now
+        while self.ring.front().is_some_and(|front| front.deliver_at <= cx.now)
+            && let Some(front) = self.ring.pop_front()
         {
-            let front = self.ring.pop_front().expect("there is a front");
-            self.begun -= 1;
+            // What has arrived has begun, whether note was taken or not.
+            if self.begun > 0 {
+                self.begun -= 1;
+            } else {
+                self.waiting -= Bytes(u64::from(front.size));
+            }
             self.statistics.delivered += 1;
             self.statistics.delivered_bytes += Bytes(u64::from(front.size));
             cx.send(Self::OUTPUT, front.packet);
@@ -171,12 +174,18 @@ impl Node for Link {
         }
         let (start, end) = self.schedule.transmit(self.free_at.max(cx.now), size);
         self.free_at = end;
-        self.waiting += size;
+        if start > cx.now {
+            self.waiting += size;
+            self.statistics.queue_max = self.statistics.queue_max.max(self.waiting);
+        } else {
+            self.begun += 1; // as have all before it
+        }
         let size = u32::try_from(size.get()).expect("an IP packet has fewer than 2^32 bytes");
         self.ring.push_back(InFlight { start, deliver_at: end + self.delay, packet, size });
-        self.begin_until(cx.now);
-        self.statistics.queue_max = self.statistics.queue_max.max(self.waiting);
-        self.deliver(cx); // at once, if the link has neither rate nor delay
+        // At once, if the link has neither rate nor delay, or if an older packet is due.
+        if self.ring.front().is_some_and(|front| front.deliver_at <= cx.now) {
+            self.deliver(cx);
+        }
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
