@@ -9,6 +9,8 @@ mod round_robin;
 #[cfg(test)]
 mod tests;
 
+use pulp::{Arch, Simd, WithSimd};
+
 use super::grid::{RbgSet, ResourceGrid, each};
 use crate::config::{Domain, SchedulerKind};
 use average::PastThroughput;
@@ -112,7 +114,7 @@ impl Scheduler {
         match self {
             Self::ProportionalFair(past) => proportional_fair(past, slot, demands, free),
             Self::RoundRobin(rr) => rr.schedule(demands, grid),
-            Self::MaximumThroughput(Domain::Frequency) => by_rbg(demands, free, Demand::rate),
+            Self::MaximumThroughput(Domain::Frequency) => by_rbg(demands, free, |_| 1.0),
             Self::MaximumThroughput(Domain::Time) => by_ue(demands, free, Demand::band_rate),
             Self::BlindEqualThroughput(domain, past) => {
                 past.age_to(slot);
@@ -124,7 +126,7 @@ impl Scheduler {
             }
             Self::ThroughputToAverage => {
                 rank(demands, |d| 1.0 / d.band_rate().max(1e-9));
-                by_rbg(demands, free, |d, rbg| d.rate(rbg) * d.metric);
+                by_rbg(demands, free, |d| d.metric);
             }
             Self::PrioritySet(pss) => pss.schedule(slot, demands, free),
         }
@@ -151,7 +153,7 @@ fn proportional_fair(past: &mut PastThroughput, slot: u64, demands: &mut [Demand
     if demands.iter().all(|d| d.flat) {
         by_ue(demands, free, |d| f64::from(d.rbg_bytes[0]) * d.metric);
     } else {
-        by_rbg(demands, free, |d, rbg| d.rate(rbg) * d.metric);
+        by_rbg(demands, free, |d| d.metric);
     }
 }
 
@@ -161,12 +163,43 @@ fn rank(demands: &mut [Demand], metric: impl Fn(&Demand) -> f64) {
     }
 }
 
-/// Each RBG goes to the UE of the highest metric there.
-fn by_rbg(demands: &mut [Demand], free: RbgSet, metric: impl Fn(&Demand, u16) -> f64) {
+/// Each RBG goes to the UE of the highest metric there: what it would carry times its weight.
+fn by_rbg(demands: &mut [Demand], free: RbgSet, weight: impl Fn(&Demand) -> f64) {
+    let best = Arch::new().dispatch(Contest { demands, weight: &weight });
     for rbg in each(free) {
-        if let Some(best) = best_of(demands, |d| metric(d, rbg)) {
-            demands[best].give(rbg);
+        let Some(best) = best[usize::from(rbg)].checked_sub(1) else { continue };
+        if !demands[best as usize].satisfied() {
+            demands[best as usize].give(rbg);
+        } else if let Some(next) = best_of(demands, |d| d.rate(rbg) * weight(d)) {
+            demands[next].give(rbg);
         }
+    }
+}
+
+/// The contest for all RBGs side by side, among those that are not satisfied at its beginning: one
+/// more than the first of the highest positive metric, or zero. Compiled for the widest vectors of
+/// the machine; the comparisons are the same in any.
+struct Contest<'a, W> {
+    demands: &'a [Demand],
+    weight: &'a W,
+}
+
+impl<W: Fn(&Demand) -> f64> WithSimd for Contest<'_, W> {
+    type Output = [u64; MAX_RBGS];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let (mut high, mut best) = ([0.0; MAX_RBGS], [0; MAX_RBGS]);
+        for (demand, place) in self.demands.iter().zip(1..).filter(|(d, _)| !d.satisfied()) {
+            let weight = (self.weight)(demand);
+            for ((&bytes, high), best) in demand.rbg_bytes.iter().zip(&mut high).zip(&mut best) {
+                let metric = f64::from(bytes) * weight;
+                let better = metric > *high;
+                *high = if better { metric } else { *high };
+                *best = if better { place } else { *best };
+            }
+        }
+        best
     }
 }
 

@@ -70,7 +70,7 @@ impl PrioritySet {
                 FrequencyMetric::CarrierToAverage => weight / demand.band_rate().max(1e-9),
             };
         }
-        by_rbg(demands, free, |d, rbg| d.rate(rbg) * d.metric);
+        by_rbg(demands, free, |d| d.metric);
     }
 
     /// Who goes on to the frequency domain: below the target by what they had, least first; then
