@@ -70,7 +70,7 @@ pub(crate) struct Channel {
     looked_at: Option<Instant>,
     /// Where the UE was when it was computed.
     place: Option<Position>,
-    /// Gain of each PRB, and when it was that; not where the cell is alone.
+    /// Gain of each PRB, and when it was that.
     held: (Instant, Vec<f32>),
     /// Shadowing in standard deviations where it was last looked at.
     shadowed: Option<(f64, Grain, f64)>,
@@ -203,14 +203,8 @@ impl Channel {
     /// Writes the SINR of each PRB at `now`, as factors.
     pub(crate) fn sinr(&mut self, now: Instant, mean_sinr: f32, out: &mut [f32]) {
         let Some(fading) = &self.fading else { return out.fill(mean_sinr) };
-        if self.alone {
-            fading.gains(now, out);
-            for gain in out {
-                *gain *= mean_sinr;
-            }
-            return;
-        }
-        // Among several cells, control, data and CQI of one slot look at the same band.
+        // Control, data and CQI of one slot look at the same band, and a block is judged in the slot
+        // after, for which the UE may have measured its CQI already.
         let (held_at, held) = &mut self.held;
         if *held_at != now {
             held.resize(out.len(), 0.0);
@@ -230,11 +224,14 @@ impl Channel {
         out: &mut [f32],
     ) {
         match &mut self.fading {
+            Some(_) if self.held.0 == now => {
+                for range in prbs {
+                    let (out, held) = (&mut out[range.clone()], &self.held.1[range]);
+                    out.iter_mut().zip(held).for_each(|(out, gain)| *out = *gain * mean_sinr);
+                }
+            }
             // Of most of the band, all of it costs less than its parts.
-            Some(fading)
-                if self.held.0 != now
-                    && prbs.clone().map(|range| range.len()).sum::<usize>() * 2 < out.len() =>
-            {
+            Some(fading) if prbs.clone().map(|range| range.len()).sum::<usize>() * 2 < out.len() => {
                 fading.gains_in(now, prbs.clone(), out);
                 for range in prbs {
                     for gain in &mut out[range] {

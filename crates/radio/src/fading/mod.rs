@@ -128,23 +128,38 @@ impl WithSimd for All<'_> {
                 (*a, *b) = (*a * c - *b * s, *a * s + *b * c);
             }
         }
-        // Pair `j` is the points `pairs − 1 − j` and `half + j`; of an odd number of points the
-        // first pair is the middle one, twice.
-        let (half, pairs) = (response.points / 2, response.points.div_ceil(2));
-        for (chunk, phasors) in response.phasors.chunks_exact(self.taps.len()).enumerate() {
-            let (upper, mut lower) = Sums::new(&taps, phasors).powers();
-            let first = chunk * PAIRS;
-            let (above, below) = (half + first, pairs - first);
-            if first + PAIRS <= pairs {
-                lower.reverse();
-                out[below - PAIRS..below].copy_from_slice(&lower);
-                out[above..above + PAIRS].copy_from_slice(&upper);
-            } else {
-                for lane in 0..pairs - first {
-                    out[below - 1 - lane] = lower[lane];
-                    out[above + lane] = upper[lane];
-                }
-            }
+        // Two chunks at a time, which share the work that is done once for a tap.
+        let mut chunks = response.phasors.chunks_exact(2 * self.taps.len());
+        let mut first = 0;
+        for two in &mut chunks {
+            let (one, other) = two.split_at(self.taps.len());
+            let [one, other] = Sums::of(&taps, [one, other]);
+            put_pairs(out, first, &one);
+            put_pairs(out, first + PAIRS, &other);
+            first += 2 * PAIRS;
+        }
+        if !chunks.remainder().is_empty() {
+            let [last] = Sums::of(&taps, [chunks.remainder()]);
+            put_pairs(out, first, &last);
+        }
+    }
+}
+
+/// Writes the gains of the pairs from `first` on. Pair `j` is the points `pairs − 1 − j` and
+/// `half + j`; of an odd number of points the first pair is the middle one, twice.
+#[inline(always)]
+fn put_pairs(out: &mut [f32], first: usize, sums: &Sums<PAIRS>) {
+    let (half, pairs) = (out.len() / 2, out.len().div_ceil(2));
+    let (upper, mut lower) = sums.powers();
+    let (above, below) = (half + first, pairs - first);
+    if first + PAIRS <= pairs {
+        lower.reverse();
+        out[below - PAIRS..below].copy_from_slice(&lower);
+        out[above..above + PAIRS].copy_from_slice(&upper);
+    } else {
+        for lane in 0..pairs - first {
+            out[below - 1 - lane] = lower[lane];
+            out[above + lane] = upper[lane];
         }
     }
 }
@@ -171,8 +186,8 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
                 }
                 last = chunk;
                 let phasors = &grid.prbs.upwards[chunk * taps.len()..][..taps.len()];
-                let (power, _) = Sums::new(&values, phasors).powers();
-                let out = &mut self.out[chunk * SINGLES..];
+                let ([sums], out) = (Sums::of(&values, [phasors]), &mut self.out[chunk * SINGLES..]);
+                let (power, _) = sums.powers();
                 match out.first_chunk_mut() {
                     Some(out) => *out = power,
                     None => out.iter_mut().zip(power).for_each(|(out, power)| *out = power),
@@ -194,20 +209,36 @@ struct Sums<const N: usize> {
 }
 
 impl<const N: usize> Sums<N> {
+    const ZERO: Self = Self { ac: [0.0; N], bs: [0.0; N], bc: [0.0; N], as_: [0.0; N] };
+
+    /// Of several chunks. The first tap has no delay (`Response::new` checks it), so that its phasor
+    /// is real and it begins the sums.
     #[inline(always)]
-    fn new(taps: &Values, phasors: &[Phasors<N>]) -> Self {
-        let (mut ac, mut bs, mut bc, mut as_) = ([0.0; N], [0.0; N], [0.0; N], [0.0; N]);
-        let (re, im) = (&taps.re[..phasors.len()], &taps.im[..phasors.len()]);
-        for (tap, p) in phasors.iter().enumerate() {
-            let (a, b) = (re[tap], im[tap]);
+    fn of<const CHUNKS: usize>(taps: &Values, phasors: [&[Phasors<N>]; CHUNKS]) -> [Self; CHUNKS] {
+        let mut sums = [Self::ZERO; CHUNKS];
+        let count = phasors[0].len();
+        let (re, im) = (&taps.re[..count], &taps.im[..count]);
+        // Loops and no closures, which the compiler would not be bound to compile for the vectors.
+        for (sums, chunk) in sums.iter_mut().zip(&phasors) {
+            assert_eq!(chunk.len(), count, "a phasor for each tap");
             for lane in 0..N {
-                ac[lane] += a * p.cos[lane];
-                bs[lane] += b * p.sin[lane];
-                bc[lane] += b * p.cos[lane];
-                as_[lane] += a * p.sin[lane];
+                sums.ac[lane] = re[0] * chunk[0].cos[lane];
+                sums.bc[lane] = im[0] * chunk[0].cos[lane];
             }
         }
-        Self { ac, bs, bc, as_ }
+        for tap in 1..count {
+            let (a, b) = (re[tap], im[tap]);
+            for (sums, chunk) in sums.iter_mut().zip(&phasors) {
+                let p = &chunk[tap];
+                for lane in 0..N {
+                    sums.ac[lane] += a * p.cos[lane];
+                    sums.bs[lane] += b * p.sin[lane];
+                    sums.bc[lane] += b * p.cos[lane];
+                    sums.as_[lane] += a * p.sin[lane];
+                }
+            }
+        }
+        sums
     }
 
     /// The power at each frequency, and at its mirror image.

@@ -162,6 +162,7 @@ impl Response {
     /// `√power · e^(−j 2π f τ)` for each tap at `points` frequencies `spacing` Hz apart, their
     /// middle `middle` Hz above that of the carrier.
     fn new(taps: &[(f64, f64)], points: usize, spacing: f64, middle: f64) -> Self {
+        assert!(taps[0].0 == 0.0, "delays count from the first path");
         let pairs = points.div_ceil(2);
         // Offsets from the middle: 0, 1, 2, … spacings, or ½, 1½, 2½, …
         let first = if points % 2 == 1 { 0.0 } else { 0.5 };

@@ -56,25 +56,32 @@ impl Bounds {
 
     /// The CQI of each sub-band, the last of which may have fewer points.
     pub(super) fn cqi(&self, ladders: &Ladders, sinr: &[f32], points: usize, out: &mut [Cqi]) {
-        let [least, most] = self.levels(sinr, points);
-        for (g, cqi) in out.iter_mut().enumerate() {
-            *cqi = if least[g] == most[g] && (g + 1) * points <= sinr.len() {
-                Cqi::new(least[g] as u8)
-            } else {
-                ladders.cqi(mutual_information::mean(&sinr[g * points..sinr.len().min((g + 1) * points)]))
-            };
+        let (least, mut open) = self.levels(sinr, points);
+        for (cqi, &level) in out.iter_mut().zip(&least) {
+            *cqi = Cqi::new(level as u8 & 15);
+        }
+        let full = sinr.len() / points;
+        open &= (1 << full) - 1;
+        if full < out.len() {
+            open |= 1 << full;
+        }
+        while open != 0 {
+            let g = open.trailing_zeros() as usize;
+            let group = &sinr[g * points..sinr.len().min((g + 1) * points)];
+            out[g] = ladders.cqi(mutual_information::mean(group));
+            open &= open - 1;
         }
     }
 
     /// How many sub-bands the bounds leave open.
     #[cfg(test)]
     pub(super) fn undecided(&self, sinr: &[f32], points: usize) -> usize {
-        let [least, most] = self.levels(sinr, points);
-        (0..sinr.len() / points).filter(|&g| least[g] != most[g]).count()
+        let (_, open) = self.levels(sinr, points);
+        (0..sinr.len() / points).filter(|&g| open >> g & 1 == 1).count()
     }
 
-    /// The least and the highest CQI that each group can have.
-    fn levels(&self, sinr: &[f32], points: usize) -> [Lanes; 2] {
+    /// The least CQI that each group can have, and one bit for each whose CQI may be higher.
+    fn levels(&self, sinr: &[f32], points: usize) -> (Lanes, u64) {
         self.arch.dispatch(Levels { bounds: self, sinr, points })
     }
 
@@ -108,12 +115,18 @@ struct Levels<'a> {
 }
 
 impl WithSimd for Levels<'_> {
-    type Output = [Lanes; 2];
+    type Output = (Lanes, u64);
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> [Lanes; 2] {
+    fn with_simd<S: Simd>(self, _: S) -> (Lanes, u64) {
         let units = coarse::sums(self.sinr, self.points);
-        [self.bounds.level(&units, |steps| &steps.sure), self.bounds.level(&units, |steps| &steps.possible)]
+        let least = self.bounds.level(&units, |steps| &steps.sure);
+        let most = self.bounds.level(&units, |steps| &steps.possible);
+        let mut open = 0_u32;
+        for (g, (least, most)) in least.iter().zip(&most).enumerate() {
+            open |= u32::from(least != most) << g;
+        }
+        (least, u64::from(open))
     }
 }
 

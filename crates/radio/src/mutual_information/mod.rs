@@ -63,12 +63,19 @@ pub const fn entries() -> usize {
 /// Table position of a linear SINR: the entry to its left, and how far towards the next.
 #[inline]
 fn position(sinr: f32) -> (usize, f32) {
+    let (i, fraction) = place(sinr);
+    ((i as usize).min(ENTRIES - 2), fraction)
+}
+
+/// The same, without telling the compiler how many entries there are.
+#[inline]
+fn place(sinr: f32) -> (u32, f32) {
     // Written out so that NaN, were there one, counts as the lowest and not as the highest.
     let above = if sinr > LOWEST { sinr } else { LOWEST };
     let bits = if above < HIGHEST { above } else { HIGHEST }.to_bits();
     let fraction =
         (bits & ((1 << FRACTION_BITS) - 1)) as i32 as f32 * (1.0 / (1_u32 << FRACTION_BITS) as f32);
-    ((((bits >> FRACTION_BITS) - FIRST) as usize).min(ENTRIES - 2), fraction)
+    ((bits >> FRACTION_BITS) - FIRST, fraction)
 }
 
 /// Each entry beside its distance to the next.
@@ -99,15 +106,35 @@ const fn spans() -> Spans {
 #[inline]
 pub fn sum(sinr: &[f32]) -> Lanes {
     let mut total = [0.0; 4];
-    for &x in sinr {
-        let (i, fraction) = position(x);
+    let mut add = |i: usize, fraction: f32| {
         let [left, span] = &SPANS.0[i];
         for lane in 0..4 {
             total[lane] += left[lane] + fraction * span[lane];
         }
+    };
+    if sinr.len() <= FEW {
+        for (i, fraction) in sinr.iter().map(|&x| position(x)) {
+            add(i, fraction);
+        }
+        return total;
+    }
+    // Of many, the positions first: a pass over plain slices becomes four-lane code.
+    let (mut entries, mut fractions) = ([0_u32; MANY], [0.0; MANY]);
+    for chunk in sinr.chunks(MANY) {
+        for ((i, fraction), &x) in entries.iter_mut().zip(&mut fractions).zip(chunk) {
+            (*i, *fraction) = place(x);
+        }
+        for (&i, &fraction) in entries.iter().zip(&fractions).take(chunk.len()) {
+            add((i as usize).min(ENTRIES - 2), fraction);
+        }
     }
     total
 }
+
+/// SINRs that are summed one by one.
+const FEW: usize = 8;
+/// SINRs whose positions are found together.
+const MANY: usize = 64;
 
 /// The mean information of one symbol over these linear SINRs, in bits. None gives zero.
 #[must_use]
