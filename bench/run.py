@@ -260,6 +260,7 @@ def as_markdown(report: dict) -> dict[str, str]:
     hot = hotspots.shares(cell)
     spots = [[name, f"{share:.1%}"] for name, share in hot] if isinstance(hot, list) else [[hot, "–"]]
     return {
+        "conditions": conditions(report),
         "speed": document.table(headings, speed),
         "packet": document.table(["for a packet and its ACK", "measured", "budget"], packet),
         "scaling": document.table(headings_growth, costs),
@@ -267,6 +268,19 @@ def as_markdown(report: dict) -> dict[str, str]:
         "hotspots": document.table(["module", "instructions"], spots),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, one used; {cpu_model()}.",
     }
+
+
+def conditions(report: dict) -> str:
+    """How far the core was ours, and who the peer was."""
+    keys = ("ours_core_share", "ns3_core_share")
+    shares = [row[key] for row in report["scenarios"] for key in keys if row[key] is not None]
+    others = f"The peer: {report['peer']}."
+    if min(shares) >= QUIET_SHARE:
+        return f"The core was ours alone when these figures were taken. {others}"
+    return (
+        f"The core was shared when these figures were taken: some median run had {min(shares):.0%} of it, so "
+        f"that times are upper bounds; instructions, events and bytes hold. {others}"
+    )
 
 
 def cpu_model() -> str:
