@@ -504,8 +504,8 @@ fn a_ue_without_data_measures_and_reports() {
         d.run_to(Instant::from_millis(1000));
         core::iter::from_fn(|| d.ran.take_measurement_report()).collect::<Vec<_>>()
     };
-    // From the first sample at 200 ms on; the first one 256 ms later is at 600 ms.
-    let (at, ue, target) = (Instant::from_millis(600), UeId(0), CellId(1));
+    // From the first sample at 200 ms on for 256 ms, which end between two samples.
+    let (at, ue, target) = (Instant::from_millis(456), UeId(0), CellId(1));
     assert_eq!(reports(0.6), [MeasurementReport { at, ue, target }]);
     assert_eq!(reports(0.8), []);
 }

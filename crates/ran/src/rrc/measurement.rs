@@ -130,7 +130,7 @@ impl Measurements {
     }
 
     /// Takes a sample of each cell, by their numbers. Gives the best of the neighbours for which a
-    /// report is due: the one that makes A3 known, at the first sample after the time to trigger, and
+    /// report is due: the one that makes A3 known, if nobody called `handle_timeout` after the time to trigger, and
     /// its repetitions for as long as it lasts (TS 36.331 v17.0 §5.5.5: reportAmount is infinite).
     pub fn sample(&mut self, now: Instant, serving: CellId, rsrp: &[Dbm]) -> Option<CellId> {
         self.sample_among(now, serving, rsrp, |_| true)
@@ -155,6 +155,35 @@ impl Measurements {
         for cell in cells.filter(|cell| *cell != serving && is_neighbour(*cell)) {
             let theirs = self.rsrp(cell).expect("sampled above");
             if self.step(now, cell, theirs, own) && best.is_none_or(|(_, most)| theirs > most) {
+                best = Some((cell, theirs));
+            }
+        }
+        best.map(|(cell, _)| cell)
+    }
+
+    /// When the time to trigger of a neighbour is over, if that comes before another sample does.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let waiting = self.triggers.iter().filter_map(|trigger| match trigger {
+            Trigger::Waiting(since) => Some(since.saturating_add(self.config.event.time_to_trigger)),
+            Trigger::Idle | Trigger::Reported(_) => None,
+        });
+        waiting.min()
+    }
+
+    /// Between two samples: every sample taken within the time to trigger fulfilled the condition
+    /// (TS 36.331 v17.0 §5.5.4.1). Gives the best of the neighbours for which that time is over.
+    pub fn handle_timeout(&mut self, now: Instant) -> Option<CellId> {
+        let mut best: Option<(CellId, Dbm)> = None;
+        for index in 0..self.triggers.len() {
+            let Trigger::Waiting(since) = self.triggers[index] else { continue };
+            if now.saturating_since(since) < self.config.event.time_to_trigger {
+                continue;
+            }
+            self.triggers[index] = Trigger::Reported(now);
+            let cell = CellId(index as u32);
+            let theirs = self.rsrp(cell).expect("it was better than the serving cell");
+            if best.is_none_or(|(_, most)| theirs > most) {
                 best = Some((cell, theirs));
             }
         }

@@ -22,7 +22,9 @@ pub struct MeasurementReport {
 #[derive(Debug)]
 pub(crate) struct Monitor {
     period: Duration,
-    next: Instant,
+    next_sample: Instant,
+    /// The earliest time to trigger that runs out; `FAR_FUTURE` if none runs.
+    next_timeout: Instant,
     ues: Vec<Measurements>,
     reports: VecDeque<MeasurementReport>,
     samples: Vec<Dbm>,
@@ -36,7 +38,8 @@ impl Monitor {
         assert!(config.period > Duration::ZERO, "UEs would measure all the time");
         Self {
             period: config.period,
-            next: Instant::ZERO + config.period,
+            next_sample: Instant::ZERO + config.period,
+            next_timeout: Instant::FAR_FUTURE,
             ues: vec![Measurements::new(config, cells); ues],
             reports: VecDeque::with_capacity(ues),
             samples: vec![Dbm(0.0); cells],
@@ -44,15 +47,30 @@ impl Monitor {
         }
     }
 
-    /// When the next period ends.
+    /// When the next period ends, or a time to trigger before.
     pub(crate) fn next(&self) -> Instant {
-        self.next
+        self.next_sample.min(self.next_timeout)
     }
 
-    /// Ends a period: every UE takes a sample of every cell.
+    /// Does what is due next. At the end of a period every UE takes a sample of every cell.
     pub(crate) fn measure(&mut self, ues: &mut [Ue]) {
-        let now = self.next;
-        self.next = now + self.period;
+        if self.next_sample <= self.next_timeout {
+            self.sample(ues);
+        } else {
+            let at = self.next_timeout;
+            for (ue, measurements) in ues.iter().zip(&mut self.ues) {
+                if let Some(target) = measurements.handle_timeout(at) {
+                    self.reports.push_back(MeasurementReport { at, ue: ue.id, target });
+                }
+            }
+        }
+        let timeouts = self.ues.iter().filter_map(Measurements::next_timeout);
+        self.next_timeout = timeouts.min().unwrap_or(Instant::FAR_FUTURE);
+    }
+
+    fn sample(&mut self, ues: &mut [Ue]) {
+        let now = self.next_sample;
+        self.next_sample = now + self.period;
         for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
             ue.measure_rsrp(now, self.period, &mut self.samples);
             let neighbours = &self.neighbours[ue.cell.index()];

@@ -59,6 +59,28 @@ fn a_report_waits_for_the_time_to_trigger() {
 }
 
 #[test]
+fn the_time_to_trigger_may_end_between_samples() {
+    let mut ue = unfiltered(3);
+    let at = |ms| Instant::from_millis(ms);
+    let [worse, better] = [[-90.0, -92.0, -92.0], [-90.0, -86.0, -85.0]].map(|rsrp| rsrp.map(Dbm));
+    assert_eq!(ue.sample(at(200), CellId(0), &worse), None);
+    assert_eq!(ue.next_timeout(), None);
+    assert_eq!(ue.sample(at(400), CellId(0), &better), None);
+    assert_eq!(ue.next_timeout(), Some(at(656)));
+    assert_eq!(ue.sample(at(600), CellId(0), &better), None);
+    assert_eq!(ue.handle_timeout(at(655)), None);
+    // The better of the two, and no report of either again.
+    assert_eq!(ue.handle_timeout(at(656)), Some(CellId(2)));
+    assert_eq!(ue.next_timeout(), None);
+    assert_eq!(ue.sample(at(800), CellId(0), &better), None);
+    // A sample that does not fulfil the condition stops the time.
+    let mut ue = unfiltered(3);
+    assert_eq!(ue.sample(at(200), CellId(0), &better), None);
+    assert_eq!(ue.sample(at(400), CellId(0), &worse), None);
+    assert_eq!((ue.next_timeout(), ue.handle_timeout(at(456))), (None, None));
+}
+
+#[test]
 fn a_report_is_made_once_until_the_condition_was_left() {
     let (better, within, worse) = ((-90.0, -86.0), (-90.0, -88.0), (-90.0, -92.0));
     let mut samples = vec![better; 6];
