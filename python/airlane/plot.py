@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import io
+import itertools
 import os.path
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -141,7 +142,9 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
     # A way ends where the UE or the cell changes; the next one begins there if the UE is the same.
     new_ue, new_cell = ues[1:] != ues[:-1], cells[1:] != cells[:-1]
     ends = [0, *(np.flatnonzero(new_ue | new_cell) + 1), len(ues)]
-    ways = [places[max(a - 1, 0) if a and ues[a - 1] == ues[a] else a : b] for a, b in _pairs(ends)]
+    ways = [
+        places[max(a - 1, 0) if a and ues[a - 1] == ues[a] else a : b] for a, b in itertools.pairwise(ends)
+    ]
     changes = places[1:][new_cell & ~new_ue]
     with style():
         from matplotlib.collections import LineCollection
@@ -152,12 +155,16 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
         shades = [colour[str(cells[a])] for a in ends[:-1]]
         axis.add_collection(LineCollection(ways, colors=shades, linewidths=1.1, alpha=0.75))
         starts = np.flatnonzero(np.r_[True, new_ue])
-        axis.scatter(*places[starts].T, s=7, c=[colour[str(c)] for c in cells[starts]], linewidths=0)
-        dot = {"s": 17, "facecolors": "white", "edgecolors": "#222222", "linewidths": 0.8, "zorder": 3}
-        axis.scatter(*changes.T, label=f"a UE changes its cell ({len(changes)} times)", **dot)
-        axis.scatter(*stands.T, marker="^", s=60, c=list(colour.values()), edgecolors="black", zorder=4)
-        for name, place in _named(sites, stands):
-            axis.annotate(name, place, (0, 7), textcoords="offset points", ha="center", fontsize=7, zorder=5)
+        x, y = places[starts].T
+        axis.scatter(x, y, s=7, c=[colour[str(c)] for c in cells[starts]], linewidths=0)
+        x, y = changes.T
+        label = f"a UE changes its cell ({len(changes)} times)"
+        rim = {"facecolors": "white", "edgecolors": "#222222", "linewidths": 0.8}
+        axis.scatter(x, y, s=17, label=label, zorder=3, **rim)  # type: ignore[arg-type]
+        x, y = stands.T
+        axis.scatter(x, y, marker="^", s=60, c=list(colour.values()), edgecolors="black", zorder=4)
+        for name, (x, y) in _named(sites, stands):
+            axis.annotate(name, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=7, zorder=5)
         axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         axis.set(xlabel="km to the east", ylabel="km to the north")
         axis.set_title(f"{len(sites)} cells and the ways of {len(starts)} UEs, coloured by the serving cell")
@@ -165,10 +172,6 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
         if len(changes):
             fig.legend(loc="outside lower left")
     return fig
-
-
-def _pairs(ends: list[int]) -> Iterator[tuple[int, int]]:
-    return zip(ends[:-1], ends[1:], strict=True)
 
 
 def _apart(stands: np.ndarray) -> list[str]:
@@ -213,7 +216,9 @@ def _named(sites: dict[str, tuple[float, float]], stands: np.ndarray) -> Iterato
         places.setdefault(place, []).append(name)
     at = dict(zip(sites, stands, strict=True))
     for names in places.values():
-        shared = names[0] if len(names) == 1 else os.path.commonprefix(names).rstrip("-")
+        # The letters of names, not the parts of a path.
+        shared = os.path.commonprefix(names) if len(names) > 1 else names[0]  # noqa: RUF071
+        shared = shared.rstrip("-") if len(names) > 1 else shared
         yield shared or ", ".join(names), at[names[0]]
 
 

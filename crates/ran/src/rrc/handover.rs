@@ -1,7 +1,7 @@
 //! The handover of a UE over X2, from its measurement report to the release of its old context
 //! (TS 36.300 v17.0 §10.1.2.1, TS 36.331 v17.0 §5.3.5.4, TS 36.423 v17.0 §8.2).
 //!
-//! Pure logic: who calls brings time and reports, and does what an [`Action`] says.
+//! Pure logic: who calls brings time and reports, and does what an `Action` says.
 //!
 //! ```text
 //! UE                  source               target               gateway
