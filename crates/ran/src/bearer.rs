@@ -221,9 +221,11 @@ impl OneWay {
                 reports: am::Reports::default(),
             },
         };
-        let queue = TransmitQueue::new(config.buffer, &config.aqm, &config.pdcp, stream);
         // Nothing is confirmed in unacknowledged mode, so nothing is kept until it is.
         let bound = config.pdcp.retransmission_queue.filter(|_| config.mode == RlcMode::Am);
+        let besides = bound.filter(|queue| queue.holds_waiting && !queue.shares_buffer);
+        let buffer = config.buffer + besides.map_or(Bytes::ZERO, |queue| queue.limit);
+        let queue = TransmitQueue::new(buffer, &config.aqm, &config.pdcp, stream);
         Self { direction, source: Source::new(queue, bound, config.pdcp.sn_bits), rlc }
     }
 

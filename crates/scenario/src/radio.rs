@@ -429,7 +429,11 @@ fn bearer(cell: &Cell) -> BearerConfig {
         retransmission_queue: cell
             .pdcp
             .retransmission_queue
-            .map(|limit| RetransmissionQueue { limit: limit.0, shares_buffer: cell.pdcp.shares_buffer }),
+            .map(|limit| RetransmissionQueue {
+                limit: limit.0,
+                shares_buffer: cell.pdcp.shares_buffer,
+                holds_waiting: cell.pdcp.holds_waiting,
+            }),
         status_report: true,
     };
     let (buffer, aqm) = match &cell.rlc {

@@ -94,6 +94,11 @@ impl RadioBearer {
         assert!(out.forwarded.is_empty() && out.downlink.is_empty() && out.uplink.is_empty());
         let statistics = &mut self.handover;
         let forwarded = &mut out.forwarded;
+        // What has a COUNT goes where that which was sent goes; order keeps COUNTs for a lossless one.
+        let mut held = match mode {
+            HandoverMode::Seamless => self.downlink.source.held_of_waiting(),
+            HandoverMode::Lossless | HandoverMode::SeamlessUm => 0,
+        };
         self.downlink.reestablish(cx, mode, statistics, &mut out.downlink, |sdu| forwarded.push(sdu));
         let mut uplink_again = Vec::new();
         self.uplink.reestablish(cx, mode, statistics, &mut out.uplink, |sdu| uplink_again.push(sdu));
@@ -102,9 +107,20 @@ impl RadioBearer {
             let count = sdu.count.expect("it has been begun");
             self.uplink.source.send_again(cx.now, count, sdu.size, sdu.packet);
         }
-        self.downlink.source.queue.drain(cx, |waiting| {
-            forwarded.push(NumberedSdu { count: None, size: waiting.size, packet: Some(waiting.packet) });
-        });
+        let mut waiting = Vec::new();
+        self.downlink.source.queue.drain(cx, |sdu| waiting.push(sdu));
+        for sdu in waiting {
+            match held.checked_sub(u64::from(sdu.size)) {
+                Some(left) => {
+                    held = left;
+                    drop_packet(cx, sdu.packet, statistics);
+                }
+                None => {
+                    held = 0;
+                    forwarded.push(NumberedSdu { count: None, size: sdu.size, packet: Some(sdu.packet) });
+                }
+            }
+        }
         statistics.forwarded += forwarded.len() as u64;
         statistics.forwarded_bytes += forwarded.iter().map(|sdu| u64::from(sdu.size)).sum::<u64>();
         out.sn_status = is_am.then(|| SnStatusTransfer {

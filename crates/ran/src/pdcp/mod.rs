@@ -38,6 +38,9 @@ pub struct RetransmissionQueue {
     /// The limit of the transmit queue holds for the sum of waiting and unconfirmed SDUs; else it
     /// holds for the waiting ones alone.
     pub shares_buffer: bool,
+    /// SDUs get their COUNT when they come (TS 36.323 v17.0 §5.1.1), as far as the limit goes, and
+    /// not only with their first byte: what drops unconfirmed SDUs drops these too.
+    pub holds_waiting: bool,
 }
 
 /// An SDU that a handover moves (TS 36.300 v17.0 §10.1.2.3).

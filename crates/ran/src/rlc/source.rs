@@ -15,6 +15,7 @@ struct Gate {
     /// Bytes; `u64::MAX` for none.
     limit: u64,
     shares_buffer: bool,
+    holds_waiting: bool,
     /// The largest SDU that came so far: as long as one of these would not fit, none is let in,
     /// so that the bound holds whichever one the discipline gives out.
     largest: u32,
@@ -49,8 +50,15 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(queue: TransmitQueue, bound: Option<RetransmissionQueue>, sn_bits: u8) -> Self {
         let gate = match bound {
-            Some(queue) => Gate { limit: queue.limit.get(), shares_buffer: queue.shares_buffer, largest: 0 },
-            None => Gate { limit: u64::MAX, shares_buffer: false, largest: 0 },
+            Some(queue) => Gate {
+                limit: queue.limit.get(),
+                // What waits for its first byte and has a COUNT moves from one queue to the other
+                // unseen; their limits add up then.
+                shares_buffer: queue.shares_buffer || queue.holds_waiting,
+                holds_waiting: queue.holds_waiting,
+                largest: 0,
+            },
+            None => Gate { limit: u64::MAX, shares_buffer: false, holds_waiting: false, largest: 0 },
         };
         Self {
             queue,
@@ -99,6 +107,11 @@ impl Source {
     #[inline]
     pub(crate) fn unconfirmed(&self) -> u64 {
         self.sdus.unconfirmed() + self.again_bytes
+    }
+
+    /// Bytes of waiting SDUs that the retransmission queue holds besides what is unconfirmed.
+    pub(crate) fn held_of_waiting(&self) -> u64 {
+        if self.gate.holds_waiting { self.gate.limit.saturating_sub(self.unconfirmed()) } else { 0 }
     }
 
     /// Bytes of waiting SDUs that may be begun now.

@@ -450,4 +450,7 @@ pub struct Pdcp {
     /// With a bound of the retransmission queue, the RLC buffer's limit holds for the sum of both;
     /// else for what waits in the buffer alone.
     pub shares_buffer: bool,
+    /// With that bound, SDUs are numbered when they come, as far as it goes, and not only with their
+    /// first byte: a seamless handover then drops them too.
+    pub holds_waiting: bool,
 }

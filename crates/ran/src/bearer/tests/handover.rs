@@ -197,6 +197,36 @@ fn seamless_drops_what_has_a_count() {
 }
 
 #[test]
+fn what_is_numbered_on_arrival_is_dropped_by_a_seamless_handover_and_kept_by_a_lossless_one() {
+    // 1, 3 and 4 are not confirmed; 5 and 6 fit into 550 bytes beside them, 7 does not.
+    let queue = RetransmissionQueue { limit: Bytes(550), shares_buffer: false, holds_waiting: true };
+    let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
+    let config = BearerConfig { pdcp, ..eager() };
+    let deliver_the_rest = |mode| {
+        let mut network = five_of_eight(mode, &config);
+        network.leave(CellId(1));
+        network.advance(ms(16));
+        network.arrive();
+        network.run_dry(DOWN);
+        (network.rig.delivered.clone(), network.rig.discarded(DropCause::Handover))
+    };
+    assert_eq!(deliver_the_rest(HandoverMode::Seamless), (vec![0, 2, 3, 7], 4));
+    assert_eq!(deliver_the_rest(HandoverMode::Lossless).0, [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn what_is_numbered_on_arrival_takes_no_room_of_what_waits_unless_they_share_it() {
+    let room = |shares_buffer| {
+        let queue = RetransmissionQueue { limit: Bytes(300), shares_buffer, holds_waiting: true };
+        let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
+        let mut rig = Rig::new(&BearerConfig { buffer: Bytes(500), pdcp, ..eager() });
+        (0..12).for_each(|_| rig.submit(98));
+        12 - rig.discarded(DropCause::QueueFull)
+    };
+    assert_eq!((room(true), room(false)), (5, 8));
+}
+
+#[test]
 fn unacknowledged_mode_keeps_nothing_and_waits_for_no_sn_status() {
     let mut network = Network::new(&roomy(RlcMode::Um), HandoverMode::SeamlessUm, X2Config::typical());
     (0..5).for_each(|_| network.rig.submit(98));
@@ -285,7 +315,7 @@ fn a_second_handover_passes_through_the_first_target() {
 fn the_gate_keeps_sdus_waiting_and_drops_none() {
     let config = eager();
     let bound = |shares_buffer| {
-        let queue = RetransmissionQueue { limit: Bytes(350), shares_buffer };
+        let queue = RetransmissionQueue { limit: Bytes(350), shares_buffer, holds_waiting: false };
         let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..config.pdcp };
         BearerConfig { buffer: Bytes(600), pdcp, ..config.clone() }
     };
@@ -317,7 +347,7 @@ fn the_gate_keeps_sdus_waiting_and_drops_none() {
 #[test]
 fn what_is_confirmed_behind_a_gap_makes_room() {
     let config = eager();
-    let queue = RetransmissionQueue { limit: Bytes(350), shares_buffer: true };
+    let queue = RetransmissionQueue { limit: Bytes(350), shares_buffer: true, holds_waiting: false };
     let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..config.pdcp };
     let mut rig = Rig::new(&BearerConfig { pdcp, ..config });
     (0..5).for_each(|_| rig.submit(98));
@@ -335,7 +365,7 @@ fn what_is_confirmed_behind_a_gap_makes_room() {
 #[test]
 fn a_larger_sdu_that_closes_the_gate_does_not_leave_it_closed() {
     let am = AmConfig { poll_pdu: None, poll_byte: None, ..eager().am };
-    let queue = RetransmissionQueue { limit: Bytes(450), shares_buffer: false };
+    let queue = RetransmissionQueue { limit: Bytes(450), shares_buffer: false, holds_waiting: false };
     let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
     let mut rig = Rig::new(&BearerConfig { am, pdcp, ..eager() });
     (0..2).for_each(|_| rig.submit(98));

@@ -150,7 +150,7 @@ fn is_ascending(serials: &[u64]) -> bool {
 /// Configurations to choose from: quiet and eager polling, with and without a bound, reports.
 fn configuration(mode: HandoverMode, seed: u64) -> BearerConfig {
     let base = BearerConfig { pdcp: BearerConfig::lena().pdcp, ..eager() };
-    let queue = RetransmissionQueue { limit: Bytes(20_000), shares_buffer: false };
+    let queue = RetransmissionQueue { limit: Bytes(20_000), shares_buffer: false, holds_waiting: false };
     let pdcp = PdcpConfig {
         retransmission_queue: (seed % 3 == 1).then_some(queue),
         status_report: seed.is_multiple_of(2),
