@@ -34,8 +34,18 @@ def test_every_number_of_the_load_increase_is_answered_once() -> None:
     assert sorted(answered) == sorted(wanted)
 
 
+def test_every_number_of_the_handovers_is_answered_once() -> None:
+    names = ["ltetcp/handover-seamless", "ltetcp/handover-lossless", "ltetcp/queue-sweep"]
+    handovers = papers.select(names)
+    answered = [name for e in handovers for name in [*(n.id for n in e.numbers), *e.setup]]
+    wanted = [name for name in papers.published() if name.startswith("ltetcp.handover.")]
+    assert sorted(answered) == sorted(wanted)
+
+
 def test_ids_select_what_lies_under_them() -> None:
-    assert [e.id for e in papers.select(["ltetcp"])] == ["ltetcp/load"]
+    assert [e.id for e in papers.select(["ltetcp/load"])] == ["ltetcp/load"]
+    assert {e.id.partition("/")[0] for e in papers.select(["ltetcp"])} == {"ltetcp"}
+    assert len(papers.select(["ltetcp"])) > 1
     assert [e.id for e in papers.select([])] == [e.id for e in papers.experiments()]
     with pytest.raises(KeyError, match="ltetcp/loa"):
         papers.select(["ltetcp/loa"])

@@ -50,9 +50,15 @@ def _is_number(value: object) -> bool:
 
 def experiments() -> list[Experiment]:
     """All experiments, in the order in which they are run."""
-    from airlane.papers import frto, ltetcp
+    from airlane.papers import frto, ltetcp, ltetcp_handover
 
-    return [ltetcp.load_increase(), frto.delay_spike()]
+    return [
+        ltetcp.load_increase(),
+        ltetcp_handover.seamless(),
+        ltetcp_handover.lossless(),
+        ltetcp_handover.queue_sweep(),
+        frto.delay_spike(),
+    ]
 
 
 def select(ids: list[str]) -> list[Experiment]:

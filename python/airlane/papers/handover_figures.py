@@ -1,0 +1,186 @@
+"""Tables and pictures of the handover experiments of the paper `ltetcp`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from airlane import plot, terminal
+from airlane.experiments import Draw, Listing, Picture
+from airlane.metrics import Array, Run, Window
+from airlane.papers.handover_setup import (
+    MODES,
+    QUEUES,
+    RADIOS,
+    SIZES_KIB,
+    WORDS,
+    at,
+    difference,
+    mean,
+    point,
+)
+
+__all__ = ["by_size", "capacity", "combinations", "over_sizes", "over_time"]
+
+_SEGMENT_KB = 1.46
+
+
+def combinations(draws: Sequence[Draw], mode: str) -> Listing:
+    """Every combination of what the paper leaves open, at 256 KiB."""
+    columns = (
+        ("discarded", "SDUs dropped"),
+        ("delay_before_ms", "delay before, ms"),
+        ("rate_before_kbps", "goodput before, kbit/s"),
+        ("lowest_after_ms", "lowest delay, 1 s after"),
+        ("delay_ms", "mean delay, 5 s"),
+        ("goodput_kbps", "goodput, 5 s, kbit/s"),
+        ("retransmissions", "sent again, 5 s"),
+    )
+    names = {point(mode, r, q): (WORDS[r], WORDS[q]) for r, q in itertools.product(RADIOS, QUEUES)}
+    names[f"{mode}/no fading"] = (f"{WORDS['2014']}, no fading", WORDS["one"])
+    names[f"{mode}/late"] = (f"{WORDS['2014']}, numbered at the first byte", WORDS["one"])
+    return Listing(
+        f"Combinations of what is open: {mode}, 256 KiB",
+        ("radio", "queues", *(title for _, title in columns)),
+        [
+            (*words, *(terminal.interval(mean(draws, at(name, metric))) for metric, _ in columns))
+            for name, words in names.items()
+        ],
+    )
+
+
+def by_size(draws: Sequence[Draw], queue: str) -> Listing:
+    """Both modes over the size of the queue."""
+    rows = []
+    for kib in SIZES_KIB:
+        dropped, kept = (point(mode, queue=queue, kib=kib) for mode in MODES)
+        rows.append(
+            (
+                str(kib),
+                *(
+                    terminal.interval(mean(draws, at(name, metric)))
+                    for metric in ("goodput_kbps", "delay_ms")
+                    for name in (dropped, kept)
+                ),
+                terminal.interval(difference(draws, at(kept, "goodput_kbps"), at(dropped, "goodput_kbps"))),
+                terminal.interval(mean(draws, at(dropped, "discarded"))),
+            )
+        )
+    return Listing(
+        f"Figs. 8 and 9, 5 s after the handover: {WORDS[queue]}",
+        (
+            "queue KiB",
+            "goodput seamless, kbit/s",
+            "lossless",
+            "delay seamless, ms",
+            "lossless",
+            "goodput gained, paired",
+            "SDUs dropped",
+        ),
+        rows,
+    )
+
+
+def _at_handover(run: Run) -> float:
+    return float(run.tables["handovers"]["start_s"][0].as_py())
+
+
+def over_time(draw: Draw, name: str, title: str) -> Picture:
+    """Delay, throughput and window of one run around its handover."""
+    run = draw[name]
+    flow, left = run.flows("car")[0], _at_handover(draw[name])
+    series = run.series(flow, Window(np.floor(left) - 6.0, np.floor(left) + 9.0))
+    t = series["t_s"]
+    table = run.tables["cell_series"]
+    rates = [
+        (cell, rows["mac_downlink_mbps"].to_numpy())
+        for cell in ("source", "target")
+        for rows in [table.filter(np.asarray(table["cell"].to_pylist()) == cell)]
+    ]
+    first = round(float(t[0]) / float(t[1] - t[0]))
+    with plot.style():
+        fig, axes = plot.figure(3, 1, (7.5, 6.4), sharex=True)
+        axes[0].plot(t, series["owd_max_ms"], ".", markersize=2.5)
+        axes[0].set_title("one-way delay (largest in 20 ms)")
+        axes[0].set_ylabel("ms")
+        for cell, rate in rates:
+            coarse_t, coarse = (_coarse(v, 10) for v in (t, rate[first : first + len(t)] * 1000.0))
+            axes[1].plot(coarse_t, coarse, label=f"{cell} cell")
+        axes[1].set_title("throughput of the radio (mean of 0.2 s)")
+        axes[1].set_ylabel("kbit/s")
+        axes[1].legend(loc="upper left")
+        axes[2].plot(t, series["cwnd_bytes"] / 1000.0 / _SEGMENT_KB, label="congestion window")
+        again = series["retransmissions"] > 0
+        axes[2].plot(t[again], np.zeros(again.sum()), "|", color=plot.COLOURS[1], label="segments sent again")
+        axes[2].set_title("sender")
+        axes[2].set_ylabel("segments")
+        axes[2].legend(loc="upper left")
+        axes[2].set_xlabel("simulated time in s")
+        for axis in axes:
+            axis.axvline(left, color="#333333", linewidth=1.0, linestyle="--")
+            axis.set_ylim(bottom=0)
+        axes[2].set_ylim(bottom=-0.05 * axes[2].get_ylim()[1])
+    return Picture(
+        title, f"One run (seed {draw.seed}), queue of 256 KiB; dashed: the UE leaves the source.", fig
+    )
+
+
+def _coarse(values: Array, bins: int) -> Array:
+    """Means of so many bins each."""
+    whole = len(values) // bins * bins
+    coarse: Array = values[:whole].reshape(-1, bins).mean(axis=1)
+    return coarse
+
+
+def capacity(draws: Sequence[Draw], name: str) -> Picture:
+    """Capacity of the link along the way: UDP at 200 Mbit/s."""
+    with plot.style():
+        fig, axes = plot.figure(1, 1, (7.5, 3.0))
+        for i, draw in enumerate(draws):
+            run = draw[name]
+            left = _at_handover(run)
+            series = run.series(run.flows("car")[0], Window(24.0, 44.0))
+            t, rate = (_coarse(series[c], 25) for c in ("t_s", "goodput_mbps"))
+            axes[0].plot(t - left, rate, color=plot.COLOURS[0], alpha=0.9 if i == 0 else 0.25, linewidth=1.0)
+        axes[0].axvline(0.0, color="#333333", linewidth=1.0, linestyle="--")
+        axes[0].set_title("capacity along the way (mean of 0.5 s)")
+        axes[0].set_xlabel("time from the handover in s")
+        axes[0].set_ylabel("Mbit/s")
+        axes[0].set_xlim(-8.0, 10.0)
+        axes[0].set_ylim(bottom=0)
+    return Picture("Capacity", f"UDP at 200 Mbit/s, {len(draws)} runs; the first one is darker.", fig)
+
+
+def over_sizes(draws: Sequence[Draw], queue: str) -> Picture:
+    """Goodput and delay after the handover over the size of the queue."""
+    panels = (
+        ("Fig. 8: goodput over 5 s", "kbit/s", "goodput_kbps"),
+        ("Fig. 9: one-way delay over 5 s", "ms", "delay_ms"),
+    )
+    with plot.style():
+        fig, axes = plot.figure(1, 2, (10.0, 3.4))
+        for axis, (title, unit, metric) in zip(axes, panels, strict=True):
+            for i, mode in enumerate(MODES):
+                points = [mean(draws, at(point(mode, queue=queue, kib=k), metric)) for k in SIZES_KIB]
+                axis.errorbar(
+                    np.asarray(SIZES_KIB) * (0.97 if i == 0 else 1.03),
+                    [p.mean for p in points],
+                    yerr=[p.deviation or 0.0 for p in points],
+                    marker="os"[i],
+                    markersize=4,
+                    capsize=3,
+                    label=mode,
+                )
+            axis.set_xscale("log", base=2)
+            axis.set_xticks(SIZES_KIB, [str(k) for k in SIZES_KIB])
+            axis.minorticks_off()
+            axis.set_title(title)
+            axis.set_xlabel("PDCP retransmission queue in KiB")
+            axis.set_ylabel(unit)
+            axis.set_ylim(bottom=0)
+            axis.legend(loc="upper left" if metric == "delay_ms" else "lower left")
+    return Picture(
+        f"As Figs. 8 and 9: {WORDS[queue]}", f"Mean and standard deviation over {len(draws)} runs.", fig
+    )

@@ -1,0 +1,226 @@
+"""Points and measures of the handover experiments: section 3.2 of the paper `ltetcp`.
+
+What the paper leaves open is declared here once, before anything is compared, and every combination is run
+and reported: which interference a CQI sees (`RADIOS`) and where the eNB's 512 KB lie (`QUEUES`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from airlane import metrics, stats, terminal
+from airlane.experiments import Claim, Draw, Finding, Measure, Reading
+from airlane.metrics import Array, Run, Window
+from airlane.stats import Estimate
+
+__all__ = [
+    "BASE_QUEUE",
+    "BASE_RADIO",
+    "MODES",
+    "PAPER_KIB",
+    "QUEUES",
+    "RADIOS",
+    "SIZES_KIB",
+    "WORDS",
+    "at",
+    "difference",
+    "mean",
+    "overrides",
+    "point",
+    "readings",
+    "within",
+]
+
+CAR = "car"
+"""Name of the UE that is handed over."""
+
+MODES = ("seamless", "lossless")
+
+_SILENT = {"flow.1.start": "44 s"}
+
+RADIOS: dict[str, dict[str, object]] = {
+    "2014": {"network": "lena-2014", **_SILENT},
+    "3.37/idle": {"network": "lena-3.37", **_SILENT},
+    # 50 resource blocks carry 36.7 Mbit/s at most (TS 36.213 table 7.1.7.2.1-1).
+    "3.37/half": {"network": "lena-3.37", "flow.1.start": "0 s", "flow.1.app.rate": "18 Mbit/s"},
+    "3.37/full": {"network": "lena-3.37", "flow.1.start": "0 s", "flow.1.app.rate": "50 Mbit/s"},
+}
+"""What a CQI sees of the neighbour, which is why its load matters with ns-3.37's rule alone."""
+
+QUEUES = ("one", "shared", "besides")
+"""Where the 512 KB lie; see `WORDS`."""
+
+WORDS = {
+    "2014": "CQI of the control region (ns-3 of 2014)",
+    "3.37/idle": "CQI of the data region (ns-3.37), idle neighbour",
+    "3.37/half": "the same, neighbour at half load",
+    "3.37/full": "the same, saturated neighbour",
+    "one": "PDCP's queue is the eNB's only one",
+    "shared": "512 KB for both queues",
+    "besides": "512 KB besides PDCP's queue",
+}
+
+BASE_RADIO, BASE_QUEUE = "2014", "one"
+
+PAPER_KIB = 256
+"""The size that Figs. 5 to 7 show."""
+
+SIZES_KIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
+
+
+def overrides(radio: str, queue: str, mode: str, kib: int = PAPER_KIB) -> dict[str, object]:
+    """Settings of one combination."""
+    limit = f"{kib} KiB"
+    changes: dict[str, object] = {"handover.mode": mode, **RADIOS[radio]}
+    for cell in (0, 1):
+        changes[f"cell.{cell}.pdcp.retransmission_queue"] = limit
+        changes[f"cell.{cell}.pdcp.shares_buffer"] = queue != "besides"
+        changes[f"cell.{cell}.rlc.buffer"] = limit if queue == "one" else "512 KiB"
+    return changes
+
+
+def point(mode: str, radio: str = BASE_RADIO, queue: str = BASE_QUEUE, kib: int = PAPER_KIB) -> str:
+    """Name of one combination."""
+    return f"{mode}/{radio}/{queue}/{kib}"
+
+
+def _handover(run: Run, column: str) -> float:
+    """Value of the UE's first handover; NaN if there was none."""
+    table = run.tables["handovers"]
+    rows = [i for i, ue in enumerate(table["ue"].to_pylist()) if ue == CAR]
+    return float(table[column][rows[0]].as_py()) if rows else math.nan
+
+
+def _span(run: Run, begin: float, end: float) -> Window | None:
+    """Span around the instant at which the UE leaves the source, from the bin that holds it."""
+    left = _handover(run, "start_s")
+    if math.isnan(left):
+        return None
+    edge = math.floor(left / _bin_s(run)) * _bin_s(run)
+    return Window(edge + begin, edge + end)
+
+
+def _bin_s(run: Run) -> float:
+    times = run.series(run.flows(CAR)[0])["t_s"]
+    return float(times[1] - times[0])
+
+
+def _over(metric: Callable[[Run, str, Window], float], begin: float, end: float) -> Callable[[Run], float]:
+    def measure(run: Run) -> float:
+        span = _span(run, begin, end)
+        return math.nan if span is None else metric(run, CAR, span)
+
+    return measure
+
+
+def _column(run: Run, name: str, begin: float, end: float) -> Array:
+    span = _span(run, begin, end)
+    if span is None:
+        return np.empty(0)
+    return run.series(run.flows(CAR)[0], span)[name]
+
+
+def _goodput_kbps(run: Run) -> float:
+    return 1000.0 * _over(metrics.goodput_mbps, 0.0, 5.0)(run)
+
+
+def _radio_kbps(run: Run) -> float:
+    """Bits of transport blocks that arrived in either cell over the 5 s, over time."""
+    span = _span(run, 0.0, 5.0)
+    if span is None:
+        return math.nan
+    table = run.tables["cell_series"]
+    t, rate = table["t_s"].to_numpy() + 0.5e-6, table["mac_downlink_mbps"].to_numpy()
+    inside = (t >= span.begin_s) & (t < span.end_s)
+    cells = len(set(table["cell"].to_pylist()))
+    return 1000.0 * cells * float(np.nanmean(rate[inside]))
+
+
+def _lowest_ms(run: Run) -> float:
+    """Lowest of the bins' largest delays in the second after the handover."""
+    peaks = _column(run, "owd_max_ms", 0.0, 1.0)
+    return float(np.nanmin(peaks)) if np.isfinite(peaks).any() else math.nan
+
+
+def _retransmissions(run: Run) -> float:
+    sent = _column(run, "retransmissions", 0.0, 5.0)
+    return float(sent.sum()) if sent.size else math.nan
+
+
+def _declared_lost(run: Run) -> float:
+    lost = _column(run, "lost_segments", 0.0, 5.0)
+    return float(lost.sum()) if lost.size else math.nan
+
+
+def _recovered_s(run: Run) -> float:
+    """From the handover until as many segments were sent again as it dropped; NaN if it dropped none."""
+    dropped = _handover(run, "discarded_sdus")
+    if not dropped > 0.0:
+        return math.nan
+    sent = np.cumsum(_column(run, "retransmissions", 0.0, 10.0))
+    done = np.flatnonzero(sent >= dropped)
+    return float(done[0] + 1) * _bin_s(run) if done.size else math.nan
+
+
+METRICS: dict[str, Callable[[Run], float]] = {
+    "handover_s": lambda run: _handover(run, "start_s"),
+    "discarded": lambda run: _handover(run, "discarded_sdus"),
+    "forwarded": lambda run: _handover(run, "forwarded_packets"),
+    "delay_before_ms": _over(metrics.owd_mean_ms, -1.0, 0.0),
+    "delay_before_max_ms": _over(metrics.owd_max_ms, -2.0, 0.0),
+    "rate_before_kbps": lambda run: 1000.0 * _over(metrics.goodput_mbps, -2.0, 0.0)(run),
+    "lowest_after_ms": _lowest_ms,
+    "second_after_ms": _over(metrics.owd_mean_ms, 1.0, 2.0),
+    "delay_ms": _over(metrics.owd_mean_ms, 0.0, 5.0),
+    "goodput_kbps": _goodput_kbps,
+    "radio_kbps": _radio_kbps,
+    "retransmissions": _retransmissions,
+    "declared_lost": _declared_lost,
+    "recovered_s": _recovered_s,
+}
+"""What is measured of one run; windows are relative to the instant at which the UE leaves the source."""
+
+
+def at(name: str, metric: str) -> Measure:
+    """Metric of one point, or NaN without a handover."""
+    return lambda draw: METRICS[metric](draw[name])
+
+
+def mean(draws: Sequence[Draw], measure: Measure) -> Estimate:
+    """Mean over the draws."""
+    return stats.estimate([measure(draw) for draw in draws])
+
+
+def difference(draws: Sequence[Draw], one: Measure, other: Measure) -> Estimate:
+    """Mean of `one - other`, paired by seed."""
+    return stats.paired_difference([one(d) for d in draws], [other(d) for d in draws])
+
+
+def readings(metric: str, mode: str) -> tuple[Reading, ...]:
+    """Return the metric under every other combination of what is open."""
+    combinations = [c for c in itertools.product(RADIOS, QUEUES) if c != (BASE_RADIO, BASE_QUEUE)]
+    named = [Reading(f"{WORDS[r]}; {WORDS[q]}", at(point(mode, r, q), metric)) for r, q in combinations]
+    others = [
+        Reading("no fading", at(f"{mode}/no fading", metric)),
+        Reading("SDUs numbered at their first byte", at(f"{mode}/late", metric)),
+    ]
+    return (*named, *others)
+
+
+def within(claim: str, text: str, measure: Measure, low: float, high: float, unit: str) -> Claim:
+    """Make a claim that the mean's interval lies inside a range."""
+
+    def check(draws: Sequence[Draw]) -> Finding:
+        ours = mean(draws, measure)
+        evidence = f"{terminal.interval(ours)} {unit}, n = {ours.n}"
+        if ours.half_width is None:
+            return Finding(None, evidence)
+        inside = low <= ours.low and ours.high <= high
+        outside = ours.high < low or ours.low > high
+        return Finding(True if inside else False if outside else None, evidence)
+
+    return Claim(claim, text, check)
