@@ -426,14 +426,11 @@ fn bearer(cell: &Cell) -> BearerConfig {
     let pdcp = PdcpConfig {
         sn_bits: cell.pdcp.sn_bits,
         discard: cell.pdcp.discard_timer.map(|t| t.0),
-        retransmission_queue: cell
-            .pdcp
-            .retransmission_queue
-            .map(|limit| RetransmissionQueue {
-                limit: limit.0,
-                shares_buffer: cell.pdcp.shares_buffer,
-                holds_waiting: cell.pdcp.holds_waiting,
-            }),
+        retransmission_queue: cell.pdcp.retransmission_queue.map(|limit| RetransmissionQueue {
+            limit: limit.0,
+            shares_buffer: cell.pdcp.shares_buffer,
+            holds_waiting: cell.pdcp.holds_waiting,
+        }),
         status_report: true,
     };
     let (buffer, aqm) = match &cell.rlc {

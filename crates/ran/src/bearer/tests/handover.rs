@@ -208,6 +208,8 @@ fn what_is_numbered_on_arrival_is_dropped_by_a_seamless_handover_and_kept_by_a_l
         network.advance(ms(16));
         network.arrive();
         network.run_dry(DOWN);
+        network.run_dry(UP); // what is confirmed makes room
+        network.run_dry(DOWN);
         (network.rig.delivered.clone(), network.rig.discarded(DropCause::Handover))
     };
     assert_eq!(deliver_the_rest(HandoverMode::Seamless), (vec![0, 2, 3, 7], 4));
