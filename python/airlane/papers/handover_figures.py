@@ -116,12 +116,13 @@ def over_time(draw: Draw, name: str, title: str) -> Picture:
         axes[2].plot(t[again], np.zeros(again.sum()), "|", color=plot.COLOURS[1], label="segments sent again")
         axes[2].set_title("sender")
         axes[2].set_ylabel("segments")
-        axes[2].legend(loc="upper left")
+        axes[2].legend(loc="upper left", ncols=2)
         axes[2].set_xlabel("simulated time in s")
         for axis in axes:
             axis.axvline(left, color="#333333", linewidth=1.0, linestyle="--")
             axis.set_ylim(bottom=0)
-        axes[2].set_ylim(bottom=-0.05 * axes[2].get_ylim()[1])
+        top = axes[2].get_ylim()[1]
+        axes[2].set_ylim(-0.05 * top, 1.3 * top)  # the marks below, the legend above
     return Picture(
         title, f"One run (seed {draw.seed}), queue of 256 KiB; dashed: the UE leaves the source.", fig
     )
@@ -141,7 +142,7 @@ def capacity(draws: Sequence[Draw], name: str) -> Picture:
         for i, draw in enumerate(draws):
             run = draw[name]
             left = _at_handover(run)
-            series = run.series(run.flows("car")[0], Window(24.0, 44.0))
+            series = run.series(run.flows("car")[0], Window(19.0, 44.0))
             t, rate = (_coarse(series[c], 25) for c in ("t_s", "goodput_mbps"))
             axes[0].plot(t - left, rate, color=plot.COLOURS[0], alpha=0.9 if i == 0 else 0.25, linewidth=1.0)
         axes[0].axvline(0.0, color="#333333", linewidth=1.0, linestyle="--")

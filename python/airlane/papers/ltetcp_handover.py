@@ -87,7 +87,7 @@ def _capacity() -> dict[str, object]:
         **setup.overrides(BASE_RADIO, BASE_QUEUE, "seamless"),
         "flow.0.transport": "udp",
         "flow.0.app": {"kind": "cbr", "rate": "200 Mbit/s"},
-        "flow.0.start": "22 s",  # what comes before says nothing of the handover
+        "flow.0.start": "18 s",  # what comes before says nothing of the handover
     }
 
 
