@@ -1,7 +1,7 @@
 """Points and measures of the handover experiments: section 3.2 of the paper `ltetcp`.
 
-What the paper leaves open is declared here once, before anything is compared, and every combination is run
-and reported: which interference a CQI sees (`RADIOS`) and where the eNB's 512 KB lie (`QUEUES`).
+What the paper leaves open is declared here once, and every combination is run and
+reported: which interference a CQI sees (`RADIOS`) and where the eNB's 512 KB lie (`QUEUES`).
 """
 
 from __future__ import annotations
