@@ -80,3 +80,13 @@ direction = "uplink"
     // Four of the hundred blocks are kept for PUCCH.
     assert!(busy <= 0.96 + 1e-3, "{busy}");
 }
+
+/// Of the six PRBs of 1.4 MHz, `typical` keeps four for PUCCH. The two others are fewer than a UE's
+/// usual least share, and carry the acknowledgments all the same: the download has the cell's six
+/// PRBs (TS 36.213 table 7.1.7.2.1-1: 4392 bits at I_TBS 26), less 3 % for headers.
+#[test]
+fn the_smallest_cell_has_an_uplink() {
+    let cell = CELL.replace("name = \"a\"", "name = \"a\"\nresource_blocks = 6");
+    let goodput = value(&format!("{cell}[[flow]]\nto = \"phone\"\n"), &[], "flows", "goodput_mbps", 0);
+    assert!((0.9 * 4.392..4.392).contains(&goodput), "{goodput} Mbit/s");
+}

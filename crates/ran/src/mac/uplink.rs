@@ -259,7 +259,7 @@ impl UplinkMac {
         let served = n.min(usize::from(slot.cell.mac.uplink.grants_per_slot));
         let start = self.waiting.partition_point(|&ue| ue < self.first);
         for k in 0..served {
-            if left < MIN_SHARE {
+            if left < MIN_SHARE.min(self.prbs) {
                 break; // Next time it is among the first.
             }
             let index = self.waiting[(start + k) % n];
@@ -287,7 +287,8 @@ impl UplinkMac {
     }
 }
 
-/// PRBs that a UE gets at least when many share a slot, as in ns-3 (`rbPerFlow`).
+/// PRBs that a UE gets at least when many share a slot, as in ns-3 (`rbPerFlow`), in a cell that has
+/// so many beside PUCCH.
 const MIN_SHARE: u16 = 3;
 
 fn process_of(pusch_slot: u64) -> usize {
