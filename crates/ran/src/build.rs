@@ -112,7 +112,7 @@ fn build_links(
 fn strongest(links: &mut [Link], mobility: &mut Mobility) -> usize {
     let mut best = 0;
     for index in 1..links.len() {
-        let [this, other] = [index, best].map(|i| links[i].downlink.rsrp(Instant::ZERO, mobility));
+        let [this, other] = [index, best].map(|i| links[i].downlink.rsrp(Instant::ZERO, mobility, &mut None));
         if this > other {
             best = index;
         }

@@ -37,15 +37,6 @@ pub(crate) struct LinkBudget {
     pub(crate) prbs: u16,
 }
 
-impl LinkBudget {
-    /// SINR of a PRB without fading, as a factor; `others` is what adds to the loss of distance.
-    fn sinr(&self, path: &RadioPath, others: Decibel) -> f32 {
-        let sent = noise::prb_power(self.tx_power, usize::from(self.prbs)) + self.gain;
-        let loss = self.path_loss.loss(path) + self.penetration_loss + others;
-        noise::prb_snr(sent, loss, noise::prb_noise(self.noise_figure))
-    }
-}
-
 /// Where a cell stands, and what stands between it and a UE: the same in both directions.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenery {
@@ -60,6 +51,9 @@ pub(crate) struct Scenery {
 #[derive(Debug)]
 pub(crate) struct Channel {
     budget: LinkBudget,
+    /// What is sent on a PRB, the gain of the transmission mode included, and a PRB's noise.
+    sent: Dbm,
+    noise: Dbm,
     scenery: Scenery,
     fading: Option<Fading>,
     mean_sinr: f32,
@@ -80,7 +74,10 @@ impl Channel {
     /// `alone` says that there is no other cell.
     pub(crate) fn new(budget: LinkBudget, scenery: Scenery, fading: Option<Fading>, alone: bool) -> Self {
         let without_gain = (1.0 / budget.gain.linear()) as f32;
+        let sent = noise::prb_power(budget.tx_power, usize::from(budget.prbs)) + budget.gain;
         Self {
+            sent,
+            noise: noise::prb_noise(budget.noise_figure),
             budget,
             scenery,
             fading,
@@ -101,13 +98,18 @@ impl Channel {
 
     /// SINR before fading, as a factor, for a UE that moves like this.
     pub(crate) fn mean_sinr(&mut self, now: Instant, mobility: &mut Mobility) -> f32 {
-        self.refreshed(now, mobility, if self.alone { 0.0 } else { SERVING_STEP_M })
+        self.refreshed(now, mobility, if self.alone { 0.0 } else { SERVING_STEP_M }, &mut None)
     }
 
     /// Mean power of a PRB over the noise, for a receiver to whom it is interference: nothing is
     /// gained from how the antennas are used.
-    pub(crate) fn interference(&mut self, now: Instant, mobility: &mut Mobility) -> f32 {
-        self.refreshed(now, mobility, if self.alone { 0.0 } else { STEP_M }) * self.without_gain
+    pub(crate) fn interference(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        common: &mut CommonShadow,
+    ) -> f32 {
+        self.refreshed(now, mobility, if self.alone { 0.0 } else { STEP_M }, common) * self.without_gain
     }
 
     /// The same for a UE that stands there. `common` is for all channels of that UE.
@@ -122,16 +124,21 @@ impl Channel {
     }
 
     /// Mean reference signal received power before fading (TS 36.214 v17.0 §5.1.1): that of one
-    /// resource element, a twelfth of what a PRB has.
-    pub(crate) fn rsrp(&mut self, now: Instant, mobility: &mut Mobility) -> Dbm {
-        let ratio = self.interference(now, mobility);
-        noise::prb_noise(self.budget.noise_figure) + Decibel::from_linear(f64::from(ratio) / 12.0)
+    /// resource element, a twelfth of what a PRB has. `common` is for all channels of that UE.
+    pub(crate) fn rsrp(&mut self, now: Instant, mobility: &mut Mobility, common: &mut CommonShadow) -> Dbm {
+        let ratio = self.interference(now, mobility, common);
+        self.noise + Decibel::from_linear(f64::from(ratio) / 12.0)
     }
 
     /// RSRP over the measurement period that ends now: the mean of five looks at the whole band.
-    pub(crate) fn rsrp_over(&mut self, now: Instant, period: Duration, mobility: &mut Mobility) -> Dbm {
+    pub(crate) fn rsrp_over(
+        &mut self,
+        (now, period): (Instant, Duration),
+        mobility: &mut Mobility,
+        common: &mut CommonShadow,
+    ) -> Dbm {
         const LOOKS: u64 = 5; // choice: further apart, they would tell less of a short fade
-        let mean = self.rsrp(now, mobility);
+        let mean = self.rsrp(now, mobility, common);
         let Some(fading) = &self.fading else { return mean };
         let mut gains = [0.0; MAX_RBGS];
         let gains = &mut gains[..usize::from(self.budget.prbs.div_ceil(rbg_size(self.budget.prbs)))];
@@ -145,7 +152,13 @@ impl Channel {
     }
 
     /// Computed anew once the UE has moved by so much.
-    fn refreshed(&mut self, now: Instant, mobility: &mut Mobility, step_m: f64) -> f32 {
+    fn refreshed(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        step_m: f64,
+        common: &mut CommonShadow,
+    ) -> f32 {
         let looked = |at: Instant| mobility.is_static() || now.saturating_since(at) < PATH_LOSS_REFRESH;
         if self.looked_at.is_some_and(looked) {
             return self.mean_sinr;
@@ -154,7 +167,7 @@ impl Channel {
         let here = mobility.position_at(now);
         if self.place.is_none_or(|place| place.ground_distance(&here) >= step_m) {
             self.place = Some(here);
-            self.mean_sinr = self.sinr_at(&here, &mut None);
+            self.mean_sinr = self.sinr_at(&here, common);
         }
         self.mean_sinr
     }
@@ -166,7 +179,8 @@ impl Channel {
         let in_sight = self.scenery.sight < law.line_of_sight_probability(ground_m);
         let path = RadioPath::between(&site, ue, in_sight);
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
-        self.budget.sinr(&path, others)
+        let loss = law.loss(&path) + self.budget.penetration_loss + others;
+        noise::prb_snr(self.sent, loss, self.noise)
     }
 
     /// What shadowing adds to the loss, below zero where it takes from it.

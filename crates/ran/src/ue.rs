@@ -97,10 +97,10 @@ impl Ue {
 
     /// RSRP of every cell over the period that ends now, by their numbers.
     pub(crate) fn measure_rsrp(&mut self, now: Instant, period: Duration, out: &mut [Dbm]) {
-        let mobility = &mut self.mobility;
-        out[self.cell.index()] = self.downlink.channel.rsrp_over(now, period, mobility);
+        let (when, mobility, mut common) = ((now, period), &mut self.mobility, None);
+        out[self.cell.index()] = self.downlink.channel.rsrp_over(when, mobility, &mut common);
         for link in self.neighbours.links_mut() {
-            out[link.cell.index()] = link.downlink.rsrp_over(now, period, mobility);
+            out[link.cell.index()] = link.downlink.rsrp_over(when, mobility, &mut common);
         }
     }
 

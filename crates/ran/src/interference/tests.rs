@@ -112,7 +112,7 @@ fn fades(third_m: f64) -> (f64, f64) {
     });
     let (mut air, mut ues) = built(&config);
     let ue = &mut ues[0];
-    let level = ue.neighbours.links[1].downlink.interference(EARLY.now, &mut ue.mobility);
+    let level = ue.neighbours.links[1].downlink.interference(EARLY.now, &mut ue.mobility, &mut None);
     let (mut sum, mut square) = (0.0, 0.0);
     for k in 0..LOOKS {
         let moment = Moment { now: EARLY.now, fading: Instant::from_millis(37 * k) };
@@ -183,7 +183,7 @@ fn a_ue_is_served_by_the_cell_that_it_receives_best() {
     assert_eq!(cells(&config), [0, 1]);
     // 30 dBm over 1200 subcarriers is -0.7918 dBm, less Friis at 400 m: 91.0158 dB.
     let mut ue = built(&config).1.swap_remove(0);
-    let rsrp = ue.downlink.channel.rsrp(EARLY.now, &mut ue.mobility);
+    let rsrp = ue.downlink.channel.rsrp(EARLY.now, &mut ue.mobility, &mut None);
     assert!((rsrp.0 + 91.8076).abs() < 1e-3, "{rsrp:?}");
     assert_eq!(ue.id, UeId(0));
 }
