@@ -155,6 +155,8 @@ def run_view(results: Results, title: str) -> Group:
         parts.append(_cells_table(results))
     if summary.num_rows > 1:
         parts.append(Text(f"fairness (Jain, goodput) {stats.jain(summary['goodput_mbps'].to_numpy()):.4f}"))
+    if told := _handovers(results):
+        parts.append(Text(told))
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)
 
@@ -180,6 +182,19 @@ def _speed(results: Results) -> str:
     ratio = simulated / wall if wall > 0.0 else math.inf
     return (
         f"{simulated:g} simulated s in {wall:.3f} s of run time: {ratio:,.0f} × real time, {events:,} events"
+    )
+
+
+def _handovers(results: Results) -> str:
+    """What handovers came to over all runs; empty where UEs stay in their cells."""
+    counts = [m["handovers"] for m in results.meta if "handovers" in m]
+    if not counts:
+        return ""
+    total = {key: sum(int(one[key]) for one in counts) for key in counts[0]}
+    return (
+        f"{total['successful']:,} handovers ({total['ping_pongs']:,} ping-pong), "
+        f"{total['preparations_failed']:,} refused; {total['radio_link_failures']:,} radio links lost "
+        f"({total['too_late']:,} handed over too late), {total['releases']:,} releases"
     )
 
 

@@ -87,6 +87,20 @@ pub enum HandoverStep {
     Arrived,
     /// The target has learnt that the gateway has switched the downlink path.
     PathSwitched,
+    /// The UE has lost its radio link: what was being prepared is cancelled.
+    LinkFailed {
+        /// The cell that served it.
+        from: CellId,
+        /// Where the UE is: east and north, in metres.
+        position_m: [f64; 2],
+    },
+    /// A cell re-establishes the connection of a UE that has lost its radio link.
+    Reestablished {
+        /// Which.
+        to: CellId,
+    },
+    /// No cell has re-established it in time: the UE was released and sets up a new connection.
+    Released,
     /// What the source has forwarded so far.
     Forwarded {
         /// SDUs, once for each X2 link that they entered.

@@ -332,6 +332,20 @@ impl Air {
         self.noise(cell, (RbgSet::MAX, |_| RbgSet::MAX), moment, around)
     }
 
+    /// Noise and what other cells' control regions add to it before any fading; noise alone is 1.
+    pub(crate) fn mean_control_noise(
+        &self,
+        cell: CellId,
+        now: Instant,
+        (neighbours, mobility): (&mut Neighbours, &mut Mobility),
+    ) -> f32 {
+        let Some(site) = self.sites.get(cell.index()) else { return 1.0 };
+        neighbours.look(now, mobility);
+        let levels = neighbours.downlink.iter().enumerate();
+        let heard = levels.filter(|(link, _)| site.downlink_rivals[cell_of(*link, cell)]);
+        1.0 + heard.map(|(_, level)| level).sum::<f32>()
+    }
+
     fn noise(
         &self,
         cell: CellId,

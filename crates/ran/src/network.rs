@@ -10,6 +10,7 @@ use airlane_core::{
 };
 
 mod handover;
+mod radio_link;
 
 use handover::HandoverState;
 

@@ -4,7 +4,7 @@ use airlane_core::{CellId, Cx, Direction, Event, Instant, PacketRef, Port, Topic
 use airlane_net::gtp::OVERHEAD;
 
 use crate::config::CellConfig;
-use crate::interference::{Air, Moment};
+use crate::interference::Air;
 use crate::mac::control;
 use crate::mac::phy::Phy;
 use crate::ue::Ue;
@@ -73,28 +73,8 @@ impl Slot<'_, '_> {
             return false;
         }
         let ue = &mut self.ues[ue as usize];
-        let state = &mut ue.downlink;
-        // PDCCH is never multiplexed over layers (TS 36.211 §6.8.4).
-        let mean = state.channel.mean_sinr(self.cx.now, &mut ue.mobility)
-            * self.cell.transmission_mode.one_layer_gain();
-        let moment = Moment { now: self.cx.now, fading: self.cx.now };
-        let noise = self.air.control_noise(ue.cell, moment, (&mut ue.neighbours, &mut ue.mobility));
-        let sinr = if state.channel.is_flat() && noise.is_none() {
-            mean
-        } else {
-            let scratch = self.phy.sinr_mut();
-            state.channel.sinr(self.cx.now, mean, scratch);
-            // Control is spread over the band: among several cells an RBG's middle speaks for it.
-            let seen = match &noise {
-                Some(noise) => noise.weakened_by_rbg(scratch),
-                None => scratch,
-            };
-            if noise.is_some() && seen.iter().all(|sinr| *sinr >= control::SAFE) {
-                return false; // Nor is anything drawn, since the effective SINR lies between them.
-            }
-            control::effective_sinr(seen)
-        };
-        control::is_missed(sinr, &mut state.control_draws)
+        let sinr = ue.control_sinr(self.cx.now, (self.cell, self.air), self.phy.sinr_mut());
+        control::is_missed(sinr, &mut ue.downlink.control_draws)
     }
 
     /// A bearer was used: its timers may have moved.

@@ -9,6 +9,7 @@ use crate::bearer::RadioBearer;
 use crate::channel::Channel;
 use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule, SLOT};
 use crate::interference::{Air, Moment, Neighbours};
+use crate::mac::control;
 use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::harq::HarqEntity;
 use crate::mac::power::PuschPower;
@@ -102,6 +103,42 @@ impl Ue {
         for link in self.neighbours.links_mut() {
             out[link.cell.index()] = link.downlink.rsrp_over(when, mobility, &mut common);
         }
+    }
+
+    /// Linear SINR of a flat control region in which the UE would miss as much as in its own now.
+    /// Where it can miss nothing, at least [`control::SAFE`].
+    pub(crate) fn control_sinr(
+        &mut self,
+        now: Instant,
+        (serving, air): (&CellConfig, &Air),
+        scratch: &mut [f32],
+    ) -> f32 {
+        let channel = &mut self.downlink.channel;
+        // PDCCH is never multiplexed over layers (TS 36.211 §6.8.4).
+        let mean = channel.mean_sinr(now, &mut self.mobility) * serving.transmission_mode.one_layer_gain();
+        let moment = Moment { now, fading: now };
+        let noise = air.control_noise(self.cell, moment, (&mut self.neighbours, &mut self.mobility));
+        if channel.is_flat() && noise.is_none() {
+            return mean;
+        }
+        channel.sinr(now, mean, scratch);
+        // Control is spread over the band: among several cells an RBG's middle speaks for it.
+        let seen = match &noise {
+            Some(noise) => noise.weakened_by_rbg(scratch),
+            None => scratch,
+        };
+        if noise.is_some() && seen.iter().all(|sinr| *sinr >= control::SAFE) {
+            return control::SAFE; // The effective SINR lies between them.
+        }
+        control::effective_sinr(seen)
+    }
+
+    /// The same before any fading.
+    pub(crate) fn mean_control_sinr(&mut self, now: Instant, (serving, air): (&CellConfig, &Air)) -> f32 {
+        let mobility = &mut self.mobility;
+        let mean =
+            self.downlink.channel.mean_sinr(now, mobility) * serving.transmission_mode.one_layer_gain();
+        mean / air.mean_control_noise(self.cell, now, (&mut self.neighbours, mobility))
     }
 
     /// The SR opportunity of this UE within a period, spread over the UEs of the cell.

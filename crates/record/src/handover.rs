@@ -1,4 +1,4 @@
-//! Handovers, one row each, from the measurement report that each began with.
+//! Handovers, one row each, from the measurement report or the loss of the radio link that each began with.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +18,55 @@ struct Handover {
     from: CellId,
     to: CellId,
     position_m: [f64; 2],
-    reported_at: Instant,
+    reported_at: Option<Instant>,
     decided_at: Option<Instant>,
     refused_at: Option<Instant>,
     started_at: Option<Instant>,
     arrived_at: Option<Instant>,
     path_switched_at: Option<Instant>,
+    failed_at: Option<Instant>,
+    releases: u64,
     forwarded: u64,
     forwarded_bytes: u64,
     dropped: u64,
 }
 
 impl Handover {
+    const fn new(
+        (ue, attempt): (UeId, u32),
+        (from, to): (CellId, CellId),
+        position_m: [f64; 2],
+        reported_at: Option<Instant>,
+    ) -> Self {
+        Self {
+            ue,
+            attempt,
+            from,
+            to,
+            position_m,
+            reported_at,
+            decided_at: None,
+            refused_at: None,
+            started_at: None,
+            arrived_at: None,
+            path_switched_at: None,
+            failed_at: None,
+            releases: 0,
+            forwarded: 0,
+            forwarded_bytes: 0,
+            dropped: 0,
+        }
+    }
+
     const fn outcome(&self) -> &'static str {
-        match (self.refused_at, self.arrived_at) {
-            (Some(_), _) => "preparation-failed",
-            (None, Some(_)) => "success",
+        match (self.failed_at, self.refused_at, self.arrived_at) {
+            // TS 36.300 v17.0 §22.4.2.2: the UE was in the cell for too long, and another takes it up.
+            (Some(_), _, Some(_)) if self.from.0 != self.to.0 => "too-late",
+            (Some(_), _, _) => "radio-link-failure",
+            (None, Some(_), _) => "preparation-failed",
+            (None, None, Some(_)) => "success",
             // The run ended before it did.
-            (None, None) => "unfinished",
+            (None, None, None) => "unfinished",
         }
     }
 
@@ -47,34 +78,26 @@ impl Handover {
     }
 }
 
-/// All handovers of a run, by time of report.
+/// All handovers of a run, in the order of their first step.
 #[derive(Debug, Default)]
 pub(crate) struct HandoverLog(Vec<Handover>);
 
 impl HandoverLog {
     #[cold]
     pub(crate) fn add(&mut self, now: Instant, ue: UeId, attempt: u32, step: HandoverStep) {
-        if let HandoverStep::Reported { from, to, position_m } = step {
-            self.0.push(Handover {
-                ue,
-                attempt,
-                from,
-                to,
-                position_m,
-                reported_at: now,
-                decided_at: None,
-                refused_at: None,
-                started_at: None,
-                arrived_at: None,
-                path_switched_at: None,
-                forwarded: 0,
-                forwarded_bytes: 0,
-                dropped: 0,
-            });
-            return;
-        }
         let own = self.0.iter_mut().rev().find(|one| one.ue == ue && one.attempt == attempt);
-        let Some(own) = own else { return };
+        let own = match (step, own) {
+            (HandoverStep::Reported { from, to, position_m }, _) => {
+                return self.0.push(Handover::new((ue, attempt), (from, to), position_m, Some(now)));
+            }
+            (HandoverStep::LinkFailed { from, position_m }, None) => {
+                // Where the UE goes is told once a cell takes it up.
+                let one = Handover::new((ue, attempt), (from, from), position_m, None);
+                return self.0.push(Handover { failed_at: Some(now), ..one });
+            }
+            (_, Some(own)) => own,
+            (_, None) => return,
+        };
         match step {
             HandoverStep::Reported { .. } => unreachable!("dealt with above"),
             HandoverStep::Decided => own.decided_at = Some(now),
@@ -82,6 +105,9 @@ impl HandoverLog {
             HandoverStep::Started => own.started_at = Some(now),
             HandoverStep::Arrived => own.arrived_at = Some(now),
             HandoverStep::PathSwitched => own.path_switched_at = Some(now),
+            HandoverStep::LinkFailed { .. } => (own.failed_at, own.to) = (Some(now), own.from),
+            HandoverStep::Reestablished { to } => own.to = to,
+            HandoverStep::Released => own.releases += 1,
             HandoverStep::Forwarded { packets, bytes, dropped } => {
                 (own.forwarded, own.forwarded_bytes, own.dropped) = (packets, bytes.get(), dropped);
             }
@@ -108,11 +134,13 @@ impl HandoverLog {
         table.push_text("ue", rows().map(|one| ue_names[one.ue.index()].as_str()));
         table.push_text("from", rows().map(|one| cell_names[one.from.index()]));
         table.push_text("to", rows().map(|one| cell_names[one.to.index()]));
-        table.push_f64("report_s", rows().map(|one| one.reported_at.as_secs_f64()));
+        table.push_f64("report_s", rows().map(|one| at(one.reported_at)));
         table.push_f64("decision_s", rows().map(|one| at(one.decided_at)));
         table.push_f64("start_s", rows().map(|one| at(one.started_at)));
         table.push_f64("end_s", rows().map(|one| at(one.arrived_at)));
         table.push_f64("path_switch_s", rows().map(|one| at(one.path_switched_at)));
+        table.push_f64("failure_s", rows().map(|one| at(one.failed_at)));
+        table.push_count("releases", rows().map(|one| one.releases));
         table.push_f64("x_m", rows().map(|one| one.position_m[0]));
         table.push_f64("y_m", rows().map(|one| one.position_m[1]));
         table.push_count("forwarded_packets", rows().map(|one| one.forwarded));

@@ -8,6 +8,7 @@
 
 mod aqm;
 mod check;
+mod counts;
 mod de;
 mod decimal;
 mod document;
@@ -28,6 +29,7 @@ mod tree;
 mod wiring;
 
 pub use airlane_record::CaptureError;
+pub use counts::HandoverCounts;
 pub use document::Scenario;
 pub use error::ScenarioError;
 pub use format::Resolved;

@@ -18,6 +18,7 @@ use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
 use airlane_ran::rrc::handover::HandoverConfig;
 use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
+use airlane_ran::rrc::radio_link::RadioLinkConfig;
 use airlane_ran::x2::X2Config;
 
 use crate::aqm::aqm;
@@ -178,6 +179,14 @@ fn handover(scenario: &Resolved) -> Option<HandoverConfig> {
         preparation: handover.preparation.0,
         command: handover.command_delay.0,
         interruption: handover.interruption.0,
+        radio_link: handover.radio_link_failure.then(|| RadioLinkConfig {
+            n310: handover.n310,
+            n311: handover.n311,
+            t310: handover.t310.0,
+            t304: handover.t304.0,
+            t311: handover.t311.0,
+            ..RadioLinkConfig::default()
+        }),
     })
 }
 

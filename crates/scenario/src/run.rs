@@ -7,6 +7,7 @@ use airlane_engine::Simulation;
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use serde::Serialize;
 
+use crate::counts::HandoverCounts;
 use crate::error::ScenarioError;
 use crate::format::Resolved;
 use crate::{expand, sinks, wiring};
@@ -52,6 +53,9 @@ pub struct Meta {
     pub under_way: u64,
     /// Every packet made was delivered, dropped, or is held by exactly one node.
     pub conserved: bool,
+    /// How many UEs were handed over, where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handovers: Option<HandoverCounts>,
 }
 
 /// Packets dropped, by cause.
@@ -138,6 +142,7 @@ impl Built {
     #[must_use]
     pub fn finish(self) -> RunOutput {
         let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
+        let tables = self.sinks.finish();
         let meta = Meta {
             sim_s: self.simulation.now().as_secs_f64(),
             events: counters.events,
@@ -148,7 +153,8 @@ impl Built {
             drops: Drops(DropCause::ALL.map(|cause| pool.discarded(cause))),
             under_way: pool.live() as u64,
             conserved: self.simulation.check_conservation().is_ok(),
+            handovers: HandoverCounts::of(&tables),
         };
-        RunOutput { tables: self.sinks.finish(), meta }
+        RunOutput { tables, meta }
     }
 }

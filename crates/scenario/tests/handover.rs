@@ -117,11 +117,14 @@ fn a_seamless_handover_loses_what_is_under_way() {
 #[test]
 fn a_full_cell_refuses() {
     let output = go(&[
+        ("[handover]", "[handover]\nradio_link_failure = false"),
         ("name = \"east\"", "name = \"east\"\nmax_ues = 1"),
         ("[[flow]]", "[[ue]]\nname = \"resident\"\nposition = [\"740 m\", \"0 m\"]\n[[flow]]"),
     ]);
     let handovers = table(&output, "handovers");
     let mut outcomes = texts(handovers, "outcome");
+    let refused = outcomes.iter().filter(|one| *one == "preparation-failed").count();
+    assert_eq!(output.meta.handovers.expect("there are handovers").preparations_failed, refused as u64);
     if outcomes.last().is_some_and(|last| last == "unfinished") {
         outcomes.pop(); // the run ended within it
     }
@@ -133,6 +136,44 @@ fn a_full_cell_refuses() {
     assert!((gaps[0] - 0.344).abs() < 1e-9, "{reports:?}");
     assert!(gaps[1..].iter().all(|gap| (gap - 0.4).abs() < 1e-9), "{reports:?}");
     assert!(reals(handovers, "start_s").iter().all(|at| at.is_nan()));
+}
+
+/// A UE that reports its new cell too late loses its radio link; that cell takes it up, and TCP goes on
+/// without a loss.
+#[test]
+fn who_is_handed_over_too_late_goes_on_all_the_same() {
+    for (ttt, direction) in [("5120 ms", "downlink"), ("5120 ms", "uplink"), ("2560 ms", "downlink")] {
+        let output = go(&[
+            ("[handover]", &format!("[handover]\ntime_to_trigger = \"{ttt}\"")),
+            ("100 km/h", "250 km/h"),
+            ("to = \"car\"", &format!("to = \"car\"\ndirection = \"{direction}\"")),
+        ]);
+        let handovers = table(&output, "handovers");
+        assert_eq!(texts(handovers, "outcome"), ["too-late"], "{handovers:?}");
+        assert_eq!(texts(handovers, "to"), ["east"]);
+        let [failed, end] = ["failure_s", "end_s"].map(|name| reals(handovers, name)[0]);
+        // A search, the access, X2 there and back.
+        assert!((end - failed - 0.262).abs() < 0.0101, "{failed} s to {end} s");
+        let flows = table(&output, "flows");
+        assert!(reals(flows, "fct_s")[0] < 20.0, "TCP goes on");
+        assert_eq!(reals(handovers, "discarded_sdus"), [0.0]);
+    }
+}
+
+/// A UE whose new cell is full loses its radio link, is refused, and goes back.
+#[test]
+fn who_finds_no_room_is_released_and_comes_back() {
+    let output = go(&[
+        ("name = \"east\"", "name = \"east\"\nmax_ues = 1"),
+        ("[[flow]]", "[[ue]]\nname = \"resident\"\nposition = [\"740 m\", \"0 m\"]\n[[flow]]"),
+        ("100 km/h", "250 km/h"),
+    ]);
+    let handovers = table(&output, "handovers");
+    let outcomes = texts(handovers, "outcome");
+    assert!(outcomes.iter().any(|one| one == "preparation-failed"), "{outcomes:?}");
+    assert!(outcomes.iter().any(|one| one == "radio-link-failure"), "{outcomes:?}");
+    assert!(outcomes.iter().all(|one| one != "too-late" && one != "success"), "{outcomes:?}");
+    assert!(reals(handovers, "releases").iter().sum::<f64>() >= 1.0);
 }
 
 /// A UE between two cells that it hears alike goes to and fro, and loses nothing by it.
@@ -151,6 +192,9 @@ fn a_ping_pong_is_told_as_such_and_loses_nothing() {
     let outcomes = texts(handovers, "outcome");
     let done = outcomes.iter().filter(|one| *one == "success").count();
     assert!(done + 1 >= outcomes.len(), "{outcomes:?}"); // the run may end within one
+    let counts = output.meta.handovers.expect("there are handovers");
+    assert_eq!(counts.successful, done as u64);
+    assert_eq!(counts.ping_pongs, ping_pong.iter().filter(|one| **one).count() as u64);
     let flows = table(&output, "flows");
     assert_eq!(reals(flows, "packets_delivered"), reals(flows, "packets_sent"));
     assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
@@ -159,8 +203,19 @@ fn a_ping_pong_is_told_as_such_and_loses_nothing() {
 /// A UE reports the neighbours of its cell and no other.
 #[test]
 fn who_is_no_neighbour_is_not_handed_over_to() {
-    let output = go(&[("name = \"west\"", "name = \"west\"\nneighbours = []")]);
+    let alone = ("name = \"west\"", "name = \"west\"\nneighbours = []");
+    let output = go(&[alone, ("[handover]", "[handover]\nradio_link_failure = false")]);
     assert_eq!(table(&output, "handovers").rows(), 0);
+    // But when it has lost its radio link, it goes where it hears something.
+    let output = go(&[alone]);
+    let handovers = table(&output, "handovers");
+    assert_eq!(
+        (texts(handovers, "outcome"), texts(handovers, "to")),
+        (vec!["too-late".into()], vec!["east".into()])
+    );
+    assert!(reals(handovers, "report_s")[0].is_nan());
+    let counts = output.meta.handovers.expect("there are handovers");
+    assert_eq!((counts.successful, counts.too_late, counts.radio_link_failures), (0, 1, 1));
 }
 
 #[test]
@@ -189,6 +244,18 @@ fn what_makes_no_sense_is_refused() {
         (&[("[handover]", "[handover]\nhysteresis = \"0.3 dB\"")], "handover.hysteresis"),
         (&[("[handover]", "[handover]\na3_offset = \"16 dB\"")], "handover.a3_offset"),
         (&[("[handover]", "[handover]\nl3_filter = 10")], "handover.l3_filter"),
+        (
+            &[(
+                "name = \"west\"",
+                "name = \"west\"\nearly_throttling = { bearers = 10, within = \"1 s\", ramp = \"1 s\", hold = \"1 s\", by = \"share\" }",
+            )],
+            "cell.0.early_throttling",
+        ),
+        (&[("[handover]", "[handover]\nn310 = 0")], "handover.n310"),
+        (&[("[handover]", "[handover]\nn311 = 11")], "handover.n311"),
+        (&[("[handover]", "[handover]\nt310 = \"7 s\"")], "handover.t310"),
+        (&[("[handover]", "[handover]\nt311 = \"500 ms\"")], "handover.t311"),
+        (&[("[handover]", "[handover]\nt304 = \"30 ms\"")], "handover.t304"),
         (&[("[handover]", "[x2]\ndelay = \"1 ms\"")], "x2"),
         (&[("name = \"west\"", "name = \"west\"\nneighbours = [\"west\"]")], "cell.0.neighbours.0"),
         (&[("name = \"west\"", "name = \"west\"\nneighbours = [\"eats\"]")], "cell.0.neighbours.0"),

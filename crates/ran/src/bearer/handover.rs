@@ -52,6 +52,8 @@ pub(super) struct Suspension {
     pub(super) away: bool,
     /// SN STATUS TRANSFER has not come yet.
     pub(super) without_sn_status: bool,
+    /// The radio link has failed.
+    pub(super) failed: bool,
 }
 
 /// What handovers did to a bearer so far. SDUs are counted with their PDCP headers.
@@ -129,7 +131,7 @@ impl RadioBearer {
             downlink_count: self.downlink.source.sdus.next_count(),
             uplink_received: Vec::new(),
         });
-        self.suspension = Suspension { away: true, without_sn_status: is_am };
+        self.suspension = Suspension { away: true, without_sn_status: is_am, failed: false };
         self.update_timeout();
     }
 
@@ -162,8 +164,35 @@ impl RadioBearer {
         self.begin_reports(cx);
     }
 
-    /// True if nothing may be sent, because the UE is between two cells or SN STATUS TRANSFER is
-    /// still on its way.
+    /// The radio link has failed: nothing is sent until the UE has left this cell and arrived at one
+    /// (TS 36.331 v17.0 §5.3.7.2).
+    pub fn suspend(&mut self) {
+        self.suspension.failed = true;
+    }
+
+    /// The UE begins anew in the cell that served it, which has all there is to send.
+    ///
+    /// # Panics
+    /// As [`leave`](Self::leave) does.
+    pub fn begin_anew(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
+        self.leave(cx, mode, out);
+        for sdu in out.forwarded.drain(..) {
+            self.accept_forwarded(cx, sdu);
+        }
+        if let Some(status) = out.sn_status.take() {
+            self.accept_sn_status(cx, &status);
+        }
+        self.arrive(cx);
+    }
+
+    /// True while SN STATUS TRANSFER is on its way.
+    #[must_use]
+    pub const fn awaits_sn_status(&self) -> bool {
+        self.suspension.without_sn_status
+    }
+
+    /// True if nothing may be sent, because the radio link has failed, the UE is between two
+    /// cells, or SN STATUS TRANSFER is still on its way.
     #[inline]
     #[must_use]
     pub fn is_suspended(&self) -> bool {

@@ -8,6 +8,7 @@ use airlane_core::{Seeds, Topic};
 use airlane_net::signalling::Message;
 
 use super::RadioNetwork;
+use super::radio_link::RadioLinks;
 use crate::bearer::{Departure, HandoverMode, HandoverStatistics};
 use crate::config::RanConfig;
 use crate::rrc::handover::{Action, Handovers};
@@ -18,8 +19,10 @@ use crate::x2::{Forwarding, X2Statistics};
 /// What the network needs to hand UEs over.
 #[derive(Debug)]
 pub(super) struct HandoverState {
-    mode: HandoverMode,
-    procedures: Handovers,
+    pub(super) mode: HandoverMode,
+    pub(super) procedures: Handovers,
+    /// Away while they are looked at; none where no link ever fails.
+    pub(super) links: Option<RadioLinks>,
     /// By UE.
     forwarding: Vec<Forwarding>,
     /// UEs for which something is forwarded, ascending.
@@ -27,7 +30,7 @@ pub(super) struct HandoverState {
     /// By UE, when its latest handover began.
     before: Vec<Before>,
     actions: Vec<Action>,
-    departure: Departure,
+    pub(super) departure: Departure,
 }
 
 /// What had been counted when a handover began, and which.
@@ -46,6 +49,7 @@ impl HandoverState {
         Some(Self {
             mode: handover.mode,
             procedures: Handovers::new(handover, ues.iter().map(|ue| ue.cell), limits),
+            links: handover.radio_link.map(|config| RadioLinks::new(config, ues.len())),
             forwarding: (0..ues.len()).map(forwarding).collect(),
             forwarding_for: Vec::new(),
             before: vec![Before::default(); ues.len()],
@@ -57,7 +61,8 @@ impl HandoverState {
     /// When something has to be done.
     pub(super) fn due(&self) -> Instant {
         let x2 = self.forwarding_for.iter().filter_map(|ue| self.forwarding[*ue as usize].next_timeout());
-        x2.fold(self.procedures.due(), Instant::min)
+        let links = self.links.as_ref().map(RadioLinks::due);
+        x2.chain(links).fold(self.procedures.due(), Instant::min)
     }
 
     pub(super) fn packets_held(&self) -> usize {
@@ -113,6 +118,7 @@ impl RadioNetwork {
             probe: &mut *cx.probe,
         };
         self.with_handover(&mut cx, |network, state, cx| {
+            network.look_at_links(state, cx);
             network.take_reports(state, cx);
             state.receive_forwarded(cx, &mut network.ues, &mut network.touched);
             while state.procedures.step(cx.now, &mut state.actions) {
@@ -161,6 +167,9 @@ impl RadioNetwork {
                 Action::Leave { ue, attempt } => self.leave(state, cx, ue, attempt),
                 Action::Arrive { ue, target, first } => {
                     if first {
+                        if let Some(links) = &mut state.links {
+                            links.arrive(ue);
+                        }
                         self.arrive(cx, ue, target);
                     }
                     let request = Message::PathSwitchRequest { ue, cell: target }.packet(cx);
@@ -175,6 +184,9 @@ impl RadioNetwork {
     /// A UE leaves its cell: both ends of its bearer are re-established, its MAC is reset, and what is
     /// left to send at the source goes over X2.
     fn leave(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId, attempt: u32) {
+        if let Some(links) = &mut state.links {
+            links.leave(cx.now, id);
+        }
         let ue = &mut self.ues[id.index()];
         if !state.forwarding[id.index()].is_idle() {
             state.observe_forwarded(cx, ue); // what is counted from here on belongs to this one

@@ -25,13 +25,17 @@
 //! does not hand a UE on before the path switch of its arrival has been acknowledged: reports wait
 //! until then. A report that comes while another is being acted upon is dropped.
 //!
-//! Left out: handover through the MME (S1), cancellation, contention of random access (the target
-//! gives the UE a preamble of its own), and the radio link during all this.
+//! A UE whose radio link fails before it has its order is lost to the procedure ([`Handovers::lose`])
+//! until a cell re-establishes its connection, for which that cell fetches its context over X2.
+//!
+//! Left out: handover through the MME (S1), and contention of random access (the target gives the UE a
+//! preamble of its own, and hears it).
 
 use std::collections::BTreeMap;
 
 use airlane_core::{CellId, Duration, HandoverStep, Instant, UeId};
 
+use super::radio_link::RadioLinkConfig;
 use super::x2ap::{Message, MessageKind};
 use crate::bearer::HandoverMode;
 use crate::x2::X2Config;
@@ -51,6 +55,8 @@ pub struct HandoverConfig {
     pub command: Duration,
     /// From then until random access to the target is done.
     pub interruption: Duration,
+    /// When a radio link is lost; `None` if none ever is.
+    pub radio_link: Option<RadioLinkConfig>,
 }
 
 /// How long an eNB waits for what S1's queue may have dropped, a message or an end marker. A real one
@@ -64,7 +70,7 @@ enum Phase {
     Connected,
     /// A report is on its way, or being acted upon.
     Preparing,
-    /// The UE is between two cells.
+    /// The UE is between two cells, or has lost its radio link.
     Away,
 }
 
@@ -73,6 +79,8 @@ struct UeState {
     phase: Phase,
     /// The number of the handover that `phase` speaks of.
     attempt: u32,
+    /// The target that has admitted the UE, while `phase` is [`Phase::Preparing`].
+    prepared: Option<CellId>,
     /// The handover whose path switch is not acknowledged, and its source.
     switching: Option<(u32, CellId)>,
     /// A report that waits for the path switch.
@@ -90,6 +98,8 @@ enum Task {
     Leave(Handover),
     /// Random access is done.
     Arrive(Handover),
+    /// The source is asked for the context of a UE that has lost its radio link.
+    Fetch(Handover),
     /// The gateway has had long enough to acknowledge a path switch.
     Repeat(Handover),
     /// The end marker of the source's path has had long enough to come.
@@ -150,7 +160,8 @@ impl Handovers {
         limits: impl Iterator<Item = Option<u32>>,
     ) -> Self {
         let mut contexts: Vec<_> = limits.map(|limit| (0, limit.unwrap_or(u32::MAX))).collect();
-        let state = UeState { phase: Phase::Connected, attempt: 0, switching: None, waiting: None };
+        let state =
+            UeState { phase: Phase::Connected, attempt: 0, prepared: None, switching: None, waiting: None };
         let attach = |cell: CellId| {
             contexts[cell.index()].0 += 1;
             state
@@ -195,6 +206,63 @@ impl Handovers {
         Some(attempt)
     }
 
+    /// A UE has lost its radio link: the handover that is being prepared is cancelled (HANDOVER CANCEL,
+    /// TS 36.423 v17.0 §8.2.3), which the target learns at once. The number of that handover, or of what
+    /// begins now.
+    pub(crate) fn lose(&mut self, ue: UeId) -> u32 {
+        let state = &mut self.ues[ue.index()];
+        debug_assert!(state.phase != Phase::Away, "a UE without a cell has no radio link");
+        if state.phase == Phase::Connected {
+            state.attempt += 1;
+        }
+        let attempt = state.attempt;
+        state.phase = Phase::Away;
+        state.waiting = None;
+        if let Some(target) = state.prepared.take() {
+            self.contexts[target.index()].0 -= 1;
+        }
+        let concerns = |of: &Handover| (of.ue, of.attempt) == (ue, attempt);
+        self.agenda.retain(|_, item| match item {
+            Item::Task(Task::Report(of) | Task::Admit(of) | Task::Leave(of)) => !concerns(of),
+            Item::Task(_) => true,
+            Item::X2(message) => {
+                let Message { ue, attempt, source, target, .. } =
+                    Message::decode(message).expect("as it was encoded");
+                !concerns(&Handover { ue, attempt, source, target })
+            }
+        });
+        attempt
+    }
+
+    /// The number of a UE's latest handover, or of the loss of its radio link.
+    pub(crate) fn attempt(&self, ue: UeId) -> u32 {
+        self.ues[ue.index()].attempt
+    }
+
+    /// False while the path of a UE's latest arrival is not switched.
+    pub(crate) fn is_settled(&self, ue: UeId) -> bool {
+        self.ues[ue.index()].switching.is_none()
+    }
+
+    /// A UE that has lost its radio link goes on in the cell that served it.
+    pub(crate) fn resume(&mut self, ue: UeId) {
+        self.ues[ue.index()].phase = Phase::Connected;
+    }
+
+    /// A UE that has lost its radio link asks another cell to take it up. True if that has room for it
+    /// and fetches its context (TS 36.423 v17.0 §8.3.13).
+    pub(crate) fn fetch(&mut self, now: Instant, ue: UeId, (source, target): (CellId, CellId)) -> bool {
+        let (present, most) = &mut self.contexts[target.index()];
+        let admitted = *present < *most;
+        if admitted {
+            *present += 1;
+            let attempt = self.ues[ue.index()].attempt;
+            let handover = Handover { ue, attempt, source, target };
+            self.at(now + self.config.x2.delay, Item::Task(Task::Fetch(handover)));
+        }
+        admitted
+    }
+
     /// The gateway has switched a UE's path.
     pub(crate) fn path_switched(&mut self, now: Instant, ue: UeId, cell: CellId, out: &mut Vec<Action>) {
         let state = &mut self.ues[ue.index()];
@@ -220,6 +288,10 @@ impl Handovers {
             Item::Task(Task::Admit(handover)) => self.admit(now, handover),
             Item::Task(Task::Leave(handover)) => self.leave(now, handover, out),
             Item::Task(Task::Arrive(handover)) => self.arrive(now, handover, out),
+            Item::Task(Task::Fetch(handover)) => {
+                out.push(Action::Leave { ue: handover.ue, attempt: handover.attempt });
+                self.at(now + self.config.x2.delay, Item::Task(Task::Arrive(handover)));
+            }
             Item::Task(Task::Repeat(handover)) => self.request_path(now, handover, false, out),
             Item::Task(Task::EndPath(Handover { ue, source, .. })) => {
                 out.push(Action::EndPath { ue, cell: source });
@@ -269,12 +341,14 @@ impl Handovers {
             return self.send(now, MessageKind::HandoverPreparationFailure, handover);
         }
         *present += 1;
+        self.ues[handover.ue.index()].prepared = Some(handover.target);
         self.send(now, MessageKind::HandoverRequestAcknowledge, handover);
     }
 
     fn leave(&mut self, now: Instant, handover: Handover, out: &mut Vec<Action>) {
         let Handover { ue, attempt, .. } = handover;
-        self.ues[ue.index()].phase = Phase::Away;
+        let state = &mut self.ues[ue.index()];
+        (state.phase, state.prepared) = (Phase::Away, None);
         out.push(handover.observed(HandoverStep::Started));
         out.push(Action::Leave { ue, attempt });
         self.at(now + self.config.interruption, Item::Task(Task::Arrive(handover)));

@@ -87,6 +87,12 @@ impl Monitor {
         self.reports.pop_front()
     }
 
+    /// Filtered RSRP of every cell at a UE, by their numbers, if it has measured.
+    pub(crate) fn rsrp(&self, ue: UeId) -> Option<Vec<Dbm>> {
+        let cells = (0..self.samples.len() as u32).map(CellId);
+        cells.map(|cell| self.ues[ue.index()].rsrp(cell)).collect()
+    }
+
     /// A UE has changed its cell.
     pub(crate) fn change_cell(&mut self, ue: UeId) {
         self.ues[ue.index()].change_cell();

@@ -17,14 +17,8 @@
 //! Qin (2 %) one of −3.24 dB. What varies is judged by the mean of the error rate, which is what
 //! the definition says; deep fades weigh more than in a mean of SINRs.
 //!
-//! To be wired so:
-//!
-//! 1. [`observe`](RadioLink::observe) each radio frame, with the SINR that counts for control.
-//! 2. [`handover`](RadioLink::handover) when the UE gets the command, [`connected`](RadioLink::connected) when random access at
-//!    the target has succeeded; [`fail`](RadioLink::fail) when RLC reports its maximum of retransmissions (TS 36.322
-//!    v17.0 §5.2.1) or MAC that of preambles.
-//! 3. On a [`Failure`], from whichever call: bearers are suspended and MAC is reset (TS 36.331 §5.3.7.2).
-//! 4. Call [`handle_timeout`](RadioLink::handle_timeout) at [`next_timeout`](RadioLink::next_timeout) and do what its [`Step`] says.
+//! A [`Failure`], from whichever call, suspends bearers and resets MAC (TS 36.331 §5.3.7.2); who calls does
+//! what each [`Step`] says.
 //!
 //! Left out: T312, DRX, the parameters of the hypothetical PDCCH that differ between Qout and Qin
 //! (TS 36.133 tables 7.6.1-1 and -2: DCI format, aggregation level and power), AS security (it counts

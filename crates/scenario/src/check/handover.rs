@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use airlane_core::Decibel;
+use airlane_core::{Decibel, Duration};
 use airlane_ran::bearer::RlcMode;
 
 use super::{Checked, Place};
 use crate::de::nearest_help;
-use crate::format::{Cell, Handover, HandoverMode, Resolved, Rlc};
+use crate::format::{Cell, Handover, HandoverMode, Resolved, Rlc, X2};
 use crate::radio::handover_mode;
 
 pub(super) fn handover(scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -28,9 +28,29 @@ pub(super) fn handover(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let help = "add a second [[cell]], or leave [handover] out";
     at.require(scenario.cell.len() > 1, "handover", "a single cell: there is nowhere to go", help)?;
     for (index, cell) in scenario.cell.iter().enumerate() {
-        mode(handover.mode, cell, &at.under("cell").entry(index))?;
+        let at = at.under("cell").entry(index);
+        mode(handover.mode, cell, &at)?;
+        let help = "leave it or [handover] out";
+        let alone = cell.early_throttling.is_none();
+        at.require(alone, "early_throttling", "it knows only UEs that stay in their cell", help)?;
     }
-    measurements(handover, &at.under("handover"))
+    measurements(handover, &at.under("handover"))?;
+    radio_link(handover, scenario.x2.as_ref(), &at.under("handover"))
+}
+
+/// Values of TS 36.331 v17.0 §6.3.2 (RLF-TimersAndConstants, MobilityControlInfo), as ranges.
+fn radio_link(handover: &Handover, x2: Option<&X2>, at: &Place<'_>) -> Checked {
+    at.require((1..=20).contains(&handover.n310), "n310", "no N310", "1 to 20 (TS 36.331 section 6.3.2)")?;
+    at.require((1..=10).contains(&handover.n311), "n311", "no N311", "1 to 10 (TS 36.331 section 6.3.2)")?;
+    let help = "0 ms to 6000 ms (TS 36.331 section 6.3.2)";
+    at.require(handover.t310.0 <= Duration::from_millis(6000), "t310", "no T310", help)?;
+    let fits = (1000..=30_000).contains(&(handover.t311.0.as_nanos() / 1_000_000));
+    at.require(fits, "t311", "no T311", "1000 ms to 30000 ms (TS 36.331 section 6.3.2)")?;
+    let x2 = x2.map_or(Duration::ZERO, |x2| x2.delay.0);
+    let fits = !handover.radio_link_failure
+        || (handover.interruption.0 < handover.t304.0 && x2 < handover.t304.0.saturating_sub(x2));
+    let help = "a time longer than the interruption and than twice the delay of X2";
+    at.require(fits, "t304", "every handover would take longer", help)
 }
 
 /// The mode of handover is for the mode of RLC of every cell.

@@ -32,6 +32,18 @@ pub struct Handover {
     pub command_delay: Time,
     /// From then until the UE has done random access to the target.
     pub interruption: Time,
+    /// Whether a UE can lose its radio link, and has to have its connection re-established.
+    pub radio_link_failure: bool,
+    /// Out-of-sync indications in a row that start T310.
+    pub n310: u8,
+    /// In-sync indications in a row that stop it.
+    pub n311: u8,
+    /// How long a link may stay bad.
+    pub t310: Time,
+    /// How long a handover may take. It is longer than the interruption and than X2 there and back.
+    pub t304: Time,
+    /// How long a UE looks for a cell that re-establishes its connection.
+    pub t311: Time,
 }
 
 /// What becomes of packets at a handover.

@@ -7,6 +7,7 @@ const CONFIG: HandoverConfig = HandoverConfig {
     preparation: Duration::from_millis(5),
     command: Duration::from_millis(15),
     interruption: Duration::from_millis(30),
+    radio_link: None,
 };
 const UE: UeId = UeId(0);
 const WEST: CellId = CellId(0);

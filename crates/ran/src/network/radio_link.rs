@@ -1,0 +1,215 @@
+//! The radio links of the UEs of a network with handovers: who is looked at when, and what a loss does.
+//!
+//! Grain: [`FRAME`], 10 ms, for UEs within reach of a failure, and [`ROUND`], 200 ms, to find out which
+//! those are. A UE whose SINR before fading is above [`REACH`] would have to fade over its whole band for
+//! 200 ms to be out of sync, and is left alone. Timers act at the next frame.
+//!
+//! Beside TS 36.331 v17.0 §5.3.7: the source stops sending when the UE does, though a real one does not
+//! know yet; and a UE that is released sets up a new connection with all that its bearer holds.
+
+use airlane_core::{CellId, Cx, Direction, Duration, Event, HandoverStep, Instant, Port, Topic, UeId};
+
+use super::RadioNetwork;
+use super::handover::HandoverState;
+use crate::rrc::radio_link::{FRAME, Failure, RadioLink, RadioLinkConfig, Step, select};
+use crate::slot::Ports;
+
+/// How often all UEs are looked at: the time over which a link is found out of sync.
+const ROUND: Duration = Duration::from_millis(200);
+/// Linear SINR of the control region before fading above which no link fails: 10 dB, 15 dB above Qout.
+const REACH: f32 = 10.0;
+
+/// What is known of one UE's link.
+#[derive(Debug)]
+struct Watch {
+    link: RadioLink,
+    /// The cell that would re-establish the connection, and has not done so yet.
+    answered: Option<CellId>,
+    /// The cell that has refused to, which the next search leaves out.
+    refused: Option<CellId>,
+    /// How often RLC has reached its maximum of retransmissions.
+    rlc_maxima: u64,
+}
+
+/// The radio links of all UEs.
+#[derive(Debug)]
+pub(super) struct RadioLinks {
+    config: RadioLinkConfig,
+    watches: Vec<Watch>,
+    /// UEs within reach of a failure, ascending.
+    near: Vec<u32>,
+    frame: Instant,
+    round: Instant,
+}
+
+impl RadioLinks {
+    pub(super) fn new(config: RadioLinkConfig, ues: usize) -> Self {
+        let watch = || Watch { link: RadioLink::new(config), answered: None, refused: None, rlc_maxima: 0 };
+        Self {
+            config,
+            watches: (0..ues).map(|_| watch()).collect(),
+            near: Vec::with_capacity(ues),
+            frame: Instant::ZERO,
+            round: Instant::ZERO + ROUND,
+        }
+    }
+
+    /// When links are looked at next.
+    pub(super) fn due(&self) -> Instant {
+        if self.near.is_empty() { self.round } else { self.frame.min(self.round) }
+    }
+
+    /// The UE has got its order and leaves its cell.
+    pub(super) fn leave(&mut self, now: Instant, ue: UeId) {
+        let link = &mut self.watches[ue.index()].link;
+        if link.is_connected() {
+            link.handover(now);
+        }
+    }
+
+    /// A cell serves the UE.
+    pub(super) fn arrive(&mut self, ue: UeId) {
+        self.watches[ue.index()].link.connected();
+    }
+}
+
+impl RadioNetwork {
+    /// Looks at the radio links that are due.
+    pub(super) fn look_at_links(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
+        let Some(mut links) = state.links.take() else { return };
+        if links.due() <= cx.now {
+            if links.round <= cx.now {
+                links.round += ROUND;
+                self.find_near(&mut links, cx.now);
+            }
+            links.frame = cx.now + FRAME;
+            for index in 0..links.near.len() {
+                let ue = UeId(links.near[index]);
+                self.look_at(&mut links.watches[ue.index()], links.config, state, cx, ue);
+            }
+        }
+        state.links = Some(links);
+    }
+
+    /// Finds the UEs whose link may fail before the next round.
+    fn find_near(&mut self, links: &mut RadioLinks, now: Instant) {
+        links.near.clear();
+        for (ue, watch) in self.ues.iter_mut().zip(&mut links.watches) {
+            let serving = &self.cells[ue.cell.index()].config;
+            let busy = !watch.link.is_connected() || watch.link.has_problems();
+            if busy || ue.mean_control_sinr(now, (serving, &self.air)) < REACH {
+                links.near.push(ue.id.0);
+            } else {
+                watch.link.connected(); // what was seen of it is too old to be counted
+            }
+        }
+    }
+
+    fn look_at(
+        &mut self,
+        watch: &mut Watch,
+        config: RadioLinkConfig,
+        state: &mut HandoverState,
+        cx: &mut Cx<'_>,
+        id: UeId,
+    ) {
+        if watch.link.is_connected() {
+            let ue = &mut self.ues[id.index()];
+            let cell = &mut self.cells[ue.cell.index()];
+            let sinr = ue.control_sinr(cx.now, (&cell.config, &self.air), cell.phy.sinr_mut());
+            let maxima =
+                [Direction::Downlink, Direction::Uplink].map(|way| ue.bearer.radio_link_failures(way));
+            let maxima = maxima.iter().sum();
+            let reached = core::mem::replace(&mut watch.rlc_maxima, maxima) < maxima;
+            let lost = watch.link.observe(cx.now, sinr);
+            let mut gives_up = || watch.link.fail(cx.now, Failure::RlcMaximum).is_some();
+            if lost.is_some() || (reached && gives_up()) {
+                self.lose_link(state, cx, id);
+            }
+        }
+        while let Some(step) = watch.link.handle_timeout(cx.now) {
+            match step {
+                Step::Failed(Failure::Handover) => unreachable!("a handover takes less than T304"),
+                Step::Failed(_) => self.lose_link(state, cx, id),
+                Step::Searched => {
+                    let mut rsrp = self.monitor.as_ref().and_then(|m| m.rsrp(id)).unwrap_or_default();
+                    if let Some(power) = watch.refused.and_then(|cell| rsrp.get_mut(cell.index())) {
+                        power.0 = f64::NEG_INFINITY;
+                    }
+                    if let Some(cell) = select(&rsrp, config.q_rx_lev_min) {
+                        watch.link.choose(cx.now, cell);
+                    }
+                }
+                Step::Answered(cell) => watch.answered = Some(cell),
+                Step::Released(_) => self.release(watch, state, cx, id),
+            }
+        }
+        // What is still under way of the handover before this comes first.
+        let settled = state.procedures.is_settled(id) && !self.ues[id.index()].bearer.awaits_sn_status();
+        if let Some(cell) = watch.answered.filter(|_| settled) {
+            self.reestablish(watch, state, cx, (id, cell));
+        }
+    }
+
+    /// TS 36.331 v17.0 §5.3.7.2: bearers are suspended, MAC is reset.
+    fn lose_link(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
+        let attempt = state.procedures.lose(id);
+        let ue = &mut self.ues[id.index()];
+        ue.bearer.suspend();
+        let source = &mut self.cells[ue.cell.index()];
+        source.downlink.forget(id.0);
+        source.uplink.forget(id.0);
+        ue.reset_mac(&source.config);
+        if cx.wants(Topic::Handover) {
+            let here = ue.mobility.position_at(cx.now);
+            let step = HandoverStep::LinkFailed { from: ue.cell, position_m: [here.x, here.y] };
+            cx.emit(&Event::Handover { ue: id, attempt, step });
+        }
+    }
+
+    /// The UE was released, and looks for a cell to begin anew.
+    fn release(&self, watch: &mut Watch, state: &HandoverState, cx: &mut Cx<'_>, id: UeId) {
+        let attempt = state.procedures.attempt(id);
+        cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Released });
+        watch.answered = None;
+        watch.link.connected();
+        let searches = watch.link.fail(cx.now, Failure::OutOfSync);
+        debug_assert!(searches.is_some(), "a link that has just been set up can fail");
+    }
+
+    /// The chosen cell takes the UE up, if it has room (TS 36.331 v17.0 §5.3.7.5).
+    fn reestablish(
+        &mut self,
+        watch: &mut Watch,
+        state: &mut HandoverState,
+        cx: &mut Cx<'_>,
+        (id, cell): (UeId, CellId),
+    ) {
+        let attempt = state.procedures.attempt(id);
+        let source = self.ues[id.index()].cell;
+        let stays = cell == source;
+        watch.answered = None;
+        watch.refused = None;
+        if !stays && !state.procedures.fetch(cx.now, id, (source, cell)) {
+            watch.refused = Some(cell);
+            watch.link.reject();
+            return self.release(watch, state, cx, id);
+        }
+        cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Reestablished { to: cell } });
+        watch.link.connected();
+        if !stays {
+            return watch.link.handover(cx.now); // its context is on its way
+        }
+        state.procedures.resume(id);
+        cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Arrived });
+        let departure = &mut state.departure;
+        self.ues[id.index()].bearer.begin_anew(cx, state.mode, departure);
+        let ports = Ports { s1u: cell.0 as Port, first_ue: self.cells.len() as Port };
+        ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
+        ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.change_cell(id);
+        }
+        self.touched.push(id.0);
+    }
+}

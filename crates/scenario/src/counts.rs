@@ -1,0 +1,44 @@
+//! The handovers of a run in numbers.
+
+use airlane_record::{Column, Table};
+use serde::Serialize;
+
+/// The handovers of a run in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HandoverCounts {
+    /// The UE arrived at the target that was prepared.
+    pub successful: u64,
+    /// Of these, back to where the one before came from within a second.
+    pub ping_pongs: u64,
+    /// The target had no room.
+    pub preparations_failed: u64,
+    /// Radio links lost.
+    pub radio_link_failures: u64,
+    /// Of these, UEs that another cell took up (TS 36.300 v17.0 §22.4.2.2).
+    pub too_late: u64,
+    /// UEs that were released, because no cell re-established their connection in time.
+    pub releases: u64,
+}
+
+impl HandoverCounts {
+    /// From the table `handovers`, if it is there.
+    #[must_use]
+    pub fn of(tables: &[(&str, Table)]) -> Option<Self> {
+        let (_, table) = tables.iter().find(|(name, _)| *name == "handovers")?;
+        let mut counts = Self::default();
+        if let Some(Column::Text(outcomes)) = table.column("outcome") {
+            let of = |name: &str| outcomes.iter().filter(|outcome| *outcome == name).count() as u64;
+            counts.successful = of("success");
+            counts.preparations_failed = of("preparation-failed");
+            counts.too_late = of("too-late");
+            counts.radio_link_failures = of("radio-link-failure") + counts.too_late;
+        }
+        if let Some(Column::Bool(back)) = table.column("ping_pong") {
+            counts.ping_pongs = back.iter().filter(|back| **back).count() as u64;
+        }
+        if let Some(Column::I64(releases)) = table.column("releases") {
+            counts.releases = releases.iter().sum::<i64>() as u64;
+        }
+        Some(counts)
+    }
+}
