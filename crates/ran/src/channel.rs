@@ -19,6 +19,10 @@ const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
 /// places as one (0.25 m of 50 m). 35 m from a site it is 0.12 dB of path loss.
 const SERVING_STEP_M: f64 = 0.25;
 
+/// By how much fading lifts RSRP at most. Eight oscillators whose directions lie evenly over half a turn
+/// bring a tap to (1 / (2 sin(π / 16)))², 8.2 dB; the taps of a profile do not get there together.
+const LARGEST_FADE: Decibel = Decibel(12.0);
+
 /// The part of shadowing that is the same towards all sites, where it was last computed: correlation distance
 /// in metres, place, and value.
 pub(crate) type CommonShadow = Option<(f64, Grain, f64)>;
@@ -130,16 +134,19 @@ impl Channel {
         self.noise + Decibel::from_linear(f64::from(ratio) / 12.0)
     }
 
-    /// RSRP over the measurement period that ends now: the mean of five looks at the whole band.
+    /// RSRP over the measurement period that ends now: the mean of five looks at the whole band. Where
+    /// fading could not lift it to what is `wanted`, the mean before fading.
     pub(crate) fn rsrp_over(
         &mut self,
-        (now, period): (Instant, Duration),
+        (now, period, wanted): (Instant, Duration, Dbm),
         mobility: &mut Mobility,
         common: &mut CommonShadow,
     ) -> Dbm {
         const LOOKS: u64 = 5; // choice: further apart, they would tell less of a short fade
         let mean = self.rsrp(now, mobility, common);
-        let Some(fading) = &self.fading else { return mean };
+        let Some(fading) = self.fading.as_ref().filter(|_| mean + LARGEST_FADE >= wanted) else {
+            return mean;
+        };
         let mut gains = [0.0; MAX_RBGS];
         let gains = &mut gains[..usize::from(self.budget.prbs.div_ceil(rbg_size(self.budget.prbs)))];
         let mut sum = 0.0;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Dbm, Direction, Duration, Instant, Stream, UeId};
+use airlane_core::{Bytes, CellId, Dbm, Direction, Instant, Stream, UeId};
 use airlane_radio::{Amc, Cqi, Mcs, Mobility};
 
 use crate::bearer::RadioBearer;
@@ -14,6 +14,7 @@ use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::harq::HarqEntity;
 use crate::mac::power::PuschPower;
 use crate::mac::scheduler::MAX_RBGS;
+use crate::rrc::measurement::MeasurementConfig;
 
 /// A UE.
 #[derive(Debug)]
@@ -96,10 +97,14 @@ impl Ue {
         (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
     }
 
-    /// RSRP of every cell over the period that ends now, by their numbers.
-    pub(crate) fn measure_rsrp(&mut self, now: Instant, period: Duration, out: &mut [Dbm]) {
-        let (when, mobility, mut common) = ((now, period), &mut self.mobility, None);
-        out[self.cell.index()] = self.downlink.channel.rsrp_over(when, mobility, &mut common);
+    /// RSRP of every cell over the period that ends now, by their numbers. Of a cell so weak that it
+    /// fulfils the leaving condition of the event however it fades, the mean before fading.
+    pub(crate) fn measure_rsrp(&mut self, now: Instant, config: &MeasurementConfig, out: &mut [Dbm]) {
+        let (mobility, mut common) = (&mut self.mobility, None);
+        let when = (now, config.period, Dbm(f64::NEG_INFINITY));
+        let serving = self.downlink.channel.rsrp_over(when, mobility, &mut common);
+        out[self.cell.index()] = serving;
+        let when = (now, config.period, serving + config.event.offset - config.event.hysteresis);
         for link in self.neighbours.links_mut() {
             out[link.cell.index()] = link.downlink.rsrp_over(when, mobility, &mut common);
         }

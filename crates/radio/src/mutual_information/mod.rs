@@ -157,12 +157,45 @@ pub fn at(modulation: Modulation, sinr: f32) -> SymbolInformation {
     }
 }
 
+/// Steps of information by which [`GUIDE`] tells entries apart.
+const STEPS: usize = 128;
+
+/// By modulation, how many entries lie in the steps below each. Where an information falls into one step
+/// and an entry into a lower one, the entry is the smaller of the two.
+static GUIDE: [[u16; STEPS + 1]; 3] = guide();
+
+const fn guide() -> [[u16; STEPS + 1]; 3] {
+    let mut guide = [[0; STEPS + 1]; 3];
+    let mut m = 0;
+    while m < 3 {
+        let (mut step, mut i) = (0, 0);
+        while step <= STEPS {
+            while i < ENTRIES && step_of(TABLE.0[i][m], m) < step {
+                i += 1;
+            }
+            guide[m][step] = i as u16;
+            step += 1;
+        }
+        m += 1;
+    }
+    guide
+}
+
+/// The step of an information in a modulation, of 2, 4 or 6 bits a symbol.
+const fn step_of(information: f32, modulation: usize) -> usize {
+    let step = (information * (STEPS as f32 / (2 * modulation + 2) as f32)) as usize;
+    if step < STEPS { step } else { STEPS - 1 }
+}
+
 /// The linear SINR at which one symbol tells `information` bits: the inverse of [`at`], within
 /// the range of the tables.
 #[must_use]
 pub fn sinr_of(modulation: Modulation, information: f32) -> f32 {
     let m = modulation.index();
-    let right = TABLE.0.partition_point(|entry| entry[m] < information).clamp(1, ENTRIES - 1);
+    let step = step_of(information, m);
+    let (from, to) = (usize::from(GUIDE[m][step]), usize::from(GUIDE[m][step + 1]));
+    let right = from + TABLE.0[from..to].partition_point(|entry| entry[m] < information);
+    let right = right.clamp(1, ENTRIES - 1);
     let (low, high) = (TABLE.0[right - 1][m], TABLE.0[right][m]);
     // At saturation neighbours may be equal in f32.
     let fraction = if high > low { ((information - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };

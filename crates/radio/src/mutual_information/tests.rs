@@ -85,3 +85,20 @@ fn the_mean_weighs_every_prb_alike() {
         assert!((f64::from(both[m.index()]) - by_hand).abs() < 1e-6);
     }
 }
+
+#[test]
+fn the_guide_leads_to_where_a_search_would() {
+    for modulation in Modulation::ALL {
+        let m = modulation.index();
+        let check = |information: f32| {
+            let step = step_of(information, m);
+            let (from, to) = (usize::from(GUIDE[m][step]), usize::from(GUIDE[m][step + 1]));
+            let near = from + TABLE.0[from..to].partition_point(|entry| entry[m] < information);
+            assert_eq!(near, TABLE.0.partition_point(|entry| entry[m] < information), "{information}");
+        };
+        for entry in &TABLE.0 {
+            [entry[m].next_down(), entry[m], entry[m].next_up()].into_iter().for_each(check);
+        }
+        (-10..70_000).for_each(|k| check(k as f32 * 1e-4));
+    }
+}

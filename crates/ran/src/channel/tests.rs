@@ -151,3 +151,33 @@ fn a_path_loss_is_kept_until_the_ue_has_moved() {
     look(&mut lone, 0, 35.0);
     assert_eq!(look(&mut lone, 10, 35.01), exact(35.01));
 }
+
+/// Where RSRP is taken before fading, no fade could have lifted it to what is wanted.
+#[test]
+fn no_fade_lifts_rsrp_beyond_the_largest() {
+    use airlane_radio::{FrequencyGrid, Profile};
+    let mut largest = f64::NEG_INFINITY;
+    for (profile, prbs) in [(Profile::Epa, 6), (Profile::Eva, 50), (Profile::Etu, 100)] {
+        let grid = Arc::new(FrequencyGrid::new(profile, usize::from(prbs), usize::from(rbg_size(prbs))));
+        for seed in 0..50 {
+            // On foot, so that the five looks of a period fade together.
+            let fading = Fading::new(&grid, 1.0, 2e9, &mut Seeds::new(seed).stream("fading"));
+            let budget = LinkBudget { prbs, ..budget(FRIIS) };
+            let mut channel = Channel::new(budget, plain(), Some(fading), false);
+            let mut ue = Mobility::Static(Position::on_ground(300.0, 0.0));
+            let mean = channel.rsrp(Instant::ZERO, &mut ue, &mut None);
+            let mut measured = |second: u64, wanted| {
+                let when = (Instant::from_millis(1000 * second), Duration::from_millis(200), wanted);
+                channel.rsrp_over(when, &mut ue, &mut None)
+            };
+            for second in 1..400 {
+                let faded = measured(second, Dbm(f64::NEG_INFINITY));
+                largest = largest.max((faded - mean).0);
+                assert_eq!(measured(second, mean + Decibel(11.9)), faded);
+                assert_eq!(measured(second, mean + Decibel(12.1)), mean);
+            }
+        }
+    }
+    // 60,000 exponential draws, if the band were flat, reach 10 log10(ln 60,000) = 10.4 dB.
+    assert!((5.0..LARGEST_FADE.0).contains(&largest), "{largest} dB");
+}

@@ -36,9 +36,16 @@ pub(crate) fn effective_sinr(sinr: &[f32]) -> f32 {
 
 /// Whether a message is missed. Nothing is drawn where nothing can go wrong.
 pub(crate) fn is_missed(sinr: f32, draws: &mut Stream) -> bool {
-    let error_rate = error_rate(sinr);
-    error_rate > 0.0 && draws.chance(error_rate)
+    if sinr >= SAFE {
+        return false;
+    }
+    let draw = draws.uniform();
+    let bound = BOUNDS.iter().find(|(from, _)| sinr >= *from);
+    bound.is_none_or(|(_, most)| draw < *most) && draw < error_rate(sinr)
 }
+
+/// Linear SINRs, and what the error rate from there on stays below: most draws need no more.
+const BOUNDS: [(f32, f64); 4] = [(2.0, 2e-6), (1.0, 4e-4), (0.5, 0.02), (0.25, 0.25)];
 
 #[cfg(test)]
 mod tests {
@@ -75,6 +82,17 @@ mod tests {
         assert!((effective_sinr(&[0.5; 25]) - 0.5).abs() < 1e-3);
         let mixed = effective_sinr(&[0.1, 0.9]);
         assert!(mixed < 0.5 && mixed > 0.1, "{mixed}");
+    }
+
+    #[test]
+    fn the_bounds_hold() {
+        for k in 0..10_000 {
+            let sinr = 0.2 + k as f32 * 4e-4;
+            let bound = BOUNDS.iter().find(|(from, _)| sinr >= *from);
+            assert!(bound.is_none_or(|(_, most)| error_rate(sinr) < *most), "{sinr}");
+        }
+        // From the first SINR that each is for.
+        assert!(BOUNDS.iter().all(|&(from, most)| error_rate(from) < most && error_rate(from) > most / 4.0));
     }
 
     #[test]

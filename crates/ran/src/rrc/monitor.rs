@@ -21,7 +21,7 @@ pub struct MeasurementReport {
 /// The measurements of all UEs.
 #[derive(Debug)]
 pub(crate) struct Monitor {
-    period: Duration,
+    config: MeasurementConfig,
     next_sample: Instant,
     /// The earliest time to trigger that runs out; `FAR_FUTURE` if none runs.
     next_timeout: Instant,
@@ -37,7 +37,7 @@ impl Monitor {
         let cells = neighbours.len();
         assert!(config.period > Duration::ZERO, "UEs would measure all the time");
         Self {
-            period: config.period,
+            config,
             next_sample: Instant::ZERO + config.period,
             next_timeout: Instant::FAR_FUTURE,
             ues: vec![Measurements::new(config, cells); ues],
@@ -70,9 +70,9 @@ impl Monitor {
 
     fn sample(&mut self, ues: &mut [Ue]) {
         let now = self.next_sample;
-        self.next_sample = now + self.period;
+        self.next_sample = now + self.config.period;
         for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
-            ue.measure_rsrp(now, self.period, &mut self.samples);
+            ue.measure_rsrp(now, &self.config, &mut self.samples);
             let neighbours = &self.neighbours[ue.cell.index()];
             let due =
                 measurements.sample_among(now, ue.cell, &self.samples, |cell| neighbours.contains(&cell));
