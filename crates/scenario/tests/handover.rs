@@ -92,6 +92,21 @@ fn a_lossless_handover_shows_in_no_packet() {
     }
 }
 
+/// The same without anybody who would send again.
+#[test]
+fn a_lossless_handover_loses_no_datagram() {
+    let output = go(&[(
+        "app = { kind = \"fixed\", size = \"10 MB\" }",
+        "transport = \"udp\"\nstop = \"19 s\"\napp = { kind = \"cbr\", rate = \"6 Mbit/s\", payload = \"1400 B\" }",
+    )]);
+    assert_eq!(texts(table(&output, "handovers"), "outcome"), ["success"]);
+    let flows = table(&output, "flows");
+    assert!(reals(flows, "packets_sent")[0] > 10_000.0);
+    // The flow counts what comes before it stops, the run everything.
+    assert_eq!((output.meta.delivered, output.meta.under_way), (output.meta.packets, 0));
+    assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
+}
+
 /// What was under way is lost, and only that; TCP sends it again.
 #[test]
 fn a_seamless_handover_loses_what_is_under_way() {

@@ -25,7 +25,7 @@
 //! does not hand a UE on before the path switch of its arrival has been acknowledged: reports wait
 //! until then. A report that comes while another is being acted upon is dropped.
 //!
-//! A UE whose radio link fails before it has its order is lost to the procedure ([`Handovers::lose`])
+//! A UE whose radio link fails before it has its order is lost to the procedure (`Handovers::lose`)
 //! until a cell re-establishes its connection, for which that cell fetches its context over X2.
 //!
 //! Left out: handover through the MME (S1), and contention of random access (the target gives the UE a

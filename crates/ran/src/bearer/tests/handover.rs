@@ -166,6 +166,23 @@ fn lossless_forwards_what_is_not_confirmed_in_the_order_of_count() {
     network.check();
 }
 
+/// A UE that has lost its radio link and goes on in the same cell.
+#[test]
+fn what_begins_anew_in_its_cell_loses_nothing_and_keeps_the_order() {
+    let mut network = five_of_eight(HandoverMode::Lossless, &eager());
+    network.with(|bearer, _, _| bearer.suspend());
+    network.rig.submit(98);
+    assert!(network.rig.transmit_in(DOWN, 1000).is_empty(), "suspended");
+    let mut departure = Departure::default();
+    network.with(|bearer, _, cx| bearer.begin_anew(cx, HandoverMode::Lossless, &mut departure));
+    network.rig.take(departure.downlink);
+    network.run_dry(UP);
+    network.run_dry(DOWN);
+    assert_eq!(network.rig.delivered, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(network.rig.bearer.duplicates(DOWN), 0);
+    network.check();
+}
+
 #[test]
 fn without_a_status_report_what_has_come_is_sent_again() {
     let config = eager();
