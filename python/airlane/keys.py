@@ -133,6 +133,8 @@ class _Walk:
             yield this(f"[x, y], each {_quantity(item)}", units=unit[1])
         elif "items" in node and "oneOf" in self._target(node["items"]):
             yield this("list of", choices=tuple(_named(self._target(node["items"])["oneOf"])))
+        elif "items" in node and "properties" not in self._target(node["items"]):
+            yield this(f"list of {_PLAIN[self._target(node['items'])['type']]}s")
         elif "items" in node:
             yield this("list of tables")
             inside = path if len(path) == 1 else (*path, "[]")  # `[[cell]]` is called cell

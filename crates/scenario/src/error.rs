@@ -2,8 +2,9 @@
 
 use core::fmt;
 
-/// Characters of a message that are printed: it may repeat what the file says.
-const MESSAGE_MAX: usize = 400;
+/// Characters of a message that are printed, of its beginning and its end: it may repeat what the file
+/// says, in the middle.
+const MESSAGE_MAX: [usize; 2] = [300, 100];
 
 /// A mistake in a scenario: where it is, what stands there, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,9 +67,14 @@ impl fmt::Display for ScenarioError {
             }
             f.write_str(": ")?;
         }
-        f.write_str(&self.message.chars().take(MESSAGE_MAX).collect::<String>())?;
-        if self.message.chars().nth(MESSAGE_MAX).is_some() {
-            f.write_str("...")?;
+        let [begin, end] = MESSAGE_MAX;
+        match self.message.chars().count() {
+            count if count > begin + end => {
+                f.write_str(&self.message.chars().take(begin).collect::<String>())?;
+                f.write_str("...")?;
+                f.write_str(&self.message.chars().skip(count - end).collect::<String>())?;
+            }
+            _ => f.write_str(&self.message)?,
         }
         if !self.help.is_empty() {
             write!(f, "; {}", self.help)?;
