@@ -14,7 +14,7 @@ use crate::interference::{Link, Neighbours};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
 use crate::mac::harq::HarqEntity;
-use crate::mac::phy::Phy;
+use crate::mac::phy::{CodedBlocks, Phy};
 use crate::mac::power::PuschPower;
 use crate::mac::uplink::UplinkMac;
 use crate::network::Cell;
@@ -26,8 +26,10 @@ const SUBHEADER: Bytes = Bytes(3);
 
 pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     let ues = config.ues.len();
+    let widest = config.cells.iter().map(|cell| cell.resource_blocks).max().unwrap_or(0);
+    let blocks = Arc::new(CodedBlocks::new(widest));
     let cell = |cell: &CellConfig| Cell {
-        phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks), &cell.mac),
+        phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks), &cell.mac, Arc::clone(&blocks)),
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, ues),
         config: cell.clone(),

@@ -55,6 +55,8 @@ pub(crate) struct Neighbours {
     uplink: Vec<f32>,
     looked_at: Option<Instant>,
     place: Option<Position>,
+    /// Those heard in what is being received: link, mean power, and on which RBGs.
+    heard: Vec<(usize, f32, RbgSet)>,
     /// Fading of each RBG by link, and when it was that.
     gains: Vec<(Instant, [f32; MAX_RBGS])>,
 }
@@ -68,6 +70,7 @@ impl Neighbours {
             uplink: vec![0.0; count],
             looked_at: None,
             place: None,
+            heard: Vec::with_capacity(count),
             gains: vec![(Instant::FAR_FUTURE, [0.0; MAX_RBGS]); count],
         }
     }
@@ -358,23 +361,23 @@ impl Air {
         let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
         let heard = |other: usize| if site.downlink_rivals[other] { sent(other) & wanted } else { 0 };
         let mut total = 1.0;
+        neighbours.heard.clear();
         for (link, &level) in neighbours.downlink.iter().enumerate() {
-            if level > 0.0 && heard(cell_of(link, cell)) != 0 {
+            let rbgs = heard(cell_of(link, cell));
+            if level > 0.0 && rbgs != 0 {
                 total += level;
+                neighbours.heard.push((link, level, rbgs));
             }
         }
-        if total == 1.0 {
+        if neighbours.heard.is_empty() {
             return None;
         }
         let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
         let sums = &mut noise.rbgs[..site.rbgs];
         // What goes for all that is wanted is added to all there is.
         let mut flat = 0.0;
-        for link in 0..neighbours.downlink.len() {
-            let (level, rbgs) = (neighbours.downlink[link], heard(cell_of(link, cell)));
-            if level == 0.0 || rbgs == 0 {
-                continue;
-            }
+        for index in 0..neighbours.heard.len() {
+            let (link, level, rbgs) = neighbours.heard[index];
             let gains =
                 if level >= SMALL * total { neighbours.gains(link, moment.fading, site.rbgs) } else { None };
             match gains {

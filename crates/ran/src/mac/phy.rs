@@ -1,6 +1,7 @@
 //! The physical layer as the MAC needs it: what arrives of a block, and whether it decodes.
 
 use core::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use airlane_core::{Direction, Stream};
 use airlane_radio::{Amc, CodedBlock, Mcs};
@@ -8,29 +9,53 @@ use airlane_radio::{Amc, CodedBlock, Mcs};
 use super::harq::HarqProcess;
 use crate::config::MacConfig;
 
+/// Coded blocks by MCS and PRBs, filled as they are met. They are the same in every cell: one table stays in
+/// the cache where many would not.
+#[derive(Debug)]
+pub(crate) struct CodedBlocks {
+    downlink: Vec<OnceLock<CodedBlock>>,
+    uplink: Vec<OnceLock<CodedBlock>>,
+    /// Places of an MCS.
+    sizes: usize,
+}
+
+impl CodedBlocks {
+    /// For carriers of up to so many PRBs.
+    pub(crate) fn new(prbs: u16) -> Self {
+        let sizes = usize::from(prbs) + 1;
+        let none = || (0..29 * sizes).map(|_| OnceLock::new()).collect();
+        Self { downlink: none(), uplink: none(), sizes }
+    }
+
+    fn get(&self, mcs: Mcs, prbs: u16, direction: Direction) -> &CodedBlock {
+        let blocks = match direction {
+            Direction::Downlink => &self.downlink,
+            Direction::Uplink => &self.uplink,
+        };
+        let prbs = usize::from(prbs);
+        blocks[usize::from(mcs.index()) * self.sizes + prbs]
+            .get_or_init(|| CodedBlock::new(mcs, direction, mcs.transport_block(prbs, direction)))
+    }
+}
+
 /// Link adaptation, decoding and their scratch space, one per cell.
 #[derive(Debug)]
 pub(crate) struct Phy {
     downlink_amc: Amc,
     uplink_amc: Amc,
-    /// Coded blocks by MCS and PRBs, filled as they are met.
-    downlink_blocks: Vec<Option<CodedBlock>>,
-    uplink_blocks: Vec<Option<CodedBlock>>,
-    prbs: usize,
+    blocks: Arc<CodedBlocks>,
     sinr: Vec<f32>,
     gathered: Vec<f32>,
 }
 
 impl Phy {
-    pub(crate) fn new(prbs: u16, rbg_size: u16, mac: &MacConfig) -> Self {
+    pub(crate) fn new(prbs: u16, rbg_size: u16, mac: &MacConfig, blocks: Arc<CodedBlocks>) -> Self {
         let (prbs, rbg_size) = (usize::from(prbs), usize::from(rbg_size));
         let amc = |rule, direction| Amc::new(rule, direction, prbs, rbg_size);
         Self {
             downlink_amc: amc(mac.amc, Direction::Downlink),
             uplink_amc: amc(mac.uplink.amc, Direction::Uplink),
-            downlink_blocks: vec![None; 29 * (prbs + 1)],
-            uplink_blocks: vec![None; 29 * (prbs + 1)],
-            prbs,
+            blocks,
             sinr: vec![0.0; prbs],
             gathered: Vec::with_capacity(prbs),
         }
@@ -49,17 +74,6 @@ impl Phy {
         }
     }
 
-    fn block(&mut self, mcs: Mcs, prbs: u16, direction: Direction) -> CodedBlock {
-        let blocks = match direction {
-            Direction::Downlink => &mut self.downlink_blocks,
-            Direction::Uplink => &mut self.uplink_blocks,
-        };
-        let place = usize::from(mcs.index()) * (self.prbs + 1) + usize::from(prbs);
-        *blocks[place].get_or_insert_with(|| {
-            CodedBlock::new(mcs, direction, mcs.transport_block(usize::from(prbs), direction))
-        })
-    }
-
     /// A transmission arrives with the same SINR everywhere. True if the block decodes.
     pub(crate) fn receive_flat(
         &mut self,
@@ -68,9 +82,9 @@ impl Phy {
         sinr: f32,
         draws: &mut Stream,
     ) -> bool {
-        let block = self.block(process.mcs, process.coded_prbs, direction);
-        process.soft.receive_flat(&block, sinr);
-        decodes(&block, process, draws)
+        let block = self.blocks.get(process.mcs, process.coded_prbs, direction);
+        process.soft.receive_flat(block, sinr);
+        decodes(block, process, draws)
     }
 
     /// A transmission arrives on these PRBs, whose SINRs are in [`Phy::sinr_mut`]. True if the
@@ -82,13 +96,13 @@ impl Phy {
         prbs: impl Iterator<Item = Range<usize>>,
         draws: &mut Stream,
     ) -> bool {
-        let block = self.block(process.mcs, process.coded_prbs, direction);
+        let block = self.blocks.get(process.mcs, process.coded_prbs, direction);
         self.gathered.clear();
         for range in prbs {
             self.gathered.extend_from_slice(&self.sinr[range]);
         }
-        process.soft.receive(&block, &self.gathered);
-        decodes(&block, process, draws)
+        process.soft.receive(block, &self.gathered);
+        decodes(block, process, draws)
     }
 }
 
