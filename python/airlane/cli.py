@@ -541,8 +541,11 @@ def trace_export_command(
 
 
 def _check_file(path: Path) -> None:
-    """See that a file may be written there, before what takes long."""
+    """See that a file may be written there, before what takes long, and leave nothing."""
+    new = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in new:  # innermost first
+        folder.rmdir()
     if path.is_dir():
         _fail(f"error: {path} is a folder; name a file with -o")
 
