@@ -355,10 +355,15 @@ fn control_bytes(cell: &CellConfig) -> u64 {
     if cell.mac.subheaders { 2 } else { 0 }
 }
 
+/// Bytes that carry something whatever RLC has to send: a buffer status report leaves headers out
+/// (TS 36.321 §6.1.3.1), and a grant for the last byte of a queue would not hold them. A subheader, the
+/// header of an AM segment (TS 36.322 §6.2.1.5) and that byte.
+const LEAST_PDU: u64 = 2 + 4 + 1;
+
 /// The smallest grant within `share` PRBs that covers what is known, or the largest.
 fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> Option<Grant> {
     let carries = |prbs: u16| mcs.transport_block(usize::from(prbs), Direction::Uplink);
-    let wanted = Bytes(ue.uplink.known_backlog + control_bytes(cell));
+    let wanted = Bytes(ue.uplink.known_backlog.max(LEAST_PDU) + control_bytes(cell));
     let allowed = &DFT_SIZES[..DFT_SIZES.partition_point(|&prbs| prbs <= share)];
     let enough = allowed.partition_point(|&prbs| carries(prbs) < wanted);
     let prbs = *allowed.get(enough).or(allowed.last())?;
