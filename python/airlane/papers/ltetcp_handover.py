@@ -58,10 +58,10 @@ _NOTES = (
     "stand beside it or are it, the fading trace, and when SDUs are numbered. All combinations of the first "
     "two are readings. The default (PDCP's queue alone, as ns-3 has none above PDCP; EVA) was settled after "
     "a first look at six seeds of each way, as the one that agrees with Figs. 5 to 7.",
-    "Goodput hardly tells the two modes apart here, and why is not settled. Suppositions: the sender fills the "
-    "pipe with what it sends again, so that the target is as busy after either, while the paper's Linux (2.6.26 "
-    "in the first author's programs) came before proportional rate reduction (RFC 6937); that old rule is not "
-    "modelled. A timeout near the handover in some of the runs makes the intervals wide.",
+    "Goodput hardly tells the two modes apart here, and why is not settled. Suppositions: the sender fills "
+    "the pipe with what it sends again, so that the target is as busy after either, while the paper's Linux "
+    "(2.6.26 in the first author's programs) came before proportional rate reduction (RFC 6937); that old "
+    "rule is not modelled. A timeout near the handover in some of the runs makes the intervals wide.",
     "Figs. 5 to 7 agree with PDCP's queue as the only one (only then does nothing old wait before what is "
     "sent after a seamless handover), both trends of Fig. 9 only with 512 KB besides it.",
 )
