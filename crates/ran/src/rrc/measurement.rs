@@ -225,15 +225,5 @@ impl Measurements {
     }
 }
 
-/// Reference signal received quality (TS 36.214 v17.0 §5.1.3): N · RSRP over the RSSI of N
-/// PRBs. All powers are of one resource element, in any unit: `serving` that of the serving cell's
-/// reference signals, `noise` the receiver's, and of each cell, the serving one included, its power
-/// and the share of its PRBs that carry PDSCH. With one antenna port 2 of the 12 resource
-/// elements of a PRB's symbol are reference signals, which are always there (TS 36.211 §6.10.1.2).
-pub fn rsrq(serving: f64, noise: f64, cells: impl Iterator<Item = (f64, f64)>) -> Decibel {
-    let received: f64 = cells.map(|(power, load)| power * (2.0 + 10.0 * load)).sum();
-    Decibel::from_linear(serving / (received + 12.0 * noise))
-}
-
 #[cfg(test)]
 mod tests;

@@ -108,13 +108,3 @@ fn the_best_of_several_is_reported() {
         assert_eq!(ue.sample(at(ms), CellId(3), &rsrp), None);
     }
 }
-
-#[test]
-fn rsrq_by_hand() {
-    // Alone and without noise: 1 / 2 idle (-3.01 dB), 1 / 12 full (-10.79 dB).
-    assert!((rsrq(1.0, 0.0, [(1.0, 0.0)].into_iter()).0 + 3.0103).abs() < 1e-4);
-    assert!((rsrq(1.0, 0.0, [(1.0, 1.0)].into_iter()).0 + 10.7918).abs() < 1e-4);
-    // A full neighbour as strong as itself, noise a twelfth: 1 / (12 + 12 + 1) = -13.979 dB.
-    let cells = [(1.0, 1.0), (1.0, 1.0)];
-    assert!((rsrq(1.0, 1.0 / 12.0, cells.into_iter()).0 + 13.9794).abs() < 1e-4);
-}
