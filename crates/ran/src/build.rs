@@ -151,6 +151,7 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
             draws: draws("downlink"),
             control_draws: draws("control"),
             outer_loop: 0.0,
+            fixed_mcs: ue.fixed_mcs,
             active: false,
         },
         uplink: UplinkState {

@@ -4,7 +4,7 @@
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId};
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
-use airlane_radio::{AmcRule, Antenna, PathLoss, Placement, Position, Profile, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, Mcs, PathLoss, Placement, Position, Profile, TransmissionMode};
 
 use crate::bearer::BearerConfig;
 use crate::rrc::handover::HandoverConfig;
@@ -359,6 +359,8 @@ pub struct UeConfig {
     /// When its bearer is set up; with its first packet, if that comes before or nothing is said. Only
     /// [`CellConfig::early_throttling`] asks.
     pub bearer_set_up: Option<Instant>,
+    /// MCS of its downlink blocks whatever it reports; `None` for what link adaptation finds.
+    pub fixed_mcs: Option<Mcs>,
 }
 
 /// The length of a slot: an LTE subframe (TS 36.211 §4).

@@ -5,7 +5,7 @@ use airlane_core::{
     Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::{AmcRule, Antenna, Position, Profile, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, Mcs, Position, Profile, TransmissionMode};
 
 use crate::bearer::{BearerConfig, RlcMode};
 use crate::config::*;
@@ -67,6 +67,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 noise_figure: Decibel(7.0),
                 penetration_loss: Decibel(0.0),
                 bearer_set_up: None,
+                fixed_mcs: None,
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),
@@ -213,6 +214,25 @@ fn a_full_cell_carries_what_its_blocks_hold() {
     let expected = 9411.8 / 1430.0 * 1400.0 * 8.0 / 1000.0;
     assert!((goodput / expected - 1.0).abs() < 0.002, "{goodput} against {expected} Mbit/s");
     assert!(d.meter.downlink_mcs.iter().all(|&mcs| mcs == 28));
+}
+
+#[test]
+fn a_fixed_mcs_is_what_blocks_are_sent_with_and_scheduled_by() {
+    // Two UEs 50 m away that could have MCS 28: one is held at MCS 4. Round robin deals the 25 RBGs of a
+    // slot out alike, so what they get is as their blocks.
+    let mut config = network(2, IDEAL);
+    config.cells[0].scheduler = SchedulerKind::RoundRobin;
+    config.ues[1].fixed_mcs = Some(Mcs::new(4));
+    let mut d = Driver::new(&config);
+    for k in 0..20_000_u64 {
+        for flow in 0..2 {
+            d.send(Instant::from_nanos(k * 56_000), flow, Direction::Downlink, 1400);
+        }
+    }
+    d.conserved();
+    let last = |mcs: u8| d.meter.downlink_mcs.iter().filter(|&&m| m == mcs).count();
+    assert!(last(4) > 900 && last(28) > 900, "{} and {} blocks", last(4), last(28));
+    assert_eq!(last(4) + last(28), d.meter.downlink_mcs.len());
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub(crate) struct DownlinkState {
     pub(crate) control_draws: Stream,
     /// Outer-loop correction in steps of MCS, for the rule that has one.
     pub(crate) outer_loop: f32,
+    /// What its blocks are sent with whatever it reports.
+    pub(crate) fixed_mcs: Option<Mcs>,
     /// It stands in its cell's list of UEs with something to send them.
     pub(crate) active: bool,
 }

@@ -7,7 +7,7 @@ use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, WaypointLaw,
 };
 use airlane_radio::path_loss::{City, Scene, Surroundings};
-use airlane_radio::{AmcRule, Antenna, Placement, Position, Profile, Sector, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, Mcs, Placement, Position, Profile, Sector, TransmissionMode};
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
@@ -397,6 +397,7 @@ fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
         noise_figure: ue.noise_figure.0,
         penetration_loss: ue.penetration_loss.0,
         bearer_set_up: ue.bearer_setup.map(|at| Instant::ZERO + at.0),
+        fixed_mcs: ue.fixed_mcs.map(Mcs::new),
     }
 }
 

@@ -220,6 +220,7 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("absurd count", changed("name = \"phone\"", "name = \"phone\"\ncount = 4000000000")),
         ("no UE", changed("[[ue]]\nname = \"phone\"\nposition = [\"100 m\", \"0 m\"]\n", "")),
         ("no cell", changed("[[cell]]\nname = \"a\"\nrlc = { mode = \"am\", buffer = \"512 KiB\" }\n", "")),
+        ("no such MCS", changed("name = \"phone\"", "name = \"phone\"\nfixed_mcs = 29")),
         ("unknown cell", changed("name = \"phone\"", "name = \"phone\"\ncell = \"b\"")),
         (
             "nothing to do",

@@ -232,7 +232,7 @@ impl DownlinkMac {
         self.demands.clear();
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let bytes_by_cqi = &self.bytes_by_cqi;
+        let (bytes_by_cqi, grid) = (&self.bytes_by_cqi, &self.grid);
         let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
         if let Some(throttle) = &mut self.throttle {
             throttle.begin_slot(now);
@@ -253,7 +253,14 @@ impl DownlinkMac {
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();
                 let rank = u16::from(ue.downlink.cqi.rank());
                 let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)] * rank;
-                let rbg_bytes = if flat { [bytes(cqi[0]); MAX_RBGS] } else { cqi.map(bytes) };
+                let rbg_bytes = match ue.downlink.fixed_mcs {
+                    Some(mcs) => {
+                        let bytes = bytes_of(mcs, grid.rbg_size()) * rank;
+                        core::array::from_fn(|rbg| if rbg < grid.rbgs() { bytes } else { 0 })
+                    }
+                    None if flat => [bytes(cqi[0]); MAX_RBGS],
+                    None => cqi.map(bytes),
+                };
                 demands.push(Demand::new(index, backlog.get().min(1 << 30) as u32, flat, rbg_bytes));
             }
             true
@@ -324,11 +331,19 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
 fn bytes_by_cqi(rbg_size: u16) -> [u16; 16] {
     core::array::from_fn(|index| {
         let mcs = (index > 0).then(|| Cqi::new(index as u8).mcs());
-        mcs.map_or(0, |mcs| mcs.transport_block(usize::from(rbg_size), Direction::Downlink).get() as u16)
+        mcs.map_or(0, |mcs| bytes_of(mcs, rbg_size))
     })
 }
 
+/// What an RBG carries on a layer at this MCS.
+fn bytes_of(mcs: Mcs, rbg_size: u16) -> u16 {
+    mcs.transport_block(usize::from(rbg_size), Direction::Downlink).get() as u16
+}
+
 fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
+    if let Some(mcs) = ue.downlink.fixed_mcs {
+        return mcs;
+    }
     let cqi = ue.downlink.cqi.current().expect("a UE without CQI is not a demand");
     match mac.mcs_rule {
         McsRule::WorstSubband => {

@@ -43,6 +43,11 @@ impl ResourceGrid {
         self.rbg_size
     }
 
+    /// RBGs of the band.
+    pub(crate) fn rbgs(&self) -> usize {
+        usize::from(self.rbgs)
+    }
+
     pub(crate) fn free(&self) -> RbgSet {
         self.free
     }

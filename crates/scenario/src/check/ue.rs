@@ -66,6 +66,8 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         let names: Vec<_> = scenario.cell.iter().map(|c| c.name.as_str()).collect();
         at.fail("cell", "no cell of that name", nearest_help(cell, &names))?;
     }
+    let mcs = ue.fixed_mcs.is_none_or(|mcs| mcs <= 28);
+    at.require(mcs, "fixed_mcs", "no MCS", "from 0 to 28")?;
     let at = at.under("mobility");
     match &ue.mobility {
         Mobility::Static | Mobility::Trace(_) => Ok(()),

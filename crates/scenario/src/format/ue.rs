@@ -32,6 +32,10 @@ pub struct Ue {
     pub penetration_loss: Gain,
     /// When the first cell learns of its bearer, for `early_throttling`; none for its first packet.
     pub bearer_setup: Option<Time>,
+    /// MCS of its downlink blocks whatever its channel is like, which decides only whether they decode:
+    /// 0 to 28 (TS 36.213 §7.1.7.1). None for the one that link adaptation finds.
+    #[schemars(range(max = 28))]
+    pub fixed_mcs: Option<u8>,
 }
 
 /// Where a UE may be at the start.
