@@ -23,7 +23,7 @@ pub enum Topic {
     TransportBlock,
     /// [`Event::FlowState`].
     FlowState,
-    /// [`Event::FlowCompleted`].
+    /// [`Event::FlowSent`], [`Event::FlowAcknowledged`] and [`Event::FlowCompleted`].
     FlowCompleted,
     /// [`Event::QueueDepth`].
     QueueDepth,
@@ -205,7 +205,21 @@ pub enum Event<'a> {
         /// Bytes in flight.
         in_flight: Bytes,
     },
-    /// A finite transfer ended.
+    /// The sender of a finite transfer has sent its last byte for the first time.
+    FlowSent {
+        /// The flow.
+        flow: FlowId,
+        /// When its application asked to connect.
+        started_at: Instant,
+    },
+    /// The sender of a finite transfer has got an acknowledgment of all its bytes.
+    FlowAcknowledged {
+        /// The flow.
+        flow: FlowId,
+        /// When its application asked to connect.
+        started_at: Instant,
+    },
+    /// A finite transfer ended: its receiver has read all of it.
     FlowCompleted {
         /// The flow.
         flow: FlowId,
@@ -290,7 +304,9 @@ impl Event<'_> {
             Self::SegmentLost { .. } => Topic::SegmentLost,
             Self::TransportBlock { .. } => Topic::TransportBlock,
             Self::FlowState { .. } => Topic::FlowState,
-            Self::FlowCompleted { .. } => Topic::FlowCompleted,
+            Self::FlowSent { .. } | Self::FlowAcknowledged { .. } | Self::FlowCompleted { .. } => {
+                Topic::FlowCompleted
+            }
             Self::QueueDepth { .. } => Topic::QueueDepth,
             Self::Marked { .. } => Topic::Marked,
             Self::Received { .. } => Topic::Received,

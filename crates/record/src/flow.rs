@@ -30,6 +30,9 @@ pub(crate) struct FlowRecord {
     rtt_samples: u64,
     rtt_min: Option<Duration>,
     completion_time: Option<Duration>,
+    /// The same at the sender: last byte sent, all acknowledged.
+    sent_time: Option<Duration>,
+    acknowledged_time: Option<Duration>,
     pub(crate) completed_at: Option<Instant>,
 }
 
@@ -74,6 +77,8 @@ impl FlowRecord {
             rtt_samples: 0,
             rtt_min: None,
             completion_time: None,
+            sent_time: None,
+            acknowledged_time: None,
             completed_at: None,
         }
     }
@@ -132,6 +137,14 @@ impl FlowRecord {
         }
     }
 
+    pub(crate) fn on_last_byte_sent(&mut self, now: Instant, started_at: Instant) {
+        self.sent_time.get_or_insert(now - started_at);
+    }
+
+    pub(crate) fn on_acknowledged(&mut self, now: Instant, started_at: Instant) {
+        self.acknowledged_time.get_or_insert(now - started_at);
+    }
+
     /// True if a timeout at `at` belongs to the summary.
     pub(crate) fn measures_timeout(&self, at: Instant) -> bool {
         self.measures(at)
@@ -163,8 +176,10 @@ pub(crate) fn push_columns(table: &mut Table, flows: &[FlowRecord]) {
     table.push_count("packets_lost", all().map(|f| f.lost));
     table.push_count("marked", all().map(|f| f.marked));
     table.push_count("bytes_delivered", all().map(|f| f.in_order));
-    let completion = |f: &FlowRecord| f.completion_time.map_or(f64::NAN, Duration::as_secs_f64);
-    table.push_f64("fct_s", all().map(completion));
+    let seconds = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
+    table.push_f64("fct_s", all().map(|f| seconds(f.completion_time)));
+    table.push_f64("fct_sent_s", all().map(|f| seconds(f.sent_time)));
+    table.push_f64("fct_acked_s", all().map(|f| seconds(f.acknowledged_time)));
 }
 
 pub(crate) fn milliseconds(ns: u64) -> f64 {

@@ -278,6 +278,16 @@ impl Probe for Recorder {
                     flow.state.in_flight = Some(in_flight);
                 }
             }
+            Event::FlowSent { flow, started_at } => {
+                if let Some(flow) = self.flow_mut(flow) {
+                    flow.on_last_byte_sent(now, started_at);
+                }
+            }
+            Event::FlowAcknowledged { flow, started_at } => {
+                if let Some(flow) = self.flow_mut(flow) {
+                    flow.on_acknowledged(now, started_at);
+                }
+            }
             Event::FlowCompleted { flow, started_at } => {
                 if let Some(flow) = self.flow_mut(flow) {
                     flow.on_completed(now, started_at);

@@ -1,37 +1,40 @@
 //! The two ends of a flow: an application on a transport.
 
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
-use airlane_traffic::{TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
+use airlane_traffic::{
+    BurstParameters, Bursts, Datagrams, PpbpSender, Reading, TcpSink, TcpSource, Transfer, UdpSink, UdpSource,
+};
 use airlane_transport as transport;
 use airlane_transport::congestion::LossDiscrimination;
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    App, Congestion, Flow, Growth, LossDetection, LossDiscriminator, ReceiveWindow, Resolved, RttSampling,
-    Tcp, Transport,
+    App, Congestion, Growth, LossDetection, LossDiscriminator, Ppbp, PpbpReading, ReceiveWindow, Resolved,
+    RttSampling, Tcp, Transport,
 };
 use crate::wiring::data_direction;
 
 /// The server's end of a flow.
 pub(crate) fn server(scenario: &Resolved, id: FlowId, one: &OneFlow, seeds: Seeds) -> Box<dyn Node> {
-    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Downlink }, seeds)
+    endpoint(scenario, one, Path { flow: id, direction: Direction::Downlink }, seeds)
 }
 
 /// The end in the UE, or the host.
 pub(crate) fn host(scenario: &Resolved, id: FlowId, one: &OneFlow, seeds: Seeds) -> Box<dyn Node> {
-    endpoint(&scenario.flow[one.section], Path { flow: id, direction: Direction::Uplink }, seeds)
+    endpoint(scenario, one, Path { flow: id, direction: Direction::Uplink }, seeds)
 }
 
 /// The end that sends along `path`: the source, if that is the way the data goes.
-fn endpoint(flow: &Flow, path: Path, seeds: Seeds) -> Box<dyn Node> {
+fn endpoint(scenario: &Resolved, one: &OneFlow, path: Path, seeds: Seeds) -> Box<dyn Node> {
+    let flow = &scenario.flow[one.section];
     let is_source = data_direction(flow.direction) == path.direction;
-    let start = Instant::ZERO + flow.start.0;
+    let start = one.start(scenario);
     let stop = flow.stop.map(|stop| Instant::ZERO + stop.0);
     let transfer = |app: &App| match app {
         App::Bulk => Transfer::Bulk,
         App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
-        App::Cbr(_) => unreachable!("checked when the scenario was resolved"),
+        App::Cbr(_) | App::Ppbp(_) => unreachable!("checked when the scenario was resolved"),
     };
     match (&flow.transport, &flow.app) {
         (Transport::Tcp(tcp), app) if is_source => {
@@ -40,9 +43,30 @@ fn endpoint(flow: &Flow, path: Path, seeds: Seeds) -> Box<dyn Node> {
         (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, seeds), path, start)),
         (Transport::Udp, App::Cbr(cbr)) if is_source => {
             let stop = stop.unwrap_or(Instant::FAR_FUTURE);
-            Box::new(UdpSource::new(UdpSender::new(cbr.rate.0, cbr.payload.0, start, stop), path))
+            let sender = UdpSender::new(cbr.rate.0, cbr.payload.0, start, stop);
+            Box::new(UdpSource::new(Datagrams::Constant(sender), path))
+        }
+        (Transport::Udp, App::Ppbp(ppbp)) if is_source => {
+            let stop = stop.unwrap_or(Instant::ZERO + scenario.run.duration.0);
+            let draws = seeds.stream(&format!("flow/{}/bursts", one.name));
+            let bursts = Bursts::new(burst_parameters(ppbp), start, draws);
+            let sender = PpbpSender::new(bursts, ppbp.rate.0, ppbp.payload.0, ppbp.spacing.0, stop);
+            Box::new(UdpSource::new(Datagrams::Bursts(Box::new(sender)), path))
         }
         (Transport::Udp, _) => Box::new(UdpSink::new()),
+    }
+}
+
+/// A burst process in the words of its implementation.
+pub(crate) const fn burst_parameters(ppbp: &Ppbp) -> BurstParameters {
+    BurstParameters {
+        active: ppbp.active,
+        length: ppbp.length.0,
+        hurst: ppbp.hurst,
+        reading: match ppbp.reading {
+            PpbpReading::Module => Reading::Module,
+            PpbpReading::Literal => Reading::Literal,
+        },
     }
 }
 

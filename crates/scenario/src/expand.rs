@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use airlane_core::{Duration, Instant};
+
 use crate::format::{Flow, Network, Resolved};
 
 /// One UE of the network.
@@ -24,6 +26,17 @@ pub(crate) struct OneFlow {
     pub(crate) section: usize,
     /// The UE at its far end; none in a wired network.
     pub(crate) ue: Option<usize>,
+    /// Its number among those that the section repeats, from 0.
+    pub(crate) turn: u32,
+}
+
+impl OneFlow {
+    /// When its application begins.
+    pub(crate) fn start(&self, scenario: &Resolved) -> Instant {
+        let flow = &scenario.flow[self.section];
+        let every = flow.repeat.as_ref().map_or(Duration::ZERO, |repeat| repeat.every.0);
+        Instant::ZERO + flow.start.0 + every * u64::from(self.turn)
+    }
 }
 
 /// The UEs that a flow leads to, by their numbers among all UEs.
@@ -80,14 +93,24 @@ pub(crate) fn flows(scenario: &Resolved) -> Vec<OneFlow> {
     let mut all = Vec::new();
     for (section, flow) in scenario.flow.iter().enumerate() {
         let base = flow.name.clone().unwrap_or_else(|| format!("flow-{}", section + 1));
+        let mut repeated = |name: &str, ue: Option<usize>| match &flow.repeat {
+            None => all.push(OneFlow { name: name.to_owned(), section, ue, turn: 0 }),
+            Some(repeat) => all.extend((0..repeat.count).map(|turn| {
+                let name = format!("{name}-{}", turn + 1);
+                OneFlow { name, section, ue, turn }
+            })),
+        };
         if scenario.network == Network::Wired {
-            all.push(OneFlow { name: base, section, ue: None });
+            repeated(&base, None);
             continue;
         }
         let Some(Reach { ues, group }) = reach(flow, scenario) else { continue };
         for (k, ue) in ues.enumerate() {
-            let name = if group { format!("{base}-{}", k + 1) } else { base.clone() };
-            all.push(OneFlow { name, section, ue: Some(ue) });
+            if group {
+                repeated(&format!("{base}-{}", k + 1), Some(ue));
+            } else {
+                repeated(&base, Some(ue));
+            }
         }
     }
     all

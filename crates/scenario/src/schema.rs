@@ -7,18 +7,20 @@ use serde_json::{Map, Value, json};
 use crate::format::Resolved;
 
 /// Keys that no preset fills, by the type that needs them.
-const REQUIRED: [(&str, &[&str]); 5] = [
+const REQUIRED: [(&str, &[&str]); 6] = [
     ("Resolved", &["flow"]),
     ("Cell", &["name"]),
     ("Ue", &["name"]),
     ("RateStep", &["at", "rate"]),
     ("Hold", &["at", "duration"]),
+    ("Repeat", &["count", "every"]),
 ];
 
 /// The same for the variants of choices: type, variant, key.
-const REQUIRED_BY_VARIANT: [(&str, &str, &str); 8] = [
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 9] = [
     ("App", "fixed", "size"),
     ("App", "cbr", "rate"),
+    ("App", "ppbp", "rate"),
     ("Layout", "hexagonal", "inter_site_distance"),
     ("Placement", "disc", "radius"),
     ("Mobility", "line", "speed"),

@@ -78,7 +78,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             kind: kind.to_owned(),
             congestion: congestion.to_owned(),
             direction: data_direction(flow.direction),
-            start: Instant::ZERO + flow.start.0,
+            start: one.start(scenario),
             stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
         }
     };

@@ -174,6 +174,13 @@ fn mistakes_of_kind() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The base with a flow of bursts.
+fn bursts(setting: &str) -> String {
+    extended(&format!(
+        "[[flow]]\nto = \"phone\"\ntransport = \"udp\"\napp = {{ kind = \"ppbp\", rate = \"15 Mbit/s\", {setting} }}"
+    ))
+}
+
 /// Mistakes of sense.
 fn mistakes_of_sense() -> Vec<(&'static str, String)> {
     vec![
@@ -226,6 +233,14 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
             "nothing to do",
             changed("[[flow]]\nto = \"phone\"\ntransport = { kind = \"tcp\", congestion = \"cubic\" }\n", ""),
         ),
+        ("repeated and stopped", extended("stop = \"9 s\"\nrepeat = { count = 3, every = \"1 s\" }")),
+        ("repeated at once", extended("repeat = { count = 3, every = \"0 s\" }")),
+        ("repeated how often", extended("repeat = { every = \"1 s\" }")),
+        ("bursts over TCP", extended("app = { kind = \"ppbp\", rate = \"15 Mbit/s\" }")),
+        ("bursts without memory", bursts("hurst = 0.5")),
+        ("no bursts", bursts("active = 0")),
+        ("bursts that never end", bursts("length = \"1000 s\", active = 1000.0")),
+        ("bursts read otherwise", bursts("reading = \"literally\"")),
         ("bulk over UDP", changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"udp\"")),
         (
             "a cell lower than the path loss knows",

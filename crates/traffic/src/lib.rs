@@ -2,15 +2,17 @@
 //!
 //! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and
 //! reads whatever arrives at once. [`UdpSource`] and [`UdpSink`] are the same for datagrams at
-//! a constant rate. The sending side connects, so there is no request message.
+//! a constant rate or in the bursts of a Poisson Pareto Burst Process ([`PpbpSender`]). The sending side connects, so there is no request message.
 //!
-//! Left out so far: web pages, video, bursts, and applications that read slowly.
+//! Left out so far: web pages, video, and applications that read slowly.
 
+mod ppbp;
 mod tcp;
 mod udp;
 
+pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use tcp::{TcpSink, TcpSource, Transfer};
-pub use udp::{UdpSink, UdpSource};
+pub use udp::{Datagrams, UdpSink, UdpSource};
 
 /// The only port of an endpoint.
 pub const PORT: airlane_core::Port = 0;

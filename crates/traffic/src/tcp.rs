@@ -19,8 +19,18 @@ pub enum Transfer {
 pub struct TcpSource {
     endpoint: TcpEndpoint,
     transfer: Transfer,
+    flow: FlowId,
     start: Option<Instant>,
     stop: Option<Instant>,
+    /// When a finite transfer began, until its end is acknowledged.
+    finishing: Option<Finishing>,
+}
+
+/// What is still to come of a finite transfer, at its sender.
+#[derive(Clone, Copy, Debug)]
+struct Finishing {
+    started_at: Instant,
+    sent: bool,
 }
 
 impl TcpSource {
@@ -33,7 +43,9 @@ impl TcpSource {
         start: Instant,
         stop: Option<Instant>,
     ) -> Self {
-        Self { endpoint: TcpEndpoint::new(config, path), transfer, start: Some(start), stop }
+        let flow = path.flow;
+        let endpoint = TcpEndpoint::new(config, path);
+        Self { endpoint, transfer, flow, start: Some(start), stop, finishing: None }
     }
 
     /// Counters and state of the connection.
@@ -43,16 +55,32 @@ impl TcpSource {
     }
 
     fn begin(&mut self, cx: &mut Cx<'_>) {
-        self.start = None;
+        let started_at = self.start.take().unwrap_or(cx.now);
         match self.transfer {
             Transfer::Bulk => self.endpoint.supply_endless(),
             Transfer::Fixed(bytes) => {
                 self.endpoint.supply(bytes.get());
                 self.endpoint.close();
                 self.stop = None;
+                self.finishing = Some(Finishing { started_at, sent: false });
             }
         }
         self.endpoint.connect(cx);
+    }
+
+    /// Says when a finite transfer has left its sender, and when it knows that all arrived.
+    #[inline]
+    fn tell_progress(&mut self, cx: &mut Cx<'_>) {
+        let Some(Finishing { started_at, sent }) = self.finishing else { return };
+        let flow = self.flow;
+        if !sent && self.endpoint.all_sent() {
+            self.finishing = Some(Finishing { started_at, sent: true });
+            cx.emit(&Event::FlowSent { flow, started_at });
+        }
+        if self.endpoint.data_acknowledged() {
+            self.finishing = None;
+            cx.emit(&Event::FlowAcknowledged { flow, started_at });
+        }
     }
 }
 
@@ -61,6 +89,7 @@ impl Node for TcpSource {
         let Some((packet, in_order)) = take_in(&mut self.endpoint, cx, packet) else { return };
         report(cx, &packet, in_order);
         self.endpoint.flush(cx);
+        self.tell_progress(cx);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -75,6 +104,7 @@ impl Node for TcpSource {
             self.endpoint.handle_timeout(cx);
         }
         self.endpoint.flush(cx);
+        self.tell_progress(cx);
     }
 
     fn next_timeout(&self) -> Option<Instant> {

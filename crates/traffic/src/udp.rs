@@ -1,27 +1,68 @@
-//! The two ends of a stream of datagrams at a constant rate.
+//! The two ends of a stream of datagrams.
 
 use airlane_core::{
     Bytes, Cx, DropCause, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic, UdpHeader,
 };
 use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
 
-/// Sends datagrams at a constant rate.
+use crate::PpbpSender;
+
+/// When datagrams go.
+#[derive(Debug)]
+pub enum Datagrams {
+    /// At a constant rate.
+    Constant(UdpSender),
+    /// In bursts.
+    Bursts(Box<PpbpSender>),
+}
+
+impl Datagrams {
+    fn next_at(&self) -> Instant {
+        match self {
+            Self::Constant(sender) => sender.next_at(),
+            Self::Bursts(sender) => sender.next_at(),
+        }
+    }
+
+    fn take_due(&mut self, now: Instant) -> Option<u64> {
+        match self {
+            Self::Constant(sender) => sender.take_due(now),
+            Self::Bursts(sender) => sender.take_due(now),
+        }
+    }
+
+    fn payload(&self) -> Bytes {
+        match self {
+            Self::Constant(sender) => sender.payload(),
+            Self::Bursts(sender) => sender.payload(),
+        }
+    }
+
+    fn sent(&self) -> u64 {
+        match self {
+            Self::Constant(sender) => sender.sent(),
+            Self::Bursts(sender) => sender.sent(),
+        }
+    }
+}
+
+/// Sends datagrams at a constant rate or in bursts.
 #[derive(Debug)]
 pub struct UdpSource {
-    sender: UdpSender,
+    sender: Datagrams,
     path: Path,
 }
 
 impl UdpSource {
     /// A node that sends what `sender` says when it says.
     #[must_use]
-    pub const fn new(sender: UdpSender, path: Path) -> Self {
+    pub const fn new(sender: Datagrams, path: Path) -> Self {
         Self { sender, path }
     }
 
     /// Datagrams sent.
     #[must_use]
-    pub const fn sent(&self) -> u64 {
+    pub fn sent(&self) -> u64 {
         self.sender.sent()
     }
 }
@@ -115,7 +156,7 @@ mod tests {
         let path = Path { flow: FlowId(3), direction: Direction::Downlink };
         let rate = BitRate(11_200_000); // 1400 bytes a millisecond
         let sender = UdpSender::new(rate, Bytes(1400), Instant::ZERO, Instant::from_millis(100));
-        let (mut source, mut sink) = (UdpSource::new(sender, path), UdpSink::new());
+        let (mut source, mut sink) = (UdpSource::new(Datagrams::Constant(sender), path), UdpSink::new());
         let (mut pool, mut outbox, mut probe) = (PacketPool::default(), Outbox::new(), Silence);
         let now = Instant::from_millis(2);
         let topics = TopicSet::NONE;

@@ -7,7 +7,7 @@ use airlane_core::{
     BitRate, Bytes, Cx, Direction, Duration, Event, FlowId, Instant, Node, PacketPool, PacketRef, Probe,
     Topic, TopicSet,
 };
-use airlane_traffic::{PORT, TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
+use airlane_traffic::{Datagrams, PORT, TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
 use airlane_transport::{Path, TcpConfig, UdpSender};
 
 #[derive(Default)]
@@ -17,6 +17,8 @@ struct Seen {
     delivered: u64,
     in_order: u64,
     delay: Option<Duration>,
+    last_sent: Vec<Instant>,
+    acknowledged: Vec<Instant>,
     completed: Vec<(Instant, Instant)>,
 }
 
@@ -35,6 +37,8 @@ impl Probe for Seen {
                 self.in_order += in_order.get();
                 self.delay = Some(now - packet.sent_at);
             }
+            Event::FlowSent { .. } => self.last_sent.push(now),
+            Event::FlowAcknowledged { .. } => self.acknowledged.push(now),
             Event::FlowCompleted { started_at, .. } => self.completed.push((*started_at, now)),
             other => panic!("nobody asked for {other:?}"),
         }
@@ -106,6 +110,9 @@ fn a_fixed_transfer_completes_at_the_receiver() {
     let (mut a, mut b) = (source(Transfer::Fixed(Bytes(30_000)), start), sink(start));
     let (seen, pool) = run(&mut a, &mut b, Instant::from_millis(1000));
     assert_eq!(seen.completed, [(start, Instant::from_millis(55))]);
+    // It left the sender at 45 ms; its acknowledgment takes another 10 ms.
+    assert_eq!(seen.last_sent, [Instant::from_millis(45)]);
+    assert_eq!(seen.acknowledged, [Instant::from_millis(65)]);
     assert_eq!((seen.delivered, seen.in_order, seen.retransmitted), (21, 30_000, 0));
     assert_eq!(seen.delay, Some(Duration::from_millis(10)));
     assert_eq!(seen.sent, pool.inserted());
@@ -131,7 +138,7 @@ fn a_bulk_flow_never_ends() {
 fn datagrams_keep_their_spacing() {
     let (start, stop) = (Instant::from_millis(100), Instant::from_millis(200));
     let sender = UdpSender::new(BitRate(11_200_000), Bytes(1400), start, stop);
-    let mut a = UdpSource::new(sender, path(Direction::Downlink));
+    let mut a = UdpSource::new(Datagrams::Constant(sender), path(Direction::Downlink));
     let mut b = UdpSink::new();
     let (seen, pool) = run(&mut a, &mut b, Instant::from_millis(1000));
     assert_eq!((a.sent(), seen.sent, seen.delivered), (100, 100, 100));

@@ -181,6 +181,18 @@ impl TcpEndpoint {
         self.halves.as_ref().is_some_and(|h| h.sender.finished())
     }
 
+    /// True when all that was written has been sent at least once.
+    #[must_use]
+    pub fn all_sent(&self) -> bool {
+        self.halves.as_ref().is_some_and(|h| h.sender.all_sent())
+    }
+
+    /// True when all that was written is acknowledged, whatever became of the FIN.
+    #[must_use]
+    pub fn data_acknowledged(&self) -> bool {
+        self.halves.as_ref().is_some_and(|h| h.sender.data_acknowledged())
+    }
+
     /// When to call [`Self::handle_timeout`]; [`Instant::FAR_FUTURE`] for never.
     #[inline]
     #[must_use]

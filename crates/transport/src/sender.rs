@@ -302,6 +302,16 @@ impl Sender {
         self.supply.written = self.supply.written.saturating_add(bytes);
         self.supply.fresh = true;
     }
+    /// True when all that was written has been sent at least once.
+    pub(crate) const fn all_sent(&self) -> bool {
+        self.nxt >= self.supply.written
+    }
+
+    /// True when all that was written is acknowledged.
+    pub(crate) const fn data_acknowledged(&self) -> bool {
+        self.una >= self.supply.written
+    }
+
     /// The application is done: a FIN follows what was written. One that always had more ends
     /// with what was sent.
     pub(crate) fn close(&mut self) {

@@ -106,11 +106,15 @@ fn a_summary_counts_inside_its_window_only() {
 fn a_completed_flow_is_measured_up_to_its_end() {
     let mut recorder = Recorder::new(parameters());
     deliver(&mut recorder, 0, 300, 20, 1_000);
+    recorder.observe(ms(250), &Event::FlowSent { flow: FlowId(0), started_at: ms(50) });
     recorder.observe(ms(300), &Event::FlowCompleted { flow: FlowId(0), started_at: ms(50) });
+    recorder.observe(ms(350), &Event::FlowAcknowledged { flow: FlowId(0), started_at: ms(50) });
     let get = tables(recorder);
     // 8000 bits in [200, 300] ms.
     assert_eq!(reals(get("flows", "goodput_mbps"))[0], 0.08);
     assert_eq!(reals(get("flows", "fct_s"))[0], 0.25);
+    assert_eq!(reals(get("flows", "fct_sent_s"))[0], 0.2);
+    assert_eq!(reals(get("flows", "fct_acked_s"))[0], 0.3);
     // Its rows end with the bin in which it completed: 0, 100, 200, 300 ms; then those of b.
     let Column::Text(flows) = get("flow_series", "flow") else { panic!() };
     assert_eq!(flows, ["a", "a", "a", "a", "b", "b", "b", "b", "b"]);

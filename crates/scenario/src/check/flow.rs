@@ -6,14 +6,17 @@ use airlane_core::Bytes;
 
 use super::{Checked, FLOWS_MAX, Place, name};
 use crate::de::nearest_help;
+use crate::endpoints;
 use crate::expand;
-use crate::format::{App, Flow, Network, ReceiveWindow, Resolved, Tcp, Transport};
+use crate::format::{App, Flow, Network, Ppbp, ReceiveWindow, Resolved, Tcp, Transport};
 use crate::quantity::Size;
 
 /// Largest IP packet (RFC 791).
 const IP_PACKET_MAX: u64 = 65_535;
 /// Packets that a constant rate may make in a run: hours of computing.
 const PACKETS_MAX: u128 = 10_000_000_000;
+/// Bursts that may be under way at once, in the mean.
+const BURSTS_MAX: f64 = 10_000.0;
 /// Smallest MTU: room for all headers and options and some payload.
 const MTU_MIN: u64 = 128;
 
@@ -27,13 +30,15 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         if let Some(own) = &flow.name {
             name(own, &mut names, &at)?;
         }
-        total += u64::from(expand::reach(flow, scenario).map_or(1, |reach| reach.count()));
+        let turns = flow.repeat.as_ref().map_or(1, |repeat| u64::from(repeat.count));
+        total += turns * u64::from(expand::reach(flow, scenario).map_or(1, |reach| reach.count()));
         if total > FLOWS_MAX {
             at.wrong(format!("{total} flows in all"), "at most 10000")?;
         }
         destination(flow, scenario, &at)?;
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
         at.require(ordered, "stop", "before it starts", "it must be above `start`")?;
+        repeat(flow, &at)?;
         app(flow, scenario, &at)?;
         if let Transport::Tcp(settings) = &flow.transport {
             tcp(settings, &at.under("transport"))?;
@@ -70,32 +75,65 @@ fn destination(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     Ok(())
 }
 
+fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {
+    let Some(repeat) = &flow.repeat else { return Ok(()) };
+    at.require(repeat.count > 0, "repeat.count", "no flow", "at least 1")?;
+    at.positive(repeat.every, "repeat.every")?;
+    let once = flow.stop.is_none();
+    at.require(once, "stop", "one end of flows with many starts", "leave it out, or `repeat`")
+}
+
 fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     match (&flow.app, &flow.transport) {
         (App::Bulk, Transport::Tcp(_)) => Ok(()),
         (App::Fixed(fixed), Transport::Tcp(_)) => {
             at.require(fixed.size.0.get() > 0, "app.size", "nothing to send", "at least 1 B")
         }
-        (App::Cbr(_), Transport::Tcp(_)) => {
+        (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_)) => {
             let help = "use transport = \"udp\", or app = \"bulk\"";
             at.fail("app", "TCP sends at no rate of the application's", help)
         }
         (App::Cbr(cbr), Transport::Udp) => {
-            let fits = (1..=IP_PACKET_MAX - 28).contains(&cbr.payload.0.get());
-            at.require(fits, "app.payload", "no payload of a packet", "from 1 B to 65507 B")?;
-            let end = scenario.run.duration.0;
-            let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
-            let bits =
-                u128::from(cbr.rate.0.bits_per_second()) * u128::from(lasts.as_nanos()) / 1_000_000_000;
-            let packets = bits / u128::from(8 * cbr.payload.0.get());
-            let help = format!("{packets} packets, at most {PACKETS_MAX}; a lower rate or larger payloads");
-            at.require(packets <= PACKETS_MAX, "app.rate", "too high for so long a run", &help)
+            payload(cbr.payload, at)?;
+            packets(cbr.rate.0.bits_per_second(), cbr.payload, flow, scenario, at)
         }
+        (App::Ppbp(bursts), Transport::Udp) => ppbp(bursts, flow, scenario, at),
         (App::Bulk | App::Fixed(_), Transport::Udp) => {
             let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";
             at.fail("app", "UDP has no rate of its own", help)
         }
     }
+}
+
+fn payload(payload: Size, at: &Place<'_>) -> Checked {
+    let fits = (1..=IP_PACKET_MAX - 28).contains(&payload.0.get());
+    at.require(fits, "app.payload", "no payload of a packet", "from 1 B to 65507 B")
+}
+
+/// So many packets of so many bytes at this rate can be computed.
+fn packets(rate: u64, bytes: Size, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let end = scenario.run.duration.0;
+    let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
+    let bits = u128::from(rate) * u128::from(lasts.as_nanos()) / 1_000_000_000;
+    let packets = bits / u128::from(8 * bytes.0.get());
+    let help = format!("{packets} packets, at most {PACKETS_MAX}; a lower rate or larger payloads");
+    at.require(packets <= PACKETS_MAX, "app.rate", "too high for so long a run", &help)
+}
+
+fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    payload(ppbp.payload, at)?;
+    at.at_least(ppbp.spacing, Size(Bytes(1)), "app.spacing", "packets without a distance")?;
+    at.require(ppbp.rate.0.bits_per_second() > 0, "app.rate", "a burst sends nothing", "above 0 bit/s")?;
+    at.positive(ppbp.length, "app.length")?;
+    let long_range = ppbp.hurst > 0.5 && ppbp.hurst < 1.0;
+    at.require(long_range, "app.hurst", "no Hurst parameter of a Pareto length", "above 0.5 and below 1")?;
+    let some = ppbp.active > 0.0 && ppbp.active <= BURSTS_MAX;
+    at.require(some, "app.active", "no number of bursts", "above 0 and at most 10000")?;
+    let active = endpoints::burst_parameters(ppbp).mean_active();
+    let help = format!("{active:.0} are under way in the mean, at most {BURSTS_MAX}");
+    at.require(active <= BURSTS_MAX, "app.length", "too long for so many bursts", &help)?;
+    let rate = ppbp.rate.0.bits_per_second().saturating_mul(active.max(1.0) as u64);
+    packets(rate, ppbp.spacing, flow, scenario, at)
 }
 
 fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {

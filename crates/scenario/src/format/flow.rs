@@ -25,6 +25,19 @@ pub struct Flow {
     pub start: Time,
     /// When the application ends; none for the end of the run.
     pub stop: Option<Time>,
+    /// More flows like it, which start later; none for one flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
+}
+
+/// Flows that are alike but for their start. They are called `name-1`, `name-2`, ...
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Repeat {
+    /// How many flows in all.
+    pub count: u32,
+    /// From the start of one to the start of the next.
+    pub every: Time,
 }
 
 /// Which way the data goes.
@@ -47,8 +60,10 @@ pub enum App {
     Fixed(Fixed),
     /// Sends at a constant rate.
     Cbr(Cbr),
+    /// Sends overlapping bursts: a Poisson Pareto Burst Process.
+    Ppbp(Ppbp),
 }
-tagged!(App by "kind" { "bulk" => Bulk, "fixed" => Fixed(Fixed), "cbr" => Cbr(Cbr) });
+tagged!(App by "kind" { "bulk" => Bulk, "fixed" => Fixed(Fixed), "cbr" => Cbr(Cbr), "ppbp" => Ppbp(Ppbp) });
 
 /// A transfer of so many bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +81,38 @@ pub struct Cbr {
     pub rate: Rate,
     /// Application bytes per packet.
     pub payload: Size,
+}
+
+/// Bursts that arrive as a Poisson process and whose length follows a Pareto distribution
+/// (Zukerman, Neame and Addie, INFOCOM 2003).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ppbp {
+    /// Bits per second of each burst under way; see `spacing`.
+    pub rate: Rate,
+    /// Mean length of a burst, in the words of `reading`.
+    pub length: Time,
+    /// Mean number of bursts under way, in the words of `reading`.
+    pub active: f64,
+    /// Hurst parameter: above 0.5 and below 1.
+    pub hurst: f64,
+    /// What `length` and `active` stand for.
+    pub reading: PpbpReading,
+    /// Application bytes per packet.
+    pub payload: Size,
+    /// Bytes that a packet counts as, for the rate.
+    pub spacing: Size,
+}
+
+/// What the length and the number of bursts stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PpbpReading {
+    /// As the module for ns-3 takes them (Ammar, Begin and Guérin-Lassous, SIMUTools 2011): so many
+    /// bursts begin in a second, at most 3 s apart, and the length is the shortest of a burst.
+    Module,
+    /// As they are called.
+    Literal,
 }
 
 /// What carries an application.

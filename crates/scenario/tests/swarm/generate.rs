@@ -123,6 +123,27 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     text
 }
 
+/// Bursts of datagrams, or short flows one after the other; often nothing.
+fn background(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.3) {
+        return String::new();
+    }
+    let mut text = to.map_or("[[flow]]\n".to_owned(), |to| format!("[[flow]]\nto = \"{to}\"\n"));
+    text += &format!("name = \"background\"\nstart = \"{} ms\"\n", s.below(300));
+    if s.chance(0.5) {
+        let (size, count, every) = (1 + s.below(200_000), 1 + s.below(4), 1 + s.below(300));
+        text += &format!("app = {{ kind = \"fixed\", size = \"{size} B\" }}\n");
+        return text + &format!("repeat = {{ count = {count}, every = \"{every} ms\" }}\n");
+    }
+    let reading = one_of(s, &["module", "literal"]);
+    let (rate, length, active) = (10 + s.below(20_000), 1 + s.below(200), 1 + s.below(80));
+    let hurst = 51 + s.below(49);
+    text + &format!(
+        "transport = \"udp\"\napp = {{ kind = \"ppbp\", reading = \"{reading}\", rate = \"{rate} kbit/s\", length = \"{length} ms\", active = {}, hurst = 0.{hurst} }}\n",
+        active as f64 / 10.0
+    )
+}
+
 /// A law of path loss, and a height of cells that it knows.
 fn path_loss(s: &mut Stream, latest: &mut Stream) -> (String, Option<u64>) {
     let plain = one_of(s, &["friis", "friis", "log-distance", "tr25.814"]);
@@ -276,6 +297,7 @@ fn scenario(seed: u64) -> String {
     // Draws what the format had not when the swarm was written.
     let later = &mut Seeds::new(seed).stream("swarm/later");
     let latest = &mut Seeds::new(seed).stream("swarm/latest");
+    let bursts = &mut Seeds::new(seed).stream("swarm/bursts");
     let wired = s.chance(0.3);
     let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest) };
     text += "[run]\nduration = \"1 s\"\n";
@@ -290,7 +312,7 @@ fn scenario(seed: u64) -> String {
         for _ in 0..=s.below(3) {
             text += &flow(s, None);
         }
-        return text;
+        return text + &background(bursts, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\n",
@@ -308,5 +330,7 @@ fn scenario(seed: u64) -> String {
             text += &flow(s, Some(name));
         }
     }
+    let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
+    text += &background(bursts, first);
     text
 }

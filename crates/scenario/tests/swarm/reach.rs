@@ -142,6 +142,9 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
 /// Whether the links before the cell leave every flow something, soon.
 fn links_are_wide(scenario: &Resolved, backhaul: &format::Backhaul) -> bool {
     let internet = &scenario.internet;
+    if scenario.flow.iter().any(|flow| matches!(flow.app, format::App::Ppbp(_))) {
+        return false; // bursts may add up to anything
+    }
     if internet.trace.is_some() || !internet.hold.is_empty() || internet.loss.0 > 0.0 {
         return false;
     }

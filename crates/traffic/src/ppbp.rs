@@ -1,0 +1,263 @@
+//! Poisson Pareto Burst Process: bursts arrive as a Poisson process, each lasts for a Pareto-distributed
+//! time, and all that are under way send at one rate each (Zukerman, Neame and Addie, "Internet traffic
+//! modeling and future technology implications", INFOCOM 2003). With a shape between 1 and 2 the lengths
+//! have no variance, and what they add up to is long-range dependent: H = (3 - shape) / 2.
+//!
+//! [`Bursts`] is the process, [`PpbpSender`] the datagrams that it makes. A datagram leaves each time the
+//! bursts together have sent its share since the one before, so that overlapping bursts are one stream of
+//! evenly spaced datagrams. All time is whole nanoseconds; only the draws are real numbers.
+//!
+//! The generator for ns-3 (Ammar, Begin and Guérin-Lassous, SIMUTools 2011) takes its parameters otherwise
+//! than they are called, which [`Reading`] tells apart.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use airlane_core::{BitRate, Bytes, Duration, Instant, Stream};
+
+/// Longest gap between bursts that ns-3's module draws: `Bound` of its exponential variable.
+const MODULE_GAP_MAX_S: f64 = 3.0;
+/// A burst lasts no longer than this, some 30 years; so long a draw is beyond any run.
+const LENGTH_MAX_S: f64 = 1e9;
+/// Room for bursts beside what is expected.
+const SPARE_BURSTS: usize = 64;
+
+/// What "mean active bursts" and "mean burst length" stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As ns-3's module takes them (`PPBP-application.cc`): so many bursts *begin* in a second, at most 3 s
+    /// apart, and the length is the *shortest* (the scale of the Pareto distribution).
+    Module,
+    /// As they are called.
+    Literal,
+}
+
+/// The parameters of the process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstParameters {
+    /// Mean number of bursts under way, in the words of `reading`.
+    pub active: f64,
+    /// Mean length of a burst, in the words of `reading`.
+    pub length: Duration,
+    /// Hurst parameter, between 0.5 and 1.
+    pub hurst: f64,
+    /// How the first two are meant.
+    pub reading: Reading,
+}
+
+impl BurstParameters {
+    /// Shape of the Pareto distribution: 3 - 2H.
+    #[must_use]
+    pub fn shape(&self) -> f64 {
+        3.0 - 2.0 * self.hurst
+    }
+
+    /// Shortest burst in seconds: the scale of the Pareto distribution, whose mean is
+    /// scale · shape / (shape - 1).
+    #[must_use]
+    pub fn scale_s(&self) -> f64 {
+        let (length, shape) = (self.length.as_secs_f64(), self.shape());
+        match self.reading {
+            Reading::Module => length,
+            Reading::Literal => length * (shape - 1.0) / shape,
+        }
+    }
+
+    /// Mean length of a burst in seconds.
+    #[must_use]
+    pub fn mean_length_s(&self) -> f64 {
+        self.scale_s() * self.shape() / (self.shape() - 1.0)
+    }
+
+    /// Mean of the exponential distribution that gaps between bursts are drawn from, in seconds.
+    fn gap_s(&self) -> f64 {
+        match self.reading {
+            Reading::Module => 1.0 / self.active,
+            Reading::Literal => self.mean_length_s() / self.active,
+        }
+    }
+
+    /// Bursts that begin in a second, in the mean.
+    #[must_use]
+    pub fn arrivals_per_s(&self) -> f64 {
+        let m = self.gap_s();
+        match self.reading {
+            Reading::Literal => 1.0 / m,
+            // The mean of an exponential variable that is drawn again while it exceeds b:
+            // m - b / (e^(b/m) - 1).
+            Reading::Module => 1.0 / (m - MODULE_GAP_MAX_S / (libm::exp(MODULE_GAP_MAX_S / m) - 1.0)),
+        }
+    }
+
+    /// Bursts under way in the mean, once the process has forgotten its start: Little's law.
+    #[must_use]
+    pub fn mean_active(&self) -> f64 {
+        self.arrivals_per_s() * self.mean_length_s()
+    }
+}
+
+/// Bursts that come and go. None is under way at the start.
+#[derive(Clone, Debug)]
+pub struct Bursts {
+    parameters: BurstParameters,
+    draws: Stream,
+    next_begin: Instant,
+    ends: BinaryHeap<Reverse<Instant>>,
+}
+
+impl Bursts {
+    /// A process that begins at `start` with no burst under way.
+    #[must_use]
+    pub fn new(parameters: BurstParameters, start: Instant, draws: Stream) -> Self {
+        let room = 4 * parameters.mean_active() as usize + SPARE_BURSTS;
+        let mut new = Self { parameters, draws, next_begin: start, ends: BinaryHeap::with_capacity(room) };
+        new.next_begin = start + new.gap();
+        new
+    }
+
+    /// Bursts under way.
+    #[must_use]
+    pub fn active(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    /// When their number changes next.
+    #[must_use]
+    pub fn next_change(&self) -> Instant {
+        self.ends.peek().map_or(self.next_begin, |Reverse(end)| self.next_begin.min(*end))
+    }
+
+    /// Takes that change: a burst ends, or begins. At one instant the ends come first.
+    pub fn change(&mut self) {
+        if self.ends.peek().is_some_and(|Reverse(end)| *end <= self.next_begin) {
+            self.ends.pop();
+            return;
+        }
+        let begin = self.next_begin;
+        let length = self.length();
+        self.ends.push(Reverse(begin + length));
+        self.next_begin = begin + self.gap();
+    }
+
+    fn gap(&mut self) -> Duration {
+        let mean = self.parameters.gap_s();
+        loop {
+            let gap = self.draws.exponential(mean);
+            if self.parameters.reading == Reading::Literal || gap <= MODULE_GAP_MAX_S {
+                return seconds(gap);
+            }
+        }
+    }
+
+    /// Pareto by inversion: scale / u^(1/shape), u in (0, 1].
+    fn length(&mut self) -> Duration {
+        let u = 1.0 - self.draws.uniform();
+        seconds(self.parameters.scale_s() / libm::pow(u, 1.0 / self.parameters.shape()))
+    }
+}
+
+fn seconds(s: f64) -> Duration {
+    Duration::from_nanos((s.min(LENGTH_MAX_S) * 1e9) as u64)
+}
+
+/// The datagrams of a Poisson Pareto Burst Process.
+#[derive(Clone, Debug)]
+pub struct PpbpSender {
+    bursts: Bursts,
+    /// Bits per second of one burst.
+    rate: u64,
+    payload: Bytes,
+    /// What a datagram stands for: its bits, in 1e-9 of a bit, as are the two below.
+    quantum: u128,
+    /// Sent by the bursts since the last datagram, up to `at`.
+    credit: u128,
+    at: Instant,
+    stop: Instant,
+    due: Instant,
+    serial: u64,
+}
+
+impl PpbpSender {
+    /// Bursts of `rate` each, cut into datagrams of `payload` bytes that stand for `spacing` bytes each,
+    /// until before `stop`.
+    ///
+    /// # Panics
+    /// If a burst has no rate, or a datagram stands for nothing.
+    #[must_use]
+    pub fn new(bursts: Bursts, rate: BitRate, payload: Bytes, spacing: Bytes, stop: Instant) -> Self {
+        let (rate, quantum) = (rate.bits_per_second(), u128::from(spacing.get()) * 8_000_000_000);
+        assert!(rate > 0, "a burst has a rate");
+        assert!(quantum > 0, "a datagram stands for some bytes");
+        let mut new = Self {
+            bursts,
+            rate,
+            payload,
+            quantum,
+            credit: 0,
+            at: Instant::ZERO,
+            stop,
+            due: Instant::ZERO,
+            serial: 0,
+        };
+        new.find_due();
+        new
+    }
+
+    /// When the next datagram goes, as far as it is known; [`Instant::FAR_FUTURE`] after the last.
+    #[inline]
+    #[must_use]
+    pub fn next_at(&self) -> Instant {
+        if self.due < self.stop { self.due } else { Instant::FAR_FUTURE }
+    }
+
+    /// The serial number of the datagram that is due by `now`, if one is.
+    pub fn take_due(&mut self, now: Instant) -> Option<u64> {
+        if self.next_at() > now {
+            return None;
+        }
+        let serial = self.serial;
+        self.serial += 1;
+        self.find_due();
+        Some(serial)
+    }
+
+    /// Datagrams sent.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.serial
+    }
+
+    /// Payload of a datagram.
+    #[must_use]
+    pub const fn payload(&self) -> Bytes {
+        self.payload
+    }
+
+    /// Follows the bursts until they have sent a datagram's share, or to the end.
+    fn find_due(&mut self) {
+        loop {
+            let change = self.bursts.next_change();
+            let speed = u128::from(self.bursts.active() * self.rate);
+            if speed > 0 {
+                let wait = (self.quantum - self.credit).div_ceil(speed);
+                let due =
+                    u64::try_from(wait).map_or(Instant::FAR_FUTURE, |w| self.at + Duration::from_nanos(w));
+                if due <= change {
+                    self.credit = self.credit + wait * speed - self.quantum;
+                    (self.at, self.due) = (due, due);
+                    return;
+                }
+                self.credit += speed * u128::from((change - self.at).as_nanos());
+            }
+            if change >= self.stop {
+                self.due = Instant::FAR_FUTURE;
+                return;
+            }
+            self.at = change;
+            self.bursts.change();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
