@@ -166,7 +166,7 @@ class Results:
     def write(self, folder: Path, scenario_json: str, file_name: str = "", pcap: Path | None = None) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
 
-        The folder `pcap`, if one is given, moves into it.
+        What is in the folder `pcap`, if one is given, moves into it: packets to `pcap`, qlog to `qlog`.
 
         All of it is written beside its place and renamed, so a folder is whole or not there.
         An older result folder is replaced.
@@ -194,6 +194,11 @@ class Results:
     def _write_into(
         self, folder: Path, place: Path, scenario_json: str, file_name: str, pcap: Path | None
     ) -> None:
+        qlog = sorted(pcap.glob("*.sqlog")) if pcap else []
+        if qlog:
+            (folder / "qlog").mkdir()
+        for file in qlog:
+            file.rename(folder / "qlog" / file.name)
         captures = sorted(file.name for file in pcap.iterdir()) if pcap else []
         if pcap and captures:
             pcap.rename(folder / "pcap")
@@ -217,6 +222,7 @@ class Results:
             "seeds": self.seeds,
             "runs": self.meta,
             "pcap": captures,
+            "qlog": [file.name for file in qlog],
             "host": {"platform": platform.platform(), "python": sys.version.split()[0]},
         }
         with naming(folder / "manifest.json", place / "manifest.json") as file:

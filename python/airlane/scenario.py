@@ -97,7 +97,8 @@ class Scenario:
             Called with the index of each run that ended.
         pcap
             Folder for the captures that `output.pcap` names: `server.pcapng` and so on, of several runs
-            `run0-server.pcapng` and so on. Without it no packet is captured.
+            `run0-server.pcapng` and so on, and for the qlog of QUIC if `output.qlog` asks for it:
+            `<flow>.server.sqlog` and `<flow>.client.sqlog`. Without it no packet is captured.
 
         Examples
         --------

@@ -1,8 +1,12 @@
 //! The two ends of a flow: an application on a transport.
 
+use std::sync::Arc;
+
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
+use airlane_quic::{QlogFiles, QuicConfig};
 use airlane_traffic::{
-    BurstParameters, Bursts, Datagrams, PpbpSender, Reading, TcpSink, TcpSource, Transfer, UdpSink, UdpSource,
+    BurstParameters, Bursts, Datagrams, PpbpSender, QuicClient, QuicServer, QuicTransfer, Reading, TcpSink,
+    TcpSource, Transfer, UdpSink, UdpSource,
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::LossDiscrimination;
@@ -10,23 +14,34 @@ use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    App, Congestion, Growth, LossDetection, LossDiscriminator, Ppbp, PpbpReading, ReceiveWindow, Resolved,
-    RttSampling, Tcp, Transport,
+    App, Congestion, FlowDirection, Growth, LossDetection, LossDiscriminator, Ppbp, PpbpReading, Quic,
+    ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
+use crate::quantity::Size;
 use crate::wiring::data_direction;
 
+/// What the ends of all flows share.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) scenario: &'a Resolved,
+    pub(crate) seeds: Seeds,
+    /// Where the ends of QUIC write what happens to them, if they do.
+    pub(crate) qlog: Option<&'a Arc<QlogFiles>>,
+}
+
 /// The server's end of a flow.
-pub(crate) fn server(scenario: &Resolved, id: FlowId, one: &OneFlow, seeds: Seeds) -> Box<dyn Node> {
-    endpoint(scenario, one, Path { flow: id, direction: Direction::Downlink }, seeds)
+pub(crate) fn server(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+    endpoint(around, one, Path { flow: id, direction: Direction::Downlink })
 }
 
 /// The end in the UE, or the host.
-pub(crate) fn host(scenario: &Resolved, id: FlowId, one: &OneFlow, seeds: Seeds) -> Box<dyn Node> {
-    endpoint(scenario, one, Path { flow: id, direction: Direction::Uplink }, seeds)
+pub(crate) fn host(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+    endpoint(around, one, Path { flow: id, direction: Direction::Uplink })
 }
 
 /// The end that sends along `path`: the source, if that is the way the data goes.
-fn endpoint(scenario: &Resolved, one: &OneFlow, path: Path, seeds: Seeds) -> Box<dyn Node> {
+fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
+    let Around { scenario, seeds, .. } = around;
     let flow = &scenario.flow[one.section];
     let is_source = data_direction(flow.direction) == path.direction;
     let start = one.start(scenario);
@@ -54,6 +69,17 @@ fn endpoint(scenario: &Resolved, one: &OneFlow, path: Path, seeds: Seeds) -> Box
             Box::new(UdpSource::new(Datagrams::Bursts(Box::new(sender)), path))
         }
         (Transport::Udp, _) => Box::new(UdpSink::new()),
+        (Transport::Quic(quic), app) => {
+            let objects = if let App::Fixed(fixed) = app { fixed.objects } else { 1 };
+            let to_host = flow.direction == FlowDirection::Downlink;
+            let transfer = QuicTransfer { transfer: transfer(app), objects, start, stop, to_host };
+            let qlog = around.qlog.map(|files| (one.name.clone(), Arc::clone(files)));
+            let config = QuicConfig { qlog, ..quic_config(quic, seeds) };
+            match path.direction {
+                Direction::Downlink => Box::new(QuicServer::new(config, path, transfer)),
+                Direction::Uplink => Box::new(QuicClient::new(config, path, transfer)),
+            }
+        }
     }
 }
 
@@ -84,16 +110,42 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
     }
 }
 
+fn loss_discrimination(discriminator: LossDiscriminator) -> LossDiscrimination {
+    match discriminator {
+        LossDiscriminator::None => LossDiscrimination::None,
+        LossDiscriminator::Veno => LossDiscrimination::Veno,
+    }
+}
+
+/// QUIC's settings in the words of its implementation.
+fn quic_config(quic: &Quic, seeds: Seeds) -> QuicConfig {
+    let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
+    QuicConfig {
+        congestion: congestion_kind(quic.congestion),
+        loss_discriminator: loss_discrimination(quic.loss_discriminator),
+        hystart: quic.hystart,
+        initial_window: quic.initial_window,
+        mtu: mtu(quic.mtu),
+        initial_mtu: mtu(quic.initial_mtu),
+        mtu_discovery: quic.mtu_discovery,
+        stream_receive_window: quic.stream_window.0,
+        receive_window: quic.connection_window.map(|size| size.0),
+        send_window: quic.send_window.0,
+        initial_rtt: quic.initial_rtt.0,
+        idle_timeout: Some(quic.idle_timeout.0).filter(|span| !span.is_zero()),
+        ecn: quic.ecn,
+        seeds,
+        qlog: None,
+    }
+}
+
 /// TCP's settings in the words of its implementation.
 fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
-        loss_discriminator: match tcp.loss_discriminator {
-            LossDiscriminator::None => LossDiscrimination::None,
-            LossDiscriminator::Veno => LossDiscrimination::Veno,
-        },
+        loss_discriminator: loss_discrimination(tcp.loss_discriminator),
         growth: match tcp.growth {
             Growth::PerSegment => transport::Growth::PerSegment,
             Growth::PerAck => transport::Growth::PerAck,

@@ -1,9 +1,11 @@
 //! A network in motion: from its start to its tables.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use airlane_core::{DropCause, Duration, Instant, Probe};
 use airlane_engine::Simulation;
+use airlane_quic::{QlogError, QlogFiles};
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use serde::Serialize;
 
@@ -20,6 +22,7 @@ pub struct Built {
     simulation: Simulation,
     sinks: Sinks,
     capture: Option<CaptureParameters>,
+    qlog: Option<Arc<QlogFiles>>,
     end: Instant,
 }
 
@@ -74,10 +77,12 @@ impl Serialize for Drops {
 /// If a file that the scenario names cannot be read.
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
+    let qlog = scenario.output.qlog.then(Arc::default);
     Ok(Built {
-        simulation: wiring::wire(scenario, seed)?,
+        simulation: wiring::wire(scenario, seed, qlog.as_ref())?,
         sinks: sinks::sinks(scenario, &ues, &flows),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
+        qlog,
         end: Instant::ZERO + scenario.run.duration.0,
     })
 }
@@ -94,14 +99,17 @@ pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
 }
 
 impl Built {
-    /// Captures packets where the scenario says, into files whose names begin with `prefix`. Without
-    /// this, a run captures nothing.
+    /// Captures packets where the scenario says, and lets the ends of QUIC write qlog if it says so, into
+    /// files whose names begin with `prefix`. Without this, a run captures nothing.
     ///
     /// # Errors
     /// If a file cannot be created.
     pub fn capture_to(&mut self, prefix: &str) -> Result<(), CaptureError> {
         if let Some(parameters) = &self.capture {
             self.sinks.capture = Some(Capture::create(prefix, parameters)?);
+        }
+        if let Some(qlog) = &self.qlog {
+            qlog.write_to(prefix);
         }
         Ok(())
     }
@@ -110,7 +118,8 @@ impl Built {
     /// which [`Built::end_capture`] tells.
     pub fn run(&mut self, cancel: &AtomicBool) -> bool {
         while self.simulation.now() < self.end {
-            let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed);
+            let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
+                || self.qlog.as_ref().is_some_and(|files| files.has_failed());
             if failed || !self.run_until_unless(cancel, self.simulation.now() + STRIDE) {
                 return false;
             }
@@ -135,7 +144,9 @@ impl Built {
     /// # Errors
     /// If any of it could not be written, now or during the run.
     pub fn end_capture(&mut self) -> Result<(), CaptureError> {
-        self.sinks.finish_capture()
+        self.sinks.finish_capture()?;
+        let ended = self.qlog.as_ref().map_or(Ok(()), |files| files.finish());
+        ended.map_err(|QlogError { path, error }| CaptureError { path, error })
     }
 
     /// The tables of a run that reached its end.

@@ -70,6 +70,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         let (kind, congestion) = match &flow.transport {
             Transport::Udp => ("udp", ""),
             Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
+            Transport::Quic(quic) => ("quic", endpoints::congestion_kind(quic.congestion).name()),
         };
         FlowDescription {
             name: one.name.clone(),

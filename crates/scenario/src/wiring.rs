@@ -1,12 +1,16 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
 
+use std::sync::Arc;
+
 use airlane_core::{Direction, FlowId, NodeId, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_net::{FlowRouter, Gateway, Link};
+use airlane_quic::QlogFiles;
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
 use airlane_traffic::PORT;
 
+use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{FlowDirection, Resolved};
@@ -17,15 +21,20 @@ const POOL_CAPACITY: usize = 4096;
 
 /// Builds everything that a packet meets on its way from server to UE and back, in that order.
 /// Without cells, the internet link leads to the hosts at once and from them back.
-pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<Simulation, ScenarioError> {
+pub(crate) fn wire(
+    scenario: &Resolved,
+    seed: u64,
+    qlog: Option<&Arc<QlogFiles>>,
+) -> Result<Simulation, ScenarioError> {
     let seeds = Seeds::new(seed);
+    let around = Around { scenario, seeds, qlog };
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let flow_ids = || (0..).map(FlowId).zip(&flows);
     let mut network = Network::new();
 
     // 1. The server: an endpoint for each flow. They share ...
     let servers: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::server(scenario, id, flow, seeds))).collect();
+        flow_ids().map(|(id, flow)| network.add(endpoints::server(around, id, flow))).collect();
 
     // 2. ... the internet link.
     let internet_down = network.add(links::internet_downlink(&scenario.internet, seeds)?);
@@ -80,7 +89,7 @@ pub(crate) fn wire(scenario: &Resolved, seed: u64) -> Result<Simulation, Scenari
 
     // 7. ... the other endpoint of each flow. What it sends goes back up,
     let hosts: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::host(scenario, id, flow, seeds))).collect();
+        flow_ids().map(|(id, flow)| network.add(endpoints::host(around, id, flow))).collect();
 
     // 8. through radio, S1-U and gateway, over the internet link,
     let internet_up = network.add(links::internet_uplink(&scenario.internet, seeds));

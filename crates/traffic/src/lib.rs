@@ -2,15 +2,18 @@
 //!
 //! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and
 //! reads whatever arrives at once. [`UdpSource`] and [`UdpSink`] are the same for datagrams at
-//! a constant rate or in the bursts of a Poisson Pareto Burst Process ([`PpbpSender`]). The sending side connects, so there is no request message.
+//! a constant rate or in the bursts of a Poisson Pareto Burst Process ([`PpbpSender`]). There the sending side connects, so there
+//! is no request message. Over QUIC a [`QuicClient`] in the host connects to a [`QuicServer`] and asks for what it wants.
 //!
 //! Left out so far: web pages, video, and applications that read slowly.
 
 mod ppbp;
+mod quic;
 mod tcp;
 mod udp;
 
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
+pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use tcp::{TcpSink, TcpSource, Transfer};
 pub use udp::{Datagrams, UdpSink, UdpSource};
 

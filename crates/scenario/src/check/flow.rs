@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use airlane_core::Bytes;
+use airlane_core::{Bytes, Duration};
 
 use super::{Checked, FLOWS_MAX, Place, name};
 use crate::de::nearest_help;
 use crate::endpoints;
 use crate::expand;
-use crate::format::{App, Flow, Network, Ppbp, ReceiveWindow, Resolved, Tcp, Transport};
+use crate::format::{App, Congestion, Flow, Network, Ppbp, Quic, ReceiveWindow, Resolved, Tcp, Transport};
 use crate::quantity::Size;
 
 /// Largest IP packet (RFC 791).
@@ -17,6 +17,10 @@ const IP_PACKET_MAX: u64 = 65_535;
 const PACKETS_MAX: u128 = 10_000_000_000;
 /// Bursts that may be under way at once, in the mean.
 const BURSTS_MAX: f64 = 10_000.0;
+/// Transfers over one connection.
+const OBJECTS_MAX: u32 = 1_000_000;
+/// The UDP payload that QUIC requires of a path (RFC 9000 §14), with IPv4 and UDP headers.
+const QUIC_MTU_MIN: u64 = 1_228;
 /// Smallest MTU: room for all headers and options and some payload.
 const MTU_MIN: u64 = 128;
 
@@ -40,8 +44,10 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         at.require(ordered, "stop", "before it starts", "it must be above `start`")?;
         repeat(flow, &at)?;
         app(flow, scenario, &at)?;
-        if let Transport::Tcp(settings) = &flow.transport {
-            tcp(settings, &at.under("transport"))?;
+        match &flow.transport {
+            Transport::Tcp(settings) => tcp(settings, &at.under("transport"))?,
+            Transport::Quic(settings) => quic(settings, &at.under("transport"))?,
+            Transport::Udp => {}
         }
     }
     // A run may be shorter than the scenario was meant to be, but not so short.
@@ -85,13 +91,19 @@ fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {
 
 fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     match (&flow.app, &flow.transport) {
-        (App::Bulk, Transport::Tcp(_)) => Ok(()),
-        (App::Fixed(fixed), Transport::Tcp(_)) => {
-            at.require(fixed.size.0.get() > 0, "app.size", "nothing to send", "at least 1 B")
+        (App::Bulk, Transport::Tcp(_) | Transport::Quic(_)) => Ok(()),
+        (App::Fixed(fixed), Transport::Tcp(_) | Transport::Quic(_)) => {
+            at.require(fixed.size.0.get() > 0, "app.size", "nothing to send", "at least 1 B")?;
+            let several = matches!(flow.transport, Transport::Quic(_));
+            let known = (1..=OBJECTS_MAX).contains(&fixed.objects);
+            at.require(known, "app.objects", "no number of objects", "from 1 to 1000000")?;
+            let help = "leave it out, or use transport = \"quic\"";
+            at.require(several || fixed.objects == 1, "app.objects", "TCP flows carry one object", help)
         }
-        (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_)) => {
+        (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {
+            let name = if matches!(flow.transport, Transport::Tcp(_)) { "TCP" } else { "QUIC" };
             let help = "use transport = \"udp\", or app = \"bulk\"";
-            at.fail("app", "TCP sends at no rate of the application's", help)
+            at.fail("app", format!("{name} sends at no rate of the application's"), help)
         }
         (App::Cbr(cbr), Transport::Udp) => {
             payload(cbr.payload, at)?;
@@ -134,6 +146,27 @@ fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checke
     at.require(active <= BURSTS_MAX, "app.length", "too long for so many bursts", &help)?;
     let rate = ppbp.rate.0.bits_per_second().saturating_mul(active.max(1.0) as u64);
     packets(rate, ppbp.spacing, flow, scenario, at)
+}
+
+fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
+    let models_path = matches!(quic.congestion, Congestion::Bbr | Congestion::Bbr3);
+    let help = "one of cubic, newreno, scalable, vegas, westwood, veno; BBR is for TCP";
+    at.require(!models_path, "congestion", "quinn does not tell which packets are lost", help)?;
+    let initial_window = (2..=1_000).contains(&quic.initial_window);
+    at.require(initial_window, "initial_window", "no window", "from 2 to 1000 datagrams")?;
+    let (least, most) = (QUIC_MTU_MIN, IP_PACKET_MAX - 8); // a UDP payload of at most 65527 bytes, RFC 9000 §18.2
+    let mtu = (least..=most).contains(&quic.mtu.0.get());
+    at.require(mtu, "mtu", "no MTU of QUIC", "from 1228 B (RFC 9000 section 14) to 65527 B")?;
+    let initial = (least..=quic.mtu.0.get()).contains(&quic.initial_mtu.0.get());
+    at.require(initial, "initial_mtu", "not between 1228 B and `mtu`", "from 1228 B to `mtu`")?;
+    let least = Size(quic.mtu.0);
+    at.at_least(quic.stream_window, least, "stream_window", "no full datagram fits")?;
+    if let Some(size) = quic.connection_window {
+        at.at_least(size, least, "connection_window", "no full datagram fits")?;
+    }
+    at.at_least(quic.send_window, least, "send_window", "no full datagram fits")?;
+    let initial_rtt = (Duration::from_millis(1)..=Duration::from_secs(10)).contains(&quic.initial_rtt.0);
+    at.require(initial_rtt, "initial_rtt", "no round trip", "from 1 ms to 10 s")
 }
 
 fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {

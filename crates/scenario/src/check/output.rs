@@ -2,7 +2,7 @@
 
 use super::{Checked, Place};
 use crate::expand;
-use crate::format::{CapturePoint, Network, Output, Resolved};
+use crate::format::{CapturePoint, Network, Output, Resolved, Transport};
 
 /// Transport blocks that a RAN log may hold: about four gigabytes in memory.
 const BLOCKS_MAX: u64 = 100_000_000;
@@ -21,6 +21,8 @@ pub(super) fn output(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
     let fits = (1..=65_535).contains(&snaplen.0.get());
     at.require(fits, "snaplen", "no length of a packet", "from 1 B to 65535 B; 128 B hold all headers")?;
+    let quic = scenario.flow.iter().any(|flow| matches!(flow.transport, Transport::Quic(_)));
+    at.require(quic || !scenario.output.qlog, "qlog", "no flow is over QUIC", "leave it out")?;
     if !ran_log {
         return Ok(());
     }

@@ -71,6 +71,9 @@ tagged!(App by "kind" { "bulk" => Bulk, "fixed" => Fixed(Fixed), "cbr" => Cbr(Cb
 pub struct Fixed {
     /// Application bytes.
     pub size: Size,
+    /// How many such transfers, each after the one before, over one connection. Only QUIC, where the host
+    /// asks for each of them, has several.
+    pub objects: u32,
 }
 
 /// A constant rate.
@@ -123,8 +126,10 @@ pub enum Transport {
     Tcp(Tcp),
     /// UDP (RFC 768).
     Udp,
+    /// QUIC (RFC 9000), as quinn speaks it.
+    Quic(Quic),
 }
-tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp });
+tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp, "quic" => Quic(Quic) });
 
 /// TCP, both ends alike. Options are used only if both ends offer them, which they do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -184,6 +189,38 @@ pub struct Tcp {
     /// Bytes that the application of a bulk flow writes at a time into a queue tuned as Linux's: each write
     /// ends with PSH, which is acknowledged at once. None for an application that never ends a write.
     pub write_size: Option<Size>,
+}
+
+/// QUIC, both ends alike: the implementation is quinn's, the congestion controllers are those of TCP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quic {
+    /// The congestion controller. BBR needs to hear of each lost packet, which quinn does not tell.
+    pub congestion: Congestion,
+    /// How random losses are told from those of congestion.
+    pub loss_discriminator: LossDiscriminator,
+    /// HyStart, for controllers that have it.
+    pub hystart: bool,
+    /// Initial congestion window in datagrams (RFC 9002 §7.2).
+    pub initial_window: u32,
+    /// Largest IP packet that path MTU discovery looks for.
+    pub mtu: Size,
+    /// Largest IP packet before it has found anything.
+    pub initial_mtu: Size,
+    /// Path MTU discovery (RFC 9000 §14.3).
+    pub mtu_discovery: bool,
+    /// Flow-control credit that a receiver gives a stream (RFC 9000 §4.1).
+    pub stream_window: Size,
+    /// Flow-control credit that it gives all streams; none for no limit.
+    pub connection_window: Option<Size>,
+    /// Bytes that may be unacknowledged at the sender whatever the windows say.
+    pub send_window: Size,
+    /// Round-trip time before the first sample (RFC 9002 §6.2.2).
+    pub initial_rtt: Time,
+    /// Silence after which an end gives the connection up (RFC 9000 §10.1); 0 s for never.
+    pub idle_timeout: Time,
+    /// Explicit congestion notification (RFC 9000 §13.4).
+    pub ecn: bool,
 }
 
 /// Whose choices fill what is left out.

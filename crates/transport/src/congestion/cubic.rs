@@ -74,6 +74,8 @@ struct Curve {
 
 #[derive(Clone, Debug)]
 struct HyStart {
+    /// The sender paces.
+    paced: bool,
     found: bool,
     round_began: Instant,
     round_end: u64,
@@ -87,6 +89,7 @@ impl Cubic {
     #[must_use]
     pub fn new(hystart: bool) -> Self {
         let hystart = hystart.then_some(HyStart {
+            paced: false,
             found: false,
             round_began: Instant::ZERO,
             round_end: 0,
@@ -95,6 +98,13 @@ impl Cubic {
             samples: 0,
         });
         Self { curve: Curve::default(), hystart, delay_min: None }
+    }
+
+    /// The sender paces, which lengthens ACK trains by up to a round trip.
+    pub(super) fn pace(&mut self) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.paced = true;
+        }
     }
 
     fn on_delay(&mut self, window: &mut SegmentWindow, rtt: Duration, ack: &AckSample) {
@@ -150,7 +160,9 @@ impl HyStart {
     ) -> bool {
         if ack.now.saturating_since(self.last_ack) <= HYSTART_TRAIN_GAP {
             self.last_ack = ack.now;
-            if ack.now - self.round_began > (delay_min + cushion) / 2 {
+            // Linux halves the threshold only where nothing paces (`hystart_update`).
+            let longest = if self.paced { delay_min + cushion } else { (delay_min + cushion) / 2 };
+            if ack.now - self.round_began > longest {
                 self.found = true;
             }
         }

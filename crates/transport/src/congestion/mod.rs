@@ -397,6 +397,21 @@ impl Controller {
         self
     }
 
+    /// The same controller for a sender that spreads a window over a round trip, whatever the controller
+    /// says: acknowledgments come as far apart as segments left, which is no sign of a full path.
+    #[must_use]
+    pub fn paced(mut self) -> Self {
+        if let Law::Cubic(cubic) = &mut self.law {
+            cubic.pace();
+        }
+        self
+    }
+
+    /// Segments have another size from now on: the window stays what it is in bytes.
+    pub fn on_segment_size(&mut self, segment_size: u32) {
+        self.window.resize_segments(segment_size);
+    }
+
     /// Window and threshold.
     #[inline]
     #[must_use]

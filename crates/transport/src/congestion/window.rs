@@ -28,6 +28,19 @@ impl SegmentWindow {
         Self { segments: initial_segments, ssthresh: u32::MAX, counted: 0, segment_size }
     }
 
+    /// Counts in segments of another size from now on: as many bytes as before, in whole segments.
+    pub(super) fn resize_segments(&mut self, segment_size: u32) {
+        let scale = |segments: u32, from: u32| (segments as u64 * from as u64 / segment_size as u64) as u32;
+        let at_least =
+            |segments: u32| if segments < Self::MIN_SSTHRESH { Self::MIN_SSTHRESH } else { segments };
+        self.segments = at_least(scale(self.segments, self.segment_size));
+        if self.ssthresh != u32::MAX {
+            self.ssthresh = at_least(scale(self.ssthresh, self.segment_size));
+        }
+        self.segment_size = segment_size;
+        self.counted = 0;
+    }
+
     /// True below the threshold (RFC 5681 §3.1).
     #[inline]
     #[must_use]

@@ -1,0 +1,310 @@
+//! One end of one connection.
+
+use airlane_core::{
+    Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Payload, Port, Topic, UdpHeader,
+};
+use airlane_transport::Path;
+use airlane_transport::congestion::PathFeedback;
+use bytes::BytesMut;
+use quinn_proto::{
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
+};
+
+use crate::congestion::locked;
+use crate::setup::{QuicConfig, Role, Setup, address};
+use crate::time::{from_quinn, span_from_quinn, to_quinn};
+
+/// What applications write: zeros, which nobody copies until a packet is made of them.
+static ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// Timer granularity (RFC 9002 §6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
+
+/// Something that the application at an end should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicEvent {
+    /// The handshake is complete.
+    Connected,
+    /// The peer opened streams: [`QuicEndpoint::accept`] gives them.
+    Opened,
+    /// There may be something to read.
+    Readable(StreamId),
+    /// There may be room to write.
+    Writable(StreamId),
+    /// The peer has acknowledged all of a stream.
+    Finished(StreamId),
+    /// The connection is over.
+    Lost,
+}
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readable {
+    /// Bytes in order.
+    pub bytes: u64,
+    /// True if there will be no more.
+    pub at_end: bool,
+}
+
+/// One end of a connection.
+pub struct QuicEndpoint {
+    setup: Setup,
+    path: Path,
+    port: Port,
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    /// Where quinn writes datagrams.
+    scratch: Vec<u8>,
+    due: Instant,
+    serial: u64,
+    reporter: Reporter,
+}
+
+/// What was last said of the sender.
+#[derive(Debug, Default)]
+struct Reporter {
+    lost_packets: u64,
+    /// Packets that will carry again what lost ones carried.
+    to_resend: u64,
+    rttvar: Duration,
+    state: (Bytes, Option<Bytes>, Bytes),
+}
+
+impl core::fmt::Debug for QuicEndpoint {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let connected = self.connection.is_some();
+        f.debug_struct("QuicEndpoint").field("path", &self.path).field("connected", &connected).finish()
+    }
+}
+
+impl QuicEndpoint {
+    /// An end that sends along `path` through `port`.
+    ///
+    /// # Panics
+    /// If the controller models the path, or an MTU is below 1228 bytes.
+    #[must_use]
+    pub fn new(config: QuicConfig, path: Path, role: Role, port: Port) -> Self {
+        let setup = Setup::new(config, path, role);
+        let endpoint = setup.endpoint();
+        Self {
+            setup,
+            path,
+            port,
+            endpoint,
+            connection: None,
+            scratch: Vec::with_capacity(2048),
+            due: Instant::FAR_FUTURE,
+            serial: 0,
+            reporter: Reporter::default(),
+        }
+    }
+
+    /// Begins a connection; [`Self::flush`] sends its first packet.
+    pub fn connect(&mut self, cx: &Cx<'_>) {
+        let config = self.setup.connect();
+        let connected = self.endpoint.connect(to_quinn(cx.now), config, address(Role::Server), "server");
+        self.connection = Some(connected.expect("the settings are those of a client"));
+    }
+
+    /// A datagram arrives: its bytes, as the peer's quinn made them.
+    pub fn handle_datagram(&mut self, cx: &Cx<'_>, ecn: Ecn, datagram: Box<[u8]>) {
+        let peer = match self.setup.role {
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
+        };
+        let ecn = match ecn {
+            Ecn::NotCapable => None,
+            Ecn::Capable0 => Some(EcnCodepoint::Ect0),
+            Ecn::Capable1 => Some(EcnCodepoint::Ect1),
+            Ecn::CongestionExperienced => Some(EcnCodepoint::Ce),
+        };
+        let (now, data) = (to_quinn(cx.now), BytesMut::from(bytes::Bytes::from(datagram)));
+        self.scratch.clear();
+        let event = self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch);
+        match event {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_none() => {
+                let config = self.setup.accept();
+                let accepted = self.endpoint.accept(incoming, now, &mut self.scratch, Some(config));
+                self.connection = accepted.ok();
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.endpoint.ignore(incoming),
+            // A stateless reset: its peer has closed, and would not listen.
+            Some(DatagramEvent::Response(_)) | None => {}
+        }
+    }
+
+    /// The time of [`Self::next_timeout`] has come.
+    pub fn handle_timeout(&mut self, cx: &Cx<'_>) {
+        if let Some((_, connection)) = &mut self.connection
+            && self.due <= cx.now
+        {
+            connection.handle_timeout(to_quinn(cx.now));
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`]; [`Instant::FAR_FUTURE`] for never.
+    #[must_use]
+    pub const fn next_timeout(&self) -> Instant {
+        self.due
+    }
+
+    /// The next thing that the application should know.
+    pub fn poll(&mut self) -> Option<QuicEvent> {
+        use quinn_proto::Event;
+        let (_, connection) = self.connection.as_mut()?;
+        loop {
+            return Some(match connection.poll()? {
+                Event::Connected => QuicEvent::Connected,
+                Event::ConnectionLost { .. } => QuicEvent::Lost,
+                Event::Stream(StreamEvent::Opened { .. }) => QuicEvent::Opened,
+                Event::Stream(StreamEvent::Readable { id }) => QuicEvent::Readable(id),
+                Event::Stream(StreamEvent::Writable { id }) => QuicEvent::Writable(id),
+                Event::Stream(StreamEvent::Finished { id }) => QuicEvent::Finished(id),
+                _ => continue,
+            });
+        }
+    }
+
+    /// Opens a stream that carries data both ways, if the peer allows one more.
+    pub fn open(&mut self) -> Option<StreamId> {
+        self.connection.as_mut()?.1.streams().open(Dir::Bi)
+    }
+
+    /// A stream that the peer opened.
+    pub fn accept(&mut self) -> Option<StreamId> {
+        self.connection.as_mut()?.1.streams().accept(Dir::Bi)
+    }
+
+    /// Writes up to so many bytes of zeros, as much as flow control and the send window take, and says how
+    /// many that were. [`QuicEvent::Writable`] tells when there is room again.
+    pub fn write(&mut self, id: StreamId, bytes: u64) -> u64 {
+        let Some((_, connection)) = &mut self.connection else { return 0 };
+        let mut stream = connection.send_stream(id);
+        let mut written = 0;
+        while written < bytes {
+            let chunk = (bytes - written).min(ZEROS.len() as u64) as usize;
+            match stream.write_chunks(&mut [bytes::Bytes::from_static(&ZEROS[..chunk])]) {
+                Ok(some) => written += some.bytes as u64,
+                Err(_) => break,
+            }
+        }
+        written
+    }
+
+    /// Ends what this end says on a stream.
+    pub fn finish(&mut self, id: StreamId) {
+        if let Some((_, connection)) = &mut self.connection {
+            // Fails only for a stream that the peer has stopped or the connection has lost.
+            let _ = connection.send_stream(id).finish();
+        }
+    }
+
+    /// Reads whatever has arrived in order.
+    pub fn read(&mut self, id: StreamId) -> Readable {
+        let mut readable = Readable::default();
+        let Some((_, connection)) = &mut self.connection else { return readable };
+        let mut stream = connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return readable };
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => readable.bytes += chunk.bytes.len() as u64,
+                Ok(None) => {
+                    readable.at_end = true;
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        // Whether flow control has news for the peer; `flush` polls in any case.
+        let _ = chunks.finalize();
+        readable
+    }
+
+    /// Closes the connection at once.
+    pub fn close(&mut self, cx: &Cx<'_>) {
+        if let Some((_, connection)) = &mut self.connection {
+            connection.close(to_quinn(cx.now), VarInt::from_u32(0), bytes::Bytes::new());
+        }
+    }
+
+    /// Tells the controller what the path says of itself.
+    pub fn on_feedback(&mut self, feedback: PathFeedback) {
+        locked(&self.setup.told).feedback.push(feedback);
+    }
+
+    /// Sends what there is to send. To be called after everything else that may have changed something.
+    pub fn flush(&mut self, cx: &mut Cx<'_>) {
+        let Some((handle, connection)) = &mut self.connection else { return };
+        while let Some(event) = connection.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                connection.handle_event(event);
+            }
+        }
+        self.report(cx);
+        let now = to_quinn(cx.now);
+        while let Some((_, connection)) = &mut self.connection {
+            self.scratch.clear();
+            let Some(transmit) = connection.poll_transmit(now, 1, &mut self.scratch) else { break };
+            self.send(cx, transmit.ecn);
+        }
+        let timeout = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
+        // A timer that is due already would be called at this very instant for ever.
+        let soon = cx.now + Duration::from_nanos(1);
+        self.due = timeout.map_or(Instant::FAR_FUTURE, |at| from_quinn(at).max(soon));
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, ecn: Option<EcnCodepoint>) {
+        let header = Header::Udp(UdpHeader { serial: self.serial });
+        self.serial += 1;
+        let payload = Payload::Bytes(self.scratch.as_slice().into());
+        let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, cx.now);
+        packet.ecn = match ecn {
+            Some(EcnCodepoint::Ect0) if self.setup.config.ecn => Ecn::Capable0,
+            Some(EcnCodepoint::Ect1) if self.setup.config.ecn => Ecn::Capable1,
+            _ => Ecn::NotCapable,
+        };
+        let retransmission = self.reporter.to_resend > 0;
+        self.reporter.to_resend -= u64::from(retransmission);
+        if cx.wants(Topic::Sent) {
+            cx.emit(&Event::Sent { packet: &packet, retransmission });
+        }
+        let packet = cx.pool.insert(packet);
+        cx.send(self.port, packet);
+    }
+
+    /// Tells the observers what happened to the sender.
+    fn report(&mut self, cx: &mut Cx<'_>) {
+        let (rtt, lost, state) = {
+            let mut told = locked(&self.setup.told);
+            let state = (told.congestion_window, told.ssthresh, told.in_flight);
+            (told.rtt.take(), core::mem::take(&mut told.lost), state)
+        };
+        let Some((_, connection)) = &self.connection else { return };
+        let flow = self.path.flow;
+        if lost {
+            let lost_packets = connection.stats().path.lost_packets;
+            let new = lost_packets - self.reporter.lost_packets;
+            self.reporter.lost_packets = lost_packets;
+            self.reporter.to_resend += new;
+            let bytes = Bytes(u64::from(connection.stats().path.current_mtu));
+            (0..new).for_each(|_| cx.emit(&Event::SegmentLost { flow, bytes }));
+        }
+        if let Some(rtt) = rtt {
+            let srtt = span_from_quinn(connection.rtt());
+            // RFC 9002 §5.3 without the correction for delayed acknowledgments, which quinn keeps for itself.
+            self.reporter.rttvar = (self.reporter.rttvar * 3 + srtt.abs_diff(rtt)) / 4;
+            let rto = srtt + (self.reporter.rttvar * 4).max(GRANULARITY);
+            cx.emit(&Event::RttSample { flow, rtt, srtt, rto });
+        }
+        if cx.wants(Topic::FlowState) && state != self.reporter.state {
+            self.reporter.state = state;
+            let (congestion_window, ssthresh, in_flight) = state;
+            cx.emit(&Event::FlowState { flow, congestion_window, ssthresh, in_flight });
+        }
+    }
+}

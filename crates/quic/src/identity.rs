@@ -1,0 +1,37 @@
+//! Who an end is: connection ids, drawn from a named stream.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use airlane_core::Stream;
+use quinn_proto::{ConnectionId, ConnectionIdGenerator};
+
+/// Bytes of a connection id, as quinn has them by default.
+pub(crate) const ID_LENGTH: usize = 8;
+
+/// Connection ids from a stream. Its clones share it, for quinn wants generators that it can copy.
+#[derive(Clone)]
+pub(crate) struct Ids(Arc<Mutex<Stream>>);
+
+impl Ids {
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self(Arc::new(Mutex::new(stream)))
+    }
+
+    pub(crate) fn next(&self) -> ConnectionId {
+        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ConnectionId::new(&stream.bits().to_be_bytes())
+    }
+}
+
+impl ConnectionIdGenerator for Ids {
+    fn generate_cid(&mut self) -> ConnectionId {
+        self.next()
+    }
+    fn cid_len(&self) -> usize {
+        ID_LENGTH
+    }
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
+}

@@ -1,0 +1,120 @@
+//! Files of qlog (draft-ietf-quic-qlog-main-schema, JSON text sequences), one for each end of a flow.
+//!
+//! What stands in them is quinn's: packets sent and received, packets lost, and the metrics of recovery,
+//! timed from the start of the run. Files exist once somebody has said where.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quinn_proto::{QlogConfig, QlogStream};
+
+use crate::time;
+
+/// A file of qlog that could not be written.
+#[derive(Debug)]
+pub struct QlogError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why not.
+    pub error: io::Error,
+}
+
+/// Where the flows of a run write what happens to them.
+#[derive(Debug, Default)]
+pub struct QlogFiles {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How the names of the files begin; nothing is written without.
+    prefix: Option<String>,
+    open: Vec<(PathBuf, Arc<Mutex<BufWriter<File>>>)>,
+    failed: Option<QlogError>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl QlogFiles {
+    /// Writes from now on into files whose names begin with `prefix`.
+    pub fn write_to(&self, prefix: &str) {
+        locked(&self.state).prefix = Some(prefix.to_owned());
+    }
+
+    /// True once a file could not be written.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        locked(&self.state).failed.is_some()
+    }
+
+    /// Writes what is still in memory.
+    ///
+    /// # Errors
+    /// If anything could not be written, now or before.
+    pub fn finish(&self) -> Result<(), QlogError> {
+        let mut state = locked(&self.state);
+        if let Some(failed) = state.failed.take() {
+            return Err(failed);
+        }
+        for (path, file) in std::mem::take(&mut state.open) {
+            locked(&file).flush().map_err(|error| QlogError { path, error })?;
+        }
+        Ok(())
+    }
+
+    /// A stream of events of the flow's end of this name, if events are asked for.
+    pub(crate) fn stream(self: &Arc<Self>, name: &str) -> Option<QlogStream> {
+        let mut state = locked(&self.state);
+        let path = PathBuf::from(format!("{}{}.sqlog", state.prefix.as_ref()?, file_name(name)));
+        let file = match File::create(&path) {
+            Ok(file) => Arc::new(Mutex::new(BufWriter::with_capacity(1 << 16, file))),
+            Err(error) => {
+                state.failed.get_or_insert(QlogError { path, error });
+                return None;
+            }
+        };
+        state.open.push((path.clone(), Arc::clone(&file)));
+        drop(state);
+        let mut config = QlogConfig::default();
+        config.writer(Box::new(Writer { path, file, files: Arc::clone(self) }));
+        config.title(Some(name.to_owned())).start_time(time::start());
+        config.into_stream()
+    }
+}
+
+/// A flow's name may have what a file's may not.
+fn file_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+}
+
+/// Writes for quinn, which does not say whether it could: the first failure is kept.
+struct Writer {
+    path: PathBuf,
+    file: Arc<Mutex<BufWriter<File>>>,
+    files: Arc<QlogFiles>,
+}
+
+impl Writer {
+    fn keep<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let kind = error.kind();
+            let failed = QlogError { path: self.path.clone(), error };
+            locked(&self.files.state).failed.get_or_insert(failed);
+            kind.into()
+        })
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = locked(&self.file).write(bytes);
+        self.keep(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(()) // the end of the run flushes
+    }
+}

@@ -1,0 +1,205 @@
+//! How an endpoint is set up, in our words and in quinn's.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+
+use airlane_core::{Bytes, Duration, Seeds, Stream};
+use airlane_transport::congestion::LossDiscrimination;
+use airlane_transport::{CongestionKind, Path};
+use quinn_proto::{
+    ClientConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenStore, ServerConfig,
+    TransportConfig, ValidationTokenConfig, VarInt,
+};
+
+use crate::congestion::{Factory, Told};
+use crate::crypto::{NullCrypto, NullTokenKey};
+use crate::identity::Ids;
+use crate::qlog::QlogFiles;
+use crate::time::span_to_quinn;
+
+/// IPv4 and UDP header.
+pub(crate) const HEADERS: u16 = 28;
+
+/// Which end of the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It connects.
+    Client,
+    /// It is connected to.
+    Server,
+}
+
+impl Role {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// The set-up of one endpoint.
+#[derive(Clone, Debug)]
+pub struct QuicConfig {
+    /// The congestion controller. One that models the path (BBR) is not for QUIC: quinn reports losses
+    /// by the batch, not by the packet.
+    pub congestion: CongestionKind,
+    /// How it tells a random loss from one of congestion.
+    pub loss_discriminator: LossDiscrimination,
+    /// HyStart, for controllers that have it.
+    pub hystart: bool,
+    /// Initial congestion window in datagrams (RFC 9002 §7.2).
+    pub initial_window: u32,
+    /// Largest IP packet: the bound of MTU discovery.
+    pub mtu: u16,
+    /// Largest IP packet until the path is known to carry more, from 1228 bytes.
+    pub initial_mtu: u16,
+    /// Path MTU discovery (RFC 9000 §14.3).
+    pub mtu_discovery: bool,
+    /// Flow-control credit of a stream (RFC 9000 §4.1).
+    pub stream_receive_window: Bytes,
+    /// Flow-control credit of the connection; none for no limit.
+    pub receive_window: Option<Bytes>,
+    /// Bytes that may be unacknowledged at the sender whatever the windows say.
+    pub send_window: Bytes,
+    /// Round-trip time before the first sample (RFC 9002 §6.2.2).
+    pub initial_rtt: Duration,
+    /// Silence after which a connection is given up (RFC 9000 §10.1); none for never.
+    pub idle_timeout: Option<Duration>,
+    /// Explicit congestion notification (RFC 9000 §13.4).
+    pub ecn: bool,
+    /// Where chance comes from: streams `flow/<number>/quic/…` and `flow/<number>/congestion`.
+    pub seeds: Seeds,
+    /// The name of the flow and its files, if it writes what happens to it.
+    pub qlog: Option<(String, Arc<QlogFiles>)>,
+}
+
+impl QuicConfig {
+    /// What quinn 0.11 does by default, with CUBIC.
+    #[must_use]
+    pub const fn quinn(seeds: Seeds) -> Self {
+        Self {
+            congestion: CongestionKind::Cubic,
+            loss_discriminator: LossDiscrimination::None,
+            hystart: true,
+            initial_window: 10,
+            mtu: 1480,
+            initial_mtu: 1228,
+            mtu_discovery: true,
+            stream_receive_window: Bytes(1_250_000),
+            receive_window: None,
+            send_window: Bytes(10_000_000),
+            initial_rtt: Duration::from_millis(333), // RFC 9002 §6.2.2
+            idle_timeout: Some(Duration::from_secs(30)), // RFC 9308 §3.2
+            ecn: true,
+            seeds,
+            qlog: None,
+        }
+    }
+}
+
+/// Addresses by which the ends know each other; packets find their way by flow.
+pub(crate) fn address(role: Role) -> SocketAddr {
+    match role {
+        Role::Server => (Ipv4Addr::new(10, 0, 0, 1), 443).into(),
+        Role::Client => (Ipv4Addr::new(10, 1, 0, 1), 50_000).into(),
+    }
+}
+
+/// What an endpoint needs of its set-up once it has begun.
+pub(crate) struct Setup {
+    pub(crate) config: QuicConfig,
+    pub(crate) role: Role,
+    path: Path,
+    ids: Ids,
+    crypto: Arc<NullCrypto>,
+    pub(crate) told: Arc<Mutex<Told>>,
+}
+
+impl Setup {
+    pub(crate) fn new(config: QuicConfig, path: Path, role: Role) -> Self {
+        let told = Arc::new(Mutex::new(Told::default()));
+        let name = format!("flow/{}/quic/{}/ids", path.flow.0, role.name());
+        let ids = Ids::new(config.seeds.stream(&name));
+        Self { config, role, path, ids, crypto: Arc::new(NullCrypto), told }
+    }
+
+    /// The stream of this end of the flow.
+    fn stream(&self, what: &str) -> Stream {
+        let (flow, end) = (self.path.flow.0, self.role.name());
+        self.config.seeds.stream(&format!("flow/{flow}/quic/{end}/{what}"))
+    }
+
+    pub(crate) fn endpoint(&self) -> quinn_proto::Endpoint {
+        let key = self.stream("token").bits();
+        let mut config = EndpointConfig::new(Arc::new(NullTokenKey(key)));
+        let ids = self.ids.clone();
+        let mut seed = [0; 32];
+        let mut draws = self.stream("quinn");
+        seed.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&draws.bits().to_be_bytes()));
+        config.cid_generator(move || Box::new(ids.clone())).rng_seed(Some(seed));
+        let payload = self.config.mtu - HEADERS;
+        config.max_udp_payload_size(payload).expect("an MTU is at least 1228 bytes");
+        let server = (self.role == Role::Server).then(|| Arc::new(self.server(None)));
+        quinn_proto::Endpoint::new(Arc::new(config), server, true, None)
+    }
+
+    /// A server's settings, for a connection that begins now where `transport` is given.
+    fn server(&self, transport: Option<TransportConfig>) -> ServerConfig {
+        let token = Arc::new(NullTokenKey(0));
+        let mut config = ServerConfig::new(self.crypto.clone(), token);
+        let mut validation = ValidationTokenConfig::default();
+        validation.sent(0); // nobody comes back with one
+        config.validation_token_config(validation).migration(false);
+        if let Some(transport) = transport {
+            config.transport_config(Arc::new(transport));
+        }
+        config
+    }
+
+    /// A server's settings for a connection that begins now.
+    pub(crate) fn accept(&self) -> Arc<ServerConfig> {
+        Arc::new(self.server(Some(self.transport())))
+    }
+
+    /// A client's settings for a connection that begins now.
+    pub(crate) fn connect(&self) -> ClientConfig {
+        let ids = self.ids.clone();
+        let mut config = ClientConfig::new(self.crypto.clone());
+        config
+            .transport_config(Arc::new(self.transport()))
+            .token_store(Arc::new(NoneTokenStore))
+            .initial_dst_cid_provider(Arc::new(move || ids.next()));
+        config
+    }
+
+    fn transport(&self) -> TransportConfig {
+        let c = &self.config;
+        let mut t = TransportConfig::default();
+        let var = |n: u64| VarInt::from_u64(n).unwrap_or(VarInt::MAX);
+        let mut discovery = MtuDiscoveryConfig::default();
+        discovery.upper_bound(c.mtu - HEADERS);
+        let idle = c.idle_timeout.map(|span| IdleTimeout::from(var(span.as_millis().max(1))));
+        t.max_idle_timeout(idle)
+            .stream_receive_window(var(c.stream_receive_window.get()))
+            .receive_window(c.receive_window.map_or(VarInt::MAX, |size| var(size.get())))
+            .send_window(c.send_window.get())
+            .initial_rtt(span_to_quinn(c.initial_rtt))
+            .initial_mtu(c.initial_mtu - HEADERS)
+            .mtu_discovery_config(c.mtu_discovery.then_some(discovery))
+            .datagram_receive_buffer_size(None)
+            .enable_segmentation_offload(false)
+            .congestion_controller_factory(Arc::new(Factory {
+                kind: c.congestion,
+                loss_discriminator: c.loss_discriminator,
+                hystart: c.hystart,
+                initial_window: c.initial_window,
+                stream: c.seeds.stream(&format!("flow/{}/congestion", self.path.flow.0)),
+                told: Arc::clone(&self.told),
+            }));
+        if let Some((name, files)) = &c.qlog {
+            t.qlog_stream(files.stream(&format!("{name}.{}", self.role.name())));
+        }
+        t
+    }
+}

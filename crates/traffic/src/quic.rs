@@ -1,0 +1,304 @@
+//! The two ends of a transfer over QUIC. The host connects. Of data that comes down, it asks for each
+//! object with a request on a stream of its own, and the server answers on it; data that goes up needs no
+//! request.
+
+use airlane_core::{
+    Bytes, Cx, DropCause, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic,
+};
+use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, Role, StreamId};
+use airlane_transport::Path;
+
+use crate::{PORT, Transfer};
+
+/// Bytes of a request: choice, about what a small HTTP/3 GET takes.
+const REQUEST: u64 = 100;
+
+/// What a flow over QUIC carries.
+#[derive(Clone, Copy, Debug)]
+pub struct QuicTransfer {
+    /// Each object.
+    pub transfer: Transfer,
+    /// How many, one after the other.
+    pub objects: u32,
+    /// When the host connects.
+    pub start: Instant,
+    /// When an endless object ends.
+    pub stop: Option<Instant>,
+    /// True if the data goes from server to host.
+    pub to_host: bool,
+}
+
+/// An object on its way out.
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    stream: StreamId,
+    /// Bytes not yet written; `None` for no end.
+    left: Option<u64>,
+}
+
+/// Either end.
+#[derive(Debug)]
+struct End {
+    endpoint: QuicEndpoint,
+    transfer: QuicTransfer,
+    flow: FlowId,
+    outgoing: Option<Outgoing>,
+    /// When to end an endless object.
+    stop: Option<Instant>,
+    /// Objects of which this end has received, or the peer has acknowledged, all.
+    done: u32,
+}
+
+impl End {
+    fn new(config: QuicConfig, path: Path, role: Role, transfer: QuicTransfer) -> Self {
+        let sends = transfer.to_host == (role == Role::Server);
+        let endless = transfer.transfer == Transfer::Bulk;
+        Self {
+            endpoint: QuicEndpoint::new(config, path, role, PORT),
+            transfer,
+            flow: path.flow,
+            outgoing: None,
+            stop: transfer.stop.filter(|_| sends && endless),
+            done: 0,
+        }
+    }
+
+    fn begin_object(&mut self, stream: StreamId) {
+        let left = match self.transfer.transfer {
+            Transfer::Bulk => None,
+            Transfer::Fixed(bytes) => Some(bytes.get()),
+        };
+        self.outgoing = Some(Outgoing { stream, left });
+    }
+
+    /// Writes what the stream takes, and ends it after the last byte.
+    fn pump(&mut self) {
+        let Some(outgoing) = &mut self.outgoing else { return };
+        let written = self.endpoint.write(outgoing.stream, outgoing.left.unwrap_or(u64::MAX));
+        if let Some(left) = &mut outgoing.left {
+            *left -= written;
+        }
+        if outgoing.left == Some(0) {
+            self.endpoint.finish(outgoing.stream);
+            self.outgoing = None;
+        }
+    }
+
+    fn end_at_stop(&mut self, now: Instant) {
+        if self.stop.is_some_and(|at| at <= now) {
+            self.stop = None;
+            if let Some(outgoing) = self.outgoing.take() {
+                self.endpoint.finish(outgoing.stream);
+            }
+        }
+    }
+
+    /// The next timeout of this end, with one more thing to wait for.
+    fn next_timeout(&self, other: Option<Instant>) -> Option<Instant> {
+        let own = self.stop.unwrap_or(Instant::FAR_FUTURE).min(other.unwrap_or(Instant::FAR_FUTURE));
+        let at = own.min(self.endpoint.next_timeout());
+        (at != Instant::FAR_FUTURE).then_some(at)
+    }
+
+    /// Gives a datagram to the endpoint. Returns the packet without its bytes, which are quinn's now.
+    fn take_in(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Packet> {
+        let arrived = cx.pool.get(&packet);
+        if !matches!((&arrived.header, &arrived.payload), (Header::Udp(_), Payload::Bytes(_))) {
+            cx.discard(packet, DropCause::Endpoint);
+            return None;
+        }
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
+        let mut packet = cx.pool.consume(packet);
+        let length = Payload::Length(packet.payload.len());
+        if let Payload::Bytes(datagram) = core::mem::replace(&mut packet.payload, length) {
+            self.endpoint.handle_datagram(cx, packet.ecn, datagram);
+        }
+        Some(packet)
+    }
+
+    /// The peer has acknowledged all of one object more.
+    fn object_acknowledged(&mut self, cx: &mut Cx<'_>) {
+        self.done += 1;
+        if self.done == self.transfer.objects {
+            cx.emit(&Event::FlowAcknowledged { flow: self.flow, started_at: self.transfer.start });
+        }
+    }
+
+    /// One object more has arrived; the last completes the flow.
+    fn object_arrived(&mut self, cx: &mut Cx<'_>) {
+        self.done += 1;
+        if self.done == self.transfer.objects {
+            cx.emit(&Event::FlowCompleted { flow: self.flow, started_at: self.transfer.start });
+        }
+    }
+}
+
+fn report(cx: &mut Cx<'_>, packet: &Packet, in_order: u64) {
+    if cx.wants(Topic::Delivered) {
+        cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order) });
+    }
+}
+
+/// The host's end.
+#[derive(Debug)]
+pub struct QuicClient {
+    end: End,
+    start: Option<Instant>,
+}
+
+impl QuicClient {
+    /// A host that sends along `path` and connects when the transfer starts.
+    #[must_use]
+    pub fn new(config: QuicConfig, path: Path, transfer: QuicTransfer) -> Self {
+        let start = Some(transfer.start);
+        Self { end: End::new(config, path, Role::Client, transfer), start }
+    }
+
+    /// Asks for the next object, or begins to send it.
+    fn next_object(&mut self) {
+        // The server allows a hundred streams at a time, and one is open.
+        let Some(stream) = self.end.endpoint.open() else { return };
+        if self.end.transfer.to_host {
+            self.end.endpoint.write(stream, REQUEST);
+            self.end.endpoint.finish(stream);
+        } else {
+            self.end.begin_object(stream);
+            self.end.pump();
+        }
+    }
+
+    fn go_on(&mut self, cx: &mut Cx<'_>) {
+        if self.end.done < self.end.transfer.objects {
+            self.next_object();
+        } else {
+            self.end.endpoint.close(cx);
+        }
+    }
+
+    /// Works through what quinn has to say. Returns the bytes of objects that became readable.
+    fn work(&mut self, cx: &mut Cx<'_>) -> u64 {
+        let mut in_order = 0;
+        while let Some(event) = self.end.endpoint.poll() {
+            match event {
+                QuicEvent::Connected => self.next_object(),
+                QuicEvent::Readable(stream) => {
+                    let read = self.end.endpoint.read(stream);
+                    in_order += read.bytes;
+                    if read.at_end && self.end.transfer.to_host {
+                        self.end.object_arrived(cx);
+                        self.go_on(cx);
+                    }
+                }
+                QuicEvent::Writable(_) => self.end.pump(),
+                QuicEvent::Finished(_) if !self.end.transfer.to_host => {
+                    self.end.object_acknowledged(cx);
+                    self.go_on(cx);
+                }
+                QuicEvent::Finished(_) | QuicEvent::Opened | QuicEvent::Lost => {}
+            }
+        }
+        self.end.endpoint.flush(cx);
+        in_order
+    }
+}
+
+impl Node for QuicClient {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let Some(packet) = self.end.take_in(cx, packet) else { return };
+        let in_order = self.work(cx);
+        report(cx, &packet, in_order);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.start.is_some_and(|at| at <= cx.now) {
+            self.start = None;
+            self.end.endpoint.connect(cx);
+        }
+        self.end.end_at_stop(cx.now);
+        self.end.endpoint.handle_timeout(cx);
+        self.work(cx);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.end.next_timeout(self.start)
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+/// The server's end.
+#[derive(Debug)]
+pub struct QuicServer {
+    end: End,
+}
+
+impl QuicServer {
+    /// A server that sends along `path` and waits to be connected to.
+    #[must_use]
+    pub fn new(config: QuicConfig, path: Path, transfer: QuicTransfer) -> Self {
+        Self { end: End::new(config, path, Role::Server, transfer) }
+    }
+
+    /// Works through what quinn has to say. Returns the bytes of objects that became readable.
+    fn work(&mut self, cx: &mut Cx<'_>) -> u64 {
+        let mut in_order = 0;
+        while let Some(event) = self.end.endpoint.poll() {
+            match event {
+                QuicEvent::Opened => {
+                    while let Some(stream) = self.end.endpoint.accept() {
+                        in_order += self.read(cx, stream);
+                    }
+                }
+                QuicEvent::Readable(stream) => in_order += self.read(cx, stream),
+                QuicEvent::Writable(_) => self.end.pump(),
+                QuicEvent::Finished(_) if self.end.transfer.to_host => self.end.object_acknowledged(cx),
+                QuicEvent::Finished(_) | QuicEvent::Connected | QuicEvent::Lost => {}
+            }
+        }
+        self.end.endpoint.flush(cx);
+        in_order
+    }
+
+    /// Reads an object, or a request, which a whole object answers.
+    fn read(&mut self, cx: &mut Cx<'_>, stream: StreamId) -> u64 {
+        let read = self.end.endpoint.read(stream);
+        if !self.end.transfer.to_host {
+            if read.at_end {
+                self.end.endpoint.finish(stream);
+                self.end.object_arrived(cx);
+            }
+            return read.bytes;
+        }
+        if read.at_end {
+            self.end.begin_object(stream);
+            self.end.pump();
+        }
+        0
+    }
+}
+
+impl Node for QuicServer {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let Some(packet) = self.end.take_in(cx, packet) else { return };
+        let in_order = self.work(cx);
+        report(cx, &packet, in_order);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.end.end_at_stop(cx.now);
+        self.end.endpoint.handle_timeout(cx);
+        self.work(cx);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.end.next_timeout(None)
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
