@@ -10,6 +10,7 @@ mod contract;
 mod event;
 mod id;
 mod packet;
+pub mod ring;
 mod seed;
 mod time;
 mod units;

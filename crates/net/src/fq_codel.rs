@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use airlane_core::ring::Ring;
 use airlane_core::{Bytes, Cx, DropCause, FlowId, Instant, PacketRef};
 
 use crate::codel::{self, Verdict};
@@ -42,6 +43,12 @@ impl Default for Parameters {
 /// Packets that are dropped at once from the largest queue at most (RFC 8290 §4.1).
 pub const BATCH_MAX: usize = 64;
 
+/// Memory is reserved for so many packets of a flow, or for the limit if that is less.
+const FLOW_RESERVED: usize = 256;
+
+/// Memory is reserved for so many queues that hold packets at one time.
+const ACTIVE_RESERVED: usize = 64;
+
 /// No queue yet.
 const NONE: u32 = u32::MAX;
 
@@ -66,8 +73,8 @@ pub struct FqCoDel {
     buckets: Vec<u32>,
     queues: Vec<FlowQueue>,
     /// Queues that have just become active, and the others that are.
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    new: Ring<u32>,
+    old: Ring<u32>,
     backlog: Backlog,
     statistics: QueueStatistics,
 }
@@ -85,8 +92,8 @@ impl FqCoDel {
             parameters,
             buckets: vec![NONE; parameters.queues as usize],
             queues: Vec::new(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            new: Ring::new(ACTIVE_RESERVED),
+            old: Ring::new(ACTIVE_RESERVED),
             backlog: Backlog::default(),
             statistics: QueueStatistics::default(),
         }
@@ -98,7 +105,7 @@ impl FqCoDel {
         if *place == NONE {
             *place = self.queues.len() as u32;
             self.queues.push(FlowQueue {
-                waiting: VecDeque::new(),
+                waiting: VecDeque::with_capacity(self.limit.full_packets().min(FLOW_RESERVED)),
                 bytes: 0,
                 credits: 0,
                 active: false,
@@ -151,7 +158,7 @@ impl FqCoDel {
 
     /// The queues that may hold packets.
     fn active(&self) -> impl Iterator<Item = usize> {
-        self.new.iter().chain(&self.old).map(|queue| *queue as usize)
+        self.new.iter().chain(self.old.iter()).map(|queue| *queue as usize)
     }
 }
 

@@ -56,6 +56,12 @@ impl Limit {
         Self { overhead, ..self }
     }
 
+    /// Packets of 1500 bytes that may wait.
+    pub(crate) fn full_packets(&self) -> usize {
+        let fitting = usize::try_from(self.bytes.get() / 1500).unwrap_or(usize::MAX);
+        fitting.saturating_add(1).min(self.packets)
+    }
+
     /// What a packet counts.
     #[inline]
     pub(crate) fn size_of(&self, packet: Bytes) -> u32 {
@@ -108,6 +114,9 @@ pub trait QueueDiscipline: core::fmt::Debug {
     fn statistics(&self) -> QueueStatistics;
 }
 
+/// Memory is reserved for so many packets once one waits, or for the limit if that is less.
+const RESERVED: usize = 1024;
+
 /// First in, first out; what finds no room is dropped.
 #[derive(Debug)]
 pub struct DropTail {
@@ -135,6 +144,9 @@ impl DropTail {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Waiting> {
         let head = self.waiting.pop_front()?;
+        if self.waiting.is_empty() {
+            self.waiting.clear(); // the next packet takes the first place, which the cache has
+        }
         self.bytes -= Bytes(u64::from(head.size));
         Some(head)
     }
@@ -168,6 +180,9 @@ impl QueueDiscipline for DropTail {
             self.overflows += 1;
             cx.discard(packet, DropCause::QueueFull);
             return;
+        }
+        if self.waiting.capacity() == 0 {
+            self.waiting.reserve(self.limit.full_packets().min(RESERVED));
         }
         self.bytes = bytes;
         self.waiting.push_back(Waiting { packet, since: cx.now, size });

@@ -1,7 +1,6 @@
 //! Every retransmission timeout, with what was lost in the second before it.
 
-use std::collections::VecDeque;
-
+use airlane_core::ring::Ring;
 use airlane_core::{Bytes, Duration, FlowId, Instant};
 
 use crate::table::{Column, Table};
@@ -27,8 +26,14 @@ pub(crate) struct Timeout {
 }
 
 /// The times of the events of the last second.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LastSecond(VecDeque<Instant>);
+#[derive(Debug)]
+pub(crate) struct LastSecond(Ring<Instant>);
+
+impl Default for LastSecond {
+    fn default() -> Self {
+        Self(Ring::new(1024)) // a seventh of what 75 Mbit/s are in full packets
+    }
+}
 
 impl LastSecond {
     pub(crate) fn add(&mut self, now: Instant) {

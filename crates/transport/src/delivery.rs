@@ -8,10 +8,10 @@
 //! the pacing rate, a late departure is made up for by at most half of the next gap, and the
 //! first ten segments go at once. Retransmission timers do not wait for it.
 
-use airlane_core::{BitRate, Bytes, Duration, Instant};
+use airlane_core::{BitRate, Bytes, Duration, Instant, ring};
 
 use crate::congestion::RateSample;
-use crate::scoreboard::{EVER_RETRANSMITTED, Scoreboard, Segment};
+use crate::scoreboard::{EVER_RETRANSMITTED, RESERVED, Scoreboard, Segment};
 
 /// Segments that leave unpaced (Linux: what a qdisc that paces lets pass of a new flow).
 const UNPACED_SEGMENTS: u64 = 10;
@@ -102,12 +102,7 @@ impl Delivery {
     /// The notes of so many segments must fit; those of the board stay where they belong.
     #[cold]
     fn grow(&mut self, board: &Scoreboard) {
-        let mut larger = vec![Note::EMPTY; self.notes.len() * 2];
-        let mask = larger.len() - 1;
-        for number in board.head()..board.tail() {
-            larger[number as usize & mask] = self.notes[self.slot(number)];
-        }
-        self.notes = larger;
+        ring::double(&mut self.notes, board.head(), RESERVED, || Note::EMPTY);
     }
 
     /// A segment was sent, for the first time (it is the board's last) or again. `was_empty` says

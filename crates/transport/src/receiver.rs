@@ -30,6 +30,8 @@ const GATHER_SEGMENTS: u32 = 44;
 const DUPLICATES_AT_ONCE: u32 = 3;
 /// Segment size taken for granted before one was seen (RFC 9293 §3.7.1).
 const DEFAULT_SEGMENT: u32 = 536;
+/// Memory is reserved for so many blocks that come out of order.
+const BEYOND_RESERVED: usize = 128;
 
 /// What the receive half is told of a segment.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +119,7 @@ impl Receiver {
             read_to: 1,
             acked: 1,
             edge: 1,
-            beyond: VecDeque::with_capacity(16),
+            beyond: VecDeque::with_capacity(BEYOND_RESERVED),
             beyond_bytes: 0,
             recent: [Block::default(); 4],
             recent_len: 0,

@@ -211,7 +211,7 @@ impl Sender {
             timer: Timer::idle(),
             short_way: !paces && !negotiated.ecn,
             next_flags: 0,
-            lost_numbers: Vec::new(),
+            lost_numbers: Vec::with_capacity(64),
             delivery: paces.then(|| Box::new(Delivery::new(now))),
             phase: Phase::Open,
             recovery_point: 1,

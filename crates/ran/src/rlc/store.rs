@@ -1,14 +1,13 @@
 //! The SDUs of one direction that have been sent in part or in full, as one stream of bytes.
 
-use std::collections::VecDeque;
-
 use airlane_core::PacketRef;
+use airlane_core::ring::Ring;
 
 use super::header::{LENGTH_INDICATOR_MAX, length_indicators};
 use crate::pdcp::reception::Reception;
 
 /// One SDU (with its PDCP header) and where it lies in the stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Entry {
     /// Gone once the packet was delivered or discarded.
     packet: Option<PacketRef>,
@@ -34,9 +33,9 @@ impl Entry {
 ///
 /// Both ends read it. The transmitter appends at the back; the receiver takes packets out of the
 /// middle, where its reassembly stands; the front goes when nobody needs it any more.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SduStore {
-    entries: VecDeque<Entry>,
+    entries: Ring<Entry>,
     /// Entries before this one have no packet any more.
     open: usize,
     /// Next_PDCP_TX_SN with its hyper frame number (TS 36.323 v17.0 §7.1).
@@ -49,6 +48,25 @@ pub(crate) struct SduStore {
     confirmed_beyond: u64,
     /// PDCP at the receiver, where it has something to put in order.
     pub(crate) reception: Reception,
+}
+
+/// Memory is reserved for so many SDUs of a bearer that carries data. In acknowledged mode an SDU
+/// stays until a STATUS PDU tells of it: for t-Reordering and t-StatusProhibit (50 ms each in a
+/// typical network) and what HARQ takes (32 ms), at seven SDUs a slot (20 MHz, one layer), 924.
+const RESERVED: usize = 1024;
+
+impl Default for SduStore {
+    fn default() -> Self {
+        Self {
+            entries: Ring::new(RESERVED),
+            open: 0,
+            next_count: 0,
+            end: 0,
+            held: 0,
+            confirmed_beyond: 0,
+            reception: Reception::default(),
+        }
+    }
 }
 
 impl SduStore {
@@ -82,7 +100,7 @@ impl SduStore {
 
     /// The COUNT that the receiver waits for, as long as it has nothing to put in order.
     pub(crate) fn first_undelivered(&self) -> Option<u32> {
-        self.entries.iter().skip(self.open).map(|e| e.count).find(|&count| count != CONTROL)
+        self.entries.iter_from(self.open).map(|e| e.count).find(|&count| count != CONTROL)
     }
 
     /// Bytes of SDUs that have a COUNT and are not confirmed.
@@ -101,10 +119,10 @@ impl SduStore {
     /// SDU with its place. The stream goes on behind them.
     pub(crate) fn drain(&mut self, out: &mut Vec<Drained>) {
         let open = core::mem::take(&mut self.open);
-        out.extend(self.entries.drain(..).map(|e| {
-            let (from, to) = (e.start, e.end());
-            Drained { count: e.count, from, to, packet: e.packet }
-        }));
+        while let Some(entry) = self.entries.pop_front() {
+            let (from, to) = (entry.start, entry.end());
+            out.push(Drained { count: entry.count, from, to, packet: entry.packet });
+        }
         debug_assert!(out.iter().take(open).all(|sdu| sdu.packet.is_none()), "delivered with its packet");
         self.held = 0;
         self.confirmed_beyond = 0;

@@ -1,8 +1,7 @@
 //! RLC unacknowledged mode (TS 36.322 v17.0 §5.1.2): segmentation and concatenation, and
 //! reordering at the receiver; what is lost stays lost.
 
-use std::collections::VecDeque;
-
+use airlane_core::ring::Ring;
 use airlane_core::{Cx, DropCause, Duration, Instant, PacketRef};
 
 use super::header;
@@ -71,7 +70,7 @@ pub(crate) struct Receiver {
     /// VR(UR): the first sequence number that is still waited for.
     first_missing: u32,
     /// From VR(UR) to VR(UH), which is one past the highest that has come.
-    slots: VecDeque<Slot>,
+    slots: Ring<Slot>,
     /// VR(UX), and when t-Reordering expires; `FAR_FUTURE` while it does not run.
     reordering_sn: u32,
     reordering_until: Instant,
@@ -85,7 +84,7 @@ impl Receiver {
             t_reordering: config.t_reordering,
             window: 1 << (config.sn_bits - 1),
             first_missing: 0,
-            slots: VecDeque::new(),
+            slots: Ring::new(1 << (config.sn_bits - 1)),
             reordering_sn: 0,
             reordering_until: Instant::FAR_FUTURE,
             position: 0,
@@ -127,6 +126,9 @@ impl Receiver {
     ) {
         if pdu.sn == self.first_missing && self.slots.is_empty() {
             // Nothing is out of order, so t-Reordering does not run either.
+            if pdu.sn == 0 {
+                self.slots.warm_up();
+            }
             self.first_missing += 1;
             self.assemble(cx, sdus, Slot { from: pdu.from, len: pdu.len }, deliver);
             return;
@@ -141,9 +143,7 @@ impl Receiver {
         }
         self.first_missing = self.first_missing.max(lowest);
         let index = (pdu.sn - self.first_missing) as usize;
-        if index >= self.slots.len() {
-            self.slots.resize(index + 1, Slot::default());
-        }
+        self.slots.extend_to(index + 1);
         self.slots[index] = Slot { from: pdu.from, len: pdu.len };
         self.assemble_in_order(cx, sdus, deliver);
         if self.reordering_sn <= self.first_missing {

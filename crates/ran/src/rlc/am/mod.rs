@@ -42,4 +42,10 @@ impl AmConfig {
     pub(crate) const fn window(&self) -> usize {
         1 << (self.sn_bits - 1)
     }
+
+    /// Memory is reserved for so many PDUs on each side: the window, of which a second's PDUs are
+    /// enough where sequence numbers are long.
+    const fn reserved(&self) -> usize {
+        if self.window() < 1024 { self.window() } else { 1024 }
+    }
 }

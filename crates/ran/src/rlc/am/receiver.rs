@@ -1,7 +1,6 @@
 //! The receiving side of acknowledged mode (TS 36.322 v17.0 §5.1.3.2, §5.2.3).
 
-use std::collections::VecDeque;
-
+use airlane_core::ring::Ring;
 use airlane_core::{Instant, PacketRef};
 
 use super::super::header;
@@ -36,6 +35,9 @@ impl Slot {
     }
 }
 
+/// Memory is reserved for so many pieces of PDUs with the first poll.
+const RECEIVED_RESERVED: usize = 64;
+
 /// Bytes of the stream that have come in segments of one AMD PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Received {
@@ -53,7 +55,7 @@ pub(crate) struct Receiver {
     /// VR(MS): the highest ACK_SN that a STATUS PDU may have.
     status_limit: u32,
     /// From VR(R) to VR(H), which is one past the highest of which anything has come.
-    slots: VecDeque<Slot>,
+    slots: Ring<Slot>,
     /// What has come of the PDUs that came in part, in the order of the stream.
     received: Vec<Received>,
     /// Slots that are not complete.
@@ -74,7 +76,7 @@ impl Receiver {
             config: *config,
             first_missing: 0,
             status_limit: 0,
-            slots: VecDeque::new(),
+            slots: Ring::new(config.reserved()),
             received: Vec::new(),
             incomplete: 0,
             reordering_sn: 0,
@@ -92,7 +94,7 @@ impl Receiver {
 
     /// What of the stream has come although something before it has not.
     pub(crate) fn add_received(&self, ranges: &mut Ranges) {
-        for (sn, slot) in (self.first_missing..).zip(&self.slots) {
+        for (sn, slot) in (self.first_missing..).zip(self.slots.iter()) {
             match slot.state {
                 State::Missing => {}
                 State::Complete => ranges.add(slot.from, slot.end()),
@@ -165,7 +167,7 @@ impl Receiver {
         assert!(index < self.config.window(), "the transmitter keeps to the window");
         if index >= self.slots.len() {
             self.incomplete += (index + 1 - self.slots.len()) as u32;
-            self.slots.resize(index + 1, Slot::default());
+            self.slots.extend_to(index + 1);
         }
         self.slots[index].polled |= pdu.poll;
         self.place(index, pdu);
@@ -277,6 +279,11 @@ impl Receiver {
 
     #[inline]
     fn trigger(&mut self, now: Instant) {
+        if self.received.capacity() == 0 {
+            // What loses its first PDU later does not take from the allocator then.
+            self.received.reserve(RECEIVED_RESERVED);
+            self.slots.warm_up();
+        }
         self.triggered = true;
         if now < self.prohibited_until {
             self.wake_at = self.prohibited_until;
@@ -310,48 +317,40 @@ impl Receiver {
     /// Lists what is missing below VR(MS) as far as it fits. ACK_SN is the next sequence number
     /// that is missing and not listed.
     fn write_status(&self, space: u32, reports: &mut Reports) -> StatusPdu {
-        let report = reports.begin();
-        let (mut nacks, mut with_offsets) = (0, 0);
-        let mut fits = |nack: &Nack| {
-            let grown = (nacks + 1, with_offsets + u32::from(nack.is_partial()));
-            let fits = header::status(self.config.sn_bits, grown.0, grown.1) <= space;
+        reports.begin();
+        let mut with_offsets = 0;
+        let mut list = |reports: &mut Reports, nack: Nack| {
+            let grown = with_offsets + u32::from(nack.is_partial());
+            let fits = header::status(self.config.sn_bits, reports.listed() + 1, grown) <= space;
             if fits {
-                (nacks, with_offsets) = grown;
+                with_offsets = grown;
+                reports.add(nack);
             }
             fits
         };
-        report.ack_sn = self.status_limit;
-        for (sn, slot) in (self.first_missing..self.status_limit).zip(&self.slots) {
-            let before = report.nacks.len();
+        let mut ack_sn = self.status_limit;
+        for (sn, slot) in (self.first_missing..self.status_limit).zip(self.slots.iter()) {
+            let before = reports.listed();
             let listed = match slot.state {
                 State::Complete => true,
-                State::Missing => {
-                    let nack = Nack::whole(sn);
-                    let listed = fits(&nack);
-                    report.nacks.extend(listed.then_some(nack));
-                    listed
-                }
+                State::Missing => list(reports, Nack::whole(sn)),
                 State::Partial => {
-                    let listed = self.gaps(sn, slot).all(|nack| {
-                        let listed = fits(&nack);
-                        report.nacks.extend(listed.then_some(nack));
-                        listed
-                    });
+                    let listed = self.gaps(sn, slot).all(|nack| list(reports, nack));
                     // Without room for one pair of offsets, asking for all of it is the only way
                     // to ask for anything.
-                    if !listed && report.nacks.is_empty() {
-                        let nack = Nack::whole(sn);
-                        report.nacks.extend(fits(&nack).then_some(nack));
+                    if !listed && reports.listed() == 0 {
+                        list(reports, Nack::whole(sn));
                     }
                     listed
                 }
             };
             if !listed {
-                report.ack_sn = if report.nacks.len() > before { sn + 1 } else { sn };
+                ack_sn = if reports.listed() > before { sn + 1 } else { sn };
                 break;
             }
         }
-        reports.finish(header::status(self.config.sn_bits, nacks, with_offsets))
+        let nacks = reports.listed();
+        reports.finish(ack_sn, header::status(self.config.sn_bits, nacks, with_offsets))
     }
 
     /// What is missing of a PDU that came in part.

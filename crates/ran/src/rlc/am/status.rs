@@ -1,5 +1,7 @@
 //! What STATUS PDUs say (TS 36.322 v17.0 §6.2.1.6).
 
+use airlane_core::ring::Ring;
+
 use super::super::StatusPdu;
 
 /// The end of a PDU whose length the receiver does not know (SOend with all bits set,
@@ -7,7 +9,7 @@ use super::super::StatusPdu;
 pub(super) const OPEN_END: u32 = u32::MAX;
 
 /// NACK_SN with the bytes that are missing: SOstart, and one past SOend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Nack {
     pub(super) sn: u32,
     pub(super) from: u32,
@@ -27,49 +29,100 @@ impl Nack {
 }
 
 /// What one STATUS PDU says.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Report {
-    serial: u32,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report<'a> {
     /// ACK_SN: all below has come, except what is listed.
     pub(super) ack_sn: u32,
-    /// In the order of sequence numbers and bytes.
-    pub(super) nacks: Vec<Nack>,
+    listed: &'a Ring<Nack>,
+    /// Where its own begin in the list, and where they end.
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Report<'a> {
+    /// What is missing, in the order of sequence numbers and bytes.
+    pub(super) fn nacks(&self) -> impl Iterator<Item = &'a Nack> + Clone + use<'a> {
+        self.listed.iter_from(self.from).take(self.to - self.from)
+    }
+
+    /// True if nothing is listed as missing.
+    pub(super) fn is_clear(&self) -> bool {
+        self.from == self.to
+    }
 }
 
 /// How many STATUS PDUs of one receiver can be on the air. At one per millisecond at most and
 /// no more than four HARQ transmissions 8 ms apart, 32 are.
-const ON_AIR: u32 = 64;
+const ON_AIR: usize = 64;
+
+/// Memory is reserved for what so many places missing take.
+const NACKS_RESERVED: usize = 256;
+
+/// A report without its list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Head {
+    ack_sn: u32,
+    nacks: u32,
+}
 
 /// The reports of the STATUS PDUs that may still arrive.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reports {
-    ring: Vec<Report>,
+    heads: Ring<Head>,
+    /// What they list, one after the other.
+    listed: Ring<Nack>,
+    /// The serial number of the next report.
     next_serial: u32,
+    /// The report that is being written.
+    open: Head,
+}
+
+impl Default for Reports {
+    fn default() -> Self {
+        let (heads, listed) = (Ring::new(ON_AIR), Ring::new(NACKS_RESERVED));
+        Self { heads, listed, next_serial: 0, open: Head::default() }
+    }
 }
 
 impl Reports {
-    /// A cleared place for the next report.
-    pub(super) fn begin(&mut self) -> &mut Report {
-        let index = (self.next_serial % ON_AIR) as usize;
-        if index == self.ring.len() {
-            self.ring.push(Report::default());
+    /// Begins the next report, in place of the oldest.
+    pub(super) fn begin(&mut self) {
+        self.listed.warm_up();
+        if self.heads.len() == ON_AIR {
+            let oldest = self.heads.pop_front().expect("as many as can be on the air");
+            for _ in 0..oldest.nacks {
+                self.listed.pop_front();
+            }
         }
-        let report = &mut self.ring[index];
-        report.serial = self.next_serial;
-        report.nacks.clear();
-        report
+        self.open = Head::default();
+    }
+
+    /// Lists what is missing.
+    pub(super) fn add(&mut self, nack: Nack) {
+        self.open.nacks += 1;
+        self.listed.push_back(nack);
+    }
+
+    /// How much the report lists so far.
+    pub(super) fn listed(&self) -> u32 {
+        self.open.nacks
     }
 
     /// Sends the report that was begun.
-    pub(super) fn finish(&mut self, size: u32) -> StatusPdu {
+    pub(super) fn finish(&mut self, ack_sn: u32, size: u32) -> StatusPdu {
+        self.heads.push_back(Head { ack_sn, ..self.open });
         let serial = self.next_serial;
         self.next_serial += 1;
         StatusPdu { serial, size }
     }
 
     /// What a STATUS PDU says. One that was overtaken by [`ON_AIR`] others says nothing any more.
-    pub(super) fn get(&self, pdu: StatusPdu) -> Option<&Report> {
-        self.ring.get((pdu.serial % ON_AIR) as usize).filter(|report| report.serial == pdu.serial)
+    pub(super) fn get(&self, pdu: StatusPdu) -> Option<Report<'_>> {
+        let first = self.next_serial - self.heads.len() as u32;
+        let index = pdu.serial.checked_sub(first)? as usize;
+        let head = self.heads.get(index)?;
+        let from = self.heads.iter().take(index).map(|before| before.nacks as usize).sum();
+        Some(Report { ack_sn: head.ack_sn, listed: &self.listed, from, to: from + head.nacks as usize })
     }
 }
 
@@ -80,15 +133,21 @@ mod tests {
     #[test]
     fn a_report_is_read_until_its_place_is_needed() {
         let mut reports = Reports::default();
-        let pdus: Vec<StatusPdu> = (0..=ON_AIR)
-            .map(|n| {
-                reports.begin().ack_sn = n;
-                reports.finish(2)
+        let missing = |serial: u32| (0..serial % 4).map(move |k| Nack::whole(100 * serial + k));
+        let pdus: Vec<StatusPdu> = (0..3 * ON_AIR as u32)
+            .map(|serial| {
+                reports.begin();
+                missing(serial).for_each(|nack| reports.add(nack));
+                assert_eq!(reports.listed(), serial % 4);
+                reports.finish(serial, 2)
             })
             .collect();
-        assert!(reports.get(pdus[0]).is_none());
-        for n in 1..=ON_AIR {
-            assert_eq!(reports.get(pdus[n as usize]).map(|r| r.ack_sn), Some(n));
+        let (gone, kept) = pdus.split_at(2 * ON_AIR);
+        assert!(gone.iter().all(|&pdu| reports.get(pdu).is_none()));
+        for (serial, &pdu) in (2 * ON_AIR as u32..).zip(kept) {
+            let report = reports.get(pdu).expect("one of the last");
+            assert_eq!((report.ack_sn, report.is_clear()), (serial, serial % 4 == 0));
+            assert!(report.nacks().copied().eq(missing(serial)));
         }
     }
 }

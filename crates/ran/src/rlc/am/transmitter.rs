@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use airlane_core::ring::Ring;
 use airlane_core::{Cx, Instant};
 
 use super::super::header;
@@ -12,7 +13,7 @@ use super::AmConfig;
 use super::status::{OPEN_END, Report, Reports};
 
 /// An AMD PDU that was sent and whose window place is still taken.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     /// First byte of the stream, and bytes, of its data field.
     from: u64,
@@ -33,6 +34,9 @@ impl Slot {
     }
 }
 
+/// Memory is reserved for so many parts of PDUs with the first STATUS PDU.
+const AGAIN_RESERVED: usize = 128;
+
 /// Bytes of the stream that are to be sent again, all of one AMD PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Again {
@@ -50,7 +54,7 @@ pub(crate) struct Transmitter {
     /// VT(A): the first sequence number that is not acknowledged.
     first: u32,
     /// From VT(A) to VT(S).
-    slots: VecDeque<Slot>,
+    slots: Ring<Slot>,
     /// The retransmission queue, in the order of the stream, and a spare of it.
     again: VecDeque<Again>,
     spare: VecDeque<Again>,
@@ -73,7 +77,7 @@ impl Transmitter {
             header: header::acknowledged(config.sn_bits),
             segment_header: header::segment(config.sn_bits),
             first: 0,
-            slots: VecDeque::new(),
+            slots: Ring::new(config.reserved()),
             again: VecDeque::new(),
             spare: VecDeque::new(),
             again_bytes: 0,
@@ -218,9 +222,13 @@ impl Transmitter {
         if self.poll_sn < report.ack_sn {
             self.poll_until = Instant::FAR_FUTURE;
         }
-        self.acknowledge(report);
-        if !report.nacks.is_empty() || !self.again.is_empty() {
-            self.schedule(report);
+        if self.spare.capacity() == 0 {
+            self.spare.reserve(AGAIN_RESERVED);
+            self.again.reserve(AGAIN_RESERVED);
+        }
+        self.acknowledge(&report);
+        if !report.is_clear() || !self.again.is_empty() {
+            self.schedule(&report);
         }
         while self.slots.front().is_some_and(|slot| slot.acknowledged) {
             self.slots.pop_front();
@@ -235,8 +243,8 @@ impl Transmitter {
     }
 
     /// Marks what the report does not list as missing.
-    fn acknowledge(&mut self, report: &Report) {
-        let mut nacks = report.nacks.iter().map(|nack| nack.sn).peekable();
+    fn acknowledge(&mut self, report: &Report<'_>) {
+        let mut nacks = report.nacks().map(|nack| nack.sn).peekable();
         for sn in self.first..report.ack_sn {
             while nacks.next_if(|&nack| nack < sn).is_some() {}
             if nacks.peek() != Some(&sn) {
@@ -247,12 +255,12 @@ impl Transmitter {
 
     /// Merges what the report lists as missing into the retransmission queue, and takes out what
     /// it acknowledges.
-    fn schedule(&mut self, report: &Report) {
+    fn schedule(&mut self, report: &Report<'_>) {
         let mut merged = core::mem::take(&mut self.spare);
         let mut old = core::mem::take(&mut self.again);
         let mut considered = None;
         let first = self.first;
-        for nack in report.nacks.iter().filter(|nack| nack.sn >= first) {
+        for nack in report.nacks().filter(|nack| nack.sn >= first) {
             let slot = *self.slot(nack.sn);
             let to = if nack.to == OPEN_END { slot.len } else { nack.to };
             if slot.acknowledged || nack.from >= to {
@@ -320,7 +328,7 @@ impl Transmitter {
     /// True if all of `[from, to)` has been sent and acknowledged.
     pub(crate) fn has_confirmed(&self, from: u64, to: u64, sent: u64) -> bool {
         let first = self.slots.partition_point(|slot| slot.end() <= from);
-        to <= sent && self.slots.iter().skip(first).take_while(|slot| slot.from < to).all(|s| s.acknowledged)
+        to <= sent && self.slots.iter_from(first).take_while(|slot| slot.from < to).all(|s| s.acknowledged)
     }
 
     /// Where the stream begins that PDUs from this sequence number on carry; it is in the window

@@ -1,0 +1,248 @@
+//! Queues that reserve memory for what they may hold, and use no more of it than they need.
+
+use core::ops::{Index, IndexMut};
+
+/// The least number of places that are in use.
+const LEAST: usize = 16;
+
+/// A queue in a ring of places.
+///
+/// Its first element reserves memory for `reserve` of them, in which it goes round over as few
+/// places as the most it ever held: a queue that once gets long takes nothing from the allocator
+/// then, and one that stays short stays in the cache.
+#[derive(Debug)]
+pub struct Ring<T> {
+    places: Vec<T>,
+    /// Number of the first element and of the next; each lies at its number modulo the places.
+    head: u64,
+    tail: u64,
+    reserve: usize,
+}
+
+impl<T: Default> Ring<T> {
+    /// An empty queue, which takes no memory yet.
+    #[must_use]
+    pub const fn new(reserve: usize) -> Self {
+        Self { places: Vec::new(), head: 0, tail: 0, reserve }
+    }
+
+    #[inline]
+    fn place(&self, number: u64) -> usize {
+        number as usize & (self.places.len() - 1)
+    }
+
+    /// Elements inside.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        (self.tail - self.head) as usize
+    }
+
+    /// True if there is none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    /// Appends an element.
+    #[inline]
+    pub fn push_back(&mut self, element: T) {
+        if self.len() == self.places.len() {
+            self.grow();
+        }
+        let place = self.place(self.tail);
+        self.places[place] = element;
+        self.tail += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        if self.places.is_empty() {
+            self.warm_up();
+        } else {
+            double(&mut self.places, self.head, self.reserve, T::default);
+        }
+    }
+
+    /// Reserves the memory now and not with the first element.
+    pub fn warm_up(&mut self) {
+        if self.places.is_empty() {
+            self.places.reserve_exact(self.reserve.next_power_of_two().max(LEAST));
+            self.places.resize_with(LEAST, T::default);
+        }
+    }
+
+    /// Takes the first element out.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let place = self.place(self.head);
+        self.head += 1;
+        Some(core::mem::take(&mut self.places[place]))
+    }
+
+    /// Appends empty elements until there are `len`.
+    pub fn extend_to(&mut self, len: usize) {
+        while self.len() < len {
+            self.push_back(T::default());
+        }
+    }
+
+    /// Takes everything out. The memory stays.
+    pub fn clear(&mut self) {
+        while self.pop_front().is_some() {}
+    }
+
+    /// The element at this index.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        (index < self.len()).then(|| &self.places[self.place(self.head + index as u64)])
+    }
+
+    /// The element at this index.
+    #[inline]
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        let place = (index < self.len()).then(|| self.place(self.head + index as u64))?;
+        Some(&mut self.places[place])
+    }
+
+    /// The first element.
+    #[inline]
+    #[must_use]
+    pub fn front(&self) -> Option<&T> {
+        self.get(0)
+    }
+
+    /// The elements in their order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
+        self.iter_from(0)
+    }
+
+    /// The elements from this index on.
+    #[inline]
+    pub fn iter_from(&self, index: usize) -> impl Iterator<Item = &T> + Clone {
+        (self.head + index as u64..self.tail).map(|number| &self.places[self.place(number)])
+    }
+
+    /// How many elements at the front fulfil the condition, which no element does behind one that
+    /// does not.
+    #[inline]
+    #[must_use]
+    pub fn partition_point(&self, mut is_before: impl FnMut(&T) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(&self[middle]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+impl<T: Default> Index<usize> for Ring<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, index: usize) -> &T {
+        self.get(index).expect("an index below the length")
+    }
+}
+
+impl<T: Default> IndexMut<usize> for Ring<T> {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        self.get_mut(index).expect("an index below the length")
+    }
+}
+
+/// Twice as many places in a ring in which `head` and the numbers after it, as many as there are
+/// places (a power of two), lie at their number modulo the places. They lie so afterwards too.
+/// Memory for `reserve` places is taken at once.
+pub fn double<T>(places: &mut Vec<T>, head: u64, reserve: usize, empty: impl FnMut() -> T) {
+    let size = places.len();
+    debug_assert!(size.is_power_of_two(), "a number modulo the places is a mask");
+    places.reserve_exact(reserve.max(2 * size) - size);
+    places.resize_with(2 * size, empty);
+    for place in 0..size {
+        let number = head + ((place as u64).wrapping_sub(head) & (size as u64 - 1));
+        if number & size as u64 != 0 {
+            places.swap(place, place + size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::Seeds;
+
+    #[test]
+    fn it_does_what_a_deque_does() {
+        let mut stream = Seeds::new(1).stream("ring");
+        let (mut ring, mut deque) = (Ring::new(100), VecDeque::new());
+        let mut longest = 0;
+        for turn in 1..20_000_u32 {
+            // More in than out, then the other way round.
+            let growing = turn / 500 % 2 == 0;
+            match stream.below(10) {
+                0..6 if growing => {
+                    ring.push_back(turn);
+                    deque.push_back(turn);
+                }
+                0..3 => {
+                    ring.push_back(turn);
+                    deque.push_back(turn);
+                }
+                9 if turn % 7 == 0 => {
+                    ring.extend_to(deque.len() + 3);
+                    deque.resize(deque.len() + 3, 0);
+                }
+                _ => assert_eq!(ring.pop_front(), deque.pop_front()),
+            }
+            longest = longest.max(deque.len());
+            assert_eq!((ring.len(), ring.is_empty()), (deque.len(), deque.is_empty()));
+            assert_eq!((ring.front(), ring.get(deque.len())), (deque.front(), None));
+            if turn % 50 == 0 {
+                assert!(ring.iter().eq(deque.iter()));
+                assert!(ring.iter_from(deque.len() / 2).eq(deque.iter().skip(deque.len() / 2)));
+            }
+        }
+        assert!(longest > 100, "{longest}: it never got longer than what it reserved");
+        ring.clear();
+        assert!(ring.is_empty() && ring.front().is_none());
+    }
+
+    #[test]
+    fn it_keeps_to_few_places_of_what_it_reserved() {
+        let mut ring = Ring::new(1000);
+        for turn in 0..5000_u32 {
+            ring.push_back(turn);
+            if turn >= 20 {
+                ring.pop_front();
+            }
+        }
+        assert_eq!((ring.places.len(), ring.places.capacity()), (32, 1024));
+        (0..1000).for_each(|turn| ring.push_back(turn));
+        assert_eq!((ring.places.len(), ring.places.capacity()), (1024, 1024));
+    }
+
+    #[test]
+    fn it_finds_where_a_condition_ends() {
+        let mut ring = Ring::new(0);
+        (0..50_u32).for_each(|k| ring.push_back(k));
+        (0..30).for_each(|k| assert_eq!(ring.pop_front(), Some(k)));
+        (50..60).for_each(|k| ring.push_back(k));
+        for limit in 30..=60 {
+            assert_eq!(ring.partition_point(|&k| k < limit), limit as usize - 30);
+        }
+    }
+}
