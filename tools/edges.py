@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "radio": {"core"},
     "net": {"core"},
     "transport": {"core"},
-    "middlebox": {"core", "net", "transport"},
+    "middlebox": {"core", "net"},
     "ran": {"core", "radio", "net"},
     "quic": {"core", "transport"},
     "traffic": {"core", "net", "transport", "quic"},

@@ -34,6 +34,8 @@ _SERIES = {
     "handovers": "handovers",
     "ran_log": "ran_log",
     "deliveries": "deliveries",
+    "pep": "pep",
+    "pep_series": "pep_series",
 }
 
 

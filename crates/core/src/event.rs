@@ -39,6 +39,8 @@ pub enum Topic {
     UePosition,
     /// [`Event::Handover`].
     Handover,
+    /// [`Event::PepMessage`] and [`Event::DomainState`].
+    Pep,
 }
 
 /// A set of topics.
@@ -63,6 +65,17 @@ impl TopicSet {
     pub const fn wants(self, topic: Topic) -> bool {
         self.0 & (1 << topic as u8) != 0
     }
+}
+
+/// What became of a PEP message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PepFate {
+    /// The PEP sent it.
+    Sent,
+    /// The sender of the flow believed it.
+    Accepted,
+    /// It came to the sender of the flow, who did not believe it.
+    Rejected,
 }
 
 /// How far a handover has come.
@@ -219,6 +232,24 @@ pub enum Event<'a> {
         /// When its application asked to connect.
         started_at: Instant,
     },
+    /// A PEP sent a message about a flow, or one arrived at the flow's sender.
+    PepMessage {
+        /// The flow.
+        flow: FlowId,
+        /// What became of it.
+        fate: PepFate,
+    },
+    /// The windows of a sender that has one for each domain, emitted with [`Event::FlowState`].
+    DomainState {
+        /// The flow.
+        flow: FlowId,
+        /// Congestion window of the internet domain.
+        internet: Bytes,
+        /// Congestion window of the radio domain.
+        ran: Bytes,
+        /// Smoothed round trip to the PEP; zero before the first.
+        pep_srtt: Duration,
+    },
     /// A finite transfer ended: its receiver has read all of it.
     FlowCompleted {
         /// The flow.
@@ -314,6 +345,7 @@ impl Event<'_> {
             Self::Assigned { .. } => Topic::Assigned,
             Self::UePosition { .. } => Topic::UePosition,
             Self::Handover { .. } => Topic::Handover,
+            Self::PepMessage { .. } | Self::DomainState { .. } => Topic::Pep,
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod gtp;
 mod link;
 mod loss;
 mod managed;
+pub mod pep;
 pub mod pie;
 mod propagation;
 pub mod queue;

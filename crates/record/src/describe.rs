@@ -57,6 +57,8 @@ pub struct RecorderParameters {
     pub tracked: Vec<String>,
     /// Names of the UEs that may be handed over: all of them, or none.
     pub handovers: Vec<String>,
+    /// Whether messages of a PEP are recorded, and the windows of senders that listen to one.
+    pub pep: bool,
 }
 
 impl RecorderParameters {

@@ -7,6 +7,7 @@ use airlane_core::{
 use crate::cell::{self, Block, CellRecord, Radio};
 use crate::flow::{self, FlowRecord};
 use crate::handover::HandoverLog;
+use crate::pep::PepLog;
 use crate::series::{CellSeries, FlowSeries, bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
@@ -26,6 +27,7 @@ pub struct Recorder {
     series: Option<Series>,
     tracks: UeSeries,
     handovers: HandoverLog,
+    pep: PepLog,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
     bin_end: Instant,
 }
@@ -73,6 +75,7 @@ impl Recorder {
             series,
             tracks: UeSeries::default(),
             handovers: HandoverLog::default(),
+            pep: PepLog::new(if parameters.pep { parameters.flows.len() } else { 0 }),
             parameters,
         }
     }
@@ -94,6 +97,7 @@ impl Recorder {
             ("cells", cell::table(&self.cells, &self.parameters)),
             ("timeouts", timeouts::table(&self.timeouts, &flow_names)),
         ];
+        let has_series = self.series.is_some();
         if let Some(series) = self.series {
             tables.push(("flow_series", series.flows.into_table(&flow_names)));
             tables.push(("cell_series", series.cells.into_table(&cell_names)));
@@ -103,6 +107,12 @@ impl Recorder {
         }
         if !self.parameters.handovers.is_empty() {
             tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
+        }
+        if self.parameters.pep {
+            tables.push(("pep", self.pep.summary(&flow_names)));
+            if has_series {
+                tables.push(("pep_series", self.pep.into_series(&flow_names)));
+            }
         }
         tables
     }
@@ -153,6 +163,7 @@ impl Recorder {
             let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
             let queue = ue.and_then(|ue| ue.queue[described.direction as usize]);
             series.flows.push((from, until), index as u32, flow, queue);
+            self.pep.push(from, index);
         }
         for (index, cell) in self.cells.iter_mut().enumerate() {
             series.cells.push((from, until), index as u32, cell);
@@ -218,6 +229,7 @@ impl Probe for Recorder {
             if self.parameters.tracked.is_empty() { summary } else { summary.with(Topic::UePosition) };
         let summary =
             if self.parameters.handovers.is_empty() { summary } else { summary.with(Topic::Handover) };
+        let summary = if self.parameters.pep { summary.with(Topic::Pep) } else { summary };
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
@@ -303,6 +315,10 @@ impl Probe for Recorder {
                 if let Some(ue) = self.ues.get_mut(ue.index()) {
                     ue.queue[direction as usize] = Some(bytes);
                 }
+            }
+            Event::PepMessage { flow, fate } => self.pep.on_message(flow, fate),
+            Event::DomainState { flow, internet, ran, pep_srtt } => {
+                self.pep.on_state(flow, internet, ran, pep_srtt);
             }
             Event::Received { .. } | Event::Tunnelled { .. } | Event::Assigned { .. } => {}
         }

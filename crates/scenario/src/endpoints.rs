@@ -9,14 +9,15 @@ use airlane_traffic::{
     TcpSource, Transfer, UdpSink, UdpSource,
 };
 use airlane_transport as transport;
-use airlane_transport::congestion::LossDiscrimination;
+use airlane_transport::congestion::{LossDiscrimination, MdccConfig};
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    App, Congestion, FlowDirection, Growth, LossDetection, LossDiscriminator, Ppbp, PpbpReading, Quic,
-    ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    App, Congestion, FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp,
+    PpbpReading, Quic, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
+use crate::middlebox;
 use crate::quantity::Size;
 use crate::wiring::data_direction;
 
@@ -53,7 +54,11 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     };
     match (&flow.transport, &flow.app) {
         (Transport::Tcp(tcp), app) if is_source => {
-            Box::new(TcpSource::new(tcp_config(tcp, seeds), path, transfer(app), start, stop))
+            let source = TcpSource::new(tcp_config(tcp, seeds), path, transfer(app), start, stop);
+            match middlebox::receiver(scenario, path.flow) {
+                Some(receiver) if tcp.congestion == Congestion::Mdcc => Box::new(source.with_pep(receiver)),
+                _ => Box::new(source),
+            }
         }
         (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, seeds), path, start)),
         (Transport::Udp, App::Cbr(cbr)) if is_source => {
@@ -107,6 +112,7 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
         Congestion::Veno => CongestionKind::Veno,
         Congestion::Bbr => CongestionKind::Bbr,
         Congestion::Bbr3 => CongestionKind::Bbr3,
+        Congestion::Mdcc => CongestionKind::Mdcc,
     }
 }
 
@@ -146,6 +152,14 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
         loss_discriminator: loss_discrimination(tcp.loss_discriminator),
+        mdcc: tcp.mdcc.as_ref().map_or(MdccConfig::PAPER, |mdcc| MdccConfig {
+            acks_per_increase: (1.0 / mdcc.increase).round() as u32,
+            inflight_scope: match mdcc.inflight_scope {
+                InflightScope::EndToEnd => transport::congestion::InflightScope::EndToEnd,
+                InflightScope::PerDomain => transport::congestion::InflightScope::PerDomain,
+            },
+            ack_train: mdcc.ack_train,
+        }),
         growth: match tcp.growth {
             Growth::PerSegment => transport::Growth::PerSegment,
             Growth::PerAck => transport::Growth::PerAck,

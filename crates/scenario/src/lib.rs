@@ -19,6 +19,7 @@ mod files;
 pub mod format;
 mod layout;
 mod links;
+mod middlebox;
 mod preset;
 pub mod quantity;
 mod radio;

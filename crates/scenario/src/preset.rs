@@ -120,7 +120,7 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
 }
 
 /// Sections that may stand several times.
-pub(crate) const LISTS: [&str; 3] = ["cell", "ue", "flow"];
+pub(crate) const LISTS: [&str; 4] = ["cell", "middlebox", "ue", "flow"];
 
 /// Sections that are not there unless the user begins with the first of them.
 const HANDOVER: [&str; 2] = ["handover", "x2"];

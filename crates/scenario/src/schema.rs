@@ -17,7 +17,7 @@ const REQUIRED: [(&str, &[&str]); 6] = [
 ];
 
 /// The same for the variants of choices: type, variant, key.
-const REQUIRED_BY_VARIANT: [(&str, &str, &str); 9] = [
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 16] = [
     ("App", "fixed", "size"),
     ("App", "cbr", "rate"),
     ("App", "ppbp", "rate"),
@@ -27,6 +27,13 @@ const REQUIRED_BY_VARIANT: [(&str, &str, &str); 9] = [
     ("Mobility", "trace", "file"),
     ("Area", "rectangle", "from"),
     ("Area", "rectangle", "to"),
+    ("PepFault", "dies", "at"),
+    ("PepFault", "lies", "from"),
+    ("PepFault", "lies", "claim"),
+    ("PepFault", "loses", "share"),
+    ("PepFault", "reorders", "share"),
+    ("PepFault", "duplicates", "share"),
+    ("PepFault", "truncates", "share"),
 ];
 
 /// The JSON Schema (draft 2020-12) of scenario files.

@@ -9,7 +9,7 @@ use airlane_record::{
 
 use crate::endpoints;
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, Cell, Resolved, Transport};
+use crate::format::{self, Cell, Congestion, Resolved, Transport};
 use crate::wiring::data_direction;
 
 /// The recorder, and what the scenario asks for beside it; captures begin when they know their folder.
@@ -90,7 +90,9 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         slot: SLOT,
         harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
     };
+    let listens = |flow: &format::Flow| matches!(&flow.transport, Transport::Tcp(tcp) if tcp.congestion == Congestion::Mdcc);
     RecorderParameters {
+        pep: !scenario.middlebox.is_empty() || scenario.flow.iter().any(listens),
         flows: flows.iter().map(flow).collect(),
         cells: scenario.cell.iter().map(cell).collect(),
         ues: ues.len(),

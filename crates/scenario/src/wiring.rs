@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use airlane_core::{Direction, FlowId, NodeId, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
+use airlane_middlebox::Side;
 use airlane_net::{FlowRouter, Gateway, Link};
 use airlane_quic::QlogFiles;
 use airlane_ran::RadioNetwork;
@@ -14,7 +15,7 @@ use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{FlowDirection, Resolved};
-use crate::{endpoints, links, radio};
+use crate::{endpoints, links, middlebox, radio};
 
 /// Packets under way before the pool has to grow.
 const POOL_CAPACITY: usize = 4096;
@@ -53,7 +54,14 @@ pub(crate) fn wire(
 
             // 3. The gateway of the mobile core, where tunnels begin.
             let gateway = network.add(Box::new(gateway(&config, &radio_network)));
-            network.connect((internet_down, Link::OUTPUT), (gateway, Gateway::INTERNET));
+            let mut internet_side = (gateway, Gateway::INTERNET);
+            if let Some(node) = middlebox::at_gateway(scenario, seeds) {
+                let node = network.add(node);
+                network.connect((node, Side::Ran.port()), internet_side);
+                network.connect(internet_side, (node, Side::Ran.port()));
+                internet_side = (node, Side::Core.port());
+            }
+            network.connect((internet_down, Link::OUTPUT), internet_side);
 
             // 4. S1-U, from the core to each cell and back.
             let s1u = |cell| {
@@ -69,11 +77,18 @@ pub(crate) fn wire(
             let radio_network = network.add(Box::new(radio_network));
             for (enb, ([down, up], port)) in (0..).zip(s1u.into_iter().zip(s1u_ports)) {
                 network.connect((gateway, Gateway::enb(enb)), (down, Link::INPUT));
-                network.connect((down, Link::OUTPUT), (radio_network, port));
-                network.connect((radio_network, port), (up, Link::INPUT));
+                let mut core_side = (radio_network, port);
+                if let Some(node) = middlebox::at_enb(scenario, usize::from(enb), seeds) {
+                    let node = network.add(node);
+                    network.connect((node, Side::Ran.port()), core_side);
+                    network.connect(core_side, (node, Side::Ran.port()));
+                    core_side = (node, Side::Core.port());
+                }
+                network.connect((down, Link::OUTPUT), core_side);
+                network.connect(core_side, (up, Link::INPUT));
                 network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(enb)));
             }
-            Some((gateway, radio_network, ue_ports))
+            Some((internet_side, radio_network, ue_ports))
         }
         _ => None,
     };
@@ -101,8 +116,8 @@ pub(crate) fn wire(
         };
         network.connect((host, PORT), up);
     }
-    if let Some((gateway, ..)) = mobile {
-        network.connect((gateway, Gateway::INTERNET), (internet_up, Link::INPUT));
+    if let Some((internet_side, ..)) = mobile {
+        network.connect(internet_side, (internet_up, Link::INPUT));
     }
 
     // 9. to a router that leads to the server's endpoints.

@@ -305,6 +305,7 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
         bin: None,
         tracked: Vec::new(),
         handovers: Vec::new(),
+        pep: false,
     });
     let mut simulation = Simulation::new(network, 4096);
     let mut look = |at| {

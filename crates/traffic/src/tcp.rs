@@ -1,9 +1,11 @@
 //! The two ends of a one-way transfer over TCP.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Port, Topic,
+    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload,
+    PepFate, Port, Topic,
 };
-use airlane_transport::{Path, TcpConfig, TcpEndpoint, TcpStats};
+use airlane_net::pep;
+use airlane_transport::{Path, PepReport, TcpConfig, TcpEndpoint, TcpStats};
 
 /// How much an application sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub enum Transfer {
 #[derive(Debug)]
 pub struct TcpSource {
     endpoint: TcpEndpoint,
+    /// What tells the messages of a PEP from those of strangers; without, none is heard.
+    pep: Option<pep::Receiver>,
     transfer: Transfer,
     flow: FlowId,
     start: Option<Instant>,
@@ -43,9 +47,41 @@ impl TcpSource {
         start: Instant,
         stop: Option<Instant>,
     ) -> Self {
-        let flow = path.flow;
         let endpoint = TcpEndpoint::new(config, path);
-        Self { endpoint, transfer, flow, start: Some(start), stop, finishing: None }
+        Self { endpoint, pep: None, transfer, flow: path.flow, start: Some(start), stop, finishing: None }
+    }
+
+    /// The same sender, listening to the messages that this receiver believes.
+    #[must_use]
+    pub fn with_pep(self, receiver: pep::Receiver) -> Self {
+        Self { pep: Some(receiver), ..self }
+    }
+
+    /// A datagram has come: a message of a PEP, if this sender listens to one.
+    fn take_datagram(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let Some(receiver) = &mut self.pep else { return cx.discard(packet, DropCause::Endpoint) };
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
+        let packet = cx.pool.consume(packet);
+        let message = match &packet.payload {
+            Payload::Bytes(bytes) => receiver.accept(bytes),
+            Payload::Length(_) => Err(pep::Rejected::Malformed),
+        };
+        let fate = if message.is_ok() { PepFate::Accepted } else { PepFate::Rejected };
+        if cx.wants(Topic::Pep) {
+            cx.emit(&Event::PepMessage { flow: self.flow, fate });
+        }
+        let Ok(pep::Message { delay_us, body: pep::Body::Tcp(report), .. }) = message else { return };
+        let report = PepReport {
+            delay: Duration::from_micros(u64::from(delay_us)),
+            newest: report.newest,
+            first: report.first,
+            cumulative: report.cumulative,
+            ranges: report.ranges.as_slice(),
+            holes: report.holes.as_slice(),
+        };
+        self.endpoint.handle_pep_report(cx, &report);
     }
 
     /// Counters and state of the connection.
@@ -86,6 +122,9 @@ impl TcpSource {
 
 impl Node for TcpSource {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        if matches!(cx.pool.get(&packet).header, Header::Udp(_)) {
+            return self.take_datagram(cx, packet);
+        }
         let Some((packet, in_order)) = take_in(&mut self.endpoint, cx, packet) else { return };
         report(cx, &packet, in_order);
         self.endpoint.flush(cx);

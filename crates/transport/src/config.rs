@@ -3,7 +3,7 @@
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::CongestionKind;
-use crate::congestion::LossDiscrimination;
+use crate::congestion::{LossDiscrimination, MdccConfig};
 
 /// How a sender finds out that a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct TcpConfig {
     pub congestion: CongestionKind,
     /// How it tells a random loss from one of congestion. BBR judges losses itself.
     pub loss_discriminator: LossDiscrimination,
+    /// How it is set up, if it is multi-domain congestion control.
+    pub mdcc: MdccConfig,
     /// What an acknowledgment is worth to it.
     pub growth: Growth,
     /// RFC 7323 timestamps, in milliseconds.
@@ -122,6 +124,7 @@ impl TcpConfig {
         Self {
             congestion: CongestionKind::Cubic,
             loss_discriminator: LossDiscrimination::None,
+            mdcc: MdccConfig::PAPER,
             growth: Growth::PerSegment,
             timestamps: true,
             sack: true,

@@ -25,6 +25,7 @@ use airlane_core::{Bytes, Cx, Duration, Ecn, Instant, TcpFlags, TcpHeader, TcpSy
 use crate::config::TcpConfig;
 use crate::header::{Io, Negotiated, send_packet, timestamp};
 use crate::path::Path;
+use crate::pep::PepReport;
 use crate::receiver::{DataSegment, Receiver, ReceiverOptions};
 use crate::sender::{Ack, Sender};
 use crate::sequence;
@@ -224,6 +225,21 @@ impl TcpEndpoint {
             }
             ConnectionState::SynReceived => self.on_segment_in_syn_received(cx, header, ecn, payload),
         }
+    }
+
+    /// A PEP reports what has passed it. A controller without a window for each domain takes no notice.
+    pub fn handle_pep_report(&mut self, cx: &mut Cx<'_>, report: &PepReport<'_>) {
+        let Some(h) = self.halves.as_mut().filter(|_| self.state == ConnectionState::Established) else {
+            return;
+        };
+        let mut io = Io {
+            cx,
+            path: &self.path,
+            negotiated: &h.negotiated,
+            receiver: &mut h.receiver,
+            stats: &mut self.stats,
+        };
+        h.sender.on_pep_report(&mut io, report);
     }
 
     /// A timer is due.

@@ -28,6 +28,7 @@ mod delivery;
 mod endpoint;
 mod header;
 mod path;
+mod pep;
 mod rack;
 mod receiver;
 mod recovery;
@@ -45,6 +46,7 @@ pub use config::{Growth, LossDetection, ReceiveWindowKind, RttSampling, TcpConfi
 pub use congestion::{CongestionController, CongestionKind};
 pub use endpoint::{ConnectionState, TcpEndpoint};
 pub use path::Path;
+pub use pep::PepReport;
 pub use rtt::RttEstimator;
 pub use stats::TcpStats;
 pub use udp::{UdpReceiver, UdpReceiverStats, UdpSender};

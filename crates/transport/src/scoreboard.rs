@@ -21,6 +21,8 @@ pub(crate) const FIN: u8 = 16;
 /// Memory is reserved for so many segments once it takes more than at first: 1.4 MB in flight,
 /// which is 75 Mbit/s over 60 ms behind a full buffer of 512 KiB.
 pub(crate) const RESERVED: usize = 1024;
+/// A PEP has seen it pass.
+pub(crate) const SEEN: u8 = 32;
 
 /// A sent segment.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +53,11 @@ impl Segment {
     pub(crate) const fn payload(&self) -> u32 {
         self.len - self.is(FIN) as u32
     }
+    /// 1 if it was seen by a PEP, and not acknowledged or lost since.
+    #[inline]
+    const fn counts_beyond_pep(&self) -> u32 {
+        (self.state & (SEEN | SACKED | LOST) == SEEN) as u32
+    }
 }
 
 /// All outstanding segments.
@@ -65,6 +72,8 @@ pub(crate) struct Scoreboard {
     retransmitted: u32,
     /// Outstanding segments that were ever retransmitted.
     ever: u32,
+    /// Segments that a PEP has seen and nobody has acknowledged or lost since.
+    beyond_pep: u32,
     /// End of the highest SACKed segment; at most `una` when there is none.
     highest_sacked: u64,
     /// No lost segment that waits for retransmission lies before this one.
@@ -87,6 +96,7 @@ impl Scoreboard {
             lost: 0,
             retransmitted: 0,
             ever: 0,
+            beyond_pep: 0,
             highest_sacked: 0,
             retransmit_from: 0,
             first_flight_from: 0,
@@ -146,6 +156,12 @@ impl Scoreboard {
     pub(crate) const fn highest_sacked(&self) -> u64 {
         self.highest_sacked
     }
+    /// Segments in flight beyond the PEP, as far as it has said so.
+    #[inline]
+    pub(crate) const fn beyond_pep(&self) -> u32 {
+        self.beyond_pep
+    }
+
     /// Segments believed to be in the network: sent, neither delivered nor lost, and
     /// retransmissions (RFC 6675 §4, "pipe").
     #[inline]
@@ -187,6 +203,7 @@ impl Scoreboard {
             self.lost -= u32::from(segment.is(LOST));
             self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
             self.ever -= u32::from(segment.is(EVER_RETRANSMITTED));
+            self.beyond_pep -= segment.counts_beyond_pep();
         }
         segment
     }
@@ -228,12 +245,13 @@ impl Scoreboard {
     pub(crate) fn mark_sacked(&mut self, number: u64) {
         let segment = self.get_mut(number);
         debug_assert!(!segment.is(SACKED));
-        let (was, end) = (segment.state, segment.end());
+        let (was, end, beyond_pep) = (segment.state, segment.end(), segment.counts_beyond_pep());
         segment.state = (was | SACKED) & !(LOST | if was & LOST != 0 { RETRANSMITTED } else { 0 });
         let was_lost = u32::from(was & LOST != 0);
         self.lost -= was_lost;
         self.retransmitted -= u32::from(was & RETRANSMITTED != 0) & was_lost;
         self.sacked += 1;
+        self.beyond_pep -= beyond_pep;
         self.highest_sacked = self.highest_sacked.max(end);
     }
 
@@ -266,11 +284,21 @@ impl Scoreboard {
         if was & SACKED != 0 || (was & LOST != 0 && was & RETRANSMITTED == 0) {
             return false;
         }
+        let beyond_pep = segment.counts_beyond_pep();
         segment.state = (was | LOST) & !RETRANSMITTED;
+        self.beyond_pep -= beyond_pep;
         self.lost += u32::from(was & LOST == 0);
         self.retransmitted -= u32::from(was & RETRANSMITTED != 0);
         self.retransmit_from = self.retransmit_from.min(number);
         true
+    }
+
+    /// A PEP has seen the segment pass.
+    pub(crate) fn mark_seen(&mut self, number: u64) {
+        let segment = self.get_mut(number);
+        debug_assert!(!segment.is(SEEN));
+        segment.state |= SEEN;
+        self.beyond_pep += segment.counts_beyond_pep();
     }
 
     /// Takes back every declaration of loss (an undo).
@@ -278,6 +306,7 @@ impl Scoreboard {
         for number in self.head..self.tail {
             self.get_mut(number).state &= !LOST;
         }
+        self.count_beyond_pep();
         self.lost = 0;
         self.retransmit_from = self.tail;
         self.first_flight_from = self.head;
@@ -331,6 +360,11 @@ impl Scoreboard {
         }
         self.sacked = 0;
         self.highest_sacked = 0;
+        self.count_beyond_pep();
+    }
+
+    fn count_beyond_pep(&mut self) {
+        self.beyond_pep = (self.head..self.tail).map(|n| self.get(n).counts_beyond_pep()).sum();
     }
 
     /// True if any outstanding segment was ever retransmitted; looks at the head only, where

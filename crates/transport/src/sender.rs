@@ -6,6 +6,7 @@
 
 mod ack;
 mod alert;
+mod domains;
 mod paced;
 mod timeout;
 mod transmit;
@@ -24,6 +25,7 @@ use crate::sack::SackCache;
 use crate::scoreboard::Scoreboard;
 use crate::stats::TcpStats;
 use crate::timer::Timer;
+use domains::Domains;
 use writer::{Standing, Writer};
 
 /// Duplicate-ACK threshold before any reordering was seen (RFC 5681 §3.2).
@@ -119,6 +121,8 @@ pub(crate) struct Sender {
     next_flags: u8,
     /// Rate and pacing, for a controller that has use for them.
     delivery: Option<Box<Delivery>>,
+    /// What a PEP has said, for a controller that has a window for each domain.
+    domains: Option<Box<Domains>>,
     /// Segments just found lost; kept for its room.
     lost_numbers: Vec<u64>,
     phase: Phase,
@@ -170,7 +174,9 @@ impl Sender {
         let initial = config.initial_window_segments;
         let segments = SegmentWindow::new(segment_size, initial);
         let controller = Controller::new(config.congestion, segments, config.hystart, stream)
-            .discriminating(config.loss_discriminator);
+            .discriminating(config.loss_discriminator)
+            .with_mdcc(config.mdcc, config.hystart);
+        let domains = controller.domains().map(|mdcc| Box::new(Domains::new(mdcc.inflight_scope())));
         let paces = config.pacing || controller.models_path();
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
         Self {
@@ -209,10 +215,11 @@ impl Sender {
             timed: None,
             backoff: 0,
             timer: Timer::idle(),
-            short_way: !paces && !negotiated.ecn,
+            short_way: !paces && !negotiated.ecn && domains.is_none(),
             next_flags: 0,
             lost_numbers: Vec::with_capacity(64),
             delivery: paces.then(|| Box::new(Delivery::new(now))),
+            domains,
             phase: Phase::Open,
             recovery_point: 1,
             reduction: RateReduction::default(),
@@ -352,7 +359,9 @@ impl Sender {
     /// The congestion window in force, in segments: recovery's while one is under way.
     #[inline]
     fn window(&self) -> u32 {
-        if self.phase.reduces() { self.reduction.window } else { self.controller.window_segments() }
+        let window =
+            if self.phase.reduces() { self.reduction.window } else { self.controller.window_segments() };
+        if self.domains.is_some() { self.window_of_domains(window) } else { window }
     }
 
     /// Segments in the network. Without SACK, each duplicate ACK says that one has left it.
@@ -391,6 +400,7 @@ impl Sender {
                 ssthresh: self.controller.ssthresh(),
                 in_flight: self.bytes(self.in_flight()),
             });
+            self.report_domains(io);
         }
     }
 }

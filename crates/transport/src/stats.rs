@@ -37,6 +37,12 @@ pub struct TcpStats {
     pub window_probes: u64,
     /// D-SACK blocks received.
     pub dsack_received: u64,
+    /// Reports of a PEP that were worked through.
+    pub pep_reports: u64,
+    /// Reports of a PEP that claimed what was never sent, or came after one that did.
+    pub pep_reports_refused: u64,
+    /// Segments declared lost because a PEP missed them.
+    pub pep_losses: u64,
     /// SYNs and SYN-ACKs sent again.
     pub handshake_retransmissions: u64,
     /// Round-trip samples taken.

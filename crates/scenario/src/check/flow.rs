@@ -8,7 +8,9 @@ use super::{Checked, FLOWS_MAX, Place, name};
 use crate::de::nearest_help;
 use crate::endpoints;
 use crate::expand;
-use crate::format::{App, Congestion, Flow, Network, Ppbp, Quic, ReceiveWindow, Resolved, Tcp, Transport};
+use crate::format::{
+    App, Congestion, Flow, FlowDirection, Network, Ppbp, Quic, ReceiveWindow, Resolved, Tcp, Transport,
+};
 use crate::quantity::Size;
 
 /// Largest IP packet (RFC 791).
@@ -45,7 +47,13 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         repeat(flow, &at)?;
         app(flow, scenario, &at)?;
         match &flow.transport {
-            Transport::Tcp(settings) => tcp(settings, &at.under("transport"))?,
+            Transport::Tcp(settings) => {
+                tcp(settings, &at.under("transport"))?;
+                let downlink = flow.direction == FlowDirection::Downlink;
+                let ok = downlink || settings.congestion != Congestion::Mdcc;
+                let help = "a PEP watches what goes to the UE; choose another controller";
+                at.require(ok, "transport.congestion", "of no use on the uplink", help)?;
+            }
             Transport::Quic(settings) => quic(settings, &at.under("transport"))?,
             Transport::Udp => {}
         }
@@ -152,6 +160,8 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     let models_path = matches!(quic.congestion, Congestion::Bbr | Congestion::Bbr3);
     let help = "one of cubic, newreno, scalable, vegas, westwood, veno; BBR is for TCP";
     at.require(!models_path, "congestion", "quinn does not tell which packets are lost", help)?;
+    let listens = quic.congestion == Congestion::Mdcc;
+    at.require(!listens, "congestion", "a PEP cannot read the packet numbers of QUIC", help)?;
     let initial_window = (2..=1_000).contains(&quic.initial_window);
     at.require(initial_window, "initial_window", "no window", "from 2 to 1000 datagrams")?;
     let (least, most) = (QUIC_MTU_MIN, IP_PACKET_MAX - 8); // a UDP payload of at most 65527 bytes, RFC 9000 §18.2
@@ -178,6 +188,7 @@ fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         let help = format!("from {least} to {most}, which is the MTU less the headers");
         at.require((least..=most).contains(&mss), "mss", "no full segment for this MTU", &help)?;
     }
+    mdcc(tcp, at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "no window", "from 1 to 1000 segments")?;
     at.positive(tcp.rto_min, "rto_min")?;
@@ -206,4 +217,13 @@ fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         )?;
     }
     tcp.send_buffer.map_or(Ok(()), |buffer| at.at_least(buffer, least, "send_buffer", message))
+}
+
+fn mdcc(tcp: &Tcp, at: &Place<'_>) -> Checked {
+    let Some(mdcc) = &tcp.mdcc else { return Ok(()) };
+    let help = "write congestion = \"mdcc\", or leave it out";
+    at.require(tcp.congestion == Congestion::Mdcc, "mdcc", "of no use to another controller", help)?;
+    let help = "from 0.001 to 1 segments with each acknowledgment";
+    let ok = (0.001..=1.0).contains(&mdcc.increase);
+    at.require(ok, "mdcc.increase", "no step of a window", help)
 }

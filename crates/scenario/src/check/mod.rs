@@ -8,6 +8,7 @@ mod files;
 mod flow;
 mod handover;
 mod layout;
+mod middlebox;
 mod output;
 mod ue;
 
@@ -48,6 +49,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         Network::Wired => wired(tree)?,
         Network::Typical | Network::Lena2014 | Network::Lena337 => cellular(scenario, &at)?,
     }
+    middlebox::middleboxes(scenario, &at)?;
     flow::flows(scenario, &at)?;
     output::output(scenario, &at.under("output"))?;
     rows(scenario, &at.under("run"))
@@ -163,6 +165,7 @@ pub(crate) fn wired(tree: &Tree) -> Checked {
         ("backhaul", "no backhaul"),
         ("handover", "no handover"),
         ("x2", "no X2"),
+        ("middlebox", "no middlebox"),
     ];
     let found = has.into_iter().find(|(key, _)| tree.get(key).is_some_and(|t| !t.is_empty()));
     let Some((key, what)) = found else { return Ok(()) };

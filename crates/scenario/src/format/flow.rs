@@ -139,6 +139,8 @@ pub struct Tcp {
     pub preset: TcpPreset,
     /// The congestion controller.
     pub congestion: Congestion,
+    /// How it is set up, if it is multi-domain congestion control.
+    pub mdcc: Option<Mdcc>,
     /// How random losses are told from those of congestion.
     pub loss_discriminator: LossDiscriminator,
     /// What an acknowledgment is worth to a window that grows.
@@ -257,6 +259,31 @@ pub enum Congestion {
     Bbr,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     Bbr3,
+    /// Multi-domain congestion control (Krämer et al. 2019), which listens to a PEP.
+    Mdcc,
+}
+
+/// How multi-domain congestion control is set up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mdcc {
+    /// Segments by which the radio window grows with each acknowledgment.
+    pub increase: f64,
+    /// What the windows limit.
+    pub inflight_scope: InflightScope,
+    /// Whether HyStart's test of the acknowledgment train applies to the internet window.
+    pub ack_train: bool,
+}
+
+/// What the two windows of multi-domain congestion control limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum InflightScope {
+    /// Both limit what the client has not acknowledged.
+    #[serde(rename = "e2e")]
+    EndToEnd,
+    /// That of the internet limits what the PEP has not seen.
+    #[serde(rename = "per-domain")]
+    PerDomain,
 }
 
 /// How random losses, which leave the window as it is, are told from those of congestion. BBR judges

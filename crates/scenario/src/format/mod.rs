@@ -10,6 +10,7 @@ mod cell;
 mod flow;
 mod handover;
 mod layout;
+mod middlebox;
 mod output;
 mod path;
 mod ue;
@@ -19,6 +20,7 @@ pub use cell::*;
 pub use flow::*;
 pub use handover::*;
 pub use layout::*;
+pub use middlebox::*;
 pub use output::*;
 pub use path::*;
 pub use ue::*;
@@ -81,6 +83,8 @@ pub struct Resolved {
     pub internet: Internet,
     /// The link between the mobile core and the cells (S1-U); none in a wired network.
     pub backhaul: Option<Backhaul>,
+    /// Functions in the path between the internet and the radio; none in a wired network.
+    pub middlebox: Vec<Middlebox>,
     /// Handover of UEs from cell to cell; without it they stay where they started.
     pub handover: Option<Handover>,
     /// The links between cells (X2); none without handover.

@@ -76,6 +76,8 @@ struct Curve {
 struct HyStart {
     /// The sender paces.
     paced: bool,
+    /// Whether the length of an ACK train counts.
+    train: bool,
     found: bool,
     round_began: Instant,
     round_end: u64,
@@ -90,6 +92,7 @@ impl Cubic {
     pub fn new(hystart: bool) -> Self {
         let hystart = hystart.then_some(HyStart {
             paced: false,
+            train: true,
             found: false,
             round_began: Instant::ZERO,
             round_end: 0,
@@ -104,6 +107,25 @@ impl Cubic {
     pub(super) fn pace(&mut self) {
         if let Some(hystart) = &mut self.hystart {
             hystart.paced = true;
+        }
+    }
+
+    /// The same, with or without HyStart's test of the ACK train.
+    #[must_use]
+    pub(super) fn with_ack_train(mut self, train: bool) -> Self {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.train = train;
+        }
+        self
+    }
+
+    /// Delays are measured on another path from now on.
+    pub(super) fn forget_delay(&mut self) {
+        self.delay_min = None;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.round_end = 0;
+            hystart.round_min = Duration::MAX;
+            hystart.samples = 0;
         }
     }
 
@@ -162,7 +184,7 @@ impl HyStart {
             self.last_ack = ack.now;
             // Linux halves the threshold only where nothing paces (`hystart_update`).
             let longest = if self.paced { delay_min + cushion } else { (delay_min + cushion) / 2 };
-            if ack.now - self.round_began > longest {
+            if self.train && ack.now - self.round_began > longest {
                 self.found = true;
             }
         }

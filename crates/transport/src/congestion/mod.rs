@@ -12,6 +12,7 @@ mod bbr3;
 mod cubic;
 mod discriminator;
 mod max_filter;
+mod mdcc;
 mod newreno;
 mod scalable;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};
+pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig};
 pub use newreno::NewReno;
 pub use scalable::Scalable;
 pub use vegas::Vegas;
@@ -57,11 +59,13 @@ pub enum CongestionKind {
     Bbr,
     /// BBR, version 3 (draft-ietf-ccwg-bbr).
     Bbr3,
+    /// Multi-domain congestion control (Krämer et al. 2019).
+    Mdcc,
 }
 
 impl CongestionKind {
     /// Every kind, in the order in which they were written.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NewReno,
         Self::Cubic,
         Self::Scalable,
@@ -70,6 +74,7 @@ impl CongestionKind {
         Self::Veno,
         Self::Bbr,
         Self::Bbr3,
+        Self::Mdcc,
     ];
 
     /// Its name in scenarios and results.
@@ -84,6 +89,7 @@ impl CongestionKind {
             Self::Veno => "veno",
             Self::Bbr => "bbr",
             Self::Bbr3 => "bbr3",
+            Self::Mdcc => "mdcc",
         }
     }
 }
@@ -346,6 +352,7 @@ enum Law {
     Veno(Veno),
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
+    Mdcc(Box<Mdcc>),
 }
 
 macro_rules! each {
@@ -359,6 +366,7 @@ macro_rules! each {
             Law::Veno($law) => $call,
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
+            Law::Mdcc($law) => $call,
         }
     };
 }
@@ -386,6 +394,7 @@ impl Controller {
             CongestionKind::Veno => Law::Veno(Veno::new()),
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream))),
+            CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(MdccConfig::PAPER, &window, hystart))),
         };
         Self { window, law, discriminator: Discriminator::new(LossDiscrimination::None) }
     }
@@ -407,9 +416,52 @@ impl Controller {
         self
     }
 
+    /// The same controller, set up like this if it is [`Mdcc`].
+    #[must_use]
+    pub fn with_mdcc(mut self, config: MdccConfig, hystart: bool) -> Self {
+        if let Law::Mdcc(law) = &mut self.law {
+            **law = Mdcc::new(config, &self.window, hystart);
+        }
+        self
+    }
+
     /// Segments have another size from now on: the window stays what it is in bytes.
     pub fn on_segment_size(&mut self, segment_size: u32) {
         self.window.resize_segments(segment_size);
+    }
+
+    /// The controller that has a window for each domain, if it is one.
+    #[must_use]
+    pub fn domains(&self) -> Option<&Mdcc> {
+        if let Law::Mdcc(law) = &self.law { Some(law) } else { None }
+    }
+
+    /// [`Mdcc::on_domain_ack`].
+    pub fn on_domain_ack(&mut self, domain: Domain, ack: &AckSample) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_domain_ack(&mut self.window, domain, ack);
+        }
+    }
+
+    /// [`Mdcc::on_domain_loss`].
+    pub fn on_domain_loss(&mut self, domain: Domain) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_domain_loss(&mut self.window, domain);
+        }
+    }
+
+    /// [`Mdcc::on_episode`].
+    pub fn on_episode(&mut self) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_episode();
+        }
+    }
+
+    /// [`Mdcc::on_clock_change`].
+    pub fn on_clock_change(&mut self) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_clock_change();
+        }
     }
 
     /// Window and threshold.
@@ -526,6 +578,9 @@ impl Controller {
     pub fn on_window_validation(&mut self, window_segments: u32, ssthresh_segments: u32) {
         self.window.segments = window_segments;
         self.window.ssthresh = ssthresh_segments;
+        if let Law::Mdcc(law) = &mut self.law {
+            law.validate(&mut self.window);
+        }
     }
     /// [`CongestionController::pacing_rate`].
     #[must_use]

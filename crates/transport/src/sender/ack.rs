@@ -235,6 +235,9 @@ impl Sender {
                 if let Some(delivery) = &mut self.delivery {
                     delivery.on_delivered(number - 1, &s);
                 }
+                if let Some(domains) = &mut self.domains {
+                    domains.on_delivered(&s);
+                }
                 self.board.mark_sacked(number - 1);
                 out.sacked += 1;
             }
@@ -277,6 +280,9 @@ impl Sender {
             }
             if let Some(delivery) = &mut self.delivery {
                 delivery.on_delivered(self.board.head(), &s);
+            }
+            if let Some(domains) = self.domains.as_mut().filter(|_| !s.is(SACKED)) {
+                domains.on_delivered(&s);
             }
             self.board.pop();
             acked.segments += 1;
@@ -459,6 +465,10 @@ impl Sender {
     /// Window growth, or reduction in recovery.
     fn drive_window(&mut self, now: Instant, outcome: &Outcome) {
         if self.delivery.is_some() && self.model_path(now, outcome) {
+            return;
+        }
+        if self.domains.is_some() {
+            self.drive_domains(now, outcome);
             return;
         }
         if self.phase.reduces() {

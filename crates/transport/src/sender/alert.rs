@@ -139,10 +139,10 @@ impl Sender {
         let now = io.now();
         let mut lost = 0_u32;
         let mut numbers = core::mem::take(&mut self.lost_numbers);
-        let models = self.delivery.is_some();
+        let notes = self.delivery.is_some() || self.domains.is_some();
         let wait = self.rack.detect(&mut self.board, now, &bounds, timer, &mut |number| {
             lost += 1;
-            if models {
+            if notes {
                 numbers.push(number);
             }
         });
@@ -242,9 +242,15 @@ impl Sender {
             self.recovery_point = self.nxt;
             self.probe = None;
             self.reduction = RateReduction::begin(self.controller.window_segments());
-            let episode = self.loss_episode(io.now(), marked);
-            if self.controller.on_loss(&episode) == LossCause::Congestion {
+            if self.domains.is_some() {
+                self.controller.on_episode();
+                self.reduce_domains(io.now());
                 self.tell_peer_of_reduction();
+            } else {
+                let episode = self.loss_episode(io.now(), marked);
+                if self.controller.on_loss(&episode) == LossCause::Congestion {
+                    self.tell_peer_of_reduction();
+                }
             }
         }
         self.enter(Phase::Recovery);
@@ -288,6 +294,9 @@ impl Sender {
         }
         let snapshot = self.undo.snapshot;
         self.controller.on_undo(&snapshot);
+        if let Some(domains) = &mut self.domains {
+            domains.on_undo();
+        }
         self.undo.marker = None;
         self.rack.examine_again();
         if self.phase == Phase::Recovery {

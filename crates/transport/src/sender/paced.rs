@@ -111,6 +111,9 @@ impl Sender {
 
     /// A segment was declared lost.
     pub(super) fn note_lost(&mut self, now: Instant, number: u64) {
+        if let Some(domains) = &mut self.domains {
+            domains.on_lost(self.board.get(number));
+        }
         let Some(delivery) = &mut self.delivery else { return };
         delivery.lost += 1;
         let (in_flight_when_sent, lost_before, app_limited) = delivery.of_lost(number);

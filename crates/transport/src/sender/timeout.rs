@@ -87,6 +87,9 @@ impl Sender {
             acked_to: self.una,
             sent_to: self.nxt,
         });
+        if let Some(domains) = &mut self.domains {
+            domains.on_timeout(now);
+        }
         if fresh && self.out_of_order() >= super::DUPLICATE_THRESHOLD {
             self.reordering = self.reordering.min(super::DUPLICATE_THRESHOLD);
         }
@@ -123,6 +126,9 @@ impl Sender {
             }
             if self.controller.models_path() {
                 self.reduction.window = self.controller.window_segments();
+            } else if self.domains.is_some() {
+                self.reduce_domains(io.now());
+                self.reduction.on_ack(1, false, self.in_flight(), self.controller.window_segments());
             } else {
                 let ssthresh = self.controller.ssthresh_segments();
                 self.reduction.on_ack(1, false, self.in_flight(), ssthresh);

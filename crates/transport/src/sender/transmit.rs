@@ -235,6 +235,9 @@ impl Sender {
             usage.limited = limited;
             usage.max_outstanding = outstanding;
             usage.until = self.nxt;
+            if let Some(domains) = &mut self.domains {
+                domains.on_window_use(&self.controller, self.board.beyond_pep());
+            }
         }
         let window = self.controller.window_segments();
         let slow_start = window < self.controller.ssthresh_segments();

@@ -1,0 +1,139 @@
+//! What can be wrong with a PEP, for experiments and tests.
+
+use airlane_core::{Instant, SackBlock, Stream};
+use airlane_net::pep::{Body, Message, TcpReport};
+
+/// A fault of the PEP, or of the way from it to the server.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// It stops to watch, and begins anew later, knowing nothing.
+    Dies {
+        /// When.
+        at: Instant,
+        /// When it is back; [`Instant::FAR_FUTURE`] for never.
+        until: Instant,
+    },
+    /// It says what is not so.
+    Lies {
+        /// From when on.
+        from: Instant,
+        /// What.
+        claim: Claim,
+    },
+    /// A share of its messages is lost.
+    Loses(f64),
+    /// A share of its messages leaves after the next one.
+    Reorders(f64),
+    /// A share of its messages leaves twice.
+    Duplicates(f64),
+    /// A stranger sends as many messages, without the key.
+    Forges,
+    /// A stranger sends an old message again with each new one.
+    Replays,
+    /// A share of its messages arrives without its end.
+    Truncates(f64),
+}
+
+/// What a lying PEP says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// That it has seen everything up to the highest it has seen.
+    Everything,
+    /// That it has seen a megabyte more than that.
+    Unsent,
+    /// That what it saw last is missing.
+    Holes,
+}
+
+impl Claim {
+    /// The report with the lie in it.
+    fn falsify(self, report: &TcpReport) -> TcpReport {
+        let newest = report.newest.right;
+        let mut lie = TcpReport { newest: report.newest, first: report.first, ..TcpReport::default() };
+        match self {
+            Self::Everything => lie.cumulative = newest,
+            Self::Unsent => lie.cumulative = newest.wrapping_add(1 << 20),
+            Self::Holes => {
+                lie.cumulative = report.newest.left;
+                let fits = lie.holes.push(SackBlock { left: report.newest.left, right: newest });
+                assert!(fits, "an empty list has room");
+            }
+        }
+        lie
+    }
+}
+
+/// A fault at work.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    fault: Fault,
+    chance: Stream,
+    /// The message that waits for the next one, or the old one that is sent again.
+    kept: Vec<u8>,
+}
+
+impl Faulty {
+    pub(crate) const fn new(fault: Fault, chance: Stream) -> Self {
+        Self { fault, chance, kept: Vec::new() }
+    }
+
+    /// True while the PEP is dead.
+    pub(crate) fn is_dead(&self, now: Instant) -> bool {
+        matches!(self.fault, Fault::Dies { at, until } if at <= now && now < until)
+    }
+
+    /// How often it has forgotten everything.
+    pub(crate) fn restarts(&self, now: Instant) -> u32 {
+        u32::from(matches!(self.fault, Fault::Dies { until, .. } if until <= now))
+    }
+
+    /// A message with the lie in it, if this is a liar.
+    pub(crate) fn falsify(&self, now: Instant, message: &mut Message) {
+        if let Fault::Lies { from, claim } = self.fault
+            && from <= now
+            && let Body::Tcp(report) = &mut message.body
+        {
+            *report = claim.falsify(report);
+        }
+    }
+
+    /// What becomes of a message on its way: what leaves in its place, in this order.
+    pub(crate) fn leave(&mut self, message: Vec<u8>) -> [Option<Vec<u8>>; 2] {
+        match &self.fault {
+            Fault::Dies { .. } | Fault::Lies { .. } => [Some(message), None],
+            Fault::Loses(share) => [(!self.chance.chance(*share)).then_some(message), None],
+            Fault::Reorders(share) => {
+                if !self.kept.is_empty() {
+                    return [Some(message), Some(core::mem::take(&mut self.kept))];
+                }
+                if self.chance.chance(*share) {
+                    self.kept = message;
+                    return [None, None];
+                }
+                [Some(message), None]
+            }
+            Fault::Duplicates(share) => {
+                let again = self.chance.chance(*share).then(|| message.clone());
+                [Some(message), again]
+            }
+            Fault::Forges => {
+                let mut forged = message.clone();
+                *forged.last_mut().expect("a message has a tag") ^= 1;
+                [Some(forged), Some(message)]
+            }
+            Fault::Replays => {
+                if self.kept.is_empty() {
+                    self.kept.clone_from(&message);
+                }
+                [Some(message), Some(self.kept.clone())]
+            }
+            Fault::Truncates(share) => {
+                let mut short = message;
+                if self.chance.chance(*share) {
+                    short.truncate(short.len() / 2);
+                }
+                [Some(short), None]
+            }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The lightweight PEP: watches TCP segments pass from server to client, and tells the server which.
+//!
+//! It keeps no payload, changes nothing and splits nothing; its messages ([`airlane_net::pep`]) may be
+//! ignored. Multi-domain congestion control (Krämer et al. 2019, see
+//! `airlane_transport::congestion`) is clocked by them. Its memory is bounded in flows and, for each,
+//! in ranges; a flow for which there is no room passes unwatched.
+//!
+//! Left out: flows that are not TCP, and the agreement on keys.
+
+mod fault;
+mod seen;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use airlane_core::{
+    CellId, Cx, Direction, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload, PepFate,
+    Stream, TcpFlags, TcpHeader, Topic, UdpHeader,
+};
+use airlane_net::gtp;
+use airlane_net::pep::{Body, Key, LENGTH_MAX, Message};
+
+use crate::node::{NetworkFunction, Side};
+use fault::Faulty;
+use seen::{Observation, Seen};
+
+pub use fault::{Claim, Fault};
+
+/// How a PEP is set up.
+#[derive(Clone, Debug)]
+pub struct PepConfig {
+    /// Its number.
+    pub id: u32,
+    /// What keys are derived from.
+    pub secret: Vec<u8>,
+    /// Flows watched at a time.
+    pub flows: usize,
+    /// Ranges beyond a hole remembered for each.
+    pub ranges: usize,
+    /// Segments to one message.
+    pub ack_every: u32,
+    /// How long fewer segments wait for a message.
+    pub max_delay: Duration,
+    /// Time between two messages about a flow.
+    pub min_interval: Duration,
+    /// Segments above a hole that make it certain (RFC 5681 §3.2 counts three duplicates).
+    pub reordering: u8,
+    /// After so long a silence, a flow gives way to a new one.
+    pub idle: Duration,
+    /// The cell, where it stands in an eNB: its messages go through the tunnel of S1-U.
+    pub cell: Option<CellId>,
+    /// What is wrong with it, and its chance.
+    pub fault: Option<(Fault, Stream)>,
+}
+
+/// What a PEP has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PepStatistics {
+    /// Segments with data that passed from the core.
+    pub segments: u64,
+    /// Those among them that nobody watched: the table was full.
+    pub unwatched: u64,
+    /// Those among them that were not remembered: the ranges of the flow were full.
+    pub unremembered: u64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Those among them that were sent for a hole.
+    pub nacks: u64,
+}
+
+/// A flow that is watched.
+#[derive(Debug)]
+struct Watched {
+    key: Key,
+    seen: Observation,
+    serial: u32,
+    /// Segments since the last message, and when the first and the last of them passed.
+    pending: u32,
+    pending_since: Instant,
+    newest_at: Instant,
+    /// A hole has become certain since the last message.
+    urgent: bool,
+    /// When the last message left.
+    sent_at: Option<Instant>,
+    /// When the next is due.
+    due: Instant,
+    /// What follows the FIN, once it was seen.
+    end: Option<u32>,
+}
+
+/// The lightweight PEP.
+#[derive(Debug)]
+pub struct Pep {
+    config: PepConfig,
+    faulty: Option<Faulty>,
+    instance: u32,
+    flows: BTreeMap<FlowId, Watched>,
+    /// When messages are due; entries that no longer hold are skipped.
+    due: BinaryHeap<Reverse<(Instant, FlowId)>>,
+    /// The table was found full, without an idle flow: not looked through again before this.
+    full_until: Instant,
+    statistics: PepStatistics,
+}
+
+/// How long a full table counts as full.
+const FULL_FOR: Duration = Duration::from_secs(1);
+
+impl Pep {
+    /// A PEP that has seen nothing.
+    #[must_use]
+    pub fn new(mut config: PepConfig) -> Self {
+        let faulty = config.fault.take().map(|(fault, chance)| Faulty::new(fault, chance));
+        Self {
+            config,
+            faulty,
+            instance: 1,
+            flows: BTreeMap::new(),
+            due: BinaryHeap::new(),
+            full_until: Instant::ZERO,
+            statistics: PepStatistics::default(),
+        }
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub const fn statistics(&self) -> PepStatistics {
+        self.statistics
+    }
+
+    /// Flows watched now.
+    #[must_use]
+    pub fn watched(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Bytes that a flow takes: its entry, its key in the table, its ranges, and a timer.
+    #[must_use]
+    pub fn bytes_per_flow(&self) -> usize {
+        let observation = self.flows.values().next().map_or(0, |flow| flow.seen.bytes_allocated());
+        size_of::<Watched>() + size_of::<FlowId>() + size_of::<Reverse<(Instant, FlowId)>>() + observation
+    }
+
+    /// Notes that the PEP died or came back. False while it is dead.
+    fn lives(&mut self, now: Instant) -> bool {
+        let Some(faulty) = &self.faulty else { return true };
+        let instance = 1 + faulty.restarts(now);
+        let dead = faulty.is_dead(now);
+        if dead || instance != self.instance {
+            self.flows.clear();
+            self.due.clear();
+            self.instance = instance;
+        }
+        !dead
+    }
+
+    /// The entry of a flow; a new one if there is room.
+    fn watch(&mut self, now: Instant, flow: FlowId, first: u32) -> Option<&mut Watched> {
+        if !self.flows.contains_key(&flow) {
+            if self.flows.len() >= self.config.flows && !self.evict_idle(now) {
+                return None;
+            }
+            let observation = Observation::new(first, self.config.ranges, self.config.reordering);
+            let key = Key::derive(&self.config.secret, u64::from(flow.0));
+            self.flows.insert(flow, Watched::new(key, observation, now));
+        }
+        self.flows.get_mut(&flow)
+    }
+
+    /// Makes room by forgetting who has been silent for long.
+    fn evict_idle(&mut self, now: Instant) -> bool {
+        if now < self.full_until {
+            return false;
+        }
+        let idle = self.config.idle;
+        self.flows.retain(|_, flow| now.saturating_since(flow.newest_at) < idle);
+        let room = self.flows.len() < self.config.flows;
+        if !room {
+            self.full_until = now + FULL_FOR;
+        }
+        room
+    }
+
+    /// A segment passes from server to client.
+    fn on_downlink(&mut self, cx: &mut Cx<'_>, flow: FlowId, tcp: &TcpHeader, payload: u32) {
+        if tcp.flags.has(TcpFlags::RST) {
+            self.flows.remove(&flow);
+            return;
+        }
+        let syn = tcp.flags.has(TcpFlags::SYN);
+        if syn {
+            self.flows.remove(&flow); // another connection
+        }
+        let left = tcp.sequence.wrapping_add(u32::from(syn));
+        let right = left.wrapping_add(payload).wrapping_add(u32::from(tcp.flags.has(TcpFlags::FIN)));
+        if left == right && !syn {
+            return;
+        }
+        let fin = tcp.flags.has(TcpFlags::FIN).then_some(right);
+        let data = left != right;
+        self.statistics.segments += u64::from(data);
+        let Some(watched) = self.watch(cx.now, flow, left) else {
+            self.statistics.unwatched += u64::from(data);
+            return;
+        };
+        watched.newest_at = cx.now;
+        if !data {
+            return;
+        }
+        watched.end = fin.or(watched.end);
+        let seen = watched.seen.on_segment(left, right);
+        watched.urgent |= seen == Seen::Hole;
+        if watched.pending == 0 {
+            watched.pending_since = cx.now;
+        }
+        watched.pending += 1;
+        self.statistics.unremembered += u64::from(seen == Seen::NoRoom);
+        self.schedule(cx, flow);
+    }
+
+    /// A segment passes from client to server: what it acknowledges need not be watched.
+    fn on_uplink(&mut self, flow: FlowId, tcp: &TcpHeader) {
+        if tcp.flags.has(TcpFlags::RST) {
+            self.flows.remove(&flow);
+        } else if tcp.flags.has(TcpFlags::ACK)
+            && let Some(watched) = self.flows.get_mut(&flow)
+        {
+            watched.seen.on_client_ack(tcp.acknowledgment);
+            if watched.end.is_some_and(|end| end == tcp.acknowledgment) {
+                self.flows.remove(&flow);
+            }
+        }
+    }
+
+    /// Sends what is due, or remembers when it will be.
+    fn schedule(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
+        let Some(watched) = self.flows.get_mut(&flow) else { return };
+        let enough = watched.urgent || watched.pending >= self.config.ack_every;
+        let wanted = if enough { cx.now } else { watched.pending_since + self.config.max_delay };
+        let due = wanted.max(watched.sent_at.map_or(cx.now, |at| at + self.config.min_interval));
+        if due <= cx.now {
+            self.send(cx, flow);
+        } else if due < watched.due {
+            watched.due = due;
+            self.due.push(Reverse((due, flow)));
+        }
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
+        let Some(watched) = self.flows.get_mut(&flow) else { return };
+        watched.serial += 1;
+        let delay_us = cx.now.saturating_since(watched.newest_at).as_nanos() / 1000;
+        let mut message = Message {
+            pep: self.config.id,
+            flow: u64::from(flow.0),
+            instance: self.instance,
+            serial: watched.serial,
+            delay_us: u32::try_from(delay_us).unwrap_or(u32::MAX),
+            body: Body::Tcp(watched.seen.report()),
+        };
+        self.statistics.messages += 1;
+        self.statistics.nacks += u64::from(watched.urgent);
+        watched.pending = 0;
+        watched.urgent = false;
+        watched.sent_at = Some(cx.now);
+        watched.due = Instant::FAR_FUTURE;
+        if let Some(faulty) = &self.faulty {
+            faulty.falsify(cx.now, &mut message);
+        }
+        let mut bytes = Vec::with_capacity(LENGTH_MAX);
+        message.encode(&watched.key, &mut bytes);
+        let leaving = match &mut self.faulty {
+            None => [Some(bytes), None],
+            Some(faulty) => faulty.leave(bytes),
+        };
+        for bytes in leaving.into_iter().flatten() {
+            self.send_datagram(cx, flow, u64::from(message.serial), bytes);
+        }
+    }
+
+    fn send_datagram(&self, cx: &mut Cx<'_>, flow: FlowId, serial: u64, bytes: Vec<u8>) {
+        let header = Header::Udp(UdpHeader { serial });
+        let mut packet = Packet::new(flow, Direction::Uplink, header, Payload::Bytes(bytes.into()), cx.now);
+        if cx.wants(Topic::Pep) {
+            cx.emit(&Event::PepMessage { flow, fate: PepFate::Sent });
+        }
+        if let Some(cell) = self.config.cell {
+            gtp::encapsulate(&mut packet);
+            cx.emit(&Event::Tunnelled { cell, packet: &packet });
+        }
+        let packet = cx.pool.insert(packet);
+        cx.send(Side::Core.port(), packet);
+    }
+}
+
+impl Watched {
+    fn new(key: Key, seen: Observation, now: Instant) -> Self {
+        Self {
+            key,
+            seen,
+            serial: 0,
+            pending: 0,
+            pending_since: now,
+            newest_at: now,
+            urgent: false,
+            sent_at: None,
+            due: Instant::FAR_FUTURE,
+            end: None,
+        }
+    }
+}
+
+impl NetworkFunction for Pep {
+    fn on_packet(&mut self, cx: &mut Cx<'_>, side: Side, packet: PacketRef) -> Option<PacketRef> {
+        let passing = cx.pool.get(&packet);
+        let flow = passing.flow;
+        if let Header::Tcp(tcp) = passing.header {
+            let payload = passing.payload.len();
+            if self.lives(cx.now) {
+                match side {
+                    Side::Core => self.on_downlink(cx, flow, &tcp, payload),
+                    Side::Ran => self.on_uplink(flow, &tcp),
+                }
+            }
+        }
+        Some(packet)
+    }
+
+    fn on_timeout(&mut self, cx: &mut Cx<'_>) {
+        if !self.lives(cx.now) {
+            return;
+        }
+        while let Some(Reverse((at, flow))) = self.due.peek().copied()
+            && at <= cx.now
+        {
+            self.due.pop();
+            if self.flows.get(&flow).is_some_and(|watched| watched.due <= cx.now) {
+                self.send(cx, flow);
+            }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.due.peek().map(|Reverse((at, _))| *at)
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}

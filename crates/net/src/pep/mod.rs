@@ -1,0 +1,253 @@
+//! PEP messages: what a lightweight performance-enhancing proxy tells a server of the packets that
+//! passed it, as bytes. The format is specified in `docs/pep-wire-format.md`, whose sections are cited
+//! here; it is carried over UDP, versioned, and authenticated with a key per flow.
+//!
+//! Left out: the agreement on the key (it is provisioned), and the port at the server.
+//!
+//! ```
+//! use airlane_net::pep::{Key, Message, Receiver};
+//!
+//! let key = Key::derive(b"provisioned", 7);
+//! let message = Message { flow: 7, serial: 1, ..Message::default() };
+//! let mut bytes = Vec::new();
+//! message.encode(&key, &mut bytes);
+//! let mut receiver = Receiver::new(key, 7);
+//! assert_eq!(receiver.accept(&bytes), Ok(message));
+//! assert!(receiver.accept(&bytes).is_err()); // a replay
+//! ```
+
+mod receiver;
+#[cfg(test)]
+mod tests;
+
+pub use receiver::Receiver;
+
+use airlane_core::SackBlock;
+
+/// §3.1: the version of the format.
+pub const VERSION: u8 = 1;
+/// §3.2: most ranges, most holes and most opaque identifiers of a message.
+pub const LIST_MAX: usize = 8;
+/// §3: the longest message in bytes: head, body and tag.
+pub const LENGTH_MAX: usize = HEAD + TCP_BODY + 2 * LIST_MAX * BLOCK + TAG;
+
+const HEAD: usize = 28;
+const TCP_BODY: usize = 16;
+const BLOCK: usize = 8;
+const TAG: usize = 16;
+
+/// §3.1: identifiers are TCP sequence numbers.
+const SPACE_TCP: u8 = 0;
+/// §3.1: identifiers are opaque.
+const SPACE_OPAQUE: u8 = 1;
+
+/// A list of at most [`LIST_MAX`] things.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct List<T> {
+    items: [T; LIST_MAX],
+    len: u8,
+}
+
+impl<T: Copy + Default> List<T> {
+    /// Adds one, or returns false if there is no room.
+    pub fn push(&mut self, item: T) -> bool {
+        let free = usize::from(self.len) < LIST_MAX;
+        if free {
+            self.items[usize::from(self.len)] = item;
+            self.len += 1;
+        }
+        free
+    }
+
+    /// What is in it.
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        &self.items[..usize::from(self.len)]
+    }
+}
+
+/// What was seen of a TCP flow, in sequence numbers (§4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpReport {
+    /// The segment that was seen last.
+    pub newest: SackBlock,
+    /// Where the observation began.
+    pub first: u32,
+    /// All from `first` to here was seen.
+    pub cumulative: u32,
+    /// What was seen beyond.
+    pub ranges: List<SackBlock>,
+    /// What was not seen, and will not be unless it is sent again: the PEP-NACK.
+    pub holes: List<SackBlock>,
+}
+
+/// What was seen of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Of a TCP flow.
+    Tcp(TcpReport),
+    /// Of a flow whose packet numbers cannot be read: identifiers that server and PEP compute alike
+    /// (§4.2).
+    Opaque(List<u64>),
+}
+
+/// A PEP message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Who sends it.
+    pub pep: u32,
+    /// The flow, in the words of the provisioning.
+    pub flow: u64,
+    /// Grows each time the PEP forgets what it knew.
+    pub instance: u32,
+    /// Counts the messages of an instance about this flow, from 1.
+    pub serial: u32,
+    /// Microseconds between the passing of the newest packet and this message.
+    pub delay_us: u32,
+    /// What was seen.
+    pub body: Body,
+}
+
+impl Default for Message {
+    fn default() -> Self {
+        let body = Body::Tcp(TcpReport::default());
+        Self { pep: 0, flow: 0, instance: 0, serial: 0, delay_us: 0, body }
+    }
+}
+
+/// Why a message is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// Too short, too long, or of a version or identifier space that is not known.
+    Malformed,
+    /// Not made with the key of the flow, or of another flow.
+    Forged,
+    /// It was there before, or is too old to tell.
+    Replayed,
+}
+
+/// The key of a flow.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key([u8; 32]);
+
+impl core::fmt::Debug for Key {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+impl Key {
+    /// §5: the key of a flow from the secret that PEP and server share.
+    #[must_use]
+    pub fn derive(secret: &[u8], flow: u64) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("airlane 2026-11 PEP message v1 flow key");
+        hasher.update(&flow.to_be_bytes()).update(secret);
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    fn tag(&self, bytes: &[u8]) -> blake3::Hash {
+        blake3::keyed_hash(&self.0, bytes)
+    }
+
+    /// The tag is compared in constant time.
+    fn verifies(&self, bytes: &[u8], tag: &[u8]) -> bool {
+        let made = self.tag(bytes);
+        let differing = made.as_bytes()[..TAG].iter().zip(tag).fold(0, |sum, (a, b)| sum | (a ^ b));
+        tag.len() == TAG && core::hint::black_box(differing) == 0
+    }
+}
+
+impl Message {
+    /// Appends the message as bytes.
+    pub fn encode(&self, key: &Key, out: &mut Vec<u8>) {
+        let begin = out.len();
+        let (space, ranges, holes) = match &self.body {
+            Body::Tcp(report) => (SPACE_TCP, report.ranges.len, report.holes.len),
+            Body::Opaque(ids) => (SPACE_OPAQUE, ids.len, 0),
+        };
+        out.extend([VERSION << 4 | space, ranges << 4 | holes, 0, 0]);
+        out.extend(self.pep.to_be_bytes());
+        out.extend(self.flow.to_be_bytes());
+        for word in [self.instance, self.serial, self.delay_us] {
+            out.extend(word.to_be_bytes());
+        }
+        match &self.body {
+            Body::Tcp(report) => {
+                put_block(out, report.newest);
+                out.extend(report.first.to_be_bytes());
+                out.extend(report.cumulative.to_be_bytes());
+                let lists = [&report.ranges, &report.holes];
+                lists.iter().flat_map(|list| list.as_slice()).for_each(|block| put_block(out, *block));
+            }
+            Body::Opaque(ids) => ids.as_slice().iter().for_each(|id| out.extend(id.to_be_bytes())),
+        }
+        let tag = key.tag(&out[begin..]);
+        out.extend(&tag.as_bytes()[..TAG]);
+    }
+
+    /// Reads a message made with this key. Whether it is new, a [`Receiver`] tells.
+    ///
+    /// # Errors
+    /// [`Rejected::Malformed`] or [`Rejected::Forged`].
+    pub fn decode(bytes: &[u8], key: &Key) -> Result<Self, Rejected> {
+        let (ranges, holes) = lengths(bytes).ok_or(Rejected::Malformed)?;
+        let (signed, tag) = bytes.split_at(bytes.len() - TAG);
+        if !key.verifies(signed, tag) {
+            return Err(Rejected::Forged);
+        }
+        let body = if signed[0] & 0x0f == SPACE_TCP {
+            let mut report = TcpReport {
+                newest: block(signed, HEAD),
+                first: word(signed, HEAD + 8),
+                cumulative: word(signed, HEAD + 12),
+                ..TcpReport::default()
+            };
+            let at = |index| block(signed, HEAD + TCP_BODY + BLOCK * index);
+            (0..ranges).for_each(|i| assert!(report.ranges.push(at(i)), "lengths() has seen to it"));
+            (ranges..ranges + holes).for_each(|i| assert!(report.holes.push(at(i)), "see above"));
+            Body::Tcp(report)
+        } else {
+            let mut ids = List::default();
+            (0..ranges).for_each(|i| assert!(ids.push(long(signed, HEAD + BLOCK * i)), "see above"));
+            Body::Opaque(ids)
+        };
+        Ok(Self {
+            pep: word(signed, 4),
+            flow: long(signed, 8),
+            instance: word(signed, 16),
+            serial: word(signed, 20),
+            delay_us: word(signed, 24),
+            body,
+        })
+    }
+}
+
+/// §3.2: how many ranges and holes the message has, if it is exactly as long as that takes.
+fn lengths(bytes: &[u8]) -> Option<(usize, usize)> {
+    let [first, counts, ..] = bytes else { return None };
+    let (ranges, holes) = (usize::from(counts >> 4), usize::from(counts & 0x0f));
+    let body = match (first >> 4, first & 0x0f) {
+        (VERSION, SPACE_TCP) => TCP_BODY,
+        (VERSION, SPACE_OPAQUE) if holes == 0 => 0,
+        _ => return None,
+    };
+    let fits = ranges <= LIST_MAX && holes <= LIST_MAX;
+    (fits && bytes.len() == HEAD + body + BLOCK * (ranges + holes) + TAG).then_some((ranges, holes))
+}
+
+fn put_block(out: &mut Vec<u8>, block: SackBlock) {
+    out.extend(block.left.to_be_bytes());
+    out.extend(block.right.to_be_bytes());
+}
+
+fn block(bytes: &[u8], at: usize) -> SackBlock {
+    SackBlock { left: word(bytes, at), right: word(bytes, at + 4) }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}

@@ -1,0 +1,86 @@
+//! The server's side: which messages about a flow are believed.
+
+use super::{Key, Message, Rejected};
+
+/// §6: PEPs whose messages about one flow are told apart; a UE that moves meets several.
+const PEPS_MAX: usize = 8;
+/// §6: messages by which one may be late (as the window of RFC 4303 §3.4.3).
+const WINDOW: u32 = 64;
+
+/// What was received from one PEP.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    pep: u32,
+    instance: u32,
+    /// The highest serial, and which of the 64 up to it were there: bit 0 is the highest itself.
+    highest: u32,
+    there: u64,
+}
+
+impl Source {
+    /// Takes note of a message; false if it was there before or cannot be told from one that was.
+    fn is_new(&mut self, instance: u32, serial: u32) -> bool {
+        if instance > self.instance {
+            *self = Self { instance, highest: serial, there: 1, ..*self };
+            return true;
+        }
+        if instance < self.instance {
+            return false;
+        }
+        if serial > self.highest {
+            let ahead = serial - self.highest;
+            self.there = if ahead < WINDOW { self.there << ahead | 1 } else { 1 };
+            self.highest = serial;
+            return true;
+        }
+        let behind = self.highest - serial;
+        let new = behind < WINDOW && self.there & (1 << behind) == 0;
+        if new {
+            self.there |= 1 << behind;
+        }
+        new
+    }
+}
+
+/// Believes what was made with the key of the flow, once.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    key: Key,
+    flow: u64,
+    /// The one heard last in front.
+    sources: Vec<Source>,
+}
+
+impl Receiver {
+    /// A receiver that has heard nothing.
+    #[must_use]
+    pub fn new(key: Key, flow: u64) -> Self {
+        Self { key, flow, sources: Vec::with_capacity(PEPS_MAX) }
+    }
+
+    /// Reads the payload of a datagram.
+    ///
+    /// # Errors
+    /// If it must not be believed.
+    pub fn accept(&mut self, bytes: &[u8]) -> Result<Message, Rejected> {
+        let message = Message::decode(bytes, &self.key)?;
+        if message.flow != self.flow {
+            return Err(Rejected::Forged);
+        }
+        if self.is_new(&message) { Ok(message) } else { Err(Rejected::Replayed) }
+    }
+
+    fn is_new(&mut self, message: &Message) -> bool {
+        let (instance, serial) = (message.instance, message.serial);
+        if let Some(at) = self.sources.iter().position(|s| s.pep == message.pep) {
+            let new = self.sources[at].is_new(instance, serial);
+            if new && at > 0 {
+                self.sources[..=at].rotate_right(1);
+            }
+            return new;
+        }
+        self.sources.truncate(PEPS_MAX - 1);
+        self.sources.insert(0, Source { pep: message.pep, instance, highest: serial, there: 1 });
+        true
+    }
+}

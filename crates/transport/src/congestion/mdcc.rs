@@ -1,0 +1,223 @@
+//! Multi-domain congestion control (Krämer, Molnár, Solymos and Mihály, "On the Benefits of
+//! Multi-Domain Congestion Control in LTE Networks", 2019, §II-C and §III): a window for each part of the
+//! path, each with its own law and its own clock, of which the smaller governs.
+//!
+//! The window of the internet is CUBIC's and is clocked by what a PEP at the border says it has seen; the
+//! window of the radio access network is Scalable's, with a larger step, and is clocked by the client.
+//! The transport tells which domain an acknowledgment or a loss belongs to
+//! ([`Controller::on_domain_ack`](super::Controller::on_domain_ack)), and when the PEP is silent lets
+//! the client's clock drive both.
+//!
+//! The paper gives the laws and the clocks; reconstructed are the decrease of Scalable (Kelly 2003), that
+//! a loss reduces only the window of the domain where it happened, and that a window which does not limit
+//! the sender does not grow beyond what is validated (RFC 7661): unlimited, the other one would grow for
+//! ever. A mark of congestion (RFC 3168) does not tell where it was made, so it reduces both.
+//!
+//! HyStart hears the delays of the PEP's domain. Its other test, that of the train of acknowledgments, is
+//! off unless asked for: it takes the time over which they spread for the time that the path takes to
+//! pass a window, but with one flight for both domains it is the client's clock that spreads them.
+
+use super::{
+    AckSample, CongestionController, Cubic, LossCause, LossEpisode, Restart, SegmentWindow, Snapshot,
+    TimeoutEpisode,
+};
+
+/// Kelly 2003 §3: b = 1/8, as a shift.
+const DECREASE_SHIFT: u32 = 3;
+
+/// A part of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// From the server to the PEP.
+    Internet,
+    /// From the PEP to the client.
+    Ran,
+}
+
+impl Domain {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Internet, Self::Ran];
+}
+
+/// What the windows limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InflightScope {
+    /// Both limit what the client has not acknowledged.
+    EndToEnd,
+    /// That of the internet limits what the PEP has not seen, that of the radio access network what the
+    /// client has not acknowledged.
+    PerDomain,
+}
+
+/// How multi-domain congestion control is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MdccConfig {
+    /// Acknowledgments per segment of growth of the radio window: 1/a, which Linux calls AI_CNT.
+    pub acks_per_increase: u32,
+    /// What the windows limit.
+    pub inflight_scope: InflightScope,
+    /// HyStart's test of the acknowledgment train in the internet window.
+    pub ack_train: bool,
+}
+
+impl MdccConfig {
+    /// As in the paper: a = 0.1 (§III).
+    pub const PAPER: Self =
+        Self { acks_per_increase: 10, inflight_scope: InflightScope::EndToEnd, ack_train: false };
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Mdcc {
+    config: MdccConfig,
+    internet: SegmentWindow,
+    cubic: Cubic,
+    ran: SegmentWindow,
+    /// Both windows before the current episode of loss.
+    before: [Snapshot; 2],
+}
+
+impl Mdcc {
+    /// A controller whose windows are both `window`.
+    #[must_use]
+    pub fn new(config: MdccConfig, window: &SegmentWindow, hystart: bool) -> Self {
+        Self {
+            config,
+            internet: *window,
+            cubic: Cubic::new(hystart).with_ack_train(config.ack_train),
+            ran: *window,
+            before: [Snapshot::default(); 2],
+        }
+    }
+
+    /// The window of a domain.
+    #[must_use]
+    pub const fn window_of(&self, domain: Domain) -> &SegmentWindow {
+        match domain {
+            Domain::Internet => &self.internet,
+            Domain::Ran => &self.ran,
+        }
+    }
+
+    /// What the windows limit.
+    #[must_use]
+    pub const fn inflight_scope(&self) -> InflightScope {
+        self.config.inflight_scope
+    }
+
+    /// The window that governs what the client has not acknowledged.
+    fn govern(&self, window: &mut SegmentWindow) {
+        let internet = match self.config.inflight_scope {
+            InflightScope::EndToEnd => (self.internet.segments, self.internet.ssthresh),
+            InflightScope::PerDomain => (u32::MAX, u32::MAX),
+        };
+        (window.segments, window.ssthresh) = internet.min((self.ran.segments, self.ran.ssthresh));
+    }
+
+    /// Something was acknowledged in a domain.
+    pub fn on_domain_ack(&mut self, window: &mut SegmentWindow, domain: Domain, ack: &AckSample) {
+        match domain {
+            Domain::Internet => self.cubic.on_ack(&mut self.internet, ack),
+            Domain::Ran => self.grow_ran(ack),
+        }
+        self.govern(window);
+    }
+
+    /// §III: in congestion avoidance a step for each acknowledgment received, whatever it acknowledges.
+    fn grow_ran(&mut self, ack: &AckSample) {
+        if !ack.may_grow || !self.ran.used_by(ack) {
+            return;
+        }
+        if self.ran.in_slow_start() && self.ran.slow_start(ack.delivered_segments) == 0 {
+            return;
+        }
+        self.ran.additive_increase(self.ran.segments.min(self.config.acks_per_increase), 1);
+    }
+
+    /// An episode of loss begins.
+    pub fn on_episode(&mut self) {
+        self.before = [self.internet.snapshot(), self.ran.snapshot()];
+    }
+
+    /// A domain has lost a segment.
+    pub fn on_domain_loss(&mut self, window: &mut SegmentWindow, domain: Domain) {
+        let half = match domain {
+            Domain::Internet => {
+                let threshold = self.cubic.threshold(&self.internet);
+                self.internet.reduce_to(threshold);
+                &mut self.internet
+            }
+            Domain::Ran => {
+                self.ran.reduce_to(self.ran_threshold());
+                &mut self.ran
+            }
+        };
+        half.segments = half.ssthresh;
+        self.govern(window);
+    }
+
+    const fn ran_threshold(&self) -> u32 {
+        self.ran.segments - (self.ran.segments >> DECREASE_SHIFT)
+    }
+
+    /// The clock of the internet window changes: its delays are others from now on.
+    pub fn on_clock_change(&mut self) {
+        self.cubic.forget_delay();
+    }
+
+    /// The window that the sender used shrinks for want of use: neither is larger than it.
+    pub fn validate(&mut self, window: &mut SegmentWindow) {
+        for half in [&mut self.internet, &mut self.ran] {
+            if half.segments > window.segments {
+                half.ssthresh = half.kept_ssthresh();
+                half.segments = window.segments;
+            }
+        }
+    }
+}
+
+impl CongestionController for Mdcc {
+    fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
+        self.cubic.on_restart(&mut self.internet, restart);
+    }
+
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
+        self.on_domain_ack(window, Domain::Ran, ack);
+    }
+
+    fn threshold(&mut self, _: &SegmentWindow) -> u32 {
+        self.cubic.threshold(&self.internet)
+    }
+
+    /// Of a loss that nobody can place, the more careful law takes note.
+    fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, cause: LossCause) {
+        if cause == LossCause::Congestion {
+            self.on_domain_loss(window, Domain::Internet);
+        }
+    }
+
+    fn on_ecn(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
+        Domain::ALL.into_iter().for_each(|domain| self.on_domain_loss(window, domain));
+    }
+
+    /// The windows were reduced when the losses were found.
+    fn on_recovery_exit(&mut self, _: &mut SegmentWindow) {}
+
+    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
+        if timeout.new_episode {
+            self.on_episode();
+            self.ran.reduce_to(self.ran_threshold());
+        }
+        self.ran.restart_from(timeout.restart_segments);
+        self.cubic.on_timeout(&mut self.internet, timeout);
+        self.govern(window);
+    }
+
+    fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
+        if *snapshot != Snapshot::default() {
+            self.internet.undo(&self.before[0]);
+            self.ran.undo(&self.before[1]);
+        }
+        self.govern(window);
+    }
+}
