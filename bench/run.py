@@ -24,6 +24,7 @@ import airlane
 import document
 import hotspots
 import journey
+import micro
 import peer
 import scaling
 from airlane import native
@@ -223,6 +224,27 @@ def show_growth(growth: list[dict], memory: dict[str, int] | str) -> None:
     console.print(f"Exponent from {growth[0]['fitted_from_ues']} UEs on. Bytes for an idle UE: {memory}")
 
 
+def show_micro(rows: list[dict] | str) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    if isinstance(rows, str):
+        console.print(f"Small pieces of work: not measured ({rows})")
+        return
+    table = Table(
+        title="small pieces of work (criterion), built without link-time optimisation", title_justify="left"
+    )
+    for heading in ("work", "median", "budget"):
+        table.add_column(heading, justify="left" if heading == "work" else "right")
+    for row in rows:
+        table.add_row(str(row["name"]), nanoseconds(row["median_ns"]), nanoseconds(row["budget_ns"]))
+    console.print(table)
+
+
+def nanoseconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.1f} ns" if value < 1e3 else f"{value / 1e3:,.1f} µs"
+
+
 def as_markdown(report: dict) -> dict[str, str]:
     """The parts of docs/performance.md."""
     headings = ["scenario", "simulated s per s", "per CPU s", "budget", "ns-3", "ratio", "Mbit/s"]
@@ -259,7 +281,14 @@ def as_markdown(report: dict) -> dict[str, str]:
     )
     hot = hotspots.shares(cell)
     spots = [[name, f"{share:.1%}"] for name, share in hot] if isinstance(hot, list) else [[hot, "–"]]
+    small = report["micro"]
+    works = (
+        [[str(row["name"]), nanoseconds(row["median_ns"]), nanoseconds(row["budget_ns"])] for row in small]
+        if isinstance(small, list)
+        else []
+    )
     return {
+        "micro": document.table(["work", "median", "budget"], works),
         "conditions": conditions(report),
         "speed": document.table(headings, speed),
         "packet": document.table(["for a packet and its ACK", "measured", "budget"], packet),
@@ -318,11 +347,14 @@ def main() -> int:
     growth = [scaling.series(fading) for fading in ("none", "eva")]
     memory = scaling.idle_ue_bytes()
     show_growth(growth, memory)
+    small = micro.medians()
+    show_micro(small)
     report = {
         "scenarios": rows,
         "journey": cost,
         "scaling": growth,
         "idle_ue_bytes": memory,
+        "micro": small,
         "peer": absent or peer.BUILD_NAME,
         "same_load_within": SAME_LOAD,
         "host": {"platform": platform.platform(), "core": core, "cores": os.cpu_count()},
