@@ -10,6 +10,7 @@ use airlane_radio::{Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowi
 use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget, Scenery};
 use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
+use crate::cqi::CqiReports;
 use crate::interference::{Link, Neighbours};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
@@ -18,7 +19,7 @@ use crate::mac::phy::{CodedBlocks, Phy};
 use crate::mac::power::PuschPower;
 use crate::mac::uplink::UplinkMac;
 use crate::network::Cell;
-use crate::ue::{CqiReports, DownlinkState, Sounding, Ue, UplinkState};
+use crate::ue::{DownlinkState, Sounding, Ue, UplinkState};
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last of a PDU has
 /// none; the two bytes it saves are left unused.

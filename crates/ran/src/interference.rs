@@ -32,7 +32,7 @@ const SMALL: f32 = 0.1;
 const RISE_WINDOW: f32 = 32.0;
 
 /// How often a UE looks whether it has moved.
-const LOOK: Duration = Duration::from_millis(10);
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
 /// How far a UE moves until it hears other cells anew. 35 m from a site that is 0.5 dB of path loss
 /// (37.6 log10(36 / 35)), and less farther out; of shadowing, a change by 0.2 standard deviations (50 m).
 pub(crate) const STEP_M: f64 = 1.0;
@@ -45,13 +45,19 @@ pub(crate) struct Link {
     pub(crate) uplink: Channel,
 }
 
+/// What a UE heard where it once was: good until it has looked around twice more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Look(u32);
+
 /// The cells that do not serve a UE, and how they hear each other.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
     /// One for each, ascending.
     links: Vec<Link>,
-    /// Mean power over the noise by link where the UE was last looked for; zero where it is silent.
-    downlink: Vec<f32>,
+    /// Mean power over the noise by link where the UE was last looked for and at the look before, by turns;
+    /// zero where it is silent.
+    downlink: [Vec<f32>; 2],
+    latest: Look,
     uplink: Vec<f32>,
     looked_at: Option<Instant>,
     place: Option<Position>,
@@ -66,7 +72,8 @@ impl Neighbours {
         let count = links.len();
         Self {
             links,
-            downlink: vec![0.0; count],
+            downlink: [vec![0.0; count], vec![0.0; count]],
+            latest: Look(0),
             uplink: vec![0.0; count],
             looked_at: None,
             place: None,
@@ -106,12 +113,19 @@ impl Neighbours {
         }
         self.place = Some(here);
         let mut common = None;
-        let levels = self.downlink.iter_mut().zip(&mut self.uplink);
+        self.latest.0 = self.latest.0.wrapping_add(1);
+        let levels = self.downlink[self.latest.0 as usize % 2].iter_mut().zip(&mut self.uplink);
         for (link, (downlink, uplink)) in self.links.iter_mut().zip(levels) {
             *downlink = audible(link.downlink.interference_at(&here, &mut common));
             link.uplink.share_shadowing(&link.downlink);
             *uplink = link.uplink.interference_at(&here, &mut common);
         }
+    }
+
+    /// Mean power over the noise by link, as it was at a look that may be the one before the latest.
+    fn levels(downlink: &[Vec<f32>; 2], latest: Look, look: Look) -> &[f32] {
+        assert!(latest.0.wrapping_sub(look.0) < 2, "what was heard then is forgotten");
+        &downlink[look.0 as usize % 2]
     }
 
     /// The fading of each RBG between a cell and the UE; `None` without fading.
@@ -212,8 +226,8 @@ pub(crate) struct Air {
 /// When something is received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
-    /// For place: it never decreases.
-    pub(crate) now: Instant,
+    /// For place.
+    pub(crate) look: Look,
     /// For fading.
     pub(crate) fading: Instant,
 }
@@ -253,6 +267,14 @@ impl Air {
     /// True if there is one cell.
     pub(crate) fn is_quiet(&self) -> bool {
         self.sites.is_empty()
+    }
+
+    /// What a UE hears of other cells where it is now; `now` never decreases.
+    pub(crate) fn look(&self, now: Instant, neighbours: &mut Neighbours, mobility: &mut Mobility) -> Look {
+        if !self.is_quiet() {
+            neighbours.look(now, mobility);
+        }
+        neighbours.latest
     }
 
     /// A cell sends PDSCH on these RBGs in a slot that is to come.
@@ -312,17 +334,16 @@ impl Air {
     pub(crate) fn data_noise(
         &self,
         cell: CellId,
-        slot: u64,
-        rbgs: RbgSet,
+        (slot, rbgs): (u64, RbgSet),
         moment: Moment,
-        around: (&mut Neighbours, &mut Mobility),
+        neighbours: &mut Neighbours,
     ) -> Option<Noise> {
         if self.is_quiet() {
             return None;
         }
         let sent = self.sent.of(slot);
         let sent = |other: usize| if sent[other].0 == slot { sent[other].1 & rbgs } else { 0 };
-        self.noise(cell, (rbgs, sent), moment, around)
+        self.noise(cell, (rbgs, sent), moment, neighbours)
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
@@ -330,9 +351,9 @@ impl Air {
         &self,
         cell: CellId,
         moment: Moment,
-        around: (&mut Neighbours, &mut Mobility),
+        neighbours: &mut Neighbours,
     ) -> Option<Noise> {
-        self.noise(cell, (RbgSet::MAX, |_| RbgSet::MAX), moment, around)
+        self.noise(cell, (RbgSet::MAX, |_| RbgSet::MAX), moment, neighbours)
     }
 
     /// Noise and what other cells' control regions add to it before any fading; noise alone is 1.
@@ -344,7 +365,7 @@ impl Air {
     ) -> f32 {
         let Some(site) = self.sites.get(cell.index()) else { return 1.0 };
         neighbours.look(now, mobility);
-        let levels = neighbours.downlink.iter().enumerate();
+        let levels = neighbours.downlink[neighbours.latest.0 as usize % 2].iter().enumerate();
         let heard = levels.filter(|(link, _)| site.downlink_rivals[cell_of(*link, cell)]);
         1.0 + heard.map(|(_, level)| level).sum::<f32>()
     }
@@ -354,15 +375,15 @@ impl Air {
         cell: CellId,
         (rbgs, sent): (RbgSet, impl Fn(usize) -> RbgSet),
         moment: Moment,
-        (neighbours, mobility): (&mut Neighbours, &mut Mobility),
+        neighbours: &mut Neighbours,
     ) -> Option<Noise> {
         let site = self.sites.get(cell.index())?;
-        neighbours.look(moment.now, mobility);
         let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
         let heard = |other: usize| if site.downlink_rivals[other] { sent(other) & wanted } else { 0 };
         let mut total = 1.0;
+        let levels = Neighbours::levels(&neighbours.downlink, neighbours.latest, moment.look);
         neighbours.heard.clear();
-        for (link, &level) in neighbours.downlink.iter().enumerate() {
+        for (link, &level) in levels.iter().enumerate() {
             let rbgs = heard(cell_of(link, cell));
             if level > 0.0 && rbgs != 0 {
                 total += level;

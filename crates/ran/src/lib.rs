@@ -14,6 +14,7 @@ pub mod bearer;
 mod build;
 mod channel;
 pub mod config;
+mod cqi;
 mod interference;
 mod mac;
 mod network;

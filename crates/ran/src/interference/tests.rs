@@ -9,7 +9,7 @@ use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
 use crate::tests::network;
 use crate::ue::Ue;
 
-const EARLY: Moment = Moment { now: Instant::ZERO, fading: Instant::ZERO };
+const EARLY: Instant = Instant::ZERO;
 
 /// Cells on a line, a kilometre apart, and UEs at these distances from the first, which serves them.
 fn line(cells: usize, ues_m: &[f64]) -> RanConfig {
@@ -30,7 +30,8 @@ fn built(config: &RanConfig) -> (Air, Vec<Ue>) {
 }
 
 fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {
-    air.data_noise(ue.cell, slot, rbgs, EARLY, (&mut ue.neighbours, &mut ue.mobility))
+    let look = air.look(EARLY, &mut ue.neighbours, &mut ue.mobility);
+    air.data_noise(ue.cell, (slot, rbgs), Moment { look, fading: EARLY }, &mut ue.neighbours)
 }
 
 #[test]
@@ -67,8 +68,10 @@ fn a_neighbour_is_heard_where_and_when_it_sends() {
 fn the_control_region_is_always_there() {
     let (air, mut ues) = built(&line(2, &[500.0]));
     let ue = &mut ues[0];
-    let noise = air.control_noise(ue.cell, EARLY, (&mut ue.neighbours, &mut ue.mobility)).unwrap();
-    let own = ue.downlink.channel.mean_sinr(EARLY.now, &mut ue.mobility);
+    let look = air.look(EARLY, &mut ue.neighbours, &mut ue.mobility);
+    let moment = Moment { look, fading: EARLY };
+    let noise = air.control_noise(ue.cell, moment, &mut ue.neighbours).unwrap();
+    let own = ue.downlink.channel.mean_sinr(EARLY, &mut ue.mobility);
     let mut sinr = [own; 100];
     noise.weaken(&mut sinr);
     // Half-way between two cells: 0 dB, less next to nothing of noise.
@@ -84,7 +87,7 @@ fn another_carrier_does_not_disturb() {
     air.send_downlink(1, 7, RbgSet::MAX);
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
     let ue = &mut ues[0];
-    air.send_uplink(0, 0..100, 1.0, EARLY.now, (&mut ue.neighbours, &mut ue.mobility));
+    air.send_uplink(0, 0..100, 1.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
     assert!(air.sites[1].rise.iter().all(|&rise| rise == 0.0));
 }
 
@@ -112,13 +115,14 @@ fn fades(third_m: f64) -> (f64, f64) {
     });
     let (mut air, mut ues) = built(&config);
     let ue = &mut ues[0];
-    let level = ue.neighbours.links[1].downlink.interference(EARLY.now, &mut ue.mobility, &mut None);
+    let level = ue.neighbours.links[1].downlink.interference(EARLY, &mut ue.mobility, &mut None);
     let (mut sum, mut square) = (0.0, 0.0);
     for k in 0..LOOKS {
-        let moment = Moment { now: EARLY.now, fading: Instant::from_millis(37 * k) };
         let ue = &mut ues[0];
         let mut look = |air: &Air| {
-            let noise = air.data_noise(ue.cell, 7, 1, moment, (&mut ue.neighbours, &mut ue.mobility));
+            let look = air.look(EARLY, &mut ue.neighbours, &mut ue.mobility);
+            let moment = Moment { look, fading: Instant::from_millis(37 * k) };
+            let noise = air.data_noise(ue.cell, (7, 1), moment, &mut ue.neighbours);
             f64::from(noise.unwrap().rbgs[0])
         };
         air.send_downlink(1, 7, RbgSet::MAX);
@@ -151,7 +155,7 @@ fn an_enb_hears_the_ues_of_others_on_their_prbs() {
     let (mut air, mut ues) = built(&config);
     air.begin_uplink(1);
     let ue = &mut ues[0];
-    air.send_uplink(0, 10..20, 2.0, EARLY.now, (&mut ue.neighbours, &mut ue.mobility));
+    air.send_uplink(0, 10..20, 2.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
     // 23 dBm over 100 PRBs is 3 dBm, twice that 6.0103 dBm; Friis at 1930 MHz and 400 m takes
     // 90.200 dB; a PRB's noise is -174 + 52.5527 + 5 = -116.4473 dBm.
     let level = Decibel(6.0103 - 90.2004 + 116.4473).linear() as f32;
@@ -183,7 +187,7 @@ fn a_ue_is_served_by_the_cell_that_it_receives_best() {
     assert_eq!(cells(&config), [0, 1]);
     // 30 dBm over 1200 subcarriers is -0.7918 dBm, less Friis at 400 m: 91.0158 dB.
     let mut ue = built(&config).1.swap_remove(0);
-    let rsrp = ue.downlink.channel.rsrp(EARLY.now, &mut ue.mobility, &mut None);
+    let rsrp = ue.downlink.channel.rsrp(EARLY, &mut ue.mobility, &mut None);
     assert!((rsrp.0 + 91.8076).abs() < 1e-3, "{rsrp:?}");
     assert_eq!(ue.id, UeId(0));
 }
@@ -202,12 +206,12 @@ fn sinr_beside_a_neighbour_is_that_of_ns3() {
         (0..2).for_each(|cell| air.send_downlink(cell, 7, RbgSet::MAX));
         for ue in &mut ues {
             let cell = ue.cell.index();
-            air.send_uplink(cell, 0..25, 1.0, EARLY.now, (&mut ue.neighbours, &mut ue.mobility));
+            air.send_uplink(cell, 0..25, 1.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
         }
         let ue = &mut ues[0];
-        let mut downlink = [ue.downlink.channel.mean_sinr(EARLY.now, &mut ue.mobility); 25];
+        let mut downlink = [ue.downlink.channel.mean_sinr(EARLY, &mut ue.mobility); 25];
         data(&air, ue, 7, RbgSet::MAX).inspect(|noise| noise.weaken(&mut downlink));
-        let mut uplink = [ue.uplink.channel.mean_sinr(EARLY.now, &mut ue.mobility); 25];
+        let mut uplink = [ue.uplink.channel.mean_sinr(EARLY, &mut ue.mobility); 25];
         air.weaken_uplink(0, 0..25, &mut uplink);
         // They take the path loss at the PRB's own frequency, 0.01 dB from that of the carrier.
         for (ours, expected) in [(downlink[0], row[2]), (uplink[0], row[3])] {

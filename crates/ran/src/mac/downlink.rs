@@ -119,9 +119,10 @@ impl DownlinkMac {
         // The channel at the slot in which the block was in the air.
         let sent = slot.cx.now - SLOT;
         let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility) * process.gain;
-        let moment = Moment { now: slot.cx.now, fading: sent };
-        let others = (&mut ue.neighbours, &mut ue.mobility);
-        let noise = slot.air.data_noise(ue.cell, slot.number - 1, process.rbgs, moment, others);
+        let look = slot.air.look(slot.cx.now, &mut ue.neighbours, &mut ue.mobility);
+        let moment = Moment { look, fading: sent };
+        let heard = (slot.number - 1, process.rbgs);
+        let noise = slot.air.data_noise(ue.cell, heard, moment, &mut ue.neighbours);
         let decoded = if process.missed {
             false
         } else if state.channel.is_flat() && noise.is_none() {
@@ -165,7 +166,7 @@ impl DownlinkMac {
         self.sent = 0;
         self.schedule_retransmissions(slot);
         self.collect_demands(slot);
-        self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid);
+        self.share(slot);
         let mut chosen = core::mem::take(&mut self.chosen);
         chosen.clear();
         chosen.extend(self.demands.iter().filter(|d| d.given != 0).map(|d| (d.ue, d.given)));
@@ -232,7 +233,8 @@ impl DownlinkMac {
         self.demands.clear();
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (bytes_by_cqi, grid) = (&self.bytes_by_cqi, &self.grid);
+        let (bytes_by_cqi, rbg_size) = (&self.bytes_by_cqi, self.grid.rbg_size());
+        let layers = u16::from(slot.cell.transmission_mode.layers());
         let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
         if let Some(throttle) = &mut self.throttle {
             throttle.begin_slot(now);
@@ -246,25 +248,39 @@ impl DownlinkMac {
                 return false;
             }
             ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
-            if ue.downlink.harq.free_process().is_some()
+            if ue.downlink.cqi.is_valid()
+                && ue.downlink.harq.free_process().is_some()
                 && throttle.is_none_or(|throttle| throttle.may_send(index))
-                && let Some(cqi) = ue.downlink.cqi.current()
             {
+                let backlog = backlog.get().min(1 << 30) as u32;
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();
-                let rank = u16::from(ue.downlink.cqi.rank());
-                let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)] * rank;
-                let rbg_bytes = match ue.downlink.fixed_mcs {
-                    Some(mcs) => {
-                        let bytes = bytes_of(mcs, grid.rbg_size()) * rank;
-                        core::array::from_fn(|rbg| if rbg < grid.rbgs() { bytes } else { 0 })
-                    }
-                    None if flat => [bytes(cqi[0]); MAX_RBGS],
-                    None => cqi.map(bytes),
-                };
-                demands.push(Demand::new(index, backlog.get().min(1 << 30) as u32, flat, rbg_bytes));
+                let most = ue.downlink.fixed_mcs.map_or(bytes_by_cqi[15], |mcs| bytes_of(mcs, rbg_size));
+                demands.push(Demand::new(index, backlog, flat, most * layers));
             }
             true
         });
+    }
+
+    /// The policy shares the slot out, and looks at the CQI reports that it needs for that.
+    fn share(&mut self, slot: &mut Slot<'_, '_>) {
+        let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
+        let (ues, around) = (&mut *slot.ues, (slot.cell, &*slot.air));
+        let bytes_by_cqi = &self.bytes_by_cqi;
+        let (rbgs, rbg_size) = (self.grid.rbgs(), self.grid.rbg_size());
+        let rates = |demand: &mut Demand| {
+            let ue = &mut ues[demand.ue as usize];
+            let fixed = ue.downlink.fixed_mcs.map(|mcs| bytes_of(mcs, rbg_size));
+            let (cqi, rank) = ue.reported_cqi(around, amc, scratch);
+            let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)] * u16::from(rank);
+            demand.tell(match fixed {
+                Some(bytes) => {
+                    core::array::from_fn(|rbg| if rbg < rbgs { bytes * u16::from(rank) } else { 0 })
+                }
+                None if demand.flat => [bytes(cqi[0]); MAX_RBGS],
+                None => cqi.map(bytes),
+            });
+        };
+        self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid, rates);
     }
 
     fn build(&mut self, slot: &mut Slot<'_, '_>, index: u32, rbgs: RbgSet) {
@@ -272,7 +288,7 @@ impl DownlinkMac {
         let prbs = self.grid.prbs_in(rbgs);
         let mcs = select_mcs(&slot.cell.mac, ue, rbgs);
         let size = mcs.transport_block(usize::from(prbs), Direction::Downlink);
-        let rank = ue.downlink.cqi.rank();
+        let rank = ue.downlink.cqi.known().1;
         let id = ue.downlink.harq.free_process().expect("a UE without a free process is not a demand");
         let whole = rank == slot.cell.transmission_mode.layers();
         let gain = if whole { 1.0 } else { slot.cell.transmission_mode.one_layer_gain() };
@@ -344,7 +360,7 @@ fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
     if let Some(mcs) = ue.downlink.fixed_mcs {
         return mcs;
     }
-    let cqi = ue.downlink.cqi.current().expect("a UE without CQI is not a demand");
+    let (cqi, _) = ue.downlink.cqi.known();
     match mac.mcs_rule {
         McsRule::WorstSubband => {
             let worst = each(rbgs).map(|rbg| cqi[usize::from(rbg)]).min();
@@ -374,14 +390,17 @@ pub(crate) fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
 /// Tells an observer with what a block is sent.
 #[cold]
 fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
-    let ue = &slot.ues[index as usize];
+    let ue = &mut slot.ues[index as usize];
     let rbgs = ue.downlink.harq.processes[usize::from(id)].rbgs;
+    let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
+    let reported = ue.downlink.cqi.is_valid().then(|| ue.reported_cqi((slot.cell, slot.air), amc, scratch).0);
     let lowest = |cqi: &[Cqi; MAX_RBGS]| each(rbgs).map(|rbg| cqi[usize::from(rbg)].index()).min();
+    let cqi = reported.and_then(lowest);
     slot.cx.emit(&Event::Assigned {
         ue: ue.id,
         direction: Direction::Downlink,
         process: id,
-        cqi: ue.downlink.cqi.current().and_then(lowest),
+        cqi,
         queue: ue.bearer.queue(Direction::Downlink),
     });
 }

@@ -2,18 +2,22 @@
 //!
 //! A policy ranks UEs. HARQ retransmissions are on the grid before it is asked, and the MAC
 //! builds the blocks afterwards. A UE leaves the contest once what it got covers its backlog.
+//!
+//! What a UE's sub-bands carry is told when a policy asks, since a CQI report that nobody looks at need not
+//! be made: where each RBG goes to the highest metric, a UE is not looked at whose metric would be lower if
+//! it had the best CQI.
 
 mod average;
+mod contest;
 mod priority_set;
 mod round_robin;
 #[cfg(test)]
 mod tests;
 
-use pulp::{Arch, Simd, WithSimd};
-
 use super::grid::{RbgSet, ResourceGrid, each};
 use crate::config::{Domain, SchedulerKind};
 use average::PastThroughput;
+use contest::{Waiting, by_rbg};
 use priority_set::PrioritySet;
 use round_robin::RoundRobin;
 
@@ -29,8 +33,11 @@ pub(crate) struct Demand {
     pub(crate) backlog: u32,
     /// All sub-bands are alike: there is no fading.
     pub(crate) flat: bool,
-    /// Bytes that one RBG carries, per sub-band.
-    pub(crate) rbg_bytes: [u16; MAX_RBGS],
+    /// Bytes that one RBG carries at most.
+    most: u16,
+    /// Bytes that one RBG carries, per sub-band, once told.
+    rbg_bytes: [u16; MAX_RBGS],
+    told: bool,
     /// What the policy gave it.
     pub(crate) given: RbgSet,
     metric: f64,
@@ -38,8 +45,15 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    pub(crate) fn new(ue: u32, backlog: u32, flat: bool, rbg_bytes: [u16; MAX_RBGS]) -> Self {
-        Self { ue, backlog, flat, rbg_bytes, given: 0, metric: 0.0, covered: 0 }
+    /// Of a UE whose RBGs carry `most` bytes each at most; what they carry is still to be told.
+    pub(crate) fn new(ue: u32, backlog: u32, flat: bool, most: u16) -> Self {
+        let rbg_bytes = [0; MAX_RBGS];
+        Self { ue, backlog, flat, most, rbg_bytes, told: false, given: 0, metric: 0.0, covered: 0 }
+    }
+
+    /// Bytes that one RBG carries, per sub-band.
+    pub(crate) fn tell(&mut self, rbg_bytes: [u16; MAX_RBGS]) {
+        (self.rbg_bytes, self.told) = (rbg_bytes, true);
     }
 
     /// Bytes that this RBG would carry.
@@ -61,6 +75,18 @@ impl Demand {
         self.covered >= self.backlog
     }
 
+    /// Gives it of these RBGs what is of use to it and as many as it needs.
+    fn take(&mut self, free: RbgSet) {
+        for rbg in each(free) {
+            if self.satisfied() {
+                break;
+            }
+            if self.rbg_bytes[usize::from(rbg)] != 0 {
+                self.give(rbg);
+            }
+        }
+    }
+
     fn give(&mut self, rbg: u16) {
         self.given |= 1 << rbg;
         self.covered += u32::from(self.rbg_bytes[usize::from(rbg)]);
@@ -80,7 +106,14 @@ impl Demand {
 /// - proportional fair: `r/T` (A. Jalali, R. Padovani, R. Pankaj, VTC 2000-Spring)
 /// - throughput to average: `r` on the RBG over `r` on the whole band
 #[derive(Debug)]
-pub(crate) enum Scheduler {
+pub(crate) struct Scheduler {
+    policy: Policy,
+    /// Room for those that are still to be looked at.
+    waiting: Waiting,
+}
+
+#[derive(Debug)]
+enum Policy {
     ProportionalFair(PastThroughput),
     RoundRobin(RoundRobin),
     MaximumThroughput(Domain),
@@ -91,32 +124,58 @@ pub(crate) enum Scheduler {
 
 impl Scheduler {
     pub(crate) fn new(kind: SchedulerKind, ues: usize) -> Self {
-        match kind {
+        let policy = match kind {
             SchedulerKind::ProportionalFair { window } => {
-                Self::ProportionalFair(PastThroughput::new(window, ues))
+                Policy::ProportionalFair(PastThroughput::new(window, ues))
             }
-            SchedulerKind::RoundRobin => Self::RoundRobin(RoundRobin::default()),
-            SchedulerKind::MaximumThroughput { domain } => Self::MaximumThroughput(domain),
+            SchedulerKind::RoundRobin => Policy::RoundRobin(RoundRobin::default()),
+            SchedulerKind::MaximumThroughput { domain } => Policy::MaximumThroughput(domain),
             SchedulerKind::BlindEqualThroughput { domain, window } => {
-                Self::BlindEqualThroughput(domain, PastThroughput::new(window, ues))
+                Policy::BlindEqualThroughput(domain, PastThroughput::new(window, ues))
             }
-            SchedulerKind::ThroughputToAverage => Self::ThroughputToAverage,
-            SchedulerKind::PrioritySet(config) => Self::PrioritySet(PrioritySet::new(config, ues)),
-        }
+            SchedulerKind::ThroughputToAverage => Policy::ThroughputToAverage,
+            SchedulerKind::PrioritySet(config) => Policy::PrioritySet(PrioritySet::new(config, ues)),
+        };
+        Self { policy, waiting: Waiting::with_capacity(ues) }
     }
 
-    /// Deals the free RBGs of the grid out. `demands` is sorted by UE.
-    pub(crate) fn schedule(&mut self, slot: u64, demands: &mut [Demand], grid: &mut ResourceGrid) {
+    /// Deals the free RBGs of the grid out. `demands` is sorted by UE; `tell` is called for those whose
+    /// [`Demand::tell`] is needed.
+    pub(crate) fn schedule(
+        &mut self,
+        slot: u64,
+        demands: &mut [Demand],
+        grid: &mut ResourceGrid,
+        mut tell: impl FnMut(&mut Demand),
+    ) {
         if demands.is_empty() {
             return;
         }
-        let free = grid.free();
-        match self {
-            Self::ProportionalFair(past) => proportional_fair(past, slot, demands, free),
-            Self::RoundRobin(rr) => rr.schedule(demands, grid),
-            Self::MaximumThroughput(Domain::Frequency) => by_rbg(demands, free, |_| 1.0),
-            Self::MaximumThroughput(Domain::Time) => by_ue(demands, free, Demand::band_rate),
-            Self::BlindEqualThroughput(domain, past) => {
+        let (free, waiting) = (grid.free(), &mut self.waiting);
+        match &mut self.policy {
+            Policy::ProportionalFair(past) => {
+                past.age_to(slot);
+                rank(demands, |d| 1.0 / past.weighted(d.ue));
+                // Per RBG as in Sesia, Toufik and Baker, "LTE", §12.3.3. Without fading one ranking holds
+                // for all RBGs, and the best UE gets as many as it needs.
+                if demands.iter().all(|d| d.flat) {
+                    demands.iter_mut().for_each(&mut tell);
+                    by_ue(demands, free, |d| f64::from(d.rbg_bytes[0]) * d.metric);
+                } else {
+                    by_rbg(waiting, demands, free, tell);
+                }
+            }
+            Policy::RoundRobin(rr) => rr.schedule(demands, free, tell),
+            Policy::MaximumThroughput(Domain::Frequency) => {
+                rank(demands, |_| 1.0);
+                by_rbg(waiting, demands, free, tell);
+            }
+            Policy::MaximumThroughput(Domain::Time) => {
+                demands.iter_mut().for_each(tell);
+                by_ue(demands, free, Demand::band_rate);
+            }
+            Policy::BlindEqualThroughput(domain, past) => {
+                demands.iter_mut().for_each(tell);
                 past.age_to(slot);
                 rank(demands, |d| 1.0 / past.weighted(d.ue));
                 match domain {
@@ -124,11 +183,16 @@ impl Scheduler {
                     Domain::Time => by_ue(demands, free, |d| d.metric),
                 }
             }
-            Self::ThroughputToAverage => {
+            Policy::ThroughputToAverage => {
+                demands.iter_mut().for_each(&mut tell);
                 rank(demands, |d| 1.0 / d.band_rate().max(1e-9));
-                by_rbg(demands, free, |d| d.metric);
+                by_rbg(waiting, demands, free, tell);
             }
-            Self::PrioritySet(pss) => pss.schedule(slot, demands, free),
+            Policy::PrioritySet(pss) => {
+                demands.iter_mut().for_each(&mut tell);
+                pss.rank(slot, demands);
+                by_rbg(waiting, demands, free, tell);
+            }
         }
         for demand in demands.iter() {
             grid.take(demand.given);
@@ -137,69 +201,18 @@ impl Scheduler {
 
     /// A UE was served so many bytes in this slot.
     pub(crate) fn served(&mut self, ue: u32, bytes: u64) {
-        match self {
-            Self::ProportionalFair(past) | Self::BlindEqualThroughput(_, past) => past.served(ue, bytes),
-            Self::PrioritySet(pss) => pss.served(ue, bytes),
-            Self::RoundRobin(_) | Self::MaximumThroughput(_) | Self::ThroughputToAverage => {}
+        match &mut self.policy {
+            Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.served(ue, bytes),
+            Policy::PrioritySet(pss) => pss.served(ue, bytes),
+            Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
         }
     }
 }
 
-/// Proportional fair, per RBG as in Sesia, Toufik and Baker, "LTE", §12.3.3. Without fading one
-/// ranking holds for all RBGs, and the best UE gets as many as it needs.
-fn proportional_fair(past: &mut PastThroughput, slot: u64, demands: &mut [Demand], free: RbgSet) {
-    past.age_to(slot);
-    rank(demands, |d| 1.0 / past.weighted(d.ue));
-    if demands.iter().all(|d| d.flat) {
-        by_ue(demands, free, |d| f64::from(d.rbg_bytes[0]) * d.metric);
-    } else {
-        by_rbg(demands, free, |d| d.metric);
-    }
-}
-
+/// The weight of a UE's rate in its metric, or the metric.
 fn rank(demands: &mut [Demand], metric: impl Fn(&Demand) -> f64) {
     for demand in demands.iter_mut() {
         demand.metric = metric(demand);
-    }
-}
-
-/// Each RBG goes to the UE of the highest metric there: what it would carry times its weight.
-fn by_rbg(demands: &mut [Demand], free: RbgSet, weight: impl Fn(&Demand) -> f64) {
-    let best = Arch::new().dispatch(Contest { demands, weight: &weight });
-    for rbg in each(free) {
-        let Some(best) = best[usize::from(rbg)].checked_sub(1) else { continue };
-        if !demands[best as usize].satisfied() {
-            demands[best as usize].give(rbg);
-        } else if let Some(next) = best_of(demands, |d| d.rate(rbg) * weight(d)) {
-            demands[next].give(rbg);
-        }
-    }
-}
-
-/// The contest for all RBGs side by side, among those that are not satisfied at its beginning: one
-/// more than the first of the highest positive metric, or zero. Compiled for the widest vectors of
-/// the machine; the comparisons are the same in any.
-struct Contest<'a, W> {
-    demands: &'a [Demand],
-    weight: &'a W,
-}
-
-impl<W: Fn(&Demand) -> f64> WithSimd for Contest<'_, W> {
-    type Output = [u64; MAX_RBGS];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let (mut high, mut best) = ([0.0; MAX_RBGS], [0; MAX_RBGS]);
-        for (demand, place) in self.demands.iter().zip(1..).filter(|(d, _)| !d.satisfied()) {
-            let weight = (self.weight)(demand);
-            for ((&bytes, high), best) in demand.rbg_bytes.iter().zip(&mut high).zip(&mut best) {
-                let metric = f64::from(bytes) * weight;
-                let better = metric > *high;
-                *high = if better { metric } else { *high };
-                *best = if better { place } else { *best };
-            }
-        }
-        best
     }
 }
 
@@ -212,15 +225,8 @@ fn by_ue(demands: &mut [Demand], mut free: RbgSet, metric: impl Fn(&Demand) -> f
         let best = best_of(demands, |d| if d.given == 0 { metric(d) } else { 0.0 });
         let Some(best) = best else { return };
         let demand = &mut demands[best];
-        for rbg in each(free) {
-            if demand.satisfied() {
-                break;
-            }
-            if demand.rbg_bytes[usize::from(rbg)] != 0 {
-                demand.give(rbg);
-                free &= !(1 << rbg);
-            }
-        }
+        demand.take(free);
+        free &= !demand.given;
         if demand.given == 0 {
             demand.covered = demand.backlog; // Nothing left is of use to it: out of the contest.
         }

@@ -9,10 +9,9 @@
 //! Left out: a target per bearer. The carrier-to-interference ratio of the CoI/A metric is taken
 //! as the rate that a sub-band allows.
 
+use super::Demand;
 use super::average::PastThroughput;
-use super::{Demand, by_rbg};
 use crate::config::{FrequencyMetric, PrioritySetConfig};
-use crate::mac::grid::RbgSet;
 
 /// Priority set scheduling.
 #[derive(Debug)]
@@ -53,7 +52,8 @@ impl PrioritySet {
         self.config.target.0 as f64 / 8000.0
     }
 
-    pub(super) fn schedule(&mut self, slot: u64, demands: &mut [Demand], free: RbgSet) {
+    /// Weighs the rates of those that go on to the frequency domain; the others get nothing.
+    pub(super) fn rank(&mut self, slot: u64, demands: &mut [Demand]) {
         self.past.age_to(slot);
         self.time_domain(demands);
         let (target, decay) = (self.target(), 1.0 - 1.0 / self.window());
@@ -70,7 +70,6 @@ impl PrioritySet {
                 FrequencyMetric::CarrierToAverage => weight / demand.band_rate().max(1e-9),
             };
         }
-        by_rbg(demands, free, |d| d.metric);
     }
 
     /// Who goes on to the frequency domain: below the target by what they had, least first; then

@@ -1,7 +1,7 @@
 //! Round robin.
 
 use super::Demand;
-use crate::mac::grid::{ResourceGrid, each};
+use crate::mac::grid::{RbgSet, each};
 
 /// Round robin: the free RBGs are dealt out evenly, beginning after the UE served last; where a
 /// slot serves all, after the one that began, so that what is over goes to each in turn.
@@ -11,15 +11,20 @@ pub(crate) struct RoundRobin {
 }
 
 impl RoundRobin {
-    pub(super) fn schedule(&mut self, demands: &mut [Demand], grid: &ResourceGrid) {
+    pub(super) fn schedule(
+        &mut self,
+        demands: &mut [Demand],
+        mut free: RbgSet,
+        mut tell: impl FnMut(&mut Demand),
+    ) {
         let n = demands.len();
         let first = demands.iter().position(|d| d.ue >= self.next_ue).unwrap_or(0);
-        let mut free = grid.free();
         let (mut left, mut served) = (n, 0);
         for k in 0..n {
             let demand = &mut demands[(first + k) % n];
             let share = (free.count_ones() as usize).div_ceil(left);
             left -= 1;
+            tell(demand);
             for rbg in each(free).take(share) {
                 if demand.satisfied() || demand.rbg_bytes[usize::from(rbg)] == 0 {
                     break;

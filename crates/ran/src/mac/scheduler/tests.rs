@@ -3,8 +3,14 @@
 use super::*;
 use crate::config::{FrequencyMetric, PrioritySetConfig};
 
+fn told(ue: u32, backlog: u32, flat: bool, rbg_bytes: [u16; MAX_RBGS]) -> Demand {
+    let mut demand = Demand::new(ue, backlog, flat, u16::MAX);
+    demand.tell(rbg_bytes);
+    demand
+}
+
 fn demands(n: u32, bytes: u16) -> Vec<Demand> {
-    (0..n).map(|ue| Demand::new(ue, 1_000_000, true, [bytes; MAX_RBGS])).collect()
+    (0..n).map(|ue| told(ue, 1_000_000, true, [bytes; MAX_RBGS])).collect()
 }
 
 #[test]
@@ -14,7 +20,7 @@ fn proportional_fair_serves_equals_in_turn() {
     for slot in 0..40 {
         let mut d = demands(4, 377);
         let mut grid = ResourceGrid::new(100);
-        pf.schedule(slot, &mut d, &mut grid);
+        pf.schedule(slot, &mut d, &mut grid, |_| ());
         assert_eq!(grid.free(), 0);
         let who: Vec<_> = d.iter().filter(|d| d.given != 0).collect();
         assert_eq!(who.len(), 1, "equal sub-bands go to one UE in a slot");
@@ -30,9 +36,9 @@ fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
     let (mut a, mut b) = ([100; MAX_RBGS], [100; MAX_RBGS]);
     a[..3].fill(200);
     b[3..].fill(200);
-    let mut d = vec![Demand::new(0, 1 << 20, false, a), Demand::new(1, 1 << 20, false, b)];
+    let mut d = vec![told(0, 1 << 20, false, a), told(1, 1 << 20, false, b)];
     let mut grid = ResourceGrid::new(6);
-    pf.schedule(0, &mut d, &mut grid);
+    pf.schedule(0, &mut d, &mut grid, |_| ());
     assert_eq!((d[0].given, d[1].given), (0b000_111, 0b111_000));
 }
 
@@ -44,7 +50,7 @@ fn what_one_ue_does_not_need_goes_to_the_next() {
         d[0].backlog = 150;
         d[1].backlog = 1 << 20;
         let mut grid = ResourceGrid::new(100);
-        scheduler.schedule(0, &mut d, &mut grid);
+        scheduler.schedule(0, &mut d, &mut grid, |_| ());
         assert_eq!(d[0].given.count_ones(), 2, "{kind:?}");
         assert_eq!(d[1].given.count_ones(), 23, "{kind:?}");
     }
@@ -57,7 +63,7 @@ fn round_robin_deals_evenly_and_goes_on_where_it_stopped() {
     for slot in 0..12 {
         let mut d = demands(60, 10);
         let mut grid = ResourceGrid::new(100);
-        rr.schedule(slot, &mut d, &mut grid);
+        rr.schedule(slot, &mut d, &mut grid, |_| ());
         for d in d.iter().filter(|d| d.given != 0) {
             served[d.ue as usize] += d.given.count_ones();
         }
@@ -73,7 +79,7 @@ fn dealt(kind: SchedulerKind, slots: u64, resource_blocks: u16, demand: impl Fn(
     for slot in 0..slots {
         let mut d: Vec<_> = (0..4).map(&demand).collect();
         let mut grid = ResourceGrid::new(resource_blocks);
-        scheduler.schedule(slot, &mut d, &mut grid);
+        scheduler.schedule(slot, &mut d, &mut grid, |_| ());
         for d in d.iter().filter(|d| d.given != 0) {
             served[d.ue as usize] += d.given.count_ones();
             scheduler.served(d.ue, u64::from(d.covered));
@@ -88,7 +94,7 @@ const fn equal(domain: Domain) -> SchedulerKind {
 
 /// A UE whose RBGs carry 100 bytes, or twice, three or four times that.
 fn unequal(ue: u32) -> Demand {
-    Demand::new(ue, 1 << 20, true, [100 * (ue as u16 + 1); MAX_RBGS])
+    told(ue, 1 << 20, true, [100 * (ue as u16 + 1); MAX_RBGS])
 }
 
 #[test]
@@ -105,7 +111,7 @@ fn maximum_throughput_by_rbg_serves_each_where_it_is_best() {
     let demand = |ue: u32| {
         let mut bytes = [if ue == 0 { 50 } else { 10 }; MAX_RBGS];
         bytes[ue as usize] = 100;
-        Demand::new(ue, 1 << 20, false, bytes)
+        told(ue, 1 << 20, false, bytes)
     };
     let by_rbg = SchedulerKind::MaximumThroughput { domain: Domain::Frequency };
     assert_eq!(dealt(by_rbg, 1, 6, demand), [3, 1, 1, 1]);
@@ -131,7 +137,7 @@ fn blind_equal_throughput_gives_rates_and_not_rbgs() {
 
 #[test]
 fn in_the_frequency_domain_equals_share_each_slot() {
-    let alike = |ue| Demand::new(ue, 1 << 20, true, [100; MAX_RBGS]);
+    let alike = |ue| told(ue, 1 << 20, true, [100; MAX_RBGS]);
     assert_eq!(dealt(equal(Domain::Frequency), 1, 50, alike), [5, 4, 4, 4]); // 17 RBGs
     assert_eq!(dealt(equal(Domain::Time), 1, 50, alike), [17, 0, 0, 0]);
 }
@@ -146,7 +152,7 @@ fn throughput_to_average_prefers_peaks_to_levels() {
             bytes[..6].fill(100);
             bytes[ue as usize] = 150;
         }
-        Demand::new(ue, 1 << 20, false, bytes)
+        told(ue, 1 << 20, false, bytes)
     };
     // Metrics on a peak: 150 / 650; UE 3: 900 / 5400 = 1/6, above the others' 100 / 650.
     assert_eq!(dealt(SchedulerKind::ThroughputToAverage, 1, 6, demand), [1, 1, 1, 3]);
@@ -184,7 +190,7 @@ fn no_policy_gives_what_cannot_be_used() {
             1 => bytes[2..4].fill(80),
             _ => {}
         }
-        Demand::new(ue, 1 << 20, false, bytes)
+        told(ue, 1 << 20, false, bytes)
     };
     let (frequency, time) = (Domain::Frequency, Domain::Time);
     for kind in [
@@ -203,7 +209,41 @@ fn no_policy_gives_what_cannot_be_used() {
 #[test]
 fn round_robin_deals_what_is_over_in_turn() {
     // 17 RBGs among four: one of them gets five, each slot another.
-    let alike = |ue| Demand::new(ue, 1 << 20, true, [100; MAX_RBGS]);
+    let alike = |ue| told(ue, 1 << 20, true, [100; MAX_RBGS]);
     assert_eq!(dealt(SchedulerKind::RoundRobin, 1, 50, alike), [5, 4, 4, 4]);
     assert_eq!(dealt(SchedulerKind::RoundRobin, 8, 50, alike), [34; 4]);
+}
+
+#[test]
+fn who_is_not_looked_at_would_have_got_nothing() {
+    let mut stream = airlane_core::Seeds::new(1).stream("demands");
+    let (mut looked, mut there) = (0, 0);
+    for _ in 0..2000 {
+        let n = 1 + stream.below(40) as u32;
+        // Weights and rates of few values, so that there are ties; backlogs of one RBG and of the band.
+        let all: Vec<_> = (0..n)
+            .map(|ue| {
+                let rates = core::array::from_fn(|_| 50 * stream.below(8) as u16);
+                let backlog = 50 << stream.below(9);
+                let metric = 1.0 + stream.below(5) as f64 / 8.0;
+                Demand { metric, ..told(ue, backlog, false, rates) }
+            })
+            .collect();
+        let free = stream.bits() as u32 & ((1 << 25) - 1);
+        let mut expected = all.clone();
+        by_rbg(&mut Waiting::new(), &mut expected, free, |_| ());
+        let mut unseen: Vec<_> = all
+            .iter()
+            .map(|d| Demand { metric: d.metric, ..Demand::new(d.ue, d.backlog, false, 350) })
+            .collect();
+        by_rbg(&mut Waiting::new(), &mut unseen, free, |d| {
+            assert!(!d.told, "once is enough");
+            d.tell(all[d.ue as usize].rbg_bytes);
+        });
+        let given = |demands: &[Demand]| demands.iter().map(|d| d.given).collect::<Vec<_>>();
+        assert_eq!(given(&unseen), given(&expected));
+        looked += unseen.iter().filter(|d| d.told).count();
+        there += unseen.len();
+    }
+    assert!(looked * 4 < there * 3, "{looked} of {there}");
 }

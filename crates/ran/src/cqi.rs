@@ -1,0 +1,273 @@
+//! CQI reports of a UE: what it measures, and when the scheduler knows of it.
+//!
+//! A report is a function of the slot in which it was measured, so it is made when somebody asks for it and
+//! not before: most reports rank nowhere near the best, and nobody asks.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Direction, Instant};
+use airlane_radio::{Amc, Cqi};
+
+use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule, SLOT};
+use crate::interference::{Air, LOOK, Look, Moment};
+use crate::mac::grid::{RbgSet, rbg_size};
+use crate::mac::scheduler::MAX_RBGS;
+use crate::ue::Ue;
+
+impl Ue {
+    /// Measures what is due up to `slot` and lets the newest usable report come into force.
+    pub(crate) fn measure_cqi(
+        &mut self,
+        slot: u64,
+        (serving, air): (&CellConfig, &Air),
+        amc: &Amc,
+        scratch: &mut [f32],
+    ) {
+        let now = Instant::ZERO + SLOT * slot;
+        let mac = &serving.mac;
+        let mean = self.downlink.channel.mean_sinr(now, &mut self.mobility);
+        while let Some(measured) = self.downlink.cqi.next_due(slot, mac) {
+            let flat = self.downlink.channel.is_flat() && air.is_quiet();
+            let look = air.look(now, &mut self.neighbours, &mut self.mobility);
+            let seen = Seen { slot: measured, mean, look };
+            if flat {
+                let measurement = Measurement { serving, amc, points: self.downlink.cqi.rbg_size };
+                self.downlink.cqi.push_flat(seen, |sinr, out| measurement.report(sinr, out));
+                continue;
+            }
+            let mut report = Report::of(seen);
+            if !air.is_quiet() && (self.downlink.cqi.current.asked || !may_wait(mac)) {
+                self.make_report(&mut report, (serving, air), amc, scratch);
+            }
+            self.downlink.cqi.pending.push_back(report);
+        }
+        self.downlink.cqi.advance(slot, mac.cqi_delay);
+    }
+
+    /// The report in force, which is there: one CQI per sub-band, and how many layers they hold for.
+    pub(crate) fn reported_cqi(
+        &mut self,
+        around: (&CellConfig, &Air),
+        amc: &Amc,
+        scratch: &mut [f32],
+    ) -> (&[Cqi; MAX_RBGS], u8) {
+        self.downlink.cqi.current.asked = true;
+        if !self.downlink.cqi.current.is_made() {
+            let mut report = self.downlink.cqi.current;
+            self.make_report(&mut report, around, amc, scratch);
+            self.downlink.cqi.current = report;
+        }
+        self.downlink.cqi.known()
+    }
+
+    fn make_report(
+        &mut self,
+        report: &mut Report,
+        (serving, air): (&CellConfig, &Air),
+        amc: &Amc,
+        scratch: &mut [f32],
+    ) {
+        let Seen { slot, mean, look } = report.seen;
+        let reports = &self.downlink.cqi;
+        let measurement = Measurement { serving, amc, points: reports.rbg_size };
+        let moment = Moment { look, fading: Instant::ZERO + SLOT * slot };
+        self.downlink.channel.sinr(moment.fading, mean, scratch);
+        let noise = match serving.mac.cqi_reference {
+            // The last slot that had ended: its own was not over.
+            CqiReference::PdschInterference => {
+                let sent = (slot.saturating_sub(1), RbgSet::MAX);
+                air.data_noise(self.cell, sent, moment, &mut self.neighbours)
+            }
+            CqiReference::ControlRegion => air.control_noise(self.cell, moment, &mut self.neighbours),
+        };
+        if let Some(noise) = noise {
+            noise.weaken(scratch);
+        }
+        report.rank = measurement.report(scratch, &mut report.cqi[..reports.subbands]);
+    }
+}
+
+/// Whether a report among several cells may be made after its measurement. It is asked for until the next
+/// one comes into force, and what other cells brought is kept for two looks around.
+fn may_wait(mac: &MacConfig) -> bool {
+    SLOT * u64::from(mac.cqi_period.max(1) - 1 + mac.cqi_delay) <= LOOK
+}
+
+/// How a UE makes a report of what it measured.
+struct Measurement<'a> {
+    serving: &'a CellConfig,
+    amc: &'a Amc,
+    /// SINRs of a sub-band.
+    points: usize,
+}
+
+impl Measurement<'_> {
+    /// The CQI of each sub-band and the rank that they hold for, from the SINRs of a layer when
+    /// all layers are sent.
+    fn report(&self, sinr: &mut [f32], out: &mut [Cqi]) -> u8 {
+        let mode = self.serving.transmission_mode;
+        self.cqi(sinr, out);
+        if mode.layers() == 1 || self.serving.mac.rank == RankRule::Full {
+            return mode.layers();
+        }
+        let mut alone = [Cqi::OUT_OF_RANGE; MAX_RBGS];
+        let alone = &mut alone[..out.len()];
+        sinr.iter_mut().for_each(|sinr| *sinr *= mode.one_layer_gain());
+        self.cqi(sinr, alone);
+        if self.carried(alone) > u64::from(mode.layers()) * self.carried(out) {
+            out.copy_from_slice(alone);
+            return 1;
+        }
+        mode.layers()
+    }
+
+    /// Bytes that transport blocks of one sub-band each would carry.
+    fn carried(&self, cqi: &[Cqi]) -> u64 {
+        let in_range = cqi.iter().filter(|&&cqi| cqi != Cqi::OUT_OF_RANGE);
+        in_range.map(|cqi| cqi.mcs().transport_block(self.points, Direction::Downlink).get()).sum()
+    }
+
+    /// The CQI of each sub-band, or that of the whole band for all of them.
+    fn cqi(&self, sinr: &[f32], out: &mut [Cqi]) {
+        match self.serving.mac.cqi_report {
+            CqiReport::Subband => self.amc.subband_cqi(sinr, self.points, out),
+            CqiReport::Wideband => out.fill(self.amc.wideband_cqi(sinr)),
+        }
+    }
+}
+
+/// What a report is made from.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The slot of the measurement.
+    slot: u64,
+    /// SINR before fading and interference.
+    mean: f32,
+    look: Look,
+}
+
+/// The CQI of each sub-band.
+#[derive(Clone, Copy, Debug)]
+struct Report {
+    seen: Seen,
+    cqi: [Cqi; MAX_RBGS],
+    /// Layers that they hold for; zero until the report is made.
+    rank: u8,
+    /// A policy wanted to know it.
+    asked: bool,
+}
+
+impl Report {
+    fn of(seen: Seen) -> Self {
+        Self { seen, cqi: [Cqi::OUT_OF_RANGE; MAX_RBGS], rank: 0, asked: false }
+    }
+
+    fn is_made(&self) -> bool {
+        self.rank != 0
+    }
+}
+
+/// Sub-band CQI of a UE: the report in force and those on their way to the scheduler.
+#[derive(Debug)]
+pub(crate) struct CqiReports {
+    current: Report,
+    subbands: usize,
+    /// PRBs of a sub-band.
+    rbg_size: usize,
+    pending: VecDeque<Report>,
+    next: u64,
+    offset: u64,
+    flat: Option<(f32, Cqi, u8)>,
+    valid: bool,
+}
+
+impl CqiReports {
+    /// Reports of a UE to a cell.
+    pub(crate) fn of(cell: &CellConfig, ue: usize) -> Self {
+        let prbs = cell.resource_blocks;
+        let rbg_size = rbg_size(prbs);
+        let offset = ue as u64 % u64::from(cell.mac.cqi_period.max(1));
+        Self::new(usize::from(prbs.div_ceil(rbg_size)), usize::from(rbg_size), offset)
+    }
+
+    fn new(subbands: usize, rbg_size: usize, offset: u64) -> Self {
+        Self {
+            current: Report::of(Seen { slot: 0, mean: 0.0, look: Look::default() }),
+            subbands,
+            rbg_size,
+            pending: VecDeque::with_capacity(16),
+            next: offset,
+            offset,
+            flat: None,
+            valid: false,
+        }
+    }
+
+    /// Whether a report is in force: the first has arrived.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The CQI of each sub-band and the layers that they hold for, of a report that has been asked for.
+    pub(crate) fn known(&self) -> (&[Cqi; MAX_RBGS], u8) {
+        assert!(self.valid && self.current.is_made(), "nobody has asked for this report");
+        (&self.current.cqi, self.current.rank)
+    }
+
+    /// The next slot whose measurement has to be made, if it is not after `slot`. Reports that
+    /// nobody could have used any more are left out.
+    fn next_due(&mut self, slot: u64, mac: &MacConfig) -> Option<u64> {
+        if slot < self.next {
+            return None;
+        }
+        let period = u64::from(mac.cqi_period.max(1));
+        if slot >= self.next + period + u64::from(mac.cqi_delay) {
+            let phase = self.offset % period;
+            let usable = slot.saturating_sub(u64::from(mac.cqi_delay)).max(phase);
+            self.next = self.next.max(usable - (usable - phase) % period);
+        }
+        (self.next <= slot).then(|| {
+            let due = self.next;
+            self.next += period;
+            due
+        })
+    }
+
+    /// A measurement of a channel that is the same on all PRBs, whose report is made at once.
+    fn push_flat(&mut self, seen: Seen, fill: impl FnOnce(&mut [f32], &mut [Cqi]) -> u8) {
+        let (cqi, rank) = match self.flat {
+            Some((sinr, cqi, rank)) if sinr == seen.mean => {
+                let current = &self.current;
+                if self.valid && self.pending.is_empty() && current.cqi[0] == cqi && current.rank == rank {
+                    return;
+                }
+                (cqi, rank)
+            }
+            _ => {
+                let mut one = [Cqi::OUT_OF_RANGE];
+                let rank = fill(&mut [seen.mean], &mut one);
+                (one[0], rank)
+            }
+        };
+        self.flat = Some((seen.mean, cqi, rank));
+        let mut report = Report { rank, ..Report::of(seen) };
+        report.cqi[..self.subbands].fill(cqi);
+        self.pending.push_back(report);
+    }
+
+    fn advance(&mut self, slot: u64, delay: u32) {
+        while let Some(report) = self.pending.front() {
+            // The very first report stands in until it could have arrived: a UE that has
+            // just connected has reported CQI in its connection set-up.
+            if self.valid && report.seen.slot + u64::from(delay) > slot {
+                return;
+            }
+            self.current = *report;
+            self.valid = true;
+            self.pending.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

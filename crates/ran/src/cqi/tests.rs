@@ -1,0 +1,81 @@
+//! Reports that are made later than they were measured.
+
+use std::sync::Arc;
+
+use airlane_core::{CellId, Seeds};
+use airlane_radio::mobility::{Course, Movement, SpeedLaw};
+use airlane_radio::{Position, Profile};
+
+use super::*;
+use crate::build;
+use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
+use crate::mac::phy::{CodedBlocks, Phy};
+use crate::tests::network;
+
+/// A UE that passes between two cells, whose reports come in force for five slots each.
+fn passing() -> RanConfig {
+    let mut config = network(1, UplinkAccess::IdealBufferStatus { delay: 1 });
+    let mac = &mut config.cells[0].mac;
+    (mac.cqi_period, mac.cqi_delay) = (5, 6);
+    let mut other = config.cells[0].clone();
+    other.position = Position::on_ground(400.0, 0.0);
+    config.cells.push(other);
+    let ue = &mut config.ues[0];
+    (ue.cell, ue.start) = (Some(CellId(0)), Start::At(Position::on_ground(150.0, 10.0)));
+    ue.movement = Movement::Line(Course::Heading(0.0), SpeedLaw::Constant(90.0));
+    let fading = FadingConfig { profile: Profile::Eva, speed_mps: 90.0, prb_spacing_hz: 180e3 };
+    config.channel.fading = Some(fading);
+    config
+}
+
+/// The reports in force in the last slot of each, made in the slot of their measurement or then.
+fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
+    let (mut air, mut ues) = (Air::new(&config.cells), build::ues(config, Seeds::new(1)));
+    let (cell, ue) = (&config.cells[0], &mut ues[0]);
+    let mut phy = Phy::new(100, 4, &cell.mac, Arc::new(CodedBlocks::new(100)));
+    let mut stream = Seeds::new(1).stream("neighbour");
+    let mut seen = Vec::new();
+    for slot in 0..1000_u64 {
+        let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
+        air.send_downlink(1, slot + 2, stream.bits() as RbgSet);
+        ue.measure_cqi(slot, (cell, &air), amc, scratch);
+        for k in 0..ue.downlink.cqi.pending.len() {
+            let mut report = ue.downlink.cqi.pending[k];
+            if at_once && !report.is_made() {
+                ue.make_report(&mut report, (cell, &air), amc, scratch);
+                ue.downlink.cqi.pending[k] = report;
+            }
+        }
+        // Measured in slots 0, 5, 10, …: the one in force changes in slots 11, 16, …
+        if slot > 6 && slot % 5 == 0 {
+            ue.downlink.cqi.current.asked = false;
+            let (cqi, rank) = ue.reported_cqi((cell, &air), amc, scratch);
+            seen.push((*cqi, rank));
+            ue.downlink.cqi.current.asked = false;
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_report_made_later_is_the_one_that_was_measured() {
+    let mut config = passing();
+    for cells in [2, 1] {
+        config.cells.truncate(cells);
+        for reference in [CqiReference::PdschInterference, CqiReference::ControlRegion] {
+            config.cells[0].mac.cqi_reference = reference;
+            let made = reports(&config, true);
+            assert_eq!(made, reports(&config, false), "{cells} cells, {reference:?}");
+            let changes = made.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            assert!(changes > 100, "{changes}");
+        }
+    }
+}
+
+#[test]
+fn a_report_that_would_outlive_what_was_heard_is_made_at_once() {
+    let mut config = passing();
+    config.cells[0].mac.cqi_delay = 7;
+    assert!(!may_wait(&config.cells[0].mac));
+    assert_eq!(reports(&config, true), reports(&config, false));
+}

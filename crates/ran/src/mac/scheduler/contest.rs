@@ -1,0 +1,142 @@
+//! Each RBG to the UE of the highest metric there, without looking at those that cannot have it.
+
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{Demand, MAX_RBGS, best_of};
+use crate::mac::grid::{RbgSet, each};
+
+/// Those that nobody has looked at: the bits of the highest metric that they can have anywhere, which is
+/// positive, and their place among the demands. The highest comes first, the first of equals.
+pub(super) type Waiting = BinaryHeap<(u64, Reverse<u32>)>;
+
+/// Each RBG goes to the UE of the highest positive metric there, the first of equals: what it would carry
+/// times its weight, which stands in `metric`.
+pub(super) fn by_rbg(
+    waiting: &mut Waiting,
+    demands: &mut [Demand],
+    free: RbgSet,
+    mut tell: impl FnMut(&mut Demand),
+) {
+    if let [only] = demands {
+        tell(only);
+        return only.take(free);
+    }
+    let mut contest = Contest::new(free);
+    let mut unseen = core::mem::take(waiting).into_vec();
+    unseen.clear();
+    for (place, demand) in demands.iter().enumerate() {
+        let most = f64::from(demand.most) * demand.metric;
+        if demand.told {
+            contest.enter(demand, place);
+        } else if most > 0.0 {
+            unseen.push((most.to_bits(), Reverse(place as u32)));
+        }
+    }
+    *waiting = Waiting::from(unseen);
+    while let Some(place) = next(waiting, |most, place| contest.is_lost(most, place)) {
+        tell(&mut demands[place]);
+        contest.enter(&demands[place], place);
+    }
+    for rbg in each(free) {
+        let Some(best) = contest.best(rbg) else { continue };
+        if !demands[best].satisfied() {
+            demands[best].give(rbg);
+            continue;
+        }
+        // The best has what it needs. Of those that come after it some may be unseen.
+        let metric = |demand: &Demand| demand.rate(rbg) * demand.metric;
+        let holder = best_of(demands, metric);
+        let mut holder = holder.map(|place| (metric(&demands[place]), place));
+        let beaten = |(most, place): (f64, usize), holder: Option<(f64, usize)>| {
+            holder.is_some_and(|(high, at)| most < high || (most == high && place > at))
+        };
+        while let Some(place) = next(waiting, |most, place| beaten((most, place), holder)) {
+            tell(&mut demands[place]);
+            let challenger = (metric(&demands[place]), place);
+            if challenger.0 > 0.0 && !beaten(challenger, holder) {
+                holder = Some(challenger);
+            }
+        }
+        if let Some((_, place)) = holder {
+            demands[place].give(rbg);
+        }
+    }
+}
+
+/// Takes out the one that could have the highest metric, unless even that is of no use.
+fn next(waiting: &mut Waiting, is_useless: impl FnOnce(f64, usize) -> bool) -> Option<usize> {
+    let &(most, Reverse(place)) = waiting.peek()?;
+    if is_useless(f64::from_bits(most), place as usize) {
+        return None;
+    }
+    waiting.pop();
+    Some(place as usize)
+}
+
+/// The contest for all free RBGs side by side.
+struct Contest {
+    /// The highest metric so far, and the place of the first that has it, -1 for nobody; RBGs that are not
+    /// free belong to nobody. Places are numbers of the width of metrics, since that makes one vector.
+    high: [f64; MAX_RBGS],
+    best: [f64; MAX_RBGS],
+    /// The lowest of `high`.
+    least: f64,
+    /// The widest vectors of this machine; the comparisons are the same in any.
+    arch: Arch,
+}
+
+impl Contest {
+    fn new(free: RbgSet) -> Self {
+        let high = core::array::from_fn(|rbg| if free >> rbg & 1 == 1 { 0.0 } else { f64::INFINITY });
+        let least = if free == 0 { f64::INFINITY } else { 0.0 };
+        Self { high, best: [-1.0; MAX_RBGS], least, arch: Arch::new() }
+    }
+
+    fn enter(&mut self, demand: &Demand, place: usize) {
+        self.arch.dispatch(Entry { contest: self, demand, place: place as f64 });
+    }
+
+    /// Whether a metric of at most `most` wins nothing from this place.
+    fn is_lost(&self, most: f64, place: usize) -> bool {
+        most < self.least || (most == self.least && self.best.iter().all(|&best| best < place as f64))
+    }
+
+    fn best(&self, rbg: u16) -> Option<usize> {
+        Some(self.best[usize::from(rbg)]).filter(|&place| place >= 0.0).map(|place| place as usize)
+    }
+}
+
+/// One more in a contest.
+struct Entry<'a> {
+    contest: &'a mut Contest,
+    demand: &'a Demand,
+    place: f64,
+}
+
+impl WithSimd for Entry<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Contest { high, best, least, .. } = self.contest;
+        let (rates, _) = self.demand.rbg_bytes.as_chunks::<LANES>();
+        let (high, best) = (high.as_chunks_mut::<LANES>().0, best.as_chunks_mut::<LANES>().0);
+        let mut lowest = [f64::INFINITY; LANES];
+        for ((rates, high), best) in rates.iter().zip(high).zip(best) {
+            for lane in 0..LANES {
+                let metric = f64::from(rates[lane]) * self.demand.metric;
+                let better = (metric > high[lane]) | ((metric == high[lane]) & (self.place < best[lane]));
+                high[lane] = if better { metric } else { high[lane] };
+                best[lane] = if better { self.place } else { best[lane] };
+                lowest[lane] = if high[lane] < lowest[lane] { high[lane] } else { lowest[lane] };
+            }
+        }
+        *least = lowest.into_iter().fold(f64::INFINITY, f64::min);
+    }
+}
+
+/// RBGs side by side: [`MAX_RBGS`] is a multiple.
+const LANES: usize = 4;
