@@ -41,6 +41,8 @@ pub enum Topic {
     Handover,
     /// [`Event::PepMessage`] and [`Event::DomainState`].
     Pep,
+    /// [`Event::CodeSent`] and [`Event::CodeApplied`].
+    ReceiverCode,
 }
 
 /// A set of topics.
@@ -217,6 +219,26 @@ pub enum Event<'a> {
         ssthresh: Option<Bytes>,
         /// Bytes in flight.
         in_flight: Bytes,
+        /// The window that the peer offers, where there is one for the whole connection.
+        offered_window: Option<Bytes>,
+    },
+    /// An ARWA receiver says with an acknowledgment what it finds of the path.
+    CodeSent {
+        /// The flow.
+        flow: FlowId,
+        /// Which case of its rule, 1 to 3.
+        case: u8,
+        /// The code.
+        code: u8,
+    },
+    /// A sender changed its window for a receiver's code.
+    CodeApplied {
+        /// The flow.
+        flow: FlowId,
+        /// The code.
+        code: u8,
+        /// Congestion window before and after.
+        congestion_window: [Bytes; 2],
     },
     /// The sender of a finite transfer has sent its last byte for the first time.
     FlowSent {
@@ -346,6 +368,7 @@ impl Event<'_> {
             Self::UePosition { .. } => Topic::UePosition,
             Self::Handover { .. } => Topic::Handover,
             Self::PepMessage { .. } | Self::DomainState { .. } => Topic::Pep,
+            Self::CodeSent { .. } | Self::CodeApplied { .. } => Topic::ReceiverCode,
         }
     }
 }

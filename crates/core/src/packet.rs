@@ -114,6 +114,8 @@ pub struct TcpSynOptions {
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2).
     pub sack_permitted: bool,
+    /// Codes of an ARWA receiver permitted.
+    pub codes_permitted: bool,
 }
 
 /// A TCP header (RFC 9293 §3.1) with the options that airlane speaks.
@@ -131,6 +133,8 @@ pub struct TcpHeader {
     pub timestamps: Option<TcpTimestamps>,
     /// SACK option.
     pub sack: SackList,
+    /// What an ARWA receiver says of the path, 1 to 120, in an experimental option (RFC 6994).
+    pub receiver_code: Option<u8>,
     /// Options of a SYN.
     pub syn: TcpSynOptions,
 }
@@ -146,7 +150,11 @@ impl TcpHeader {
         if !self.sack.is_empty() {
             options += 4 + 8 * self.sack.as_slice().len() as u32; // RFC 2018 §3, with two NOPs
         }
+        if self.receiver_code.is_some() {
+            options += 8; // kind, length, four bytes of ExID and the code (RFC 6994 §3), with a NOP
+        }
         if self.flags.has(TcpFlags::SYN) {
+            options += if self.syn.codes_permitted { 8 } else { 0 }; // the same without a code, two NOPs
             options += if self.syn.mss.is_some() { 4 } else { 0 };
             options += if self.syn.window_scale.is_some() { 4 } else { 0 };
             // SACK-permitted takes the place of the two NOPs before the timestamps.
@@ -411,10 +419,18 @@ mod tests {
         let syn = TcpHeader {
             flags: TcpFlags(TcpFlags::SYN),
             timestamps: Some(TcpTimestamps::default()),
-            syn: TcpSynOptions { mss: Some(1460), window_scale: Some(7), sack_permitted: true },
+            syn: TcpSynOptions {
+                mss: Some(1460),
+                window_scale: Some(7),
+                sack_permitted: true,
+                codes_permitted: false,
+            },
             ..TcpHeader::default()
         };
         assert_eq!(syn.wire_len(), 40); // what Linux sends: a 60-byte SYN with its IP header
+        let asks = TcpSynOptions { codes_permitted: true, ..syn.syn };
+        assert_eq!(TcpHeader { syn: asks, ..syn }.wire_len(), 48);
+        assert_eq!(TcpHeader { receiver_code: Some(70), ..tcp }.wire_len(), 52);
         assert_eq!(packet(1400).size, Bytes(1428));
     }
 }

@@ -304,7 +304,7 @@ impl QuicEndpoint {
         if cx.wants(Topic::FlowState) && state != self.reporter.state {
             self.reporter.state = state;
             let (congestion_window, ssthresh, in_flight) = state;
-            cx.emit(&Event::FlowState { flow, congestion_window, ssthresh, in_flight });
+            cx.emit(&Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window: None });
         }
     }
 }

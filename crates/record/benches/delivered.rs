@@ -34,6 +34,7 @@ fn recorder(flows: u32) -> Recorder {
         tracked: Vec::new(),
         handovers: Vec::new(),
         pep: false,
+        codes: false,
     })
 }
 

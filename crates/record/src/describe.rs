@@ -59,6 +59,8 @@ pub struct RecorderParameters {
     pub handovers: Vec<String>,
     /// Whether messages of a PEP are recorded, and the windows of senders that listen to one.
     pub pep: bool,
+    /// Whether any receiver sends codes.
+    pub codes: bool,
 }
 
 impl RecorderParameters {

@@ -2,6 +2,7 @@
 
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
+use crate::codes::Codes;
 use crate::histogram::Histogram;
 use crate::table::{Table, mbps, ratio};
 use crate::{FlowDescription, RecorderParameters};
@@ -18,6 +19,7 @@ pub(crate) struct FlowRecord {
     pub(crate) direction: Direction,
     pub(crate) bin: FlowBin,
     pub(crate) state: FlowState,
+    pub(crate) codes: Codes,
     in_order: u64,
     delivered: u64,
     delay_ns_sum: u64,
@@ -53,6 +55,7 @@ pub(crate) struct FlowState {
     pub(crate) congestion_window: Option<Bytes>,
     pub(crate) ssthresh: Option<Bytes>,
     pub(crate) in_flight: Option<Bytes>,
+    pub(crate) offered_window: Option<Bytes>,
     pub(crate) srtt: Option<Duration>,
     pub(crate) rto: Option<Duration>,
 }
@@ -65,6 +68,7 @@ impl FlowRecord {
             direction: flow.direction,
             bin: FlowBin::default(),
             state: FlowState::default(),
+            codes: Codes::default(),
             in_order: 0,
             delivered: 0,
             delay_ns_sum: 0,
@@ -84,7 +88,7 @@ impl FlowRecord {
     }
 
     #[inline]
-    fn measures(&self, now: Instant) -> bool {
+    pub(crate) fn measures(&self, now: Instant) -> bool {
         self.from <= now && now <= self.until
     }
 

@@ -2,8 +2,9 @@
 //!
 //! A [`Recorder`] is a probe. It knows beforehand which flows and cells there are, adds events up
 //! as they come, and gives five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`,
-//! `cells`, `cell_series`, on request `ue_series`, `handovers` where UEs are handed over, and `pep` and
-//! `pep_series` where there is a PEP or a sender that would listen to one. Names of columns carry units. On request others listen beside it
+//! `cells`, `cell_series`, on request `ue_series`, `handovers` where UEs are handed over, `pep` and
+//! `pep_series` where there is a PEP or a sender that would listen to one, and `codes` where a receiver sends any.
+//! Names of columns carry units. On request others listen beside it
 //! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, and a [`Capture`],
 //! the only one that writes files.
 //!
@@ -18,6 +19,7 @@
 
 mod capture;
 mod cell;
+mod codes;
 mod deliveries;
 mod describe;
 mod flow;

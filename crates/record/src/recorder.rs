@@ -5,6 +5,7 @@ use airlane_core::{
 };
 
 use crate::cell::{self, Block, CellRecord, Radio};
+use crate::codes;
 use crate::flow::{self, FlowRecord};
 use crate::handover::HandoverLog;
 use crate::pep::PepLog;
@@ -104,6 +105,10 @@ impl Recorder {
         }
         if !self.parameters.tracked.is_empty() {
             tables.push(("ue_series", self.tracks.into_table(&self.parameters.tracked, &cell_names)));
+        }
+        if self.parameters.codes {
+            let codes: Vec<_> = self.flows.iter().map(|flow| flow.codes).collect();
+            tables.push(("codes", codes::table(&flow_names, &codes)));
         }
         if !self.parameters.handovers.is_empty() {
             tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
@@ -230,6 +235,7 @@ impl Probe for Recorder {
         let summary =
             if self.parameters.handovers.is_empty() { summary } else { summary.with(Topic::Handover) };
         let summary = if self.parameters.pep { summary.with(Topic::Pep) } else { summary };
+        let summary = if self.parameters.codes { summary.with(Topic::ReceiverCode) } else { summary };
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
@@ -282,12 +288,13 @@ impl Probe for Recorder {
                     flow.bin.lost_segments += 1;
                 }
             }
-            Event::FlowState { flow, congestion_window, ssthresh, in_flight } => {
+            Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window } => {
                 timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
                 if let Some(flow) = self.flow_mut(flow) {
                     flow.state.congestion_window = Some(congestion_window);
                     flow.state.ssthresh = ssthresh;
                     flow.state.in_flight = Some(in_flight);
+                    flow.state.offered_window = offered_window;
                 }
             }
             Event::FlowSent { flow, started_at } => {
@@ -321,6 +328,16 @@ impl Probe for Recorder {
                 self.pep.on_state(flow, internet, ran, pep_srtt);
             }
             Event::Received { .. } | Event::Tunnelled { .. } | Event::Assigned { .. } => {}
+            Event::CodeSent { flow, case, code } => {
+                if let Some(flow) = self.flow_mut(flow).filter(|flow| flow.measures(now)) {
+                    flow.codes.on_sent(case, code);
+                }
+            }
+            Event::CodeApplied { flow, code, congestion_window } => {
+                if let Some(flow) = self.flow_mut(flow).filter(|flow| flow.measures(now)) {
+                    flow.codes.on_applied(code, congestion_window);
+                }
+            }
         }
     }
 }

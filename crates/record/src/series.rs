@@ -18,7 +18,7 @@ pub(crate) struct FlowSeries {
 }
 
 impl FlowSeries {
-    const REALS: [&'static str; 9] = [
+    const REALS: [&'static str; 10] = [
         "goodput_mbps",
         "owd_ms",
         "owd_max_ms",
@@ -28,6 +28,7 @@ impl FlowSeries {
         "rto_ms",
         "in_flight_bytes",
         "rlc_queue_bytes",
+        "rwnd_bytes",
     ];
 
     pub(crate) fn with_capacity(rows: usize) -> Self {
@@ -61,6 +62,7 @@ impl FlowSeries {
             duration_ms(state.rto),
             bytes(state.in_flight),
             bytes(queue),
+            bytes(state.offered_window),
         ];
         self.t_s.push(from.as_secs_f64());
         self.flow.push(index);

@@ -9,16 +9,18 @@ use airlane_traffic::{
     TcpSource, Transfer, UdpSink, UdpSource,
 };
 use airlane_transport as transport;
-use airlane_transport::congestion::{LossDiscrimination, MdccConfig};
+use airlane_transport::congestion::{ArwaSender, CodeStep, LossDiscrimination, MdccConfig, SlowStart};
+use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    App, Congestion, FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp,
-    PpbpReading, Quic, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
+    FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp, PpbpReading, Quic,
+    ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::middlebox;
-use crate::quantity::Size;
+use crate::quantity::{Size, Time};
 use crate::wiring::data_direction;
 
 /// What the ends of all flows share.
@@ -191,6 +193,15 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
             ReceiveWindow::Autotuned(window) => {
                 transport::ReceiveWindowKind::Autotuned { initial: window.initial.0, max: window.max.0 }
             }
+            ReceiveWindow::Drwa(window) => transport::ReceiveWindowKind::Drwa(DrwaReceiver {
+                buffer: receive_buffer(&window.buffer),
+                floor_segments: window.floor,
+            }),
+            ReceiveWindow::Arwa(window) => transport::ReceiveWindowKind::Arwa(arwa_receiver(window)),
+        },
+        obeys_codes: match &tcp.receive_window {
+            ReceiveWindow::Arwa(window) => Some(arwa_sender(window)),
+            ReceiveWindow::Fixed(_) | ReceiveWindow::Autotuned(_) | ReceiveWindow::Drwa(_) => None,
         },
         ecn: tcp.ecn,
         pacing: tcp.pacing,
@@ -199,5 +210,54 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
         write_size: tcp.write_size.map(|size| size.0),
         mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
         initial_sequence: 0,
+    }
+}
+
+fn receive_buffer(buffer: &ReceiveBuffer) -> transport::ReceiveBuffer {
+    match buffer {
+        ReceiveBuffer::Fixed(window) => transport::ReceiveBuffer::Fixed(window.size.0),
+        ReceiveBuffer::Autotuned(window) => {
+            transport::ReceiveBuffer::Autotuned { initial: window.initial.0, max: window.max.0 }
+        }
+    }
+}
+
+fn arwa_receiver(window: &ArwaWindow) -> ArwaReceiver {
+    let ns = |time: Time| i64::try_from(time.0.as_nanos()).expect("a time has a limit below 2^63 ns");
+    ArwaReceiver {
+        buffer: receive_buffer(&window.buffer),
+        delay: match window.delay {
+            ArwaDelay::OneWay => DelayMeasure::OneWay,
+            ArwaDelay::Relative => DelayMeasure::Relative,
+            ArwaDelay::RoundTrip => DelayMeasure::RoundTrip,
+        },
+        clock_offset_ns: ns(window.clock_ahead) - ns(window.clock_behind),
+        short_segments: window.short_segments,
+        case_two: match window.case_two {
+            ArwaCaseTwo::Scaled => CaseTwo::Scaled,
+            ArwaCaseTwo::Difference => CaseTwo::Difference,
+        },
+        old_code: match window.old_code {
+            ArwaOldCode::Lessened => OldCode::Lessened,
+            ArwaOldCode::Estimated => OldCode::Estimated,
+        },
+    }
+}
+
+fn arwa_sender(window: &ArwaWindow) -> ArwaSender {
+    let step = |step: ArwaStep| match step {
+        ArwaStep::Percent => CodeStep::Percent,
+        ArwaStep::Bytes => CodeStep::Bytes,
+    };
+    ArwaSender {
+        cut: step(window.cut),
+        gain: step(window.gain),
+        window_min: window.window_min.0,
+        upper_target: window.upper_target.0,
+        only_changes: window.obeys == ArwaObeys::Changes,
+        slow_start: match window.slow_start {
+            ArwaSlowStart::GoesOn => SlowStart::GoesOn,
+            ArwaSlowStart::Ends => SlowStart::Ends,
+        },
     }
 }

@@ -9,7 +9,7 @@ use airlane_record::{
 
 use crate::endpoints;
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, Cell, Congestion, Resolved, Transport};
+use crate::format::{self, Cell, Congestion, ReceiveWindow, Resolved, Transport};
 use crate::wiring::data_direction;
 
 /// The recorder, and what the scenario asks for beside it; captures begin when they know their folder.
@@ -100,6 +100,11 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         end: Instant::ZERO + scenario.run.duration.0,
         bin: Some(scenario.run.series_bin.0),
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
+        codes: scenario.flow.iter().any(sends_codes),
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
     }
+}
+
+fn sends_codes(flow: &format::Flow) -> bool {
+    matches!(&flow.transport, Transport::Tcp(tcp) if matches!(tcp.receive_window, ReceiveWindow::Arwa(_)))
 }

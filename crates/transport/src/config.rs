@@ -3,7 +3,8 @@
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::CongestionKind;
-use crate::congestion::{LossDiscrimination, MdccConfig};
+use crate::congestion::{ArwaSender, LossDiscrimination, MdccConfig};
+use crate::window::{ArwaReceiver, DrwaReceiver};
 
 /// How a sender finds out that a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,24 @@ pub enum ReceiveWindowKind {
         /// two thirds of it is window.
         initial: Bytes,
         /// Memory of the buffer at most (the third value of `tcp_rmem`).
+        max: Bytes,
+    },
+    /// Keeps the queue of the path short by what it offers.
+    Drwa(DrwaReceiver),
+    /// Tells the sender beside its window what it finds of the path.
+    Arwa(ArwaReceiver),
+}
+
+/// What the window of a policy is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveBuffer {
+    /// As [`ReceiveWindowKind::Fixed`].
+    Fixed(Bytes),
+    /// As [`ReceiveWindowKind::Autotuned`].
+    Autotuned {
+        /// Memory of the buffer at the start.
+        initial: Bytes,
+        /// Memory of the buffer at most.
         max: Bytes,
     },
 }
@@ -96,6 +115,9 @@ pub struct TcpConfig {
     pub rtt_from_sack: bool,
     /// The receive window.
     pub receive_window: ReceiveWindowKind,
+    /// Obedience to the codes of an ARWA receiver, for [`CongestionKind::NewReno`]; `None` for a sender
+    /// that knows nothing of them and does not permit them.
+    pub obeys_codes: Option<ArwaSender>,
     /// Bytes that may be unacknowledged at the sender whatever the windows say.
     pub send_buffer: Option<Bytes>,
     /// Bytes that the application of an endless flow writes at a time, into a queue tuned as Linux
@@ -143,6 +165,7 @@ impl TcpConfig {
             rtt_from_sack: true,
             // tcp_rmem 4096 131072 6291456
             receive_window: ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) },
+            obeys_codes: None,
             send_buffer: None,
             write_size: None,
             ecn: false,    // tcp_ecn 2

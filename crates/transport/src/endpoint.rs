@@ -303,9 +303,9 @@ impl TcpEndpoint {
 
     fn syn_header(&self, cx: &Cx<'_>, answer: Option<(&Negotiated, &mut Receiver)>) -> TcpHeader {
         let c = &self.config;
-        let (timestamps, sack, scaling) = match &answer {
-            None => (c.timestamps, c.sack, c.window_scaling),
-            Some((n, _)) => (n.timestamps, n.sack, n.local_scale > 0 || n.remote_scale > 0),
+        let (timestamps, sack, scaling, codes) = match &answer {
+            None => (c.timestamps, c.sack, c.window_scaling, c.obeys_codes.is_some()),
+            Some((n, _)) => (n.timestamps, n.sack, n.local_scale > 0 || n.remote_scale > 0, n.codes),
         };
         // RFC 3168 §6.1.1: an ECN-setup SYN carries both flags, its answer one.
         let asks = if c.ecn { TcpFlags::ECE | TcpFlags::CWR } else { 0 };
@@ -316,6 +316,7 @@ impl TcpEndpoint {
                 mss: Some(c.mss()),
                 window_scale: scaling.then(|| self.own_scale()),
                 sack_permitted: sack,
+                codes_permitted: codes,
             },
             ..TcpHeader::default()
         };
@@ -373,6 +374,7 @@ impl TcpEndpoint {
             timestamps,
             sack,
             ecn,
+            codes: c.obeys_codes.is_some() && header.syn.codes_permitted,
             local_scale: if scaling { self.own_scale() } else { 0 },
             remote_scale: if scaling { header.syn.window_scale.unwrap_or(0).min(14) } else { 0 },
             segment_size: peer_mss.min(u32::from(c.mss())) - option_bytes,
@@ -478,12 +480,12 @@ impl TcpEndpoint {
             h.receiver.demand_ack(); // the peer did not get our ACK of its SYN-ACK
             return 0;
         }
-        let mut echo = None;
+        let (mut value, mut echo) = (None, None);
         if n.timestamps
             && let Some(ts) = header.timestamps
         {
             h.receiver.on_timestamp(ts.value, start);
-            echo = Some(ts.echo_reply);
+            (value, echo) = (Some(ts.value), Some(ts.echo_reply));
         }
         let fin = header.flags.has(TcpFlags::FIN);
         let with_data = payload > 0 || fin;
@@ -499,6 +501,7 @@ impl TcpEndpoint {
                 sack: if n.sack { header.sack.as_slice() } else { &[] },
                 echo,
                 congestion_echoed: n.ecn && header.flags.has(TcpFlags::ECE),
+                code: if n.codes { header.receiver_code } else { None },
             };
             h.sender.on_ack(&mut io, &ack);
         }
@@ -512,7 +515,7 @@ impl TcpEndpoint {
             }
             self.stats.data_segments_received += 1;
             let push = header.flags.has(TcpFlags::PSH);
-            return h.receiver.on_data(&DataSegment { now, start, payload, fin, push, echo });
+            return h.receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
         }
         if start < h.receiver.next() {
             h.receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4

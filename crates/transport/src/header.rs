@@ -8,6 +8,7 @@ use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sequence;
 use crate::stats::TcpStats;
+use crate::window::Code;
 
 /// What the handshake settled.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Negotiated {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) ecn: bool,
+    /// Both ends know of codes.
+    pub(crate) codes: bool,
     /// Shift of the windows we announce, and of those the peer announces.
     pub(crate) local_scale: u8,
     pub(crate) remote_scale: u8,
@@ -47,8 +50,14 @@ impl Io<'_, '_> {
 
     /// Sends one segment of an established connection.
     pub(crate) fn send(&mut self, start: u64, payload: u32, mut flags: u8, retransmission: bool) {
-        let ack = self.receiver.acknowledge();
         let n = self.negotiated;
+        // A code would make a full segment longer than the MTU: it waits for an ACK without data.
+        let bare = payload == 0 && flags & TcpFlags::FIN == 0;
+        let code = if n.codes && bare { self.receiver.take_code() } else { None };
+        if let Some(code) = code {
+            self.report_code(code);
+        }
+        let ack = self.receiver.acknowledge(code.is_some());
         let mut ecn = Ecn::NotCapable;
         if n.ecn {
             if self.receiver.echoes_congestion() {
@@ -68,6 +77,7 @@ impl Io<'_, '_> {
                 .timestamps
                 .then_some(TcpTimestamps { value: timestamp(self.cx.now), echo_reply: ack.ts_recent }),
             sack: ack.sack,
+            receiver_code: code.map(|code| code.value),
             ..TcpHeader::default()
         };
         self.stats.segments_sent += 1;
@@ -76,6 +86,13 @@ impl Io<'_, '_> {
             self.stats.retransmissions += u64::from(retransmission);
         }
         send_packet(self.cx, self.path, header, payload, (ecn, retransmission));
+    }
+
+    #[cold]
+    fn report_code(&mut self, code: Code) {
+        if self.cx.wants(Topic::ReceiverCode) {
+            self.cx.emit(&Event::CodeSent { flow: self.path.flow, case: code.case, code: code.value });
+        }
     }
 }
 

@@ -10,7 +10,8 @@
 //! - the congestion controllers ([`congestion`]): NewReno, CUBIC with HyStart, Scalable, Vegas,
 //!   Westwood+, Veno, and BBR of versions 1 and 3, with the delivery rate and pacing they need;
 //! - the receive half: reassembly, SACK and D-SACK blocks (RFC 2018, RFC 2883), delayed ACKs;
-//! - the receive windows ([`window`]): fixed or autotuned.
+//! - the receive windows ([`window`]): fixed or autotuned, and two that keep the path's queue short, DRWA
+//!   and ARWA.
 //!
 //! Sequence numbers are 64-bit stream positions inside (the SYN is 0, the first byte 1) and
 //! wrap to 32 bits only in the header.
@@ -42,7 +43,7 @@ mod timer;
 mod udp;
 pub mod window;
 
-pub use config::{Growth, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig};
+pub use config::{Growth, LossDetection, ReceiveBuffer, ReceiveWindowKind, RttSampling, TcpConfig};
 pub use congestion::{CongestionController, CongestionKind};
 pub use endpoint::{ConnectionState, TcpEndpoint};
 pub use path::Path;

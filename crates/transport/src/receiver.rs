@@ -12,7 +12,7 @@ use airlane_core::{Bytes, Duration, Ecn, Instant, SackBlock, SackList};
 
 use crate::sack::Block;
 use crate::sequence;
-use crate::window::{Arrival, Read, ReceiveWindow, Window};
+use crate::window::{Arrival, Code, Read, ReceiveWindow, Window};
 
 /// Shortest delay of an ACK, and the start value of its adaptation (Linux TCP_ATO_MIN).
 const DELAY_MIN: Duration = Duration::from_millis(40);
@@ -41,6 +41,8 @@ pub(crate) struct DataSegment {
     pub(crate) payload: u32,
     pub(crate) fin: bool,
     pub(crate) push: bool,
+    /// The peer's timestamp, in milliseconds of its clock.
+    pub(crate) value: Option<u32>,
     /// Milliseconds since the peer's echoed timestamp was ours, if it is new.
     pub(crate) echo: Option<u32>,
 }
@@ -246,7 +248,15 @@ impl Receiver {
             now: segment.now,
             bytes: Bytes(u64::from(segment.payload)),
             segment_size: Bytes(u64::from(self.options.segment_size)),
+            timestamp: segment.value,
+            echo: segment.echo,
         }
+    }
+
+    /// What the next ACK without data tells the sender of the path, told once.
+    #[inline]
+    pub(crate) fn take_code(&mut self) -> Option<Code> {
+        self.window.take_code()
     }
 
     /// In-order data: round trip, ACK delay, window.
@@ -549,8 +559,8 @@ impl Receiver {
         due
     }
 
-    /// A segment with an ACK leaves: what it says. Every timer is settled by it.
-    pub(crate) fn acknowledge(&mut self) -> Acknowledgment {
+    /// A segment with an ACK leaves, with a code or without: what it says. Every timer is settled by it.
+    pub(crate) fn acknowledge(&mut self, with_code: bool) -> Acknowledgment {
         if self.pending {
             self.quick = self.quick.saturating_sub(1);
             if self.quick == 0 && self.at_once {
@@ -570,19 +580,22 @@ impl Receiver {
         let window = window.min(65_535 << self.options.scale);
         assert!(self.next + window >= self.edge, "the advertised right edge moved left");
         self.edge = self.next + window;
-        let sack =
-            if self.recent_len > 0 || self.dsack.is_some() { self.sack_list() } else { SackList::default() };
+        let sack = if self.recent_len > 0 || self.dsack.is_some() {
+            self.sack_list(with_code)
+        } else {
+            SackList::default()
+        };
         Acknowledgment { next: self.next, window, sack, ts_recent: self.ts_recent }
     }
 
-    fn sack_list(&mut self) -> SackList {
+    fn sack_list(&mut self, with_code: bool) -> SackList {
         let mut list = SackList::default();
         let dsack = self.dsack.take();
         if !self.options.sack {
             return list;
         }
-        // RFC 2018 §3: three blocks fit beside timestamps, four without.
-        let room = if self.options.timestamps { 3 } else { 4 };
+        // RFC 2018 §3: three blocks fit beside timestamps, four without; a code takes the room of one.
+        let room = if self.options.timestamps { 3 } else { 4 } - usize::from(with_code);
         for block in dsack.iter().chain(&self.recent[..self.recent_len]).take(room) {
             list.push(SackBlock {
                 left: sequence::wire(block.left, self.options.initial),

@@ -51,6 +51,8 @@ pub(crate) struct Ack<'a> {
     pub(crate) echo: Option<u32>,
     /// The peer saw a mark of congestion (RFC 3168 §6.1.3).
     pub(crate) congestion_echoed: bool,
+    /// What an ARWA receiver says of the path, if that was agreed on.
+    pub(crate) code: Option<u8>,
 }
 
 /// A tail loss probe under way (RFC 8985 §7.4).
@@ -173,9 +175,12 @@ impl Sender {
         let segment_size = negotiated.segment_size;
         let initial = config.initial_window_segments;
         let segments = SegmentWindow::new(segment_size, initial);
-        let controller = Controller::new(config.congestion, segments, config.hystart, stream)
+        let mut controller = Controller::new(config.congestion, segments, config.hystart, stream)
             .discriminating(config.loss_discriminator)
             .with_mdcc(config.mdcc, config.hystart);
+        if let Some(arwa) = config.obeys_codes.filter(|_| negotiated.codes) {
+            controller = controller.obeying(arwa);
+        }
         let domains = controller.domains().map(|mdcc| Box::new(Domains::new(mdcc.inflight_scope())));
         let paces = config.pacing || controller.models_path();
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
@@ -364,6 +369,15 @@ impl Sender {
         if self.domains.is_some() { self.window_of_domains(window) } else { window }
     }
 
+    /// The same in bytes, to the byte where the controller counts them.
+    fn window_bytes(&self) -> Bytes {
+        if self.phase.reduces() {
+            self.bytes(self.reduction.window)
+        } else {
+            self.controller.congestion_window()
+        }
+    }
+
     /// Segments in the network. Without SACK, each duplicate ACK says that one has left it.
     #[inline]
     fn in_flight(&self) -> u32 {
@@ -384,7 +398,7 @@ impl Sender {
     pub(crate) fn fill_stats(&self, stats: &mut TcpStats) {
         stats.srtt = self.rtt.srtt();
         stats.rto = self.rto;
-        stats.congestion_window = self.bytes(self.window());
+        stats.congestion_window = self.window_bytes();
         stats.ssthresh = self.controller.ssthresh();
         stats.in_flight = self.bytes(self.in_flight());
     }
@@ -396,9 +410,10 @@ impl Sender {
         if io.cx.wants(Topic::FlowState) && self.supply.written > 1 {
             io.cx.emit(&Event::FlowState {
                 flow: io.path.flow,
-                congestion_window: self.bytes(self.window()),
+                congestion_window: self.window_bytes(),
                 ssthresh: self.controller.ssthresh(),
                 in_flight: self.bytes(self.in_flight()),
+                offered_window: Some(Bytes(self.window_end.saturating_sub(self.una))),
             });
             self.report_domains(io);
         }

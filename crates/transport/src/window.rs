@@ -2,10 +2,24 @@
 //!
 //! The advertised right edge never moves left (RFC 9293 §3.8.6.2.2): that rule is the
 //! receiver's, which widens whatever a policy says here.
+//!
+//! A policy is a buffer ([`buffer`]), of one size or tuned, and perhaps a rule on top of it: [`drwa`] offers
+//! less than the buffer has, [`arwa`] says beside it what it finds of the path.
+
+pub mod arwa;
+pub mod buffer;
+pub mod drwa;
 
 use airlane_core::{Bytes, Duration, Instant};
 
-use crate::ReceiveWindowKind;
+pub use arwa::{ArwaReceiver, CaseTwo, Code, DelayMeasure, OldCode};
+pub use buffer::{AutotunedWindow, Buffer, FixedWindow};
+pub use drwa::DrwaReceiver;
+
+use arwa::ArwaWindow;
+use drwa::DrwaWindow;
+
+use crate::config::{ReceiveBuffer, ReceiveWindowKind};
 
 /// A data segment arrived.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +30,10 @@ pub struct Arrival {
     pub bytes: Bytes,
     /// Largest segment seen.
     pub segment_size: Bytes,
+    /// When the peer sent it by its own clock, in milliseconds (TSval of RFC 7323).
+    pub timestamp: Option<u32>,
+    /// When we sent what it answers by our clock, in milliseconds (TSecr).
+    pub echo: Option<u32>,
 }
 
 /// The application read.
@@ -43,150 +61,31 @@ pub trait ReceiveWindow {
     fn advertise(&self, held: Bytes) -> Bytes;
     /// The most it will ever offer, for the choice of the window scale.
     fn ceiling(&self) -> Bytes;
-}
-
-/// Always the same buffer.
-#[derive(Clone, Copy, Debug)]
-pub struct FixedWindow {
-    size: Bytes,
-}
-
-impl FixedWindow {
-    /// A buffer of `size` bytes.
-    #[must_use]
-    pub const fn new(size: Bytes) -> Self {
-        Self { size }
-    }
-}
-
-impl ReceiveWindow for FixedWindow {
-    fn on_established(&mut self, _: Instant) {}
-    fn on_data(&mut self, _: &Arrival, _: Bytes) -> bool {
-        false
-    }
-    fn on_read(&mut self, _: &Read) {}
-    fn advertise(&self, held: Bytes) -> Bytes {
-        self.size.saturating_sub(held)
-    }
-    fn ceiling(&self) -> Bytes {
-        self.size
-    }
-}
-
-/// A buffer that follows the flow, as Linux tunes it ("dynamic right-sizing", Fisk and Feng
-/// 2001): what was read in the last round trip is what the sender's window was, so twice that
-/// plus its recent growth is offered. The window opens towards the buffer by two segments per
-/// segment received, so that a sender in slow start is never held up.
-///
-/// The buffer is counted in memory, as `tcp_rmem` is, of which payload is a part: half until a
-/// segment was seen, then its share of what a received segment takes.
-#[derive(Clone, Copy, Debug)]
-pub struct AutotunedWindow {
-    /// What may be offered at present.
-    open: u64,
-    /// The buffer in bytes of memory, at present and at most.
-    memory: u64,
-    memory_max: u64,
-    /// Payload in 256 bytes of memory.
-    payload_share: u64,
-    /// Bytes read in the best round trip so far.
-    per_rtt: u64,
-    /// Where and when the present round trip began.
-    round_from: u64,
-    round_began: Instant,
-}
-
-impl AutotunedWindow {
-    /// Segments per round trip taken for granted (the initial window of a sender, RFC 6928).
-    const INITIAL_SEGMENTS: u64 = 10;
-    /// Extra room in segments for a sender that has just begun.
-    const HEADROOM_SEGMENTS: u64 = 16;
-    /// Payload share before a segment was seen (Linux tcp_adv_win_scale 1): half.
-    const INITIAL_SHARE: u64 = 128;
-    /// Memory of a received segment beyond its payload: link, IP and TCP headers, alignment and
-    /// book-keeping. 2176 bytes hold 1448 in the kernel of the reference measurements; drivers
-    /// differ.
-    const SEGMENT_OVERHEAD: u64 = 728;
-    /// Shorter segments (bytes) do not open the window.
-    const SMALL: u64 = 128;
-
-    /// A buffer of `initial` bytes of memory that may grow to `max`, for segments of at most
-    /// `segment_size`.
-    #[must_use]
-    pub fn new(initial: Bytes, max: Bytes, segment_size: Bytes) -> Self {
-        let segment = segment_size.get().max(1);
-        let window = initial.get() * Self::INITIAL_SHARE / 256;
-        // One segment stays in reserve, and a SYN can say 65535 at most (RFC 7323 §2.2).
-        let open = window.saturating_sub(segment).clamp(segment.min(window), 65_535);
-        Self {
-            open,
-            memory: initial.get(),
-            memory_max: max.get().max(initial.get()),
-            payload_share: Self::INITIAL_SHARE,
-            per_rtt: open.min(Self::INITIAL_SEGMENTS * segment),
-            round_from: 0,
-            round_began: Instant::ZERO,
-        }
-    }
-
-    /// The part of the buffer that payload can fill.
-    const fn buffer(&self) -> u64 {
-        self.memory * self.payload_share / 256
-    }
-}
-
-impl ReceiveWindow for AutotunedWindow {
-    fn on_established(&mut self, now: Instant) {
-        self.round_began = now;
-    }
-
-    fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {
-        let payload = arrival.bytes.get();
-        if self.payload_share == Self::INITIAL_SHARE && payload >= arrival.segment_size.get() {
-            self.payload_share = payload * 256 / (payload + Self::SEGMENT_OVERHEAD);
-        }
-        let room = self.buffer().saturating_sub(held.get()).saturating_sub(self.open);
-        let grows = room > 0 && payload >= Self::SMALL;
-        if grows {
-            self.open += room.min(2 * arrival.bytes.max(arrival.segment_size).get());
-        }
-        grows
-    }
-
-    fn on_read(&mut self, read: &Read) {
-        if read.rtt.is_zero() || read.now.saturating_since(self.round_began) < read.rtt {
-            return;
-        }
-        let read_in_round = read.total - self.round_from;
-        if read_in_round > self.per_rtt {
-            let base = 2 * read_in_round + Self::HEADROOM_SEGMENTS * read.segment_size.get();
-            // As much again as the flow grew, doubled, since the measurement is a round old.
-            let growth =
-                u128::from(base) * u128::from(read_in_round - self.per_rtt) / u128::from(self.per_rtt);
-            let wanted = (u128::from(base) + 2 * growth) * 256 / u128::from(self.payload_share);
-            self.memory = self.memory.max(wanted.min(u128::from(self.memory_max)) as u64);
-            self.per_rtt = read_in_round;
-        }
-        self.round_from = read.total;
-        self.round_began = read.now;
-    }
-
-    fn advertise(&self, held: Bytes) -> Bytes {
-        Bytes(self.open.min(self.buffer().saturating_sub(held.get())))
-    }
-
-    fn ceiling(&self) -> Bytes {
-        Bytes(self.memory_max)
+    /// What the next acknowledgment without data tells the sender of the path; told once.
+    fn take_code(&mut self) -> Option<Code> {
+        None
     }
 }
 
 /// The policies we ship.
 #[derive(Clone, Copy, Debug)]
 pub enum Window {
-    /// Fixed.
-    Fixed(FixedWindow),
-    /// Autotuned.
-    Autotuned(AutotunedWindow),
+    /// What the buffer has.
+    Plain(Buffer),
+    /// Less, by the round trips that the receiver measures.
+    Drwa(DrwaWindow),
+    /// What the buffer has, and codes beside it.
+    Arwa(ArwaWindow),
+}
+
+macro_rules! each {
+    ($self:expr, $window:ident => $call:expr) => {
+        match $self {
+            Window::Plain($window) => $call,
+            Window::Drwa($window) => $call,
+            Window::Arwa($window) => $call,
+        }
+    };
 }
 
 impl Window {
@@ -194,82 +93,39 @@ impl Window {
     #[must_use]
     pub fn new(kind: ReceiveWindowKind, segment_size: Bytes) -> Self {
         match kind {
-            ReceiveWindowKind::Fixed(size) => Self::Fixed(FixedWindow::new(size)),
-            ReceiveWindowKind::Autotuned { initial, max } => {
-                Self::Autotuned(AutotunedWindow::new(initial, max, segment_size))
+            ReceiveWindowKind::Fixed(size) => {
+                Self::Plain(Buffer::new(ReceiveBuffer::Fixed(size), segment_size))
             }
+            ReceiveWindowKind::Autotuned { initial, max } => {
+                Self::Plain(Buffer::new(ReceiveBuffer::Autotuned { initial, max }, segment_size))
+            }
+            ReceiveWindowKind::Drwa(drwa) => Self::Drwa(DrwaWindow::new(drwa, segment_size)),
+            ReceiveWindowKind::Arwa(arwa) => Self::Arwa(ArwaWindow::new(arwa, segment_size)),
         }
     }
 }
 
 impl ReceiveWindow for Window {
     fn on_established(&mut self, now: Instant) {
-        match self {
-            Self::Fixed(w) => w.on_established(now),
-            Self::Autotuned(w) => w.on_established(now),
-        }
+        each!(self, w => w.on_established(now));
     }
     #[inline]
     fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {
-        match self {
-            Self::Fixed(w) => w.on_data(arrival, held),
-            Self::Autotuned(w) => w.on_data(arrival, held),
-        }
+        each!(self, w => w.on_data(arrival, held))
     }
     #[inline]
     fn on_read(&mut self, read: &Read) {
-        match self {
-            Self::Fixed(w) => w.on_read(read),
-            Self::Autotuned(w) => w.on_read(read),
-        }
+        each!(self, w => w.on_read(read));
     }
     #[inline]
     fn advertise(&self, held: Bytes) -> Bytes {
-        match self {
-            Self::Fixed(w) => w.advertise(held),
-            Self::Autotuned(w) => w.advertise(held),
-        }
+        each!(self, w => w.advertise(held))
     }
     fn ceiling(&self) -> Bytes {
-        match self {
-            Self::Fixed(w) => w.ceiling(),
-            Self::Autotuned(w) => w.ceiling(),
-        }
+        each!(self, w => w.ceiling())
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_buffer_follows_what_is_read_in_a_round_trip() {
-        let mut w = AutotunedWindow::new(Bytes(131_072), Bytes(16 << 20), Bytes(1460));
-        // Half of the memory, less a segment.
-        assert_eq!(w.advertise(Bytes::ZERO), Bytes(65_536 - 1460));
-        w.on_established(Instant::ZERO);
-        let arrival = Arrival { now: Instant::ZERO, bytes: Bytes(1448), segment_size: Bytes(1448) };
-        // A segment of 1448 in 2176 bytes: 170/256 of 131072 is 87040, 22964 more. Eight
-        // segments open it, 2896 each but the last.
-        for _ in 0..8 {
-            assert!(w.on_data(&arrival, Bytes::ZERO));
-        }
-        assert_eq!(w.advertise(Bytes::ZERO), Bytes(87_040));
-        assert!(!w.on_data(&arrival, Bytes::ZERO));
-        let read = |ms, total| Read {
-            now: Instant::from_millis(ms),
-            total,
-            rtt: Duration::from_millis(40),
-            segment_size: Bytes(1448),
-        };
-        w.on_read(&read(40, 14_480)); // what was taken for granted
-        assert_eq!(w.buffer(), 87_040);
-        w.on_read(&read(60, 60_000)); // the round trip is not over
-        assert_eq!(w.buffer(), 87_040);
-        w.on_read(&read(80, 14_480 + 28_960));
-        // base 2 * 28960 + 16 * 1448 = 81088; growth over 14600: 81088 * 14360 / 14600 = 79755;
-        // 81088 + 2 * 79755 = 240598, in memory 240598 * 256 / 170 = 362312.
-        assert_eq!(w.memory, 362_312);
-        assert_eq!(w.advertise(Bytes(230_000)), Bytes(240_597 - 230_000).min(Bytes(87_040)));
+    #[inline]
+    fn take_code(&mut self) -> Option<Code> {
+        each!(self, w => w.take_code())
     }
 }

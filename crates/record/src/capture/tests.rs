@@ -148,7 +148,12 @@ fn a_segment_stands_as_on_the_wire() {
 
 #[test]
 fn a_syn_carries_the_options_in_the_order_of_linux() {
-    let every = TcpSynOptions { mss: Some(1460), window_scale: Some(7), sack_permitted: true };
+    let every = TcpSynOptions {
+        mss: Some(1460),
+        window_scale: Some(7),
+        sack_permitted: true,
+        codes_permitted: false,
+    };
     let bare = TcpSynOptions::default();
     for (syn, timestamps, expected) in [
         (every, true, vec![2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7]),

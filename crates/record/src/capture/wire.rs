@@ -6,7 +6,7 @@
 //! §4.1); no router lowers the time to live, for the model has none that would.
 
 use airlane_core::{Ecn, Header, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions};
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpOptionElement, UdpHeader};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpOptionElement, TcpOptions, UdpHeader};
 
 /// What hosts send with: Linux's default.
 const TIME_TO_LIVE: u8 = 64;
@@ -18,6 +18,10 @@ const GTP_HEADER: u16 = 8;
 const GTP_FLAGS: u8 = 0b0011_0000;
 /// Message type G-PDU (TS 29.281 v17.4 §6.1).
 const GTP_G_PDU: u8 = 255;
+/// The second of the option kinds for experiments (RFC 4727 §5).
+const EXPERIMENT: u8 = 254;
+/// The experiment identifier of codes (RFC 6994 §3.1), "ARWA": ours, not registered.
+const CODE_EXID: [u8; 4] = *b"ARWA";
 const UDP_HEADER: usize = 8;
 /// The largest IP packet.
 const PACKET_MAX: usize = 65_535;
@@ -154,7 +158,7 @@ impl Wire {
             window_size: header.window,
             ..etherparse::TcpHeader::default()
         };
-        tcp.set_options(&options(header)).expect("the options fit into 40 bytes");
+        tcp.set_options_raw(&option_bytes(header)).expect("the options fit into 40 bytes");
         tcp.checksum = tcp
             .calc_checksum_ipv4_raw(ends.source, ends.destination, &self.payload)
             .expect("a segment fits into an IP packet");
@@ -207,7 +211,25 @@ fn total_length(bytes: usize) -> u16 {
     u16::try_from(bytes).unwrap_or(0)
 }
 
-/// The options in the order of Linux, padded as [`TcpHeader::wire_len`] counts them.
+/// All options. What an ARWA receiver says, and the permission to say it, stand in an option for
+/// experiments (RFC 4727, RFC 6994) at the end.
+fn option_bytes(header: &TcpHeader) -> Vec<u8> {
+    const NOP: u8 = 1;
+    let known = TcpOptions::try_from_elements(&options(header)).expect("the options fit into 40 bytes");
+    let mut bytes = known.as_slice().to_vec();
+    if header.flags.has(TcpFlags::SYN) && header.syn.codes_permitted {
+        bytes.extend([NOP, NOP, EXPERIMENT, 6]);
+        bytes.extend(CODE_EXID);
+    }
+    if let Some(code) = header.receiver_code {
+        bytes.extend([NOP, EXPERIMENT, 7]);
+        bytes.extend(CODE_EXID);
+        bytes.push(code);
+    }
+    bytes
+}
+
+/// The options of standards in the order of Linux, padded as [`TcpHeader::wire_len`] counts them.
 fn options(header: &TcpHeader) -> Vec<TcpOptionElement> {
     use TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,

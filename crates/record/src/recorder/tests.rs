@@ -38,6 +38,7 @@ fn parameters() -> RecorderParameters {
         tracked: Vec::new(),
         handovers: Vec::new(),
         pep: false,
+        codes: false,
     }
 }
 
@@ -129,6 +130,7 @@ fn bins_hold_what_happened_in_them_and_the_last_state() {
         congestion_window: Bytes(cwnd),
         ssthresh,
         in_flight: Bytes(cwnd / 2),
+        offered_window: Some(Bytes(65_535)),
     };
     let rtt = Event::RttSample {
         flow: FlowId(0),
@@ -209,6 +211,7 @@ fn a_timeout_knows_the_second_before_it() {
         congestion_window: Bytes(cwnd),
         ssthresh: None,
         in_flight: Bytes(1_000),
+        offered_window: Some(Bytes(65_535)),
     };
     recorder.observe(ms(2_000), &state(1_000));
     recorder.observe(ms(2_000), &state(2_000));

@@ -9,7 +9,8 @@ use crate::de::nearest_help;
 use crate::endpoints;
 use crate::expand;
 use crate::format::{
-    App, Congestion, Flow, FlowDirection, Network, Ppbp, Quic, ReceiveWindow, Resolved, Tcp, Transport,
+    App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Ppbp, Quic,
+    ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
 };
 use crate::quantity::Size;
 
@@ -196,16 +197,8 @@ fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     let ordered = tcp.rto_max >= tcp.rto_min && tcp.rto_max >= tcp.rto_initial;
     at.require(ordered, "rto_max", "below the floor", "at least rto_min and rto_initial")?;
     let least = Size(tcp.mtu.0);
+    receive_window(tcp, least, at)?;
     let message = "no full segment fits";
-    match &tcp.receive_window {
-        ReceiveWindow::Fixed(window) => at.at_least(window.size, least, "receive_window.size", message)?,
-        ReceiveWindow::Autotuned(window) => {
-            // Memory, of which about half is window.
-            let least = Size(Bytes(2 * least.0.get()));
-            at.at_least(window.initial, least, "receive_window.initial", message)?;
-            at.at_least(window.max, window.initial, "receive_window.max", "below `initial`")?;
-        }
-    }
     if let Some(size) = tcp.write_size {
         at.at_least(size, Size(Bytes(1)), "write_size", "nothing is written")?;
         let both = tcp.send_buffer.is_some();
@@ -226,4 +219,49 @@ fn mdcc(tcp: &Tcp, at: &Place<'_>) -> Checked {
     let help = "from 0.001 to 1 segments with each acknowledgment";
     let ok = (0.001..=1.0).contains(&mdcc.increase);
     at.require(ok, "mdcc.increase", "no step of a window", help)
+}
+
+fn receive_window(tcp: &Tcp, least: Size, at: &Place<'_>) -> Checked {
+    let within = at.under("receive_window");
+    match &tcp.receive_window {
+        ReceiveWindow::Fixed(window) => fixed_buffer(window, least, &within),
+        ReceiveWindow::Autotuned(window) => autotuned_buffer(window, least, &within),
+        ReceiveWindow::Drwa(window) => {
+            buffer(&window.buffer, least, &within)?;
+            let floor = (1..=1_000).contains(&window.floor);
+            within.require(floor, "floor", "no window", "from 1 to 1000 segments")
+        }
+        ReceiveWindow::Arwa(window) => {
+            buffer(&window.buffer, least, &within)?;
+            arwa(window, tcp, at)
+        }
+    }
+}
+
+fn buffer(buffer: &ReceiveBuffer, least: Size, at: &Place<'_>) -> Checked {
+    match buffer {
+        ReceiveBuffer::Fixed(window) => fixed_buffer(window, least, &at.under("buffer")),
+        ReceiveBuffer::Autotuned(window) => autotuned_buffer(window, least, &at.under("buffer")),
+    }
+}
+
+fn fixed_buffer(window: &FixedWindow, least: Size, at: &Place<'_>) -> Checked {
+    at.at_least(window.size, least, "size", "no full segment fits")
+}
+
+fn autotuned_buffer(window: &AutotunedWindow, least: Size, at: &Place<'_>) -> Checked {
+    // Memory, of which about half is window.
+    at.at_least(window.initial, Size(Bytes(2 * least.0.get())), "initial", "no full segment fits")?;
+    at.at_least(window.max, window.initial, "max", "below `initial`")
+}
+
+fn arwa(window: &ArwaWindow, tcp: &Tcp, at: &Place<'_>) -> Checked {
+    if tcp.congestion != Congestion::NewReno {
+        let help = "congestion = \"newreno\" beside receive_window = \"arwa\"";
+        at.fail("congestion", "codes of an ARWA receiver are obeyed by NewReno alone", help)?;
+    }
+    at.require(tcp.timestamps, "timestamps", "ARWA measures delays by them", "leave them on")?;
+    let at = at.under("receive_window");
+    let both = window.clock_ahead.0 > Duration::ZERO && window.clock_behind.0 > Duration::ZERO;
+    at.require(!both, "clock_behind", "ahead and behind at once", "one of clock_ahead and clock_behind")
 }

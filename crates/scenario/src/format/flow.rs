@@ -341,8 +341,134 @@ pub enum ReceiveWindow {
     Fixed(FixedWindow),
     /// What the application reads in a round trip, and more.
     Autotuned(AutotunedWindow),
+    /// DRWA (Jiang et al., IMC 2012): what keeps the path's queue short.
+    Drwa(DrwaWindow),
+    /// ARWA (Adesh and Renuka, 2019): all of the buffer, and beside it codes that a NewReno sender obeys.
+    Arwa(ArwaWindow),
 }
-tagged!(ReceiveWindow by "kind" { "fixed" => Fixed(FixedWindow), "autotuned" => Autotuned(AutotunedWindow) });
+tagged!(ReceiveWindow by "kind" {
+    "fixed" => Fixed(FixedWindow),
+    "autotuned" => Autotuned(AutotunedWindow),
+    "drwa" => Drwa(DrwaWindow),
+    "arwa" => Arwa(ArwaWindow),
+});
+
+/// What a receive window is taken from.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ReceiveBuffer {
+    /// Always the same.
+    Fixed(FixedWindow),
+    /// What the application reads in a round trip, and more.
+    Autotuned(AutotunedWindow),
+}
+tagged!(ReceiveBuffer by "kind" { "fixed" => Fixed(FixedWindow), "autotuned" => Autotuned(AutotunedWindow) });
+
+/// A window that keeps the path's queue short: three times the least round trip over the present one, times
+/// what comes in a round trip.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DrwaWindow {
+    /// The most that it offers.
+    pub buffer: ReceiveBuffer,
+    /// The smallest window in segments.
+    pub floor: u32,
+}
+
+/// A receiver that tells its sender by how much the window is too large or too small, and a sender that
+/// obeys. Where the paper leaves a choice, there is a key for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArwaWindow {
+    /// What it offers.
+    pub buffer: ReceiveBuffer,
+    /// What stands for the delay of a segment. All of them need `timestamps`.
+    pub delay: ArwaDelay,
+    /// How far the receiver's clock is ahead of the sender's.
+    pub clock_ahead: Time,
+    /// How far it is behind.
+    pub clock_behind: Time,
+    /// Whether short segments count too, which have a lower rate at the same delay.
+    pub short_segments: bool,
+    /// What the code is where the delay is raised, but not tenfold.
+    pub case_two: ArwaCaseTwo,
+    /// What is remembered of a code that was lessened because one went out in the same 30 ms.
+    pub old_code: ArwaOldCode,
+    /// What a code takes from the sender's window.
+    pub cut: ArwaStep,
+    /// What a code adds to the sender's window.
+    pub gain: ArwaStep,
+    /// Codes do not reduce the sender's window to less.
+    pub window_min: Size,
+    /// When the sender's window is above it, codes add half.
+    pub upper_target: Size,
+    /// Which codes the sender obeys.
+    pub obeys: ArwaObeys,
+    /// What becomes of the sender's slow start when a code reduces its window.
+    pub slow_start: ArwaSlowStart,
+}
+
+/// What stands for the delay of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArwaDelay {
+    /// The receiver's clock less the sender's timestamp: needs clocks that agree.
+    OneWay,
+    /// How much later than the fastest segment, on top of half the least round trip.
+    Relative,
+    /// The round trip by the receiver's own timestamps.
+    RoundTrip,
+}
+
+/// What the code is where the delay is raised, but not tenfold; P is how much lower the rate is, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArwaCaseTwo {
+    /// Half of P - 30, 0 to 30.
+    Scaled,
+    /// P - 30, 0 to 60.
+    Difference,
+}
+
+/// What is remembered of a lessened code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArwaOldCode {
+    /// The lessened code.
+    Lessened,
+    /// The code before it was lessened.
+    Estimated,
+}
+
+/// By how much a code changes a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArwaStep {
+    /// By so many percent: 1 to 100 down, or 1 to 20 up for codes of 101 to 120.
+    Percent,
+    /// By as many bytes as the code says.
+    Bytes,
+}
+
+/// Which codes a sender obeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArwaObeys {
+    /// Each.
+    Each,
+    /// Those that say something else than the one before.
+    Changes,
+}
+
+/// What becomes of slow start when a code reduces the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArwaSlowStart {
+    /// It goes on.
+    GoesOn,
+    /// It is over: the reduced window is the threshold.
+    Ends,
+}
 
 /// A window of one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

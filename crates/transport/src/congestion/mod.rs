@@ -7,6 +7,7 @@
 //!
 //! The closed set is [`Controller`], dispatched by `match` in the hot loop.
 
+mod arwa;
 mod bbr;
 mod bbr3;
 mod cubic;
@@ -22,6 +23,7 @@ mod veno;
 mod westwood;
 mod window;
 
+pub use arwa::{Arwa, ArwaSender, CodeStep, SlowStart};
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use cubic::Cubic;
@@ -353,6 +355,7 @@ enum Law {
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
     Mdcc(Box<Mdcc>),
+    Arwa(Arwa),
 }
 
 macro_rules! each {
@@ -367,6 +370,7 @@ macro_rules! each {
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
             Law::Mdcc($law) => $call,
+            Law::Arwa($law) => $call,
         }
     };
 }
@@ -464,6 +468,25 @@ impl Controller {
         }
     }
 
+    /// The same controller, which must be NewReno, obeying the codes of its receiver.
+    ///
+    /// # Panics
+    /// If it is another one.
+    #[must_use]
+    pub fn obeying(mut self, config: ArwaSender) -> Self {
+        assert!(matches!(self.law, Law::NewReno(_)), "codes are obeyed by NewReno");
+        self.law = Law::Arwa(Arwa::new(config));
+        self
+    }
+
+    /// A code of the receiver arrived. The window in bytes before and after, if it is obeyed.
+    pub fn on_code(&mut self, code: u8) -> Option<[Bytes; 2]> {
+        match &mut self.law {
+            Law::Arwa(arwa) => arwa.on_code(&mut self.window, code).map(|bytes| bytes.map(Bytes)),
+            _ => None,
+        }
+    }
+
     /// Window and threshold.
     #[inline]
     #[must_use]
@@ -484,8 +507,11 @@ impl Controller {
     }
     /// The congestion window.
     #[must_use]
-    pub const fn congestion_window(&self) -> Bytes {
-        self.window.bytes()
+    pub fn congestion_window(&self) -> Bytes {
+        match &self.law {
+            Law::Arwa(arwa) => Bytes(arwa.bytes(&self.window)),
+            _ => self.window.bytes(),
+        }
     }
     /// The slow-start threshold; `None` while unset.
     #[must_use]

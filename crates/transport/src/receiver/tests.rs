@@ -26,6 +26,7 @@ fn data(at_ms: u64, number: u64) -> DataSegment {
         payload: SEGMENT,
         fin: false,
         push: false,
+        value: None,
         echo: None,
     }
 }
@@ -35,7 +36,7 @@ fn take(r: &mut Receiver, at_ms: u64, number: u64) -> Option<Acknowledgment> {
     let segment = data(at_ms, number);
     r.on_data(&segment);
     r.read(segment.now, u64::MAX);
-    r.ack_is_due(segment.now).then(|| r.acknowledge())
+    r.ack_is_due(segment.now).then(|| r.acknowledge(false))
 }
 
 /// Blocks as segment numbers.
@@ -65,7 +66,7 @@ fn a_lone_segment_is_acknowledged_by_the_timer() {
     assert_eq!(due, Instant::from_millis(50));
     assert!(!r.on_timeout(Instant::from_millis(49)));
     assert!(r.on_timeout(due));
-    assert_eq!(r.acknowledge().next, 1 + 11 * u64::from(SEGMENT));
+    assert_eq!(r.acknowledge(false).next, 1 + 11 * u64::from(SEGMENT));
     assert_eq!(r.next_timeout(), Instant::FAR_FUTURE);
     assert_eq!(r.delay, DELAY_MIN * 2);
 }
@@ -113,7 +114,7 @@ fn sacks_are_gathered_from_the_fourth_duplicate_on() {
     assert_eq!(at_once, [true, true, true, false, false, false]);
     assert_eq!(r.next_timeout(), Instant::from_millis(21));
     assert!(r.on_timeout(Instant::from_millis(21)));
-    assert_eq!(blocks(&r.acknowledge()), [(11, 17)]);
+    assert_eq!(blocks(&r.acknowledge(false)), [(11, 17)]);
 }
 
 /// The edge stays when the application does not read, and data beyond it is not taken.
@@ -123,14 +124,14 @@ fn nothing_is_taken_beyond_the_window() {
     let edge = r.edge;
     for n in 0..3 {
         r.on_data(&data(n, n));
-        assert_eq!(r.acknowledge().next + r.acknowledge().window, edge);
+        assert_eq!(r.acknowledge(false).next + r.acknowledge(false).window, edge);
     }
     assert_eq!(r.on_data(&data(3, 3)), 0);
-    assert_eq!((r.readable(), r.acknowledge().window), (3000, 0));
+    assert_eq!((r.readable(), r.acknowledge(false).window), (3000, 0));
     // Reading opens it, and says so.
     assert_eq!(r.read(Instant::from_millis(4), u64::MAX), 3000);
     assert!(r.ack_is_due(Instant::from_millis(4)));
-    assert_eq!(r.acknowledge().window, 3000);
+    assert_eq!(r.acknowledge(false).window, 3000);
 }
 
 #[test]
@@ -141,5 +142,5 @@ fn the_fin_is_no_data() {
     assert!(!r.finished());
     assert_eq!(r.read(last.now, u64::MAX), u64::from(SEGMENT));
     assert!(r.finished());
-    assert_eq!(r.acknowledge().next, 2 + u64::from(SEGMENT)); // the FIN takes a position
+    assert_eq!(r.acknowledge(false).next, 2 + u64::from(SEGMENT)); // the FIN takes a position
 }

@@ -63,6 +63,9 @@ impl Sender {
         if ack.ack > self.nxt {
             return; // acknowledges what was never sent: RFC 9293 §3.10.7.4
         }
+        if let Some(code) = ack.code {
+            self.obey(io, code);
+        }
         if self.phase == Phase::Open
             && ack.sack.is_empty()
             && ack.ack > self.una
@@ -75,6 +78,19 @@ impl Sender {
             self.on_ack_of_nothing(io, ack);
         } else {
             self.on_full_ack(io, ack);
+        }
+    }
+
+    /// A code of the receiver. While a loss is being repaired, which has its own reduction, it changes nothing.
+    #[cold]
+    fn obey(&mut self, io: &mut Io<'_, '_>, code: u8) {
+        if self.phase.reduces() {
+            return;
+        }
+        if let Some(congestion_window) = self.controller.on_code(code)
+            && io.cx.wants(Topic::ReceiverCode)
+        {
+            io.cx.emit(&Event::CodeApplied { flow: io.path.flow, code, congestion_window });
         }
     }
 

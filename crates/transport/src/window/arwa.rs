@@ -1,0 +1,284 @@
+//! Adaptive receiver-window adjustment, the receiver's half.
+//!
+//! N. D. Adesh and A. Renuka, "Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks",
+//! J. Computer Networks and Communications 2019, 3645717, Algorithm 1. The receiver takes the delay of each
+//! segment; every 30 ms, or after more than 15 segments, it holds their rate against the rate of the segment
+//! that came fastest, and says with the next acknowledgment how far the sender's window is from what the
+//! path needs: a code of 1 to 100 says that it is too large, one of 101 to 120 that it is too small, and
+//! none that it is right.
+//!
+//! ```text
+//! DR = bytes / sum of delays;  P_d = 100 − 100 DR / DR_min      (DR_min: of the segment of least delay)
+//! case 1   P_d ≥ 90         code = P_d − 30
+//! case 2   P_d ≥ 30         code from P_d, 30 and 90
+//! case 3   P_d < 20         code = 120 − P_d, from 101 to 120
+//! ```
+//!
+//! With segments of one size `DR / DR_min` is `D_min` over the mean delay: case 1 is a mean of ten times
+//! the least delay or more, case 2 of 1.43 times, case 3 of less than 1.25 times.
+//!
+//! The paper's listings survive in part. Its text gives the cases, the thresholds, the ranges of the codes
+//! and what they are computed from; where it leaves a choice, [`ArwaReceiver`] names it. The paper puts a
+//! code into the window field, where a sender that knows nothing of it would take it for a window of 70
+//! bytes, and window scaling would shift it; here it is an option of its own that both ends have to offer,
+//! and the window field stays what it is.
+
+use airlane_core::{Bytes, Duration, Instant};
+
+use super::{Arrival, Buffer, Read, ReceiveWindow};
+use crate::config::ReceiveBuffer;
+
+/// Section 3.2: "every thirty milliseconds".
+const PERIOD: Duration = Duration::from_millis(30);
+/// Section 3.2: or when the number of segments is above this.
+const SEGMENTS_MAX: u32 = 15;
+/// Upper threshold, lower threshold and lowest value (section 3.2), in thousandths of a percent as P_d is.
+const UPPER: i64 = 90_000;
+const LOWER: i64 = 30_000;
+const LOWEST: i64 = 20_000;
+/// The clock of the timestamps option tells nothing shorter.
+const DELAY_MIN_NS: i64 = 1_000_000;
+
+/// What stands for the delay of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayMeasure {
+    /// Our clock less the sender's timestamp, as the paper has it. The ratio of two such delays means
+    /// something only if both clocks agree.
+    OneWay,
+    /// How much later than the fastest one, on top of half the least round trip: what a difference of the
+    /// clocks adds falls out.
+    Relative,
+    /// The round trip by our own timestamps as the peer echoes them.
+    RoundTrip,
+}
+
+/// The code of case 2, of which the paper names only what it is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseTwo {
+    /// `(P_d − 30) · 30 / (90 − 30)`, 0 to 30: well below case 1, as "conservatively" asks.
+    Scaled,
+    /// `P_d − 30`, 0 to 60: case 1 goes on where it ends.
+    Difference,
+}
+
+/// What is remembered of a code that was lessened because another went out in the same 30 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OldCode {
+    /// The lessened code, in the order of the text of section 3.3.
+    Lessened,
+    /// The code before it was lessened.
+    Estimated,
+}
+
+/// The set-up of a receiver of this kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArwaReceiver {
+    /// What it offers ("the default receiver window").
+    pub buffer: ReceiveBuffer,
+    /// What stands for the delay of a segment.
+    pub delay: DelayMeasure,
+    /// How far our clock is ahead of the sender's, in nanoseconds.
+    pub clock_offset_ns: i64,
+    /// Short segments count too, which have a lower rate at the same delay.
+    pub short_segments: bool,
+    /// The code of case 2.
+    pub case_two: CaseTwo,
+    /// What is remembered of a lessened code.
+    pub old_code: OldCode,
+}
+
+/// What a receiver tells of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Which case it came from, 1 to 3.
+    pub case: u8,
+    /// 1 to 120.
+    pub value: u8,
+}
+
+/// The policy.
+#[derive(Clone, Copy, Debug)]
+pub struct ArwaWindow {
+    config: ArwaReceiver,
+    buffer: Buffer,
+    clock: Delays,
+    /// Largest payload seen.
+    largest: u64,
+    /// Delay and payload of the segment of least delay.
+    least: Option<(u64, u64)>,
+    /// Since the last estimate: payload, delays in ns, segments; and when that was.
+    bytes: u64,
+    delay_sum: u64,
+    segments: u32,
+    estimated_at: Instant,
+    old: i64,
+    code: Option<Code>,
+}
+
+/// How delays are measured, and what that takes.
+#[derive(Clone, Copy, Debug)]
+struct Delays {
+    measure: DelayMeasure,
+    offset_ns: i64,
+    last_echo: Option<u32>,
+    /// Least difference of the clocks and least round trip, in ns.
+    least_difference: i64,
+    least_round_trip: i64,
+}
+
+impl Delays {
+    /// The delay of a segment in ns; `None` if it tells none.
+    fn of(&mut self, arrival: &Arrival) -> Option<u64> {
+        let now_ms = crate::header::timestamp(arrival.now);
+        let since = |ms: u32| i64::from(now_ms.wrapping_sub(ms) as i32) * 1_000_000;
+        let round_trip = arrival.echo.filter(|_| arrival.echo != self.last_echo).map(|echo| {
+            self.last_echo = Some(echo);
+            since(echo).max(DELAY_MIN_NS)
+        });
+        if let Some(rtt) = round_trip {
+            self.least_round_trip = self.least_round_trip.min(rtt);
+        }
+        // The sender's stamp is to the millisecond, our clock is read as it stands.
+        let part = (arrival.now.as_nanos() % 1_000_000) as i64;
+        let difference = arrival.timestamp.map(|ms| since(ms) + part + self.offset_ns);
+        let delay = match self.measure {
+            DelayMeasure::OneWay => difference?,
+            DelayMeasure::Relative => {
+                self.least_difference = self.least_difference.min(difference?);
+                if self.least_round_trip == i64::MAX {
+                    return None;
+                }
+                difference? - self.least_difference + self.least_round_trip / 2
+            }
+            DelayMeasure::RoundTrip => round_trip?,
+        };
+        Some(delay.max(DELAY_MIN_NS) as u64)
+    }
+}
+
+impl ArwaWindow {
+    /// For segments of `segment_size`.
+    #[must_use]
+    pub fn new(config: ArwaReceiver, segment_size: Bytes) -> Self {
+        Self {
+            config,
+            buffer: Buffer::new(config.buffer, segment_size),
+            clock: Delays {
+                measure: config.delay,
+                offset_ns: config.clock_offset_ns,
+                last_echo: None,
+                least_difference: i64::MAX,
+                least_round_trip: i64::MAX,
+            },
+            largest: 0,
+            least: None,
+            bytes: 0,
+            delay_sum: 0,
+            segments: 0,
+            estimated_at: Instant::ZERO,
+            old: 0,
+            code: None,
+        }
+    }
+
+    fn measure(&mut self, arrival: &Arrival) {
+        let payload = arrival.bytes.get();
+        if payload == 0 || (!self.config.short_segments && payload < self.largest) {
+            return;
+        }
+        let Some(delay) = self.clock.of(arrival) else { return };
+        if payload > self.largest {
+            self.largest = payload;
+            if !self.config.short_segments {
+                // What was measured before was no full segment after all.
+                (self.least, self.bytes, self.delay_sum, self.segments) = (None, 0, 0, 0);
+            }
+        }
+        if self.least.is_none_or(|(least, _)| delay < least) {
+            self.least = Some((delay, payload));
+        }
+        self.bytes += payload;
+        self.delay_sum += delay;
+        self.segments += 1;
+        let elapsed = arrival.now.saturating_since(self.estimated_at);
+        if elapsed >= PERIOD || self.segments > SEGMENTS_MAX {
+            self.code = self.estimate(elapsed < PERIOD);
+            (self.bytes, self.delay_sum, self.segments) = (0, 0, 0);
+            self.estimated_at = arrival.now;
+        }
+    }
+
+    /// P_d in thousandths of a percent.
+    fn difference(&self) -> i64 {
+        let (delay, size) = self.least.expect("there is one once a segment was measured");
+        let rate = u128::from(self.bytes) * u128::from(delay);
+        let without_congestion = u128::from(size) * u128::from(self.delay_sum);
+        100_000 - (100_000 * rate / without_congestion) as i64
+    }
+
+    /// The code of what came since the last estimate; `early` if that is less than a period ago.
+    fn estimate(&mut self, early: bool) -> Option<Code> {
+        let difference = self.difference();
+        let (case, value) = if difference >= UPPER {
+            (1, (difference - LOWER) / 1000)
+        } else if difference >= LOWER {
+            let above = difference - LOWER;
+            let scaled = match self.config.case_two {
+                CaseTwo::Scaled => above * LOWER / (UPPER - LOWER),
+                CaseTwo::Difference => above,
+            };
+            (2, scaled / 1000)
+        } else if difference < LOWEST {
+            (3, ((120_000 - difference) / 1000).clamp(101, 120))
+        } else {
+            self.old = 0;
+            return None;
+        };
+        let value = if case == 3 || !early {
+            self.old = 0;
+            value
+        } else {
+            self.lessen(value)
+        };
+        Some(Code { case, value: value.max(1) as u8 })
+    }
+
+    /// Section 3.3: of codes that follow each other within a period, the second and later ones say only by
+    /// how much they are above the one before.
+    fn lessen(&mut self, value: i64) -> i64 {
+        let lessened = if value > self.old { value - self.old } else { value };
+        self.old = match self.config.old_code {
+            OldCode::Lessened => lessened,
+            OldCode::Estimated => value,
+        };
+        lessened
+    }
+}
+
+impl ReceiveWindow for ArwaWindow {
+    fn on_established(&mut self, now: Instant) {
+        self.buffer.on_established(now);
+        self.estimated_at = now;
+    }
+
+    fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {
+        self.measure(arrival);
+        self.buffer.on_data(arrival, held)
+    }
+
+    fn on_read(&mut self, read: &Read) {
+        self.buffer.on_read(read);
+    }
+
+    fn advertise(&self, held: Bytes) -> Bytes {
+        self.buffer.advertise(held)
+    }
+
+    fn ceiling(&self) -> Bytes {
+        self.buffer.ceiling()
+    }
+
+    fn take_code(&mut self) -> Option<Code> {
+        self.code.take()
+    }
+}

@@ -1,0 +1,137 @@
+//! Dynamic receive window adjustment: the receiver keeps the queue of the path short by what it offers.
+//!
+//! H. Jiang, Y. Wang, K. Lee and I. Rhee, "Tackling bufferbloat in 3G/4G networks", IMC 2012, Algorithm 1
+//! (also IEEE Trans. Mobile Computing 15(11), 2016). Once in a round trip, when the application reads:
+//!
+//! ```text
+//! cwnd_est = α cwnd_est + (1 − α) data received since the last time
+//! rwnd     = λ (RTT_min / RTT_est) cwnd_est
+//! ```
+//!
+//! with λ = 3 and α = 7/8. `RTT_est` is the mean of the round trips that timestamps gave since the last
+//! time, `RTT_min` the smallest of those means, and the first `cwnd_est` what came in the first round trip.
+//!
+//! What the paper leaves open: the smallest window. A window is never below the floor, in segments, that
+//! the set-up gives; without one the rule can offer less than a segment, which stops the sender.
+
+use airlane_core::{Bytes, Duration, Instant};
+
+use super::{Arrival, Buffer, Read, ReceiveWindow};
+use crate::config::ReceiveBuffer;
+
+/// λ: how many times the window of an empty path is offered.
+const LAMBDA: u64 = 3;
+/// 1 − α is one in this many.
+const SMOOTHING: u64 = 8;
+
+/// The set-up of a receiver of this kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrwaReceiver {
+    /// What it has to offer; before the first round trip is over, it offers that.
+    pub buffer: ReceiveBuffer,
+    /// The smallest window in segments.
+    pub floor_segments: u32,
+}
+
+/// The policy.
+#[derive(Clone, Copy, Debug)]
+pub struct DrwaWindow {
+    buffer: Buffer,
+    floor: u64,
+    /// Round trips since the last update: their sum and how many, and the echo that gave the last one.
+    rtt_sum: Duration,
+    rtt_samples: u32,
+    last_echo: Option<u32>,
+    rtt_est: Duration,
+    rtt_min: Duration,
+    /// Bytes read until the last update, and when that was.
+    read_to: u64,
+    updated_at: Instant,
+    /// What the sender's window is taken to be; `None` before the first round trip is over.
+    window_est: Option<u64>,
+    offer: u64,
+}
+
+impl DrwaWindow {
+    /// For segments of `segment_size`.
+    #[must_use]
+    pub fn new(config: DrwaReceiver, segment_size: Bytes) -> Self {
+        Self {
+            buffer: Buffer::new(config.buffer, segment_size),
+            floor: u64::from(config.floor_segments) * segment_size.get(),
+            rtt_sum: Duration::ZERO,
+            rtt_samples: 0,
+            last_echo: None,
+            rtt_est: Duration::ZERO,
+            rtt_min: Duration::ZERO,
+            read_to: 0,
+            updated_at: Instant::ZERO,
+            window_est: None,
+            offer: u64::MAX,
+        }
+    }
+
+    /// One sample for each of our segments that the peer answers; what else it sends on the same answer
+    /// says nothing more of the path.
+    fn measure(&mut self, arrival: &Arrival) {
+        let Some(echo) = arrival.echo.filter(|_| arrival.echo != self.last_echo) else { return };
+        self.last_echo = Some(echo);
+        let ms = (crate::header::timestamp(arrival.now)).wrapping_sub(echo).clamp(1, 0x7fff_ffff);
+        let sample = Duration::from_millis(u64::from(ms));
+        self.rtt_sum += sample;
+        self.rtt_samples += 1;
+        if self.rtt_est.is_zero() {
+            self.rtt_est = sample; // how long the first round lasts
+        }
+    }
+
+    fn update(&mut self, read: &Read) {
+        if self.rtt_samples > 0 {
+            self.rtt_est = self.rtt_sum / u64::from(self.rtt_samples);
+            (self.rtt_sum, self.rtt_samples) = (Duration::ZERO, 0);
+        }
+        if self.rtt_min.is_zero() || self.rtt_est < self.rtt_min {
+            self.rtt_min = self.rtt_est;
+        }
+        let received = read.total - self.read_to;
+        let estimate = match self.window_est {
+            None => received,
+            Some(window) => (window * (SMOOTHING - 1) + received) / SMOOTHING,
+        };
+        self.window_est = Some(estimate);
+        let offer = u128::from(LAMBDA * estimate) * u128::from(self.rtt_min.as_nanos())
+            / u128::from(self.rtt_est.as_nanos());
+        self.offer = u64::try_from(offer).unwrap_or(u64::MAX).max(self.floor);
+        (self.read_to, self.updated_at) = (read.total, read.now);
+    }
+}
+
+impl ReceiveWindow for DrwaWindow {
+    fn on_established(&mut self, now: Instant) {
+        self.buffer.on_established(now);
+        self.updated_at = now;
+    }
+
+    fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {
+        self.measure(arrival);
+        self.buffer.on_data(arrival, held)
+    }
+
+    fn on_read(&mut self, read: &Read) {
+        self.buffer.on_read(read);
+        if self.last_echo.is_none() {
+            self.rtt_est = read.rtt; // without timestamps: the time that a window of data takes
+        }
+        if !self.rtt_est.is_zero() && read.now.saturating_since(self.updated_at) >= self.rtt_est {
+            self.update(read);
+        }
+    }
+
+    fn advertise(&self, held: Bytes) -> Bytes {
+        self.buffer.advertise(held).min(Bytes(self.offer))
+    }
+
+    fn ceiling(&self) -> Bytes {
+        self.buffer.ceiling()
+    }
+}
