@@ -67,6 +67,7 @@ impl ControllerFactory for Factory {
             batch: Batch::default(),
             carry: 0,
             recovery_from: None,
+            in_recovery: false,
             last_sent_at: Instant::ZERO,
             sent: 0,
             settled: 0,
@@ -95,8 +96,10 @@ struct Adapter {
     batch: Batch,
     /// Acknowledged bytes short of a segment.
     carry: u64,
-    /// When the recovery period began that lasts; packets sent until then belong to it.
+    /// When the last recovery period began. What was sent until then belongs to it, also what is found
+    /// lost after its end (RFC 9002 appendix B.2, congestion_recovery_start_time).
     recovery_from: Option<Instant>,
+    in_recovery: bool,
     last_sent_at: Instant,
     /// Bytes sent; those of them that are acknowledged or lost, and those that are acknowledged.
     sent: u64,
@@ -149,6 +152,7 @@ impl Adapter {
         // A loss that costs nothing begins no recovery: the next one of the same flight is judged anew.
         if cause == LossCause::Congestion {
             self.recovery_from = Some(now);
+            self.in_recovery = true;
             self.enter(if marked { Phase::Reduction } else { Phase::Recovery });
             self.carry = 0;
         }
@@ -166,6 +170,7 @@ impl Adapter {
             sent_to: self.sent,
         });
         self.recovery_from = None;
+        self.in_recovery = false;
         self.enter(Phase::Open);
     }
 }
@@ -198,7 +203,7 @@ impl QuinnController for Adapter {
         self.batch.bytes += bytes;
         if self.recovery_from.is_none_or(|from| sent > from) {
             self.batch.growing += bytes;
-            if self.recovery_from.take().is_some() {
+            if core::mem::take(&mut self.in_recovery) {
                 self.enter(Phase::Open); // a packet sent during recovery ends it, RFC 9002 §7.3.2
             }
         }

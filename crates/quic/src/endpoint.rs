@@ -286,6 +286,9 @@ impl QuicEndpoint {
         };
         let Some((_, connection)) = &self.connection else { return };
         let flow = self.path.flow;
+        if !self.setup.config.reports {
+            return;
+        }
         if lost {
             let lost_packets = connection.stats().path.lost_packets;
             let new = lost_packets - self.reporter.lost_packets;

@@ -68,6 +68,9 @@ pub struct QuicConfig {
     pub idle_timeout: Option<Duration>,
     /// Explicit congestion notification (RFC 9000 §13.4).
     pub ecn: bool,
+    /// Whether observers hear of this end's round trips, losses and window: that of the end whose data the
+    /// flow carries.
+    pub reports: bool,
     /// Where chance comes from: streams `flow/<number>/quic/…` and `flow/<number>/congestion`.
     pub seeds: Seeds,
     /// The name of the flow and its files, if it writes what happens to it.
@@ -92,6 +95,7 @@ impl QuicConfig {
             initial_rtt: Duration::from_millis(333), // RFC 9002 §6.2.2
             idle_timeout: Some(Duration::from_secs(30)), // RFC 9308 §3.2
             ecn: true,
+            reports: true,
             seeds,
             qlog: None,
         }

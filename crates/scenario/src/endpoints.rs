@@ -142,6 +142,7 @@ fn quic_config(quic: &Quic, seeds: Seeds) -> QuicConfig {
         initial_rtt: quic.initial_rtt.0,
         idle_timeout: Some(quic.idle_timeout.0).filter(|span| !span.is_zero()),
         ecn: quic.ecn,
+        reports: true, // the application knows
         seeds,
         qlog: None,
     }
