@@ -29,6 +29,11 @@ def made(start_s: float | None, dropped: int = 3) -> Run:
                     "t_s": t,
                     "flow": ["f"] * 24,
                     "goodput_mbps": [2.0 if late else 1.0 for late in after],
+                    # 1 Mbit/s more than was readable for 0.5 s before the handover, and never readable.
+                    "received_mbps": [
+                        2.0 if late or at == 3.5 else 1.0 for at, late in zip(t, after, strict=True)
+                    ],
+                    "again_mbps": [0.25 * late for late in after],
                     "owd_ms": [100.0 if late else 1000.0 for late in after],
                     "owd_max_ms": [110.0 + i if late else 1500.0 + i for i, late in enumerate(after)],
                     "retransmissions": [int(5.0 <= at < 7.0) for at in t],
@@ -68,7 +73,16 @@ def test_recovery_ends_with_the_bin_in_which_the_last_dropped_segment_is_sent_ag
     assert math.isnan(measured(made(4.2, dropped=5), "recovered_s"))
 
 
-@pytest.mark.parametrize("metric", [m for m in setup.METRICS if m != "radio_kbps"])
+def test_what_waits_behind_a_gap_is_what_came_and_cannot_be_read() -> None:
+    run = made(4.2)
+    assert measured(run, "received_kbps") == pytest.approx(2000.0)
+    assert measured(run, "again_kbps") == pytest.approx(250.0)
+    # 0.5 Mbit, as a rate over 5 s.
+    assert measured(run, "behind_gap_kbps") == pytest.approx(100.0)
+    assert measured(run, "behind_gap_later_kbps") == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("metric", [m for m in setup.METRICS if m not in ("radio_kbps", "unused_percent")])
 def test_without_a_handover_nothing_is_defined(metric: str) -> None:
     assert math.isnan(measured(made(None), metric))
 

@@ -143,6 +143,8 @@ pub enum Event<'a> {
         packet: &'a Packet,
         /// Payload bytes that became readable in order through it.
         in_order: Bytes,
+        /// Those of its payload bytes that had not come before; `None` if the transport does not tell.
+        fresh: Option<Bytes>,
     },
     /// A packet came to the host it was sent to, whose transport has not seen it yet. Every packet
     /// does, without payload too.

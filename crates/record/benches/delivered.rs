@@ -57,7 +57,8 @@ fn delivered(c: &mut Criterion) {
                 now = (now + 100_000).min(9_999_000_000);
                 packet.flow = FlowId(turn as u32 % flows);
                 packet.sent_at = Instant::from_nanos(now - delays[turn].min(now));
-                let event = Event::Delivered { packet: &packet, in_order: Bytes(1448) };
+                let event =
+                    Event::Delivered { packet: &packet, in_order: Bytes(1448), fresh: Some(Bytes(1448)) };
                 probe.observe(Instant::from_nanos(now), &event);
             });
         });

@@ -42,11 +42,30 @@ pub(crate) struct FlowRecord {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowBin {
     pub(crate) in_order: u64,
+    /// Payload bytes that came for the first time, and those that had come before.
+    pub(crate) received: u64,
+    pub(crate) again: u64,
+    /// The transport has not told which is which.
+    pub(crate) untold: bool,
     pub(crate) delivered: u64,
     pub(crate) delay_ns_sum: u64,
     pub(crate) delay_ns_max: u64,
     pub(crate) retransmissions: u64,
     pub(crate) lost_segments: u64,
+}
+
+impl FlowBin {
+    /// A packet has come with so much payload, of which so much had not come before.
+    #[inline]
+    pub(crate) fn add_fresh(&mut self, payload: Bytes, fresh: Option<Bytes>) {
+        match fresh {
+            Some(fresh) => {
+                self.received += fresh.get();
+                self.again += (payload - fresh).get();
+            }
+            None => self.untold = true,
+        }
+    }
 }
 
 /// What the sender last said of itself.

@@ -242,9 +242,10 @@ impl Probe for Recorder {
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
         self.close_bins(now);
         match *event {
-            Event::Delivered { packet, in_order } => {
+            Event::Delivered { packet, in_order, fresh } => {
                 if let Some(flow) = self.data_flow(packet) {
                     flow.on_delivered(now, now - packet.sent_at, in_order);
+                    flow.bin.add_fresh(Bytes(u64::from(packet.payload.len())), fresh);
                 }
             }
             Event::Sent { packet, retransmission } => {

@@ -3,7 +3,7 @@
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
 use crate::cell::{CellRecord, Radio};
-use crate::flow::{FlowBin, FlowRecord, duration_ms, milliseconds};
+use crate::flow::{FlowRecord, duration_ms, milliseconds};
 use crate::table::{Column, Table, mbps, ratio};
 
 /// Rows of `flow_series`, by column.
@@ -18,8 +18,10 @@ pub(crate) struct FlowSeries {
 }
 
 impl FlowSeries {
-    const REALS: [&'static str; 10] = [
+    const REALS: [&'static str; 12] = [
         "goodput_mbps",
+        "received_mbps",
+        "again_mbps",
         "owd_ms",
         "owd_max_ms",
         "cwnd_bytes",
@@ -50,12 +52,15 @@ impl FlowSeries {
         queue: Option<Bytes>,
     ) {
         let bin = core::mem::take(&mut flow.bin);
-        let FlowBin { in_order, delivered, delay_ns_sum, delay_ns_max, retransmissions, lost_segments } = bin;
+        let delivered = bin.delivered;
+        let told = |value| if bin.untold { f64::NAN } else { value };
         let state = &flow.state;
         let row = [
-            mbps(in_order, until - from),
-            ratio(milliseconds(delay_ns_sum), delivered),
-            if delivered == 0 { f64::NAN } else { milliseconds(delay_ns_max) },
+            mbps(bin.in_order, until - from),
+            told(mbps(bin.received, until - from)),
+            told(mbps(bin.again, until - from)),
+            ratio(milliseconds(bin.delay_ns_sum), delivered),
+            if delivered == 0 { f64::NAN } else { milliseconds(bin.delay_ns_max) },
             bytes(state.congestion_window),
             bytes(state.ssthresh),
             duration_ms(state.srtt),
@@ -69,8 +74,8 @@ impl FlowSeries {
         for (column, value) in self.reals.iter_mut().zip(row) {
             column.push(value);
         }
-        self.retransmissions.push(retransmissions);
-        self.lost_segments.push(lost_segments);
+        self.retransmissions.push(bin.retransmissions);
+        self.lost_segments.push(bin.lost_segments);
     }
 
     pub(crate) fn into_table(self, flow_names: &[&str]) -> Table {

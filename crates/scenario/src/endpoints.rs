@@ -17,7 +17,7 @@ use crate::expand::OneFlow;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
     FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp, PpbpReading, Quic,
-    ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Size, Time};
@@ -182,6 +182,10 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
         },
         frto: tcp.frto,
         hystart: tcp.hystart,
+        rate_reduction: match tcp.rate_reduction {
+            RateReduction::Proportional => transport::RateReductionKind::Proportional,
+            RateReduction::Halving => transport::RateReductionKind::Halving,
+        },
         slow_start_after_idle: tcp.slow_start_after_idle,
         rtt_from_sack: tcp.rtt_from_sack,
         rtt_sampling: match tcp.rtt_sampling {

@@ -138,7 +138,7 @@ impl End {
 
 fn report(cx: &mut Cx<'_>, packet: &Packet, in_order: u64) {
     if cx.wants(Topic::Delivered) {
-        cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order) });
+        cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order), fresh: None });
     }
 }
 

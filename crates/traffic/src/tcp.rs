@@ -125,8 +125,8 @@ impl Node for TcpSource {
         if matches!(cx.pool.get(&packet).header, Header::Udp(_)) {
             return self.take_datagram(cx, packet);
         }
-        let Some((packet, in_order)) = take_in(&mut self.endpoint, cx, packet) else { return };
-        report(cx, &packet, in_order);
+        let Some(arrival) = take_in(&mut self.endpoint, cx, packet) else { return };
+        report(cx, &arrival);
         self.endpoint.flush(cx);
         self.tell_progress(cx);
     }
@@ -191,8 +191,8 @@ impl TcpSink {
 
 impl Node for TcpSink {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let Some((packet, in_order)) = take_in(&mut self.endpoint, cx, packet) else { return };
-        report(cx, &packet, in_order);
+        let Some(arrival) = take_in(&mut self.endpoint, cx, packet) else { return };
+        report(cx, &arrival);
         self.read(cx);
         self.endpoint.flush(cx);
     }
@@ -213,8 +213,17 @@ impl Node for TcpSink {
     }
 }
 
-/// Gives a segment to the endpoint. Returns it with the bytes that became readable through it.
-fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Option<(Packet, u64)> {
+/// A segment, and what the endpoint made of its payload.
+struct Arrival {
+    packet: Packet,
+    /// Bytes that became readable through it.
+    in_order: u64,
+    /// Its bytes that had not come before.
+    fresh: u64,
+}
+
+/// Gives a segment to the endpoint.
+fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Arrival> {
     let Header::Tcp(header) = cx.pool.get(&packet).header else {
         cx.discard(packet, DropCause::Endpoint);
         return None;
@@ -223,13 +232,17 @@ fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Op
         cx.emit_about(&packet, |packet| Event::Received { packet });
     }
     let packet = cx.pool.consume(packet);
-    let in_order = endpoint.handle_segment(cx, &header, packet.ecn, packet.payload.len());
-    Some((packet, in_order))
+    let (payload, held_before) = (packet.payload.len(), endpoint.held_beyond());
+    let in_order = endpoint.handle_segment(cx, &header, packet.ecn, payload);
+    // What it has now, in order or not, less what it had.
+    let fresh = (in_order + endpoint.held_beyond()).saturating_sub(held_before).min(u64::from(payload));
+    Some(Arrival { packet, in_order, fresh })
 }
 
-fn report(cx: &mut Cx<'_>, packet: &Packet, in_order: u64) {
+fn report(cx: &mut Cx<'_>, arrival: &Arrival) {
+    let Arrival { packet, in_order, fresh } = arrival;
     if !packet.payload.is_empty() && cx.wants(Topic::Delivered) {
-        cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order) });
+        cx.emit(&Event::Delivered { packet, in_order: Bytes(*in_order), fresh: Some(Bytes(*fresh)) });
     }
 }
 

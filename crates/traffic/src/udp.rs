@@ -130,7 +130,7 @@ impl Node for UdpSink {
         let payload = Bytes(u64::from(packet.payload.len()));
         self.receiver.on_datagram(header.serial, payload);
         if cx.wants(Topic::Delivered) {
-            cx.emit(&Event::Delivered { packet: &packet, in_order: payload });
+            cx.emit(&Event::Delivered { packet: &packet, in_order: payload, fresh: Some(payload) });
         }
     }
 

@@ -32,7 +32,7 @@ impl Probe for Seen {
                 self.sent += 1;
                 self.retransmitted += u64::from(*retransmission);
             }
-            Event::Delivered { packet, in_order } => {
+            Event::Delivered { packet, in_order, .. } => {
                 self.delivered += 1;
                 self.in_order += in_order.get();
                 self.delay = Some(now - packet.sent_at);

@@ -69,6 +69,16 @@ pub enum ReceiveBuffer {
     },
 }
 
+/// How the window shrinks while losses are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateReductionKind {
+    /// Proportional rate reduction (RFC 6937).
+    #[default]
+    Proportional,
+    /// Rate halving as Linux had it until 3.1 (RFC 6937 §1).
+    Halving,
+}
+
 /// The set-up of one TCP endpoint. Options are used only if both ends offer them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
@@ -106,6 +116,8 @@ pub struct TcpConfig {
     pub frto: bool,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
+    /// How the window shrinks while losses are repaired.
+    pub rate_reduction: RateReductionKind,
     /// Reduction of the window after idle times (RFC 5681 §4.1, RFC 7661).
     pub slow_start_after_idle: bool,
     /// Which round trips update the retransmission timeout.
@@ -160,6 +172,7 @@ impl TcpConfig {
             loss_detection: LossDetection::RackTlp, // tcp_recovery 1
             frto: true,                             // tcp_frto 2
             hystart: true,
+            rate_reduction: RateReductionKind::Proportional, // since Linux 3.2
             slow_start_after_idle: true,
             rtt_sampling: RttSampling::EachAck,
             rtt_from_sack: true,

@@ -161,6 +161,12 @@ impl TcpEndpoint {
         self.halves.as_ref().map_or(0, |h| h.receiver.readable())
     }
 
+    /// Bytes that wait behind a gap.
+    #[must_use]
+    pub fn held_beyond(&self) -> u64 {
+        self.halves.as_ref().map_or(0, |h| h.receiver.held_beyond())
+    }
+
     /// The application reads up to `limit` bytes; returns how many it got.
     #[inline]
     pub fn read(&mut self, now: Instant, limit: u64) -> u64 {

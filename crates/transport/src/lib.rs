@@ -43,7 +43,9 @@ mod timer;
 mod udp;
 pub mod window;
 
-pub use config::{Growth, LossDetection, ReceiveBuffer, ReceiveWindowKind, RttSampling, TcpConfig};
+pub use config::{
+    Growth, LossDetection, RateReductionKind, ReceiveBuffer, ReceiveWindowKind, RttSampling, TcpConfig,
+};
 pub use congestion::{CongestionController, CongestionKind};
 pub use endpoint::{ConnectionState, TcpEndpoint};
 pub use path::Path;

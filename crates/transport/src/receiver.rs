@@ -186,6 +186,11 @@ impl Receiver {
         end - self.read_to
     }
 
+    /// Payload bytes that wait behind a gap.
+    pub(crate) fn held_beyond(&self) -> u64 {
+        self.beyond_bytes.saturating_sub(u64::from(self.fin_at.is_some_and(|fin| fin >= self.next)))
+    }
+
     /// Out-of-order segments held.
     #[cfg(test)]
     pub(crate) fn gaps(&self) -> usize {

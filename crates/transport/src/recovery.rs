@@ -1,6 +1,7 @@
-//! The state of loss recovery: phase, proportional rate reduction (RFC 6937), and what is
-//! needed to find out that a reduction was wrong (RFC 4015, RFC 3708).
+//! The state of loss recovery: phase, rate reduction (RFC 6937 or what Linux had before it), and what
+//! is needed to find out that a reduction was wrong (RFC 4015, RFC 3708).
 
+use crate::config::RateReductionKind;
 use crate::congestion::Snapshot;
 
 /// Where loss recovery stands.
@@ -18,10 +19,13 @@ pub enum Phase {
     Loss,
 }
 
-/// Proportional rate reduction (RFC 6937 §3.1 with the slow-start reduction bound, which
-/// Linux uses while no further loss shows).
+/// The window while it is being reduced: proportional rate reduction (RFC 6937 §3.1 with the
+/// slow-start reduction bound, which Linux uses while no further loss shows) or rate halving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RateReduction {
+    kind: RateReductionKind,
+    /// Rate halving: an odd number of ACKs has come.
+    odd: bool,
     /// The window when recovery began ("RecoverFS").
     prior_window: u32,
     delivered: u32,
@@ -31,7 +35,7 @@ pub(crate) struct RateReduction {
 }
 
 impl Phase {
-    /// True while proportional rate reduction sets the window.
+    /// True while rate reduction sets the window.
     #[inline]
     pub(crate) const fn reduces(self) -> bool {
         matches!(self, Self::Reduction | Self::Recovery)
@@ -39,8 +43,8 @@ impl Phase {
 }
 
 impl RateReduction {
-    pub(crate) const fn begin(window: u32) -> Self {
-        Self { prior_window: window, delivered: 0, sent: 0, window }
+    pub(crate) const fn begin(kind: RateReductionKind, window: u32) -> Self {
+        Self { kind, odd: false, prior_window: window, delivered: 0, sent: 0, window }
     }
 
     /// An ACK delivered `delivered` segments; `clean` says that it advanced without showing
@@ -48,6 +52,9 @@ impl RateReduction {
     pub(crate) fn on_ack(&mut self, delivered: u32, clean: bool, in_flight: u32, ssthresh: u32) {
         if delivered == 0 || self.prior_window == 0 {
             return;
+        }
+        if self.kind == RateReductionKind::Halving {
+            return self.halve(in_flight, ssthresh);
         }
         self.delivered += delivered;
         let allowed = if in_flight > ssthresh {
@@ -63,6 +70,24 @@ impl RateReduction {
         // The first retransmission always goes.
         let allowed = allowed.max(i64::from(self.sent == 0));
         self.window = (i64::from(in_flight) + allowed).max(0) as u32;
+    }
+
+    /// One less for every second ACK until ssthresh is reached, and never more than one above what is
+    /// in flight (RFC 6937 §1, `tcp_cwnd_down` of Linux 2.6): where many are lost, the window is what
+    /// the losses have left.
+    fn halve(&mut self, in_flight: u32, ssthresh: u32) {
+        self.window -= u32::from(self.odd && self.window > ssthresh);
+        self.odd = !self.odd;
+        self.window = self.window.min(in_flight + 1);
+    }
+
+    /// The window with which recovery ends: ssthresh (RFC 6937 §3.1), or with rate halving what is
+    /// left if that is less (`tcp_complete_cwr` of Linux 2.6).
+    pub(crate) fn final_window(&self, ssthresh: u32) -> u32 {
+        match self.kind {
+            RateReductionKind::Proportional => ssthresh,
+            RateReductionKind::Halving => ssthresh.min(self.window),
+        }
     }
 }
 
@@ -122,7 +147,7 @@ mod tests {
     /// the window is ssthresh.
     #[test]
     fn proportional_part_sends_every_other_time() {
-        let mut prr = RateReduction::begin(20);
+        let mut prr = RateReduction::begin(RateReductionKind::Proportional, 20);
         let mut in_flight = 16_u32; // 20 sent, 3 SACKed by the duplicate ACKs, 1 lost
         let mut sends = Vec::new();
         for _ in 0..16 {
@@ -141,7 +166,7 @@ mod tests {
 
     #[test]
     fn after_heavy_loss_it_slow_starts_up_to_the_threshold() {
-        let mut prr = RateReduction::begin(40);
+        let mut prr = RateReduction::begin(RateReductionKind::Proportional, 40);
         prr.on_ack(1, false, 4, 20);
         assert_eq!(prr.window, 5); // max(1 - 0, 1) = 1, conservative on new loss
         prr.sent = 1;
@@ -150,6 +175,26 @@ mod tests {
         prr.sent = 3;
         prr.on_ack(30, true, 4, 20);
         assert_eq!(prr.window, 20); // never above ssthresh
+    }
+
+    /// With one of 20 segments lost the two end alike; with 16 lost, rate halving goes on with the four
+    /// that are left, one for one, where the proportional reduction returns to ssthresh.
+    #[test]
+    fn rate_halving_keeps_what_the_losses_have_left() {
+        let recover = |kind, lost: u32| {
+            let mut reduction = RateReduction::begin(kind, 20);
+            let mut in_flight = 20 - 3 - lost; // three SACKed
+            for _ in 0..40 {
+                reduction.on_ack(1, true, in_flight, 10);
+                let quota = reduction.window.saturating_sub(in_flight);
+                reduction.sent += quota;
+                in_flight = (in_flight + quota).saturating_sub(1);
+            }
+            (reduction.window, reduction.final_window(10))
+        };
+        let [proportional, halving] = [RateReductionKind::Proportional, RateReductionKind::Halving];
+        assert_eq!((recover(proportional, 1), recover(halving, 1)), ((10, 10), (10, 10)));
+        assert_eq!((recover(proportional, 13), recover(halving, 13)), ((10, 10), (5, 5)));
     }
 
     #[test]

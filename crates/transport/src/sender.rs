@@ -14,7 +14,7 @@ mod writer;
 
 use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Stream, Topic};
 
-use crate::config::{Growth, LossDetection, RttSampling, TcpConfig};
+use crate::config::{Growth, LossDetection, RateReductionKind, RttSampling, TcpConfig};
 use crate::congestion::{Controller, SegmentWindow};
 use crate::delivery::Delivery;
 use crate::header::Io;
@@ -83,6 +83,7 @@ struct SenderOptions {
     sack: bool,
     ecn: bool,
     frto: bool,
+    rate_reduction: RateReductionKind,
     slow_start_after_idle: bool,
     rtt_sampling: RttSampling,
     rtt_from_sack: bool,
@@ -194,6 +195,7 @@ impl Sender {
                 sack: negotiated.sack,
                 ecn: negotiated.ecn,
                 frto: config.frto && negotiated.sack,
+                rate_reduction: config.rate_reduction,
                 // A model of the path does not age with idle time (Linux: cong_control).
                 slow_start_after_idle: config.slow_start_after_idle && !controller.models_path(),
                 rtt_sampling: config.rtt_sampling,

@@ -11,9 +11,12 @@ from airlane import plot, terminal
 from airlane.experiments import Draw, Listing, Picture
 from airlane.metrics import Array, Run, Window
 from airlane.papers.handover_setup import (
+    BASE_SENDER,
     MODES,
+    PAPER_KIB,
     QUEUES,
     RADIOS,
+    SENDERS,
     SIZES_KIB,
     WORDS,
     at,
@@ -41,6 +44,9 @@ def combinations(draws: Sequence[Draw], mode: str) -> Listing:
     names = {point(mode, r, q): (WORDS[r], WORDS[q]) for r, q in itertools.product(RADIOS, QUEUES)}
     names[f"{mode}/no fading"] = (f"{WORDS['2014']}, no fading", WORDS["one"])
     names[f"{mode}/late"] = (f"{WORDS['2014']}, numbered at the first byte", WORDS["one"])
+    for sender in SENDERS:
+        if sender != BASE_SENDER:
+            names[point(mode, sender=sender)] = (f"{WORDS['2014']}, {WORDS[sender]}", WORDS["one"])
     return Listing(
         f"Combinations of what is open: {mode}, 256 KiB",
         ("radio", "queues", *(title for _, title in columns)),
@@ -51,11 +57,11 @@ def combinations(draws: Sequence[Draw], mode: str) -> Listing:
     )
 
 
-def by_size(draws: Sequence[Draw], queue: str) -> Listing:
+def by_size(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Listing:
     """Both modes over the size of the queue."""
     rows = []
     for kib in SIZES_KIB:
-        dropped, kept = (point(mode, queue=queue, kib=kib) for mode in MODES)
+        dropped, kept = (point(mode, queue=queue, kib=kib, sender=sender) for mode in MODES)
         rows.append(
             (
                 str(kib),
@@ -69,7 +75,7 @@ def by_size(draws: Sequence[Draw], queue: str) -> Listing:
             )
         )
     return Listing(
-        f"Figs. 8 and 9, 5 s after the handover: {WORDS[queue]}",
+        f"Figs. 8 and 9, 5 s after the handover: {WORDS[queue]}, {WORDS[sender]}",
         (
             "queue KiB",
             "goodput seamless, kbit/s",
@@ -80,6 +86,37 @@ def by_size(draws: Sequence[Draw], queue: str) -> Listing:
             "SDUs dropped",
         ),
         rows,
+    )
+
+
+_TERMS = (
+    ("goodput_kbps", "readable in order"),
+    ("received_kbps", "= came for the first time"),
+    ("behind_gap_kbps", "+ behind a gap before"),
+    ("behind_gap_later_kbps", "- behind a gap at the end"),
+    ("again_kbps", "came again"),
+    ("radio_kbps", "transport blocks"),
+    ("unused_percent", "target's PRBs unused, %"),
+)
+
+
+def by_term(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Listing:
+    """What makes the goodput of either mode, and their difference."""
+    rows = []
+    for kib in (k for k in SIZES_KIB if k >= PAPER_KIB):
+        dropped, kept = (point(mode, queue=queue, kib=kib, sender=sender) for mode in MODES)
+        for name in (dropped, kept):
+            values = (terminal.interval(mean(draws, at(name, metric))) for metric, _ in _TERMS)
+            rows.append((str(kib), name.partition("/")[0], *values))
+        gained = (terminal.interval(difference(draws, at(kept, m), at(dropped, m))) for m, _ in _TERMS)
+        rows.append((str(kib), "gained, paired", *gained))
+    return Listing(
+        f"Where the 5 s go, kbit/s: {WORDS[queue]}, {WORDS[sender]}",
+        ("queue KiB", "mode", *(title for _, title in _TERMS)),
+        rows,
+        "A segment that was dropped keeps back what came after it, so a gap moves bytes from one window to "
+        "another: goodput in order is what came for the first time, and what waited before, without what "
+        "waits at the end. What came again is what the sender sent again although it had not been lost.",
     )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "PAPER_KIB",
     "QUEUES",
     "RADIOS",
+    "SENDERS",
     "SIZES_KIB",
     "WORDS",
     "at",
@@ -62,9 +63,30 @@ WORDS = {
     "one": "PDCP's queue is the eNB's only one",
     "shared": "512 KB for both queues",
     "besides": "512 KB besides PDCP's queue",
+    "2.6.26": "sender as Linux 2.6.26",
+    "proportional": "the same sender with proportional rate reduction (Linux 3.2)",
+    "linux-6": "sender as Linux 6 (without timestamps)",
 }
 
-BASE_RADIO, BASE_QUEUE = "2014", "one"
+BASE_RADIO, BASE_QUEUE, BASE_SENDER = "2014", "one", "2.6.26"
+
+_PROPORTIONAL: dict[str, object] = {"rate_reduction": "proportional"}
+
+SENDERS: dict[str, dict[str, object]] = {
+    BASE_SENDER: {},  # the scenario's
+    "proportional": _PROPORTIONAL,
+    "linux-6": {
+        **_PROPORTIONAL,
+        "hystart": True,
+        "initial_window": 10,
+        "rto_initial": "1 s",
+        "rtt_from_sack": True,
+        "loss_detection": "rack-tlp",
+        "compressed_sack": True,
+    },
+}
+"""How the sender repairs what a handover has dropped: the kernel of the paper's time, the same with today's
+law of rate reduction, and all of today's."""
 
 PAPER_KIB = 256
 """The size that Figs. 5 to 7 show."""
@@ -72,10 +94,13 @@ PAPER_KIB = 256
 SIZES_KIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
 
 
-def overrides(radio: str, queue: str, mode: str, kib: int = PAPER_KIB) -> dict[str, object]:
+def overrides(
+    radio: str, queue: str, mode: str, kib: int = PAPER_KIB, sender: str = BASE_SENDER
+) -> dict[str, object]:
     """Settings of one combination."""
     limit = f"{kib} KiB"
-    changes: dict[str, object] = {"handover.mode": mode, **RADIOS[radio]}
+    transport = {f"flow.0.transport.{key}": value for key, value in SENDERS[sender].items()}
+    changes: dict[str, object] = {"handover.mode": mode, **RADIOS[radio], **transport}
     for cell in (0, 1):
         changes[f"cell.{cell}.pdcp.retransmission_queue"] = limit
         changes[f"cell.{cell}.pdcp.shares_buffer"] = queue != "besides"
@@ -83,9 +108,16 @@ def overrides(radio: str, queue: str, mode: str, kib: int = PAPER_KIB) -> dict[s
     return changes
 
 
-def point(mode: str, radio: str = BASE_RADIO, queue: str = BASE_QUEUE, kib: int = PAPER_KIB) -> str:
+def point(
+    mode: str,
+    radio: str = BASE_RADIO,
+    queue: str = BASE_QUEUE,
+    kib: int = PAPER_KIB,
+    sender: str = BASE_SENDER,
+) -> str:
     """Name of one combination."""
-    return f"{mode}/{radio}/{queue}/{kib}"
+    name = f"{mode}/{radio}/{queue}/{kib}"
+    return name if sender == BASE_SENDER else f"{name}/{sender}"
 
 
 def _handover(run: Run, column: str) -> float:
@@ -126,6 +158,41 @@ def _column(run: Run, name: str, begin: float, end: float) -> Array:
 
 def _goodput_kbps(run: Run) -> float:
     return 1000.0 * _over(metrics.goodput_mbps, 0.0, 5.0)(run)
+
+
+def _kbps(name: str) -> Callable[[Run], float]:
+    """Mean over the 5 s of a column in Mbit/s."""
+
+    def measure(run: Run) -> float:
+        values = _column(run, name, 0.0, 5.0)
+        return 1000.0 * float(values.mean()) if values.size else math.nan
+
+    return measure
+
+
+def _behind_gap_kbps(at_s: float) -> Callable[[Run], float]:
+    """Bits that wait behind a gap, so long after the handover, as a rate over 5 s."""
+
+    def measure(run: Run) -> float:
+        span = _span(run, 0.0, at_s)
+        if span is None:
+            return math.nan
+        series = run.series(run.flows(CAR)[0], Window(0.0, span.begin_s + at_s))
+        held = (series["received_mbps"] - series["goodput_mbps"]).sum() * _bin_s(run)
+        return 1000.0 * float(held) / 5.0
+
+    return measure
+
+
+def _unused_percent(run: Run) -> float:
+    """Share of the target cell's resource blocks that the 5 s leave unused."""
+    span = _span(run, 0.0, 5.0)
+    if span is None:
+        return math.nan
+    table = run.tables["cell_series"]
+    t, use = table["t_s"].to_numpy() + 0.5e-6, table["prb_use_downlink"].to_numpy()
+    target = np.asarray(table["cell"].to_pylist()) == "target"
+    return 100.0 * (1.0 - float(np.nanmean(use[target & (t >= span.begin_s) & (t < span.end_s)])))
 
 
 def _radio_kbps(run: Run) -> float:
@@ -177,6 +244,11 @@ METRICS: dict[str, Callable[[Run], float]] = {
     "second_after_ms": _over(metrics.owd_mean_ms, 1.0, 2.0),
     "delay_ms": _over(metrics.owd_mean_ms, 0.0, 5.0),
     "goodput_kbps": _goodput_kbps,
+    "received_kbps": _kbps("received_mbps"),
+    "again_kbps": _kbps("again_mbps"),
+    "behind_gap_kbps": _behind_gap_kbps(0.0),
+    "behind_gap_later_kbps": _behind_gap_kbps(5.0),
+    "unused_percent": _unused_percent,
     "radio_kbps": _radio_kbps,
     "retransmissions": _retransmissions,
     "declared_lost": _declared_lost,
@@ -208,7 +280,8 @@ def readings(metric: str, mode: str) -> tuple[Reading, ...]:
         Reading("no fading", at(f"{mode}/no fading", metric)),
         Reading("SDUs numbered at their first byte", at(f"{mode}/late", metric)),
     ]
-    return (*named, *others)
+    senders = [Reading(WORDS[s], at(point(mode, sender=s), metric)) for s in SENDERS if s != BASE_SENDER]
+    return (*named, *others, *senders)
 
 
 def within(claim: str, text: str, measure: Measure, low: float, high: float, unit: str) -> Claim:

@@ -58,7 +58,12 @@ TIMERS = {
 _TRANSPORTS: dict[str, dict[str, object]] = {
     # What the first author's published ns-3 programs load (liblinux2.6.26.so of the Network Simulation
     # Cradle): before HyStart (2.6.29) and the initial window of 10 (2.6.39); RFC 3390, RFC 2988.
-    KERNEL_2008: {"hystart": False, "initial_window": 3, "rto_initial": "3 s"},
+    KERNEL_2008: {
+        "hystart": False,
+        "initial_window": 3,
+        "rto_initial": "3 s",
+        "rate_reduction": "halving",  # proportional since 3.2
+    },
     TODAY: {"rtt_from_sack": True, "loss_detection": "rack-tlp", "compressed_sack": True},
 }
 

@@ -21,9 +21,11 @@ from airlane.papers import published
 from airlane.papers.handover_setup import (
     BASE_QUEUE,
     BASE_RADIO,
+    BASE_SENDER,
     PAPER_KIB,
     QUEUES,
     RADIOS,
+    SENDERS,
     SIZES_KIB,
     WORDS,
     at,
@@ -78,6 +80,8 @@ def _grid(mode: str) -> dict[str, dict[str, object]]:
     grid = {point(mode, r, q): setup.overrides(r, q, mode) for r in RADIOS for q in QUEUES}
     base = setup.overrides(BASE_RADIO, BASE_QUEUE, mode)
     grid[f"{mode}/no fading"] = {**base, "channel.fading": "none"}
+    for sender in SENDERS:
+        grid[point(mode, sender=sender)] = setup.overrides(BASE_RADIO, BASE_QUEUE, mode, sender=sender)
     grid[f"{mode}/late"] = {**base, **{f"cell.{c}.pdcp.holds_waiting": False for c in (0, 1)}}
     return grid
 
@@ -243,7 +247,10 @@ def seamless() -> Experiment:
 def lossless() -> Experiment:
     """Declare the experiment `ltetcp/handover-lossless`."""
     grid = _grid("lossless")
-    grid[_SEAMLESS] = setup.overrides(BASE_RADIO, BASE_QUEUE, "seamless")
+    for sender in SENDERS:
+        grid[point("seamless", sender=sender)] = setup.overrides(
+            BASE_RADIO, BASE_QUEUE, "seamless", sender=sender
+        )
     whole = {"flow.0.app": {"kind": "fixed", "size": "20 MB"}, "run.duration": "64 s", "flow.1.start": "64 s"}
     grid[DRAINED] = {**grid[_LOSSLESS], **whole}
     goodput, delay = at(_LOSSLESS, "goodput_kbps"), at(_LOSSLESS, "delay_ms")
@@ -306,27 +313,36 @@ def lossless() -> Experiment:
     )
 
 
-def _diverges(kib: int, queue: str) -> Claim:
+_ORDERS = {"goodput": "readable in order", "received": "in whatever order"}
+"""The two readings of goodput; the paper has one word."""
+
+
+def _diverges(kib: int, queue: str, order: str) -> Claim:
     def check(draws: Sequence[Draw]) -> Finding:
-        pair = [at(point(m, queue=queue, kib=kib), "goodput_kbps") for m in ("lossless", "seamless")]
+        pair = [at(point(m, queue=queue, kib=kib), f"{order}_kbps") for m in ("lossless", "seamless")]
         gain = difference(draws, *pair)
         evidence = f"{terminal.interval(gain)} kbit/s, paired, n = {gain.n}"
         return Finding(True if gain.low > 0.0 else False if gain.high < 0.0 else None, evidence)
 
     return Claim(
-        f"ltetcp.handover.sweep.goodput.{queue}.{kib}",
-        f"lossless gives more goodput than seamless with {kib} KiB ({WORDS[queue]})",
+        f"ltetcp.handover.sweep.{order}.{queue}.{kib}",
+        f"lossless brings more bytes than seamless, {_ORDERS[order]}, with {kib} KiB ({WORDS[queue]})",
         check,
     )
 
 
-def _trend(mode: str, queue: str) -> Claim:
+def _trend(mode: str, queue: str, sender: str = BASE_SENDER) -> Claim:
     rises = mode == "lossless"
+    base = sender == BASE_SENDER
 
     def check(draws: Sequence[Draw]) -> Finding:
         from scipy.stats import spearmanr
 
-        pairs = [(k, at(point(mode, queue=queue, kib=k), "delay_ms")(d)) for k in SIZES_KIB for d in draws]
+        pairs = [
+            (k, at(point(mode, queue=queue, kib=k, sender=sender), "delay_ms")(d))
+            for k in SIZES_KIB
+            for d in draws
+        ]
         kept = np.asarray([pair for pair in pairs if np.isfinite(pair[1])])
         found = spearmanr(kept[:, 0], kept[:, 1])
         rho, p = float(found.statistic), float(found.pvalue)
@@ -334,8 +350,9 @@ def _trend(mode: str, queue: str) -> Claim:
         return Finding(holds, f"Spearman {rho:+.2f}, p = {p:.2g}, n = {len(kept)}")
 
     return Claim(
-        f"ltetcp.handover.sweep.delay.{mode}.{queue}",
-        f"delay after a {mode} handover {'rises' if rises else 'falls'} with the queue ({WORDS[queue]})",
+        f"ltetcp.handover.sweep.delay.{mode}.{queue}" + ("" if base else f".{sender}"),
+        f"delay after a {mode} handover {'rises' if rises else 'falls'} with the queue ({WORDS[queue]}"
+        + (")" if base else f"; {WORDS[sender]})"),
         check,
     )
 
@@ -352,14 +369,18 @@ def divergence_kib(draw: Draw, share: float) -> float:
 
 def queue_sweep() -> Experiment:
     """Declare the experiment `ltetcp/queue-sweep`."""
-    combinations = [(m, q, k) for q in QUEUES for k in SIZES_KIB for m in setup.MODES]
+    combinations = [(m, q, k, BASE_SENDER) for q in QUEUES for k in SIZES_KIB for m in setup.MODES]
+    combinations += [(m, BASE_QUEUE, k, "proportional") for k in SIZES_KIB for m in setup.MODES]
     lost = Number(f"{_ID}.fig8", "goodput by size", at(_LOSSLESS, "goodput_kbps"))
     return Experiment(
         id="ltetcp/queue-sweep",
         title="TCP across a handover by the size of PDCP's retransmission queue",
         source=f"{_SOURCE}, Figs. 8 and 9",
         scenario=examples.path(_SCENARIO),
-        grid={point(m, queue=q, kib=k): setup.overrides(BASE_RADIO, q, m, k) for m, q, k in combinations},
+        grid={
+            point(m, queue=q, kib=k, sender=s): setup.overrides(BASE_RADIO, q, m, k, s)
+            for m, q, k, s in combinations
+        },
         runs=int(_value("repeats")),
         quick_runs=3,
         numbers=(
@@ -378,11 +399,16 @@ def queue_sweep() -> Experiment:
             ),
         ),
         claims=(
-            *(_diverges(k, q) for q in QUEUES for k in SIZES_KIB if k >= PAPER_KIB),
+            *(_diverges(k, q, o) for o in _ORDERS for q in QUEUES for k in SIZES_KIB if k >= PAPER_KIB),
             *(_trend(m, q) for q in QUEUES for m in ("lossless", "seamless")),
+            _trend("seamless", BASE_QUEUE, "proportional"),
         ),
         setup={f"{_ID}.repeats": f"{_value('repeats'):g} runs"},
-        listings=tuple(functools.partial(figures.by_size, queue=q) for q in QUEUES),
+        listings=tuple(
+            functools.partial(table, queue=q, sender=s)
+            for q, s in [*((q, BASE_SENDER) for q in QUEUES), (BASE_QUEUE, "proportional")]
+            for table in (figures.by_size, figures.by_term)
+        ),
         pictures=lambda draws: [figures.over_sizes(draws, q) for q in QUEUES],
         notes=_NOTES,
     )

@@ -50,7 +50,8 @@ fn packet(flow: u32, direction: Direction, payload: u32, sent_at: Instant) -> Pa
 /// A packet of the flow's data arrives in order, `delay_ms` after it was sent.
 fn deliver(recorder: &mut Recorder, flow: u32, at_ms: u64, delay_ms: u64, payload: u32) {
     let packet = packet(flow, Direction::Downlink, payload, ms(at_ms - delay_ms));
-    let event = Event::Delivered { packet: &packet, in_order: Bytes(u64::from(payload)) };
+    let payload = Bytes(u64::from(payload));
+    let event = Event::Delivered { packet: &packet, in_order: payload, fresh: Some(payload) };
     recorder.observe(ms(at_ms), &event);
 }
 
@@ -87,7 +88,8 @@ fn a_summary_counts_inside_its_window_only() {
     // Not data: an acknowledgement that arrives, and one without payload in data direction.
     for (direction, payload) in [(Direction::Uplink, 100), (Direction::Downlink, 0)] {
         let packet = packet(0, direction, payload, ms(700));
-        recorder.observe(ms(800), &Event::Delivered { packet: &packet, in_order: Bytes::ZERO });
+        let event = Event::Delivered { packet: &packet, in_order: Bytes::ZERO, fresh: None };
+        recorder.observe(ms(800), &event);
     }
     let get = tables(recorder);
     // Flow a: 8000 bytes in [200, 1000] ms; flow b: 2500 bytes in [500, 1000] ms.

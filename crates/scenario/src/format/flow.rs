@@ -173,6 +173,8 @@ pub struct Tcp {
     pub frto: bool,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
+    /// How the window shrinks while losses are repaired.
+    pub rate_reduction: RateReduction,
     /// Reduction of the window after idle times.
     pub slow_start_after_idle: bool,
     /// Which round trips update the retransmission timeout.
@@ -237,6 +239,16 @@ pub enum TcpPreset {
     /// ns-3.26 with its defaults.
     #[serde(rename = "ns3.26")]
     Ns3_26,
+}
+
+/// How the window shrinks while losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RateReduction {
+    /// Proportional rate reduction (RFC 6937), as Linux since 3.2.
+    Proportional,
+    /// Rate halving, as Linux before: after many losses at once the window is what they have left.
+    Halving,
 }
 
 /// A congestion controller.

@@ -34,7 +34,7 @@ impl Sender {
             self.leave_recovery(io, ack);
         } else if self.una > self.recovery_point && self.phase == Phase::Reduction {
             // Beyond the point, so that the peer has seen CWR.
-            self.controller.on_recovery_exit();
+            self.end_reduction();
             self.enter(Phase::Open);
         }
         match self.phase {
@@ -215,7 +215,7 @@ impl Sender {
         self.undo.marker = None;
         self.recovery_point = self.nxt;
         self.probe = None;
-        self.reduction = RateReduction::begin(self.controller.window_segments());
+        self.reduction = RateReduction::begin(self.options.rate_reduction, self.controller.window_segments());
         let episode = self.loss_episode(io.now(), true);
         self.controller.on_ecn(&episode);
         self.tell_peer_of_reduction();
@@ -241,7 +241,8 @@ impl Sender {
         if !reducing {
             self.recovery_point = self.nxt;
             self.probe = None;
-            self.reduction = RateReduction::begin(self.controller.window_segments());
+            self.reduction =
+                RateReduction::begin(self.options.rate_reduction, self.controller.window_segments());
             if self.domains.is_some() {
                 self.controller.on_episode();
                 self.reduce_domains(io.now());
@@ -266,9 +267,19 @@ impl Sender {
             self.undo_reduction(false);
             io.stats.recoveries_undone += 1;
         } else {
-            self.controller.on_recovery_exit();
+            self.end_reduction();
         }
         self.rack.on_recovery_exit(false);
+    }
+
+    /// The controller goes on with the window in which the reduction has ended.
+    fn end_reduction(&mut self) {
+        self.controller.on_recovery_exit();
+        let ssthresh = self.controller.ssthresh_segments();
+        let window = self.reduction.final_window(ssthresh);
+        if window < ssthresh {
+            self.controller.on_window_validation(window, ssthresh);
+        }
     }
 
     /// A partial ACK that an original earned, not a retransmission (RFC 4015).
