@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,27 @@ def test_rows_are_judged_and_runs_are_done_once(experiment: Experiment, tmp_path
     quick = conduct(experiment, PUBLISHED, cache, quick=True)
     assert (quick.runs_done, quick.runs_cached) == (0, 2)
     assert quick.numbers[0].judgement.verdict is Verdict.UNDECIDED  # one run is not a mean
+
+
+def test_a_range_has_a_direction_too(experiment: Experiment, tmp_path: Path) -> None:
+    def gain(draw: Draw) -> float:
+        return link("20")(draw) - link("10")(draw)
+
+    number = Number("x.gain", "gain", gain, against=lambda _: 0.0)
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+    found = []
+    for ends in ((30.0, 50.0), (-50.0, -30.0), (8.0, 12.0)):
+        ours = replace(experiment, numbers=(number,), claims=())
+        outcome = conduct(ours, {"x.gain": Published("x.gain", None, range=ends)}, cache)
+        found.append(outcome.numbers[0].judgement.verdict)
+    assert found == [Verdict.DIRECTION, Verdict.MISS, Verdict.MATCH]
+
+
+def test_quick_runs_can_be_shorter(experiment: Experiment, tmp_path: Path) -> None:
+    shorter = replace(experiment, quick={"run.duration": "2 s"}, numbers=(), claims=())
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+    assert conduct(shorter, PUBLISHED, cache, quick=True).simulated_s == 2 * 2.0
+    assert conduct(shorter, PUBLISHED, cache).simulated_s == 2 * 2 * 3.0
 
 
 def test_points_share_their_seeds(experiment: Experiment, tmp_path: Path) -> None:

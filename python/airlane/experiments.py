@@ -167,6 +167,8 @@ class Experiment:
         Overrides of each point, by the point's name.
     runs, quick_runs
         Seeds per point, and with `--quick`.
+    quick
+        Overrides of every point with `--quick`, on top of its own.
     setup
         Published ids that were inputs here, with the setting that took them; not scored.
     pictures
@@ -186,6 +188,7 @@ class Experiment:
     listings: tuple[Callable[[Sequence[Draw]], Listing], ...] = ()
     pictures: Callable[[Sequence[Draw]], list[Picture]] | None = None
     notes: tuple[str, ...] = ()
+    quick: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -239,7 +242,7 @@ def conduct(
     published
         Published numbers by id.
     quick
-        Fewer seeds.
+        Fewer seeds, and shorter runs where the experiment says so.
     seed
         First seed; by default the scenario's.
     on_done
@@ -249,7 +252,10 @@ def conduct(
     base = scenario.load(experiment.scenario)
     first = base.seed if seed is None else seed
     seeds = [first + i for i in range(experiment.quick_runs if quick else experiment.runs)]
-    points = {name: base.set(overrides).resolved for name, overrides in experiment.grid.items()}
+    shorter = experiment.quick if quick else {}
+    points = {
+        name: base.set({**overrides, **shorter}).resolved for name, overrides in experiment.grid.items()
+    }
     jobs = [(resolved, s) for s in seeds for resolved in points.values()]
     outputs, fresh = _outputs(jobs, cache, threads, on_done)
     draws = [Draw(s, {name: Run(outputs[r, s].tables) for name, r in points.items()}) for s in seeds]
@@ -330,11 +336,10 @@ def _judged(number: Number, published: Published, draws: Sequence[Draw]) -> Numb
 def _judge(number: Number, measure: Measure, published: Published, draws: Sequence[Draw]) -> Judgement:
     values = [measure(draw) for draw in draws]
     comparison = None
-    if number.against is not None and published.value is not None:
+    stated = published.value if published.range is None else sum(published.range) / 2
+    if number.against is not None and stated is not None:
         against = [number.against(draw) for draw in draws]
-        comparison = Comparison(
-            published.value - number.published_against, stats.paired_difference(values, against)
-        )
+        comparison = Comparison(stated - number.published_against, stats.paired_difference(values, against))
     judgement = judge(
         published,
         stats.estimate(values),
