@@ -50,13 +50,34 @@ def _is_number(value: object) -> bool:
 
 def experiments() -> list[Experiment]:
     """All experiments, in the order in which they are run."""
-    from airlane.papers import frto, ltetcp, ltetcp_handover
+    from airlane.papers import (
+        arwa_limits,
+        arwa_load,
+        arwa_mixed,
+        arwa_schemes,
+        arwa_single,
+        frto,
+        ltetcp,
+        ltetcp_handover,
+    )
 
     return [
         ltetcp.load_increase(),
         ltetcp_handover.seamless(),
         ltetcp_handover.lossless(),
         ltetcp_handover.queue_sweep(),
+        arwa_schemes.table6(),
+        arwa_schemes.combinations(),
+        arwa_single.figure3(),
+        arwa_load.table2(),
+        arwa_single.figure4(),
+        arwa_limits.table3(),
+        arwa_limits.table4(),
+        arwa_limits.joint(),
+        arwa_load.table5(),
+        arwa_mixed.figure7(),
+        arwa_mixed.figure8(),
+        arwa_mixed.figure9(),
         frto.delay_spike(),
     ]
 

@@ -1,0 +1,175 @@
+"""What is measured of a run of the paper `arwa`, and how an ordering of its schemes is decided."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from airlane import stats, terminal
+from airlane.experiments import Draw, Finding, Measure
+from airlane.metrics import Array, Run
+from airlane.papers.arwa_setup import Case
+from airlane.stats import Estimate
+
+__all__ = [
+    "FIGURES",
+    "Figures",
+    "Part",
+    "at",
+    "best_at",
+    "decide",
+    "figures",
+    "gain_pct",
+    "higher",
+    "mean",
+    "over",
+    "row",
+]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The paper's four measures (section 4.2) over the flows of one run, its warm-up left out.
+
+    Attributes
+    ----------
+    throughput
+        Application bytes that arrived, in order and once, of all flows, over the time measured: Mbit/s.
+    delay
+        One-way delay, mean over all packets that arrived: ms.
+    pdf
+        Packet delivery fraction: packets that arrived out of those that arrived or were dropped, in percent.
+        What is still under way at the end is neither.
+    fairness
+        Jain's index of the users' throughputs.
+    """
+
+    throughput: float
+    delay: float
+    pdf: float
+    fairness: float
+
+
+FIGURES = {
+    "throughput": "throughput, Mbit/s",
+    "delay": "delay, ms",
+    "pdf": "PDF, %",
+    "fairness": "fairness",
+}
+"""Names of the measures, in the order of the paper's tables."""
+
+
+@functools.lru_cache(maxsize=8192)
+def figures(run: Run, kind: str | None = None) -> Figures:
+    """Measure a run, or its flows of one kind (`tcp`, `udp`)."""
+    table = run.tables["flows"]
+    rows = np.array([kind in (None, k) for k in table["kind"].to_pylist()], dtype=bool)
+
+    def column(name: str) -> Array:
+        values: Array = table[name].to_numpy().astype(np.float64)[rows]
+        return values
+
+    goodput, delay = column("goodput_mbps"), column("owd_ms")
+    arrived, dropped = column("packets_delivered"), column("packets_lost")
+    heard = arrived > 0
+    total, lost = float(arrived.sum()), float(dropped.sum())
+    return Figures(
+        float(goodput.sum()),
+        float((delay[heard] * arrived[heard]).sum()) / total if total else math.nan,
+        100.0 * total / (total + lost) if total + lost else math.nan,
+        stats.jain(goodput),
+    )
+
+
+def at(case: Case, figure: str, kind: str | None = None) -> Measure:
+    """One of the four measures of a point."""
+    name = case.name
+    return lambda draw: float(getattr(figures(draw[name], kind), figure))
+
+
+def mean(draws: Sequence[Draw], measure: Measure) -> Estimate:
+    """Mean over the draws."""
+    return stats.estimate([measure(draw) for draw in draws])
+
+
+def row(draws: Sequence[Draw], case: Case, kind: str | None = None) -> tuple[str, ...]:
+    """The four measures of a point, as cells of a table."""
+    return tuple(terminal.interval(mean(draws, at(case, name, kind))) for name in FIGURES)
+
+
+def gain_pct(case: Case, against: Case, figure: str) -> Measure:
+    """By how many percent a measure is above that of another point, in the same draw."""
+    ours, theirs = at(case, figure), at(against, figure)
+    return lambda draw: 100.0 * (ours(draw) / theirs(draw) - 1.0)
+
+
+def over(measures: Sequence[Measure]) -> Measure:
+    """Mean over several measures of a draw."""
+    return lambda draw: float(np.mean([measure(draw) for measure in measures]))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One difference that a claim says is above zero, or with `equal` at least not below it.
+
+    Attributes
+    ----------
+    text
+        What is asked.
+    ours
+        The difference, paired by seed.
+    unit
+        Its unit.
+    equal
+        Whether zero is as good.
+    """
+
+    text: str
+    ours: Estimate
+    unit: str = ""
+    equal: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it is; `None` where the interval does not tell."""
+        if self.ours.half_width is None:
+            return None
+        if self.ours.high < 0.0 or (self.ours.high <= 0.0 and not self.equal):
+            return False
+        return True if self.equal or self.ours.low > 0.0 else None
+
+    def __str__(self) -> str:
+        word = {True: "yes", False: "no", None: "open"}[self.holds]
+        return f"{self.text} {terminal.interval(self.ours)}{self.unit} ({word})"
+
+
+def decide(parts: Sequence[Part], note: str = "") -> Finding:
+    """A claim of several parts holds if all do, and does not if one does not."""
+    verdicts = [part.holds for part in parts]
+    holds = False if False in verdicts else None if None in verdicts else True
+    return Finding(holds, "; ".join([*map(str, parts), *([note] if note else [])]))
+
+
+def higher(
+    draws: Sequence[Draw], text: str, one: Measure, other: Measure, *, equal: bool = False, unit: str = ""
+) -> Part:
+    """Ask whether one measure is above another."""
+    ours, theirs = ([measure(draw) for draw in draws] for measure in (one, other))
+    return Part(text, stats.paired_difference(ours, theirs), unit, equal)
+
+
+def best_at(
+    draws: Sequence[Draw], cases: dict[str, Case], best: str, figure: str, *, low: bool = False
+) -> list[Part]:
+    """Ask whether a measure is best at one of several points: nowhere else is it better."""
+    ours = at(cases[best], figure)
+    parts = []
+    for name, case in cases.items():
+        if name != best:
+            one, other = (at(case, figure), ours) if low else (ours, at(case, figure))
+            parts.append(higher(draws, f"{figure} against {name}", one, other, equal=True))
+    return parts

@@ -1,0 +1,436 @@
+"""DRWA, ARWA and autotuning over the number of users: Table 6 and Fig. 6 of the paper `arwa`, made again.
+
+`arwa/table6` holds one reading of what the paper leaves open, in both stacks, and what it does not compare;
+`arwa/combinations` all sixteen readings.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from airlane import examples, plot, terminal
+from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture, Reading
+from airlane.papers import arwa_setup as setup
+from airlane.papers.arwa_measures import (
+    FIGURES,
+    Part,
+    at,
+    decide,
+    figures,
+    gain_pct,
+    higher,
+    mean,
+    over,
+    row,
+)
+from airlane.papers.arwa_setup import BASE, BEYOND, CHOICES, PAPER, SCHEMES, TODAY, USERS, WORDS, Case, Choice
+from airlane.stats import Estimate, estimate
+
+__all__ = ["SOURCE", "combinations", "table6"]
+
+SOURCE = (
+    "Adesh and Renuka, Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks, "
+    "Journal of Computer Networks and Communications 2019"
+)
+
+_ID = "arwa.claims_vs_users_20_100"
+
+LONE = "lone"
+"""Point with one user and three segments under way: what the path takes when nobody else is there."""
+
+LONG = 40
+"""Number of users at which runs of 60 s stand beside the others."""
+
+FEW, SOME, MANY = USERS[0], USERS[2], USERS[-1]
+"""Numbers of users for what is run in many variants."""
+
+
+Point = Callable[[str, int], Case]
+"""Point of a scheme and a number of users."""
+
+
+def of(scheme: str, users: int, preset: str = PAPER, choice: Choice = BASE) -> Case:
+    """Point of Table 6."""
+    return Case(scheme, users, preset, choice)
+
+
+_GAINS: dict[str, tuple[str, str, str, float, str]] = {
+    "throughput_gain_vs_drwa_pct": ("throughput", "drwa", "throughput of ARWA over DRWA, %", 1.0, ""),
+    "delay_reduction_vs_autotuning_pct": (
+        "delay",
+        "autotuning",
+        "delay of ARWA under autotuning, %",
+        -1.0,
+        "",
+    ),
+    "pdf_gain_vs_autotuning_pct": (
+        "pdf",
+        "autotuning",
+        "PDF of ARWA over autotuning, %",
+        1.0,
+        "relative, as the other three; in points it is the same within a few percent of itself",
+    ),
+    "fairness_gain_vs_drwa_pct": ("fairness", "drwa", "fairness of ARWA over DRWA, %", 1.0, ""),
+}
+"""The four ranges of section 4.3.6: measure, against which scheme, what it is, its sign, a note."""
+
+
+def _gain(name: str, users: int, preset: str, choice: Choice) -> Measure:
+    figure, against, _, sign, _ = _GAINS[name]
+    gain = gain_pct(of("arwa", users, preset, choice), of(against, users, preset, choice), figure)
+    return lambda draw: sign * gain(draw)
+
+
+def _mean_gain(name: str, preset: str, choice: Choice, counts: Sequence[int] = USERS) -> Measure:
+    return over([_gain(name, users, preset, choice) for users in counts])
+
+
+def _zero(_: Draw) -> float:
+    return 0.0
+
+
+def _number(
+    name: str, choice: Choice, note: str, readings: tuple[Reading, ...] = (), counts: Sequence[int] = USERS
+) -> Number:
+    _, _, label, _, more = _GAINS[name]
+    return Number(
+        f"{_ID}.{name}",
+        label,
+        _mean_gain(name, PAPER, choice, counts),
+        against=_zero,
+        note="; ".join(text for text in (note, more) if text),
+        readings=readings,
+    )
+
+
+def _per_users(name: str) -> tuple[Reading, ...]:
+    here = [Reading(f"{users} users", _gain(name, users, PAPER, BASE)) for users in USERS]
+    today = Reading("mean, Linux 6 at both ends", _mean_gain(name, TODAY, BASE))
+    return (*here, today)
+
+
+def _throughput(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
+    parts = []
+    for n in counts:
+        tuned, arwa, drwa = (at(point(s, n), "throughput") for s in ("autotuning", "arwa", "drwa"))
+        parts.append(higher(draws, f"{n} users: autotuning − ARWA", tuned, arwa, equal=True))
+        parts.append(higher(draws, "ARWA − DRWA", arwa, drwa))
+    few, many = (gain_pct(point("arwa", n), point("autotuning", n), "throughput") for n in (FEW, MANY))
+    parts.append(higher(draws, f"ARWA / autotuning at {MANY} − at {FEW}", many, few, unit=" %"))
+    return parts
+
+
+def _delay(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
+    parts = []
+    for n in counts:
+        tuned, arwa, drwa = (at(point(s, n), "delay") for s in ("autotuning", "arwa", "drwa"))
+        half = functools.partial(lambda draw, whole: 0.5 * whole(draw), whole=tuned)
+        parts.append(higher(draws, f"{n} users: ARWA − DRWA", arwa, drwa))
+        parts.append(higher(draws, "half of autotuning − ARWA", half, arwa))
+        parts.append(higher(draws, "half of autotuning − DRWA", half, drwa))
+    return parts
+
+
+def _pdf(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
+    parts = []
+    for n in counts:
+        tuned, arwa, drwa = (at(point(s, n), "pdf") for s in ("autotuning", "arwa", "drwa"))
+        parts.append(higher(draws, f"{n} users: ARWA − autotuning", arwa, tuned))
+        parts.append(higher(draws, "DRWA − autotuning", drwa, tuned))
+    few, many = (gain_pct(point("arwa", n), point("autotuning", n), "pdf") for n in (FEW, MANY))
+    parts.append(higher(draws, f"gain of ARWA at {MANY} − at {FEW}", many, few))
+    return parts
+
+
+def _fairness(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
+    parts = []
+    for n in counts:
+        tuned, arwa, drwa = (at(point(s, n), "fairness") for s in ("autotuning", "arwa", "drwa"))
+        parts.append(higher(draws, f"{n} users: ARWA − autotuning", arwa, tuned))
+        parts.append(higher(draws, "autotuning − DRWA", tuned, drwa))
+    return parts
+
+
+ORDERINGS: dict[str, tuple[str, Callable[[Sequence[Draw], Point, Sequence[int]], list[Part]]]] = {
+    "throughput": (
+        "at every number of users, throughput: autotuning at least ARWA, and ARWA above DRWA; ARWA comes "
+        "closer to autotuning as users grow",
+        _throughput,
+    ),
+    "delay": (
+        "at every number of users, delay: DRWA below ARWA, and both far (by half or more) below autotuning",
+        _delay,
+    ),
+    "pdf": (
+        "at every number of users, PDF: ARWA and DRWA above autotuning; the gap grows with the users",
+        _pdf,
+    ),
+    "fairness": (
+        "at every number of users, fairness: ARWA the best, DRWA the worst",
+        _fairness,
+    ),
+}
+"""What section 4.3.6 says of the three schemes: in words, and the differences that decide it."""
+
+
+def _ordering(name: str, preset: str, choice: Choice, counts: Sequence[int] = USERS) -> Claim:
+    text, parts = ORDERINGS[name]
+
+    def point(scheme: str, users: int) -> Case:
+        return of(scheme, users, preset, choice)
+
+    return Claim(
+        f"arwa.orderings.{name}.{preset}.{choice.name}",
+        f"{text} ({'Linux 6' if preset == TODAY else 'ns-3.26'}; {choice})",
+        lambda draws: decide(parts(draws, point, counts)),
+    )
+
+
+def _floor_ms(draws: Sequence[Draw], users: int, preset: str) -> Estimate:
+    """Round trip of windows that all stand at the limit: users × 3000 B over what arrives (Little's law)."""
+    case = of("arwa", users, preset)
+    return mean(draws, lambda draw: users * case.cwnd_min_b * 8e-3 / at(case, "throughput")(draw))
+
+
+def _lone_ms(draws: Sequence[Draw]) -> Estimate:
+    return mean(draws, lambda draw: figures(draw[LONE]).delay)
+
+
+def _bar(preset: str) -> Claim:
+    """The reduction of delay that is asked for, and what stands in its way where it is not reached."""
+
+    def check(draws: Sequence[Draw]) -> Finding:
+        parts = []
+        for users in (n for n in USERS if n >= 40):
+            measure = _gain("delay_reduction_vs_autotuning_pct", users, preset, BASE)
+            least = estimate([measure(draw) - 60.0 for draw in draws])
+            parts.append(
+                Part(f"{users} users: {terminal.interval(mean(draws, measure))} %, over 60 % by", least)
+            )
+        return decide(parts)
+
+    return Claim(
+        f"arwa.bar.delay.{preset}",
+        f"from 40 users on, ARWA's delay is at least 60 % below autotuning's ({preset})",
+        check,
+    )
+
+
+def _terms(draws: Sequence[Draw]) -> Listing:
+    """Where ARWA's delay comes from, and how far below autotuning the scheme can be."""
+    rows = []
+    for preset, users in itertools.product(setup.PRESETS, USERS):
+        arwa, tuned = (mean(draws, at(of(s, users, preset), "delay")) for s in ("arwa", "autotuning"))
+        floor, lone = _floor_ms(draws, users, preset), _lone_ms(draws)
+        least = max(floor.mean, lone.mean)
+        rows.append(
+            (
+                f"{preset}, {users}",
+                terminal.interval(lone),
+                terminal.interval(floor),
+                terminal.interval(arwa),
+                terminal.interval(tuned),
+                f"{100.0 * (1.0 - arwa.mean / tuned.mean):.1f}",
+                f"{100.0 * (1.0 - least / tuned.mean):.1f}",
+            )
+        )
+    return Listing(
+        "What ARWA's delay is made of, ms",
+        (
+            "stack, users",
+            "empty path",
+            "users × 3000 B / rate",
+            "ARWA",
+            "autotuning",
+            "reduction, %",
+            "possible, %",
+        ),
+        rows,
+        "Empty path: one-way delay of a packet when nobody else is there. Users × 3000 B / rate: round "
+        "trip if every window stands at ARWA's lower limit (Little's law, with the throughput measured). "
+        "ARWA cannot be far below the larger of the two, which gives what is possible.",
+    )
+
+
+def _round_trip(draw: Draw, point: str) -> float:
+    """Mean round trip that senders measured, mean over the flows."""
+    return float(np.nanmean(draw[point].tables["flows"]["rtt_ms"].to_numpy()))
+
+
+def _stretch(case: Case) -> Measure:
+    """Mean round trip over that of an empty path."""
+    return lambda draw: _round_trip(draw, case.name) / _round_trip(draw, LONE)
+
+
+def _standing(draws: Sequence[Draw]) -> Listing:
+    """How long a queue each scheme keeps, in least round trips."""
+    return Listing(
+        "Mean round trip over that of an empty path",
+        ("stack, users", *(WORDS[scheme] for scheme in SCHEMES)),
+        [
+            (f"{p}, {n}", *(terminal.interval(mean(draws, _stretch(of(s, n, p)))) for s in SCHEMES))
+            for p, n in itertools.product(setup.PRESETS, USERS)
+        ],
+        "A DRWA receiver offers 3 RTT_min / RTT of what arrives in a round trip, which is steady at RTT = "
+        "3 RTT_min: it keeps two round trips of packets queued, so the cell is never idle and nothing of "
+        "its throughput is lost. Only a window below what fills the path could cost it that.",
+    )
+
+
+def _table(preset: str) -> Callable[[Sequence[Draw]], Listing]:
+    schemes = SCHEMES if preset == PAPER else (*SCHEMES, *BEYOND)
+
+    def listing(draws: Sequence[Draw]) -> Listing:
+        return Listing(
+            f"Table 6 made again: {preset}"
+            + (", and what the paper does not compare" if preset == TODAY else ""),
+            ("users, scheme", *FIGURES.values()),
+            [(f"{n}, {WORDS[s]}", *row(draws, of(s, n, preset))) for n in USERS for s in schemes],
+        )
+
+    return listing
+
+
+def _long(scheme: str) -> Case:
+    return of(scheme, LONG).but(duration_s=60)
+
+
+def _lengths(draws: Sequence[Draw]) -> Listing:
+    rows = []
+    for scheme in SCHEMES:
+        short = of(scheme, LONG)
+        for case, text in ((short, "8 s"), (_long(scheme), "52 s")):
+            rows.append((f"{WORDS[scheme]}, {text} measured", *row(draws, case)))
+    return Listing(
+        f"Does the length matter? {LONG} users, {PAPER}, after 8 s of warm-up", ("", *FIGURES.values()), rows
+    )
+
+
+def _clocks(draws: Sequence[Draw]) -> Listing:
+    return Listing(
+        f"What an ARWA receiver measures: {PAPER}",
+        ("users, measured", *FIGURES.values()),
+        [
+            (f"{n}, {text}", *row(draws, of("arwa", n).but(clock=clock)))
+            for n in (FEW, SOME, MANY)
+            for clock, text in setup.CLOCKS.items()
+        ],
+    )
+
+
+def _pictures(draws: Sequence[Draw]) -> list[Picture]:
+    return [_figure_6(draws, PAPER, SCHEMES), _figure_6(draws, TODAY, (*SCHEMES, *BEYOND))]
+
+
+def _figure_6(draws: Sequence[Draw], preset: str, schemes: Sequence[str]) -> Picture:
+    with plot.style():
+        fig, axes = plot.figure(2, 2, (10.0, 6.0), sharex=True)
+        for axis, (name, label) in zip(axes, FIGURES.items(), strict=True):
+            for i, scheme in enumerate(schemes):
+                points = [mean(draws, at(of(scheme, n, preset), name)) for n in USERS]
+                axis.errorbar(
+                    USERS,
+                    [p.mean for p in points],
+                    yerr=[p.half_width or 0.0 for p in points],
+                    marker="osv^D"[i],
+                    markersize=4,
+                    capsize=3,
+                    label=WORDS[scheme],
+                )
+            title, _, unit = label.partition(", ")
+            axis.set_title(title)
+            axis.set_ylabel(unit)
+        axes[0].set_ylim(bottom=0)
+        axes[1].set_yscale("log")
+        for axis in axes[2:]:
+            axis.set_xlabel("users")
+            axis.set_xticks(USERS)
+        fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=len(schemes))
+    return Picture(f"As Fig. 6: {preset}", f"Mean of {len(draws)} runs and 95 % interval.", fig)
+
+
+def _grid6() -> Mapping[str, Mapping[str, object]]:
+    cases = [of(s, n, p) for p in setup.PRESETS for s in SCHEMES for n in USERS]
+    cases += [of(s, n, TODAY) for s in BEYOND for n in USERS]
+    cases += [of("arwa", n).but(clock=clock) for clock in setup.CLOCKS for n in (FEW, SOME, MANY)]
+    cases += [_long(s) for s in SCHEMES]
+    three_segments = {"kind": "fixed", "size": "1608 B"}
+    lone = {
+        "ue.0.count": 1,
+        "flow.0.transport": {"kind": "tcp", "preset": PAPER, "receive_window": three_segments},
+    }
+    return {**setup.grid(cases), LONE: lone}
+
+
+def table6() -> Experiment:
+    """Declare the experiment `arwa/table6`."""
+    return Experiment(
+        id="arwa/table6",
+        title="three ways to offer a receive window, for 20 to 100 users of a site",
+        source=f"{SOURCE}, section 4.3.6, Table 6 and Fig. 6",
+        scenario=examples.path("arwa-cell"),
+        grid=_grid6(),
+        runs=10,
+        quick_runs=2,
+        quick=setup.QUICK,
+        numbers=(
+            *(_number(name, BASE, "mean over the numbers of users", _per_users(name)) for name in _GAINS),
+            Number("arwa.table6", "our table stands below", at(of("arwa", LONG), "throughput")),
+            Number("arwa.table1", "settings; ours are in the notes", at(of("arwa", LONG), "throughput")),
+        ),
+        claims=(
+            *(_bar(preset) for preset in setup.PRESETS),
+            *(_ordering(name, preset, BASE) for preset in setup.PRESETS for name in ORDERINGS),
+        ),
+        setup=setup.CONSTANTS,
+        listings=(_table(PAPER), _table(TODAY), _terms, _standing, _lengths, _clocks),
+        pictures=_pictures,
+        notes=setup.NOTES,
+    )
+
+
+_COUNTS = (FEW, SOME, MANY)
+
+
+def _matrix(draws: Sequence[Draw]) -> Listing:
+    rows = []
+    for choice in CHOICES:
+        point = functools.partial(_point, choice=choice)
+        found = [decide(parts(draws, point, _COUNTS)).holds for _, parts in ORDERINGS.values()]
+        words = [{True: "yes", False: "no", None: "open"}[holds] for holds in found]
+        gains = [terminal.interval(mean(draws, _mean_gain(name, PAPER, choice, _COUNTS))) for name in _GAINS]
+        rows.append((str(choice), *words, *gains))
+    return Listing(
+        "Which readings bear out the orderings of section 4.3.6, and the gains in the mean over the users",
+        ("reading", *ORDERINGS, *(label for _, _, label, _, _ in _GAINS.values())),
+        rows,
+    )
+
+
+def _point(scheme: str, users: int, choice: Choice) -> Case:
+    return of(scheme, users, choice=choice)
+
+
+def combinations() -> Experiment:
+    """Declare the experiment `arwa/combinations`."""
+    cases = [of(s, n, choice=c) for c in CHOICES for s in SCHEMES for n in _COUNTS]
+    return Experiment(
+        id="arwa/combinations",
+        title="the same for all sixteen readings of what the paper leaves open",
+        source=f"{SOURCE}, sections 3 and 4.3.6",
+        scenario=examples.path("arwa-cell"),
+        grid=setup.grid(cases),
+        runs=10,
+        quick_runs=2,
+        quick=setup.QUICK,
+        numbers=tuple(
+            _number(name, choice, str(choice), counts=_COUNTS) for choice in CHOICES for name in _GAINS
+        ),
+        claims=tuple(_ordering(name, PAPER, choice, _COUNTS) for choice in CHOICES for name in ORDERINGS),
+        listings=(_matrix,),
+        notes=(f"With {FEW}, {SOME} and {MANY} users; runs are shared with arwa/table6.",),
+    )
