@@ -22,12 +22,15 @@ fn main() -> ExitCode {
     #[expect(clippy::disallowed_types, reason = "measures the runs from outside")]
     let begun = std::time::Instant::now();
     let (mut within_reach, mut alive, mut without_excuse) = (0_u64, 0_u64, 0);
+    let (mut handovers, mut written) = (0, 0);
     for seed in first..first + count {
         match generate::attempt(seed) {
             Ok(outcome) => {
                 within_reach += u64::from(outcome.within_reach);
                 alive += u64::from(outcome.within_reach && outcome.alive);
                 without_excuse += outcome.without_excuse;
+                handovers += outcome.handovers;
+                written += outcome.written;
             }
             Err(text) => {
                 println!("{text}\nscenario {seed} fails; repeat with:");
@@ -42,7 +45,7 @@ fn main() -> ExitCode {
     println!(
         "{count} scenarios from seed {first}, each run twice: all hold; of {within_reach} with a UE within \
          reach {alive} delivered more than 100 packets; {without_excuse} flows without an excuse received \
-         something; {:.0} s",
+         something; {handovers} handovers were completed and {written} bytes of captures written; {:.0} s",
         begun.elapsed().as_secs_f64()
     );
     ExitCode::SUCCESS

@@ -1,10 +1,15 @@
 //! Random scenarios from a seed, with everything that the format offers, and what must hold of each.
 
 use airlane_core::{Seeds, Stream};
-use airlane_scenario::{Scenario, run};
+use airlane_record::Table;
+use airlane_scenario::{Meta, Resolved, Scenario, build};
 
+#[path = "cells.rs"]
+mod cells;
 #[path = "reach.rs"]
 mod reach;
+
+use cells::Cells;
 
 /// Where the scenarios pretend to be, so that they find their files.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/swarm/swarm.toml");
@@ -18,6 +23,35 @@ pub(crate) struct Outcome {
     pub(crate) alive: bool,
     /// Flows without an excuse; each received something.
     pub(crate) without_excuse: usize,
+    /// Handovers that were completed.
+    pub(crate) handovers: u64,
+    /// Bytes in files of captures and logs, the same in both runs.
+    pub(crate) written: u64,
+}
+
+/// What one run of a scenario leaves.
+struct Left {
+    meta: Meta,
+    tables: Vec<(&'static str, Table)>,
+    /// Each file that it wrote.
+    files: Vec<(std::ffi::OsString, Vec<u8>)>,
+}
+
+/// Runs a scenario, with what it writes into a folder of its own that is gone afterwards.
+fn run(resolved: &Resolved, seed: u64) -> Left {
+    let folder = std::env::temp_dir().join(format!("airlane-swarm-{}-{seed}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut built = build(resolved, seed).unwrap();
+    built.capture_to(&format!("{}/", folder.display())).unwrap();
+    assert!(built.run(&std::sync::atomic::AtomicBool::new(false)), "it ran to its end");
+    built.end_capture().unwrap();
+    let output = built.finish();
+    let written = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+    let mut files: Vec<_> =
+        written.map(|entry| (entry.file_name(), std::fs::read(entry.path()).unwrap())).collect();
+    files.sort();
+    std::fs::remove_dir_all(&folder).unwrap();
+    Left { meta: output.meta, tables: output.tables, files }
 }
 
 /// Runs the scenario of a seed twice. It must run, lose nothing unaccounted, repeat, and give each flow
@@ -30,17 +64,24 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
     let outcome = std::panic::catch_unwind(|| {
         let resolved = Scenario::parse(&text, FILE).and_then(|s| s.resolve());
         let resolved = resolved.unwrap_or_else(|e| panic!("{e}"));
-        let (once, again) = (run(&resolved, seed).unwrap(), run(&resolved, seed).unwrap());
+        let (once, again) = (run(&resolved, seed), run(&resolved, seed));
         assert!(once.meta.conserved);
         assert_eq!(once.meta, again.meta);
         assert_eq!(format!("{:?}", once.tables), format!("{:?}", again.tables));
+        assert!(once.files == again.files, "captures or logs that do not repeat");
         let within_reach =
             resolved.ue.is_empty() || resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue));
         let must = reach::without_excuse(&resolved);
         let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
         let nothing = reach::received_nothing(&must, flows);
         assert!(nothing.is_empty(), "received nothing without an excuse: {nothing:?}");
-        Outcome { within_reach, alive: once.meta.delivered > 100, without_excuse: must.len() }
+        Outcome {
+            within_reach,
+            alive: once.meta.delivered > 100,
+            without_excuse: must.len(),
+            handovers: once.meta.handovers.map_or(0, |counts| counts.successful as u64),
+            written: once.files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+        }
     });
     outcome.map_err(|_| text)
 }
@@ -159,7 +200,7 @@ fn path_loss(s: &mut Stream, latest: &mut Stream) -> (String, Option<u64>) {
     (format!("{{ kind = \"tr36.814\", scene = \"{scene}\" }}"), Some(site))
 }
 
-fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream) -> String {
+fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells) -> String {
     let mut text = format!("network = \"{}\"\n", one_of(s, &["lena", "typical"]));
     text += "[channel]\n";
     let (law, height) = path_loss(s, latest);
@@ -174,8 +215,11 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream) -> String {
         model => text += &format!("fading = {{ model = \"{model}\", speed = \"{speed} km/h\" }}\n"),
     }
     let mut shared = None;
-    for cell in 0..=s.below(2) {
-        text += &format!("[[cell]]\nname = \"cell-{cell}\"\nposition = [\"{} m\", \"0 m\"]\n", 600 * cell);
+    for cell in 0..cells.count(s.below(2) + 1) {
+        text += &format!("[[cell]]\nname = \"cell-{cell}\"\n");
+        if !cells.is_layout() {
+            text += &format!("position = [\"{} m\", \"0 m\"]\n", 600 * cell);
+        }
         // Cells on one carrier have one bandwidth; a second cell may have a carrier of its own.
         let drawn = one_of(s, &["6", "15", "25", "50", "75", "100"]);
         let apart = cell > 0 && later.chance(0.3);
@@ -185,7 +229,8 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream) -> String {
             text += &format!("height = \"{site} m\"\n");
         }
         if apart {
-            text += "frequency = \"1.8 GHz\"\nuplink_frequency = \"1.7 GHz\"\n";
+            let (down, up) = (1760 + 40 * cell, 1660 + 40 * cell);
+            text += &format!("frequency = \"{down} MHz\"\nuplink_frequency = \"{up} MHz\"\n");
         }
         let scheduler = one_of(s, &["pf", "rr", "mt", "bet", "tta", "pss"]);
         text += &match scheduler {
@@ -195,25 +240,27 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream) -> String {
             _ => format!("scheduler = \"{scheduler}\"\n"),
         };
         text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2", "tm3"]));
+        text += cells.throttling();
         text += &format!("harq = {}\n", s.chance(0.8));
         text += &format!("control_errors = {}\n", later.chance(0.3));
         text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
         text += &format!(
             "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\", \
-             cqi_reference = \"{}\", uplink_amc = \"{}\", cqi_report = \"{}\" }}\n",
+             cqi_reference = \"{}\", uplink_amc = \"{}\", cqi_report = \"{}\", rank = \"{}\" }}\n",
             one_of(s, &["worst-subband", "effective"]),
             one_of(s, &["mutual-information", "piro"]),
             one_of(later, &["none", "open-loop"]),
             one_of(later, &["pdsch-interference", "control-region"]),
             one_of(later, &["mutual-information", "piro"]),
-            one_of(later, &["subband", "wideband"])
+            one_of(later, &["subband", "wideband"]),
+            cells.rank(),
         );
-        if s.chance(0.15) {
+        if s.chance(0.15) && !cells.is_layout() {
             text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));
         }
         text += &format!(
             "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = {} }}\n",
-            one_of(s, &["am", "um"]),
+            cells.rlc(one_of(s, &["am", "um"])),
             1_500 + s.below(600_000),
             queue_rule(s, latest)
         );
@@ -221,7 +268,7 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream) -> String {
             text += &format!("pdcp = {{ discard_timer = \"{} ms\" }}\n", 50 + s.below(300));
         }
     }
-    text
+    text + cells.sections()
 }
 
 /// How a UE moves that is put within 200 m of the first cell, or that a file puts there.
@@ -293,13 +340,19 @@ fn queue_rule(s: &mut Stream, latest: &mut Stream) -> String {
 }
 
 fn scenario(seed: u64) -> String {
+    let newest = &mut Seeds::new(seed).stream("swarm/newest");
+    if newest.chance(0.1) {
+        return cells::open(newest);
+    }
     let s = &mut Seeds::new(seed).stream("swarm");
     // Draws what the format had not when the swarm was written.
     let later = &mut Seeds::new(seed).stream("swarm/later");
     let latest = &mut Seeds::new(seed).stream("swarm/latest");
     let bursts = &mut Seeds::new(seed).stream("swarm/bursts");
     let wired = s.chance(0.3);
-    let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest) };
+    let cells = Cells::draw(newest);
+    let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest, &cells) };
+    text += &cells::output(newest, wired);
     text += "[run]\nduration = \"1 s\"\n";
     if latest.chance(0.2) {
         text += "ue_series = true\n";
@@ -321,6 +374,7 @@ fn scenario(seed: u64) -> String {
         queue_rule(later, latest)
     );
     let mut ues = ues(s, later);
+    ues = cells.moved(ues, newest);
     if ["cost231-hata", "tr36.814"].iter().any(|law| text.contains(law)) {
         ues = ues.replace("count = ", "height = \"1.5 m\"\ncount = "); // what these laws know
     }
@@ -328,6 +382,9 @@ fn scenario(seed: u64) -> String {
     for name in ["ue-x", "ue-y", "ue-z"] {
         if ues.contains(name) {
             text += &flow(s, Some(name));
+            if newest.chance(0.3) {
+                text += &flow(newest, Some(name)); // one the other way now and then
+            }
         }
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));

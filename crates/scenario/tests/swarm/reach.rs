@@ -33,13 +33,18 @@ pub(crate) fn within_reach(scenario: &Resolved, ue: &format::Ue) -> bool {
 /// that has less.
 fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     let Some(channel) = &scenario.channel else { return f64::INFINITY };
-    // Drawn or moving UEs stay within 250 m of the first cell; the next ones are 600 m apart.
+    // Drawn or moving UEs stay within 250 m of the first cell.
     let metres = |index: usize, cell: &format::Cell| match (&ue.position, &ue.mobility) {
         (Some([x, y]), format::Mobility::Static) => {
             let (dx, dy) = (x.0 - cell.position[0].0, y.0 - cell.position[1].0);
             (dx * dx + dy * dy).sqrt()
         }
-        _ => (600.0 * index as f64 - 250.0).abs(),
+        _ => {
+            let [first, this] =
+                [&scenario.cell[0], cell].map(|cell| (cell.position[0].0, cell.position[1].0));
+            let apart = ((this.0 - first.0).powi(2) + (this.1 - first.1).powi(2)).sqrt();
+            if index == 0 { 250.0 } else { (apart - 250.0).abs() }
+        }
     };
     let loss = |index: usize, cell: &format::Cell, hz: f64| {
         let at = |x, z| Position { x, y: 0.0, z };
@@ -120,6 +125,9 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
     let open = matches!(channel.shadowing, format::Shadowing::None)
         && matches!(cell.antenna, format::Antenna::Omni(_))
         && (matches!(cell.rlc, format::Rlc::Am(_)) || cell.harq && !cell.control_errors)
+        // What no block can hold stands in the way of all that comes after it.
+        && !matches!(cell.rlc, format::Rlc::Tm(_))
+        && cell.early_throttling.is_none()
         && cell.pdcp.discard_timer.is_none_or(|timer| timer.0 >= DISCARD_MIN);
     let (Some(fades), true) = (fades, fair && open && links_are_wide(scenario, backhaul)) else {
         return Vec::new();
