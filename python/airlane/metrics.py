@@ -19,12 +19,15 @@ __all__ = [
     "Run",
     "Window",
     "cwnd_after_timeout_segments",
+    "completion_s",
     "drops_before_timeouts",
+    "fill_up_s",
     "first_timeout_s",
     "goodput_mbps",
     "owd_max_ms",
     "owd_mean_ms",
     "owd_rise_s",
+    "slow_start_exit_s",
     "timeouts",
 ]
 
@@ -157,6 +160,71 @@ def owd_rise_s(run: Run, to: str | None, window: Window, share: float = 0.9) -> 
         bin_s = float(part["t_s"][1] - part["t_s"][0])
         rises.append(float(part["t_s"][first]) + bin_s - window.begin_s)
     return _mean(rises)
+
+
+
+
+def fill_up_s(
+    run: Run,
+    to: str | None,
+    event_s: float,
+    steady: Window,
+    *,
+    share: float = 0.95,
+    bin_s: float = 0.5,
+) -> float:
+    """Time from an event until a flow uses `share` of the capacity that it has at the end.
+
+    The capacity is the flow's mean goodput over `steady`. A bin of `bin_s` slides in steps of the
+    series' own; the first that begins at the event or later and whose mean reaches the share counts, with
+    its end. So the result is at least `bin_s`, and a multiple of the series' bin.
+
+    Window: from the event to the end of `steady`. Bin: `bin_s`, sliding. Unit: s. Unit of
+    repetition: a run (mean over the flows); NaN if the share is never reached.
+    """
+    times: list[float] = []
+    for flow in run.flows(to):
+        capacity = _mean(_column(run.series(flow, steady), "goodput_mbps"))
+        part = run.series(flow, Window(event_s, steady.end_s))
+        t, rate = part.get("t_s", np.empty(0)), part.get("goodput_mbps", np.empty(0))
+        if math.isnan(capacity) or t.size < 2:
+            times.append(math.nan)
+            continue
+        step = float(t[1] - t[0])
+        bins = max(1, round(bin_s / step))
+        sliding = np.convolve(rate, np.ones(bins) / bins, "valid")
+        filled = np.flatnonzero(sliding >= share * capacity)
+        times.append(float(t[filled[0]]) + bins * step - event_s if filled.size else math.nan)
+    return _mean(times)
+
+
+def completion_s(run: Run, flow: str, column: str = "fct_s") -> float:
+    """Completion time of the transfers whose names begin with `flow`; mean over those that ended.
+
+    From the application's wish to connect, so with the handshake. By column: `fct_s` until the
+    receiver has read the last byte (the client's side); `fct_sent_s` until the sender has sent the last byte
+    for the first time; `fct_acked_s` until the sender has the acknowledgment of all bytes. Window: the
+    transfer. Bin: none. Unit: s. Unit of repetition: a run (its transfers share a background).
+    """
+    table = run.tables["flows"]
+    pairs = zip(table["flow"].to_pylist(), table[column].to_pylist(), strict=True)
+    return _mean([float(value) for name, value in pairs if str(name).startswith(flow)])
+
+
+def slow_start_exit_s(run: Run, flow: str) -> float:
+    """Time from a flow's start until its slow-start threshold is set for the first time.
+
+    Window: from the flow's start. Bin: the series' own; its end counts. Unit: s. Unit of repetition: a run; NaN
+    if it ended in slow start, or if a segment had been lost before (that is not HyStart).
+    """
+    series = run.series(flow)
+    table = run.tables["flows"]
+    start = float(table["start_s"][table["flow"].to_pylist().index(flow)].as_py())
+    left = np.flatnonzero(~np.isnan(series["ssthresh_bytes"]))
+    if not left.size or bool(series["lost_segments"][: left[0] + 1].any()):
+        return math.nan
+    step = float(series["t_s"][1] - series["t_s"][0])
+    return float(series["t_s"][left[0]]) + step - start
 
 
 def timeouts(run: Run, to: str | None, window: Window) -> float:

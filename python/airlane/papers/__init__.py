@@ -59,6 +59,10 @@ def experiments() -> list[Experiment]:
         frto,
         ltetcp,
         ltetcp_handover,
+        mdcc,
+        mdcc_delay,
+        mdcc_long,
+        mdcc_short,
     )
 
     return [
@@ -79,6 +83,15 @@ def experiments() -> list[Experiment]:
         arwa_mixed.figure8(),
         arwa_mixed.figure9(),
         frto.delay_spike(),
+        mdcc_delay.short_delay(),
+        mdcc_delay.jump_delay(),
+        mdcc.table2(),
+        mdcc.table3(),
+        mdcc.figure4(),
+        mdcc_short.table4(),
+        mdcc_short.figure5(),
+        mdcc_short.figure6(),
+        mdcc_long.figure7(),
     ]
 
 

@@ -1,0 +1,129 @@
+"""A long flow beside bursts: section VI of the paper `mdcc`, Fig. 7."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airlane import examples, metrics, terminal
+from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Reading
+from airlane.metrics import Window
+from airlane.papers import mdcc_figures as figures
+from airlane.papers import mdcc_setup as setup
+from airlane.papers.mdcc_setup import CONTROLLERS, DELAYS, JUMP_MS, SHORT_MS, estimate, gain_pct, value
+from airlane.verdict import Relation
+
+__all__ = ["figure7"]
+
+WHOLE = Window(0.0, 100.0)
+READINGS = ("module", "literal")
+_WORDS = {
+    "module": "3 bursts begin a second, 0.27 s long: 36 Mbit/s in all",
+    "literal": "3 bursts under way, 0.1 s long: 135 Mbit/s in all",
+}
+
+
+def point(reading: str, controller: str, delay_ms: float) -> str:
+    """Name of a point."""
+    return f"{reading}/{controller}/{delay_ms:g}"
+
+
+def _overrides(reading: str, controller: str, delay_ms: float) -> dict[str, object]:
+    own = setup.mdcc_overrides() if controller == "mdcc" else {}
+    return {"internet.delay": f"{delay_ms:g} ms", "flow.1.app.reading": reading, **own}
+
+
+_POINTS = [(r, c, ms) for r, ms in (("module", SHORT_MS), ("module", JUMP_MS), ("literal", JUMP_MS)) for c in CONTROLLERS]
+"""The literal reading at one delay: there the phone gets what the bursts leave, which is next to nothing."""
+
+
+def _goodput(name: str) -> Measure:
+    return lambda draw: metrics.goodput_mbps(draw[name], "phone", WHOLE)
+
+
+def _gain(reading: str, delay_ms: float) -> Measure:
+    cubic, mdcc = (_goodput(point(reading, c, delay_ms)) for c in CONTROLLERS)
+    return gain_pct(mdcc, cubic)
+
+
+def _bar(delay_ms: float) -> Claim:
+    def check(draws: Sequence[Draw]) -> Finding:
+        gain = estimate(draws, _gain("module", delay_ms))
+        low, high = (f(_gain("module", delay_ms)(d) for d in draws) for f in (min, max))
+        evidence = f"{terminal.interval(gain)} % in the mean, {low:.1f} to {high:.1f} % in single runs, n = {gain.n}"
+        if gain.half_width is None:
+            return Finding(None, evidence)
+        return Finding(gain.low > 0.0 and 2.0 <= gain.mean <= 15.0, evidence)
+
+    which = "jump" if delay_ms == JUMP_MS else "short"
+    return Claim(
+        f"mdcc.longrun.gain.{which}",
+        f"MD-CC gains 2 to 15 % over the long run, with an interval above zero ({delay_ms:g} ms, the module's reading)",
+        check,
+    )
+
+
+def _listing(draws: Sequence[Draw]) -> Listing:
+    rows = []
+    for reading, ms in dict.fromkeys((r, ms) for r, _, ms in _POINTS):
+        names = [point(reading, c, ms) for c in CONTROLLERS]
+        bursts = lambda draw, name=names[0]: 3.0 * metrics.goodput_mbps(draw[name], "other", WHOLE)  # noqa: E731
+        rows.append(
+            (
+                f"{reading}, {ms:g} ms: {_WORDS[reading]}",
+                *(terminal.interval(estimate(draws, _goodput(name))) for name in names),
+                terminal.interval(estimate(draws, _gain(reading, ms))),
+                terminal.interval(estimate(draws, bursts)),
+            )
+        )
+    return Listing(
+        "Throughput over 100 s, Mbit/s",
+        ("reading, delay", "CUBIC", "MD-CC", "gain, %", "what arrives of the bursts, beside CUBIC"),
+        rows,
+    )
+
+
+def figure7() -> Experiment:
+    """Declare the experiment `mdcc/fig7`."""
+    others = (
+        Reading(f"{JUMP_MS:g} ms one way", _gain("module", JUMP_MS)),
+        Reading(f"{JUMP_MS:g} ms one way; bursts read literally", _gain("literal", JUMP_MS)),
+    )
+
+    def number(key: str, label: str, relation: Relation = Relation.EQUAL, note: str = "") -> Number:
+        return Number(
+            f"mdcc.longrun.throughput_gain_pct_{key}",
+            label,
+            _gain("module", SHORT_MS),
+            relation=relation,
+            against=lambda _: 0.0,
+            fitted=setup.fitted_on("short"),
+            note=note,
+            readings=others,
+        )
+
+    single = "the end of the paper's single runs, here as a bound on the mean"
+    return Experiment(
+        id="mdcc/fig7",
+        title="A long flow beside bursts",
+        source=f"{setup.SOURCE}, section VI and Fig. 7",
+        scenario=examples.path("mdcc-long"),
+        grid={point(*p): _overrides(*p) for p in _POINTS},
+        runs=int(value("longrun.runs")),
+        quick_runs=2,
+        numbers=(
+            number("mean", "gain in throughput, %"),
+            number("min", "gain in throughput, at least, %", Relation.AT_LEAST, single),
+            number("max", "gain in throughput, at most, %", Relation.AT_MOST, single),
+        ),
+        claims=tuple(_bar(ms) for ms in DELAYS.values()),
+        setup={"mdcc.longrun.runs": "10 runs"},
+        listings=(_listing,),
+        pictures=lambda draws: [
+            figures.over_100_s(draws[0], *(point("module", c, ms) for c in CONTROLLERS), ms)
+            for ms in DELAYS.values()
+        ],
+        notes=(
+            "Open in the paper: what \"3 for the mean number of active bursts\" sets. The module that it names takes it "
+            "for bursts that begin in a second, and the mean length for the shortest; that is what it ran.",
+        ),
+    )

@@ -1,0 +1,244 @@
+"""Points, delays and measures of the experiments on multi-domain congestion control (the paper `mdcc`).
+
+The paper's delay between server and PEP did not survive. Two are used throughout, each fitted on rows of CUBIC
+alone (`mdcc/delay-short`, `mdcc/delay-jump`): no single one gives both tables.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from airlane import metrics, native, stats
+from airlane.experiments import Draw, Measure
+from airlane.metrics import Run, Window
+from airlane.papers import published
+from airlane.stats import Estimate
+
+__all__ = [
+    "CONTROLLERS",
+    "DELAYS",
+    "DISTANCES",
+    "FADINGS",
+    "JUMP_MS",
+    "NAMES",
+    "PEP",
+    "PLACES",
+    "PLACE_WORDS",
+    "SHORT_MS",
+    "SIZES",
+    "SOURCE",
+    "completion",
+    "estimate",
+    "fill_up",
+    "fitted_on",
+    "gain_pct",
+    "jump_overrides",
+    "jump_point",
+    "least_completion_s",
+    "least_sending_s",
+    "mdcc_overrides",
+    "paired",
+    "radio",
+    "reduction_pct",
+    "share_completion_s",
+    "short_overrides",
+    "short_point",
+    "value",
+]
+
+SOURCE = (
+    "Krämer, Molnár, Solymos, Mihály, On the Benefits of Multi-Domain Congestion Control in LTE Networks"
+)
+
+CONTROLLERS = ("cubic", "mdcc")
+NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC"}
+
+PEP: Mapping[str, object] = {"kind": "pep"}
+"""The PEP as its preset has it: at the gateway, an acknowledgment for each segment."""
+
+SHORT_MS = 2.3
+"""One-way delay between server and PEP that the row of CUBIC and 500 kB of Table IV implies."""
+
+JUMP_MS = 6.4
+"""The one that the six rows of CUBIC of Tables II and III imply."""
+
+DELAYS = {"short": SHORT_MS, "jump": JUMP_MS}
+
+FADINGS: dict[str, dict[str, object]] = {
+    "eva": {"model": "eva", "speed": "60 km/h"},
+    "epa": {"model": "epa", "speed": "3 km/h"},
+}
+DISTANCES = (100, 200, 300)
+
+SIZES = {"f500kB": "500 kB", "f1MB": "1 MB", "f2MB": "2 MB", "f10MB": "10 MB"}
+BYTES = {"f500kB": 0.5e6, "f1MB": 1e6, "f2MB": 2e6, "f10MB": 1e7}
+PLACES = ("own", "same", "none")
+PLACE_WORDS = {
+    "own": "background on a UE of its own",
+    "same": "background on the same UE",
+    "none": "no background",
+}
+
+EVENT_S = 10.0
+STEADY = Window(25.0, 35.0)
+"""The last 10 s of a run: what "the new capacity" is taken from."""
+
+FLOWS_PER_RUN = 5
+"""Short flows of a run: 50 in 10 runs."""
+
+
+def value(name: str) -> float:
+    """Return a published number that survived."""
+    number = published()[f"mdcc.{name}"].value
+    assert number is not None, "this figure survived"
+    return number
+
+
+def fitted_on(delay: str) -> str:
+    """Say of a delay what it was fitted on."""
+    rows = {"short": "CUBIC's row of 500 kB of Table IV", "jump": "CUBIC's rows of Tables II and III"}
+    return f"delay server–PEP {DELAYS[delay]:g} ms one way, on {rows[delay]}"
+
+
+def mdcc_overrides(flow: int = 0, **pep: object) -> dict[str, object]:
+    """Settings that give a flow the controller, and the network a PEP."""
+    return {f"flow.{flow}.transport.congestion": "mdcc", "middlebox": [{**PEP, **pep}]}
+
+
+def _controller(controller: str, flow: int = 0) -> dict[str, object]:
+    return mdcc_overrides(flow) if controller == "mdcc" else {}
+
+
+def radio(fading: str, distance_m: int, ues: int = 2) -> dict[str, object]:
+    """Settings of fading and distance."""
+    place = [f"{distance_m} m", "0 m"]
+    return {"channel.fading": FADINGS[fading], **{f"ue.{ue}.position": place for ue in range(ues)}}
+
+
+def jump_point(fading: str, distance_m: int, controller: str, delay_ms: float) -> str:
+    """Name of a point of the jump in capacity."""
+    return f"{fading}/{distance_m}/{controller}/{delay_ms:g}"
+
+
+def jump_overrides(fading: str, distance_m: int, controller: str, delay_ms: float) -> dict[str, object]:
+    """Settings of it."""
+    return {
+        **radio(fading, distance_m),
+        "internet.delay": f"{delay_ms:g} ms",
+        **_controller(controller),
+    }
+
+
+def short_point(size: str, controller: str, place: str, delay_ms: float) -> str:
+    """Name of a point of the short flows."""
+    return f"{size}/{controller}/{place}/{delay_ms:g}"
+
+
+def short_overrides(size: str, controller: str, place: str, delay_ms: float) -> dict[str, object]:
+    """Settings of it: flows of 10 MB need more time between their starts."""
+    every = 6 if size == "f10MB" else 3
+    duration = 3 + every * FLOWS_PER_RUN
+    settings: dict[str, object] = {
+        "flow.0.app.size": SIZES[size],
+        "flow.0.repeat": {"count": FLOWS_PER_RUN, "every": f"{every} s"},
+        "run.duration": f"{duration} s",
+        "internet.delay": f"{delay_ms:g} ms",
+        **_controller(controller),
+    }
+    if place == "same":
+        settings["flow.1.to"] = "phone"
+    if place == "none":
+        settings["flow.1.start"] = f"{duration} s"
+    return settings
+
+
+def fill_up(point: str, **choices: float) -> Measure:
+    """Fill-up time of the phone's flow at a point; `choices` as of `metrics.fill_up_s`."""
+    steady = Window(35.0 - choices.pop("steady_s", 10.0), 35.0)
+    return lambda draw: metrics.fill_up_s(draw[point], "phone", EVENT_S, steady, **choices)
+
+
+def completion(point: str, column: str = "fct_s") -> Measure:
+    """Completion time of the short flows at a point."""
+    return lambda draw: metrics.completion_s(draw[point], "short", column)
+
+
+def reduction_pct(ours: Measure, baseline: Measure) -> Measure:
+    """By how much less, in percent of the baseline."""
+    return lambda draw: 100.0 * (1.0 - ours(draw) / baseline(draw))
+
+
+def gain_pct(ours: Measure, baseline: Measure) -> Measure:
+    """By how much more, in percent of the baseline."""
+    return lambda draw: 100.0 * (ours(draw) / baseline(draw) - 1.0)
+
+
+def estimate(draws: Sequence[Draw], measure: Measure) -> Estimate:
+    """Mean over the draws."""
+    return stats.estimate([measure(draw) for draw in draws])
+
+
+def paired(draws: Sequence[Draw], one: Measure, other: Measure) -> Estimate:
+    """Mean of `one - other`, paired by seed."""
+    return stats.paired_difference([one(d) for d in draws], [other(d) for d in draws])
+
+
+@functools.cache
+def _peak_mbps() -> float:
+    """Compute payload bits of the largest block every millisecond: 1448 of 1500 bytes (timestamps)."""
+    return native.tbs_bits(28, 100) / 1000.0 * 1448.0 / 1500.0
+
+
+def _before_data_s(delay_ms: float) -> float:
+    """From the SYN until the first data arrive: three times the wired way, whatever the radio adds."""
+    return 3.0 * (delay_ms + 1.0) / 1000.0
+
+
+def least_completion_s(size: str, delay_ms: float) -> float:
+    """Shortest completion at the client that the link allows: handshake, then the peak rate throughout."""
+    return _before_data_s(delay_ms) + BYTES[size] * 8.0 / _peak_mbps() / 1e6
+
+
+def share_completion_s(size: str, delay_ms: float) -> float:
+    """The same with half of the cell: what two UEs that always have data get in the long run."""
+    return _before_data_s(delay_ms) + BYTES[size] * 8.0 / (_peak_mbps() / 2.0) / 1e6
+
+
+def least_sending_s(size: str, delay_ms: float) -> float:
+    """Shortest time until the sender has sent the last byte: what the queue of 1500 kB can hold need not
+    have crossed the radio by then.
+    """
+    crossed = max(0.0, BYTES[size] - 1.5e6)
+    return 2.0 * (delay_ms + 1.0) / 1000.0 + crossed * 8.0 / _peak_mbps() / 1e6
+
+
+def crossing(delays: Sequence[float], values: Sequence[float], target: float) -> float:
+    """Delay at which a line through (delay, value) reaches the target for the first time; NaN if it does not."""
+    for (d0, v0), (d1, v1) in zip(
+        zip(delays, values, strict=True), zip(delays[1:], values[1:], strict=True), strict=False
+    ):
+        if min(v0, v1) <= target <= max(v0, v1) and v0 != v1:
+            return d0 + (d1 - d0) * (target - v0) / (v1 - v0)
+    return float("nan")
+
+
+def best_delay(
+    delays: Sequence[float], rows: Mapping[str, Sequence[float]], targets: Mapping[str, float]
+) -> tuple[float, float]:
+    """Delay with the least mean squared relative error over the rows, lines between the delays; and its root.
+
+    Searched in steps of 0.1 ms from the smallest delay to the largest.
+    """
+    grid = np.arange(min(delays), max(delays) + 0.05, 0.1)
+    error = np.zeros_like(grid)
+    for name, values in rows.items():
+        error += (np.interp(grid, delays, values) / targets[name] - 1.0) ** 2
+    root = np.sqrt(error / len(rows))
+    best = int(np.argmin(root))
+    return float(grid[best]), float(root[best])
+
+
+RunMetric = Callable[[Run], float]

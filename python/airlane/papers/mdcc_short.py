@@ -1,0 +1,337 @@
+"""Short flows: section V of the paper `mdcc`, Table IV and Figs. 5 and 6."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from airlane import examples, metrics, terminal
+from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Reading
+from airlane.papers import mdcc_figures as figures
+from airlane.papers import mdcc_setup as setup
+from airlane.papers import published
+from airlane.papers.mdcc_setup import (
+    CONTROLLERS,
+    DELAYS,
+    JUMP_MS,
+    NAMES,
+    PLACE_WORDS,
+    PLACES,
+    SHORT_MS,
+    SIZES,
+    completion,
+    estimate,
+    fitted_on,
+    paired,
+    reduction_pct,
+    short_overrides,
+    short_point,
+    value,
+)
+from airlane.verdict import Bound
+
+__all__ = ["figure5", "figure6", "table4"]
+
+_SIDES = {
+    "fct_s": "read at the client",
+    "fct_acked_s": "acknowledged at the sender",
+    "fct_sent_s": "last byte sent",
+}
+
+_NOTES = (
+    "Open in the paper: whether the long flow ends in the UE of the short ones, and at which end a completion is "
+    "taken. Numbers are those of the client, with the long flow on a UE of its own; other places are readings, and "
+    "completions at the sender stand in the listing.",
+    "50 flows in 10 runs of 5; the repetition is a run, since its flows share a background.",
+    f"CUBIC's row of 500 kB is scored at {JUMP_MS:g} ms only: {SHORT_MS:g} ms was fitted on it.",
+)
+
+
+def _bound(size: str, delay_ms: float) -> Bound:
+    return Bound(
+        setup.least_completion_s(size, delay_ms),
+        "at least",
+        f"{SIZES[size]} at 75.376 Mbit/s (TS 36.213, 100 PRB, MCS 28; 1448 of 1500 bytes payload) after a handshake",
+    )
+
+
+def _pair(size: str, place: str, delay_ms: float, column: str = "fct_s") -> tuple[Measure, Measure]:
+    cubic, mdcc = (completion(short_point(size, c, place, delay_ms), column) for c in CONTROLLERS)
+    return cubic, mdcc
+
+
+def _readings(size: str, which: int, main_ms: float) -> tuple[Reading, ...]:
+    """Every other place and delay; not CUBIC's 500 kB at the delay that was fitted on it."""
+    fitted = SHORT_MS if (size, which) == ("f500kB", 0) else None
+    return tuple(
+        Reading(f"{PLACE_WORDS[place]}, {delay_ms:g} ms one way", _pair(size, place, delay_ms)[which])
+        for delay_ms in DELAYS.values()
+        for place in PLACES
+        if (place, delay_ms) != ("own", main_ms) and delay_ms != fitted
+    )
+
+
+def _row(size: str) -> tuple[Number, ...]:
+    name, words = f"mdcc.table4.{size}", SIZES[size]
+    told = {c: value(f"table4.{size}.{c}_s") for c in CONTROLLERS}
+    cubic, mdcc = _pair(size, "own", SHORT_MS)
+    cubic_ms = JUMP_MS if size == "f500kB" else SHORT_MS
+    cubic_scored, against = _pair(size, "own", cubic_ms)
+    limit = _bound(size, SHORT_MS)
+    possible = 100.0 * (1.0 - limit.limit / told["cubic"])
+    return (
+        Number(
+            f"{name}.cubic_s",
+            f"CUBIC, {words}: completion, s",
+            cubic_scored,
+            against=against,
+            published_against=told["mdcc"],
+            bound=_bound(size, cubic_ms),
+            fitted=fitted_on("jump" if cubic_ms == JUMP_MS else "short"),
+            readings=_readings(size, 0, cubic_ms),
+        ),
+        Number(
+            f"{name}.mdcc_s",
+            f"MD-CC, {words}: completion, s",
+            mdcc,
+            against=cubic,
+            published_against=told["cubic"],
+            bound=limit,
+            fitted=fitted_on("short"),
+            readings=_readings(size, 1, SHORT_MS),
+        ),
+        Number(
+            f"{name}.reduction_pct",
+            f"reduction, {words}, %",
+            reduction_pct(mdcc, cubic),
+            against=lambda _: 0.0,
+            bound=Bound(possible, "at most", "the published time of CUBIC and the shortest time that the link allows"),
+            fitted=fitted_on("short"),
+            readings=tuple(
+                Reading(f"{PLACE_WORDS[place]}, {ms:g} ms one way", reduction_pct(m, c))
+                for ms in DELAYS.values()
+                for place in PLACES
+                if (place, ms) != ("own", SHORT_MS)
+                for c, m in [_pair(size, place, ms)]
+            ),
+        ),
+    )
+
+
+def _mean_reduction(place: str, delay_ms: float) -> Measure:
+    parts = [reduction_pct(m, c) for s in ("f1MB", "f2MB", "f10MB") for c, m in [_pair(s, place, delay_ms)]]
+    return lambda draw: sum(part(draw) for part in parts) / len(parts)
+
+
+def _reproduces(draws: Sequence[Draw], place: str, delay_ms: float) -> tuple[bool, str]:
+    """Whether CUBIC's own 500 kB and 10 MB come out here: within 10 %, or inside the published interval."""
+    parts, good = [], True
+    for size in ("f500kB", "f10MB"):
+        ours = estimate(draws, _pair(size, place, delay_ms)[0])
+        told = published()[f"mdcc.table4.{size}.cubic_s"]
+        assert told.value is not None, "this figure survived"
+        good &= abs(ours.mean - told.value) <= max(0.1 * told.value, told.ci or 0.0)
+        parts.append(f"{SIZES[size]} {terminal.interval(ours)} s ({told.value:g} s)")
+    return good, ", ".join(parts)
+
+
+def _signs(draws: Sequence[Draw], place: str, delay_ms: float) -> tuple[bool | None, str]:
+    """Whether MD-CC is faster at 1, 2 and 10 MB, each with an interval that says so."""
+    verdicts: list[bool | None] = []
+    parts = []
+    for size in ("f1MB", "f2MB", "f10MB"):
+        cubic, mdcc = _pair(size, place, delay_ms)
+        gap = paired(draws, cubic, mdcc)
+        verdicts.append(True if gap.low > 0.0 else False if gap.high < 0.0 else None)
+        parts.append(f"{SIZES[size]} {terminal.interval(estimate(draws, reduction_pct(mdcc, cubic)))} %")
+    holds = False if False in verdicts else None if None in verdicts else True
+    return holds, ", ".join(parts)
+
+
+def _sign_claim(place: str, delay_ms: float) -> Claim:
+    which = "jump" if delay_ms == JUMP_MS else "short"
+
+    def check(draws: Sequence[Draw]) -> Finding:
+        reproduced, cubic = _reproduces(draws, place, delay_ms)
+        holds, signs = _signs(draws, place, delay_ms)
+        here = "reproduces" if reproduced else "does not reproduce"
+        return Finding(holds, f"CUBIC {here} its own rows: {cubic}; reductions: {signs}; n = {len(draws)}")
+
+    return Claim(
+        f"mdcc.table4.signs.{place}.{which}",
+        f"MD-CC takes less time for 1, 2 and 10 MB: {PLACE_WORDS[place]}, {delay_ms:g} ms",
+        check,
+    )
+
+
+def _bounds(_: Sequence[Draw]) -> Listing:
+    rows = []
+    for size, words in SIZES.items():
+        told = {c: value(f"table4.{size}.{c}_s") for c in CONTROLLERS}
+        limits = (setup.least_completion_s(size, SHORT_MS), setup.least_sending_s(size, SHORT_MS))
+        share = setup.share_completion_s(size, SHORT_MS)
+        broken = [
+            f"{NAMES[c]} {where}"
+            for c in CONTROLLERS
+            for where, limit in zip(("at the client", "at the sender too"), limits, strict=True)
+            if told[c] < limit
+        ]
+        rows.append(
+            (
+                words,
+                *(f"{told[c]:g}" for c in CONTROLLERS),
+                f"{limits[0]:.3f}",
+                f"{share:.3f}",
+                f"{limits[1]:.3f}",
+                ", ".join(broken) or "none",
+            )
+        )
+    return Listing(
+        "Bounds: shortest completion that the cell allows, s",
+        (
+            "size",
+            "CUBIC published",
+            "MD-CC published",
+            "client, whole cell",
+            "client, half of it",
+            "last byte sent, queue of 1500 kB",
+            "impossible",
+        ),
+        rows,
+        "Half of the cell is what a proportional-fair scheduler gives two UEs that always have data; a UE that "
+        "comes after a pause gets more for about 0.1 s, so it is no strict bound.",
+    )
+
+
+def _ends(draws: Sequence[Draw]) -> Listing:
+    rows = []
+    for delay_ms in DELAYS.values():
+        for place in PLACES:
+            for size, words in SIZES.items():
+                cells = []
+                for column in _SIDES:
+                    cubic, mdcc = _pair(size, place, delay_ms, column)
+                    reduction = estimate(draws, reduction_pct(mdcc, cubic))
+                    cells += [
+                        f"{estimate(draws, cubic).mean:.3f} → {estimate(draws, mdcc).mean:.3f}",
+                        terminal.interval(reduction),
+                    ]
+                rows.append((f"{words}, {PLACE_WORDS[place]}, {delay_ms:g} ms", *cells))
+    heads = [head for words in _SIDES.values() for head in (f"{words}, s", "reduction, %")]
+    return Listing("Completion at client and sender, CUBIC → MD-CC", ("size, place, delay", *heads), rows)
+
+
+def _grid(sizes: Sequence[str], places: Sequence[str]) -> dict[str, dict[str, object]]:
+    points = [(s, c, p, ms) for ms in DELAYS.values() for p in places for s in sizes for c in CONTROLLERS]
+    return {short_point(*point): short_overrides(*point) for point in points}
+
+
+def table4() -> Experiment:
+    """Declare the experiment `mdcc/table4`."""
+    return Experiment(
+        id="mdcc/table4",
+        title="Completion times of short flows",
+        source=f"{setup.SOURCE}, Table IV",
+        scenario=examples.path("mdcc-short"),
+        grid=_grid(tuple(SIZES), PLACES),
+        runs=int(value("longrun.runs")),
+        quick_runs=2,
+        numbers=(
+            *(number for size in SIZES for number in _row(size)),
+            Number(
+                "mdcc.headline.short_flow_fct_reduction_pct_range",
+                "reduction, mean of 1, 2 and 10 MB, %",
+                _mean_reduction("own", SHORT_MS),
+                fitted=fitted_on("short"),
+                note="84 % of its upper end is what a bound excludes, see 10 MB",
+                readings=tuple(
+                    Reading(f"{PLACE_WORDS[place]}, {ms:g} ms one way", _mean_reduction(place, ms))
+                    for ms in DELAYS.values()
+                    for place in PLACES
+                    if (place, ms) != ("own", SHORT_MS)
+                ),
+            ),
+        ),
+        claims=tuple(_sign_claim(place, ms) for ms in DELAYS.values() for place in PLACES),
+        listings=(_bounds, _ends),
+        notes=_NOTES,
+    )
+
+
+def figure5() -> Experiment:
+    """Declare the experiment `mdcc/fig5`: the flows of Table IV as distributions."""
+    point = short_point("f1MB", "mdcc", "own", SHORT_MS)
+    return Experiment(
+        id="mdcc/fig5",
+        title="Distribution of completion times",
+        source=f"{setup.SOURCE}, Fig. 5",
+        scenario=examples.path("mdcc-short"),
+        grid=_grid(("f500kB", "f1MB"), PLACES),
+        runs=int(value("longrun.runs")),
+        quick_runs=2,
+        numbers=(Number("mdcc.fig5", "completion of 1 MB with MD-CC, s", completion(point)),),
+        pictures=lambda draws: [figures.distributions(draws, delay_ms) for delay_ms in DELAYS.values()],
+    )
+
+
+_FIRST = "short-1"
+
+
+def _exit_ms(point: str) -> Measure:
+    return lambda draw: 1000.0 * metrics.slow_start_exit_s(draw[point], _FIRST)
+
+
+def _stays(point: str) -> Measure:
+    """1 where the flow never had a slow-start threshold, 0 where it had."""
+    return lambda draw: float(np.isnan(draw[point].series(_FIRST)["ssthresh_bytes"]).all())
+
+
+def figure6() -> Experiment:
+    """Declare the experiment `mdcc/fig6`."""
+    cubic, mdcc = (short_point("f1MB", c, "own", SHORT_MS) for c in CONTROLLERS)
+
+    def early(draws: Sequence[Draw]) -> Finding:
+        exits = [_exit_ms(cubic)(d) for d in draws]
+        left = int(np.count_nonzero(~np.isnan(np.asarray(exits))))
+        ours = estimate(draws, _exit_ms(cubic))
+        evidence = f"in {left} of {len(draws)} runs, after {terminal.interval(ours)} ms"
+        return Finding(left > len(draws) / 2, evidence)
+
+    def late(draws: Sequence[Draw]) -> Finding:
+        parts, all_stay = [], True
+        for ms in DELAYS.values():
+            stays = [_stays(short_point("f1MB", "mdcc", "own", ms))(d) for d in draws]
+            all_stay &= all(stays)
+            parts.append(f"{ms:g} ms: {sum(stays):.0f} of {len(draws)} flows")
+        return Finding(all_stay, "; ".join(parts))
+
+    return Experiment(
+        id="mdcc/fig6",
+        title="Congestion windows of a flow of 1 MB",
+        source=f"{setup.SOURCE}, Fig. 6",
+        scenario=examples.path("mdcc-short"),
+        grid=_grid(("f1MB",), PLACES),
+        runs=int(value("longrun.runs")),
+        quick_runs=2,
+        numbers=(
+            Number(
+                "mdcc.fig6.cubic_hystart_exit_ms",
+                "from the start until CUBIC's HyStart ends slow start, ms",
+                _exit_ms(cubic),
+                fitted=fitted_on("short"),
+                note="the first of a run's flows; with the handshake",
+                readings=tuple(
+                    Reading(f"{PLACE_WORDS[place]}, {ms:g} ms one way", _exit_ms(short_point("f1MB", "cubic", place, ms)))
+                    for ms in DELAYS.values()
+                    for place in PLACES
+                    if (place, ms) != ("own", SHORT_MS)
+                ),
+            ),
+        ),
+        claims=(
+            Claim("mdcc.fig6.cubic", "HyStart takes CUBIC out of slow start before 1 MB is sent", early),
+            Claim("mdcc.fig6.mdcc", "MD-CC sends the whole of 1 MB in slow start", late),
+        ),
+        pictures=lambda draws: [figures.windows(draws[0], cubic, mdcc)],
+    )
