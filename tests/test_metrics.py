@@ -96,3 +96,58 @@ def test_what_stands_beside_a_timeout(run: Run) -> None:
 def test_groups(run: Run) -> None:
     assert run.flows() == ["a", "b", "c"]
     assert run.flows("first") == ["a", "b"]
+
+
+def jump() -> Run:
+    """One flow in bins of 0.1 s over 4 s: 2 Mbit/s for 1 s, then 1 more each bin up to 20, a spike before."""
+    rate = [2.0] * 10 + [min(2.0 + i, 20.0) for i in range(30)]
+    rate[9] = 200.0
+    t = [round(0.1 * i, 1) for i in range(40)]
+    nan = [math.nan]
+    return Run(
+        {
+            "flows": pa.table(
+                {
+                    "flow": ["short-1", "short-2", "long"],
+                    "to": ["phone"] * 3,
+                    "start_s": [1.0, 2.0, 0.0],
+                    "fct_s": [0.25, math.nan, 9.0],
+                    "fct_sent_s": [0.2, 0.4, 8.0],
+                }
+            ),
+            "flow_series": pa.table(
+                {
+                    "t_s": t * 2,
+                    "flow": ["long"] * 40 + ["short-1"] * 40,
+                    "goodput_mbps": rate + [0.0] * 40,
+                    "ssthresh_bytes": nan * 40 + nan * 13 + [1e4] * 27,
+                    "lost_segments": pa.array([0] * 53 + [1] * 27, type=pa.int64()),
+                }
+            ),
+        }
+    )
+
+
+def test_a_capacity_is_filled_when_a_whole_bin_after_the_event_is() -> None:
+    run, steady = jump(), Window(3.0, 4.0)
+    # 95 % of 20 is 19: the bin of 0.1 s that begins at 2.7 s has 19. The spike lies before the event.
+    assert metrics.fill_up_s(run, "long", 1.0, steady, bin_s=0.1) == pytest.approx(1.8)
+    # Of 0.5 s: 17 to 20 and 20 have the mean 18.8, 18 to 20, 20 and 20 have 19.4: the one from 2.6 to 3.1 s.
+    assert metrics.fill_up_s(run, "long", 1.0, steady) == pytest.approx(2.1)
+    assert metrics.fill_up_s(run, "long", 1.0, steady, share=0.5, bin_s=0.1) == pytest.approx(0.9)
+    assert math.isnan(metrics.fill_up_s(run, "long", 1.0, steady, share=1.5))
+
+
+def test_completions_are_those_that_ended() -> None:
+    run = jump()
+    assert metrics.completion_s(run, "short") == 0.25
+    assert metrics.completion_s(run, "short", "fct_sent_s") == pytest.approx(0.3)
+
+
+def test_slow_start_ends_with_the_threshold_and_not_by_a_loss() -> None:
+    tables = jump().tables
+    assert math.isnan(metrics.slow_start_exit_s(jump(), "short-1"))  # lost in the same bin
+    series = tables["flow_series"]
+    none = pa.array([0] * 80, type=pa.int64())
+    quiet = Run({**tables, "flow_series": series.set_column(4, "lost_segments", none)})
+    assert metrics.slow_start_exit_s(quiet, "short-1") == pytest.approx(0.4)  # the bin ends at 1.4 s

@@ -49,3 +49,23 @@ def test_ids_select_what_lies_under_them() -> None:
     assert [e.id for e in papers.select([])] == [e.id for e in papers.experiments()]
     with pytest.raises(KeyError, match="ltetcp/loa"):
         papers.select(["ltetcp/loa"])
+
+
+def test_every_number_of_multi_domain_control_is_answered_once() -> None:
+    answered = [name for e in papers.select(["mdcc"]) for name in [*(n.id for n in e.numbers), *e.setup]]
+    wanted = [name for name in papers.published() if name.startswith("mdcc.")]
+    assert sorted(answered) == sorted(wanted)
+
+
+def test_no_number_of_multi_domain_control_is_scored_where_it_was_fitted() -> None:
+    from airlane.papers.mdcc_setup import JUMP_MS, SHORT_MS
+
+    numbers = {n.id: n for e in papers.select(["mdcc"]) for n in e.numbers}
+    for table in ("table2", "table3"):
+        for distance in (100, 200, 300):
+            cubic = numbers[f"mdcc.{table}.d{distance}.cubic_s"]
+            assert f"{SHORT_MS:g} ms" in cubic.fitted
+            assert not cubic.readings
+    short = numbers["mdcc.table4.f500kB.cubic_s"]
+    assert f"{JUMP_MS:g} ms" in short.fitted
+    assert all(f"{SHORT_MS:g} ms" not in reading.text for reading in short.readings)

@@ -18,8 +18,8 @@ import pyarrow as pa
 __all__ = [
     "Run",
     "Window",
-    "cwnd_after_timeout_segments",
     "completion_s",
+    "cwnd_after_timeout_segments",
     "drops_before_timeouts",
     "fill_up_s",
     "first_timeout_s",
@@ -162,11 +162,9 @@ def owd_rise_s(run: Run, to: str | None, window: Window, share: float = 0.9) -> 
     return _mean(rises)
 
 
-
-
 def fill_up_s(
     run: Run,
-    to: str | None,
+    flow: str,
     event_s: float,
     steady: Window,
     *,
@@ -180,22 +178,18 @@ def fill_up_s(
     its end. So the result is at least `bin_s`, and a multiple of the series' bin.
 
     Window: from the event to the end of `steady`. Bin: `bin_s`, sliding. Unit: s. Unit of
-    repetition: a run (mean over the flows); NaN if the share is never reached.
+    repetition: a run; NaN if the share is never reached.
     """
-    times: list[float] = []
-    for flow in run.flows(to):
-        capacity = _mean(_column(run.series(flow, steady), "goodput_mbps"))
-        part = run.series(flow, Window(event_s, steady.end_s))
-        t, rate = part.get("t_s", np.empty(0)), part.get("goodput_mbps", np.empty(0))
-        if math.isnan(capacity) or t.size < 2:
-            times.append(math.nan)
-            continue
-        step = float(t[1] - t[0])
-        bins = max(1, round(bin_s / step))
-        sliding = np.convolve(rate, np.ones(bins) / bins, "valid")
-        filled = np.flatnonzero(sliding >= share * capacity)
-        times.append(float(t[filled[0]]) + bins * step - event_s if filled.size else math.nan)
-    return _mean(times)
+    capacity = _mean(_column(run.series(flow, steady), "goodput_mbps"))
+    part = run.series(flow, Window(event_s, steady.end_s))
+    t, rate = part.get("t_s", np.empty(0)), part.get("goodput_mbps", np.empty(0))
+    if math.isnan(capacity) or t.size < 2:
+        return math.nan
+    step = float(t[1] - t[0])
+    bins = max(1, round(bin_s / step))
+    sliding = np.convolve(rate, np.ones(bins) / bins, "valid")
+    filled = np.flatnonzero(sliding >= share * capacity)
+    return float(t[filled[0]]) + bins * step - event_s if filled.size else math.nan
 
 
 def completion_s(run: Run, flow: str, column: str = "fct_s") -> float:
@@ -203,19 +197,19 @@ def completion_s(run: Run, flow: str, column: str = "fct_s") -> float:
 
     From the application's wish to connect, so with the handshake. By column: `fct_s` until the
     receiver has read the last byte (the client's side); `fct_sent_s` until the sender has sent the last byte
-    for the first time; `fct_acked_s` until the sender has the acknowledgment of all bytes. Window: the
-    transfer. Bin: none. Unit: s. Unit of repetition: a run (its transfers share a background).
+    for the first time; `fct_acked_s` until all bytes are acknowledged to it. Window: the transfer. Bin:
+    none. Unit: s. Unit of repetition: a run (its transfers share a background).
     """
     table = run.tables["flows"]
     pairs = zip(table["flow"].to_pylist(), table[column].to_pylist(), strict=True)
-    return _mean([float(value) for name, value in pairs if str(name).startswith(flow)])
+    return _mean([value for name, value in pairs if value is not None and str(name).startswith(flow)])
 
 
 def slow_start_exit_s(run: Run, flow: str) -> float:
     """Time from a flow's start until its slow-start threshold is set for the first time.
 
-    Window: from the flow's start. Bin: the series' own; its end counts. Unit: s. Unit of repetition: a run; NaN
-    if it ended in slow start, or if a segment had been lost before (that is not HyStart).
+    Window: from the flow's start. Bin: the series' own; its end counts. Unit: s. Unit of repetition: a
+    run; NaN if it ended in slow start, or if a segment had been lost before (that is not HyStart).
     """
     series = run.series(flow)
     table = run.tables["flows"]

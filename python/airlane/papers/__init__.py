@@ -60,6 +60,7 @@ def experiments() -> list[Experiment]:
         ltetcp,
         ltetcp_handover,
         mdcc,
+        mdcc_beyond,
         mdcc_delay,
         mdcc_long,
         mdcc_short,
@@ -92,6 +93,10 @@ def experiments() -> list[Experiment]:
         mdcc_short.figure5(),
         mdcc_short.figure6(),
         mdcc_long.figure7(),
+        mdcc_beyond.wired(),
+        mdcc_beyond.faults(),
+        mdcc_beyond.terms_jump(),
+        mdcc_beyond.terms_short(),
     ]
 
 

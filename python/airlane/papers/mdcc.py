@@ -50,11 +50,11 @@ _WORDS = {"eva": "vehicular", "epa": "pedestrian"}
 _NOTES = (
     "The delay between server and PEP did not survive in the paper. It was fitted on CUBIC's rows alone "
     "(`mdcc/delay-jump`, `mdcc/delay-short`); both values are run. CUBIC's rows here are scored at the delay "
-    "that was fitted on Table IV, MD-CC's and the reductions at the one fitted on CUBIC's rows here, with the "
-    "other as a reading.",
-    "Open in the paper: where the nine flows end (one UE each here), what the eight are (CUBIC), from when (the "
-    "start), the bin of the throughput (500 ms, sliding) and what the new capacity is (the mean of the last "
-    "10 s). The readings and `mdcc/terms` vary them.",
+    "that was fitted on Table IV, MD-CC's and the reductions at the one fitted on CUBIC's rows here, with "
+    "the other as a reading.",
+    "Open in the paper: where the nine flows end (one UE each here), what the eight are (CUBIC), from when "
+    "(the start), the bin of the throughput (500 ms, sliding) and what the new capacity is (the mean of the "
+    "last 10 s). The readings and `mdcc/terms` vary them.",
 )
 
 
@@ -280,8 +280,8 @@ def figure4() -> Experiment:
         claims=(
             Claim(
                 "mdcc.fig4.steady",
-                f"after the jump {NAMES['mdcc']} and {NAMES['cubic']} come to comparable throughput in the vehicular "
-                "case (within 5 % of each other)",
+                f"after the jump {NAMES['mdcc']} and {NAMES['cubic']} come to comparable throughput in the "
+                "vehicular case (within 5 % of each other)",
                 comparable,
             ),
         ),

@@ -63,8 +63,9 @@ def around_the_jump(draws: Sequence[Draw], delay_ms: float) -> Picture:
 def _times(draws: Sequence[Draw], name: str) -> Array:
     flows = [draw[name].tables["flows"] for draw in draws]
     pairs = [zip(f["flow"].to_pylist(), f["fct_s"].to_pylist(), strict=True) for f in flows]
-    values = [float(t) for rows in pairs for flow, t in rows if str(flow).startswith("short")]
-    return np.sort(np.asarray([v for v in values if np.isfinite(v)]))
+    values = [t for rows in pairs for flow, t in rows if t is not None and str(flow).startswith("short")]
+    times: Array = np.sort(np.asarray(values, dtype=np.float64))
+    return times[np.isfinite(times)]
 
 
 def distributions(draws: Sequence[Draw], delay_ms: float) -> Picture:
@@ -118,9 +119,13 @@ def over_100_s(draw: Draw, cubic: str, mdcc: str, delay_ms: float) -> Picture:
         fig, axes = plot.figure(2, 1, (9.0, 4.6), sharex=True)
         for colour, (controller, name) in zip(plot.COLOURS, (("cubic", cubic), ("mdcc", mdcc)), strict=False):
             series = draw[name].series("phone")
-            axes[0].plot(series["t_s"], series["goodput_mbps"], color=colour, label=NAMES[controller], linewidth=1.0)
+            axes[0].plot(
+                series["t_s"], series["goodput_mbps"], color=colour, label=NAMES[controller], linewidth=1.0
+            )
         bursts = [draw[cubic].series(f"bursts-{i}") for i in (1, 2, 3)]
-        axes[1].plot(bursts[0]["t_s"], sum(b["goodput_mbps"] for b in bursts), color=plot.COLOURS[6], linewidth=1.0)
+        axes[1].plot(
+            bursts[0]["t_s"], sum(b["goodput_mbps"] for b in bursts), color=plot.COLOURS[6], linewidth=1.0
+        )
         axes[0].set_title("long flow")
         axes[1].set_title("bursts that arrive, beside CUBIC")
         axes[0].legend(loc="upper right", ncols=2)

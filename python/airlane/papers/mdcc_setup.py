@@ -1,7 +1,7 @@
 """Points, delays and measures of the experiments on multi-domain congestion control (the paper `mdcc`).
 
-The paper's delay between server and PEP did not survive. Two are used throughout, each fitted on rows of CUBIC
-alone (`mdcc/delay-short`, `mdcc/delay-jump`): no single one gives both tables.
+The paper's delay between server and PEP did not survive. Two are used throughout, each fitted on rows of
+CUBIC alone (`mdcc/delay-short`, `mdcc/delay-jump`): no single one gives both tables.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ __all__ = [
     "value",
 ]
 
-SOURCE = (
-    "Krämer, Molnár, Solymos, Mihály, On the Benefits of Multi-Domain Congestion Control in LTE Networks"
-)
+SOURCE = "Krämer et al., On the Benefits of Multi-Domain Congestion Control in LTE Networks"
 
 CONTROLLERS = ("cubic", "mdcc")
 NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC"}
@@ -208,15 +206,13 @@ def share_completion_s(size: str, delay_ms: float) -> float:
 
 
 def least_sending_s(size: str, delay_ms: float) -> float:
-    """Shortest time until the sender has sent the last byte: what the queue of 1500 kB can hold need not
-    have crossed the radio by then.
-    """
+    """Shortest time until the last byte is sent: what the queue of 1500 kB holds may be under way."""
     crossed = max(0.0, BYTES[size] - 1.5e6)
     return 2.0 * (delay_ms + 1.0) / 1000.0 + crossed * 8.0 / _peak_mbps() / 1e6
 
 
 def crossing(delays: Sequence[float], values: Sequence[float], target: float) -> float:
-    """Delay at which a line through (delay, value) reaches the target for the first time; NaN if it does not."""
+    """Delay at which a line through (delay, value) first reaches the target; NaN if it does not."""
     for (d0, v0), (d1, v1) in zip(
         zip(delays, values, strict=True), zip(delays[1:], values[1:], strict=True), strict=False
     ):
