@@ -81,6 +81,7 @@ impl Cx<'_> {
     pub fn discard(&mut self, packet: PacketRef, cause: DropCause) {
         let packet = self.pool.discard(packet, cause);
         self.emit(&Event::Dropped { packet: &packet, cause });
+        self.pool.recycle(packet);
     }
 
     /// Sets CE on a packet in place of dropping it (RFC 3168 §5), and reports it. False if the

@@ -301,12 +301,17 @@ pub struct PacketRef(u32);
 pub struct PacketPool {
     slots: Vec<Option<Packet>>,
     free: Vec<u32>,
+    /// Buffers of payloads that were done with.
+    spare: Vec<Vec<u8>>,
     inserted: u64,
     consumed: u64,
     discarded: [u64; DropCause::COUNT],
 }
 
 impl PacketPool {
+    /// Most buffers that are kept for later payloads.
+    const SPARE_MAX: usize = 256;
+
     /// A pool with room for `capacity` packets before it has to grow.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
@@ -336,6 +341,24 @@ impl PacketPool {
     /// The packet behind a handle, to change.
     pub fn get_mut(&mut self, packet: &PacketRef) -> &mut Packet {
         self.slots[packet.0 as usize].as_mut().expect("a handle outlives its packet only by a bug")
+    }
+
+    /// An empty buffer for a payload; one that was used before, if there is one.
+    #[must_use]
+    pub fn buffer(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Keeps the payload's buffer of a packet that is done with.
+    #[inline]
+    pub fn recycle(&mut self, packet: Packet) {
+        if let Payload::Bytes(bytes) = packet.payload
+            && self.spare.len() < Self::SPARE_MAX
+        {
+            let mut buffer = bytes.into_vec();
+            buffer.clear();
+            self.spare.push(buffer);
+        }
     }
 
     /// Takes a delivered packet out.

@@ -161,7 +161,6 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
                 InflightScope::EndToEnd => transport::congestion::InflightScope::EndToEnd,
                 InflightScope::PerDomain => transport::congestion::InflightScope::PerDomain,
             },
-            ack_train: mdcc.ack_train,
         }),
         growth: match tcp.growth {
             Growth::PerSegment => transport::Growth::PerSegment,

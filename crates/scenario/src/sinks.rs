@@ -38,7 +38,11 @@ pub(crate) fn capture_parameters(
         format::CapturePoint::S1u => CapturePoint::S1u,
     };
     let direction = |flow: &OneFlow| data_direction(scenario.flow[flow.section].direction);
-    let flow = |(flow, ue): (&OneFlow, u32)| CaptureFlow { ue, direction: direction(flow) };
+    let flow = |(flow, ue): (&OneFlow, u32)| CaptureFlow {
+        ue,
+        direction: direction(flow),
+        tcp: matches!(scenario.flow[flow.section].transport, Transport::Tcp(_)),
+    };
     let points: Vec<CapturePoint> = scenario.output.pcap.iter().map(point).collect();
     (!points.is_empty()).then(|| CaptureParameters {
         points,

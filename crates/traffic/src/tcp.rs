@@ -72,6 +72,7 @@ impl TcpSource {
         if cx.wants(Topic::Pep) {
             cx.emit(&Event::PepMessage { flow: self.flow, fate });
         }
+        cx.pool.recycle(packet);
         let Ok(pep::Message { delay_us, body: pep::Body::Tcp(report), .. }) = message else { return };
         let report = PepReport {
             delay: Duration::from_micros(u64::from(delay_us)),

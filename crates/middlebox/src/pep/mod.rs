@@ -20,7 +20,7 @@ use airlane_core::{
     Stream, TcpFlags, TcpHeader, Topic, UdpHeader,
 };
 use airlane_net::gtp;
-use airlane_net::pep::{Body, Key, LENGTH_MAX, Message};
+use airlane_net::pep::{Body, Key, Message};
 
 use crate::node::{NetworkFunction, Side};
 use fault::Faulty;
@@ -268,7 +268,7 @@ impl Pep {
         if let Some(faulty) = &self.faulty {
             faulty.falsify(cx.now, &mut message);
         }
-        let mut bytes = Vec::with_capacity(LENGTH_MAX);
+        let mut bytes = cx.pool.buffer();
         message.encode(&watched.key, &mut bytes);
         let leaving = match &mut self.faulty {
             None => [Some(bytes), None],

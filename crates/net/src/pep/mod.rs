@@ -145,14 +145,17 @@ impl Key {
         Self(*hasher.finalize().as_bytes())
     }
 
-    fn tag(&self, bytes: &[u8]) -> blake3::Hash {
-        blake3::keyed_hash(&self.0, bytes)
+    /// §3.3: the tag of a message, of everything that is before it.
+    #[must_use]
+    pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
+        let hash = blake3::keyed_hash(&self.0, bytes);
+        core::array::from_fn(|at| hash.as_bytes()[at])
     }
 
     /// The tag is compared in constant time.
     fn verifies(&self, bytes: &[u8], tag: &[u8]) -> bool {
         let made = self.tag(bytes);
-        let differing = made.as_bytes()[..TAG].iter().zip(tag).fold(0, |sum, (a, b)| sum | (a ^ b));
+        let differing = made.iter().zip(tag).fold(0, |sum, (a, b)| sum | (a ^ b));
         tag.len() == TAG && core::hint::black_box(differing) == 0
     }
 }
@@ -182,7 +185,7 @@ impl Message {
             Body::Opaque(ids) => ids.as_slice().iter().for_each(|id| out.extend(id.to_be_bytes())),
         }
         let tag = key.tag(&out[begin..]);
-        out.extend(&tag.as_bytes()[..TAG]);
+        out.extend(tag);
     }
 
     /// Reads a message made with this key. Whether it is new, a [`Receiver`] tells.

@@ -19,13 +19,16 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use airlane_core::{CellId, Direction, Event, Instant, Packet, Probe, Topic, TopicSet};
+use airlane_core::{CellId, Direction, Event, Header, Instant, Packet, Probe, Topic, TopicSet};
 
 use pcapng::PcapNg;
 use wire::{Ends, Tunnel, Wire};
 
 const SERVER: [u8; 4] = [10, 0, 0, 1];
 const GATEWAY: [u8; 4] = [10, 2, 0, 1];
+const PEP: [u8; 4] = [10, 4, 0, 1];
+/// The port of PEP messages, at the PEP and at the server.
+const PEP_PORT: u16 = 5204;
 /// The port to which data is sent; no protocol that an analyser knows lives there.
 const SINK_PORT: u16 = 5203;
 /// Flow n sends its data from this port plus n; there are at most 10,000 flows, and no analyser knows the first 4000.
@@ -49,6 +52,8 @@ pub struct CaptureFlow {
     pub ue: u32,
     /// Which way its data goes.
     pub direction: Direction,
+    /// It is a TCP flow: datagrams in it are messages of a PEP.
+    pub tcp: bool,
 }
 
 /// What to capture.
@@ -185,6 +190,9 @@ impl<W: Write> Capture<W> {
 
 /// Who sends a packet to whom.
 fn ends(packet: &Packet, flow: CaptureFlow) -> Ends {
+    if flow.tcp && matches!(packet.header, Header::Udp(_)) {
+        return Ends { source: PEP, source_port: PEP_PORT, destination: SERVER, destination_port: PEP_PORT };
+    }
     let own_port = FIRST_SOURCE_PORT + u16::try_from(packet.flow.0).expect("at most 10,000 flows");
     let (server_port, ue_port) = match flow.direction {
         Direction::Downlink => (own_port, SINK_PORT),

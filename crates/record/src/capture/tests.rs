@@ -83,7 +83,7 @@ fn assert_checksums(packet: &[u8]) {
 }
 
 fn parameters(points: &[CapturePoint], snaplen: u32) -> CaptureParameters {
-    let flow = |ue, direction| CaptureFlow { ue, direction };
+    let flow = |ue, direction| CaptureFlow { ue, direction, tcp: ue == 0 };
     CaptureParameters {
         points: points.to_vec(),
         snaplen,
@@ -188,6 +188,19 @@ fn a_datagram_is_numbered_and_cut_at_the_snaplen_with_the_checksum_of_the_whole(
     assert_eq!(&bytes[20..26], [0xc3, 0x51, 0x14, 0x53, 5, 128]); // its data goes to port 5203; 1408 bytes
     assert_eq!(&bytes[28..36], [0, 0, 0, 0, 0, 0, 1, 2]);
     assert_eq!((cut.packets[0].2, &cut.packets[0].3[..]), (*length, &bytes[..96]));
+}
+
+#[test]
+fn a_message_of_a_pep_is_a_datagram_between_ports_of_its_own() {
+    let header = Header::Udp(UdpHeader { serial: 1 });
+    let message = Payload::Bytes([0x10, 0x00, 7].into());
+    let packet = Packet::new(FlowId(0), Direction::Uplink, header, message, Instant::ZERO);
+    let read = capture(CapturePoint::Server, 65_535, &[(7, Event::Received { packet: &packet })]);
+    let bytes = &read.packets[0].3;
+    assert_checksums(bytes);
+    assert_eq!(&bytes[12..20], [10, 4, 0, 1, 10, 0, 0, 1]);
+    assert_eq!(&bytes[20..26], [0x14, 0x54, 0x14, 0x54, 0, 11]);
+    assert_eq!(&bytes[28..], [0x10, 0x00, 7]);
 }
 
 #[test]

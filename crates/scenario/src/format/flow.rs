@@ -283,8 +283,6 @@ pub struct Mdcc {
     pub increase: f64,
     /// What the windows limit.
     pub inflight_scope: InflightScope,
-    /// Whether HyStart's test of the acknowledgment train applies to the internet window.
-    pub ack_train: bool,
 }
 
 /// What the two windows of multi-domain congestion control limit.

@@ -76,8 +76,6 @@ struct Curve {
 struct HyStart {
     /// The sender paces.
     paced: bool,
-    /// Whether the length of an ACK train counts.
-    train: bool,
     found: bool,
     round_began: Instant,
     round_end: u64,
@@ -92,7 +90,6 @@ impl Cubic {
     pub fn new(hystart: bool) -> Self {
         let hystart = hystart.then_some(HyStart {
             paced: false,
-            train: true,
             found: false,
             round_began: Instant::ZERO,
             round_end: 0,
@@ -108,15 +105,6 @@ impl Cubic {
         if let Some(hystart) = &mut self.hystart {
             hystart.paced = true;
         }
-    }
-
-    /// The same, with or without HyStart's test of the ACK train.
-    #[must_use]
-    pub(super) fn with_ack_train(mut self, train: bool) -> Self {
-        if let Some(hystart) = &mut self.hystart {
-            hystart.train = train;
-        }
-        self
     }
 
     /// Delays are measured on another path from now on.
@@ -184,7 +172,7 @@ impl HyStart {
             self.last_ack = ack.now;
             // Linux halves the threshold only where nothing paces (`hystart_update`).
             let longest = if self.paced { delay_min + cushion } else { (delay_min + cushion) / 2 };
-            if self.train && ack.now - self.round_began > longest {
+            if ack.now - self.round_began > longest {
                 self.found = true;
             }
         }

@@ -13,9 +13,7 @@
 //! the sender does not grow beyond what is validated (RFC 7661): unlimited, the other one would grow for
 //! ever. A mark of congestion (RFC 3168) does not tell where it was made, so it reduces both.
 //!
-//! HyStart hears the delays of the PEP's domain. Its other test, that of the train of acknowledgments, is
-//! off unless asked for: it takes the time over which they spread for the time that the path takes to
-//! pass a window, but with one flight for both domains it is the client's clock that spreads them.
+//! HyStart hears the delays to the PEP, in which there is no radio, and the train of its reports.
 
 use super::{
     AckSample, CongestionController, Cubic, LossCause, LossEpisode, Restart, SegmentWindow, Snapshot,
@@ -56,14 +54,11 @@ pub struct MdccConfig {
     pub acks_per_increase: u32,
     /// What the windows limit.
     pub inflight_scope: InflightScope,
-    /// HyStart's test of the acknowledgment train in the internet window.
-    pub ack_train: bool,
 }
 
 impl MdccConfig {
     /// As in the paper: a = 0.1 (§III).
-    pub const PAPER: Self =
-        Self { acks_per_increase: 10, inflight_scope: InflightScope::EndToEnd, ack_train: false };
+    pub const PAPER: Self = Self { acks_per_increase: 10, inflight_scope: InflightScope::EndToEnd };
 }
 
 /// The controller.
@@ -84,7 +79,7 @@ impl Mdcc {
         Self {
             config,
             internet: *window,
-            cubic: Cubic::new(hystart).with_ack_train(config.ack_train),
+            cubic: Cubic::new(hystart),
             ran: *window,
             before: [Snapshot::default(); 2],
         }

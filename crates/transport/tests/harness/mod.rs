@@ -10,9 +10,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use airlane_core::{
     BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, Event, FlowId, Header, Instant, Outbox,
-    PacketPool, PacketRef, Probe, TcpHeader, Topic, TopicSet,
+    PacketPool, PacketRef, Probe, SackBlock, TcpHeader, Topic, TopicSet,
 };
-use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats};
+use airlane_transport::{ConnectionState, Path, PepReport, TcpConfig, TcpEndpoint, TcpStats};
 
 /// The link in data direction.
 #[derive(Clone, Debug)]
@@ -46,6 +46,20 @@ impl LinkConfig {
 /// Decides the fate of a packet before the link sees it; `n` is the number of data packets
 /// (retransmissions counted) that the side sent before it.
 pub(crate) type Fate<'a> = Box<dyn FnMut(u64, Instant, &TcpHeader, u32) -> bool + 'a>;
+
+/// What a PEP says to the sender.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) newest: SackBlock,
+    pub(crate) first: u32,
+    pub(crate) cumulative: u32,
+    pub(crate) ranges: Vec<SackBlock>,
+    pub(crate) holes: Vec<SackBlock>,
+}
+
+/// Sees each data segment before the link, with whether it was dropped before it could; says what it
+/// reports, and when that arrives.
+pub(crate) type Pep<'a> = Box<dyn FnMut(Instant, &TcpHeader, u32, bool) -> Option<(Instant, Report)> + 'a>;
 
 struct Link {
     config: LinkConfig,
@@ -152,6 +166,8 @@ pub(crate) struct RunResult {
     pub(crate) events: Vec<String>,
     /// Data segments as they were sent.
     pub(crate) sent: Vec<SentSegment>,
+    /// The windows of both domains in bytes, internet first, and the bytes in flight, as they changed.
+    pub(crate) domains: Vec<(Instant, [u64; 3])>,
     /// How both ends of each flow stand.
     pub(crate) states: Vec<ConnectionState>,
 }
@@ -170,6 +186,8 @@ pub(crate) struct SentSegment {
 struct Log {
     lines: Vec<String>,
     sent: Vec<SentSegment>,
+    domains: Vec<(Instant, [u64; 3])>,
+    in_flight: u64,
     topics: TopicSet,
 }
 
@@ -198,6 +216,14 @@ impl Probe for Log {
                 return;
             }
             Event::SegmentLost { .. } => format!("{:.4} lost", now.as_secs_f64()),
+            Event::FlowState { in_flight, .. } => {
+                self.in_flight = in_flight.get();
+                return;
+            }
+            Event::DomainState { internet, ran, .. } => {
+                self.domains.push((now, [internet.get(), ran.get(), self.in_flight]));
+                return;
+            }
             _ => return,
         };
         self.lines.push(line);
@@ -299,6 +325,9 @@ pub(crate) struct Harness<'a> {
     pub(crate) read_from: Instant,
     /// Delay on top of the link's, drawn for each packet: reordering.
     pub(crate) jitter: Option<Box<dyn FnMut() -> Duration + 'a>>,
+    pub(crate) pep: Option<Pep<'a>>,
+    /// Reports under way, in the order in which they arrive.
+    reports: VecDeque<(Instant, usize, Report)>,
 }
 
 impl<'a> Harness<'a> {
@@ -316,11 +345,16 @@ impl<'a> Harness<'a> {
             fate_back: None,
             read_from: Instant::ZERO,
             jitter: None,
+            pep: None,
+            reports: VecDeque::new(),
         }
     }
 
     pub(crate) fn run(mut self, end: Instant) -> RunResult {
         let mut next_sample = Instant::ZERO + self.sample_every;
+        if self.pep.is_some() {
+            self.log.topics = self.log.topics.with(Topic::FlowState).with(Topic::Pep);
+        }
         loop {
             let now = self.next_event().min(next_sample);
             if now > end || self.is_over() {
@@ -329,6 +363,10 @@ impl<'a> Harness<'a> {
             if self.wire.next() == now {
                 let (flow, side, packet) = self.wire.pop();
                 self.arrive(now, flow, side, packet);
+            } else if self.reports.front().is_some_and(|(at, ..)| *at == now)
+                && let Some((_, flow, report)) = self.reports.pop_front()
+            {
+                self.report(now, flow, &report);
             }
             for flow in 0..self.flows.len() {
                 self.act(now, flow, Side::Sender);
@@ -354,11 +392,23 @@ impl<'a> Harness<'a> {
             random_drops: self.link.random_drops,
             events: self.log.lines,
             sent: self.log.sent,
+            domains: self.log.domains,
         }
+    }
+
+    fn report(&mut self, now: Instant, flow: usize, report: &Report) {
+        let Report { newest, first, cumulative, .. } = *report;
+        let (ranges, holes) = (&report.ranges[..], &report.holes[..]);
+        let report = PepReport { delay: Duration::ZERO, newest, first, cumulative, ranges, holes };
+        let (pool, outbox) = (&mut self.pool, &mut self.outbox);
+        let mut cx = Cx { now, pool, outbox, topics: self.log.topics, probe: &mut self.log };
+        self.flows[flow].sender.handle_pep_report(&mut cx, &report);
+        self.route(now, flow, Side::Sender);
     }
 
     fn next_event(&self) -> Instant {
         let mut now = self.wire.next();
+        now = self.reports.front().map_or(now, |(at, ..)| now.min(*at));
         for f in &self.flows {
             if !f.connected {
                 now = now.min(f.config.start);
@@ -441,6 +491,13 @@ impl<'a> Harness<'a> {
             let at = if side == Side::Sender {
                 let doomed = self.fate.as_mut().is_some_and(|f| f(wire.data_serial, now, header, payload));
                 wire.data_serial += u64::from(payload > 0);
+                if payload > 0
+                    && let Some(pep) = &mut self.pep
+                    && let Some((at, report)) = pep(now, header, payload, doomed)
+                {
+                    let place = self.reports.partition_point(|(other, ..)| *other <= at);
+                    self.reports.insert(place, (at, flow, report));
+                }
                 if doomed { None } else { self.link.offer(now, size, payload) }
             } else {
                 wire.back_serial += 1;

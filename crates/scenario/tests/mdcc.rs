@@ -1,0 +1,200 @@
+//! A PEP in the path, whole or at fault, and the sender that listens to it.
+
+use airlane_record::{Column, Table};
+use airlane_scenario::{RunOutput, Scenario, run};
+
+const FILE: &str = include_str!("../../../scenarios/mdcc.toml");
+
+fn simulate(text: &str, overrides: &[(&str, &str)], seed: u64) -> RunOutput {
+    let mut scenario = Scenario::parse(text, "mdcc.toml").unwrap();
+    for (key, value) in overrides {
+        scenario.set(key, &serde_json::from_str(value).unwrap_or_else(|_| (*value).into())).unwrap();
+    }
+    let output = run(&scenario.resolve().unwrap_or_else(|e| panic!("{e}")), seed).unwrap();
+    assert!(output.meta.conserved);
+    output
+}
+
+/// The file without its PEP.
+fn without_pep() -> String {
+    let (before, rest) = FILE.split_once("[[middlebox]]").unwrap();
+    let (_, after) = rest.split_once("[[ue]]").unwrap();
+    format!("{before}[[ue]]{after}")
+}
+
+fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
+    &output.tables.iter().find(|(n, _)| *n == name).unwrap().1
+}
+
+fn reals<'a>(table: &'a Table, column: &str) -> &'a [f64] {
+    match table.column(column) {
+        Some(Column::F64(values)) => values,
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+fn count(table: &Table, column: &str) -> i64 {
+    match table.column(column) {
+        Some(Column::I64(values)) => values.iter().sum(),
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+/// The only thing that an unmodified sender could notice is the capacity that the messages take on the
+/// way back: on a fast one, none.
+#[test]
+fn a_sender_that_does_not_listen_sends_as_without_a_pep() {
+    for congestion in ["cubic", "bbr"] {
+        let overrides = [
+            ("run.duration", "6 s"),
+            ("internet.uplink_rate", "100 Gbit/s"),
+            ("internet.loss", "0.01 %"),
+            ("flow.0.transport", &format!(r#"{{"kind": "tcp", "congestion": "{congestion}"}}"#)),
+        ];
+        let (with, without) = (simulate(FILE, &overrides, 1), simulate(&without_pep(), &overrides, 1));
+        assert!(count(table(&with, "pep"), "pep_acks_sent") > 10_000);
+        for name in ["flows", "flow_series", "timeouts", "cells", "cell_series"] {
+            let (with, without) = (table(&with, name), table(&without, name));
+            assert_eq!(format!("{with:?}"), format!("{without:?}"), "{congestion}: {name}");
+        }
+    }
+}
+
+/// Wherever it stands, each segment is reported, and nearly every report is believed.
+#[test]
+fn reports_reach_the_sender_from_gateway_and_enb() {
+    for at in ["gateway", "enb"] {
+        let output = simulate(FILE, &[("run.duration", "3 s"), ("middlebox.0.at", at)], 1);
+        let pep = table(&output, "pep");
+        let (sent, accepted) = (count(pep, "pep_acks_sent"), count(pep, "pep_acks_accepted"));
+        let delivered = count(table(&output, "flows"), "packets_delivered");
+        assert!(sent >= delivered && sent - accepted < 200, "{at}: {delivered}, {sent}, {accepted}");
+        assert_eq!(count(pep, "pep_acks_rejected"), 0);
+        // 2 x 5 ms, and 2 x 1 ms more to the eNB.
+        let least = if at == "enb" { 12.0 } else { 10.0 };
+        let srtt = reals(table(&output, "pep_series"), "pep_srtt_ms");
+        assert!(srtt.iter().all(|ms| (least..least + 1.0).contains(ms)), "{at}: {srtt:?}");
+    }
+}
+
+/// No fault stalls the flow or costs it a tenth of what it has without a PEP, and who has no key
+/// is not believed.
+#[test]
+fn no_fault_of_the_pep_stalls_the_sender() {
+    let common = [("run.duration", "8 s"), ("internet.loss", "0.02 %")];
+    let goodput = |output: &RunOutput| reals(table(output, "flows"), "goodput_mbps")[0];
+    let least = 0.9 * goodput(&simulate(&without_pep(), &common, 1));
+    for (fault, rejected) in [
+        (r#"{"kind": "none"}"#, false),
+        (r#"{"kind": "loses", "share": "5 %"}"#, false),
+        (r#"{"kind": "loses", "share": "100 %"}"#, false),
+        (r#"{"kind": "reorders", "share": "20 %"}"#, false),
+        (r#"{"kind": "duplicates", "share": "20 %"}"#, true),
+        (r#"{"kind": "truncates", "share": "20 %"}"#, true),
+        (r#"{"kind": "forges"}"#, true),
+        (r#"{"kind": "replays"}"#, true),
+        (r#"{"kind": "dies", "at": "3 s"}"#, false),
+        (r#"{"kind": "dies", "at": "3 s", "until": "4 s"}"#, false),
+        (r#"{"kind": "lies", "from": "3 s", "claim": "everything"}"#, false),
+        (r#"{"kind": "lies", "from": "3 s", "claim": "unsent"}"#, false),
+    ] {
+        for scope in ["e2e", "per-domain"] {
+            let overrides = [("middlebox.0.fault", fault), ("flow.0.transport.mdcc.inflight_scope", scope)];
+            let output = simulate(FILE, &[&common[..], &overrides].concat(), 1);
+            let name = format!("{fault}, {scope}");
+            assert!(goodput(&output) > least, "{name}: {} Mbit/s of {least}", goodput(&output));
+            let bins = reals(table(&output, "flow_series"), "goodput_mbps");
+            assert!(bins[1..].chunks(3).all(|bins| bins.iter().sum::<f64>() > 0.0), "{name}: {bins:?}");
+            let pep = table(&output, "pep");
+            assert_eq!(count(pep, "pep_acks_rejected") > 0, rejected, "{name}");
+            // What is in flight is covered by the window that only the client opens, but for probes.
+            let windows = reals(table(&output, "pep_series"), "cwnd_ran_bytes");
+            let in_flight = reals(table(&output, "flow_series"), "in_flight_bytes");
+            let covered = windows.iter().zip(in_flight).filter(|(w, f)| *f <= *w).count();
+            assert!(covered * 20 >= windows.len() * 19, "{name}: {covered} of {}", windows.len());
+        }
+    }
+}
+
+/// Holes that are none: each costs a retransmission and keeps the internet window down, and the flow goes on.
+#[test]
+fn false_holes_cost_the_flow_its_window_and_no_more() {
+    let fault = r#"{"kind": "lies", "from": "2 s", "claim": "holes"}"#;
+    let output = simulate(FILE, &[("run.duration", "6 s"), ("middlebox.0.fault", fault)], 1);
+    let bins = reals(table(&output, "flow_series"), "goodput_mbps");
+    assert!(bins[1..].chunks(3).all(|bins| bins.iter().sum::<f64>() > 0.0), "{bins:?}");
+    let flows = table(&output, "flows");
+    assert!(count(flows, "retransmissions") < count(flows, "packets_sent") / 2);
+}
+
+#[test]
+fn a_full_table_lets_new_flows_pass() {
+    let more = "[[flow]]\nto = \"phone\"\ntransport = { kind = \"tcp\", congestion = \"mdcc\" }\n".repeat(3);
+    let overrides = [("run.duration", "3 s"), ("middlebox.0.flows", "1")];
+    let output = simulate(&format!("{FILE}{more}"), &overrides, 1);
+    let Some(Column::I64(sent)) = table(&output, "pep").column("pep_acks_sent") else { panic!("no counts") };
+    assert!(sent[0] > 100 && sent[1..].iter().all(|&sent| sent == 0), "{sent:?}");
+    let goodput = reals(table(&output, "flows"), "goodput_mbps");
+    assert!(goodput.iter().all(|&mbps| mbps > 1.0), "{goodput:?}");
+}
+
+/// Krämer et al. 2019, figure 6: HyStart takes CUBIC out of slow start while a megabyte is under way (at
+/// 150 ms there); under multi-domain control the radio's delays are not heard, and all of it is slow start.
+#[test]
+fn hystart_ends_slow_start_early_for_cubic_only() {
+    let left_at = |congestion: &str, seed| {
+        let transport = format!(r#"{{"kind": "tcp", "congestion": "{congestion}"}}"#);
+        let app = r#"{"kind": "fixed", "size": "1 MB"}"#;
+        let overrides = [
+            ("run.duration", "2 s"),
+            ("run.series_bin", "10 ms"),
+            ("flow.0.transport", transport.as_str()),
+            ("flow.0.app", app),
+        ];
+        let output = simulate(FILE, &overrides, seed);
+        let flows = table(&output, "flows");
+        assert_eq!(count(flows, "retransmissions"), 0, "a loss would end it too");
+        let series = table(&output, "flow_series");
+        let end = reals(series, "ssthresh_bytes").iter().position(|ssthresh| !ssthresh.is_nan());
+        (end.map(|row| reals(series, "t_s")[row]), reals(flows, "fct_s")[0])
+    };
+    for seed in 1..=5 {
+        let (cubic, cubic_fct) = left_at("cubic", seed);
+        let (mdcc, mdcc_fct) = left_at("mdcc", seed);
+        assert!(cubic.is_some_and(|t| t < 0.25), "seed {seed}: {cubic:?}");
+        assert_eq!(mdcc, None, "seed {seed}");
+        assert!(mdcc_fct < cubic_fct, "seed {seed}: {mdcc_fct} and {cubic_fct} s");
+    }
+}
+
+/// Behind a wired bottleneck the internet window governs, and takes what another CUBIC flow would: both
+/// orders of start, since who comes first has more.
+#[test]
+fn a_wired_bottleneck_is_shared_with_cubic() {
+    let text = |first: &str, second: &str| {
+        let flow = |to: &str, start: u32, congestion: &str| {
+            format!(
+                "[[ue]]\nname = \"{to}\"\nposition = [\"100 m\", \"0 m\"]\n[[flow]]\nto = \"{to}\"\n\
+                 start = \"{start} ms\"\ntransport = {{ kind = \"tcp\", congestion = \"{congestion}\" }}\n"
+            )
+        };
+        format!(
+            "network = \"typical\"\n[run]\nduration = \"60 s\"\nwarmup = \"10 s\"\nseries_bin = \"1 s\"\n\
+             [[cell]]\nname = \"a\"\n[channel]\npath_loss = \"friis\"\nfading = \"none\"\n\
+             [internet]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"100 kB\"\n\
+             [[middlebox]]\nkind = \"pep\"\n{}{}",
+            flow("one", 0, first),
+            flow("two", 500, second)
+        )
+    };
+    let share = |first: &str, second: &str| {
+        let ratio = |seed| {
+            let output = simulate(&text(first, second), &[], seed);
+            let goodput = reals(table(&output, "flows"), "goodput_mbps");
+            goodput[0] / goodput[1]
+        };
+        (1..=3).map(ratio).product::<f64>()
+    };
+    let ratio = (share("mdcc", "cubic") / share("cubic", "mdcc")).powf(1.0 / 6.0);
+    assert!((0.8..=1.25).contains(&ratio), "{ratio}");
+}
