@@ -63,7 +63,12 @@ fn report_to_sender(report: &PepReport<'_>) {
         acknowledgment: 1,
         window: u16::MAX,
         flags: TcpFlags(TcpFlags::SYN | TcpFlags::ACK),
-        syn: TcpSynOptions { mss: Some(1448), window_scale: Some(7), sack_permitted: true },
+        syn: TcpSynOptions {
+            mss: Some(1448),
+            window_scale: Some(7),
+            sack_permitted: true,
+            ..TcpSynOptions::default()
+        },
         ..TcpHeader::default()
     };
     sender.handle_segment(&mut cx, &answer, Ecn::NotCapable, 0);

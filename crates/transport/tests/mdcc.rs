@@ -266,7 +266,12 @@ impl Adversary {
             acknowledgment: 1,
             window: u16::MAX,
             flags: TcpFlags(TcpFlags::SYN | TcpFlags::ACK),
-            syn: TcpSynOptions { mss: Some(1448), window_scale: Some(14), sack_permitted: true },
+            syn: TcpSynOptions {
+                mss: Some(1448),
+                window_scale: Some(14),
+                sack_permitted: true,
+                ..TcpSynOptions::default()
+            },
             ..TcpHeader::default()
         };
         new.segment(&syn);
