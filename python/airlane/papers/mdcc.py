@@ -232,12 +232,12 @@ def table2() -> Experiment:
         "mdcc.fillup_text.fill_fraction": "95 %",
         "mdcc.fillup_text.background_flows_stopped": "8 flows",
     }
-    return _table("table2", "eva", "Time to fill a freed capacity, vehicular fading", told)
+    return _table("table2", "eva", "time to fill a freed capacity, vehicular fading", told)
 
 
 def table3() -> Experiment:
     """Declare the experiment `mdcc/table3`."""
-    return _table("table3", "epa", "Time to fill a freed capacity, pedestrian fading", {})
+    return _table("table3", "epa", "time to fill a freed capacity, pedestrian fading", {})
 
 
 def figure4() -> Experiment:
@@ -270,7 +270,7 @@ def figure4() -> Experiment:
 
     return Experiment(
         id="mdcc/fig4",
-        title="Throughput around a jump in capacity",
+        title="throughput around a jump in capacity",
         source=f"{setup.SOURCE}, Fig. 4",
         scenario=examples.path("mdcc-jump"),
         grid=grid,

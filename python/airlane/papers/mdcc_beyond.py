@@ -118,7 +118,7 @@ def terms_jump() -> Experiment:
 
     return Experiment(
         id="mdcc/terms-jump",
-        title="Which terms of the model the fill-up times hang on",
+        title="which terms of the model the fill-up times hang on",
         source="not in the paper",
         scenario=examples.path("mdcc-jump"),
         grid=grid,
@@ -144,7 +144,7 @@ def terms_short() -> Experiment:
 
     return Experiment(
         id="mdcc/terms-short",
-        title="Which terms of the model the completion times hang on",
+        title="which terms of the model the completion times hang on",
         source="not in the paper",
         scenario=examples.path("mdcc-short"),
         grid=grid,
@@ -155,10 +155,19 @@ def terms_short() -> Experiment:
 
 
 _WIRED_S = 60.0
+_FAULTY = (1, "1 BDP")
 _MEASURED = Window(15.0, _WIRED_S)
 _RIVALS = (1, 3)
 _BUFFERS = {"1 BDP": "150 kB", "1/4 BDP": "38 kB"}
 """Queues before 20 Mbit/s; the round trip is about 60 ms."""
+
+
+_WIRED_FAULTS: dict[str, dict[str, object]] = {
+    "5 % of the PEP's messages lost": {"kind": "loses", "share": "5 %"},
+    "the PEP dies at 30 s": {"kind": "dies", "at": "30 s"},
+    "the PEP claims to have seen all": {"kind": "lies", "from": "2 s", "claim": "everything"},
+}
+"""Faults that matter here, where the PEP's messages clock the window that governs."""
 
 
 def _wired_point(rivals: int, buffer: str, controller: str) -> str:
@@ -166,7 +175,8 @@ def _wired_point(rivals: int, buffer: str, controller: str) -> str:
 
 
 def _wired_overrides(rivals: int, buffer: str, controller: str) -> dict[str, object]:
-    own = mdcc_overrides() if controller == "mdcc" else {}
+    fault = _WIRED_FAULTS.get(controller, {"kind": "none"})
+    own = {} if controller == "cubic" else mdcc_overrides(fault=fault)
     bulk = {"app": {"kind": "bulk"}, "transport": _TCP}
     flows = [
         {**bulk, "name": "phone", "to": "phone"},
@@ -194,31 +204,35 @@ def _share(point: str) -> Measure:
 def wired() -> Experiment:
     """Declare the experiment `mdcc/wired`."""
     cases = [(rivals, buffer) for rivals in _RIVALS for buffer in _BUFFERS]
+    grid = {_wired_point(*c, k): _wired_overrides(*c, k) for c in cases for k in CONTROLLERS}
+    grid |= {_wired_point(*_FAULTY, k): _wired_overrides(*_FAULTY, k) for k in _WIRED_FAULTS}
 
-    def fair(rivals: int, buffer: str) -> Claim:
+    def fair(rivals: int, buffer: str, what: str = "mdcc") -> Claim:
         def check(draws: Sequence[Draw]) -> Finding:
-            ours = estimate(draws, _share(_wired_point(rivals, buffer, "mdcc")))
+            ours = estimate(draws, _share(_wired_point(rivals, buffer, what)))
             beside = estimate(draws, _share(_wired_point(rivals, buffer, "cubic")))
             cubic = f"CUBIC in its place {terminal.interval(beside)}"
             evidence = f"{terminal.interval(ours)} of a CUBIC flow's; {cubic}; n = {ours.n}"
             return Finding(0.8 <= ours.mean <= 1.25, evidence)
 
+        fault = "" if what == "mdcc" else f" and {what}"
+        slug = "" if what == "mdcc" else f".fault{list(_WIRED_FAULTS).index(what) + 1}"
         return Claim(
-            f"mdcc.wired.share.{rivals}.{'1' if buffer == '1 BDP' else '0.25'}",
-            f"where the internet link is the bottleneck (queue of {buffer}), MD-CC takes 0.8 to 1.25 of the "
-            f"share of {'a' if rivals == 1 else f'each of {rivals}'} CUBIC flow{'' if rivals == 1 else 's'}",
+            f"mdcc.wired.share.{rivals}.{'1' if buffer == '1 BDP' else '0.25'}{slug}",
+            f"where the internet link is the bottleneck (queue of {buffer}){fault}, MD-CC takes 0.8 to "
+            f"1.25 of the share of {'a' if rivals == 1 else f'each of {rivals}'} CUBIC flow{'' if rivals == 1 else 's'}",
             check,
         )
 
     return Experiment(
         id="mdcc/wired",
-        title="A bottleneck in the wired domain",
+        title="a bottleneck in the wired domain",
         source=f"{setup.SOURCE}, section II-C (claimed there, not measured)",
         scenario=examples.path("mdcc-jump"),
-        grid={_wired_point(*c, k): _wired_overrides(*c, k) for c in cases for k in CONTROLLERS},
+        grid=grid,
         runs=_RUNS,
         quick_runs=1,
-        claims=tuple(fair(*case) for case in cases),
+        claims=(*(fair(*case) for case in cases), *(fair(*_FAULTY, what) for what in _WIRED_FAULTS)),
         notes=("20 Mbit/s before the gateway, 20 ms one way, drop-tail; each flow on a UE of its own.",),
     )
 
@@ -287,7 +301,7 @@ def faults() -> Experiment:
 
     return Experiment(
         id="mdcc/faults",
-        title="A PEP that loses messages, dies or lies",
+        title="a PEP that loses messages, dies or lies",
         source="not in the paper",
         scenario=examples.path("mdcc-jump"),
         grid=grid,

@@ -87,7 +87,7 @@ def jump_delay() -> Experiment:
     points = [(f, d, delay) for f in FADINGS for d in DISTANCES for delay in SEARCHED_MS]
     return Experiment(
         id="mdcc/delay-jump",
-        title="The delay that CUBIC's rows of Tables II and III imply",
+        title="the delay that CUBIC's rows of Tables II and III imply",
         source=f"{setup.SOURCE}, Tables II and III",
         scenario=examples.path("mdcc-jump"),
         grid={jump_point(f, d, "cubic", ms): jump_overrides(f, d, "cubic", ms) for f, d, ms in points},
@@ -142,7 +142,7 @@ def short_delay() -> Experiment:
     points = [(place, ms) for place in PLACES for ms in SEARCHED_MS]
     return Experiment(
         id="mdcc/delay-short",
-        title="The delay that CUBIC's row of 500 kB implies",
+        title="the delay that CUBIC's row of 500 kB implies",
         source=f"{setup.SOURCE}, Table IV",
         scenario=examples.path("mdcc-short"),
         grid={

@@ -114,7 +114,7 @@ def figure7() -> Experiment:
     single = "the end of the paper's single runs, here as a bound on the mean"
     return Experiment(
         id="mdcc/fig7",
-        title="A long flow beside bursts",
+        title="a long flow beside bursts",
         source=f"{setup.SOURCE}, section VI and Fig. 7",
         scenario=examples.path("mdcc-long"),
         grid={point(*p): _overrides(*p) for p in _POINTS},

@@ -42,8 +42,8 @@ _SIDES = {
 
 _NOTES = (
     "Open in the paper: whether the long flow ends in the UE of the short ones, and at which end a "
-    "readings, completions at the sender stand in the listing.",
-    "readings, completions at the sender stand in the listing.",
+    "completion is taken. Numbers are those of the client, with the long flow on a UE of its own; other "
+    "places are readings, completions at the sender stand in the listing.",
     "50 flows in 10 runs of 5; the repetition is a run, since its flows share a background.",
     f"CUBIC's row of 500 kB is scored at {JUMP_MS:g} ms only: {SHORT_MS:g} ms was fitted on it.",
 )
@@ -245,7 +245,7 @@ def table4() -> Experiment:
     """Declare the experiment `mdcc/table4`."""
     return Experiment(
         id="mdcc/table4",
-        title="Completion times of short flows",
+        title="completion times of short flows",
         source=f"{setup.SOURCE}, Table IV",
         scenario=examples.path("mdcc-short"),
         grid=_grid(tuple(SIZES), PLACES),
@@ -281,7 +281,7 @@ def figure5() -> Experiment:
     point = short_point("f1MB", "mdcc", "own", SHORT_MS)
     return Experiment(
         id="mdcc/fig5",
-        title="Distribution of completion times",
+        title="distribution of completion times",
         source=f"{setup.SOURCE}, Fig. 5",
         scenario=examples.path("mdcc-short"),
         grid=_grid(("f500kB", "f1MB"), PLACES),
@@ -351,7 +351,7 @@ def figure6() -> Experiment:
 
     return Experiment(
         id="mdcc/fig6",
-        title="Congestion windows of a flow of 1 MB",
+        title="congestion windows of a flow of 1 MB",
         source=f"{setup.SOURCE}, Fig. 6",
         scenario=examples.path("mdcc-short"),
         grid=_grid(("f1MB",), PLACES),
