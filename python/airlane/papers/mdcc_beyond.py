@@ -219,8 +219,9 @@ def wired() -> Experiment:
         slug = "" if what == "mdcc" else f".fault{list(_WIRED_FAULTS).index(what) + 1}"
         return Claim(
             f"mdcc.wired.share.{rivals}.{'1' if buffer == '1 BDP' else '0.25'}{slug}",
-            f"where the internet link is the bottleneck (queue of {buffer}){fault}, MD-CC takes 0.8 to "
-            f"1.25 of the share of {'a' if rivals == 1 else f'each of {rivals}'} CUBIC flow{'' if rivals == 1 else 's'}",
+            f"where the internet link is the bottleneck (queue of {buffer}){fault}, MD-CC takes 0.8 to 1.25 "
+            f"of the share of {'a' if rivals == 1 else f'each of {rivals}'} CUBIC flow"
+            f"{'' if rivals == 1 else 's'}",
             check,
         )
 
