@@ -145,6 +145,8 @@ SCENARIOS = [
     Scenario(100, "tcp", ours_s=20, peer_s=None, fading="eva", speed_kmph=60, budget=60),
     # Interference and handover among 19 cells.
     Scenario(190, "tcp", ours_s=60, peer_s=None, example="urban-19", budget=15),
+    # quinn's QUIC at 15 Mbit/s over a wire.
+    Scenario(1, "tcp", ours_s=100, peer_s=None, example="quic-wired", budget=300),
 ]
 
 

@@ -185,6 +185,40 @@ fn background(s: &mut Stream, to: Option<&str>) -> String {
     )
 }
 
+/// A flow over QUIC, with whatever can be set; often none.
+fn over_quic(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.3) {
+        return String::new();
+    }
+    let mut text = to.map_or("[[flow]]\n".to_owned(), |to| format!("[[flow]]\nto = \"{to}\"\n"));
+    text += &format!("name = \"quic\"\nstart = \"{} ms\"\n", s.below(300));
+    text += &format!("direction = \"{}\"\n", one_of(s, &["downlink", "uplink"]));
+    if s.chance(0.5) {
+        let (size, objects) = (1 + s.below(200_000), 1 + s.below(5));
+        text += &format!("app = {{ kind = \"fixed\", size = \"{size} B\", objects = {objects} }}\n");
+    } else if s.chance(0.3) {
+        text += &format!("stop = \"{} ms\"\n", 301 + s.below(600));
+    }
+    let controllers = ["cubic", "newreno", "scalable", "vegas", "westwood", "veno"];
+    text += &format!("[flow.transport]\nkind = \"quic\"\ncongestion = \"{}\"\n", one_of(s, &controllers));
+    let initial_mtu = 1_228 + s.below(300);
+    text += &format!("initial_mtu = \"{initial_mtu} B\"\nmtu = \"{} B\"\n", initial_mtu + s.below(600));
+    for option in ["hystart", "mtu_discovery", "ecn"] {
+        if s.chance(0.3) {
+            text += &format!("{option} = {}\n", s.chance(0.5));
+        }
+    }
+    for window in ["stream_window", "connection_window", "send_window"] {
+        if s.chance(0.2) {
+            text += &format!("{window} = \"{} B\"\n", 2_128 + s.below(300_000));
+        }
+    }
+    text += &format!("initial_rtt = \"{} ms\"\n", 1 + s.below(500));
+    text += &format!("idle_timeout = \"{} ms\"\n", one_of(s, &["0", "200", "30000"]));
+    text += &format!("loss_discriminator = \"{}\"\n", one_of(s, &["none", "veno"]));
+    text + &format!("initial_window = {}\n", 2 + s.below(40))
+}
+
 /// A law of path loss, and a height of cells that it knows.
 fn path_loss(s: &mut Stream, latest: &mut Stream) -> (String, Option<u64>) {
     let plain = one_of(s, &["friis", "friis", "log-distance", "tr25.814"]);
@@ -349,6 +383,7 @@ fn scenario(seed: u64) -> String {
     let later = &mut Seeds::new(seed).stream("swarm/later");
     let latest = &mut Seeds::new(seed).stream("swarm/latest");
     let bursts = &mut Seeds::new(seed).stream("swarm/bursts");
+    let datagrams = &mut Seeds::new(seed).stream("swarm/quic");
     let wired = s.chance(0.3);
     let cells = Cells::draw(newest);
     let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest, &cells) };
@@ -365,7 +400,7 @@ fn scenario(seed: u64) -> String {
         for _ in 0..=s.below(3) {
             text += &flow(s, None);
         }
-        return text + &background(bursts, None);
+        return text + &background(bursts, None) + &over_quic(datagrams, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\n",
@@ -389,5 +424,5 @@ fn scenario(seed: u64) -> String {
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
     text += &background(bursts, first);
-    text
+    text + &over_quic(datagrams, first)
 }
