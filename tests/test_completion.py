@@ -1,4 +1,4 @@
-"""What shells offer, asked of the shells themselves."""
+"""What shells offer: each shell is asked once for a few words, the command itself for all of them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,28 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.completion import completion_init  # type: ignore[attr-defined]
+from typer.testing import CliRunner
 
+from airlane.cli import app
+
+# Each reads lines of words, and answers each with what it offers and a line of its own.
 BASH = """
 eval "$(airlane completion bash)"
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-"$(complete -p airlane | sed -E 's/.* -F ([^ ]+) .*/\\1/')" airlane
-printf '%s\\n' "${COMPREPLY[@]}"
+function_name="$(complete -p airlane | sed -E 's/.* -F ([^ ]+) .*/\\1/')"
+while read -r -a COMP_WORDS; do
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+    "$function_name" airlane
+    printf '%s\\n' "${COMPREPLY[@]}" ====
+done
 """
 
 FISH = """
 airlane completion fish | source
-complete -C (string join ' ' -- $argv)
+while read line
+    complete -C $line
+    echo "===="
+end
 """
 
 # zsh completes at its line editor only: this is what its function does, less the menu.
@@ -27,11 +38,14 @@ ZSH = """
 autoload -U compinit && compinit -D -u
 eval "$(airlane completion zsh)"
 [[ -n $_comps[airlane] ]] || exit 1
-words=("$@") CURRENT=$#
 _arguments() { print -l -- "$@" }
 _describe() { print -l -- ${(P)2} }
 compadd() { print -l -- "$@" }
-$_comps[airlane]
+while read -r line; do
+    words=(${=line}) CURRENT=${#words}
+    $_comps[airlane]
+    print "===="
+done
 """
 
 SHELLS = {
@@ -40,40 +54,53 @@ SHELLS = {
     "fish": ["fish", "--no-config", "-c", FISH],
 }
 
+WORDS = [
+    ("airlane sw", ["sweep"], ["run"]),
+    ("airlane run --th", ["--threads"], ["--set"]),
+    ("airlane run --example lte-d", ["lte-download"], ["lte-udp"]),
+    ("airlane sweep --example tr", ["trace-link"], ["lte-udp"]),
+    ("airlane reproduce ltetcp", ["ltetcp/load"], ["frto"]),
+    ("airlane init --kind w", ["wired"], ["cell"]),
+    ("airlane trace fr", ["from-log"], []),
+]
 
-def offered(shell: str, *words: str) -> str:
-    """What a shell offers after these words."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+def judge(answer: str, wanted: list[str], unwanted: list[str]) -> None:
+    assert all(word in answer for word in wanted), answer
+    assert not any(word in answer for word in unwanted), answer
+
+
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
+def test_a_shell_completes_commands_options_and_values(shell: str) -> None:
+    asked = WORDS[:3]
     done = subprocess.run(
-        [*SHELLS[shell], *words],
-        env={**os.environ, "PATH": path},
+        SHELLS[shell],
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        input="".join(f"{words}\n" for words, _, _ in asked),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    answers = done.stdout.split("====\n")
+    assert len(answers) == len(asked) + 1, done.stdout
+    for answer, (_, wanted, unwanted) in zip(answers, asked, strict=False):
+        judge(answer, wanted, unwanted)
 
 
-@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
-@pytest.mark.parametrize(
-    ("words", "wanted", "unwanted"),
-    [
-        (("airlane", "sw"), ["sweep"], ["run"]),
-        (("airlane", "run", "--th"), ["--threads"], ["--set"]),
-        (("airlane", "run", "--example", "lte-d"), ["lte-download"], ["lte-udp"]),
-        (("airlane", "sweep", "--example", "tr"), ["trace-link"], ["lte-udp"]),
-        (("airlane", "reproduce", "ltetcp"), ["ltetcp/load"], ["frto"]),
-        (("airlane", "init", "--kind", "w"), ["wired"], ["cell"]),
-        (("airlane", "trace", "fr"), ["from-log"], []),
-    ],
-)
-def test_words_are_completed(
-    shell: str, words: tuple[str, ...], wanted: list[str], unwanted: list[str]
-) -> None:
-    answer = offered(shell, *words)
-    assert all(word in answer for word in wanted), answer
-    assert not any(word in answer for word in unwanted), answer
+@pytest.mark.parametrize(("words", "wanted", "unwanted"), WORDS)
+def test_words_are_completed(words: str, wanted: list[str], unwanted: list[str]) -> None:
+    """The protocol by which bash asks, without bash."""
+    count = len(words.split())
+    environment = {
+        "_AIRLANE_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(count - 1),
+    }
+    completion_init()  # as `main` does when a shell asks
+    done = CliRunner().invoke(app, [], prog_name="airlane", env=environment)
+    assert done.exit_code == 0, done.output
+    judge(done.output, wanted, unwanted)
 
 
 def test_bash_is_one_of_the_shells_tested() -> None:

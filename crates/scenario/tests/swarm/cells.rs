@@ -151,7 +151,7 @@ pub(super) fn open(s: &mut Stream) -> String {
         model => format!("{{ model = \"{model}\", speed = \"{} km/h\" }}", 30 + s.below(90)),
     };
     let mut text = format!(
-        "network = \"{}\"\n[run]\nduration = \"1 s\"\n[channel]\nfading = {fading}\n\
+        "network = \"{}\"\n[run]\nduration = \"2500 ms\"\n[channel]\nfading = {fading}\n\
          [internet]\nrate = \"{} Mbit/s\"\ndelay = \"{} ms\"\nqueue = \"{} B\"\naqm = {}\n\
          [backhaul]\nrate = \"1 Gbit/s\"\naqm = {}\n",
         one_of(s, &["lena", "typical"]),

@@ -16,6 +16,9 @@ const FADES: Decibel = Decibel(10.0);
 const FAST_KMH: f64 = 30.0;
 /// A flow that had so long has received something.
 const LONG_ENOUGH: Duration = Duration::from_millis(600);
+/// The SYN of one flow of several may come while the others fill the queue of the link, and is sent again
+/// after this (RFC 6298 §2.1).
+const SYN_AGAIN: Duration = Duration::from_millis(1000);
 /// Longer than this, a queue of others' packets is an excuse.
 const QUEUE_MAX: Duration = Duration::from_millis(100);
 /// A packet that waits for so long in a cell that serves everyone is one of many.
@@ -133,13 +136,15 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
         return Vec::new();
     };
     let least = BUDGET.linear() * if fades { FADES.linear() } else { 1.0 };
+    let alone = scenario.flow.len() == 1 && scenario.ue.iter().map(|ue| ue.count).sum::<u32>() == 1;
+    let long_enough = if alone { LONG_ENOUGH } else { SYN_AGAIN + LONG_ENOUGH };
     let excused = |flow: &format::Flow| {
         let ue = scenario.ue.iter().find(|ue| Some(&ue.name) == flow.to.as_ref());
         let end = flow.stop.map_or(scenario.run.duration.0, |stop| stop.0.min(scenario.run.duration.0));
         let saturates = matches!(flow.app, format::App::Bulk | format::App::Cbr(_));
         flow.direction != format::FlowDirection::Downlink
             || !saturates
-            || end.saturating_sub(flow.start.0) < LONG_ENOUGH
+            || end.saturating_sub(flow.start.0) < long_enough
             || ue.is_none_or(|ue| {
                 !matches!(ue.mobility, format::Mobility::Static) || budget(scenario, ue) < least
             })
