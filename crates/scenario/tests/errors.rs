@@ -227,6 +227,37 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("absurd count", changed("name = \"phone\"", "name = \"phone\"\ncount = 4000000000")),
         ("no UE", changed("[[ue]]\nname = \"phone\"\nposition = [\"100 m\", \"0 m\"]\n", "")),
         ("no cell", changed("[[cell]]\nname = \"a\"\nrlc = { mode = \"am\", buffer = \"512 KiB\" }\n", "")),
+        ("ARWA beside CUBIC", changed("congestion = \"cubic\"", "receive_window = \"arwa\"")),
+        (
+            "ARWA without timestamps",
+            changed(
+                "congestion = \"cubic\"",
+                "congestion = \"newreno\", timestamps = false, receive_window = \"arwa\"",
+            ),
+        ),
+        (
+            "a clock ahead and behind",
+            changed(
+                "congestion = \"cubic\"",
+                "congestion = \"newreno\", receive_window = { kind = \"arwa\", clock_ahead = \"1 s\", clock_behind = \"1 s\" }",
+            ),
+        ),
+        (
+            "unknown step of a code",
+            changed("congestion = \"cubic\"", "receive_window = { kind = \"arwa\", cut = \"percents\" }"),
+        ),
+        (
+            "key of another window",
+            changed("congestion = \"cubic\"", "receive_window = { kind = \"drwa\", flor = 2 }"),
+        ),
+        ("no floor", changed("congestion = \"cubic\"", "receive_window = { kind = \"drwa\", floor = 0 }")),
+        (
+            "small buffer of a window",
+            changed(
+                "congestion = \"cubic\"",
+                "receive_window = { kind = \"drwa\", buffer = { kind = \"fixed\", size = \"1 kB\" } }",
+            ),
+        ),
         ("no such MCS", changed("name = \"phone\"", "name = \"phone\"\nfixed_mcs = 29")),
         ("unknown cell", changed("name = \"phone\"", "name = \"phone\"\ncell = \"b\"")),
         (

@@ -176,6 +176,33 @@ fn a_syn_carries_the_options_in_the_order_of_linux() {
 }
 
 #[test]
+fn codes_of_a_receiver_stand_in_an_option_for_experiments() {
+    let timestamps = Some(TcpTimestamps { value: 1, echo_reply: 0 });
+    let permits = TcpHeader {
+        flags: TcpFlags(TcpFlags::SYN),
+        timestamps,
+        syn: TcpSynOptions { codes_permitted: true, ..TcpSynOptions::default() },
+        ..TcpHeader::default()
+    };
+    let mut says = TcpHeader { timestamps, receiver_code: Some(70), ..TcpHeader::default() };
+    says.sack.push(SackBlock { left: 10, right: 20 });
+    says.sack.push(SackBlock { left: 40, right: 50 });
+    // RFC 6994 §3: kind, length, experiment identifier "ARWA", code. Two SACK blocks still fit: 60 bytes in all.
+    for (header, length, expected) in [
+        (permits, 40, vec![1, 1, 254, 6, b'A', b'R', b'W', b'A']),
+        (says, 60, vec![1, 254, 7, b'A', b'R', b'W', b'A', 70]),
+    ] {
+        let packet = tcp(0, Direction::Uplink, header, 0);
+        let read =
+            capture(CapturePoint::Ue, 65_535, &[(1, Event::Sent { packet: &packet, retransmission: false })]);
+        let bytes = &read.packets[0].3;
+        assert_checksums(bytes);
+        assert_eq!((usize::from(bytes[32] >> 4) * 4, bytes.len()), (length, 20 + length));
+        assert_eq!(&bytes[bytes.len() - 8..], expected);
+    }
+}
+
+#[test]
 fn a_datagram_is_numbered_and_cut_at_the_snaplen_with_the_checksum_of_the_whole() {
     let header = Header::Udp(UdpHeader { serial: 258 });
     let packet = Packet::new(FlowId(1), Direction::Uplink, header, Payload::Length(1_400), Instant::ZERO);

@@ -125,7 +125,9 @@ impl CongestionController for Arwa {
             delivered -= (grown - bytes).div_ceil(size);
             bytes = grown;
         }
-        bytes += (delivered * size * size).div_ceil(bytes); // equation 3
+        if delivered > 0 {
+            bytes += (delivered * size * size / bytes).max(1); // equation 3
+        }
         self.set(window, bytes);
     }
 
@@ -133,3 +135,6 @@ impl CongestionController for Arwa {
         NewReno.threshold(window)
     }
 }
+
+#[cfg(test)]
+mod tests;

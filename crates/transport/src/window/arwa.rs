@@ -282,3 +282,6 @@ impl ReceiveWindow for ArwaWindow {
         self.code.take()
     }
 }
+
+#[cfg(test)]
+mod tests;

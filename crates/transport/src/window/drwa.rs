@@ -135,3 +135,6 @@ impl ReceiveWindow for DrwaWindow {
         self.buffer.ceiling()
     }
 }
+
+#[cfg(test)]
+mod tests;

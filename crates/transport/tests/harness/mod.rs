@@ -168,6 +168,8 @@ pub(crate) struct RunResult {
     pub(crate) sent: Vec<SentSegment>,
     /// The windows of both domains in bytes, internet first, and the bytes in flight, as they changed.
     pub(crate) domains: Vec<(Instant, [u64; 3])>,
+    /// Codes that senders obeyed, with the windows before and after.
+    pub(crate) applied: Vec<(u8, [Bytes; 2])>,
     /// How both ends of each flow stand.
     pub(crate) states: Vec<ConnectionState>,
 }
@@ -188,6 +190,7 @@ struct Log {
     sent: Vec<SentSegment>,
     domains: Vec<(Instant, [u64; 3])>,
     in_flight: u64,
+    applied: Vec<(u8, [Bytes; 2])>,
     topics: TopicSet,
 }
 
@@ -213,6 +216,10 @@ impl Probe for Log {
                     let offset = u64::from(header.sequence.wrapping_sub(1));
                     self.sent.push(SentSegment { at: now, offset, again: *retransmission });
                 }
+                return;
+            }
+            Event::CodeApplied { code, congestion_window, .. } => {
+                self.applied.push((*code, *congestion_window));
                 return;
             }
             Event::SegmentLost { .. } => format!("{:.4} lost", now.as_secs_f64()),
@@ -332,7 +339,7 @@ pub(crate) struct Harness<'a> {
 
 impl<'a> Harness<'a> {
     pub(crate) fn new(link: LinkConfig, flows: Vec<FlowConfig>) -> Self {
-        let topics = [Topic::Timeout, Topic::SegmentLost, Topic::Sent];
+        let topics = [Topic::Timeout, Topic::SegmentLost, Topic::Sent, Topic::ReceiverCode];
         Self {
             link: Link::new(link),
             flows: flows.into_iter().enumerate().map(|(i, config)| Flow::new(i, config)).collect(),
@@ -393,6 +400,7 @@ impl<'a> Harness<'a> {
             events: self.log.lines,
             sent: self.log.sent,
             domains: self.log.domains,
+            applied: self.log.applied,
         }
     }
 
