@@ -130,7 +130,9 @@ def export(
         there = f"there are: {', '.join(names[:20])}" if names else "a wired network has none"
         raise ExportError(f"there is no UE {ue!r}; {there}")
     run = scenario if delivered else _with_flow(scenario, ue, _probe(scenario.settings, ue, direction))
-    run = run.set({"output.deliveries": True, "output.pcap": [], "output.ran_log": False, "output.qlog": False})
+    run = run.set(
+        {"output.deliveries": True, "output.pcap": [], "output.ran_log": False, "output.qlog": False}
+    )
     results = run.run(seed=seed)
     end_s = float(results.meta[0]["sim_s"])
     begin_s = _seconds(scenario.settings["run"]["warmup"]) if begin_s is None else begin_s
