@@ -266,3 +266,26 @@ def test_a_ue_that_is_not_there_is_named(airlane: Airlane, scenarios: Path, tmp_
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ExportError, match="a wired network has none"):
         export.export(load(scenarios / "wired-cubic.toml"), "phone")
+
+
+def test_quic_leaves_qlog_in_the_folder(airlane: Airlane, scenarios: Path, tmp_path: Path) -> None:
+    text = (scenarios / "quic-download.toml").read_text(encoding="utf-8")
+    file = tmp_path / "short.toml"
+    file.write_text(text.replace('duration = "30 s"', 'duration = "2 s"'), encoding="utf-8")
+    done = airlane("run", file, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    names = ["download.client.sqlog", "download.server.sqlog"]
+    folder = tmp_path / "out"
+    assert sorted(path.name for path in (folder / "qlog").iterdir()) == names
+    assert not (folder / "pcap").exists()
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["qlog"] == names
+    records = (folder / "qlog" / names[1]).read_text(encoding="utf-8").split("\x1e")[1:]
+    assert json.loads(records[0])["qlog_format"] == "JSON-SEQ"
+    events = [json.loads(record) for record in records[1:]]
+    assert sum(event["name"] == "transport:packet_sent" for event in events) > 500
+    twice = airlane("run", file, "--runs", "2", "-o", folder)
+    assert twice.returncode == 0, twice.stderr
+    assert sorted(path.name for path in (folder / "qlog").iterdir()) == [
+        f"run{run}-{name}" for run in (0, 1) for name in names
+    ]
