@@ -133,6 +133,8 @@ class _Walk:
             yield this(f"[x, y], each {_quantity(item)}", units=unit[1])
         elif "items" in node and "oneOf" in self._target(node["items"]):
             yield this("list of", choices=tuple(_named(self._target(node["items"])["oneOf"])))
+        elif "items" in node and "anyOf" in self._target(node["items"]):
+            yield from self._choice(self._target(node["items"])["anyOf"], this, path)
         elif "items" in node and "properties" not in self._target(node["items"]):
             yield this(f"list of {_PLAIN[self._target(node['items'])['type']]}s")
         elif "items" in node:
