@@ -30,6 +30,7 @@ from airlane.papers.mdcc_setup import (
 __all__ = ["faults", "terms_jump", "terms_short", "wired"]
 
 _RUNS = 10
+_TERM_RUNS = 6
 
 AS_IT_IS = "as it is"
 
@@ -122,7 +123,7 @@ def terms_jump() -> Experiment:
         source="not in the paper",
         scenario=examples.path("mdcc-jump"),
         grid=grid,
-        runs=_RUNS,
+        runs=_TERM_RUNS,
         quick_runs=1,
         listings=(listing,),
     )
@@ -148,7 +149,7 @@ def terms_short() -> Experiment:
         source="not in the paper",
         scenario=examples.path("mdcc-short"),
         grid=grid,
-        runs=_RUNS,
+        runs=_TERM_RUNS,
         quick_runs=1,
         listings=(listing,),
     )
