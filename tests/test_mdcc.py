@@ -1,0 +1,56 @@
+"""The experiments on multi-domain congestion control: bounds and fits by hand, points."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from airlane import papers, scenario
+from airlane.experiments import Experiment
+from airlane.papers import mdcc_setup as setup
+
+
+def test_bounds_are_those_of_the_largest_block() -> None:
+    # 75 376 bits a millisecond, 1448 of 1500 bytes: 72.763 Mbit/s; three ways of 3.3 ms before data.
+    assert setup.least_completion_s("f10MB", 2.3) == pytest.approx(80.0 / 72.763 + 0.0099, rel=1e-4)
+    assert setup.share_completion_s("f10MB", 2.3) == pytest.approx(160.0 / 72.763 + 0.0099, rel=1e-4)
+    # 8.5 of 10 MB have left the queue when the last byte is sent; of 1 MB nothing need have.
+    assert setup.least_sending_s("f10MB", 2.3) == pytest.approx(68.0 / 72.763 + 0.0066, rel=1e-4)
+    assert setup.least_sending_s("f1MB", 2.3) == pytest.approx(0.0066)
+
+
+def test_what_the_paper_has_for_10_mb_is_impossible_at_either_end() -> None:
+    told = setup.value("table4.f10MB.mdcc_s")
+    assert told < setup.least_sending_s("f10MB", 2.0) < setup.least_completion_s("f10MB", 2.0)
+    assert setup.value("table4.f10MB.cubic_s") > setup.least_completion_s("f10MB", 20.0)
+
+
+def test_a_fit_finds_the_delay_that_made_the_rows() -> None:
+    delays = (2.0, 4.0, 8.0)
+    rows = {"a": [1.0, 2.0, 4.0], "b": [3.0, 5.0, 9.0]}
+    best, error = setup.best_delay(delays, rows, {"a": 1.5, "b": 4.0})
+    assert best == pytest.approx(3.0)
+    assert error == pytest.approx(0.0, abs=1e-6)
+    # Rows that want 2 and 4 ms meet in between, nearer to the one that is the more precise there.
+    best, error = setup.best_delay(delays, rows, {"a": 1.0, "b": 5.0})
+    assert 2.0 < best < 4.0
+    assert error > 0.1
+
+
+def test_a_line_crosses_where_it_does() -> None:
+    assert setup.crossing((2.0, 4.0, 8.0), (0.1, 0.3, 0.7), 0.4) == pytest.approx(5.0)
+    assert math.isnan(setup.crossing((2.0, 4.0, 8.0), (0.1, 0.3, 0.7), 0.8))
+
+
+@pytest.mark.parametrize("experiment", papers.select(["mdcc"]), ids=lambda e: e.id)
+def test_points_differ_in_what_their_names_say(experiment: Experiment) -> None:
+    base = scenario.load(experiment.scenario)
+    resolved = {name: base.set(overrides).resolved for name, overrides in experiment.grid.items()}
+    assert len(set(resolved.values())) == len(resolved), "two points are the same run"
+    for name, text in resolved.items():
+        flows = {f["name"]: f["transport"].get("congestion") for f in json.loads(text)["flow"]}
+        measured = flows.get("phone", flows.get("short"))
+        pep = json.loads(text)["middlebox"]
+        assert (measured == "mdcc") == bool(pep), f"{experiment.id}, {name}: a PEP goes with MD-CC"
