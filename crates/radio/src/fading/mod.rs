@@ -35,7 +35,7 @@ use airlane_core::{Instant, Stream};
 
 use pulp::{Simd, WithSimd};
 
-use oscillators::{Taps, Values};
+use oscillators::{MAX_TAPS, Taps, Values};
 pub use profile::{FrequencyGrid, Profile};
 use profile::{PAIRS, Phasors, Response, SINGLES};
 
@@ -124,8 +124,9 @@ impl WithSimd for All<'_> {
         let Self { response, out, .. } = self;
         let mut taps = self.taps.at(self.micros);
         if let Some(turn) = &response.turn {
-            for ((a, b), &(c, s)) in taps.re.iter_mut().zip(&mut taps.im).zip(turn) {
-                (*a, *b) = (*a * c - *b * s, *a * s + *b * c);
+            for tap in 0..MAX_TAPS {
+                let (a, b, c, s) = (taps.re[tap], taps.im[tap], turn.re[tap], turn.im[tap]);
+                (taps.re[tap], taps.im[tap]) = (a * c - b * s, a * s + b * c);
             }
         }
         // Two chunks at a time, which share the work that is done once for a tap.

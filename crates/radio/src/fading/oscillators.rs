@@ -28,25 +28,31 @@ const TURN: f64 = 4_294_967_296.0;
 /// fading channels", IEEE Trans. Commun. 51(6), 2003, with the angles mirrored where theirs are
 /// shifted.
 ///
-/// Laid out for four-lane vectors: taps in fours, and for each four their first oscillators side
-/// by side, then their second, and so on. Places beyond the last tap stay silent.
+/// Places beyond the last tap stay silent.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
     count: usize,
-    /// θ.
-    phase: Vec<u32>,
-    /// Phase per microsecond.
-    step: Vec<u32>,
-    /// √(2/M) e^(jβ).
-    direction: Vec<Directions>,
+    fours: Vec<Four>,
 }
 
-/// One oscillator of four taps.
-#[derive(Clone, Copy, Debug, Default)]
+/// Four taps, laid out for vectors: their first oscillators side by side, then their second, and so on.
+#[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Directions {
-    re: [f32; LANES],
-    im: [f32; LANES],
+struct Four {
+    /// θ.
+    phase: [u32; LANES * OSCILLATORS],
+    /// Phase per microsecond.
+    step: [u32; LANES * OSCILLATORS],
+    /// √(2/M) e^(jβ) by oscillator: the real parts of the taps, then the imaginary ones.
+    direction: [[f32; 2 * LANES]; OSCILLATORS],
+}
+
+impl Four {
+    const SILENT: Self = Self {
+        phase: [0; LANES * OSCILLATORS],
+        step: [0; LANES * OSCILLATORS],
+        direction: [[0.0; 2 * LANES]; OSCILLATORS],
+    };
 }
 
 /// The values of all taps at one time.
@@ -60,13 +66,7 @@ impl Taps {
     /// Independent taps of this largest Doppler shift.
     pub(super) fn new(count: usize, max_doppler_hz: f64, stream: &mut Stream) -> Self {
         assert!(count <= MAX_TAPS, "no profile has so many taps");
-        let rows = count.div_ceil(LANES) * OSCILLATORS;
-        let mut taps = Self {
-            count,
-            phase: vec![0; rows * LANES],
-            step: vec![0; rows * LANES],
-            direction: vec![Directions::default(); rows],
-        };
+        let mut taps = Self { count, fours: vec![Four::SILENT; count.div_ceil(LANES)] };
         for tap in 0..count {
             taps.draw(tap, max_doppler_hz, stream);
         }
@@ -82,11 +82,11 @@ impl Taps {
             let alpha = core::f64::consts::FRAC_PI_2 * (m as f64 + within) / OSCILLATORS as f64;
             let reversed = (m as u32).reverse_bits() >> (32 - OSCILLATORS.ilog2());
             let beta = core::f64::consts::PI * (f64::from(reversed) / OSCILLATORS as f64 + 2.0 * turned);
-            let (row, lane) = (tap / LANES * OSCILLATORS + m, tap % LANES);
-            self.phase[row * LANES + lane] = stream.bits() as u32;
-            self.step[row * LANES + lane] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
-            self.direction[row].re[lane] = (amplitude * libm::cos(beta)) as f32;
-            self.direction[row].im[lane] = (amplitude * libm::sin(beta)) as f32;
+            let (four, lane) = (&mut self.fours[tap / LANES], tap % LANES);
+            four.phase[m * LANES + lane] = stream.bits() as u32;
+            four.step[m * LANES + lane] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
+            four.direction[m][lane] = (amplitude * libm::cos(beta)) as f32;
+            four.direction[m][LANES + lane] = (amplitude * libm::sin(beta)) as f32;
         }
     }
 
@@ -98,24 +98,24 @@ impl Taps {
     /// Each tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes.
     #[inline(always)]
     pub(super) fn at(&self, micros: u32) -> Values {
-        // A pass of its own over plain slices, since only such a loop becomes four-lane code.
-        let mut cosines = [0.0_f32; MAX_TAPS * OSCILLATORS];
-        for ((c, &phase), &step) in cosines.iter_mut().zip(&self.phase).zip(&self.step) {
-            *c = cosine(phase.wrapping_add(step.wrapping_mul(micros)));
-        }
         let mut values = Values::default();
-        let fours = values.re.chunks_exact_mut(LANES).zip(values.im.chunks_exact_mut(LANES));
-        let rows = cosines.chunks_exact(LANES * OSCILLATORS).zip(self.direction.chunks_exact(OSCILLATORS));
-        for ((re, im), (cosines, directions)) in fours.zip(rows) {
-            let (mut x, mut y) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-            for (c, d) in cosines.chunks_exact(LANES).zip(directions) {
-                for lane in 0..LANES {
-                    x[lane] += c[lane] * d.re[lane];
-                    y[lane] += c[lane] * d.im[lane];
+        let places =
+            values.re.as_chunks_mut::<LANES>().0.iter_mut().zip(values.im.as_chunks_mut::<LANES>().0);
+        for (four, (re, im)) in self.fours.iter().zip(places) {
+            // A pass of its own over plain arrays, since only such a loop becomes vectors.
+            let mut cosines = [0.0_f32; LANES * OSCILLATORS];
+            for (k, c) in cosines.iter_mut().enumerate() {
+                *c = cosine(four.phase[k].wrapping_add(four.step[k].wrapping_mul(micros)));
+            }
+            let mut sums = [0.0_f32; 2 * LANES];
+            for (c, direction) in cosines.as_chunks::<LANES>().0.iter().zip(&four.direction) {
+                let twice = [c[0], c[1], c[2], c[3], c[0], c[1], c[2], c[3]];
+                for lane in 0..2 * LANES {
+                    sums[lane] += twice[lane] * direction[lane];
                 }
             }
-            re.copy_from_slice(&x);
-            im.copy_from_slice(&y);
+            re.copy_from_slice(&sums[..LANES]);
+            im.copy_from_slice(&sums[LANES..]);
         }
         values
     }
@@ -151,11 +151,11 @@ mod tests {
     #[test]
     fn directions_balance() {
         let taps = Taps::new(1, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
-        let sum = |f: &dyn Fn(&Directions) -> f32| taps.direction.iter().map(f).sum::<f32>();
+        let sum = |f: &dyn Fn(&[f32; 2 * LANES]) -> f32| taps.fours[0].direction.iter().map(f).sum::<f32>();
         // Mean power of I and of Q one half each, and uncorrelated: Σ re² / 2 = 1/2, Σ re im = 0.
-        assert!((sum(&|d| d.re[0] * d.re[0]) - 1.0).abs() < 1e-6);
-        assert!((sum(&|d| d.im[0] * d.im[0]) - 1.0).abs() < 1e-6);
-        assert!(sum(&|d| d.re[0] * d.im[0]).abs() < 1e-6);
+        assert!((sum(&|d| d[0] * d[0]) - 1.0).abs() < 1e-6);
+        assert!((sum(&|d| d[LANES] * d[LANES]) - 1.0).abs() < 1e-6);
+        assert!(sum(&|d| d[0] * d[LANES]).abs() < 1e-6);
         // The three places beyond the only tap are silent.
         let values = taps.at(12_345);
         assert!(values.re[0] != 0.0 && values.im[0] != 0.0);

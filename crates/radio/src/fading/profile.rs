@@ -3,6 +3,7 @@
 use airlane_core::Decibel;
 use pulp::Arch;
 
+use super::oscillators::Values;
 use crate::noise::PRB_BANDWIDTH_HZ;
 
 /// A power delay profile.
@@ -102,7 +103,7 @@ pub(super) struct Response {
     pub(super) phasors: Vec<Phasors<PAIRS>>,
     /// What the middle of these points turns each tap by, where it is not the middle of the
     /// carrier.
-    pub(super) turn: Option<Vec<(f32, f32)>>,
+    pub(super) turn: Option<Values>,
     /// The phasors again for who needs few points: by chunk of [`SINGLES`] points from the
     /// lowest, then by tap, the sine below the middle with its sign.
     pub(super) upwards: Vec<Phasors<SINGLES>>,
@@ -179,8 +180,12 @@ impl Response {
             }
         }
         let turn = (middle != 0.0).then(|| {
-            let angle = |delay: f64| -2.0 * core::f64::consts::PI * middle * delay;
-            taps.iter().map(|&(d, _)| (libm::cos(angle(d)) as f32, libm::sin(angle(d)) as f32)).collect()
+            let mut turn = Values::default();
+            for ((re, im), (delay, _)) in turn.re.iter_mut().zip(&mut turn.im).zip(taps) {
+                let angle = -2.0 * core::f64::consts::PI * middle * delay;
+                (*re, *im) = (libm::cos(angle) as f32, libm::sin(angle) as f32);
+            }
+            turn
         });
         let mut upwards = vec![Phasors::SILENT; points.div_ceil(SINGLES) * taps.len()];
         for point in 0..points {
