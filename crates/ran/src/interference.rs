@@ -46,8 +46,19 @@ pub(crate) struct Link {
 }
 
 /// What a UE heard where it once was: good until it has looked around twice more.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Look(u32);
+
+/// What a UE hears of the control regions of other cells, which are always there.
+#[derive(Debug, Default)]
+struct ControlLevels {
+    /// Of which look that goes for.
+    of: Option<Look>,
+    /// Links that fade, and their mean power.
+    fading: Vec<(usize, f32)>,
+    /// Power of all the others.
+    flat: f32,
+}
 
 /// The cells that do not serve a UE, and how they hear each other.
 #[derive(Debug)]
@@ -58,7 +69,10 @@ pub(crate) struct Neighbours {
     /// zero where it is silent.
     downlink: [Vec<f32>; 2],
     latest: Look,
+    /// The same for the uplink, computed when the UE sends.
     uplink: Vec<f32>,
+    uplink_is_old: bool,
+    control: ControlLevels,
     looked_at: Option<Instant>,
     place: Option<Position>,
     /// Those heard in what is being received: link, mean power, and on which RBGs.
@@ -75,6 +89,8 @@ impl Neighbours {
             downlink: [vec![0.0; count], vec![0.0; count]],
             latest: Look(0),
             uplink: vec![0.0; count],
+            uplink_is_old: false,
+            control: ControlLevels { fading: Vec::with_capacity(count), ..ControlLevels::default() },
             looked_at: None,
             place: None,
             heard: Vec::with_capacity(count),
@@ -88,6 +104,7 @@ impl Neighbours {
 
     /// The cell `to` serves from now on, and `from`, whose channels these are, no longer.
     pub(crate) fn exchange(&mut self, from: CellId, to: CellId, channels: [&mut Channel; 2]) {
+        self.hear_uplink();
         let place = self.links.binary_search_by_key(&to, |link| link.cell);
         let mut link = self.links.remove(place.expect("a UE has a link to each other cell"));
         let [downlink, uplink] = channels;
@@ -96,7 +113,7 @@ impl Neighbours {
         link.cell = from;
         let place = self.links.partition_point(|other| other.cell < link.cell);
         self.links.insert(place, link);
-        (self.looked_at, self.place) = (None, None);
+        (self.looked_at, self.place, self.control.of) = (None, None, None);
         self.gains.iter_mut().for_each(|(at, _)| *at = Instant::FAR_FUTURE);
     }
 
@@ -114,11 +131,38 @@ impl Neighbours {
         self.place = Some(here);
         let mut common = None;
         self.latest.0 = self.latest.0.wrapping_add(1);
-        let levels = self.downlink[self.latest.0 as usize % 2].iter_mut().zip(&mut self.uplink);
-        for (link, (downlink, uplink)) in self.links.iter_mut().zip(levels) {
-            *downlink = audible(link.downlink.interference_at(&here, &mut common));
+        let levels = &mut self.downlink[self.latest.0 as usize % 2];
+        for (link, level) in self.links.iter_mut().zip(levels) {
+            *level = audible(link.downlink.interference_at(&here, &mut common));
+        }
+        self.uplink_is_old = true;
+    }
+
+    /// Computes how other cells hear the UE from where it was looked for.
+    fn hear_uplink(&mut self) {
+        let Some(here) = self.place.filter(|_| self.uplink_is_old) else { return };
+        let mut common = None;
+        for (link, level) in self.links.iter_mut().zip(&mut self.uplink) {
             link.uplink.share_shadowing(&link.downlink);
-            *uplink = link.uplink.interference_at(&here, &mut common);
+            *level = link.uplink.interference_at(&here, &mut common);
+        }
+        self.uplink_is_old = false;
+    }
+
+    /// Computes what goes for the control regions of the cells on the carrier of the UE's.
+    fn hear_control(&mut self, look: Look, serving: CellId, rivals: &[bool]) {
+        let Self { links, control, .. } = self;
+        let levels = Self::levels(&self.downlink, self.latest, look).iter().copied().enumerate();
+        let heard = levels.filter(|&(link, level)| level > 0.0 && rivals[cell_of(link, serving)]);
+        let total = heard.clone().fold(1.0, |total, (_, level)| total + level);
+        control.fading.clear();
+        (control.of, control.flat) = (Some(look), 0.0);
+        for (link, level) in heard {
+            if level >= SMALL * total && !links[link].downlink.is_flat() {
+                control.fading.push((link, level));
+            } else {
+                control.flat += level;
+            }
         }
     }
 
@@ -310,6 +354,7 @@ impl Air {
     ) {
         let Some(site) = self.sites.get(cell) else { return };
         neighbours.look(now, mobility);
+        neighbours.hear_uplink();
         for index in 0..site.uplink_rivals.len() {
             let other = self.sites[cell].uplink_rivals[index];
             let level = factor * neighbours.uplink[other - usize::from(other > cell)];
@@ -353,7 +398,23 @@ impl Air {
         moment: Moment,
         neighbours: &mut Neighbours,
     ) -> Option<Noise> {
-        self.noise(cell, (RbgSet::MAX, |_| RbgSet::MAX), moment, neighbours)
+        let site = self.sites.get(cell.index())?;
+        if neighbours.control.of != Some(moment.look) {
+            neighbours.hear_control(moment.look, cell, &site.downlink_rivals);
+        }
+        let flat = neighbours.control.flat;
+        if flat == 0.0 && neighbours.control.fading.is_empty() {
+            return None;
+        }
+        let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
+        let sums = &mut noise.rbgs[..site.rbgs];
+        for index in 0..neighbours.control.fading.len() {
+            let (link, level) = neighbours.control.fading[index];
+            let gains = neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
+            sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += level * gain);
+        }
+        sums.iter_mut().for_each(|sum| *sum += flat);
+        Some(noise)
     }
 
     /// Noise and what other cells' control regions add to it before any fading; noise alone is 1.
