@@ -21,6 +21,7 @@ BENCHES = (
     ("airlane-ran", "slots", "slot/"),
     ("airlane-transport", "acks", "ack/"),
     ("airlane-net", "links", "queue/"),
+    ("airlane-middlebox", "pep", "pep/"),
 )
 SHORT = ("--warm-up-time", "0.3", "--measurement-time", "0.7", "--sample-size", "20", "--quiet")
 
@@ -45,6 +46,18 @@ def medians() -> list[dict[str, object]] | str:
                 said = str(error.stderr).strip().splitlines()
                 return f"{crate}: {said[-1] if said else f'exit code {error.returncode}'}"
         return read(Path(home))
+
+
+def pep_flow_bytes() -> int | None:
+    """Bytes that a PEP takes for each flow, its ranges full; None where it cannot be measured."""
+    command = ["cargo", "run", "--quiet", "--profile", "quick", "-p", "airlane-middlebox"]
+    try:
+        run = subprocess.run(
+            [*command, "--example", "flow_bytes"], cwd=ROOT, capture_output=True, check=True, text=True
+        )
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return None
+    return int(run.stdout)
 
 
 def read(home: Path) -> list[dict[str, object]]:

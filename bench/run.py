@@ -296,6 +296,7 @@ def as_markdown(report: dict) -> dict[str, str]:
         "packet": document.table(["for a packet and its ACK", "measured", "budget"], packet),
         "scaling": document.table(headings_growth, costs),
         "memory": document.table(["fading", "bytes for an idle UE", "budget"], kept),
+        "pep": f"{report['pep_flow_bytes'] or '–'} bytes for each flow.",
         "hotspots": document.table(["module", "instructions"], spots),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, one used; {cpu_model()}.",
     }
@@ -351,12 +352,15 @@ def main() -> int:
     show_growth(growth, memory)
     small = micro.medians()
     show_micro(small)
+    flow_bytes = micro.pep_flow_bytes()
+    print(f"A PEP takes {flow_bytes or 'an unknown number of'} bytes for each flow that it watches.")
     report = {
         "scenarios": rows,
         "journey": cost,
         "scaling": growth,
         "idle_ue_bytes": memory,
         "micro": small,
+        "pep_flow_bytes": flow_bytes,
         "peer": absent or peer.BUILD_NAME,
         "same_load_within": SAME_LOAD,
         "host": {"platform": platform.platform(), "core": core, "cores": os.cpu_count()},

@@ -348,9 +348,52 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Mistakes in a PEP, and in who listens to it.
+fn mistakes_of_middleboxes() -> Vec<(&'static str, String)> {
+    let pep = |settings: &str| extended(&format!("[[middlebox]]\n{settings}"));
+    let mdcc =
+        |settings: &str| changed("congestion = \"cubic\"", &format!("congestion = \"mdcc\", {settings}"));
+    vec![
+        ("unknown middlebox", pep("kind = \"proxy\"")),
+        ("a middlebox nowhere", pep("at = \"ue\"")),
+        ("two PEPs", pep("[[middlebox]]")),
+        ("a PEP without a wire to the radio", error(&format!("{WIRED}[[middlebox]]")).to_string()),
+        ("a message of no segments", pep("ack_every = 0")),
+        ("a hole that is never certain", pep("reordering = 1000")),
+        ("a table for nobody", pep("flows = 0")),
+        ("ranges without end", pep("ranges = 100000")),
+        ("no waiting at all", pep("max_delay = \"0 ms\"")),
+        ("an empty secret", pep("secret = \"\"")),
+        ("unknown fault", pep("fault = \"sleeps\"")),
+        ("a fault without its share", pep("fault = \"loses\"")),
+        ("back before it died", pep("fault = { kind = \"dies\", at = \"3 s\", until = \"2 s\" }")),
+        ("an unknown lie", pep("fault = { kind = \"lies\", from = \"3 s\", claim = \"nothing\" }")),
+        ("no step of a window", mdcc("mdcc = { increase = 0 }")),
+        ("unknown scope", mdcc("mdcc = { inflight_scope = \"ran\" }")),
+        (
+            "settings of another controller",
+            changed("\"cubic\"", "\"cubic\", mdcc = { increase = 0.1, inflight_scope = \"e2e\" }"),
+        ),
+        (
+            "a PEP that sees nothing of it",
+            changed_all(&[("to = ", "direction = \"uplink\"\nto = "), ("cubic", "mdcc")]),
+        ),
+        (
+            "QUIC that a PEP cannot read",
+            changed("\"tcp\", congestion = \"cubic\"", "\"quic\", congestion = \"mdcc\""),
+        ),
+    ]
+}
+
 #[test]
 fn every_mistake_is_explained() {
-    let cases = [mistakes_of_form(), mistakes_of_sense(), absurd_numbers(), mistakes_of_kind()];
+    let cases = [
+        mistakes_of_form(),
+        mistakes_of_sense(),
+        absurd_numbers(),
+        mistakes_of_kind(),
+        mistakes_of_middleboxes(),
+    ];
     let cases = cases.into_iter().flatten();
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/errors.txt");

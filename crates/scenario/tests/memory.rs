@@ -82,6 +82,19 @@ fn tcp_over_a_fading_channel_allocates_nothing() {
 }
 
 #[test]
+fn a_pep_and_who_listens_to_it_allocate_nothing() {
+    for at in ["gateway", "enb"] {
+        for ues in [1, 5] {
+            let text = scenario(ues, EVA, "am", Some(&tcp("mdcc")));
+            allocates_nothing(
+                &format!("a PEP in the {at}, {ues} UEs"),
+                &format!("{text}[[middlebox]]\nat = \"{at}\"\n"),
+            );
+        }
+    }
+}
+
+#[test]
 fn udp_over_a_fading_channel_allocates_nothing() {
     for rlc in ["am", "um"] {
         for (ues, mbit) in [(1, 100), (20, 6)] {

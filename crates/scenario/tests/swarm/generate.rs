@@ -164,6 +164,51 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     text
 }
 
+/// Downlink flows listen to a PEP now and then.
+fn listening(s: &mut Stream, text: &str) -> String {
+    let mut flows = text.split("[[flow]]");
+    let mut text = flows.next().unwrap_or_default().to_owned();
+    for flow in flows {
+        let listens = flow.contains("\"downlink\"") && flow.contains("congestion = ") && s.chance(0.6);
+        let line = |line: &str| {
+            let scope = if line.len().is_multiple_of(2) { "e2e" } else { "per-domain" };
+            match line.starts_with("congestion = ") && listens {
+                true => format!("congestion = \"mdcc\"\nmdcc.inflight_scope = \"{scope}\"\n"),
+                false => format!("{line}\n"),
+            }
+        };
+        text += &format!("[[flow]]{}", flow.lines().map(line).collect::<String>());
+    }
+    text
+}
+
+/// A PEP, sound or not.
+fn middlebox(s: &mut Stream) -> String {
+    let share = 1 + s.below(99);
+    let (from, claim) = (s.below(900), one_of(s, &["everything", "unsent", "holes"]));
+    let kind = one_of(s, &["loses", "reorders", "duplicates", "truncates"]);
+    let faults = [
+        "\"none\"".to_owned(),
+        format!("{{ kind = \"{kind}\", share = \"{share} %\" }}"),
+        format!("{{ kind = \"dies\", at = \"{from} ms\", until = \"{} ms\" }}", from + 1 + s.below(500)),
+        format!("{{ kind = \"lies\", from = \"{from} ms\", claim = \"{claim}\" }}"),
+        format!("\"{}\"", one_of(s, &["forges", "replays"])),
+    ];
+    let fault = &faults[s.below(faults.len() as u64) as usize];
+    format!(
+        "[[middlebox]]\nat = \"{}\"\nack_every = {}\nmin_interval = \"{} us\"\nmax_delay = \"{} ms\"\n\
+         reordering = {}\nflows = {}\nranges = {}\nidle = \"{} ms\"\nfault = {fault}\n",
+        one_of(s, &["gateway", "enb"]),
+        1 + s.below(4),
+        s.below(3_000),
+        1 + s.below(20),
+        1 + s.below(5),
+        1 + s.below(20),
+        1 + s.below(16),
+        1 + s.below(500),
+    )
+}
+
 /// Bursts of datagrams, or short flows one after the other; often nothing.
 fn background(s: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.3) {
@@ -421,6 +466,10 @@ fn scenario(seed: u64) -> String {
                 text += &flow(newest, Some(name)); // one the other way now and then
             }
         }
+    }
+    let middle = &mut Seeds::new(seed).stream("swarm/middlebox");
+    if middle.chance(0.4) {
+        text = listening(middle, &text) + &middlebox(middle);
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
     text += &background(bursts, first);
