@@ -32,9 +32,15 @@ impl PepLog {
     const REALS: [&'static str; 3] = ["cwnd_internet_bytes", "cwnd_ran_bytes", "pep_srtt_ms"];
     const COUNTS: [&'static str; 3] = ["pep_acks_sent", "pep_acks_accepted", "pep_acks_rejected"];
 
-    /// A log of so many flows.
-    pub(crate) fn new(flows: usize) -> Self {
-        Self { flows: vec![PepRecord::default(); flows], ..Self::default() }
+    /// A log of so many flows, with room for so many rows.
+    pub(crate) fn new(flows: usize, rows: usize) -> Self {
+        Self {
+            flows: vec![PepRecord::default(); flows],
+            t_s: Vec::with_capacity(rows),
+            flow: Vec::with_capacity(rows),
+            reals: core::array::from_fn(|_| Vec::with_capacity(rows)),
+            counts: core::array::from_fn(|_| Vec::with_capacity(rows)),
+        }
     }
 
     pub(crate) fn on_message(&mut self, flow: FlowId, fate: PepFate) {

@@ -76,7 +76,12 @@ impl Recorder {
             series,
             tracks: UeSeries::default(),
             handovers: HandoverLog::default(),
-            pep: PepLog::new(if parameters.pep { parameters.flows.len() } else { 0 }),
+            pep: if parameters.pep {
+                let flows = parameters.flows.len();
+                PepLog::new(flows, flows * parameters.bin.map_or(0, |bin| bins(parameters.end, bin)))
+            } else {
+                PepLog::default()
+            },
             parameters,
         }
     }

@@ -93,14 +93,20 @@ struct Watched {
 /// The lightweight PEP.
 #[derive(Debug)]
 pub struct Pep {
-    config: PepConfig,
-    faulty: Option<Faulty>,
-    instance: u32,
+    reporter: Reporter,
     flows: BTreeMap<FlowId, Watched>,
     /// When messages are due; entries that no longer hold are skipped.
     due: BinaryHeap<Reverse<(Instant, FlowId)>>,
     /// The table was found full, without an idle flow: not looked through again before this.
     full_until: Instant,
+}
+
+/// What sends messages, and everything that is not of one flow.
+#[derive(Debug)]
+struct Reporter {
+    config: PepConfig,
+    faulty: Option<Faulty>,
+    instance: u32,
     statistics: PepStatistics,
 }
 
@@ -112,21 +118,19 @@ impl Pep {
     #[must_use]
     pub fn new(mut config: PepConfig) -> Self {
         let faulty = config.fault.take().map(|(fault, chance)| Faulty::new(fault, chance));
+        let statistics = PepStatistics::default();
         Self {
-            config,
-            faulty,
-            instance: 1,
+            reporter: Reporter { config, faulty, instance: 1, statistics },
             flows: BTreeMap::new(),
             due: BinaryHeap::new(),
             full_until: Instant::ZERO,
-            statistics: PepStatistics::default(),
         }
     }
 
     /// What it has counted.
     #[must_use]
     pub const fn statistics(&self) -> PepStatistics {
-        self.statistics
+        self.reporter.statistics
     }
 
     /// Flows watched now.
@@ -135,47 +139,31 @@ impl Pep {
         self.flows.len()
     }
 
-    /// Bytes that a flow takes: its entry, its key in the table, its ranges, and a timer.
-    #[must_use]
-    pub fn bytes_per_flow(&self) -> usize {
-        let observation = self.flows.values().next().map_or(0, |flow| flow.seen.bytes_allocated());
-        size_of::<Watched>() + size_of::<FlowId>() + size_of::<Reverse<(Instant, FlowId)>>() + observation
-    }
-
     /// Notes that the PEP died or came back. False while it is dead.
     fn lives(&mut self, now: Instant) -> bool {
-        let Some(faulty) = &self.faulty else { return true };
+        let Some(faulty) = &self.reporter.faulty else { return true };
         let instance = 1 + faulty.restarts(now);
         let dead = faulty.is_dead(now);
-        if dead || instance != self.instance {
+        if dead || instance != self.reporter.instance {
             self.flows.clear();
             self.due.clear();
-            self.instance = instance;
+            self.reporter.instance = instance;
         }
         !dead
     }
 
-    /// The entry of a flow; a new one if there is room.
-    fn watch(&mut self, now: Instant, flow: FlowId, first: u32) -> Option<&mut Watched> {
-        if !self.flows.contains_key(&flow) {
-            if self.flows.len() >= self.config.flows && !self.evict_idle(now) {
-                return None;
-            }
-            let observation = Observation::new(first, self.config.ranges, self.config.reordering);
-            let key = Key::derive(&self.config.secret, u64::from(flow.0));
-            self.flows.insert(flow, Watched::new(key, observation, now));
+    /// True if the flow is watched, or there is room for it.
+    fn has_room(&mut self, now: Instant, flow: FlowId) -> bool {
+        let most = self.reporter.config.flows;
+        if self.flows.len() < most || self.flows.contains_key(&flow) {
+            return true;
         }
-        self.flows.get_mut(&flow)
-    }
-
-    /// Makes room by forgetting who has been silent for long.
-    fn evict_idle(&mut self, now: Instant) -> bool {
         if now < self.full_until {
             return false;
         }
-        let idle = self.config.idle;
+        let idle = self.reporter.config.idle;
         self.flows.retain(|_, flow| now.saturating_since(flow.newest_at) < idle);
-        let room = self.flows.len() < self.config.flows;
+        let room = self.flows.len() < most;
         if !room {
             self.full_until = now + FULL_FOR;
         }
@@ -184,39 +172,44 @@ impl Pep {
 
     /// A segment passes from server to client.
     fn on_downlink(&mut self, cx: &mut Cx<'_>, flow: FlowId, tcp: &TcpHeader, payload: u32) {
-        if tcp.flags.has(TcpFlags::RST) {
-            self.flows.remove(&flow);
-            return;
-        }
-        let syn = tcp.flags.has(TcpFlags::SYN);
-        if syn {
-            self.flows.remove(&flow); // another connection
+        let (syn, fin) = (tcp.flags.has(TcpFlags::SYN), tcp.flags.has(TcpFlags::FIN));
+        if syn || tcp.flags.has(TcpFlags::RST) {
+            self.flows.remove(&flow); // what follows is another connection
         }
         let left = tcp.sequence.wrapping_add(u32::from(syn));
-        let right = left.wrapping_add(payload).wrapping_add(u32::from(tcp.flags.has(TcpFlags::FIN)));
-        if left == right && !syn {
+        let right = left.wrapping_add(payload).wrapping_add(u32::from(fin));
+        let data = left != right;
+        if tcp.flags.has(TcpFlags::RST) || !(data || syn) {
             return;
         }
-        let fin = tcp.flags.has(TcpFlags::FIN).then_some(right);
-        let data = left != right;
-        self.statistics.segments += u64::from(data);
-        let Some(watched) = self.watch(cx.now, flow, left) else {
-            self.statistics.unwatched += u64::from(data);
+        self.reporter.statistics.segments += u64::from(data);
+        if !self.has_room(cx.now, flow) {
+            self.reporter.statistics.unwatched += u64::from(data);
             return;
-        };
+        }
+        let Self { reporter, flows, due, .. } = self;
+        let watched = flows.entry(flow).or_insert_with(|| reporter.watch(cx.now, flow, left));
         watched.newest_at = cx.now;
         if !data {
             return;
         }
-        watched.end = fin.or(watched.end);
+        if fin {
+            watched.end = Some(right);
+        }
         let seen = watched.seen.on_segment(left, right);
         watched.urgent |= seen == Seen::Hole;
         if watched.pending == 0 {
             watched.pending_since = cx.now;
         }
         watched.pending += 1;
-        self.statistics.unremembered += u64::from(seen == Seen::NoRoom);
-        self.schedule(cx, flow);
+        reporter.statistics.unremembered += u64::from(seen == Seen::NoRoom);
+        let at = reporter.due(cx.now, watched);
+        if at <= cx.now {
+            reporter.send(cx, flow, watched);
+        } else if at < watched.due {
+            watched.due = at;
+            due.push(Reverse((at, flow)));
+        }
     }
 
     /// A segment passes from client to server: what it acknowledges need not be watched.
@@ -232,23 +225,23 @@ impl Pep {
             }
         }
     }
+}
 
-    /// Sends what is due, or remembers when it will be.
-    fn schedule(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
-        let Some(watched) = self.flows.get_mut(&flow) else { return };
-        let enough = watched.urgent || watched.pending >= self.config.ack_every;
-        let wanted = if enough { cx.now } else { watched.pending_since + self.config.max_delay };
-        let due = wanted.max(watched.sent_at.map_or(cx.now, |at| at + self.config.min_interval));
-        if due <= cx.now {
-            self.send(cx, flow);
-        } else if due < watched.due {
-            watched.due = due;
-            self.due.push(Reverse((due, flow)));
-        }
+impl Reporter {
+    /// The entry of a new flow.
+    fn watch(&self, now: Instant, flow: FlowId, first: u32) -> Watched {
+        let seen = Observation::new(first, self.config.ranges, self.config.reordering);
+        Watched::new(Key::derive(&self.config.secret, u64::from(flow.0)), seen, now)
     }
 
-    fn send(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
-        let Some(watched) = self.flows.get_mut(&flow) else { return };
+    /// When the next message about the flow is due.
+    fn due(&self, now: Instant, watched: &Watched) -> Instant {
+        let enough = watched.urgent || watched.pending >= self.config.ack_every;
+        let wanted = if enough { now } else { watched.pending_since + self.config.max_delay };
+        wanted.max(watched.sent_at.map_or(now, |at| at + self.config.min_interval))
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, flow: FlowId, watched: &mut Watched) {
         watched.serial += 1;
         let delay_us = cx.now.saturating_since(watched.newest_at).as_nanos() / 1000;
         let mut message = Message {
@@ -335,8 +328,9 @@ impl NetworkFunction for Pep {
             && at <= cx.now
         {
             self.due.pop();
-            if self.flows.get(&flow).is_some_and(|watched| watched.due <= cx.now) {
-                self.send(cx, flow);
+            let due = |watched: &&mut Watched| watched.due <= cx.now;
+            if let Some(watched) = self.flows.get_mut(&flow).filter(due) {
+                self.reporter.send(cx, flow, watched);
             }
         }
     }

@@ -125,9 +125,4 @@ impl Observation {
         }
         report
     }
-
-    /// Bytes it takes beside its own fields.
-    pub(crate) fn bytes_allocated(&self) -> usize {
-        self.ranges.capacity() * size_of::<Range>()
-    }
 }

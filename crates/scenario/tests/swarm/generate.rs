@@ -170,11 +170,12 @@ fn listening(s: &mut Stream, text: &str) -> String {
     let mut text = flows.next().unwrap_or_default().to_owned();
     for flow in flows {
         let listens = flow.contains("\"downlink\"") && flow.contains("congestion = ") && s.chance(0.6);
+        let scope = one_of(s, &["e2e", "per-domain"]);
         let line = |line: &str| {
-            let scope = if line.len().is_multiple_of(2) { "e2e" } else { "per-domain" };
-            match line.starts_with("congestion = ") && listens {
-                true => format!("congestion = \"mdcc\"\nmdcc.inflight_scope = \"{scope}\"\n"),
-                false => format!("{line}\n"),
+            if line.starts_with("congestion = ") && listens {
+                format!("congestion = \"mdcc\"\nmdcc.inflight_scope = \"{scope}\"\n")
+            } else {
+                format!("{line}\n")
             }
         };
         text += &format!("[[flow]]{}", flow.lines().map(line).collect::<String>());
