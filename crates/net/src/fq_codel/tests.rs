@@ -179,3 +179,76 @@ fn a_sparse_flow_does_not_wait_behind_bulk_flows() {
         assert!(bulk.abs_diff(fair) < 10_000, "{bytes:?}");
     }
 }
+
+/// What became of an overload of 30 s.
+#[derive(Default)]
+struct Overload {
+    /// Time in ms and delay in ms of each packet of the flow that is too fast.
+    fast: Vec<(u64, u64)>,
+    /// Delays in ms of the slow flow.
+    slow: Vec<u64>,
+    /// Drops until 10 s and until 20 s.
+    drops: [u64; 2],
+}
+
+/// 12 Mbit/s, 1500 bytes a millisecond. Flow 1 offers 1.5 times as much and answers to no drop; flow 2 sends
+/// 200 bytes every 10 ms.
+fn overload(parameters: Parameters) -> Overload {
+    let (mut top, mut queue) = (BenchTop::new(), FqCoDel::new(Limit::NONE, parameters));
+    let (mut found, mut free_at) = (Overload::default(), 0);
+    for tick in 0..60_000_u64 {
+        let now = tick * MS / 2;
+        if tick % 4 != 3 {
+            offer(&mut top, &mut queue, 1, 1_500, now);
+        }
+        if tick % 20 == 0 {
+            offer(&mut top, &mut queue, 2, 200, now);
+        }
+        while free_at <= now {
+            let Some(head) = top.call(now, |cx| queue.dequeue(cx)) else { break };
+            free_at = free_at.max(now.saturating_sub(MS / 2)) + u64::from(head.size) * MS / 1_500;
+            let delay = (now - head.since.as_nanos()) / MS;
+            match top.pool.consume(head.packet).flow {
+                FlowId(1) => found.fast.push((now / MS, delay)),
+                _ => found.slow.push(delay),
+            }
+        }
+        let until = [tick < 20_000, tick < 40_000];
+        for (drops, _) in found.drops.iter_mut().zip(until).filter(|(_, counts)| *counts) {
+            *drops = queue.statistics().managed_drops;
+        }
+    }
+    found
+}
+
+#[test]
+fn an_overload_is_brought_down_to_the_target() {
+    // 500 packets a second are too many. CoDel's drops are 100 ms / sqrt(count) apart (RFC 8289 §5.6), so that
+    // there have been (t / 0.2 s)^2 = 25 t^2 of them after t seconds, and 500 t - 25 t^2 packets wait: most of
+    // them, 2500, after 10 s, and none after 20 s. What flow 2 takes, 1.3 % of the link, and the first interval
+    // without a drop make it a little later.
+    let parameters = Parameters::default();
+    let found = overload(parameters);
+    for (drops, law) in found.drops.into_iter().zip([2_500.0, 10_000.0]) {
+        assert!((drops as f64 / law - 1.0).abs() < 0.02, "{drops} drops instead of {law}");
+    }
+    let target = parameters.codel.target.as_nanos() / MS;
+    let above = |&&(at, delay): &&(u64, u64)| at > 1_000 && delay < target;
+    let (reached, _) = found.fast.iter().find(above).expect("it comes down to its target");
+    assert!((20_000..23_000).contains(reached), "at {reached} ms");
+    // The link is never idle for that.
+    let carried = found.fast.len() as u64 * 1_500 + found.slow.len() as u64 * 200;
+    assert!((44_900_000..=45_001_500).contains(&carried), "{carried} bytes in 30 s");
+    // And who is slow waits for no more than the packet on the wire, and loses nothing.
+    assert_eq!(found.slow.len(), 3_000);
+    assert!(found.slow.iter().all(|&ms| ms <= 2), "{:?} ms in the slow flow", found.slow.iter().max());
+
+    // Without the rule the queue of the fast flow grows to a third of what it has sent: 10 s after 30 s.
+    let never = codel::Parameters { target: Duration::from_secs(100), ..parameters.codel };
+    let found = overload(Parameters { codel: never, packets: 100_000, ..parameters });
+    assert!(
+        found.fast.last().is_some_and(|(_, delay)| (9_500..10_500).contains(delay)),
+        "{:?}",
+        found.fast.last()
+    );
+}

@@ -5,6 +5,34 @@ use airlane_core::{Duration, Instant};
 use super::Velocity;
 use crate::geometry::Position;
 
+/// Whoever goes from leg to leg.
+pub(super) trait Walker {
+    /// The present leg.
+    fn leg(&self) -> &Leg;
+
+    /// Goes on to the next leg.
+    fn next_leg(&mut self);
+
+    /// The leg of `now`, which may not lie before that of an earlier call.
+    fn leg_at(&mut self, now: Instant) -> &Leg {
+        assert!(now >= self.leg().begin, "a walker cannot be asked about its past");
+        while now >= self.leg().end {
+            self.next_leg();
+        }
+        self.leg()
+    }
+
+    /// The position at `now`, which may not lie before that of an earlier call.
+    fn position_at(&mut self, now: Instant) -> Position {
+        self.leg_at(now).position_at(now)
+    }
+
+    /// The velocity at `now`, which may not lie before that of an earlier call.
+    fn velocity_at(&mut self, now: Instant) -> Velocity {
+        self.leg_at(now).velocity()
+    }
+}
+
 /// A straight line at constant speed, or a stay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {

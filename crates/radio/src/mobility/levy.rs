@@ -12,8 +12,8 @@ use core::f64::consts::{FRAC_PI_2, PI};
 
 use airlane_core::{Duration, Instant, Stream};
 
-use super::leg::{Leg, later};
-use super::{Disc, Velocity};
+use super::Disc;
+use super::leg::{Leg, Walker, later};
 use crate::geometry::Position;
 
 /// A symmetric stable law, its absolute value cut off at both ends.
@@ -117,22 +117,10 @@ impl LevyWalk {
         let (leg, rest) = fly(&disc, start, Instant::ZERO, flight);
         Self { law, disc, stream, leg, rest }
     }
+}
 
-    /// The position at `now`, which may not lie before that of an earlier call.
-    pub fn position_at(&mut self, now: Instant) -> Position {
-        self.leg_at(now).position_at(now)
-    }
-
-    /// The velocity at `now`, which may not lie before that of an earlier call.
-    pub fn velocity_at(&mut self, now: Instant) -> Velocity {
-        self.leg_at(now).velocity()
-    }
-
-    fn leg_at(&mut self, now: Instant) -> &Leg {
-        assert!(now >= self.leg.begin, "a walker cannot be asked about its past");
-        while now >= self.leg.end {
-            self.next_leg();
-        }
+impl Walker for LevyWalk {
+    fn leg(&self) -> &Leg {
         &self.leg
     }
 

@@ -34,6 +34,7 @@ pub use setdest::{MovementPath, PathFollower, Setdest, SetdestError};
 pub use waypoint::{Area, RandomWaypoint, WaypointLaw};
 
 use crate::geometry::Position;
+use leg::Walker;
 
 /// How a UE is to move.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 use airlane_core::{Duration, Seeds};
 
+use super::leg::Walker;
 use super::levy::flight_seconds;
 use super::*;
 

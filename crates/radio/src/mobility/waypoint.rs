@@ -8,8 +8,8 @@
 
 use airlane_core::{Duration, Instant, Stream};
 
-use super::leg::{Leg, later};
-use super::{Disc, Placement, Velocity};
+use super::leg::{Leg, Walker, later};
+use super::{Disc, Placement};
 use crate::geometry::Position;
 
 /// Where the points lie.
@@ -61,32 +61,24 @@ impl RandomWaypoint {
         let leg = go(&law, start, Instant::ZERO, &mut stream);
         Self { law, stream, leg, arrives: true }
     }
+}
 
-    /// The position at `now`, which may not lie before that of an earlier call.
-    pub fn position_at(&mut self, now: Instant) -> Position {
-        self.leg_at(now).position_at(now)
-    }
-
-    /// The velocity at `now`, which may not lie before that of an earlier call.
-    pub fn velocity_at(&mut self, now: Instant) -> Velocity {
-        self.leg_at(now).velocity()
-    }
-
-    fn leg_at(&mut self, now: Instant) -> &Leg {
-        assert!(now >= self.leg.begin, "a walker cannot be asked about its past");
-        while now >= self.leg.end {
-            let Leg { to: here, end: at, .. } = self.leg;
-            let pauses = self.arrives && !self.law.pause[1].is_zero();
-            self.leg = if pauses {
-                let [shortest, longest] = self.law.pause.map(Duration::as_secs_f64);
-                let pause = Duration::from_secs_f64(self.stream.uniform_in(shortest, longest));
-                Leg { from: here, to: here, begin: at, end: later(at, pause) }
-            } else {
-                go(&self.law, here, at, &mut self.stream)
-            };
-            self.arrives = !pauses;
-        }
+impl Walker for RandomWaypoint {
+    fn leg(&self) -> &Leg {
         &self.leg
+    }
+
+    fn next_leg(&mut self) {
+        let Leg { to: here, end: at, .. } = self.leg;
+        let pauses = self.arrives && !self.law.pause[1].is_zero();
+        self.leg = if pauses {
+            let [shortest, longest] = self.law.pause.map(Duration::as_secs_f64);
+            let pause = Duration::from_secs_f64(self.stream.uniform_in(shortest, longest));
+            Leg { from: here, to: here, begin: at, end: later(at, pause) }
+        } else {
+            go(&self.law, here, at, &mut self.stream)
+        };
+        self.arrives = !pauses;
     }
 }
 
