@@ -1,8 +1,8 @@
 """Check that crates depend on each other only downwards.
 
-The rooms, top to bottom: py, scenario, then engine, record, traffic, middlebox and ran, then quic, then radio, net
-and transport, then core. `ran` and `middlebox` are algorithms: they, like everything below them, reach none of
-engine, record and scenario, not even for tests.
+The rooms, top to bottom: py, scenario, then engine, record, traffic, middlebox and ran, then quic, then
+radio, net and transport, then core. `ran` and `middlebox` are algorithms: they, like everything below them,
+reach none of engine, record and scenario, not even for tests.
 """
 
 import json

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use airlane_core::{DropCause, Duration, Instant, Probe};
+use airlane_core::{DropCause, Duration, Instant, Probe, Seeds};
 use airlane_engine::Simulation;
 use airlane_quic::{QlogError, QlogFiles};
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use serde::Serialize;
 
 use crate::counts::HandoverCounts;
+use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::format::Resolved;
 use crate::{expand, sinks, wiring};
@@ -78,8 +79,9 @@ impl Serialize for Drops {
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let qlog = scenario.output.qlog.then(Arc::default);
+    let around = Around { scenario, seeds: Seeds::new(seed), qlog: qlog.as_ref() };
     Ok(Built {
-        simulation: wiring::wire(scenario, seed, qlog.as_ref())?,
+        simulation: wiring::wire(around)?,
         sinks: sinks::sinks(scenario, &ues, &flows),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
         qlog,

@@ -1,12 +1,9 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
 
-use std::sync::Arc;
-
-use airlane_core::{Direction, FlowId, NodeId, Seeds, UeId};
+use airlane_core::{Direction, FlowId, NodeId, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::Side;
 use airlane_net::{FlowRouter, Gateway, Link};
-use airlane_quic::QlogFiles;
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
 use airlane_traffic::PORT;
@@ -14,7 +11,7 @@ use airlane_traffic::PORT;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{FlowDirection, Resolved};
+use crate::format::FlowDirection;
 use crate::{endpoints, links, middlebox, radio};
 
 /// Packets under way before the pool has to grow.
@@ -22,13 +19,8 @@ const POOL_CAPACITY: usize = 4096;
 
 /// Builds everything that a packet meets on its way from server to UE and back, in that order.
 /// Without cells, the internet link leads to the hosts at once and from them back.
-pub(crate) fn wire(
-    scenario: &Resolved,
-    seed: u64,
-    qlog: Option<&Arc<QlogFiles>>,
-) -> Result<Simulation, ScenarioError> {
-    let seeds = Seeds::new(seed);
-    let around = Around { scenario, seeds, qlog };
+pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
+    let Around { scenario, seeds, .. } = around;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let flow_ids = || (0..).map(FlowId).zip(&flows);
     let mut network = Network::new();

@@ -181,6 +181,47 @@ fn bursts(setting: &str) -> String {
     ))
 }
 
+/// Mistakes of flows over QUIC.
+fn mistakes_of_quic() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "a constant rate over QUIC",
+            changed(
+                "kind = \"tcp\", congestion = \"cubic\" }",
+                "kind = \"quic\" }\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }",
+            ),
+        ),
+        (
+            "BBR over QUIC",
+            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", congestion = \"bbr\""),
+        ),
+        (
+            "an MTU below QUIC's",
+            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", mtu = \"1200 B\""),
+        ),
+        (
+            "QUIC beginning above its MTU",
+            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", initial_mtu = \"1500 B\""),
+        ),
+        (
+            "a stream window for no datagram",
+            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", stream_window = \"1 kB\""),
+        ),
+        (
+            "an initial round trip of nothing",
+            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", initial_rtt = \"0 s\""),
+        ),
+        (
+            "many objects over TCP",
+            changed(
+                "congestion = \"cubic\" }",
+                "congestion = \"cubic\" }\napp = { kind = \"fixed\", size = \"1 MB\", objects = 2 }",
+            ),
+        ),
+        ("qlog without QUIC", extended("[output]\nqlog = true")),
+    ]
+}
+
 /// Mistakes of sense.
 fn mistakes_of_sense() -> Vec<(&'static str, String)> {
     vec![
@@ -272,41 +313,6 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("no bursts", bursts("active = 0")),
         ("bursts that never end", bursts("length = \"1000 s\", active = 1000.0")),
         ("bursts read otherwise", bursts("reading = \"literally\"")),
-        (
-            "a constant rate over QUIC",
-            changed(
-                "kind = \"tcp\", congestion = \"cubic\" }",
-                "kind = \"quic\" }\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }",
-            ),
-        ),
-        (
-            "BBR over QUIC",
-            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", congestion = \"bbr\""),
-        ),
-        (
-            "an MTU below QUIC's",
-            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", mtu = \"1200 B\""),
-        ),
-        (
-            "QUIC beginning above its MTU",
-            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", initial_mtu = \"1500 B\""),
-        ),
-        (
-            "a stream window for no datagram",
-            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", stream_window = \"1 kB\""),
-        ),
-        (
-            "an initial round trip of nothing",
-            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", initial_rtt = \"0 s\""),
-        ),
-        (
-            "many objects over TCP",
-            changed(
-                "congestion = \"cubic\" }",
-                "congestion = \"cubic\" }\napp = { kind = \"fixed\", size = \"1 MB\", objects = 2 }",
-            ),
-        ),
-        ("qlog without QUIC", extended("[output]\nqlog = true")),
         ("bulk over UDP", changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"udp\"")),
         (
             "a cell lower than the path loss knows",
@@ -390,6 +396,7 @@ fn every_mistake_is_explained() {
     let cases = [
         mistakes_of_form(),
         mistakes_of_sense(),
+        mistakes_of_quic(),
         absurd_numbers(),
         mistakes_of_kind(),
         mistakes_of_middleboxes(),
