@@ -194,7 +194,8 @@ def _handovers(results: Results) -> str:
     return (
         f"{total['successful']:,} handovers ({total['ping_pongs']:,} ping-pong), "
         f"{total['preparations_failed']:,} refused; {total['radio_link_failures']:,} radio links lost "
-        f"({total['too_late']:,} handed over too late), {total['releases']:,} releases"
+        f"({total['too_late']:,} handed over too late), {total['accesses_failed']:,} targets not reached, "
+        f"{total['releases']:,} releases"
     )
 
 

@@ -109,6 +109,8 @@ pub enum HandoverStep {
         /// Where the UE is: east and north, in metres.
         position_m: [f64; 2],
     },
+    /// T304 has expired: the UE has not reached the target and looks for a cell.
+    AccessFailed,
     /// A cell re-establishes the connection of a UE that has lost its radio link.
     Reestablished {
         /// Which.

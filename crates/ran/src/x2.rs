@@ -204,6 +204,28 @@ impl Forwarding {
         self.enter(cx, node, Arrival::EndMarker, bearer);
     }
 
+    /// The UE has not reached the target of its latest hop and is the source's again, which has kept what
+    /// it forwarded: all of it goes back to the bearer, as if it had come out of X2 in this order.
+    pub fn cancel(&mut self, cx: &mut Cx<'_>, bearer: &mut RadioBearer) {
+        let Some(hop) = self.hops.pop_back() else { return };
+        let arrivals = hop.transit.into_iter().map(|(_, arrival)| arrival).chain(hop.fresh);
+        let end = self.hops.len();
+        for arrival in arrivals {
+            match arrival {
+                Arrival::Sdu(sdu) => {
+                    self.statistics.left += 1;
+                    self.statistics.left_bytes += u64::from(sdu.size);
+                    self.pass(cx, end, Arrival::Sdu(sdu), bearer);
+                }
+                Arrival::SnStatus(message) => {
+                    let status = SnStatusTransfer::decode(&message).expect("as it was encoded");
+                    bearer.accept_sn_status(cx, &status);
+                }
+                Arrival::EndMarker => unreachable!("the path was not switched"),
+            }
+        }
+    }
+
     /// When something comes out of X2.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {

@@ -25,6 +25,9 @@ struct Handover {
     arrived_at: Option<Instant>,
     path_switched_at: Option<Instant>,
     failed_at: Option<Instant>,
+    access_failed: bool,
+    /// The cell that has taken the UE up after its target was not reached.
+    taken_up_by: Option<CellId>,
     releases: u64,
     forwarded: u64,
     forwarded_bytes: u64,
@@ -51,6 +54,8 @@ impl Handover {
             arrived_at: None,
             path_switched_at: None,
             failed_at: None,
+            access_failed: false,
+            taken_up_by: None,
             releases: 0,
             forwarded: 0,
             forwarded_bytes: 0,
@@ -59,6 +64,14 @@ impl Handover {
     }
 
     const fn outcome(&self) -> &'static str {
+        if self.access_failed {
+            return match (self.arrived_at, self.taken_up_by) {
+                // TS 36.300 v17.0 §22.4.2.2: back in the source, or in a third cell.
+                (Some(_), Some(cell)) if cell.0 == self.from.0 => "too-early",
+                (Some(_), Some(cell)) if cell.0 != self.to.0 => "wrong-cell",
+                _ => "access-failed",
+            };
+        }
         match (self.failed_at, self.refused_at, self.arrived_at) {
             // TS 36.300 v17.0 §22.4.2.2: the UE was in the cell for too long, and another takes it up.
             (Some(_), _, Some(_)) if self.from.0 != self.to.0 => "too-late",
@@ -73,7 +86,9 @@ impl Handover {
     /// It takes the UE back to where `before` took it from, soon after.
     fn undoes(&self, before: &Self) -> bool {
         let (Some(arrived), Some(again)) = (before.arrived_at, self.arrived_at) else { return false };
-        (before.from, before.to) == (self.to, self.from)
+        let reached = !before.access_failed && !self.access_failed;
+        reached
+            && (before.from, before.to) == (self.to, self.from)
             && again.saturating_since(arrived).as_secs_f64() < PING_PONG_S
     }
 }
@@ -106,6 +121,8 @@ impl HandoverLog {
             HandoverStep::Arrived => own.arrived_at = Some(now),
             HandoverStep::PathSwitched => own.path_switched_at = Some(now),
             HandoverStep::LinkFailed { .. } => (own.failed_at, own.to) = (Some(now), own.from),
+            HandoverStep::AccessFailed => (own.failed_at, own.access_failed) = (Some(now), true),
+            HandoverStep::Reestablished { to } if own.access_failed => own.taken_up_by = Some(to),
             HandoverStep::Reestablished { to } => own.to = to,
             HandoverStep::Released => own.releases += 1,
             HandoverStep::Forwarded { packets, bytes, dropped } => {

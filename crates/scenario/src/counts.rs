@@ -16,6 +16,12 @@ pub struct HandoverCounts {
     pub radio_link_failures: u64,
     /// Of these, UEs that another cell took up (TS 36.300 v17.0 §22.4.2.2).
     pub too_late: u64,
+    /// Targets that UEs did not reach before T304 expired.
+    pub accesses_failed: u64,
+    /// Of these, UEs that came back to the source (TS 36.300 v17.0 §22.4.2.2).
+    pub too_early: u64,
+    /// Of these, UEs that a third cell took up (the same).
+    pub wrong_cell: u64,
     /// UEs that were released, because no cell re-established their connection in time.
     pub releases: u64,
 }
@@ -31,6 +37,8 @@ impl HandoverCounts {
             counts.successful = of("success");
             counts.preparations_failed = of("preparation-failed");
             counts.too_late = of("too-late");
+            (counts.too_early, counts.wrong_cell) = (of("too-early"), of("wrong-cell"));
+            counts.accesses_failed = of("access-failed") + counts.too_early + counts.wrong_cell;
             counts.radio_link_failures = of("radio-link-failure") + counts.too_late;
         }
         if let Some(Column::Bool(back)) = table.column("ping_pong") {

@@ -306,3 +306,72 @@ fn the_example_hands_over_once() {
     let x = reals(handovers, "x_m")[0];
     assert!((380.0..500.0).contains(&x), "{x} m");
 }
+
+/// A train past a small cell, which it reports when it is near and is sent to when it is not.
+const SMALL: &str = "[[cell]]\nname = \"small\"\nposition = [\"300 m\", \"0 m\"]\ntx_power = \"10 dBm\"
+resource_blocks = 50\npdcp = { discard_timer = \"3 s\" }\n[[ue]]";
+const FAST: &str = "[channel]\nfading = \"none\"\n[handover]\ntime_to_trigger = \"40 ms\"\nl3_filter = 0
+measurement_period = \"40 ms\"\ncommand_delay = \"2000 ms\"";
+const UDP: (&str, &str) = (
+    "app = { kind = \"fixed\", size = \"10 MB\" }",
+    "transport = \"udp\"\nstop = \"18 s\"\napp = { kind = \"cbr\", rate = \"2 Mbit/s\", payload = \"1400 B\" }",
+);
+
+/// A UE that does not reach its target before T304 expires is told as such, its connection is
+/// re-established where it is heard best, and what the source had forwarded is not lost.
+#[test]
+fn who_does_not_reach_its_target_is_taken_up_by_another_cell() {
+    let without_east = ("position = [\"750 m\", \"0 m\"]", "position = [\"9000 m\", \"0 m\"]");
+    for (outcome, change) in [("wrong-cell", ("[[flow]]", "[[flow]]")), ("too-early", without_east)] {
+        for udp in [false, true] {
+            let mut changes = vec![
+                ("[handover]", FAST),
+                ("[[ue]]", SMALL),
+                ("1500 ms", "3 s"),
+                ("100 km/h", "300 km/h"),
+                change,
+            ];
+            changes.extend(udp.then_some(UDP));
+            let output = go(&changes);
+            let handovers = table(&output, "handovers");
+            assert_eq!(texts(handovers, "outcome")[0], outcome, "{handovers:?}");
+            let at = ["start_s", "failure_s", "end_s"].map(|name| reals(handovers, name)[0]);
+            // T304 is noticed at the next radio frame; a search and the access follow, and X2 there and
+            // back where the source is not the cell that takes the UE up.
+            assert!((1.0..=1.0101).contains(&(at[1] - at[0])), "{at:?}");
+            let took = if outcome == "too-early" { 0.25 } else { 0.262 };
+            assert!((at[2] - at[1] - took).abs() < 0.0101, "{at:?}");
+            let counts = output.meta.handovers.expect("there are handovers");
+            let (early, wrong) = (u64::from(outcome == "too-early"), u64::from(outcome == "wrong-cell"));
+            assert_eq!((counts.accesses_failed, counts.too_early, counts.wrong_cell), (1, early, wrong));
+            assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
+            assert_eq!((output.meta.delivered, output.meta.under_way), (output.meta.packets, 0));
+            assert!(udp || reals(table(&output, "flows"), "fct_s")[0] < 20.0, "TCP goes on");
+        }
+    }
+}
+
+/// An eNB that hears badly asks for more power, which takes another preamble; with T304 over by then, the UE
+/// finds the same cell again, which waits for it.
+#[test]
+fn a_preamble_that_is_not_heard_is_repeated() {
+    let deaf = ("name = \"east\"", "name = \"east\"\nnoise_figure = \"29 dB\"");
+    let calm = ("[handover]", "[channel]\nfading = \"none\"\n[handover]");
+    let output = go(&[deaf, calm]);
+    let handovers = table(&output, "handovers");
+    assert_eq!(texts(handovers, "outcome")[0], "success");
+    let took = reals(handovers, "end_s")[0] - reals(handovers, "start_s")[0];
+    assert!((took - 0.050).abs() < 1e-9, "30 ms, and 20 ms to the next preamble: {took} s");
+    assert_eq!(dropped(&output, DropCause::Handover), 0);
+
+    let hurried = ("[handover]", "[channel]\nfading = \"none\"\n[handover]\nt304 = \"35 ms\"");
+    let output = go(&[deaf, hurried]);
+    let handovers = table(&output, "handovers");
+    assert_eq!(texts(handovers, "outcome")[0], "access-failed");
+    assert_eq!(texts(handovers, "to")[0], "east");
+    let [failed, end] = ["failure_s", "end_s"].map(|name| reals(handovers, name)[0]);
+    assert!((end - failed - 0.25).abs() < 0.0101, "a search and the access: {failed} s to {end} s");
+    let counts = output.meta.handovers.expect("there are handovers");
+    assert_eq!((counts.successful, counts.accesses_failed, counts.too_early), (0, 1, 0));
+    assert_eq!(dropped(&output, DropCause::Handover), 0);
+}

@@ -72,6 +72,7 @@ def by_size(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Lis
                 ),
                 terminal.interval(difference(draws, at(kept, "goodput_kbps"), at(dropped, "goodput_kbps"))),
                 terminal.interval(mean(draws, at(dropped, "discarded"))),
+                terminal.interval(mean(draws, at(dropped, "recovered_s"))),
             )
         )
     return Listing(
@@ -84,6 +85,7 @@ def by_size(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Lis
             "lossless",
             "goodput gained, paired",
             "SDUs dropped",
+            "until as many were sent again, s",
         ),
         rows,
     )

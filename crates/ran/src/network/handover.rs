@@ -4,14 +4,15 @@
 use airlane_core::{
     Bytes, CellId, Cx, Direction, DropCause, Event, HandoverStep, Instant, PacketRef, Port, UeId,
 };
-use airlane_core::{Seeds, Topic};
+use airlane_core::{Seeds, Stream, Topic};
 use airlane_net::signalling::Message;
 
 use super::RadioNetwork;
 use super::radio_link::RadioLinks;
 use crate::bearer::{Departure, HandoverMode, HandoverStatistics};
 use crate::config::RanConfig;
-use crate::rrc::handover::{Action, Handovers};
+use crate::rrc::handover::{Action, Handover, Handovers};
+use crate::rrc::random_access::Attempt;
 use crate::slot::Ports;
 use crate::ue::Ue;
 use crate::x2::{Forwarding, X2Statistics};
@@ -24,7 +25,9 @@ pub(super) struct HandoverState {
     /// Away while they are looked at; none where no link ever fails.
     pub(super) links: Option<RadioLinks>,
     /// By UE.
-    forwarding: Vec<Forwarding>,
+    pub(super) forwarding: Vec<Forwarding>,
+    /// Whether a UE reads the answer to its preamble, by UE.
+    access_draws: Vec<Stream>,
     /// UEs for which something is forwarded, ascending.
     forwarding_for: Vec<u32>,
     /// By UE, when its latest handover began.
@@ -51,6 +54,7 @@ impl HandoverState {
             procedures: Handovers::new(handover, ues.iter().map(|ue| ue.cell), limits),
             links: handover.radio_link.map(|config| RadioLinks::new(config, ues.len())),
             forwarding: (0..ues.len()).map(forwarding).collect(),
+            access_draws: (0..ues.len()).map(|ue| seeds.stream(&format!("ue/{ue}/random-access"))).collect(),
             forwarding_for: Vec::new(),
             before: vec![Before::default(); ues.len()],
             actions: Vec::new(),
@@ -175,6 +179,7 @@ impl RadioNetwork {
                     let request = Message::PathSwitchRequest { ue, cell: target }.packet(cx);
                     cx.send(self.s1u_port(target.index()), request);
                 }
+                Action::Access(handover) => self.access(state, cx.now, handover),
                 Action::EndPath { ue, cell } => self.end_path(state, cx, ue, cell),
             }
         }
@@ -208,6 +213,35 @@ impl RadioNetwork {
         }
         state.observe_forwarded(cx, ue);
         self.touched.push(id.0);
+    }
+
+    /// A UE tries random access to its target, to which it has tuned.
+    fn access(&mut self, state: &mut HandoverState, now: Instant, handover: Handover) {
+        let Handover { ue: id, target, .. } = handover;
+        self.change_cell(now, id, target);
+        let succeeds = match &mut state.links {
+            None => true,
+            Some(links) => {
+                let (ue, cell) = (&mut self.ues[id.index()], &mut self.cells[target.index()]);
+                let full_power = ue.uplink.channel.mean_sinr(now, &mut ue.mobility);
+                let attempt = Attempt {
+                    before: links.attempts(id),
+                    full_power: (full_power, cell.config.resource_blocks),
+                    noise: airlane_radio::noise::prb_noise(cell.config.noise_figure),
+                    fades: !ue.uplink.channel.is_flat(),
+                    control_sinr: ue.control_sinr(now, (&cell.config, &self.air), cell.phy.sinr_mut()),
+                };
+                links.may_access(now, id) && attempt.succeeds(&mut state.access_draws[id.index()])
+            }
+        };
+        state.procedures.access(now, handover, succeeds);
+    }
+
+    /// T304 has expired: the UE is back to how its source knew it (TS 36.331 v17.0 §5.3.5.6).
+    pub(super) fn fail_access(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
+        let (attempt, source) = state.procedures.fail_access(id);
+        self.change_cell(cx.now, id, source);
+        cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::AccessFailed });
     }
 
     /// A UE has come to a cell.

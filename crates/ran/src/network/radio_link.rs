@@ -11,6 +11,7 @@ use airlane_core::{CellId, Cx, Direction, Duration, Event, HandoverStep, Instant
 
 use super::RadioNetwork;
 use super::handover::HandoverState;
+use crate::rrc::handover::TakenUp;
 use crate::rrc::radio_link::{FRAME, Failure, RadioLink, RadioLinkConfig, Step, select};
 use crate::slot::Ports;
 
@@ -29,6 +30,8 @@ struct Watch {
     refused: Option<CellId>,
     /// How often RLC has reached its maximum of retransmissions.
     rlc_maxima: u64,
+    /// Preambles of the handover that is going on.
+    preambles: u32,
 }
 
 /// The radio links of all UEs.
@@ -44,7 +47,13 @@ pub(super) struct RadioLinks {
 
 impl RadioLinks {
     pub(super) fn new(config: RadioLinkConfig, ues: usize) -> Self {
-        let watch = || Watch { link: RadioLink::new(config), answered: None, refused: None, rlc_maxima: 0 };
+        let watch = || Watch {
+            link: RadioLink::new(config),
+            answered: None,
+            refused: None,
+            rlc_maxima: 0,
+            preambles: 0,
+        };
         Self {
             config,
             watches: (0..ues).map(|_| watch()).collect(),
@@ -61,10 +70,23 @@ impl RadioLinks {
 
     /// The UE has got its order and leaves its cell.
     pub(super) fn leave(&mut self, now: Instant, ue: UeId) {
-        let link = &mut self.watches[ue.index()].link;
+        let Watch { link, preambles, .. } = &mut self.watches[ue.index()];
+        *preambles = 0;
         if link.is_connected() {
             link.handover(now);
         }
+    }
+
+    /// The UE tries random access: how often it has done so before.
+    pub(super) fn attempts(&mut self, ue: UeId) -> u32 {
+        let preambles = &mut self.watches[ue.index()].preambles;
+        *preambles += 1;
+        *preambles - 1
+    }
+
+    /// True while T304 has not expired, noticed or not.
+    pub(super) fn may_access(&self, now: Instant, ue: UeId) -> bool {
+        self.watches[ue.index()].link.next_timeout().is_none_or(|at| now < at)
     }
 
     /// A cell serves the UE.
@@ -129,7 +151,7 @@ impl RadioNetwork {
         }
         while let Some(step) = watch.link.handle_timeout(cx.now) {
             match step {
-                Step::Failed(Failure::Handover) => unreachable!("a handover takes less than T304"),
+                Step::Failed(Failure::Handover) => self.fail_access(state, cx, id),
                 Step::Failed(_) => self.lose_link(state, cx, id),
                 Step::Searched => {
                     let mut rsrp = self.monitor.as_ref().and_then(|m| m.rsrp(id)).unwrap_or_default();
@@ -190,6 +212,17 @@ impl RadioNetwork {
         let stays = cell == source;
         watch.answered = None;
         watch.refused = None;
+        match state.procedures.take_up_failed(cx.now, id, cell) {
+            TakenUp::ByTarget => {
+                cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Reestablished { to: cell } });
+                watch.link.connected();
+                return watch.link.handover(cx.now); // until it arrives, which is now
+            }
+            TakenUp::Cancelled => {
+                state.forwarding[id.index()].cancel(cx, &mut self.ues[id.index()].bearer);
+            }
+            TakenUp::NotFailed => {}
+        }
         if !stays && !state.procedures.fetch(cx.now, id, (source, cell)) {
             watch.refused = Some(cell);
             watch.link.reject();

@@ -26,16 +26,20 @@
 //! until then. A report that comes while another is being acted upon is dropped.
 //!
 //! A UE whose radio link fails before it has its order is lost to the procedure (`Handovers::lose`)
-//! until a cell re-establishes its connection, for which that cell fetches its context over X2.
+//! until a cell re-establishes its connection, for which that cell fetches its context over X2. A UE that
+//! does not reach its target in time is the source's again (`Handovers::fail_access`): the source keeps
+//! what it has forwarded until UE CONTEXT RELEASE. Only the target, which waits for it, may still take it
+//! up at once.
 //!
 //! Left out: handover through the MME (S1), and contention of random access (the target gives the UE a
-//! preamble of its own, and hears it).
+//! preamble of its own).
 
 use std::collections::BTreeMap;
 
 use airlane_core::{CellId, Duration, HandoverStep, Instant, UeId};
 
 use super::radio_link::RadioLinkConfig;
+use super::random_access;
 use super::x2ap::{Message, MessageKind};
 use crate::bearer::HandoverMode;
 use crate::x2::X2Config;
@@ -53,7 +57,7 @@ pub struct HandoverConfig {
     pub preparation: Duration,
     /// From the target's acknowledgement until the UE has its order.
     pub command: Duration,
-    /// From then until random access to the target is done.
+    /// From then until random access to the target is done, if the first attempt succeeds.
     pub interruption: Duration,
     /// When a radio link is lost; `None` if none ever is.
     pub radio_link: Option<RadioLinkConfig>,
@@ -85,6 +89,8 @@ struct UeState {
     switching: Option<(u32, CellId)>,
     /// A report that waits for the path switch.
     waiting: Option<Task>,
+    /// The handover whose target the UE has not reached and that still waits for it.
+    failed: Option<Handover>,
 }
 
 /// Something that happens at its time.
@@ -96,6 +102,8 @@ enum Task {
     Admit(Handover),
     /// The UE has its order.
     Leave(Handover),
+    /// The UE tries random access.
+    Access(Handover),
     /// Random access is done.
     Arrive(Handover),
     /// The source is asked for the context of a UE that has lost its radio link.
@@ -106,12 +114,13 @@ enum Task {
     EndPath(Handover),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Handover {
-    ue: UeId,
-    attempt: u32,
-    source: CellId,
-    target: CellId,
+/// A handover of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handover {
+    pub(crate) ue: UeId,
+    pub(crate) attempt: u32,
+    pub(crate) source: CellId,
+    pub(crate) target: CellId,
 }
 
 /// What is on the agenda.
@@ -129,6 +138,8 @@ pub(crate) enum Action {
     Observe { ue: UeId, attempt: u32, step: HandoverStep },
     /// The UE leaves its cell.
     Leave { ue: UeId, attempt: u32 },
+    /// The UE tries random access to its target: [`Handovers::access`] wants to know what comes of it.
+    Access(Handover),
     /// The UE has come to this cell, which asks the gateway for its path.
     Arrive {
         ue: UeId,
@@ -138,6 +149,17 @@ pub(crate) enum Action {
     },
     /// Nothing more comes over this cell's path, whether its end marker has come or not.
     EndPath { ue: UeId, cell: CellId },
+}
+
+/// What became of a handover that had not reached its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TakenUp {
+    /// There was none.
+    NotFailed,
+    /// The UE has come to the target after all.
+    ByTarget,
+    /// It is over: the UE is the source's.
+    Cancelled,
 }
 
 /// The handovers of all UEs.
@@ -160,8 +182,14 @@ impl Handovers {
         limits: impl Iterator<Item = Option<u32>>,
     ) -> Self {
         let mut contexts: Vec<_> = limits.map(|limit| (0, limit.unwrap_or(u32::MAX))).collect();
-        let state =
-            UeState { phase: Phase::Connected, attempt: 0, prepared: None, switching: None, waiting: None };
+        let state = UeState {
+            phase: Phase::Connected,
+            attempt: 0,
+            prepared: None,
+            switching: None,
+            waiting: None,
+            failed: None,
+        };
         let attach = |cell: CellId| {
             contexts[cell.index()].0 += 1;
             state
@@ -244,6 +272,44 @@ impl Handovers {
         self.ues[ue.index()].switching.is_none()
     }
 
+    /// An attempt at random access has succeeded, or the next follows.
+    pub(crate) fn access(&mut self, now: Instant, handover: Handover, succeeds: bool) {
+        match succeeds {
+            true => self.at(now, Item::Task(Task::Arrive(handover))),
+            false => self.at(now + random_access::PERIOD, Item::Task(Task::Access(handover))),
+        }
+    }
+
+    /// T304 has expired: no attempt at random access follows. The number of the handover, and its source.
+    pub(crate) fn fail_access(&mut self, ue: UeId) -> (u32, CellId) {
+        let of = |item: &Item| match item {
+            Item::Task(Task::Access(handover)) if handover.ue == ue => Some(*handover),
+            Item::Task(_) | Item::X2(_) => None,
+        };
+        let (&at, item) = self.agenda.iter().find(|(_, item)| of(item).is_some()).expect("it was trying");
+        let handover = of(item).expect("just found");
+        self.agenda.remove(&at);
+        self.ues[ue.index()].failed = Some(handover);
+        (handover.attempt, handover.source)
+    }
+
+    /// The cell asks for a UE that has not reached its target: if it is the target, the UE has come to it,
+    /// which this says; if not, the handover is cancelled (TS 36.423 v17.0 §8.2.3), which the target learns
+    /// at once.
+    pub(crate) fn take_up_failed(&mut self, now: Instant, ue: UeId, cell: CellId) -> TakenUp {
+        match self.ues[ue.index()].failed.take() {
+            None => TakenUp::NotFailed,
+            Some(handover) if handover.target == cell => {
+                self.at(now, Item::Task(Task::Arrive(handover)));
+                TakenUp::ByTarget
+            }
+            Some(handover) => {
+                self.contexts[handover.target.index()].0 -= 1;
+                TakenUp::Cancelled
+            }
+        }
+    }
+
     /// A UE that has lost its radio link goes on in the cell that served it.
     pub(crate) fn resume(&mut self, ue: UeId) {
         self.ues[ue.index()].phase = Phase::Connected;
@@ -287,6 +353,7 @@ impl Handovers {
             Item::Task(Task::Report(handover)) => self.decide(now, handover, out),
             Item::Task(Task::Admit(handover)) => self.admit(now, handover),
             Item::Task(Task::Leave(handover)) => self.leave(now, handover, out),
+            Item::Task(Task::Access(handover)) => out.push(Action::Access(handover)),
             Item::Task(Task::Arrive(handover)) => self.arrive(now, handover, out),
             Item::Task(Task::Fetch(handover)) => {
                 out.push(Action::Leave { ue: handover.ue, attempt: handover.attempt });
@@ -351,7 +418,7 @@ impl Handovers {
         (state.phase, state.prepared) = (Phase::Away, None);
         out.push(handover.observed(HandoverStep::Started));
         out.push(Action::Leave { ue, attempt });
-        self.at(now + self.config.interruption, Item::Task(Task::Arrive(handover)));
+        self.at(now + self.config.interruption, Item::Task(Task::Access(handover)));
     }
 
     fn arrive(&mut self, now: Instant, handover: Handover, out: &mut Vec<Action>) {

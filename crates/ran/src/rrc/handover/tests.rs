@@ -27,6 +27,11 @@ fn run_until(handovers: &mut Handovers, until: u64) -> Vec<(u128, Action)> {
     while handovers.due() <= ms(until) {
         let (at, mut out) = (handovers.due(), Vec::new());
         assert!(handovers.step(at, &mut out));
+        out.retain(|action| {
+            let Action::Access(handover) = action else { return true };
+            handovers.access(at, *handover, true);
+            false
+        });
         done.extend(out.into_iter().map(|action| (u128::from(at.as_nanos() / 1_000_000), action)));
     }
     done
@@ -100,4 +105,43 @@ fn a_request_without_an_answer_is_repeated_and_an_end_marker_not_waited_for_for_
     let steps = run_until(&mut handovers, 9_000);
     assert_eq!(steps, [(2_080, Action::EndPath { ue: UE, cell: WEST })]);
     assert_eq!(handovers.due(), Instant::FAR_FUTURE);
+}
+
+/// Up to the first attempt at random access, at 62 ms.
+fn until_access(handovers: &mut Handovers) -> Handover {
+    assert!(handovers.report(ms(0), UE, (WEST, EAST)).is_some());
+    let mut out = Vec::new();
+    while !out.iter().any(|action| matches!(action, Action::Access(_))) {
+        assert!(handovers.step(ms(1_000), &mut out));
+    }
+    let handover = Handover { ue: UE, attempt: 1, source: WEST, target: EAST };
+    assert_eq!(out.last(), Some(&Action::Access(handover)));
+    handover
+}
+
+#[test]
+fn random_access_is_tried_until_it_succeeds() {
+    let mut handovers = new(None);
+    let handover = until_access(&mut handovers);
+    handovers.access(ms(72), handover, false);
+    assert_eq!(handovers.due(), ms(92));
+    let steps = run_until(&mut handovers, 200);
+    let arrive = Action::Arrive { ue: UE, target: EAST, first: true };
+    assert_eq!(steps, [(92, observe(1, HandoverStep::Arrived)), (92, arrive)]);
+}
+
+#[test]
+fn a_target_that_is_not_reached_waits_and_is_told_if_another_cell_takes_the_ue_up() {
+    for (cell, expected) in [(EAST, TakenUp::ByTarget), (WEST, TakenUp::Cancelled)] {
+        let mut handovers = new(None);
+        let handover = until_access(&mut handovers);
+        handovers.access(ms(72), handover, false);
+        assert_eq!(handovers.fail_access(UE), (1, WEST));
+        assert_eq!(handovers.due(), Instant::FAR_FUTURE, "nobody tries any more");
+        assert_eq!((handovers.contexts[0].0, handovers.contexts[1].0), (1, 2));
+        assert_eq!(handovers.take_up_failed(ms(1_200), UE, cell), expected);
+        assert_eq!(handovers.take_up_failed(ms(1_200), UE, cell), TakenUp::NotFailed);
+        let arrived = run_until(&mut handovers, 1_200).len() == 2;
+        assert_eq!((arrived, handovers.contexts[1].0), (cell == EAST, 1 + u32::from(cell == EAST)));
+    }
 }

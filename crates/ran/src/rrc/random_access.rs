@@ -1,0 +1,102 @@
+//! Random access to a target (TS 36.321 v17.0 §5.1): whether one attempt gets through.
+//!
+//! The target has given the UE a preamble of its own, so nobody contends for it. An attempt succeeds if
+//! the eNB detects the preamble and the UE reads the PDCCH of the answer. One that fails is repeated at
+//! higher power until T304 expires: during a handover RRC does not heed that preambleTransMax was
+//! reached (TS 36.331 v17.0 §5.3.11.3), and MAC goes on (TS 36.321 §5.1.4).
+//!
+//! Left out: interference among preambles and from PUSCH, fading of the preamble, and errors of the answer
+//! beside its PDCCH.
+
+use airlane_core::{Dbm, Decibel, Duration, Stream};
+
+use crate::mac::control;
+
+/// From a preamble to the next: one occasion in each radio frame (prach-ConfigurationIndex 3, TS 36.211
+/// §5.7.1), and the answer is awaited until 3 + 10 subframes after the preamble (TS 36.321 §5.1.4,
+/// ra-ResponseWindowSize sf10), so that the occasion 10 ms later is too early. Both values are srsRAN's
+/// (`srsenb/sib.conf.example`).
+pub(crate) const PERIOD: Duration = Duration::from_millis(20);
+/// preambleInitialReceivedTargetPower, srsRAN's.
+const TARGET: Dbm = Dbm(-104.0);
+/// powerRampingStep, srsRAN's.
+const STEP: Decibel = Decibel(6.0);
+/// PRBs that PRACH takes (TS 36.211 v17.0 §5.7.3).
+const PRBS: f64 = 6.0;
+/// Least SNR of a preamble of format 0 that two antennas have to detect, in a fading channel (ETU, 70 Hz)
+/// and in noise alone (TS 36.104 v17.0 table 8.4.2.1-1).
+const DETECTED: (Decibel, Decibel) = (Decibel(-8.0), Decibel(-14.2));
+
+/// What decides about an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    /// Attempts before this one.
+    pub(crate) before: u32,
+    /// Linear SNR of the uplink at the UE's full power over the band, before fading, and that band in PRBs.
+    pub(crate) full_power: (f32, u16),
+    /// Noise of a PRB at the eNB.
+    pub(crate) noise: Dbm,
+    /// The channel fades.
+    pub(crate) fades: bool,
+    /// Linear SINR of the target's control region.
+    pub(crate) control_sinr: f32,
+}
+
+impl Attempt {
+    /// True if the eNB detects the preamble.
+    fn is_detected(&self) -> bool {
+        let (snr, prbs) = self.full_power;
+        let noise = self.noise + Decibel::from_linear(PRBS);
+        // TS 36.321 §5.1.3, within the UE's power (TS 36.213 §6.1).
+        let asked = TARGET + Decibel(STEP.0 * f64::from(self.before)) - noise;
+        let most = Decibel::from_linear(f64::from(snr).max(1e-12) * f64::from(prbs) / PRBS);
+        let needed = if self.fades { DETECTED.0 } else { DETECTED.1 };
+        asked.0.min(most.0) >= needed.0
+    }
+
+    /// True if the UE has its answer.
+    pub(crate) fn succeeds(&self, draws: &mut Stream) -> bool {
+        self.is_detected() && !control::is_missed(self.control_sinr, draws)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::Seeds;
+
+    use super::*;
+
+    /// 50 PRBs, noise of −116.4 dBm a PRB: a preamble of the first power has an SNR of 4.6 dB.
+    fn attempt(full_power_db: f64, control_sinr: f32) -> Attempt {
+        let snr = Decibel(full_power_db).linear() as f32;
+        Attempt { before: 0, full_power: (snr, 50), noise: Dbm(-116.4), fades: true, control_sinr }
+    }
+
+    #[test]
+    fn a_preamble_is_heard_where_the_power_of_the_ue_suffices() {
+        // Six PRBs have 9.2 dB more than the band; −8 dB is needed, in noise alone −14.2 dB.
+        assert!(attempt(-17.1, 1.0).is_detected());
+        assert!(!attempt(-17.3, 1.0).is_detected());
+        let alone = |db| Attempt { fades: false, ..attempt(db, 1.0) };
+        assert!(alone(-23.3).is_detected());
+        assert!(!alone(-23.5).is_detected());
+        // The power asked for suffices at once, so a step more changes nothing.
+        assert!(!Attempt { before: 9, ..attempt(-17.3, 1.0) }.is_detected());
+        let loud = Attempt { noise: Dbm(-100.0), ..attempt(30.0, 1.0) };
+        assert!(!loud.is_detected(), "-104 dBm over -92.2 dBm of noise");
+        assert!(Attempt { before: 1, ..loud }.is_detected(), "6 dB more");
+    }
+
+    #[test]
+    fn the_answer_is_missed_as_often_as_pdcch() {
+        let mut draws = Seeds::new(1).stream("random-access");
+        let mut share = |sinr| {
+            let hits = (0..4000).filter(|_| attempt(0.0, sinr).succeeds(&mut draws)).count();
+            hits as f64 / 4000.0
+        };
+        let median = Decibel(-8.07).linear() as f32; // of `mac::control`
+        assert!((share(median) - 0.5).abs() < 0.03);
+        assert_eq!(share(10.0), 1.0);
+        assert!(share(0.01) < 0.001, "the target is not audible");
+    }
+}
