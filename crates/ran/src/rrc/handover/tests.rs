@@ -107,12 +107,13 @@ fn a_request_without_an_answer_is_repeated_and_an_end_marker_not_waited_for_for_
     assert_eq!(handovers.due(), Instant::FAR_FUTURE);
 }
 
-/// Up to the first attempt at random access, at 62 ms.
+/// Up to the first attempt at random access, at 72 ms.
 fn until_access(handovers: &mut Handovers) -> Handover {
     assert!(handovers.report(ms(0), UE, (WEST, EAST)).is_some());
     let mut out = Vec::new();
     while !out.iter().any(|action| matches!(action, Action::Access(_))) {
-        assert!(handovers.step(ms(1_000), &mut out));
+        let at = handovers.due();
+        assert!(handovers.step(at, &mut out));
     }
     let handover = Handover { ue: UE, attempt: 1, source: WEST, target: EAST };
     assert_eq!(out.last(), Some(&Action::Access(handover)));
