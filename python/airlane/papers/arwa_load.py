@@ -36,12 +36,12 @@ def _rises(scheme: str, users: int, preset: str) -> Claim:
         cases = [_queue(scheme, users, queue, preset) for queue in QUEUES_B]
         first, last = cases[0], cases[-1]
         parts = [
-            higher(draws, f"{name}, {QUEUES_B[-1]} − {QUEUES_B[0]} B", at(high, name), at(low, name))
-            for name, high, low in (
-                ("delay", last, first),
-                ("throughput", last, first),
-                ("pdf", first, last),
-                ("fairness", first, last),
+            higher(draws, f"{name} with {QUEUES_B[-1]} B, {word} by", at(high, name), at(low, name))
+            for name, word, high, low in (
+                ("delay", "more", last, first),
+                ("throughput", "more", last, first),
+                ("pdf", "less", first, last),
+                ("fairness", "less", first, last),
             )
         ]
         gain = gain_pct(last, cases[-2], "throughput")
