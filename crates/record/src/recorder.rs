@@ -212,6 +212,22 @@ impl Recorder {
         self.flows.get_mut(flow.index())
     }
 
+    /// Does something to the record of the flow that the packet carries data for.
+    #[inline]
+    fn with_data(&mut self, packet: &Packet, act: impl FnOnce(&mut FlowRecord)) {
+        if let Some(flow) = self.data_flow(packet) {
+            act(flow);
+        }
+    }
+
+    /// Does something to the record of a flow.
+    #[inline]
+    fn with<R>(&mut self, flow: FlowId, act: impl FnOnce(&mut FlowRecord) -> R) {
+        if let Some(flow) = self.flow_mut(flow) {
+            act(flow);
+        }
+    }
+
     fn on_block(&mut self, now: Instant, cell: usize, ue: UeId, direction: Direction, block: &Block) {
         // A block is reported when it has arrived: its slot ends now.
         let measured = self.parameters.warmup < now && now <= self.parameters.end;
@@ -254,16 +270,10 @@ impl Probe for Recorder {
                 }
             }
             Event::Sent { packet, retransmission } => {
-                if let Some(flow) = self.data_flow(packet) {
-                    flow.on_sent(now, retransmission);
-                }
+                self.with_data(packet, |flow| flow.on_sent(now, retransmission));
             }
             Event::Dropped { packet, cause } => self.on_dropped(now, packet, cause),
-            Event::Marked { packet } => {
-                if let Some(flow) = self.data_flow(packet) {
-                    flow.on_marked(now);
-                }
-            }
+            Event::Marked { packet } => self.with_data(packet, |flow| flow.on_marked(now)),
             Event::RttSample { flow, rtt, srtt, rto } => {
                 if let Some(flow) = self.flow_mut(flow) {
                     flow.on_rtt(now, rtt);
@@ -304,19 +314,13 @@ impl Probe for Recorder {
                 }
             }
             Event::FlowSent { flow, started_at } => {
-                if let Some(flow) = self.flow_mut(flow) {
-                    flow.on_last_byte_sent(now, started_at);
-                }
+                self.with(flow, |flow| flow.on_last_byte_sent(now, started_at))
             }
             Event::FlowAcknowledged { flow, started_at } => {
-                if let Some(flow) = self.flow_mut(flow) {
-                    flow.on_acknowledged(now, started_at);
-                }
+                self.with(flow, |flow| flow.on_acknowledged(now, started_at))
             }
             Event::FlowCompleted { flow, started_at } => {
-                if let Some(flow) = self.flow_mut(flow) {
-                    flow.on_completed(now, started_at);
-                }
+                self.with(flow, |flow| flow.on_completed(now, started_at))
             }
             Event::TransportBlock { cell, ue, direction, mcs, prbs, bytes, attempt, decoded, .. } => {
                 let block = Block { mcs, prbs, bytes: bytes.get(), attempt, decoded };
@@ -335,14 +339,11 @@ impl Probe for Recorder {
             }
             Event::Received { .. } | Event::Tunnelled { .. } | Event::Assigned { .. } => {}
             Event::CodeSent { flow, case, code } => {
-                if let Some(flow) = self.flow_mut(flow).filter(|flow| flow.measures(now)) {
-                    flow.codes.on_sent(case, code);
-                }
+                self.with(flow, |flow| flow.measures(now).then(|| flow.codes.on_sent(case, code)));
             }
             Event::CodeApplied { flow, code, congestion_window } => {
-                if let Some(flow) = self.flow_mut(flow).filter(|flow| flow.measures(now)) {
-                    flow.codes.on_applied(code, congestion_window);
-                }
+                let applied = |flow: &mut FlowRecord| flow.codes.on_applied(code, congestion_window);
+                self.with(flow, |flow| flow.measures(now).then(|| applied(flow)));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
 
-use airlane_core::{Direction, FlowId, NodeId, UeId};
+use airlane_core::{Direction, FlowId, Node, NodeId, Port, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::Side;
 use airlane_net::{FlowRouter, Gateway, Link};
@@ -11,7 +11,7 @@ use airlane_traffic::PORT;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::FlowDirection;
+use crate::format::{Backhaul, FlowDirection, Resolved};
 use crate::{endpoints, links, middlebox, radio};
 
 /// Packets under way before the pool has to grow.
@@ -38,49 +38,9 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
     let mobile = match (&scenario.channel, &scenario.backhaul) {
         (Some(channel), Some(backhaul)) => {
             let config = radio::configuration(scenario, channel, &ues, &flows)?;
-            let cells = 0..config.cells.len();
-            let mut radio_network = RadioNetwork::new(&config, seeds);
-            if scenario.run.ue_series {
-                radio_network.report_positions(scenario.run.series_bin.0);
-            }
-
-            // 3. The gateway of the mobile core, where tunnels begin.
-            let gateway = network.add(Box::new(gateway(&config, &radio_network)));
-            let mut internet_side = (gateway, Gateway::INTERNET);
-            if let Some(node) = middlebox::at_gateway(scenario, seeds) {
-                let node = network.add(node);
-                network.connect((node, Side::Ran.port()), internet_side);
-                network.connect(internet_side, (node, Side::Ran.port()));
-                internet_side = (node, Side::Core.port());
-            }
-            network.connect((internet_down, Link::OUTPUT), internet_side);
-
-            // 4. S1-U, from the core to each cell and back.
-            let s1u = |cell| {
-                ["downlink", "uplink"].map(|direction| {
-                    network.add(links::backhaul(backhaul, seeds, &format!("cell/{cell}/s1u/{direction}")))
-                })
-            };
-            let s1u: Vec<[NodeId; 2]> = cells.clone().map(s1u).collect();
-
-            // 5. The cells, the radio, the UEs.
-            let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
-            let ue_ports: Vec<_> = (0..ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
-            let radio_network = network.add(Box::new(radio_network));
-            for (enb, ([down, up], port)) in (0..).zip(s1u.into_iter().zip(s1u_ports)) {
-                network.connect((gateway, Gateway::enb(enb)), (down, Link::INPUT));
-                let mut core_side = (radio_network, port);
-                if let Some(node) = middlebox::at_enb(scenario, usize::from(enb), seeds) {
-                    let node = network.add(node);
-                    network.connect((node, Side::Ran.port()), core_side);
-                    network.connect(core_side, (node, Side::Ran.port()));
-                    core_side = (node, Side::Core.port());
-                }
-                network.connect((down, Link::OUTPUT), core_side);
-                network.connect(core_side, (up, Link::INPUT));
-                network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(enb)));
-            }
-            Some((internet_side, radio_network, ue_ports))
+            let mobile = Mobile::wire(&mut network, scenario, (&config, backhaul), seeds);
+            network.connect((internet_down, Link::OUTPUT), mobile.internet_side);
+            Some(mobile)
         }
         _ => None,
     };
@@ -88,9 +48,7 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
     // 6. Inside the UEs, or the host, a router leads to ...
     let host_router = network.add(Box::new(FlowRouter));
     match &mobile {
-        Some((_, radio_network, ue_ports)) => {
-            ue_ports.iter().for_each(|port| network.connect((*radio_network, *port), (host_router, 0)));
-        }
+        Some(mobile) => mobile.ues.iter().for_each(|ue| network.connect(*ue, (host_router, 0))),
         None => network.connect((internet_down, Link::OUTPUT), (host_router, 0)),
     }
 
@@ -103,13 +61,13 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
     for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
-            (Some((_, radio_network, ue_ports)), Some(ue)) => (*radio_network, ue_ports[ue]),
+            (Some(mobile), Some(ue)) => mobile.ues[ue],
             _ => (internet_up, Link::INPUT),
         };
         network.connect((host, PORT), up);
     }
-    if let Some((internet_side, ..)) = mobile {
-        network.connect(internet_side, (internet_up, Link::INPUT));
+    if let Some(mobile) = mobile {
+        network.connect(mobile.internet_side, (internet_up, Link::INPUT));
     }
 
     // 9. to a router that leads to the server's endpoints.
@@ -120,6 +78,66 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
     }
 
     Ok(Simulation::new(network, POOL_CAPACITY))
+}
+
+/// The ends of a mobile network: towards the internet, and each UE.
+struct Mobile {
+    internet_side: End,
+    ues: Vec<End>,
+}
+
+/// A port of a node.
+type End = (NodeId, Port);
+
+impl Mobile {
+    fn wire(
+        network: &mut Network,
+        scenario: &Resolved,
+        (config, backhaul): (&RanConfig, &Backhaul),
+        seeds: Seeds,
+    ) -> Self {
+        let cells = 0..config.cells.len();
+        let mut radio_network = RadioNetwork::new(config, seeds);
+        if scenario.run.ue_series {
+            radio_network.report_positions(scenario.run.series_bin.0);
+        }
+
+        // 3. The gateway of the mobile core, where tunnels begin, and a middlebox before it.
+        let gateway = network.add(Box::new(gateway(config, &radio_network)));
+        let middlebox = middlebox::at_gateway(scenario, seeds);
+        let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET));
+
+        // 4. S1-U, from the core to each cell and back.
+        let s1u = |cell| {
+            ["downlink", "uplink"].map(|direction| {
+                network.add(links::backhaul(backhaul, seeds, &format!("cell/{cell}/s1u/{direction}")))
+            })
+        };
+        let s1u: Vec<[NodeId; 2]> = cells.clone().map(s1u).collect();
+
+        // 5. The cells, the radio, the UEs, and a middlebox in each cell.
+        let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
+        let ue_ports: Vec<_> = (0..config.ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
+        let radio_network = network.add(Box::new(radio_network));
+        for (enb, ([down, up], port)) in (0..).zip(s1u.into_iter().zip(s1u_ports)) {
+            let middlebox = middlebox::at_enb(scenario, usize::from(enb), seeds);
+            let core_side = behind(network, middlebox, (radio_network, port));
+            network.connect((gateway, Gateway::enb(enb)), (down, Link::INPUT));
+            network.connect((down, Link::OUTPUT), core_side);
+            network.connect(core_side, (up, Link::INPUT));
+            network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(enb)));
+        }
+        Self { internet_side, ues: ue_ports.into_iter().map(|port| (radio_network, port)).collect() }
+    }
+}
+
+/// The end that leads to `end` through the middlebox, if there is one.
+fn behind(network: &mut Network, middlebox: Option<Box<dyn Node>>, end: End) -> End {
+    let Some(node) = middlebox else { return end };
+    let node = network.add(node);
+    network.connect((node, Side::Ran.port()), end);
+    network.connect(end, (node, Side::Ran.port()));
+    (node, Side::Core.port())
 }
 
 /// A gateway that knows where each UE is and whose each flow is.
