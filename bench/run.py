@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import statistics
@@ -70,7 +71,8 @@ class Scenario:
             peer.Measured(
                 sim_s=meta["sim_s"],
                 wall_s=meta["wall_s"],
-                goodput_mbps=sum(flows["goodput_mbps"].to_pylist()),
+                # A flow that was over before counting started, or comes later than the end, has none.
+                goodput_mbps=sum(g for g in flows["goodput_mbps"].to_pylist() if not math.isnan(g)),
                 events=meta["events"],
                 cpu_s=busy,
             )
