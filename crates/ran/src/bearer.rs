@@ -320,35 +320,48 @@ impl RadioBearer {
     }
 
     /// What the transmitter of this direction has to send.
-    #[inline]
     #[must_use]
     pub fn buffer_status(&self, direction: Direction, now: Instant) -> BufferStatus {
         if self.is_suspended() {
             return BufferStatus::default();
         }
+        let [control, retransmission, new] = self.amounts(direction, now);
+        let head_of_line = self.way(direction).source.head_since().map(|since| now.saturating_since(since));
+        BufferStatus { control, retransmission, new, head_of_line }
+    }
+
+    /// [`BufferStatus::total`] of it, for who asks in every slot.
+    #[inline]
+    #[must_use]
+    pub fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
+        if self.is_suspended() {
+            return Bytes::ZERO;
+        }
+        let [control, retransmission, new] = self.amounts(direction, now);
+        control + retransmission + new
+    }
+
+    /// Control, data to be sent again, and new data.
+    #[inline]
+    fn amounts(&self, direction: Direction, now: Instant) -> [Bytes; 3] {
         let way = self.way(direction);
-        let head_of_line = way.source.head_since().map(|since| now.saturating_since(since));
         match &way.rlc {
             // Each SDU needs room of its own, or it would never find enough.
             Rlc::Tm => {
                 let overhead = u64::from(self.pdu_overhead) * way.source.waiting();
-                let new = Bytes(way.source.backlog() + overhead);
-                BufferStatus { new, head_of_line, ..BufferStatus::default() }
+                [Bytes::ZERO, Bytes::ZERO, Bytes(way.source.backlog() + overhead)]
             }
-            Rlc::Um { transmitter, .. } => BufferStatus {
-                new: Bytes(way.source.pdu_estimate(transmitter.header())),
-                head_of_line,
-                ..BufferStatus::default()
-            },
-            Rlc::Am { transmitter, .. } => BufferStatus {
-                control: self.way(opposite(direction)).status_estimate(now),
-                retransmission: Bytes(transmitter.retransmission_estimate()),
-                new: match transmitter.is_stalled() {
+            Rlc::Um { transmitter, .. } => {
+                [Bytes::ZERO, Bytes::ZERO, Bytes(way.source.pdu_estimate(transmitter.header()))]
+            }
+            Rlc::Am { transmitter, .. } => [
+                self.way(opposite(direction)).status_estimate(now),
+                Bytes(transmitter.retransmission_estimate()),
+                match transmitter.is_stalled() {
                     true => Bytes::ZERO,
                     false => Bytes(way.source.pdu_estimate(transmitter.header())),
                 },
-                head_of_line,
-            },
+            ],
         }
     }
 

@@ -70,7 +70,7 @@ pub(crate) struct UplinkState {
 impl Ue {
     /// Bytes waiting in the direction, control included.
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
-        self.bearer.buffer_status(direction, now).total()
+        self.bearer.backlog(direction, now)
     }
 
     /// The UE comes to `cell` with nothing but its bearer: the MAC is reset (TS 36.331 §5.3.5.4,

@@ -398,7 +398,7 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
     assert!(used <= room, "RLC filled {used} into {room}");
     // Where nothing fits, the eNB still learns how much would (TS 36.321 §5.4.5), unless it knows.
     let asks = matches!(cell.mac.uplink.access, UplinkAccess::SchedulingRequest { .. });
-    let reports = asks && ue.bearer.buffer_status(Direction::Uplink, cx.now).total() > Bytes::ZERO;
+    let reports = asks && ue.bearer.backlog(Direction::Uplink, cx.now) > Bytes::ZERO;
     if process.pdus.is_empty() && !reports {
         ue.uplink.harq.release(id as u8);
         return false;
