@@ -21,7 +21,7 @@ use airlane_radio::{Mobility, Position};
 
 use crate::channel::Channel;
 use crate::config::CellConfig;
-use crate::mac::grid::{RbgSet, each, rbg_size};
+use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::scheduler::MAX_RBGS;
 
 /// An interferer this far under the noise counts as silent: -30 dB.
@@ -173,7 +173,7 @@ impl Neighbours {
     }
 
     /// The fading of each RBG between a cell and the UE; `None` without fading.
-    fn gains(&mut self, link: usize, at: Instant, rbgs: usize) -> Option<&[f32]> {
+    fn gains(&mut self, link: usize, at: Instant, rbgs: usize) -> Option<&[f32; MAX_RBGS]> {
         let (computed, gains) = &mut self.gains[link];
         if *computed != at {
             if !self.links[link].downlink.rbg_gains(at, &mut gains[..rbgs]) {
@@ -181,7 +181,7 @@ impl Neighbours {
             }
             *computed = at;
         }
-        Some(&gains[..rbgs])
+        Some(gains)
     }
 }
 
@@ -200,23 +200,73 @@ pub(crate) struct Noise {
 impl Noise {
     /// Divides what the band would have without interference.
     pub(crate) fn weaken(&self, sinr: &mut [f32]) {
-        for (group, noise) in sinr.chunks_mut(self.rbg_size).zip(&self.rbgs) {
-            let share = 1.0 / noise;
-            group.iter_mut().for_each(|sinr| *sinr *= share);
+        let shares = self.rbgs.map(|noise| 1.0 / noise);
+        match self.rbg_size {
+            1 => scale::<1>(sinr, &shares),
+            2 => scale::<2>(sinr, &shares),
+            3 => scale::<3>(sinr, &shares),
+            4 => scale::<4>(sinr, &shares),
+            size => unreachable!("RBGs of {size} PRBs"),
+        }
+    }
+
+    /// The SINR at the middle PRB of each RBG, from what the band would have without interference.
+    pub(crate) fn weakened_by_rbg<'a>(&self, sinr: &'a mut [f32]) -> &'a mut [f32] {
+        let mut seen = match self.rbg_size {
+            1 => middles::<1>(sinr),
+            2 => middles::<2>(sinr),
+            3 => middles::<3>(sinr),
+            4 => middles::<4>(sinr),
+            size => unreachable!("RBGs of {size} PRBs"),
+        };
+        seen.iter_mut().zip(&self.rbgs).for_each(|(seen, noise)| *seen /= noise);
+        let rbgs = sinr.len().div_ceil(self.rbg_size);
+        sinr[..rbgs].copy_from_slice(&seen[..rbgs]);
+        &mut sinr[..rbgs]
+    }
+
+    /// Adds a power to some RBGs.
+    #[inline]
+    fn add(&mut self, rbgs: RbgSet, power: impl Fn(usize) -> f32) {
+        // The others get nothing, which costs less than to leave them out: a mask makes vectors.
+        for (rbg, sum) in self.rbgs.iter_mut().enumerate() {
+            let mask = if rbgs & BITS[rbg] == BITS[rbg] { u32::MAX } else { 0 };
+            *sum += f32::from_bits(power(rbg).to_bits() & mask);
         }
     }
 }
 
-impl Noise {
-    /// The SINR at the middle PRB of each RBG, from what the band would have without interference.
-    pub(crate) fn weakened_by_rbg<'a>(&self, sinr: &'a mut [f32]) -> &'a mut [f32] {
-        let (size, last) = (self.rbg_size, sinr.len() - 1);
-        let rbgs = sinr.len().div_ceil(size);
-        for (rbg, noise) in self.rbgs[..rbgs].iter().enumerate() {
-            sinr[rbg] = sinr[(rbg * size + size / 2).min(last)] / noise;
-        }
-        &mut sinr[..rbgs]
+/// The bit of each RBG in a set.
+const BITS: [RbgSet; MAX_RBGS] = {
+    let (mut bits, mut rbg) = ([0; MAX_RBGS], 0);
+    while rbg < MAX_RBGS {
+        bits[rbg] = 1 << rbg;
+        rbg += 1;
     }
+    bits
+};
+
+/// What stands in the middle of each group; of a smaller last one, as if it had all or last.
+fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; MAX_RBGS] {
+    let mut middles = [0.0; MAX_RBGS];
+    let (groups, rest) = sinr.as_chunks::<SIZE>();
+    for (middle, group) in middles.iter_mut().zip(groups) {
+        *middle = group[SIZE / 2];
+    }
+    if let Some(last) = rest.len().checked_sub(1) {
+        middles[groups.len()] = rest[last.min(SIZE / 2)];
+    }
+    middles
+}
+
+/// Multiplies each group by its share; the last may be smaller.
+fn scale<const SIZE: usize>(sinr: &mut [f32], shares: &[f32; MAX_RBGS]) {
+    let (groups, rest) = sinr.as_chunks_mut::<SIZE>();
+    let full = groups.len();
+    for (group, share) in groups.iter_mut().zip(shares) {
+        group.iter_mut().for_each(|sinr| *sinr *= share);
+    }
+    rest.iter_mut().for_each(|sinr| *sinr *= shares[full]);
 }
 
 /// RBGs by the slot in which they were in the air, those of all cells side by side.
@@ -407,13 +457,12 @@ impl Air {
             return None;
         }
         let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
-        let sums = &mut noise.rbgs[..site.rbgs];
         for index in 0..neighbours.control.fading.len() {
             let (link, level) = neighbours.control.fading[index];
             let gains = neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
-            sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += level * gain);
+            noise.rbgs.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += level * gain);
         }
-        sums.iter_mut().for_each(|sum| *sum += flat);
+        noise.rbgs.iter_mut().for_each(|sum| *sum += flat);
         Some(noise)
     }
 
@@ -455,7 +504,6 @@ impl Air {
             return None;
         }
         let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
-        let sums = &mut noise.rbgs[..site.rbgs];
         // What goes for all that is wanted is added to all there is.
         let mut flat = 0.0;
         for index in 0..neighbours.heard.len() {
@@ -463,17 +511,13 @@ impl Air {
             let gains =
                 if level >= SMALL * total { neighbours.gains(link, moment.fading, site.rbgs) } else { None };
             match gains {
-                Some(gains) if rbgs == wanted => {
-                    sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += level * gain);
-                }
-                Some(gains) => {
-                    each(rbgs).for_each(|rbg| sums[usize::from(rbg)] += level * gains[usize::from(rbg)]);
-                }
+                Some(gains) if rbgs == wanted => noise.add(RbgSet::MAX, |rbg| level * gains[rbg]),
+                Some(gains) => noise.add(rbgs, |rbg| level * gains[rbg]),
                 None if rbgs == wanted => flat += level,
-                None => each(rbgs).for_each(|rbg| sums[usize::from(rbg)] += level),
+                None => noise.add(rbgs, |_| level),
             }
         }
-        sums.iter_mut().for_each(|sum| *sum += flat);
+        noise.rbgs.iter_mut().for_each(|sum| *sum += flat);
         Some(noise)
     }
 }
