@@ -12,7 +12,7 @@ use airlane_core::{Bytes, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
     AckSample, Arrival, Controller, LossCause, LossDiscrimination, LossEpisode, PathFeedback, Phase,
-    PhaseChange, Restart, SegmentWindow, TimeoutEpisode,
+    PhaseChange, RadioInformation, Restart, SegmentWindow, TimeoutEpisode,
 };
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
@@ -35,8 +35,9 @@ pub(crate) struct Told {
     pub(crate) congestion_window: Bytes,
     pub(crate) ssthresh: Option<Bytes>,
     pub(crate) in_flight: Bytes,
-    /// What the path said of itself, for the controller.
+    /// What the path and the base station said, for the controller.
     pub(crate) feedback: Vec<PathFeedback>,
+    pub(crate) radio: Option<RadioInformation>,
 }
 
 pub(crate) fn locked(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
@@ -130,8 +131,12 @@ impl Adapter {
     }
 
     fn hear(&mut self) {
-        let feedback = core::mem::take(&mut locked(&self.told).feedback);
+        let (feedback, radio) = {
+            let mut told = locked(&self.told);
+            (core::mem::take(&mut told.feedback), told.radio.take())
+        };
         feedback.iter().for_each(|said| self.controller.on_feedback(said));
+        radio.iter().for_each(|said| self.controller.on_radio_information(said));
     }
 
     fn enter(&mut self, phase: Phase) {

@@ -4,7 +4,7 @@ use airlane_core::{
     Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Payload, Port, Topic, UdpHeader,
 };
 use airlane_transport::Path;
-use airlane_transport::congestion::PathFeedback;
+use airlane_transport::congestion::{PathFeedback, RadioInformation};
 use bytes::BytesMut;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
@@ -235,6 +235,15 @@ impl QuicEndpoint {
     /// Tells the controller what the path says of itself.
     pub fn on_feedback(&mut self, feedback: PathFeedback) {
         locked(&self.setup.told).feedback.push(feedback);
+    }
+
+    /// Tells the controller what the base station says of the UE. What was measured before the newest that is
+    /// known is left aside.
+    pub fn on_radio_information(&mut self, information: RadioInformation) {
+        let known = &mut locked(&self.setup.told).radio;
+        if known.is_none_or(|known| known.measured_at <= information.measured_at) {
+            *known = Some(information);
+        }
     }
 
     /// Sends what there is to send. To be called after everything else that may have changed something.

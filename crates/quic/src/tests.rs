@@ -6,7 +6,9 @@ use airlane_core::{
     Bytes, Cx, Direction, Duration, Ecn, Event, FlowId, Instant, Outbox, PacketPool, PacketRef, Payload,
     Probe, Seeds, Topic, TopicSet,
 };
-use airlane_transport::congestion::{LossCause, LossDiscrimination, PathFeedback};
+use airlane_transport::congestion::{
+    LossCause, LossDiscrimination, MeldConfig, MeldReading, MeldVariant, PathFeedback, RadioInformation,
+};
 use airlane_transport::{CongestionKind, Path};
 
 use crate::{QuicConfig, QuicEndpoint, QuicEvent, Role};
@@ -78,14 +80,14 @@ impl Outcome {
 
 /// The server sends so many bytes to a client that asks.
 fn download(config: impl Fn() -> QuicConfig, bytes: u64, fate: impl FnMut(usize, u64) -> Fate) -> Outcome {
-    download_told(config, bytes, fate, None)
+    download_told(config, bytes, fate, |_| ())
 }
 
 fn download_told(
     config: impl Fn() -> QuicConfig,
     bytes: u64,
     mut fate: impl FnMut(usize, u64) -> Fate,
-    told: Option<PathFeedback>,
+    tell: impl Fn(&mut QuicEndpoint),
 ) -> Outcome {
     let path = |direction| Path { flow: FlowId(0), direction };
     let silent = QuicConfig { reports: false, ..config() };
@@ -93,9 +95,7 @@ fn download_told(
         QuicEndpoint::new(silent, path(Direction::Uplink), Role::Client, 0),
         QuicEndpoint::new(config(), path(Direction::Downlink), Role::Server, 0),
     ];
-    if let Some(feedback) = told {
-        ends[SERVER].on_feedback(feedback);
-    }
+    tell(&mut ends[SERVER]);
     let (mut pool, mut heard, mut outbox) = (PacketPool::default(), Heard::default(), Outbox::new());
     let mut wire: BTreeMap<(Instant, usize), (usize, PacketRef)> = BTreeMap::new();
     let mut outcome =
@@ -272,13 +272,34 @@ fn a_loss_that_the_path_calls_random_costs_nothing() {
     let told = PathFeedback { losses: LossCause::Random, until: Instant::FAR_FUTURE };
     let veno = || QuicConfig { loss_discriminator: LossDiscrimination::Veno, ..newreno()() };
     let lose = |from, number| if from == SERVER && number == 200 { Fate::Lost } else { Fate::Arrives };
-    let done = download_told(veno, 1_000_000, lose, Some(told));
+    let done = download_told(veno, 1_000_000, lose, |server| server.on_feedback(told));
     assert_eq!(done.heard.lost, 1);
-    let falls = |o: &Outcome| o.heard.states.windows(2).filter(|w| w[1].0 + 1452 < w[0].0).count();
     assert_eq!(falls(&done), 0);
     let told = PathFeedback { losses: LossCause::Congestion, ..told };
-    let done = download_told(veno, 1_000_000, lose, Some(told));
+    let done = download_told(veno, 1_000_000, lose, |server| server.on_feedback(told));
     assert_eq!(falls(&done), 1);
+}
+
+/// Reductions of the window by more than its rounding to datagrams of another size.
+fn falls(done: &Outcome) -> usize {
+    done.heard.states.windows(2).filter(|pair| pair[1].0 + 1452 < pair[0].0).count()
+}
+
+/// MELD-DE with a good channel, a bad one, and no word of it.
+#[test]
+fn a_base_station_tells_what_a_loss_is() {
+    let meld = MeldConfig::new(MeldVariant::De, MeldReading::AsRun, Bytes(2292));
+    let config = || QuicConfig { loss_discriminator: LossDiscrimination::Meld(meld), ..newreno()() };
+    let lose = |from, number| if from == SERVER && number == 200 { Fate::Lost } else { Fate::Arrives };
+    let block = |bytes| RadioInformation {
+        measured_at: Instant::ZERO,
+        transport_block: Bytes(bytes),
+        queue: Bytes::ZERO,
+    };
+    let said = |bytes| move |server: &mut QuicEndpoint| server.on_radio_information(block(bytes));
+    assert_eq!(falls(&download_told(config, 1_000_000, lose, said(2292))), 0);
+    assert_eq!(falls(&download_told(config, 1_000_000, lose, said(100))), 1);
+    assert_eq!(falls(&download(config, 1_000_000, lose)), 1);
 }
 
 #[test]

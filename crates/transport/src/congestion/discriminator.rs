@@ -5,9 +5,10 @@
 
 use airlane_core::Instant;
 
+use super::meld::{Meld, MeldConfig};
 use super::vegas::micros;
 use super::veno::{BETA_HALVES, SAMPLES_NEEDED, waiting_halves};
-use super::{Arrival, LossEpisode, PathFeedback};
+use super::{Arrival, LossEpisode, PathFeedback, RadioInformation};
 
 /// Why segments were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum LossDiscrimination {
     None,
     /// By the queue that the round trip shows (Fu and Liew 2003).
     Veno,
+    /// By what the base station says of the UE.
+    Meld(MeldConfig),
 }
 
 /// Tells why segments were lost.
@@ -34,6 +37,8 @@ pub trait LossDiscriminator {
     fn on_arrival(&mut self, _: &Arrival) {}
     /// The path said something of itself.
     fn on_feedback(&mut self, _: &PathFeedback) {}
+    /// The base station said something of the UE.
+    fn on_radio_information(&mut self, _: &RadioInformation) {}
     /// The cause of an episode of loss.
     fn classify(&mut self, episode: &LossEpisode) -> LossCause;
 }
@@ -102,6 +107,7 @@ impl LossDiscriminator for QueueTest {
 pub(super) enum Discriminator {
     AlwaysCongestion(AlwaysCongestion),
     QueueTest(QueueTest),
+    Meld(Meld),
 }
 
 impl Discriminator {
@@ -109,6 +115,7 @@ impl Discriminator {
         match kind {
             LossDiscrimination::None => Self::AlwaysCongestion(AlwaysCongestion),
             LossDiscrimination::Veno => Self::QueueTest(QueueTest::default()),
+            LossDiscrimination::Meld(config) => Self::Meld(Meld::new(config)),
         }
     }
 
@@ -122,6 +129,7 @@ impl LossDiscriminator for Discriminator {
         match self {
             Self::AlwaysCongestion(d) => d.on_arrival(arrival),
             Self::QueueTest(d) => d.on_arrival(arrival),
+            Self::Meld(d) => d.on_arrival(arrival),
         }
     }
 
@@ -129,6 +137,15 @@ impl LossDiscriminator for Discriminator {
         match self {
             Self::AlwaysCongestion(d) => d.on_feedback(feedback),
             Self::QueueTest(d) => d.on_feedback(feedback),
+            Self::Meld(d) => d.on_feedback(feedback),
+        }
+    }
+
+    fn on_radio_information(&mut self, information: &RadioInformation) {
+        match self {
+            Self::AlwaysCongestion(d) => d.on_radio_information(information),
+            Self::QueueTest(d) => d.on_radio_information(information),
+            Self::Meld(d) => d.on_radio_information(information),
         }
     }
 
@@ -136,6 +153,7 @@ impl LossDiscriminator for Discriminator {
         match self {
             Self::AlwaysCongestion(d) => d.classify(episode),
             Self::QueueTest(d) => d.classify(episode),
+            Self::Meld(d) => d.classify(episode),
         }
     }
 }

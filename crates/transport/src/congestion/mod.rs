@@ -14,6 +14,7 @@ mod cubic;
 mod discriminator;
 mod max_filter;
 mod mdcc;
+mod meld;
 mod newreno;
 mod scalable;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig};
+pub use meld::{Meld, MeldConfig, MeldReading, MeldVariant};
 pub use newreno::NewReno;
 pub use scalable::Scalable;
 pub use vegas::Vegas;
@@ -248,6 +250,18 @@ pub struct PathFeedback {
     pub losses: LossCause,
     /// Until when that holds.
     pub until: Instant,
+}
+
+/// What a base station measured of one UE's downlink, as it reaches a server by way of a radio network
+/// information service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioInformation {
+    /// When it was measured.
+    pub measured_at: Instant,
+    /// Size of the transport block that the UE was last given.
+    pub transport_block: Bytes,
+    /// Bytes that wait in the transmit queue of its RLC entity.
+    pub queue: Bytes,
 }
 
 /// The retransmission timer expired.
@@ -582,6 +596,10 @@ impl Controller {
     pub fn on_feedback(&mut self, feedback: &PathFeedback) {
         self.discriminator.on_feedback(feedback);
         each!(&mut self.law, law => law.on_feedback(&mut self.window, feedback));
+    }
+    /// What the base station says of the UE, for the discriminator.
+    pub fn on_radio_information(&mut self, information: &RadioInformation) {
+        self.discriminator.on_radio_information(information);
     }
     /// [`CongestionController::on_ecn`].
     pub fn on_ecn(&mut self, episode: &LossEpisode) {
