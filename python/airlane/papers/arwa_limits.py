@@ -211,7 +211,13 @@ def _joint_picture(draws: Sequence[Draw]) -> list[Picture]:
                 line = [points[f"{lo}/{up}"] for lo in LOWER_B]
                 label = f"ARWA, upper limit {up} B"
                 axis.plot(
-                    [p[1] for p in line], [p[0] for p in line], "osv^"[i], color=plot.COLOURS[i], label=label
+                    [p[1] for p in line],
+                    [p[0] for p in line],
+                    "osv^"[i],
+                    color=plot.COLOURS[i],
+                    label=label,
+                    markersize=12 - 3 * i,  # so that what lies on top of each other is seen
+                    fillstyle="none",
                 )
             axis.plot(
                 [p[1] for p in best],
