@@ -151,3 +151,8 @@ def test_slow_start_ends_with_the_threshold_and_not_by_a_loss() -> None:
     none = pa.array([0] * 80, type=pa.int64())
     quiet = Run({**tables, "flow_series": series.set_column(4, "lost_segments", none)})
     assert metrics.slow_start_exit_s(quiet, "short-1") == pytest.approx(0.4)  # the bin ends at 1.4 s
+    cwnd = pa.array([math.nan] * 40 + [math.nan] * 12 + [1e4] * 28)
+    known = Run(
+        {**quiet.tables, "flow_series": quiet.tables["flow_series"].append_column("cwnd_bytes", cwnd)}
+    )
+    assert metrics.slow_start_exit_s(known, "short-1", from_data=True) == pytest.approx(0.2)

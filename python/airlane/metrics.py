@@ -205,8 +205,10 @@ def completion_s(run: Run, flow: str, column: str = "fct_s") -> float:
     return _mean([value for name, value in pairs if value is not None and str(name).startswith(flow)])
 
 
-def slow_start_exit_s(run: Run, flow: str) -> float:
+def slow_start_exit_s(run: Run, flow: str, *, from_data: bool = False) -> float:
     """Time from a flow's start until its slow-start threshold is set for the first time.
+
+    With `from_data` it counts from the bin in which the connection was there, so without the handshake.
 
     Window: from the flow's start. Bin: the series' own; its end counts. Unit: s. Unit of repetition: a
     run; NaN if it ended in slow start, or if a segment had been lost before (that is not HyStart).
@@ -217,6 +219,8 @@ def slow_start_exit_s(run: Run, flow: str) -> float:
     left = np.flatnonzero(~np.isnan(series["ssthresh_bytes"]))
     if not left.size or bool(series["lost_segments"][: left[0] + 1].any()):
         return math.nan
+    if from_data:
+        start = float(series["t_s"][np.flatnonzero(~np.isnan(series["cwnd_bytes"]))[0]])
     step = float(series["t_s"][1] - series["t_s"][0])
     return float(series["t_s"][left[0]]) + step - start
 
