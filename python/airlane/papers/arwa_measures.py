@@ -17,10 +17,12 @@ from airlane.stats import Estimate
 
 __all__ = [
     "FIGURES",
+    "Codes",
     "Figures",
     "Part",
     "at",
     "best_at",
+    "codes",
     "decide",
     "figures",
     "gain_pct",
@@ -82,6 +84,41 @@ def figures(run: Run, kind: str | None = None) -> Figures:
         float((delay[heard] * arrived[heard]).sum()) / total if total else math.nan,
         100.0 * total / (total + lost) if total + lost else math.nan,
         stats.jain(goodput),
+    )
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What ARWA receivers of a run said after its warm-up, and what came of it, over all flows.
+
+    Attributes
+    ----------
+    cases
+        Codes sent by case of the rule, 1 to 3.
+    gains
+        Codes that made a window larger.
+    least_b
+        Smallest window that a code left, in bytes; NaN if none took anything away.
+    """
+
+    cases: tuple[int, int, int]
+    gains: int
+    least_b: float
+
+
+def codes(run: Run) -> Codes:
+    """Sum up the table `codes` of a run."""
+    table = run.tables["codes"]
+
+    def total(name: str) -> int:
+        return int(np.nansum(table[name].to_numpy()))
+
+    least = table["least_after_cut_bytes"].to_numpy()
+    least = least[~np.isnan(least)]
+    return Codes(
+        (total("case_1"), total("case_2"), total("case_3")),
+        total("gains"),
+        float(least.min()) if least.size else math.nan,
     )
 
 
