@@ -16,6 +16,8 @@
 //! cells and counts with its means throughout. Left out: that reference signals of neighbours also
 //! hit PDSCH, and PUCCH and sounding signals.
 
+mod noise;
+
 use airlane_core::{CellId, Duration, Instant};
 use airlane_radio::{Mobility, Position};
 
@@ -23,6 +25,7 @@ use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::{RbgSet, rbg_size};
 use crate::mac::scheduler::MAX_RBGS;
+pub(crate) use noise::Noise;
 
 /// An interferer this far under the noise counts as silent: -30 dB.
 const NEGLIGIBLE: f32 = 1e-3;
@@ -188,85 +191,6 @@ impl Neighbours {
 /// The number of the cell behind a link of a UE that `serving` serves.
 fn cell_of(link: usize, serving: CellId) -> usize {
     link + usize::from(link >= serving.index())
-}
-
-/// Noise and interference on each resource block group, over the noise alone.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Noise {
-    rbgs: [f32; MAX_RBGS],
-    rbg_size: usize,
-}
-
-impl Noise {
-    /// Divides what the band would have without interference.
-    pub(crate) fn weaken(&self, sinr: &mut [f32]) {
-        let shares = self.rbgs.map(|noise| 1.0 / noise);
-        match self.rbg_size {
-            1 => scale::<1>(sinr, &shares),
-            2 => scale::<2>(sinr, &shares),
-            3 => scale::<3>(sinr, &shares),
-            4 => scale::<4>(sinr, &shares),
-            size => unreachable!("RBGs of {size} PRBs"),
-        }
-    }
-
-    /// The SINR at the middle PRB of each RBG, from what the band would have without interference.
-    pub(crate) fn weakened_by_rbg<'a>(&self, sinr: &'a mut [f32]) -> &'a mut [f32] {
-        let mut seen = match self.rbg_size {
-            1 => middles::<1>(sinr),
-            2 => middles::<2>(sinr),
-            3 => middles::<3>(sinr),
-            4 => middles::<4>(sinr),
-            size => unreachable!("RBGs of {size} PRBs"),
-        };
-        seen.iter_mut().zip(&self.rbgs).for_each(|(seen, noise)| *seen /= noise);
-        let rbgs = sinr.len().div_ceil(self.rbg_size);
-        sinr[..rbgs].copy_from_slice(&seen[..rbgs]);
-        &mut sinr[..rbgs]
-    }
-
-    /// Adds a power to some RBGs.
-    #[inline]
-    fn add(&mut self, rbgs: RbgSet, power: impl Fn(usize) -> f32) {
-        // The others get nothing, which costs less than to leave them out: a mask makes vectors.
-        for (rbg, sum) in self.rbgs.iter_mut().enumerate() {
-            let mask = if rbgs & BITS[rbg] == BITS[rbg] { u32::MAX } else { 0 };
-            *sum += f32::from_bits(power(rbg).to_bits() & mask);
-        }
-    }
-}
-
-/// The bit of each RBG in a set.
-const BITS: [RbgSet; MAX_RBGS] = {
-    let (mut bits, mut rbg) = ([0; MAX_RBGS], 0);
-    while rbg < MAX_RBGS {
-        bits[rbg] = 1 << rbg;
-        rbg += 1;
-    }
-    bits
-};
-
-/// What stands in the middle of each group; of a smaller last one, as if it had all or last.
-fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; MAX_RBGS] {
-    let mut middles = [0.0; MAX_RBGS];
-    let (groups, rest) = sinr.as_chunks::<SIZE>();
-    for (middle, group) in middles.iter_mut().zip(groups) {
-        *middle = group[SIZE / 2];
-    }
-    if let Some(last) = rest.len().checked_sub(1) {
-        middles[groups.len()] = rest[last.min(SIZE / 2)];
-    }
-    middles
-}
-
-/// Multiplies each group by its share; the last may be smaller.
-fn scale<const SIZE: usize>(sinr: &mut [f32], shares: &[f32; MAX_RBGS]) {
-    let (groups, rest) = sinr.as_chunks_mut::<SIZE>();
-    let full = groups.len();
-    for (group, share) in groups.iter_mut().zip(shares) {
-        group.iter_mut().for_each(|sinr| *sinr *= share);
-    }
-    rest.iter_mut().for_each(|sinr| *sinr *= shares[full]);
 }
 
 /// RBGs by the slot in which they were in the air, those of all cells side by side.
@@ -456,7 +380,7 @@ impl Air {
         if flat == 0.0 && neighbours.control.fading.is_empty() {
             return None;
         }
-        let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
+        let mut noise = Noise::alone(site.rbg_size);
         for index in 0..neighbours.control.fading.len() {
             let (link, level) = neighbours.control.fading[index];
             let gains = neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
@@ -503,7 +427,7 @@ impl Air {
         if neighbours.heard.is_empty() {
             return None;
         }
-        let mut noise = Noise { rbgs: [1.0; MAX_RBGS], rbg_size: site.rbg_size };
+        let mut noise = Noise::alone(site.rbg_size);
         // What goes for all that is wanted is added to all there is.
         let mut flat = 0.0;
         for index in 0..neighbours.heard.len() {
