@@ -222,8 +222,8 @@ fn mistakes_of_quic() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Mistakes of sense.
-fn mistakes_of_sense() -> Vec<(&'static str, String)> {
+/// Mistakes in queues, and in what to write.
+fn mistakes_of_queues_and_output() -> Vec<(&'static str, String)> {
     vec![
         // Queues.
         ("unknown rule", changed("buffer = \"512 KiB\"", "buffer = \"512 KiB\", aqm = \"fqcodel\"")),
@@ -251,7 +251,12 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
             "a RAN log too long",
             changed("\"30s\"", "\"100000 s\"\nseries_bin = \"10 s\"\n[output]\nran_log = true"),
         ),
-        // What must fit together.
+    ]
+}
+
+/// What does not fit together.
+fn mistakes_of_sense() -> Vec<(&'static str, String)> {
+    vec![
         ("flow to nobody", changed("to = \"phone\"", "to = \"fone\"")),
         ("flow to no one named", changed("to = \"phone\"\n", "")),
         ("no name", changed("name = \"phone\"\n", "")),
@@ -305,6 +310,12 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
             "nothing to do",
             changed("[[flow]]\nto = \"phone\"\ntransport = { kind = \"tcp\", congestion = \"cubic\" }\n", ""),
         ),
+    ]
+}
+
+/// Flows that cannot be.
+fn mistakes_of_flows() -> Vec<(&'static str, String)> {
+    vec![
         ("repeated and stopped", extended("stop = \"9 s\"\nrepeat = { count = 3, every = \"1 s\" }")),
         ("repeated at once", extended("repeat = { count = 3, every = \"0 s\" }")),
         ("repeated how often", extended("repeat = { every = \"1 s\" }")),
@@ -314,6 +325,12 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ("bursts that never end", bursts("length = \"1000 s\", active = 1000.0")),
         ("bursts read otherwise", bursts("reading = \"literally\"")),
         ("bulk over UDP", changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"udp\"")),
+    ]
+}
+
+/// Laws of the channel outside their range, and times that do not fit.
+fn mistakes_of_the_channel_and_times() -> Vec<(&'static str, String)> {
+    vec![
         (
             "a cell lower than the path loss knows",
             changed("fading = {", "path_loss = \"cost231-hata\"\nfading = {"),
@@ -395,7 +412,10 @@ fn mistakes_of_middleboxes() -> Vec<(&'static str, String)> {
 fn every_mistake_is_explained() {
     let cases = [
         mistakes_of_form(),
+        mistakes_of_queues_and_output(),
         mistakes_of_sense(),
+        mistakes_of_flows(),
+        mistakes_of_the_channel_and_times(),
         mistakes_of_quic(),
         absurd_numbers(),
         mistakes_of_kind(),
