@@ -80,6 +80,17 @@ impl de::Error for ReadError {
         Self::new(format!("expected {expected}, found {found}"), "")
     }
 
+    fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        // Serde names the type of Rust into which a number did not fit.
+        let most = match expected.to_string().as_str() {
+            "u8" => u64::from(u8::MAX),
+            "u16" => u64::from(u16::MAX),
+            "u32" => u64::from(u32::MAX),
+            expected => return Self::new(format!("expected {expected}, found {found}"), ""),
+        };
+        Self::new("too large", format!("a whole number of at most {most}"))
+    }
+
     fn missing_field(field: &'static str) -> Self {
         let error = ScenarioError::new(field, format!("`{field}` is missing"), format!("add {field} = ..."));
         Self(Box::new(error))

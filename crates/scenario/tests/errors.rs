@@ -84,6 +84,16 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
         ("one coordinate", changed("[\"100 m\", \"0 m\"]", "[\"100 m\"]")),
         ("bare coordinate", changed("[\"100 m\", \"0 m\"]", "[\"100 m\", 0]")),
         ("nothing of a packet", extended("[output]\nsnaplen = \"0 B\"")),
+        ("more than its key can hold", extended("[handover]\nmode = \"lossless\"\nl3_filter = 256")),
+        ("measured all the time", {
+            let second = "[[cell]]\nname = \"second\"\nposition = [\"500 m\", \"0 m\"]";
+            let handover = "[handover]\nmode = \"lossless\"\nmeasurement_period = \"1 ns\"";
+            extended(&format!("{second}\n{handover}"))
+        }),
+        (
+            "too many again",
+            changed("[[flow]]", "[[flow]]\nrepeat = { count = 4_000_000_000, every = \"1 s\" }"),
+        ),
         ("small buffer", changed("512 KiB", "1 KiB")),
         // Choices.
         ("unknown network", changed("lena", "lenna")),

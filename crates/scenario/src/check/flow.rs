@@ -38,9 +38,15 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
             name(own, &mut names, &at)?;
         }
         let turns = flow.repeat.as_ref().map_or(1, |repeat| u64::from(repeat.count));
-        total += turns * u64::from(expand::reach(flow, scenario).map_or(1, |reach| reach.count()));
+        let each = expand::reach(flow, scenario).map_or(1, |reach| reach.count());
+        total += turns * u64::from(each);
         if total > FLOWS_MAX {
-            at.wrong(format!("{total} flows in all"), "at most 10000")?;
+            let many = format!("{total} flows in all");
+            if turns > 1 {
+                at.fail("repeat.count", many, "at most 10000 in all")?;
+            } else {
+                at.wrong(many, "at most 10000 in all")?;
+            }
         }
         destination(flow, scenario, &at)?;
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);

@@ -65,8 +65,11 @@ fn mode(handover: HandoverMode, cell: &Cell, at: &Place<'_>) -> Checked {
 }
 
 fn measurements(handover: &Handover, at: &Place<'_>) -> Checked {
-    at.positive(handover.measurement_period, "measurement_period")?;
-    at.positive(handover.report_interval, "report_interval")?;
+    for (time, key) in
+        [(handover.measurement_period, "measurement_period"), (handover.report_interval, "report_interval")]
+    {
+        at.require(time.0 >= Duration::from_millis(1), key, "too short a time", "at least a slot of 1 ms")?;
+    }
     let half_steps = |value: Decibel| (value.0 * 2.0).fract() == 0.0;
     let (offset, hysteresis) = (handover.a3_offset.0, handover.hysteresis.0);
     let fits = half_steps(offset) && (-15.0..=15.0).contains(&offset.0);
