@@ -82,6 +82,7 @@ impl DownlinkMac {
         if let Some(throttle) = &mut self.throttle {
             throttle.forget(ue);
         }
+        self.scheduler.forget(ue);
         self.active.retain(|&other| other != ue);
         for queue in [&mut self.in_air, &mut self.acknowledged, &mut self.retransmissions] {
             queue.retain(|due| due.ue != ue);

@@ -40,6 +40,12 @@ impl PastThroughput {
         self.average[ue as usize] += self.share(bytes);
     }
 
+    /// The UE leaves the cell, which deletes what it knows of it: should it come back, it begins with a byte
+    /// per slot, as all do.
+    pub(super) fn forget(&mut self, ue: u32) {
+        self.average[ue as usize] = self.weight;
+    }
+
     /// What so many bytes in this slot add to [`PastThroughput::weighted`].
     pub(super) fn share(&self, bytes: u64) -> f64 {
         self.weight * bytes as f64 / self.window

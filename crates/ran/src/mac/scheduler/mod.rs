@@ -207,6 +207,16 @@ impl Scheduler {
             Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
         }
     }
+
+    /// A UE leaves the cell: what it has had here counts no more (UE CONTEXT RELEASE, TS 36.300 v17.0
+    /// §10.1.2.1.1).
+    pub(crate) fn forget(&mut self, ue: u32) {
+        match &mut self.policy {
+            Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.forget(ue),
+            Policy::PrioritySet(pss) => pss.forget(ue),
+            Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
+        }
+    }
 }
 
 /// The weight of a UE's rate in its metric, or the metric.

@@ -43,6 +43,11 @@ impl PrioritySet {
         self.scheduled[ue as usize] += bytes as f64 / self.window();
     }
 
+    pub(super) fn forget(&mut self, ue: u32) {
+        self.past.forget(ue);
+        self.scheduled[ue as usize] = 1.0;
+    }
+
     fn window(&self) -> f64 {
         f64::from(self.config.window.max(2))
     }

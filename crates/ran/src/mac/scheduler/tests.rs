@@ -30,6 +30,30 @@ fn proportional_fair_serves_equals_in_turn() {
     assert_eq!(served, [10; 4]);
 }
 
+/// A UE that has had the cell to itself waits until the other has had as much, but not if it has left
+/// meanwhile: then its old average is gone.
+#[test]
+fn a_ue_that_comes_back_begins_anew() {
+    let domain = Domain::Time;
+    for kind in [
+        SchedulerKind::ProportionalFair { window: 99 },
+        SchedulerKind::BlindEqualThroughput { domain, window: 99 },
+    ] {
+        for leaves in [false, true] {
+            let mut scheduler = Scheduler::new(kind, 2);
+            scheduler.schedule(0, &mut demands(2, 377), &mut ResourceGrid::new(100), |_| ());
+            scheduler.served(1, 9422);
+            scheduler.served(0, 942);
+            if leaves {
+                scheduler.forget(1);
+            }
+            let mut next = demands(2, 377);
+            scheduler.schedule(1, &mut next, &mut ResourceGrid::new(100), |_| ());
+            assert_eq!(next[1].given != 0, leaves, "{kind:?}");
+        }
+    }
+}
+
 #[test]
 fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
     let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 2);
