@@ -284,8 +284,9 @@ def _standing(draws: Sequence[Draw]) -> Listing:
             for p, n in itertools.product(setup.PRESETS, USERS)
         ],
         "A DRWA receiver offers 3 RTT_min / RTT of what arrives in a round trip, which is steady at RTT = "
-        "3 RTT_min: it keeps two round trips of packets queued, so the cell is never idle and nothing of "
-        "its throughput is lost. Only a window below what fills the path could cost it that.",
+        "3 RTT_min, RTT_min being the least that it saw: longer than an empty path's where many are. It "
+        "keeps two of them queued, so the cell is never idle and nothing of its throughput is lost. Only a "
+        "window below what fills the path could cost it that.",
     )
 
 
