@@ -21,6 +21,7 @@ from airlane.papers.handover_setup import (
     WORDS,
     at,
     difference,
+    in_order,
     mean,
     point,
 )
@@ -71,6 +72,7 @@ def by_size(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Lis
                     for name in (dropped, kept)
                 ),
                 terminal.interval(difference(draws, at(kept, "goodput_kbps"), at(dropped, "goodput_kbps"))),
+                _gained_in_order(draws, kept, dropped),
                 terminal.interval(mean(draws, at(dropped, "discarded"))),
                 terminal.interval(mean(draws, at(dropped, "recovered_s"))),
                 terminal.interval(mean(draws, _known_already(kept, dropped))),
@@ -85,12 +87,19 @@ def by_size(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Lis
             "delay seamless, ms",
             "lossless",
             "goodput gained, paired",
+            "the same, nothing missing before",
             "SDUs dropped",
             "until as many were sent again, s",
             "forwarded though there already, SDUs",
         ),
         rows,
     )
+
+
+def _gained_in_order(draws: Sequence[Draw], kept: str, dropped: str) -> str:
+    pair = [in_order(name, at(name, "goodput_kbps")) for name in (kept, dropped)]
+    gained = difference(draws, *pair)
+    return f"{terminal.interval(gained)} (n = {gained.n})"
 
 
 def _known_already(kept: str, dropped: str) -> Measure:
