@@ -79,7 +79,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
             within_reach,
             alive: once.meta.delivered > 100,
             without_excuse: must.len(),
-            handovers: once.meta.handovers.map_or(0, |counts| counts.successful as u64),
+            handovers: once.meta.handovers.map_or(0, |counts| counts.successful),
             written: once.files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
         }
     });

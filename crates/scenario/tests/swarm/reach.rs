@@ -45,7 +45,8 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
         _ => {
             let [first, this] =
                 [&scenario.cell[0], cell].map(|cell| (cell.position[0].0, cell.position[1].0));
-            let apart = ((this.0 - first.0).powi(2) + (this.1 - first.1).powi(2)).sqrt();
+            let (dx, dy) = (this.0 - first.0, this.1 - first.1);
+            let apart = (dx * dx + dy * dy).sqrt();
             if index == 0 { 250.0 } else { (apart - 250.0).abs() }
         }
     };
