@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from airlane import plot
+from airlane import metrics, plot
 from airlane.experiments import Draw, Picture
 from airlane.metrics import Array, Window
 from airlane.papers.mdcc_setup import (
@@ -101,6 +101,8 @@ def windows(draw: Draw, cubic: str, mdcc: str) -> Picture:
             left = np.flatnonzero(~np.isnan(series["ssthresh_bytes"]))
             if left.size:
                 axes[0].axvline(t[left[0]], color=colour, linewidth=1.0, linestyle="--")
+            sent = 1000.0 * metrics.completion_s(draw[name], "short-1", "fct_sent_s")
+            axes[0].axvline(sent, color=colour, linewidth=1.0, linestyle=":")
         axes[0].set_xlabel("time from the start of the flow in ms")
         axes[0].set_ylabel("segments")
         axes[0].set_xlim(left=0)
@@ -108,7 +110,8 @@ def windows(draw: Draw, cubic: str, mdcc: str) -> Picture:
         axes[0].legend(loc="upper left")
     return Picture(
         "As Fig. 6: congestion window of a flow of 1 MB",
-        f"One run (seed {draw.seed}), background on a UE of its own; dashed: the end of slow start.",
+        f"One run (seed {draw.seed}), background on a UE of its own; dashed: the end of slow start; "
+        "dotted: the last byte is sent.",
         fig,
     )
 
