@@ -109,6 +109,11 @@ class Choice:
         """Short, for the names of points and claims."""
         return f"{self.reading.replace(' ', '_')}-{self.floor}mss-{self.start}"
 
+    @property
+    def short(self) -> str:
+        """For a table with many columns: spaces that do not break a line."""
+        return f"{self.reading}, {self.floor} MSS, {self.start}".replace(" ", "\N{NO-BREAK SPACE}")
+
     def __str__(self) -> str:
         return f"{self.reading}, DRWA's floor {self.floor} MSS, starts {self.start}"
 
