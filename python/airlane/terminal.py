@@ -206,11 +206,13 @@ def sweep_view(points: Sequence[Point], title: str) -> Table:
         f"{title}: {len(points)} points, " + (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run")
     )
     for key in points[0].settings:
-        table.add_column(key)
+        table.add_column(key, overflow="fold")
     table.add_column("flows", justify="right")
     shown = [f for f in FIGURES if f.name != "jain" or any(_flows(p) > 1 for p in points)]
     for figure in shown:
-        table.add_column(figure.heading, justify="right")
+        # In a narrow terminal figures break before their headings are cut.
+        widest = max(map(len, figure.heading.split()))
+        table.add_column(figure.heading, justify="right", min_width=widest)
     for point in points:
         words = [value if isinstance(value, str) else json.dumps(value) for value in point.settings.values()]
         figures = [interval(point.figure(figure)) for figure in shown]

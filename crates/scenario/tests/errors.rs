@@ -86,7 +86,7 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
         ("nothing of a packet", extended("[output]\nsnaplen = \"0 B\"")),
         ("more than its key can hold", extended("[handover]\nmode = \"lossless\"\nl3_filter = 256")),
         ("measured all the time", {
-            let second = "[[cell]]\nname = \"second\"\nposition = [\"500 m\", \"0 m\"]";
+            let second = "[[cell]]\nname = \"second\"\nposition = [\"500 m\", \"0 m\"]\nrlc = \"am\"";
             let handover = "[handover]\nmode = \"lossless\"\nmeasurement_period = \"1 ns\"";
             extended(&format!("{second}\n{handover}"))
         }),
