@@ -210,9 +210,7 @@ def sweep_view(points: Sequence[Point], title: str) -> Table:
     table.add_column("flows", justify="right")
     shown = [f for f in FIGURES if f.name != "jain" or any(_flows(p) > 1 for p in points)]
     for figure in shown:
-        # In a narrow terminal figures break before their headings are cut.
-        widest = max(map(len, figure.heading.split()))
-        table.add_column(figure.heading, justify="right", min_width=widest)
+        table.add_column(figure.heading, justify="right", overflow="fold")
     for point in points:
         words = [value if isinstance(value, str) else json.dumps(value) for value in point.settings.values()]
         figures = [interval(point.figure(figure)) for figure in shown]
