@@ -406,7 +406,7 @@ def list_command(
     if what is not _What.EXPERIMENTS:
         scenarios = [
             {"name": f.stem, "file": os.fspath(f), "title": examples.title(f)}
-            for f in sorted((folder or examples.folder()).glob("*.toml"))
+            for f in sorted((folder or examples.folder()).glob("*.toml"), key=lambda f: f.stem)
         ]
     if as_json:
         print(json.dumps({"experiments": experiments, "scenarios": scenarios}, indent=2))
