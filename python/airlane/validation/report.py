@@ -28,6 +28,11 @@ reference figures in `python/airlane/data`; `make validate` checks the same rows
 row leaves its band. Ours is a mean over seeds, with its 95 % Student-t half-width where more than one run was
 made.
 
+The numbers of the papers are not rows here: `airlane reproduce` holds them. What comes of them, which bars
+are missed and which term of the model makes the difference stands in
+[multi-domain congestion control](papers/mdcc.md) and [adaptive receive windows](papers/arwa.md), and for
+handover in the tables of `airlane reproduce ltetcp`.
+
 Unless a family says otherwise the cell is the preset `lena`: one eNB with 100 resource blocks (20 MHz) at
 30 dBm and 2120 MHz, SISO, Friis path loss, proportional fair, 30 ms one way from server to gateway, payload
 1400 bytes.
