@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import airlane
 from airlane import examples, native, papers, scenario
 from airlane.experiments import Draw
 from airlane.metrics import Run
 from airlane.papers import handover_setup as setup
 from airlane.papers import ltetcp_handover
+from airlane.results import Results
 
 NAMES = ("ltetcp/handover-seamless", "ltetcp/handover-lossless", "ltetcp/queue-sweep")
 
@@ -142,3 +145,15 @@ def test_the_sweep_tells_where_lossless_pulls_ahead() -> None:
             runs[setup.point(mode, kib=kib)] = Run(tables)
     assert ltetcp_handover.divergence_kib(Draw(1, runs), 0.1) == 128.0
     assert ltetcp_handover.divergence_kib(Draw(1, runs), 0.3) == 256.0
+
+
+def test_every_table_of_a_run_is_in_its_folder(tmp_path: Path) -> None:
+    scenario = airlane.load(airlane.example("x2-handover"))
+    results = scenario.set({"run.duration": "3 s", "run.ue_series": True}).run()
+    assert {"handovers", "ue_series", "flow_series", "timeouts"} <= results.tables.keys()
+    results.write(tmp_path / "run", "{}")
+    back = Results.read(tmp_path / "run")
+    assert {name: rows.num_rows for name, rows in back.tables.items()} == {
+        name: rows.num_rows for name, rows in results.tables.items()
+    }
+    assert back.tables["ue_series"].equals(results.tables["ue_series"])

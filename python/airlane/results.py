@@ -26,17 +26,10 @@ from airlane.native import Output
 
 __all__ = ["FolderInTheWayError", "Results", "captures_beside", "check_place"]
 
-_SERIES = {
-    "flows": "flow_series",
-    "cells": "cell_series",
-    "ues": "ue_series",
-    "timeouts": "timeouts",
-    "handovers": "handovers",
-    "ran_log": "ran_log",
-    "deliveries": "deliveries",
-    "pep": "pep",
-    "pep_series": "pep_series",
-}
+# Tables whose file in `series` is not named like them. `flows` and `cells` stand beside that folder.
+_STEMS = {"flow_series": "flows", "cell_series": "cells", "ue_series": "ues"}
+_TABLES = {stem: table for table, stem in _STEMS.items()}
+_SUMMARIES = {"flows": "summary.parquet", "cells": "cells.parquet"}
 
 
 class FolderInTheWayError(Exception):
@@ -156,13 +149,9 @@ class Results:
             When a file is missing.
         """
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        tables = {
-            name: pyarrow.parquet.read_table(folder / "series" / f"{stem}.parquet")
-            for stem, name in _SERIES.items()
-            if (folder / "series" / f"{stem}.parquet").is_file()
-        }
-        tables["flows"] = pyarrow.parquet.read_table(folder / "summary.parquet")
-        tables["cells"] = pyarrow.parquet.read_table(folder / "cells.parquet")
+        files = {_TABLES.get(file.stem, file.stem): file for file in (folder / "series").glob("*.parquet")}
+        files |= {table: folder / name for table, name in _SUMMARIES.items()}
+        tables = {name: pyarrow.parquet.read_table(file) for name, file in sorted(files.items())}
         return cls(tables, manifest["runs"], manifest["seeds"], manifest["inputs"])
 
     def write(self, folder: Path, scenario_json: str, file_name: str = "", pcap: Path | None = None) -> None:
@@ -205,11 +194,9 @@ class Results:
         if pcap and captures:
             pcap.rename(folder / "pcap")
         (folder / "series").mkdir()
-        files = {"summary.parquet": self.flows, "cells.parquet": self.cells}
-        files |= {
-            f"series/{name}.parquet": self.tables[table]
-            for name, table in _SERIES.items()
-            if table in self.tables
+        files = {
+            _SUMMARIES.get(name, f"series/{_STEMS.get(name, name)}.parquet"): rows
+            for name, rows in self.tables.items()
         }
         with naming(folder / "summary.csv", place / "summary.csv") as file:
             pyarrow.csv.write_csv(self.flows, file)

@@ -192,11 +192,16 @@ def _handovers(results: Results) -> str:
         return ""
     total = {key: sum(int(one[key]) for one in counts) for key in counts[0]}
     return (
-        f"{total['successful']:,} handovers ({total['ping_pongs']:,} ping-pong), "
-        f"{total['preparations_failed']:,} refused; {total['radio_link_failures']:,} radio links lost "
-        f"({total['too_late']:,} handed over too late), {total['accesses_failed']:,} targets not reached, "
-        f"{total['releases']:,} releases"
+        f"{_counted(total['successful'], 'handover')} ({total['ping_pongs']:,} ping-pong), "
+        f"{total['preparations_failed']:,} refused; "
+        f"{_counted(total['radio_link_failures'], 'radio link')} lost "
+        f"({total['too_late']:,} handed over too late), {_counted(total['accesses_failed'], 'target')} not "
+        f"reached, {_counted(total['releases'], 'release')}"
     )
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
 def sweep_view(points: Sequence[Point], title: str) -> Table:
