@@ -19,8 +19,8 @@ pub use contract::{Cx, Node, Outbox, Port, Probe, Silence};
 pub use event::{Event, HandoverStep, PepFate, Topic, TopicSet};
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{
-    Direction, DropCause, Ecn, Header, Packet, PacketPool, PacketRef, Payload, SackBlock, SackList, TcpFlags,
-    TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
+    Direction, DropCause, Ecn, Header, Packet, PacketPool, PacketRef, Payload, SackBlock, SackList,
+    SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
 };
 pub use seed::{Seeds, Stream};
 pub use time::{Duration, Instant};

@@ -207,11 +207,27 @@ impl Payload {
     }
 }
 
+/// Which connection of its flow a packet belongs to: the pair of sockets that identifies it (RFC 9293 §4), less
+/// the UE's address, which follows from the flow. It is the same in both directions: the UE's socket is the
+/// destination on the downlink and the source on the uplink. All zero is the one connection of a flow that has
+/// no other, whose ports are the flow's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SocketPair {
+    /// Which of the servers that the flow's application talks to: the address.
+    pub server: u16,
+    /// Port at the server.
+    pub server_port: u16,
+    /// Port at the UE, or the host of a wired network.
+    pub ue_port: u16,
+}
+
 /// An IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The flow it belongs to.
     pub flow: FlowId,
+    /// Which connection of it.
+    pub sockets: SocketPair,
     /// Which way it goes.
     pub direction: Direction,
     /// ECN field.
@@ -238,7 +254,17 @@ impl Packet {
             Header::Signalling => 0, // whoever makes it knows what carries it
         };
         let size = Bytes(u64::from(20 + transport + payload.len()));
-        Self { flow, direction, ecn: Ecn::NotCapable, size, sent_at: now, queued_at: now, header, payload }
+        Self {
+            flow,
+            sockets: SocketPair::default(),
+            direction,
+            ecn: Ecn::NotCapable,
+            size,
+            sent_at: now,
+            queued_at: now,
+            header,
+            payload,
+        }
     }
 }
 

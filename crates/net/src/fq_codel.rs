@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use airlane_core::ring::Ring;
-use airlane_core::{Bytes, Cx, DropCause, FlowId, Instant, PacketRef};
+use airlane_core::{Bytes, Cx, DropCause, FlowId, Instant, PacketRef, SocketPair};
 
 use crate::codel::{self, Verdict};
 use crate::queue::{Backlog, Limit, QueueDiscipline, QueueStatistics, Waiting};
@@ -99,9 +99,9 @@ impl FqCoDel {
         }
     }
 
-    /// The queue of a flow.
-    fn queue_of(&mut self, flow: FlowId) -> usize {
-        let place = &mut self.buckets[bucket(flow, self.parameters.queues)];
+    /// The queue of a connection.
+    fn queue_of(&mut self, connection: Connection) -> usize {
+        let place = &mut self.buckets[bucket(connection, self.parameters.queues)];
         if *place == NONE {
             *place = self.queues.len() as u32;
             self.queues.push(FlowQueue {
@@ -162,9 +162,14 @@ impl FqCoDel {
     }
 }
 
-/// The bucket of a flow: its id, mixed (the finaliser of splitmix64) and scaled down.
-fn bucket(flow: FlowId, buckets: u32) -> usize {
-    let mut z = u64::from(flow.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
+/// What is hashed: RFC 8290 §4.1.1 takes the 5-tuple, which is the flow and the sockets of its connection.
+type Connection = (FlowId, SocketPair);
+
+/// The bucket of a connection: its flow and ports, mixed (the finaliser of splitmix64) and scaled down.
+fn bucket((flow, sockets): Connection, buckets: u32) -> usize {
+    let ports =
+        u64::from(sockets.ue_port ^ sockets.server.rotate_left(8)) << 16 | u64::from(sockets.server_port);
+    let mut z = (ports << 32 | u64::from(flow.0)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^= z >> 31;
@@ -175,7 +180,7 @@ impl QueueDiscipline for FqCoDel {
     fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
         let arrived = cx.pool.get_mut(&packet);
         arrived.queued_at = cx.now;
-        let (size, flow) = (self.limit.size_of(arrived.size), arrived.flow);
+        let (size, flow) = (self.limit.size_of(arrived.size), (arrived.flow, arrived.sockets));
         let index = self.queue_of(flow);
         let queue = &mut self.queues[index];
         queue.waiting.push_back(Waiting { packet, since: cx.now, size });

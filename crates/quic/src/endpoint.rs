@@ -272,6 +272,7 @@ impl QuicEndpoint {
         self.serial += 1;
         let payload = Payload::Bytes(self.scratch.as_slice().into());
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, cx.now);
+        packet.sockets = self.path.sockets;
         packet.ecn = match ecn {
             Some(EcnCodepoint::Ect0) if self.setup.config.ecn => Ecn::Capable0,
             Some(EcnCodepoint::Ect1) if self.setup.config.ecn => Ecn::Capable1,

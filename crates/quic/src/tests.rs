@@ -89,7 +89,7 @@ fn download_told(
     mut fate: impl FnMut(usize, u64) -> Fate,
     tell: impl Fn(&mut QuicEndpoint),
 ) -> Outcome {
-    let path = |direction| Path { flow: FlowId(0), direction };
+    let path = |direction| Path::new(FlowId(0), direction);
     let silent = QuicConfig { reports: false, ..config() };
     let mut ends = [
         QuicEndpoint::new(silent, path(Direction::Uplink), Role::Client, 0),

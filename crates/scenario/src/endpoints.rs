@@ -34,12 +34,12 @@ pub(crate) struct Around<'a> {
 
 /// The server's end of a flow.
 pub(crate) fn server(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
-    endpoint(around, one, Path { flow: id, direction: Direction::Downlink })
+    endpoint(around, one, Path::new(id, Direction::Downlink))
 }
 
 /// The end in the UE, or the host.
 pub(crate) fn host(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
-    endpoint(around, one, Path { flow: id, direction: Direction::Uplink })
+    endpoint(around, one, Path::new(id, Direction::Uplink))
 }
 
 /// The end that sends along `path`: the source, if that is the way the data goes.

@@ -270,7 +270,7 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
     let mut network = Network::new();
     let config = || TcpConfig { congestion: kind, ..TcpConfig::linux() };
     let ids = [FlowId(0), FlowId(1)];
-    let path = |flow, direction| Path { flow, direction };
+    let path = |flow, direction| Path::new(flow, direction);
     let begin = |i: usize| Instant::ZERO + Duration::from_millis(500 * i as u64);
     let link = |parameters| -> Box<dyn Node> { Box::new(Link::new(parameters)) };
     let wire = |ms| link(LinkParameters { delay: Duration::from_millis(ms), ..LinkParameters::default() });

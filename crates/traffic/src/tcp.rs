@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_fixed_transfer_completes_when_its_last_byte_is_read() {
-        let path = |direction| Path { flow: FlowId(0), direction };
+        let path = |direction| Path::new(FlowId(0), direction);
         let start = Instant::from_millis(500);
         let transfer = Transfer::Fixed(Bytes(10_000));
         let mut source = TcpSource::new(TcpConfig::linux(), path(Direction::Downlink), transfer, start, None);
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_bulk_transfer_ends_at_its_stop() {
-        let path = |direction| Path { flow: FlowId(0), direction };
+        let path = |direction| Path::new(FlowId(0), direction);
         let stop = Instant::from_millis(200);
         let mut source = TcpSource::new(
             TcpConfig::linux(),

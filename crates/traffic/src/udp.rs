@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_late_call_sends_what_was_due_with_its_own_times() {
-        let path = Path { flow: FlowId(3), direction: Direction::Downlink };
+        let path = Path::new(FlowId(3), Direction::Downlink);
         let rate = BitRate(11_200_000); // 1400 bytes a millisecond
         let sender = UdpSender::new(rate, Bytes(1400), Instant::ZERO, Instant::from_millis(100));
         let (mut source, mut sink) = (UdpSource::new(Datagrams::Constant(sender), path), UdpSink::new());

@@ -90,7 +90,7 @@ fn run(a: &mut dyn Node, b: &mut dyn Node, end: Instant) -> (Seen, PacketPool) {
 }
 
 fn path(direction: Direction) -> Path {
-    Path { flow: FlowId(3), direction }
+    Path::new(FlowId(3), direction)
 }
 
 fn source(transfer: Transfer, start: Instant) -> TcpSource {

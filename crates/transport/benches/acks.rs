@@ -35,7 +35,7 @@ struct Host {
 
 impl Host {
     fn new(config: TcpConfig, direction: Direction) -> Self {
-        let endpoint = TcpEndpoint::new(config, Path { flow: FlowId(0), direction });
+        let endpoint = TcpEndpoint::new(config, Path::new(FlowId(0), direction));
         Self { endpoint, pool: PacketPool::with_capacity(1024), outbox: Outbox::with_capacity(64) }
     }
 

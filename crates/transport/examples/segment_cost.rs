@@ -31,7 +31,7 @@ impl Wire {
 /// Sends `segments` over a link of one segment each 160 us; the receive window of 400 segments
 /// keeps the queue finite, so nothing is lost. Returns how many were delivered.
 fn run(segments: u64) -> u64 {
-    let path = |direction| Path { flow: FlowId(0), direction };
+    let path = |direction| Path::new(FlowId(0), direction);
     let window = ReceiveWindowKind::Fixed(Bytes(400 * 1448));
     let config = TcpConfig { receive_window: window, ..TcpConfig::linux() };
     let mut a = TcpEndpoint::new(config.clone(), path(Direction::Downlink));

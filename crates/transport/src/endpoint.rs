@@ -8,7 +8,7 @@
 //! use airlane_transport::{Path, TcpConfig, TcpEndpoint};
 //! use airlane_core::{Cx, Direction, FlowId, Instant, PacketPool, Silence, TopicSet};
 //!
-//! let path = Path { flow: FlowId(0), direction: Direction::Downlink };
+//! let path = Path::new(FlowId(0), Direction::Downlink);
 //! let mut endpoint = TcpEndpoint::new(TcpConfig::linux(), path);
 //! endpoint.supply(30_000);
 //! endpoint.close();

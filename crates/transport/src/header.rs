@@ -108,6 +108,7 @@ pub(crate) fn send_packet(
     let mut packet =
         Packet::new(path.flow, path.direction, Header::Tcp(header), Payload::Length(payload), cx.now);
     packet.ecn = ecn;
+    packet.sockets = path.sockets;
     if cx.wants(Topic::Sent) {
         cx.emit(&Event::Sent { packet: &packet, retransmission });
     }

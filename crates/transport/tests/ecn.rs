@@ -43,7 +43,7 @@ struct Pair {
 
 impl Pair {
     fn new(sender: TcpConfig, receiver: TcpConfig) -> Self {
-        let path = |direction| Path { flow: FlowId(0), direction };
+        let path = |direction| Path::new(FlowId(0), direction);
         let ends = [
             TcpEndpoint::new(sender, path(Direction::Downlink)),
             TcpEndpoint::new(receiver, path(Direction::Uplink)),

@@ -246,7 +246,7 @@ impl Adversary {
         let inflight_scope =
             if chance.chance(0.5) { InflightScope::EndToEnd } else { InflightScope::PerDomain };
         let mdcc = MdccConfig { inflight_scope, ..MdccConfig::PAPER };
-        let path = Path { flow: FlowId(0), direction: Direction::Downlink };
+        let path = Path::new(FlowId(0), Direction::Downlink);
         let tcp = TcpConfig { mdcc, timestamps: false, mtu: 1488, ..config(CongestionKind::Mdcc) };
         let mut endpoint = TcpEndpoint::new(tcp, path);
         endpoint.supply_endless();

@@ -23,12 +23,18 @@ fn with_quantum(quantum: u64) -> Parameters {
 #[test]
 fn flows_have_buckets_of_their_own_mostly() {
     // 100 flows in 1024 buckets: 100 * 99 / 2 / 1024 = 4.8 pairs expected to share one.
-    let mut buckets: Vec<usize> = (0..100).map(|flow| bucket(FlowId(flow), 1024)).collect();
-    buckets.sort_unstable();
-    assert!(buckets[99] < 1024);
-    buckets.dedup();
-    assert!((90..=100).contains(&buckets.len()), "{}", buckets.len());
-    assert_eq!(bucket(FlowId(77), 1), 0);
+    // So do 100 connections of one flow.
+    let flow = |flow| (FlowId(flow), SocketPair::default());
+    let port = |ue_port| (FlowId(3), SocketPair { server: 2, server_port: 80, ue_port });
+    let all = [(0..100).map(flow).collect::<Vec<_>>(), (49_152..49_252).map(port).collect()];
+    for connections in all {
+        let mut buckets: Vec<usize> = connections.into_iter().map(|c| bucket(c, 1024)).collect();
+        buckets.sort_unstable();
+        assert!(buckets[99] < 1024);
+        buckets.dedup();
+        assert!((90..=100).contains(&buckets.len()), "{}", buckets.len());
+    }
+    assert_eq!(bucket(flow(77), 1), 0);
 }
 
 #[test]

@@ -4,10 +4,11 @@
 //! time of a packet is the simulated time. Each host stamps what it sends when its transport emits
 //! it, and what it receives before its transport sees it.
 //!
-//! Addresses: the server is 10.0.0.1, the n-th UE 10.1.0.0 + n, the host of a wired network
+//! Addresses: the server is 10.0.0.1, the others that an application talks to follow from 10.0.0.2 on; the n-th UE 10.1.0.0 + n, the host of a wired network
 //! 10.1.0.1; on S1-U the gateway is 10.2.0.1 and the n-th cell 10.3.0.0 + n, and the n-th UE's
 //! tunnels have the identifier n in both directions. Whoever sends a flow's data does so from a
-//! port of the flow's own, 50000 + its number, to port 5203.
+//! port of the flow's own, 50000 + its number, to port 5203; a connection that is one of many has the ports that
+//! its application chose.
 
 mod pcapng;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use airlane_core::{CellId, Direction, Event, Header, Instant, Packet, Probe, Topic, TopicSet};
+use airlane_core::{CellId, Direction, Event, Header, Instant, Packet, Probe, SocketPair, Topic, TopicSet};
 
 use pcapng::PcapNg;
 use wire::{Ends, Tunnel, Wire};
@@ -190,6 +191,9 @@ impl<W: Write> Capture<W> {
 
 /// Who sends a packet to whom.
 fn ends(packet: &Packet, flow: CaptureFlow) -> Ends {
+    if packet.sockets != SocketPair::default() {
+        return sockets(packet, flow);
+    }
     if flow.tcp && matches!(packet.header, Header::Udp(_)) {
         return Ends { source: PEP, source_port: PEP_PORT, destination: SERVER, destination_port: PEP_PORT };
     }
@@ -200,6 +204,21 @@ fn ends(packet: &Packet, flow: CaptureFlow) -> Ends {
     };
     let down = Ends {
         source: SERVER,
+        source_port: server_port,
+        destination: numbered([10, 1], flow.ue),
+        destination_port: ue_port,
+    };
+    match packet.direction {
+        Direction::Downlink => down,
+        Direction::Uplink => down.reversed(),
+    }
+}
+
+/// The same for one of many connections.
+fn sockets(packet: &Packet, flow: CaptureFlow) -> Ends {
+    let SocketPair { server, server_port, ue_port } = packet.sockets;
+    let down = Ends {
+        source: numbered([10, 0], u32::from(server)),
         source_port: server_port,
         destination: numbered([10, 1], flow.ue),
         destination_port: ue_port,
@@ -221,7 +240,7 @@ fn tunnel(direction: Direction, cell: CellId, ue: u32) -> Tunnel {
 
 /// The address of the host with this index in a network of 16 bits.
 fn numbered([a, b]: [u8; 2], index: u32) -> [u8; 4] {
-    let [high, low] = u16::try_from(index + 1).expect("at most 10,000 UEs").to_be_bytes();
+    let [high, low] = u16::try_from(index + 1).expect("at most 10,000 UEs and servers").to_be_bytes();
     [a, b, high, low]
 }
 

@@ -218,6 +218,16 @@ fn a_datagram_is_numbered_and_cut_at_the_snaplen_with_the_checksum_of_the_whole(
 }
 
 #[test]
+fn one_of_many_connections_has_its_own_ports_and_server() {
+    let mut packet = tcp(0, Direction::Uplink, TcpHeader::default(), 100);
+    packet.sockets = SocketPair { server: 2, server_port: 443, ue_port: 49_152 };
+    let read = capture(CapturePoint::Server, 65_535, &[(7, Event::Received { packet: &packet })]);
+    let bytes = &read.packets[0].3;
+    assert_checksums(bytes);
+    assert_eq!(&bytes[16..24], [10, 0, 0, 3, 0xc0, 0, 0x01, 0xbb]); // from port 49152 to 443 of the third server
+}
+
+#[test]
 fn a_message_of_a_pep_is_a_datagram_between_ports_of_its_own() {
     let header = Header::Udp(UdpHeader { serial: 1 });
     let message = Payload::Bytes([0x10, 0x00, 7].into());

@@ -256,7 +256,7 @@ struct Flow {
 impl Flow {
     fn new(index: usize, config: FlowConfig) -> Self {
         let flow = FlowId(index as u32);
-        let end = |tcp: &TcpConfig, direction| TcpEndpoint::new(tcp.clone(), Path { flow, direction });
+        let end = |tcp: &TcpConfig, direction| TcpEndpoint::new(tcp.clone(), Path::new(flow, direction));
         let mut sender = end(&config.sender, Direction::Downlink);
         let receiver = end(&config.receiver, Direction::Uplink);
         match config.bytes {
