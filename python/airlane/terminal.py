@@ -61,6 +61,21 @@ _FLOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("HARQ\nretx", "harq_retx", ".0f"),
 )
 
+_LEAST = (
+    "harq_retx",
+    "owd_p99_ms",
+    "owd_p50_ms",
+    "mcs_mean",
+    "packets_lost",
+    "timeouts",
+    "rtt_ms",
+    "retransmissions",
+    "owd_p95_ms",
+    "jain",
+    "owd_ms",
+)
+"""Columns that a narrow terminal goes without, the first first."""
+
 _CELL_COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("PRB use\ndownlink", "prb_use_downlink", ".1%"),
     ("PRB use\nuplink", "prb_use_uplink", ".1%"),
@@ -122,33 +137,30 @@ def interval(e: stats.Estimate) -> str:
 def run_view(results: Results, title: str) -> Group:
     """Flows, cells, and how fast it ran."""
     many = results.runs > 1
-    flows = _table(f"{title}: flows" + (f", mean of {results.runs} runs" if many else ""))
-    flows.add_column("flow")
-    flows.add_column("")
+    head = f"{title}: flows" + (f", mean of {results.runs} runs" if many else "")
     summary = results.summary()
-    kinds = dict(
-        zip(
-            results.flows["flow"].to_pylist(),
-            (
-                f"{kind} {congestion}" if kind == "tcp" else str(kind)
-                for kind, congestion in zip(
-                    results.flows["kind"].to_pylist(), results.flows["congestion"].to_pylist(), strict=True
-                )
-            ),
-            strict=False,
-        )
-    )
-    shown = [c for c in _FLOW_COLUMNS if c[1] in summary.column_names]
-    for i, (heading, _, _) in enumerate(shown):
-        flows.add_column(heading, justify="right")
-        if i == 0 and many:
-            flows.add_column("±\n95 %", justify="right")
-    for row in summary.slice(0, _ROWS).to_pylist():
-        cells = [number(row[name], form) for _, name, form in shown]
-        if many:
-            cells.insert(1, number(row["goodput_mbps_ci95"], ".2f"))
-        flows.add_row(str(row["flow"]), kinds[row["flow"]], *cells)
+    kinds = dict(zip(results.flows["flow"].to_pylist(), _kinds(results), strict=False))
+    rows = summary.slice(0, _ROWS).to_pylist()
+
+    def build(shown: Sequence[tuple[str, str, str]]) -> Table:
+        flows = _table(head)
+        flows.add_column("flow", no_wrap=True)
+        flows.add_column("", no_wrap=True)
+        for i, (heading, _, _) in enumerate(shown):
+            flows.add_column(heading, justify="right", no_wrap=True)
+            if i == 0 and many:
+                flows.add_column("±\n95 %", justify="right", no_wrap=True)
+        for row in rows:
+            cells = [number(row[name], form) for _, name, form in shown]
+            if many:
+                cells.insert(1, number(row["goodput_mbps_ci95"], ".2f"))
+            flows.add_row(str(row["flow"]), kinds[row["flow"]], *cells)
+        return flows
+
+    flows, left = _fitted(build, [c for c in _FLOW_COLUMNS if c[1] in summary.column_names], _LEAST)
     parts: list[Table | Text] = [flows]
+    if left:
+        parts.append(Text(f"in summary.csv, but too wide for here: {_words(left)}", style="dim"))
     if summary.num_rows > _ROWS:
         parts.append(Text(f"and {summary.num_rows - _ROWS} flows more, all in summary.csv"))
     if results.cells.num_rows:
@@ -159,6 +171,33 @@ def run_view(results: Results, title: str) -> Group:
         parts.append(Text(told))
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)
+
+
+def _kinds(results: Results) -> Iterator[str]:
+    pairs = zip(results.flows["kind"].to_pylist(), results.flows["congestion"].to_pylist(), strict=True)
+    return (f"{kind} {congestion}" if kind == "tcp" else str(kind) for kind, congestion in pairs)
+
+
+def _fitted(
+    build: Callable[[Sequence[tuple[str, str, str]]], Table],
+    columns: Sequence[tuple[str, str, str]],
+    least: Sequence[str],
+) -> tuple[Table, list[str]]:
+    """The table with the columns that the terminal has room for, and the headings of those left out."""
+    shown, left = list(columns), list[str]()
+    table = build(shown)
+    for name in least:
+        if output.measure(table, options=output.options.update(width=1000)).maximum <= output.width:
+            break
+        left += [heading for heading, key, _ in shown if key == name]
+        shown = [column for column in shown if column[1] != name]
+        table = build(shown)
+    return table, left
+
+
+def _words(headings: Sequence[str]) -> str:
+    """Headings on one line, in their order in the table or not."""
+    return ", ".join(heading.replace("-\n", "").replace("\n", " ") for heading in headings)
 
 
 def _cells_table(results: Results) -> Table:
@@ -204,23 +243,40 @@ def _counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
-def sweep_view(points: Sequence[Point], title: str) -> Table:
-    """One row per point of a sweep."""
+def sweep_view(points: Sequence[Point], title: str) -> Group:
+    """One row per point of a sweep; a setting that stays the same is said once."""
     runs = len(np.unique(points[0].flows["run"].to_numpy()))
-    table = _table(
-        f"{title}: {len(points)} points, " + (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run")
-    )
-    for key in points[0].settings:
-        table.add_column(key, overflow="fold")
-    table.add_column("flows", justify="right")
-    shown = [f for f in FIGURES if f.name != "jain" or any(_flows(p) > 1 for p in points)]
-    for figure in shown:
-        table.add_column(figure.heading, justify="right", overflow="fold")
-    for point in points:
-        words = [value if isinstance(value, str) else json.dumps(value) for value in point.settings.values()]
-        figures = [interval(point.figure(figure)) for figure in shown]
-        table.add_row(*words, str(_flows(point)), *figures)
-    return table
+    settings = [{key: _word(value) for key, value in point.settings.items()} for point in points]
+    swept = [key for key in settings[0] if len({one[key] for one in settings}) > 1]
+    same = "".join(f", {key} = {value}" for key, value in settings[0].items() if key not in swept)
+    head = f"{title}: {_counted(len(points), 'point')}, "
+    head += (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run") + same
+    columns = [
+        (figure.heading, figure.name, "")
+        for figure in FIGURES
+        if figure.name != "jain" or any(_flows(p) > 1 for p in points)
+    ]
+    figures = {figure.name: [interval(point.figure(figure)) for point in points] for figure in FIGURES}
+
+    def build(shown: Sequence[tuple[str, str, str]]) -> Table:
+        table = _table(head)
+        for key in swept:
+            table.add_column(".\n".join(key.rsplit(".", 1)), overflow="fold")
+        table.add_column("flows", justify="right", no_wrap=True)
+        for heading, _, _ in shown:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for i, point in enumerate(points):
+            row = [figures[name][i] for _, name, _ in shown]
+            table.add_row(*(settings[i][key] for key in swept), str(_flows(point)), *row)
+        return table
+
+    table, left = _fitted(build, columns, _LEAST)
+    note = [Text(f"in the file, but too wide for here: {_words(left)}", style="dim")] if left else []
+    return Group(table, *note)
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _flows(point: Point) -> int:
