@@ -43,6 +43,8 @@ pub enum Topic {
     Pep,
     /// [`Event::CodeSent`] and [`Event::CodeApplied`].
     ReceiverCode,
+    /// [`Event::PageBegan`] and [`Event::PageLoaded`].
+    Page,
 }
 
 /// A set of topics.
@@ -61,6 +63,11 @@ impl TopicSet {
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+    /// The topics of this set that are not in another.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
     /// True if somebody listens.
     #[must_use]
@@ -283,6 +290,30 @@ pub enum Event<'a> {
         /// When its application asked to connect.
         started_at: Instant,
     },
+    /// A browser began to load a page.
+    PageBegan {
+        /// The flow.
+        flow: FlowId,
+        /// Which of its pages.
+        page: u32,
+    },
+    /// A browser has loaded all of the page that it began last.
+    PageLoaded {
+        /// The flow.
+        flow: FlowId,
+        /// From its beginning to the first byte of the document's response.
+        first_byte: Duration,
+        /// From its beginning to the last byte of its last object.
+        time: Duration,
+        /// Its objects.
+        objects: u32,
+        /// Their bytes, heads of responses included.
+        bytes: Bytes,
+        /// Connections opened for it.
+        connections: u32,
+        /// Names looked up for it, again where there was no answer.
+        queries: u32,
+    },
     /// The MAC sent a transport block.
     TransportBlock {
         /// The cell.
@@ -372,6 +403,7 @@ impl Event<'_> {
             Self::UePosition { .. } => Topic::UePosition,
             Self::Handover { .. } => Topic::Handover,
             Self::PepMessage { .. } | Self::DomainState { .. } => Topic::Pep,
+            Self::PageBegan { .. } | Self::PageLoaded { .. } => Topic::Page,
             Self::CodeSent { .. } | Self::CodeApplied { .. } => Topic::ReceiverCode,
         }
     }

@@ -17,6 +17,17 @@ pub enum Direction {
     Uplink,
 }
 
+impl Direction {
+    /// The other way.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Downlink => Self::Uplink,
+            Self::Uplink => Self::Downlink,
+        }
+    }
+}
+
 /// The ECN field (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {

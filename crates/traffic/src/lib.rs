@@ -5,16 +5,26 @@
 //! a constant rate or in the bursts of a Poisson Pareto Burst Process ([`PpbpSender`]). There the sending side connects, so there
 //! is no request message. Over QUIC a [`QuicClient`] in the host connects to a [`QuicServer`] and asks for what it wants.
 //!
-//! Left out so far: web pages, video, and applications that read slowly.
+//! An application that asks for objects does so over [`http`], which has many connections on one flow; a [`Browser`]
+//! loads pages with it.
+//!
+//! Left out so far: video, and applications that read slowly.
 
+mod browser;
+pub mod dialogue;
+pub mod dns;
+pub mod http;
 mod ppbp;
 mod quic;
 mod tcp;
+mod tcp_host;
 mod udp;
 
+pub use browser::{Browser, Browsing, Page, PageObject, Visits};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use tcp::{TcpSink, TcpSource, Transfer};
+pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};
 
 /// The only port of an endpoint.

@@ -1,13 +1,12 @@
 //! The endpoint nodes over a wire of constant delay: what goes in comes out, events say so,
 //! and no packet is forgotten.
 
-use std::collections::BTreeMap;
+mod wire;
 
 use airlane_core::{
-    BitRate, Bytes, Cx, Direction, Duration, Event, FlowId, Instant, Node, PacketPool, PacketRef, Probe,
-    Topic, TopicSet,
+    BitRate, Bytes, Direction, Duration, Event, FlowId, Instant, Node, PacketPool, Probe, Topic, TopicSet,
 };
-use airlane_traffic::{Datagrams, PORT, TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
+use airlane_traffic::{Datagrams, TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
 use airlane_transport::{Path, TcpConfig, UdpSender};
 
 #[derive(Default)]
@@ -47,46 +46,9 @@ impl Probe for Seen {
 
 /// Two nodes, each packet 10 ms under way.
 fn run(a: &mut dyn Node, b: &mut dyn Node, end: Instant) -> (Seen, PacketPool) {
-    let (mut pool, mut outbox, mut seen) = (PacketPool::with_capacity(64), Vec::new(), Seen::default());
-    let mut wire: BTreeMap<(Instant, u64), (usize, PacketRef)> = BTreeMap::new();
-    let mut serial = 0;
-    loop {
-        let timers = [&*a, &*b].map(|n| n.next_timeout().unwrap_or(Instant::FAR_FUTURE));
-        let arrival = wire.keys().next().map_or(Instant::FAR_FUTURE, |k| k.0);
-        let now = timers[0].min(timers[1]).min(arrival);
-        if now > end {
-            return (seen, pool);
-        }
-        let side = if now == arrival { None } else { Some(usize::from(timers[1] == now)) };
-        let topics = seen.topics();
-        let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut seen };
-        let side = match side {
-            Some(side) => {
-                if side == 0 {
-                    a.handle_timeout(&mut cx)
-                } else {
-                    b.handle_timeout(&mut cx)
-                }
-                side
-            }
-            None => {
-                let (_, (to, packet)) = wire.pop_first().expect("an arrival is due");
-                if to == 0 {
-                    a.handle_packet(&mut cx, PORT, packet)
-                } else {
-                    b.handle_packet(&mut cx, PORT, packet)
-                }
-                to
-            }
-        };
-        for (port, packet) in outbox.drain(..) {
-            assert_eq!(port, PORT);
-            serial += 1;
-            wire.insert((now + Duration::from_millis(10), serial), (1 - side, packet));
-        }
-        assert_eq!(a.packets_held() + b.packets_held(), 0);
-        assert_eq!(pool.live(), wire.len());
-    }
+    let mut seen = Seen::default();
+    let pool = wire::run([a, b], end, &mut seen, |_| false);
+    (seen, pool)
 }
 
 fn path(direction: Direction) -> Path {

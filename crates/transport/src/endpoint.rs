@@ -194,6 +194,12 @@ impl TcpEndpoint {
         self.halves.as_ref().is_some_and(|h| h.sender.all_sent())
     }
 
+    /// Bytes that were written and have not been sent yet; all of them before the connection stands.
+    #[must_use]
+    pub fn unsent(&self) -> u64 {
+        self.halves.as_ref().map_or(self.wishes.bytes, |h| h.sender.unsent())
+    }
+
     /// True when all that was written is acknowledged, whatever became of the FIN.
     #[must_use]
     pub fn data_acknowledged(&self) -> bool {

@@ -321,6 +321,11 @@ impl Sender {
         self.nxt >= self.supply.written
     }
 
+    /// Bytes that were written and have not been sent.
+    pub(crate) const fn unsent(&self) -> u64 {
+        self.supply.written.saturating_sub(self.nxt)
+    }
+
     /// True when all that was written is acknowledged.
     pub(crate) const fn data_acknowledged(&self) -> bool {
         self.una >= self.supply.written

@@ -1,0 +1,134 @@
+//! What the bytes on an application's connections say.
+//!
+//! Payloads are lengths, so nobody can read a request. The two ends of an application share a [`Dialogue`] instead:
+//! whoever writes says up to which position of the stream a message reaches, and whoever reads has the message
+//! once the stream has brought its last byte. Nothing is learnt before the bytes have come, whatever the path did with
+//! them: a proxy that splits the connection carries the same stream.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use airlane_core::{Direction, SocketPair};
+
+/// Messages kept for a connection before memory has to grow.
+const RESERVED: usize = 16;
+
+/// Messages of one direction of a connection, each with the position after its last byte.
+type Stream<M> = VecDeque<(u64, M)>;
+
+#[derive(Debug)]
+struct Talk<M> {
+    sockets: SocketPair,
+    /// Down, and up.
+    streams: [Stream<M>; 2],
+    /// Ends that have not taken their leave.
+    ends: u8,
+}
+
+/// The messages on all connections of an application; its two ends hold the same.
+#[derive(Debug)]
+pub struct Dialogue<M>(Arc<Mutex<Vec<Talk<M>>>>);
+
+impl<M> Clone for Dialogue<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<M> Default for Dialogue<M> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+const fn index(direction: Direction) -> usize {
+    match direction {
+        Direction::Downlink => 0,
+        Direction::Uplink => 1,
+    }
+}
+
+impl<M: Copy> Dialogue<M> {
+    fn talks(&self) -> MutexGuard<'_, Vec<Talk<M>>> {
+        // The two ends of a run are called by one thread, so nobody can have panicked with it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message that reaches up to `end` of what is sent in this direction.
+    pub fn say(&self, sockets: SocketPair, direction: Direction, end: u64, message: M) {
+        let mut talks = self.talks();
+        let place = talks.iter().position(|talk| talk.sockets == sockets).unwrap_or_else(|| {
+            let stream = || VecDeque::with_capacity(RESERVED);
+            talks.push(Talk { sockets, streams: [stream(), stream()], ends: 2 });
+            talks.len() - 1
+        });
+        let stream = &mut talks[place].streams[index(direction)];
+        assert!(stream.back().is_none_or(|(before, _)| *before <= end), "messages follow one another");
+        stream.push_back((end, message));
+    }
+
+    /// The message that the stream of this direction brings next, and where it ends.
+    #[must_use]
+    pub fn next(&self, sockets: SocketPair, direction: Direction) -> Option<(u64, M)> {
+        let talks = self.talks();
+        let talk = talks.iter().find(|talk| talk.sockets == sockets)?;
+        talk.streams[index(direction)].front().copied()
+    }
+
+    /// The same, if all of it has come; it is taken out.
+    pub fn hear(&self, sockets: SocketPair, direction: Direction, read_to: u64) -> Option<M> {
+        let mut talks = self.talks();
+        let talk = talks.iter_mut().find(|talk| talk.sockets == sockets)?;
+        let stream = &mut talk.streams[index(direction)];
+        let (end, message) = *stream.front()?;
+        if end > read_to {
+            return None;
+        }
+        stream.pop_front();
+        Some(message)
+    }
+
+    /// One end is done with a connection; the second to say so ends its record.
+    pub fn leave(&self, sockets: SocketPair) {
+        let mut talks = self.talks();
+        if let Some(place) = talks.iter().position(|talk| talk.sockets == sockets) {
+            talks[place].ends -= 1;
+            if talks[place].ends == 0 {
+                talks.swap_remove(place);
+            }
+        }
+    }
+
+    /// Connections that are talked about.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.talks().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: SocketPair = SocketPair { server: 0, server_port: 80, ue_port: 49_152 };
+    const B: SocketPair = SocketPair { server: 1, ..A };
+
+    #[test]
+    fn a_message_is_heard_with_its_last_byte() {
+        let here: Dialogue<char> = Dialogue::default();
+        let there = here.clone();
+        here.say(A, Direction::Uplink, 300, 'x');
+        here.say(A, Direction::Uplink, 600, 'y');
+        here.say(B, Direction::Uplink, 10, 'z');
+        assert_eq!(there.hear(A, Direction::Uplink, 299), None);
+        assert_eq!(there.hear(A, Direction::Downlink, 999), None);
+        assert_eq!(there.hear(A, Direction::Uplink, 300), Some('x'));
+        assert_eq!(there.next(A, Direction::Uplink), Some((600, 'y')));
+        assert_eq!(there.hear(A, Direction::Uplink, 599), None);
+        assert_eq!(there.hear(B, Direction::Uplink, 10), Some('z'));
+        here.leave(A);
+        assert_eq!(there.connections(), 2);
+        there.leave(A);
+        assert_eq!(there.connections(), 1);
+    }
+}

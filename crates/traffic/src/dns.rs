@@ -1,0 +1,199 @@
+//! Names looked up over UDP before a server can be talked to (RFC 1035 §4.2.1).
+//!
+//! Messages have the size of a query for a name of 17 characters and of its answer with an alias and an address; what
+//! they say stands in the datagram's serial, which is the number of the server.
+
+use std::collections::VecDeque;
+
+use airlane_core::{
+    Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload,
+    SocketPair, Topic, UdpHeader,
+};
+
+/// The server that resolves names, and its port. Its address in captures is 10.0.53.53.
+const RESOLVER: u16 = 53 * 256 + 53 - 1;
+const PORT: u16 = 53;
+/// The first port that queries come from; those of connections are higher.
+const QUERY_PORT: u16 = 40_000;
+/// A header of 12 bytes and a question of 23; the answer repeats both and has two records, an alias of 29 bytes and
+/// an address of 16 (RFC 1035 §4.1). The datagram's serial takes the first eight.
+const QUERY: u32 = 12 + 23;
+const ANSWER: u32 = QUERY + 29 + 16;
+/// When to ask again (resolv.conf(5): `timeout`).
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// What a client knows of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Unknown,
+    Asked { again: Instant },
+    Known { until: Instant },
+}
+
+/// The names that a client knows and asks for, by the number of their server.
+#[derive(Debug)]
+pub struct Names {
+    flow: FlowId,
+    direction: Direction,
+    /// How long an answer is believed.
+    ttl: Duration,
+    names: Vec<Name>,
+    due: Instant,
+    queries: u64,
+}
+
+impl Names {
+    /// Nothing is known of the names of so many servers.
+    #[must_use]
+    pub fn new((flow, direction): (FlowId, Direction), ttl: Duration, servers: usize) -> Self {
+        Self {
+            flow,
+            direction,
+            ttl,
+            names: vec![Name::Unknown; servers],
+            due: Instant::FAR_FUTURE,
+            queries: 0,
+        }
+    }
+
+    /// True if the name of a server is known; if it is not, a query is under way now.
+    pub fn resolve(&mut self, cx: &mut Cx<'_>, server: u16) -> bool {
+        match self.names[usize::from(server)] {
+            Name::Known { until } if until > cx.now => return true,
+            Name::Asked { .. } => return false,
+            Name::Known { .. } | Name::Unknown => {}
+        }
+        self.ask(cx, server);
+        false
+    }
+
+    fn ask(&mut self, cx: &mut Cx<'_>, server: u16) {
+        let ue_port = QUERY_PORT + server % 8192;
+        let sockets = SocketPair { server: RESOLVER, server_port: PORT, ue_port };
+        self.queries += 1;
+        send(cx, (self.flow, self.direction), sockets, (u64::from(server), QUERY));
+        let again = cx.now + AGAIN;
+        self.names[usize::from(server)] = Name::Asked { again };
+        self.due = self.due.min(again);
+    }
+
+    /// True for a packet that the resolver has sent.
+    #[must_use]
+    pub fn own(packet: &Packet) -> bool {
+        packet.sockets.server == RESOLVER && matches!(packet.header, Header::Udp(_))
+    }
+
+    /// A datagram comes: the server whose name is known now, if it was asked for.
+    pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<u16> {
+        let serial = take(cx, packet)?;
+        let server = u16::try_from(serial).ok()?;
+        let name = self.names.get_mut(usize::from(server))?;
+        let asked = matches!(name, Name::Asked { .. });
+        *name = Name::Known { until: cx.now + self.ttl };
+        asked.then_some(server)
+    }
+
+    /// Asks again for what was not answered.
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.due > cx.now {
+            return;
+        }
+        self.due = Instant::FAR_FUTURE;
+        for server in 0..self.names.len() {
+            if let Name::Asked { again } = self.names[server] {
+                if again <= cx.now {
+                    self.ask(cx, server as u16);
+                } else {
+                    self.due = self.due.min(again);
+                }
+            }
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`].
+    #[must_use]
+    pub const fn next_timeout(&self) -> Instant {
+        self.due
+    }
+
+    /// Queries sent.
+    #[must_use]
+    pub const fn queries(&self) -> u64 {
+        self.queries
+    }
+}
+
+/// Who answers.
+#[derive(Debug)]
+pub struct Resolver {
+    flow: FlowId,
+    direction: Direction,
+    lookup: Duration,
+    /// Answers to come: when, where to, for which server.
+    pending: VecDeque<(Instant, SocketPair, u64)>,
+}
+
+impl Resolver {
+    /// A resolver that needs so long for each name.
+    #[must_use]
+    pub const fn new((flow, direction): (FlowId, Direction), lookup: Duration) -> Self {
+        Self { flow, direction, lookup, pending: VecDeque::new() }
+    }
+
+    /// A query comes.
+    pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let sockets = cx.pool.get(&packet).sockets;
+        if let Some(serial) = take(cx, packet) {
+            self.pending.push_back((cx.now + self.lookup, sockets, serial));
+            self.handle_timeout(cx);
+        }
+    }
+
+    /// Sends the answers that are ready.
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        while let Some((at, sockets, serial)) = self.pending.front().copied()
+            && at <= cx.now
+        {
+            self.pending.pop_front();
+            send(cx, (self.flow, self.direction), sockets, (serial, ANSWER));
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`].
+    #[must_use]
+    pub fn next_timeout(&self) -> Instant {
+        self.pending.front().map_or(Instant::FAR_FUTURE, |(at, ..)| *at)
+    }
+}
+
+fn send(
+    cx: &mut Cx<'_>,
+    (flow, direction): (FlowId, Direction),
+    sockets: SocketPair,
+    (serial, bytes): (u64, u32),
+) {
+    let header = Header::Udp(UdpHeader { serial });
+    let mut packet = Packet::new(flow, direction, header, Payload::Length(bytes), cx.now);
+    packet.sockets = sockets;
+    if cx.wants(Topic::Sent) {
+        cx.emit(&Event::Sent { packet: &packet, retransmission: false });
+    }
+    let packet = cx.pool.insert(packet);
+    cx.send(crate::PORT, packet);
+}
+
+/// The serial of a datagram, which ends here.
+fn take(cx: &mut Cx<'_>, packet: PacketRef) -> Option<u64> {
+    let Header::Udp(UdpHeader { serial }) = cx.pool.get(&packet).header else {
+        cx.discard(packet, DropCause::Endpoint);
+        return None;
+    };
+    if cx.wants(Topic::Received) {
+        cx.emit_about(&packet, |packet| Event::Received { packet });
+    }
+    let packet = cx.pool.consume(packet);
+    if cx.wants(Topic::Delivered) {
+        cx.emit(&Event::Delivered { packet: &packet, in_order: Bytes::ZERO, fresh: None });
+    }
+    Some(serial)
+}

@@ -1,0 +1,322 @@
+//! One end of an application that has many TCP connections: opened and accepted while it runs, reused, and closed.
+//!
+//! A client calls [`TcpHost::open`] and has a connection whose SYN leaves at once, from a port of its own; a host
+//! that listens accepts whatever connects to it. Data goes both ways on each. Ports are drawn in order from the
+//! dynamic range (RFC 6335 §6), and the host that closes first keeps a connection in TIME-WAIT.
+
+use airlane_core::{
+    Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, PacketRef, SocketPair, Topic,
+    TopicSet,
+};
+use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats};
+
+/// The dynamic ports (RFC 6335 §6).
+const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
+/// How long whoever closed first answers a FIN that comes again: TIME-WAIT, which RFC 9293 §3.4.1 wants to last
+/// four minutes and Linux ends after one (TCP_TIMEWAIT_LEN).
+const TIME_WAIT: Duration = Duration::from_secs(60);
+/// What a host that is quiet does not tell: the state of its sender, which is not that of the flow's data.
+const OF_SENDER: TopicSet = TopicSet::NONE
+    .with(Topic::FlowState)
+    .with(Topic::RttSample)
+    .with(Topic::Timeout)
+    .with(Topic::SegmentLost)
+    .with(Topic::ReceiverCode);
+
+/// A connection and its bookkeeping.
+#[derive(Debug)]
+struct Connection {
+    sockets: SocketPair,
+    endpoint: TcpEndpoint,
+    due: Instant,
+    /// Something was written, read or closed since it was last flushed.
+    touched: bool,
+    /// The peer had closed before this end did.
+    passive: bool,
+}
+
+impl Connection {
+    fn settle(&mut self) {
+        self.touched = false;
+        self.due = self.endpoint.next_timeout();
+    }
+}
+
+/// Bytes that came on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Which.
+    pub sockets: SocketPair,
+    /// Bytes in order, handed over with this.
+    pub bytes: u64,
+    /// The peer has closed, and nothing more will come.
+    pub at_end: bool,
+}
+
+/// The connections of an application at one end of a flow.
+#[derive(Debug)]
+pub struct TcpHost {
+    config: TcpConfig,
+    flow: FlowId,
+    direction: Direction,
+    listens: bool,
+    open: Vec<Connection>,
+    /// Those that wait in TIME-WAIT, until when.
+    time_wait: Vec<(Instant, Connection)>,
+    next_port: u16,
+    opened: u64,
+    /// Counters of the connections that are gone.
+    gone: TcpStats,
+}
+
+impl TcpHost {
+    /// An end that opens connections and sends in this direction. It keeps quiet about the state of its
+    /// senders: what the results tell of a flow is told by the end that sends its data.
+    #[must_use]
+    pub fn client(config: TcpConfig, flow: FlowId, direction: Direction) -> Self {
+        Self {
+            config,
+            flow,
+            direction,
+            listens: false,
+            open: Vec::with_capacity(64),
+            time_wait: Vec::new(),
+            next_port: *DYNAMIC_PORTS.start(),
+            opened: 0,
+            gone: TcpStats::default(),
+        }
+    }
+
+    /// An end that accepts connections on every port and sends in this direction.
+    #[must_use]
+    pub fn server(config: TcpConfig, flow: FlowId, direction: Direction) -> Self {
+        Self { listens: true, ..Self::client(config, flow, direction) }
+    }
+
+    /// Opens a connection to a port of a server: the SYN leaves now. What is written before the connection
+    /// stands waits for that.
+    pub fn open(&mut self, cx: &mut Cx<'_>, server: u16, server_port: u16) -> SocketPair {
+        let sockets = SocketPair { server, server_port, ue_port: self.free_port() };
+        self.add(sockets);
+        self.with_topics(cx, |host, cx| {
+            let connection = host.open.last_mut().expect("just added");
+            connection.endpoint.connect(cx);
+            connection.settle();
+        });
+        sockets
+    }
+
+    fn free_port(&mut self) -> u16 {
+        loop {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(*DYNAMIC_PORTS.start());
+            let held = |connection: &Connection| connection.sockets.ue_port == port;
+            if !self.open.iter().any(held) && !self.time_wait.iter().any(|(_, c)| held(c)) {
+                return port;
+            }
+        }
+    }
+
+    fn add(&mut self, sockets: SocketPair) {
+        let path = Path { flow: self.flow, direction: self.direction, sockets };
+        self.opened += 1;
+        self.open.push(Connection {
+            sockets,
+            endpoint: TcpEndpoint::new(self.config.clone(), path),
+            due: Instant::FAR_FUTURE,
+            touched: false,
+            passive: false,
+        });
+    }
+
+    fn find(&mut self, sockets: SocketPair) -> Option<&mut Connection> {
+        self.open.iter_mut().find(|connection| connection.sockets == sockets)
+    }
+
+    /// Writes so many bytes on a connection; [`Self::flush`] sends them.
+    pub fn write(&mut self, sockets: SocketPair, bytes: u64) {
+        if let Some(connection) = self.find(sockets) {
+            connection.endpoint.supply(bytes);
+            connection.touched = true;
+        }
+    }
+
+    /// Bytes written on a connection and not sent yet, because of its windows. An application that decides as
+    /// late as it can what to send next keeps this low (TCP_NOTSENT_LOWAT of Linux).
+    #[must_use]
+    pub fn unsent(&self, sockets: SocketPair) -> u64 {
+        let connection = self.open.iter().find(|connection| connection.sockets == sockets);
+        connection.map_or(0, |connection| connection.endpoint.unsent())
+    }
+
+    /// Nothing more will be written on a connection: a FIN follows what was.
+    pub fn close(&mut self, sockets: SocketPair) {
+        if let Some(connection) = self.find(sockets) {
+            connection.passive = connection.endpoint.at_end();
+            connection.endpoint.close();
+            connection.touched = true;
+        }
+    }
+
+    /// Connections opened or accepted so far.
+    #[must_use]
+    pub const fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// Connections that exist now, those in TIME-WAIT apart.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Payload bytes that peers have acknowledged, and that were handed over here, on all connections.
+    #[must_use]
+    pub fn totals(&self) -> [Bytes; 2] {
+        let each = self.open.iter().chain(self.time_wait.iter().map(|(_, c)| c)).map(|c| c.endpoint.stats());
+        let sum = |a: [Bytes; 2], s: TcpStats| [a[0] + s.bytes_acked, a[1] + s.bytes_delivered];
+        each.fold([self.gone.bytes_acked, self.gone.bytes_delivered], sum)
+    }
+
+    /// A segment arrives. Returns what it brought to be read, read already; `None` for nothing new.
+    pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Arrival> {
+        let arrived = cx.pool.get(&packet);
+        let (Header::Tcp(header), sockets) = (arrived.header, arrived.sockets) else {
+            cx.discard(packet, DropCause::Endpoint);
+            return None;
+        };
+        let known = self.open.iter().position(|connection| connection.sockets == sockets);
+        let index = match known {
+            Some(index) => index,
+            None if self.listens && opens(&header) => {
+                self.add(sockets);
+                self.open.len() - 1
+            }
+            None => {
+                self.handle_late(cx, packet, sockets);
+                return None;
+            }
+        };
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
+        let packet = cx.pool.consume(packet);
+        let payload = packet.payload.len();
+        self.with_topics(cx, |host, cx| {
+            let connection = &mut host.open[index];
+            let endpoint = &mut connection.endpoint;
+            let (held_before, ended_before) = (endpoint.held_beyond(), endpoint.at_end());
+            let in_order = endpoint.handle_segment(cx, &header, packet.ecn, payload);
+            let fresh =
+                (in_order + endpoint.held_beyond()).saturating_sub(held_before).min(u64::from(payload));
+            if payload > 0 && cx.wants(Topic::Delivered) {
+                cx.emit(&Event::Delivered {
+                    packet: &packet,
+                    in_order: Bytes(in_order),
+                    fresh: Some(Bytes(fresh)),
+                });
+            }
+            let bytes = endpoint.read(cx.now, u64::MAX);
+            connection.touched = true;
+            let at_end = !ended_before && connection.endpoint.at_end();
+            (bytes > 0 || at_end).then_some(Arrival { sockets, bytes, at_end })
+        })
+    }
+
+    /// A segment of a connection that is closed: it is answered in TIME-WAIT (RFC 9293 §3.10.7.4).
+    #[cold]
+    fn handle_late(&mut self, cx: &mut Cx<'_>, packet: PacketRef, sockets: SocketPair) {
+        let Some(index) = self.time_wait.iter().position(|(_, c)| c.sockets == sockets) else {
+            return cx.discard(packet, DropCause::NoRoute);
+        };
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
+        let packet = cx.pool.consume(packet);
+        let Header::Tcp(header) = packet.header else { return };
+        let (until, connection) = &mut self.time_wait[index];
+        *until = cx.now + TIME_WAIT;
+        connection.endpoint.handle_segment(cx, &header, packet.ecn, packet.payload.len());
+        connection.endpoint.flush(cx);
+    }
+
+    /// The time of [`Self::next_timeout`] has come.
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        let now = cx.now;
+        self.time_wait.retain(|(until, connection)| {
+            let waits = *until > now;
+            if !waits {
+                add(&mut self.gone, &connection.endpoint.stats());
+            }
+            waits
+        });
+        self.with_topics(cx, |host, cx| {
+            for connection in host.open.iter_mut().filter(|connection| connection.due <= now) {
+                connection.endpoint.handle_timeout(cx);
+                connection.touched = true;
+            }
+        });
+    }
+
+    /// Sends what can be sent. To be called after everything else that may have changed something.
+    pub fn flush(&mut self, cx: &mut Cx<'_>) {
+        self.with_topics(cx, |host, cx| {
+            let mut closed = false;
+            for connection in host.open.iter_mut().filter(|connection| connection.touched) {
+                connection.endpoint.flush(cx);
+                connection.settle();
+                closed |= connection.endpoint.state() == ConnectionState::Closed;
+            }
+            if closed {
+                host.retire(cx.now);
+            }
+        });
+    }
+
+    /// Takes out the connections that are closed on both sides.
+    #[cold]
+    fn retire(&mut self, now: Instant) {
+        let mut index = 0;
+        while index < self.open.len() {
+            if self.open[index].endpoint.state() != ConnectionState::Closed {
+                index += 1;
+                continue;
+            }
+            let connection = self.open.remove(index);
+            if connection.passive {
+                add(&mut self.gone, &connection.endpoint.stats()); // LAST-ACK: its FIN is acknowledged
+            } else {
+                self.time_wait.push((now + TIME_WAIT, connection));
+            }
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`]; [`Instant::FAR_FUTURE`] for never.
+    #[must_use]
+    pub fn next_timeout(&self) -> Instant {
+        let open = self.open.iter().map(|connection| connection.due);
+        open.chain(self.time_wait.iter().map(|(until, _)| *until)).min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Calls with the topics that this host tells of.
+    fn with_topics<R>(&mut self, cx: &mut Cx<'_>, act: impl FnOnce(&mut Self, &mut Cx<'_>) -> R) -> R {
+        let topics = cx.topics;
+        if !self.listens {
+            cx.topics = topics.without(OF_SENDER);
+        }
+        let result = act(self, cx);
+        cx.topics = topics;
+        result
+    }
+}
+
+/// True if a segment asks for a connection.
+fn opens(header: &airlane_core::TcpHeader) -> bool {
+    use airlane_core::TcpFlags;
+    header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK)
+}
+
+fn add(sum: &mut TcpStats, stats: &TcpStats) {
+    sum.bytes_acked += stats.bytes_acked;
+    sum.bytes_delivered += stats.bytes_delivered;
+}

@@ -1,0 +1,254 @@
+//! A browser and its servers over a wire of 10 ms each way without a rate: times that can be worked out by hand.
+
+mod wire;
+
+use std::sync::Arc;
+
+use airlane_core::{
+    Bytes, Direction, Duration, Event, FlowId, Header, Instant, Probe, Seeds, SocketPair, TcpFlags, Topic,
+    TopicSet,
+};
+use airlane_traffic::dialogue::Dialogue;
+use airlane_traffic::dns::{Names, Resolver};
+use airlane_traffic::http::{Http1, Http1Settings, HttpServer, Message};
+use airlane_traffic::{Browser, Browsing, Page, PageObject, Visits};
+use airlane_transport::TcpConfig;
+
+const FLOW: FlowId = FlowId(0);
+const SETTINGS: Http1Settings =
+    Http1Settings { per_server: 6, in_all: 17, pipeline: 1, keep_alive: Duration::from_secs(5), port: 80 };
+
+/// What a test looks at.
+#[derive(Default)]
+struct Seen {
+    /// When each page was complete: first byte and all of it, in ms since it began.
+    pages: Vec<[u64; 2]>,
+    /// Connections opened, names asked for.
+    connections: u32,
+    queries: u32,
+    /// SYNs of the client and FINs of either end: when, and on which sockets.
+    syns: Vec<(u64, SocketPair)>,
+    fins: Vec<(u64, Direction, SocketPair)>,
+    /// Downlink payload that was delivered for the first time.
+    fresh: u64,
+    /// Requests: uplink data segments, when.
+    asked: Vec<u64>,
+    completed: bool,
+}
+
+impl Probe for Seen {
+    fn topics(&self) -> TopicSet {
+        let topics = TopicSet::NONE.with(Topic::Page).with(Topic::Sent);
+        topics.with(Topic::Delivered).with(Topic::FlowCompleted)
+    }
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        let ms = now.as_nanos() / 1_000_000;
+        match *event {
+            Event::PageLoaded { first_byte, time, connections, queries, .. } => {
+                self.pages.push([first_byte, time].map(|span| span.as_nanos() / 1_000_000));
+                self.connections += connections;
+                self.queries += queries;
+            }
+            Event::Sent { packet, .. } => {
+                let Header::Tcp(header) = packet.header else { return };
+                let up = packet.direction == Direction::Uplink;
+                if header.flags.has(TcpFlags::SYN) && up {
+                    self.syns.push((ms, packet.sockets));
+                }
+                if header.flags.has(TcpFlags::FIN) {
+                    self.fins.push((ms, packet.direction, packet.sockets));
+                }
+                if up && !packet.payload.is_empty() {
+                    self.asked.push(ms);
+                }
+            }
+            Event::Delivered { packet, fresh, .. } if packet.direction == Direction::Downlink => {
+                self.fresh += fresh.map_or(0, Bytes::get);
+            }
+            Event::FlowCompleted { .. } => self.completed = true,
+            _ => {}
+        }
+    }
+}
+
+/// An object of `body` bytes on a server, named after so many bytes of the object before.
+fn object(server: u16, body: u64, (parent, after): (u32, u64)) -> PageObject {
+    PageObject {
+        server,
+        request: Bytes(400),
+        head: Bytes(300),
+        body: Bytes(body),
+        wait: Duration::ZERO,
+        urgency: 3,
+        parent,
+        after: Bytes(after),
+    }
+}
+
+fn page(objects: Vec<PageObject>) -> Page {
+    Page::new("page".to_owned(), objects)
+}
+
+struct Web {
+    settings: Http1Settings,
+    dns: Option<Duration>,
+    pages: Vec<Page>,
+    count: u32,
+    think_time: Duration,
+    tcp: TcpConfig,
+}
+
+impl Web {
+    fn of(pages: Vec<Page>) -> Self {
+        let (count, tcp) = (pages.len() as u32, TcpConfig::linux());
+        Self { settings: SETTINGS, dns: None, pages, count, think_time: Duration::ZERO, tcp }
+    }
+
+    fn run(self, lost: impl Fn(u64) -> bool) -> (Seen, u64) {
+        let dialogue: Dialogue<Message> = Dialogue::default();
+        let (up, down) = ((FLOW, Direction::Uplink), (FLOW, Direction::Downlink));
+        let http = Http1::new(self.settings, self.tcp.clone(), up, dialogue.clone());
+        let names = self.dns.map(|_| Names::new(up, Duration::from_secs(300), 8));
+        let resolver = Resolver::new(down, self.dns.unwrap_or(Duration::ZERO));
+        let browsing = Browsing {
+            pages: Arc::from(self.pages),
+            visits: Visits::InOrder,
+            count: Some(self.count),
+            think_time: self.think_time,
+            start: Instant::from_millis(100),
+            stop: None,
+        };
+        let draws = Seeds::new(1).stream("test");
+        let mut browser = Browser::new(http, names, FLOW, browsing, draws);
+        let mut server = HttpServer::new(self.tcp, down, dialogue.clone(), resolver);
+        let mut seen = Seen::default();
+        let end = Instant::ZERO + Duration::from_secs(600);
+        let pool = wire::run([&mut browser, &mut server], end, &mut seen, lost);
+        assert_eq!(pool.live(), 0);
+        // Nothing leaks: every connection is closed at both ends, and nobody talks of it any more.
+        assert_eq!((browser.http().tcp().connections(), server.tcp().connections()), (0, 0));
+        assert_eq!(dialogue.connections(), 0);
+        assert_eq!(server.tcp().totals()[0], browser.http().tcp().totals()[1]);
+        (seen, pool.inserted())
+    }
+}
+
+const NEVER: fn(u64) -> bool = |_| false;
+
+/// A round trip for the handshake and one for request and response: the document of 5,000 bytes fits into the initial
+/// window. The SYN leaves the client, from a port of its own to port 80.
+#[test]
+fn a_document_takes_two_round_trips() {
+    let (seen, _) = Web::of(vec![page(vec![object(0, 5_000, (0, 0))])]).run(NEVER);
+    assert_eq!(seen.pages, [[40, 40]]);
+    assert_eq!(seen.syns, [(100, SocketPair { server: 0, server_port: 80, ue_port: 49_152 })]);
+    assert_eq!((seen.connections, seen.queries, seen.fresh, seen.completed), (1, 0, 5_300, true));
+    // The browser closes at 140 ms, and the server when it has heard.
+    let ends: Vec<_> = seen.fins.iter().map(|(ms, direction, _)| (*ms, *direction)).collect();
+    assert_eq!(ends, [(140, Direction::Uplink), (150, Direction::Downlink)]);
+}
+
+/// The same with a name to look up: a round trip and 30 ms of the resolver's before the SYN; a second page from the
+/// same server takes one round trip on the connection that is there, and a third one from another server all
+/// three.
+#[test]
+fn names_and_connections_outlive_a_page() {
+    let one = |server| page(vec![object(server, 5_000, (0, 0))]);
+    let mut web = Web::of(vec![one(0), one(0), one(5)]);
+    web.dns = Some(Duration::from_millis(30));
+    let (seen, _) = web.run(NEVER);
+    assert_eq!(seen.pages, [[90, 90], [20, 20], [90, 90]]);
+    assert_eq!((seen.connections, seen.queries), (2, 2));
+}
+
+/// An object that the last byte of the document names is asked for when that has come; one that the first byte names as well,
+/// because all of the document comes at once. Both are on another server: a handshake each, in parallel.
+#[test]
+fn objects_are_discovered_while_others_arrive() {
+    let objects = vec![object(0, 5_000, (0, 0)), object(1, 1_000, (0, 5_000)), object(1, 1_000, (0, 1))];
+    let (seen, _) = Web::of(vec![page(objects)]).run(NEVER);
+    assert_eq!(seen.pages, [[40, 80]]);
+    assert_eq!(seen.connections, 3);
+    // A document of 40,000 bytes takes two rounds after the first: 14,480 bytes (the initial window), then the rest.
+    // What its first half names is asked for with the first of them, before the document is complete.
+    let early = vec![object(0, 40_000, (0, 0)), object(1, 1_000, (0, 1_000))];
+    let late = vec![object(0, 40_000, (0, 0)), object(1, 1_000, (0, 40_000))];
+    assert_eq!(Web::of(vec![page(early)]).run(NEVER).0.pages, [[40, 80]]);
+    assert_eq!(Web::of(vec![page(late)]).run(NEVER).0.pages, [[40, 100]]);
+}
+
+/// Twelve small objects of the document's own server, named at once. With one connection: a round trip each, and with
+/// a pipeline of three a round trip for three. With all twelve in one pipeline: one round trip.
+#[test]
+fn connections_and_pipelines_are_limited() {
+    let loads = |per_server, pipeline| {
+        let objects = (0..13).map(|i| object(0, if i == 0 { 2_000 } else { 500 }, (0, 0))).collect();
+        let mut web = Web::of(vec![page(objects)]);
+        web.settings = Http1Settings { per_server, pipeline, ..SETTINGS };
+        let (seen, _) = web.run(NEVER);
+        (seen.pages[0][1], seen.connections)
+    };
+    assert_eq!(loads(1, 1), (40 + 12 * 20, 1));
+    assert_eq!(loads(1, 3), (40 + 4 * 20, 1));
+    assert_eq!(loads(1, 12), (40 + 20, 1));
+    // At 40 ms one request goes out and five connections are opened for five more; at 60 the first connection is free
+    // for a seventh; at 80 all six are, for the last five.
+    assert_eq!(loads(6, 1), (40 + 3 * 20, 6));
+}
+
+/// Where there may be two connections in all, an idle one makes place for another server's.
+#[test]
+fn idle_connections_make_place() {
+    let objects = (0..4).map(|server| object(server, 500, (0, 0))).collect();
+    let mut web = Web::of(vec![page(objects)]);
+    web.settings.in_all = 2;
+    let (seen, _) = web.run(NEVER);
+    // Document by 40. Then its connection is closed for the second server's, and two are busy until 80; the fourth
+    // server's until 120.
+    assert_eq!((seen.pages[0][1], seen.connections), (120, 4));
+    assert_eq!(
+        seen.syns.iter().map(|(ms, s)| (*ms, s.server)).collect::<Vec<_>>(),
+        [(100, 0), (140, 1), (140, 2), (180, 3)]
+    );
+}
+
+/// An idle connection is closed after its time and the next page opens another, from the next port.
+#[test]
+fn idle_connections_are_closed_in_time() {
+    let one = || page(vec![object(0, 5_000, (0, 0))]);
+    let mut web = Web::of(vec![one(), one()]);
+    web.think_time = Duration::from_secs(60);
+    web.settings.keep_alive = Duration::from_millis(50);
+    let (seen, _) = web.run(NEVER);
+    assert_eq!(seen.pages, [[40, 40], [40, 40]]);
+    assert_eq!(seen.syns.iter().map(|(_, s)| s.ue_port).collect::<Vec<_>>(), [49_152, 49_153]);
+    assert_eq!(seen.fins[0].0, 190);
+}
+
+/// Whatever the wire loses, each page is complete, with every byte once, and no connection is left over.
+#[test]
+fn losses_delay_pages_and_lose_nothing() {
+    let mut lossless = 0;
+    for every in [0_u64, 4, 7, 11, 23] {
+        let mut objects = vec![object(0, 30_000, (0, 0))];
+        objects.extend((1..40).map(|i| object(i % 5, 200 * u64::from(i * i), (0, 700 * u64::from(i)))));
+        objects.extend((0..5).map(|i| object(4, 9_000, (3 + i, 10))));
+        let mut web = Web::of(vec![page(objects.clone()), page(objects.clone())]);
+        web.settings.pipeline = 1 + every as usize % 4;
+        web.dns = Some(Duration::from_millis(5));
+        let (seen, _) = web.run(|serial| every > 0 && ((serial * 2_654_435_761) >> 7) % every == 0);
+        let bytes: u64 = objects.iter().map(|o| (o.head + o.body).get()).sum();
+        assert_eq!((seen.fresh, seen.pages.len(), seen.completed), (2 * bytes, 2, true), "{every}");
+        let time = seen.pages[0][1] + seen.pages[1][1];
+        if every == 0 { lossless = time } else { assert!(time > lossless, "{every}: {time}") }
+    }
+}
+
+/// A server that needs time to answer holds up what stands behind in the pipeline (RFC 9112 §9.3.2).
+#[test]
+fn responses_keep_the_order_of_requests() {
+    let slow = PageObject { wait: Duration::from_millis(200), ..object(0, 500, (0, 0)) };
+    let mut web = Web::of(vec![page(vec![object(0, 500, (0, 0)), slow, object(0, 500, (0, 0))])]);
+    web.settings = Http1Settings { per_server: 1, pipeline: 2, ..SETTINGS };
+    assert_eq!(web.run(NEVER).0.pages, [[40, 260]]);
+}
