@@ -35,6 +35,7 @@ fn recorder(flows: u32) -> Recorder {
         handovers: Vec::new(),
         pep: false,
         codes: false,
+        pages: vec![],
     })
 }
 

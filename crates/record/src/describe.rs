@@ -61,6 +61,8 @@ pub struct RecorderParameters {
     pub pep: bool,
     /// Whether any receiver sends codes.
     pub codes: bool,
+    /// Names of the pages of each flow's browser, by flow and by page; empty if no flow has a browser.
+    pub pages: Vec<Vec<String>>,
 }
 
 impl RecorderParameters {

@@ -25,6 +25,7 @@ mod describe;
 mod flow;
 mod handover;
 mod histogram;
+mod pages;
 mod pep;
 mod ran_log;
 mod recorder;

@@ -8,6 +8,7 @@ use crate::cell::{self, Block, CellRecord, Radio};
 use crate::codes;
 use crate::flow::{self, FlowRecord};
 use crate::handover::HandoverLog;
+use crate::pages::{Loaded, PageLog};
 use crate::pep::PepLog;
 use crate::series::{CellSeries, FlowSeries, bins};
 use crate::table::{Column, Table};
@@ -29,6 +30,7 @@ pub struct Recorder {
     tracks: UeSeries,
     handovers: HandoverLog,
     pep: PepLog,
+    pages: PageLog,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
     bin_end: Instant,
 }
@@ -82,6 +84,7 @@ impl Recorder {
             } else {
                 PepLog::default()
             },
+            pages: PageLog::new(parameters.pages.len()),
             parameters,
         }
     }
@@ -117,6 +120,9 @@ impl Recorder {
         }
         if !self.parameters.handovers.is_empty() {
             tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
+        }
+        if !self.parameters.pages.is_empty() {
+            tables.push(("pages", self.pages.table(&flow_names, &self.parameters.pages)));
         }
         if self.parameters.pep {
             tables.push(("pep", self.pep.summary(&flow_names)));
@@ -257,6 +263,7 @@ impl Probe for Recorder {
             if self.parameters.handovers.is_empty() { summary } else { summary.with(Topic::Handover) };
         let summary = if self.parameters.pep { summary.with(Topic::Pep) } else { summary };
         let summary = if self.parameters.codes { summary.with(Topic::ReceiverCode) } else { summary };
+        let summary = if self.parameters.pages.is_empty() { summary } else { summary.with(Topic::Page) };
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
@@ -332,6 +339,11 @@ impl Probe for Recorder {
                 if let Some(ue) = self.ues.get_mut(ue.index()) {
                     ue.queue[direction as usize] = Some(bytes);
                 }
+            }
+            Event::PageBegan { flow, page } => self.pages.on_began(now, flow, page),
+            Event::PageLoaded { flow, first_byte, time, objects, bytes, connections, queries } => {
+                let loaded = Loaded { first_byte, time, objects, bytes, connections, queries };
+                self.pages.on_loaded(flow, loaded);
             }
             Event::PepMessage { flow, fate } => self.pep.on_message(flow, fate),
             Event::DomainState { flow, internet, ran, pep_srtt } => {

@@ -105,6 +105,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         bin: Some(scenario.run.series_bin.0),
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         codes: scenario.flow.iter().any(sends_codes),
+        pages: vec![],
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
     }
 }

@@ -307,6 +307,7 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
         handovers: Vec::new(),
         pep: false,
         codes: false,
+        pages: vec![],
     });
     let mut simulation = Simulation::new(network, 4096);
     let mut look = |at| {

@@ -39,6 +39,7 @@ fn parameters() -> RecorderParameters {
         handovers: Vec::new(),
         pep: false,
         codes: false,
+        pages: vec![],
     }
 }
 

@@ -1,0 +1,72 @@
+//! The pages that browsers loaded.
+
+use airlane_core::{Bytes, Duration, FlowId, Instant};
+
+use crate::table::Table;
+
+/// A page from its beginning on.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    flow: FlowId,
+    page: u32,
+    began_at: Instant,
+    loaded: Option<Loaded>,
+}
+
+/// How a page was loaded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loaded {
+    pub(crate) first_byte: Duration,
+    pub(crate) time: Duration,
+    pub(crate) objects: u32,
+    pub(crate) bytes: Bytes,
+    pub(crate) connections: u32,
+    pub(crate) queries: u32,
+}
+
+/// Every page, in the order in which they began.
+#[derive(Debug, Default)]
+pub(crate) struct PageLog {
+    visits: Vec<Visit>,
+    /// The visit of each flow that has not ended.
+    open: Vec<Option<usize>>,
+}
+
+impl PageLog {
+    pub(crate) fn new(flows: usize) -> Self {
+        Self { visits: Vec::with_capacity(1024), open: vec![None; flows] }
+    }
+
+    pub(crate) fn on_began(&mut self, now: Instant, flow: FlowId, page: u32) {
+        if let Some(open) = self.open.get_mut(flow.index()) {
+            *open = Some(self.visits.len());
+            self.visits.push(Visit { flow, page, began_at: now, loaded: None });
+        }
+    }
+
+    pub(crate) fn on_loaded(&mut self, flow: FlowId, loaded: Loaded) {
+        if let Some(visit) = self.open.get_mut(flow.index()).and_then(Option::take) {
+            self.visits[visit].loaded = Some(loaded);
+        }
+    }
+
+    /// The table `pages`. A page that was not complete at the end has no times, and zeros.
+    pub(crate) fn table(&self, flow_names: &[&str], pages: &[Vec<String>]) -> Table {
+        let mut table = Table::default();
+        let all = || self.visits.iter();
+        let seconds = |of: fn(&Loaded) -> Duration| {
+            all().map(move |v| v.loaded.as_ref().map_or(f64::NAN, |loaded| of(loaded).as_secs_f64()))
+        };
+        let count = |of: fn(&Loaded) -> u64| all().map(move |v| v.loaded.as_ref().map_or(0, of));
+        table.push_text("flow", all().map(|v| flow_names[v.flow.index()]));
+        table.push_text("page", all().map(|v| pages[v.flow.index()][v.page as usize].as_str()));
+        table.push_f64("start_s", all().map(|v| v.began_at.as_secs_f64()));
+        table.push_f64("ttfb_s", seconds(|l| l.first_byte));
+        table.push_f64("onload_s", seconds(|l| l.time));
+        table.push_count("objects", count(|l| u64::from(l.objects)));
+        table.push_count("bytes", count(|l| l.bytes.get()));
+        table.push_count("connections", count(|l| u64::from(l.connections)));
+        table.push_count("dns_queries", count(|l| u64::from(l.queries)));
+        table
+    }
+}
