@@ -20,6 +20,13 @@ def wired() -> package.Scenario:
     return package.load(package.example("wired-cubic")).set(SHORT)
 
 
+def conducted(
+    scenario: package.Scenario, of: dict[str, list[object]], runs: int, seed: int | None = None
+) -> list[sweep.Point]:
+    plan = sweep.planned(scenario, of, runs, seed)
+    return plan.points(sweep.conduct(plan))
+
+
 def test_axes() -> None:
     assert sweep.axes(["a.b=cubic,bbr", 'ue.0.position=["1 m", "2 m"],["3 m", "4 m"]', "x='1,2'"]) == {
         "a.b": ["cubic", "bbr"],
@@ -30,8 +37,19 @@ def test_axes() -> None:
         sweep.axes(["a=1", "a=2"])
 
 
+def test_a_range_is_all_its_values() -> None:
+    assert sweep.axes(["a=20..100:20", "b=1,5..6:0.5 ms", "c=-1..1:1"]) == {
+        "a": [20, 40, 60, 80, 100],
+        "b": [1, "5.0 ms", "5.5 ms", "6.0 ms"],
+        "c": [-1, 0, 1],
+    }
+    for none in ("3..1:1", "1..3:0", "0..1:0.00001"):
+        with pytest.raises(ValueError, match="no range"):
+            sweep.axes([f"a={none}"])
+
+
 def test_a_point_is_the_same_as_a_run_of_its_settings() -> None:
-    points = sweep.conduct(wired(), {"flow.transport.congestion": ["cubic", "newreno"]}, runs=2, seed=5)
+    points = conducted(wired(), {"flow.transport.congestion": ["cubic", "newreno"]}, runs=2, seed=5)
     assert [p.settings for p in points] == [
         {"flow.transport.congestion": "cubic"},
         {"flow.transport.congestion": "newreno"},
@@ -58,7 +76,7 @@ def test_a_key_without_a_place_is_every_element() -> None:
 
 def test_goodput_is_the_sum_of_the_flows_and_delay_their_mean() -> None:
     scenario = package.load(package.example("lte-20ue")).set(SHORT)
-    (point,) = sweep.conduct(scenario, {"ue.count": [3]}, runs=1)
+    (point,) = conducted(scenario, {"ue.count": [3]}, runs=1)
     figures = {f.name: point.figure(f).mean for f in sweep.FIGURES}
     goodput = point.flows["goodput_mbps"].to_numpy()
     assert len(goodput) == 3
@@ -73,21 +91,25 @@ def test_the_command_prints_a_table_and_writes_parquet(airlane: Airlane, tmp_pat
     assert done.returncode == 0, done.stderr
     assert "2 points, mean of 3 runs ± 95 %" in done.stdout
     assert "±" in next(line for line in done.stdout.splitlines() if "newreno" in line)
-    table = pyarrow.parquet.read_table(tmp_path / "out/sweeps/wired-cubic.parquet")
+    assert airlane("sweep", "--example", "wired-cubic", *grid, "--set", "run.warmup=1s", "-o", "x.parquet")
+    one_file = pyarrow.parquet.read_table(tmp_path / "x.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "out/sweeps/wired-cubic")
+    assert str(table.sort_by("task").to_pylist()) == str(one_file.sort_by("task").to_pylist())
     assert table.num_rows == 6
-    assert table.column_names[:5] == [
+    assert table.column_names[:6] == [
         "transport.congestion",
         "run.duration",
         "run.warmup",
         "run",
         "seed",
+        "task",
     ]
     rows = json.loads(
         airlane("sweep", "--example", "wired-cubic", *grid, "--set", "run.warmup=1s", "--json").stdout
     )
     assert [row["transport.congestion"] for row in rows] == ["cubic", "newreno"]
     assert rows[0]["n"] == 3
-    of_cubic = table["goodput_mbps"].to_numpy()[:3]
+    of_cubic = one_file["goodput_mbps"].to_numpy()[:3]
     assert rows[0]["goodput_mbps"] == pytest.approx(of_cubic.mean())
 
 

@@ -20,10 +20,16 @@ import pyarrow.feather
 from airlane.files import naming
 from airlane.native import Output
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "key_of"]
 
 _CORES_KEPT = 2
 """Cores whose entries stay: the one in use and the one before, for going back and forth."""
+
+
+def key_of(core: str, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
+    """Name of a run: the compiled core, the resolved scenario, its files (`native.inputs`) and the seed."""
+    decided_by = json.dumps([core, resolved, dict(inputs), seed], sort_keys=True)
+    return hashlib.sha256(decided_by.encode()).hexdigest()[:40]
 
 
 class Cache:
@@ -48,8 +54,7 @@ class Cache:
 
     def key(self, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
         """Name of the entry of a resolved scenario, its files (`native.inputs`) and a seed."""
-        decided_by = json.dumps([self.core, resolved, dict(inputs), seed], sort_keys=True)
-        return hashlib.sha256(decided_by.encode()).hexdigest()[:40]
+        return key_of(self.core, resolved, inputs, seed)
 
     def get(self, key: str) -> Output | None:
         """Return the output kept under this key, or `None`."""

@@ -116,16 +116,20 @@ def _fail(message: str) -> NoReturn:
 
 def _mistake(error: Exception) -> str | None:
     """Say what the user did wrong; None if it was not the user."""
+    from airlane.dataset import DatasetError
     from airlane.files import NotTextError
     from airlane.native import ScenarioError
     from airlane.results import FolderInTheWayError
     from airlane.starter import FileInTheWayError
+    from airlane.tasks import ClusterError
     from airlane.trace import ExportError, LogError
 
     match error:
         case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
             return str(error)
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
+            return str(error)
+        case DatasetError() | ClusterError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -295,38 +299,73 @@ def sweep(
     example: Example = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE,...", help="Values of a key, such as ue.count=1,5,10."),
+        typer.Option(
+            "--grid",
+            "--set",
+            metavar="KEY=VALUE,...",
+            help="Values of a key, such as ue.count=1,5,10 or ue.count=20..100:20.",
+        ),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs per point, with consecutive seeds.")] = 5,
     seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Parquet file [default: out/sweeps/<scenario>.parquet]."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="Folder that grows as runs end, or one file, written at the end: NAME.parquet "
+            "[default: out/sweeps/<scenario>].",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a sweep that did not end.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Begin anew where one did not end.")] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786."),
     ] = None,
     as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:
     """Run a scenario at every point of a grid of settings, all with the same seeds."""
+    from airlane import native, terminal
     from airlane import sweep as sweeping
-    from airlane import terminal
+    from airlane.dataset import Dataset
 
     described = _scenario(_file(scenario, example), None)
     try:
         axes = sweeping.axes(settings or [])
     except ValueError as error:
-        _fail(f"error: --set {error}")
+        _fail(f"error: --grid {error}")
     if not axes:
-        _fail("error: nothing to sweep: name values, such as --set flow.transport.congestion=cubic,bbr")
-    path = out if out is not None else Path("out/sweeps") / f"{described.name}.parquet"
-    _check_file(path)
+        _fail("error: nothing to sweep: name values, such as --grid flow.transport.congestion=cubic,bbr")
+    path = out if out is not None else Path("out/sweeps") / described.name
+    plan = sweeping.planned(described, axes, runs, seed)
+    first = plan.tasks[0].seed
+    types = {key: str(kind) for key, kind in plan.types().items()}
+    about = {"airlane": airlane.__version__, "scenario": described.name, "axes": types, "runs": runs}
+    about |= {"seed": first, "tasks": len({task.key for task in plan.tasks}), "core": native.fingerprint()}
+    dataset = None if path.suffix == ".parquet" else Dataset(path, about)
+    if dataset is not None:
+        dataset.check(resume, force)
+    elif resume:
+        _fail(f"error: {path} is one file, written at the end: there is nothing to go on with; name a folder")
+    else:
+        _check_file(path)
     with terminal.progress(described.name) as update:
-        points = sweeping.conduct(described, axes, runs, seed, threads, update)
-    sweeping.write(points, path)
+        if dataset is not None:
+            rows = sweeping.keep(
+                plan, dataset, update, threads=threads, cluster=cluster, resume=resume and not force
+            )
+        else:
+            rows = sweeping.conduct(plan, update, threads=threads, cluster=cluster)
+    if dataset is None:
+        sweeping.write(rows, path)
+    points = plan.points(rows)
     if as_json:
         print(json.dumps(sweeping.as_rows(points), indent=2))
         return
     terminal.output.print(terminal.sweep_view(points, described.name))
-    print(f"written to {path}")
+    print(f"written to {path}" + ("" if dataset is None else "/"))
 
 
 @app.command()

@@ -7,28 +7,45 @@ over its runs with a 95 % Student-t interval.
 from __future__ import annotations
 
 import itertools
+import json
 import os
+import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
-from airlane import native, stats
+from airlane import stats
+from airlane.dataset import Dataset
 from airlane.files import naming
-from airlane.results import Results
 from airlane.scenario import Scenario, parse_setting
+from airlane.tasks import Finished, Task, locally, on_cluster, tasks_of
 
-__all__ = ["FIGURES", "Figure", "Point", "as_rows", "axes", "conduct", "grid", "table", "write"]
+__all__ = [
+    "FIGURES",
+    "Figure",
+    "Plan",
+    "Point",
+    "as_rows",
+    "axes",
+    "conduct",
+    "grid",
+    "keep",
+    "planned",
+    "write",
+]
 
 _LISTS = ("cell", "ue", "flow")
 
-_AT_ONCE = 64
-"""Runs whose whole output is held at a time; of what is done, only the rows of flows are kept."""
+_RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?):(\d+(?:\.\d+)?)( ?[A-Za-z%][\w/%]*)?")
+_STEPS_MAX = 10_000
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,9 @@ class Point:
 def axes(settings: Sequence[str]) -> dict[str, list[object]]:
     """Read settings of the form `key=value,value,...`; a comma within quotes or brackets does not divide.
 
+    `FIRST..LAST:STEP`, with a unit behind it or none, is all the values from the first on that are not beyond
+    the last.
+
     Raises
     ------
     ValueError
@@ -103,20 +123,36 @@ def axes(settings: Sequence[str]) -> dict[str, list[object]]:
 
     Examples
     --------
-    >>> axes(["flow.transport.congestion=cubic,bbr", "ue.count=1,5"])
-    {'flow.transport.congestion': ['cubic', 'bbr'], 'ue.count': [1, 5]}
+    >>> axes(["flow.transport.congestion=cubic,bbr", "ue.count=20..60:20"])
+    {'flow.transport.congestion': ['cubic', 'bbr'], 'ue.count': [20, 40, 60]}
+    >>> axes(["internet.delay=5..10:2.5ms"])
+    {'internet.delay': ['5.0ms', '7.5ms', '10.0ms']}
     """
     found: dict[str, list[object]] = {}
     for setting in settings:
         key, separator, text = setting.partition("=")
         if not separator:
             raise ValueError(f"{setting!r} is not of the form key=value,value such as ue.count=1,5,10")
-        values = [parse_setting(f"{key}={value}") for value in _divided(text)]
+        words = [word for part in _divided(text) for word in _stepped(part)]
+        values = [parse_setting(f"{key}={word}") for word in words]
         name = values[0][0]
         if name in found:
             raise ValueError(f"{name} is given twice; write --set {name}=FIRST,SECOND")
         found[name] = [value for _, value in values]
     return found
+
+
+def _stepped(text: str) -> list[str]:
+    found = _RANGE.fullmatch(text.strip())
+    if found is None:
+        return [text]
+    first, last, step = (Decimal(number) for number in found.groups()[:3])
+    unit = found[4] or ""
+    if step == 0 or last < first or (last - first) / step >= _STEPS_MAX:
+        raise ValueError(
+            f"{text} is no range: it goes upwards from FIRST to LAST in STEPs above 0, {_STEPS_MAX} at most"
+        )
+    return [f"{first + i * step}{unit}" for i in range(int((last - first) / step) + 1)]
 
 
 def _divided(text: str) -> list[str]:
@@ -166,68 +202,143 @@ def _places(scenario: Scenario, key: str) -> list[str]:
     return [f"{head}.{i}.{rest}" for i in range(max(1, len(settings[head])))]
 
 
-def conduct(
-    scenario: Scenario,
-    of: Mapping[str, Sequence[object]],
-    runs: int,
-    seed: int | None = None,
-    threads: int | None = None,
-    on_done: Callable[[int, int], None] | None = None,
-) -> list[Point]:
-    """Run the whole grid, `runs` seeds a point; every point is checked before the first run.
+@dataclass(frozen=True)
+class Plan:
+    """A grid that was checked, and the tasks that it takes.
 
-    Parameters
+    Attributes
     ----------
-    of
-        Values by key.
-    seed
-        First seed [default: the scenario's].
-    threads
-        Worker threads [default: one per core]; results do not depend on it.
-    on_done
-        Called with the number of runs that are done, and of all.
+    settings
+        Per point, the value of each swept key.
+    tasks
+        Of all points, by point and run.
+    """
+
+    settings: Sequence[dict[str, object]]
+    tasks: Sequence[Task]
+
+    def rows(self, finished: Iterable[Finished]) -> pa.Table:
+        """One table of finished tasks: the swept keys, `run`, `seed`, `task`, the columns of `flows`."""
+        types, parts = self.types(), list[pa.Table]()
+        for task, flows in finished:
+            columns: dict[str, Any] = {}
+            for key, value in self.settings[task.point].items():
+                text = pa.types.is_string(types[key]) and not isinstance(value, str)
+                columns[key] = pa.array([json.dumps(value) if text else value] * flows.num_rows, types[key])
+            for name in ("run", "seed"):
+                columns[name] = pa.array([getattr(task, name)] * flows.num_rows, pa.int64())
+            columns["task"] = pa.array([task.key] * flows.num_rows)
+            parts.append(pa.table(columns | {name: flows[name] for name in flows.column_names}))
+        return pa.concat_tables(parts, promote_options="permissive")
+
+    def types(self) -> dict[str, pa.DataType]:
+        """Type of each swept key's column; text in JSON where its values are of several types."""
+        found = dict[str, pa.DataType]()
+        for key in self.settings[0]:
+            values: list[Any] = [point[key] for point in self.settings]
+            try:
+                found[key] = pa.array(values).type
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                found[key] = pa.string()
+        return found
+
+    def ordered(self, rows: pa.Table) -> pa.Table:
+        """The rows of this plan's tasks, by point and run; flows of a run in their order."""
+        rank = {task.key: i for i, task in reversed(list(enumerate(self.tasks)))}
+        ranks = np.array([rank.get(str(key), -1) for key in rows["task"].to_pylist()], np.int64)
+        order = np.argsort(ranks, kind="stable")
+        return rows.take(order[ranks[order] >= 0])
+
+    def points(self, rows: pa.Table) -> list[Point]:
+        """What each point gave."""
+        keys = np.array(rows["task"].to_pylist(), dtype=object)
+        flows = rows.drop([*self.settings[0], "task"])
+        of_point = [{task.key for task in self.tasks if task.point == i} for i in range(len(self.settings))]
+        return [
+            Point(settings, flows.filter(pa.array([key in wanted for key in keys])))
+            for settings, wanted in zip(self.settings, of_point, strict=True)
+        ]
+
+
+def planned(
+    scenario: Scenario, of: Mapping[str, Sequence[object]], runs: int, seed: int | None = None
+) -> Plan:
+    """Check every point of a grid and make its tasks, `runs` seeds a point.
 
     Raises
     ------
     ScenarioError
         When a point is no scenario, naming the key.
+    OSError
+        When a file that the scenario names cannot be read.
     """
     points = [(settings, variant.resolved) for settings, variant in grid(scenario, of)]
     first = scenario.seed if seed is None else seed
-    jobs = [(resolved, first + i) for _, resolved in points for i in range(runs)]
-    done = 0
+    return Plan([settings for settings, _ in points], tasks_of([text for _, text in points], runs, first))
 
-    def tick(_index: int) -> None:
-        nonlocal done
-        done += 1
+
+def conduct(
+    plan: Plan,
+    on_done: Callable[[int, int], None] | None = None,
+    *,
+    threads: int | None = None,
+    cluster: str | None = None,
+) -> pa.Table:
+    """Run a whole plan; the table that `Plan.rows` describes, by point and run.
+
+    Parameters
+    ----------
+    on_done
+        Called with the number of tasks that are done, and of all.
+    threads
+        Worker threads [default: one per core]; results do not depend on it.
+    cluster
+        Address of a Dask scheduler to run on instead.
+
+    Raises
+    ------
+    ClusterError
+        When the cluster is not there or goes away.
+    """
+    finished = list[Finished]()
+    for batch in _pool(plan.tasks, threads, cluster):
+        finished += batch
         if on_done is not None:
-            on_done(done, len(jobs))
-
-    flows: list[pa.Table] = []
-    for begin in range(0, len(jobs), _AT_ONCE):
-        chunk = jobs[begin : begin + _AT_ONCE]
-        outputs = native.run(chunk, threads or os.cpu_count() or 1, tick)
-        flows += [output.tables["flows"] for output in outputs]
-    return [
-        Point(settings, _numbered(flows[i * runs : (i + 1) * runs], first))
-        for i, (settings, _) in enumerate(points)
-    ]
+            on_done(len(finished), len(plan.tasks))
+    return plan.ordered(plan.rows(finished))
 
 
-def _numbered(flows: Sequence[pa.Table], first_seed: int) -> pa.Table:
-    outputs = [native.Output({"flows": table}, {}) for table in flows]
-    return Results.collect(outputs, [first_seed + i for i in range(len(flows))]).flows
+def keep(
+    plan: Plan,
+    dataset: Dataset,
+    on_done: Callable[[int, int], None] | None = None,
+    *,
+    threads: int | None = None,
+    cluster: str | None = None,
+    resume: bool = False,
+) -> pa.Table:
+    """The same, but each task is in the dataset soon after it has ended; with `resume`, not run again.
+
+    Raises
+    ------
+    ClusterError, DatasetError, OSError
+        As `conduct`, and what the dataset raises.
+    """
+    with dataset.writing(resume) as there:
+        open_tasks = [task for task in plan.tasks if task.key not in there]
+        done = len(plan.tasks) - len(open_tasks)
+        for batch in _pool(open_tasks, threads, cluster):
+            dataset.add(plan.rows(batch))
+            done += len(batch)
+            if on_done is not None:
+                on_done(done, len(plan.tasks))
+        return plan.ordered(dataset.read())
 
 
-def table(points: Sequence[Point]) -> pa.Table:
-    """All points as one table: the swept keys, `run`, `seed`, and the columns of `Results.flows`."""
-    parts = []
-    for point in points:
-        part = point.flows
-        for i, (key, value) in enumerate(point.settings.items()):
-            part = part.add_column(i, key, pa.array([value] * part.num_rows))
-        parts.append(part)
-    return pa.concat_tables(parts, promote_options="permissive")
+def _pool(of: Sequence[Task], threads: int | None, cluster: str | None) -> Iterator[list[Finished]]:
+    # Points that are the same scenario share their tasks.
+    once = list({task.key: task for task in of}.values())
+    return locally(once, threads) if cluster is None else on_cluster(once, cluster)
 
 
 def as_rows(points: Sequence[Point]) -> list[dict[str, object]]:
@@ -244,14 +355,14 @@ def as_rows(points: Sequence[Point]) -> list[dict[str, object]]:
     return rows
 
 
-def write(points: Sequence[Point], path: Path) -> None:
-    """Write `table` as Parquet: beside its place first, so that the file is whole or not there."""
+def write(rows: pa.Table, path: Path) -> None:
+    """Write a sweep as one Parquet file: beside its place first, so that the file is whole or not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     os.close(handle)
     try:
         with naming(Path(scratch), path) as file:
-            pyarrow.parquet.write_table(table(points), file, compression="zstd")
+            pyarrow.parquet.write_table(rows, file, compression="zstd")
         Path(scratch).chmod(0o644)
         Path(scratch).replace(path)
     except BaseException:

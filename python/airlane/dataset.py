@@ -1,0 +1,152 @@
+"""Rows of a sweep in a folder of Parquet files that grows as tasks end and is whole at any moment.
+
+Each file appears at once, by a rename, and holds whole tasks. What was done before a kill is found again by
+the keys of its tasks. Files whose names begin with `_` or `.` are no data: pyarrow, pandas, polars and DuckDB
+pass over them when they are given `*.parquet`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from airlane.files import naming
+
+__all__ = ["Dataset", "DatasetError"]
+
+_PLAN = "_sweep.json"
+_SHARED = {"axes": "other keys", "seed": "another seed", "core": "another version of airlane"}
+
+
+class DatasetError(Exception):
+    """The folder is not what a sweep can write into."""
+
+
+class Dataset:
+    """The folder of one sweep.
+
+    Parameters
+    ----------
+    folder
+        Where it is, or will be.
+    plan
+        What decides it, for JSON: `tasks`, their number, and `axes`, `seed`, `core`, which must be the same
+        for two sweeps to share a folder.
+    """
+
+    def __init__(self, folder: Path, plan: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self._plan = json.loads(json.dumps(plan))
+
+    def check(self, resume: bool, force: bool) -> None:
+        """See whether this sweep may write here, and change nothing.
+
+        Raises
+        ------
+        DatasetError
+            When something else is there, an unfinished sweep that nobody asked to go on with, or one that
+            differs in more than the number of its tasks.
+        """
+        if not self.folder.exists():
+            return
+        plan = self._kept()
+        if plan is None:
+            if not self.folder.is_dir():
+                raise DatasetError(f"{self.folder} is a file; name a folder, or a file that ends in .parquet")
+            if any(self.folder.iterdir()):
+                raise DatasetError(f"{self.folder} holds something that no sweep has written; choose another")
+            return
+        if force:
+            return
+        if resume:
+            for name, what in _SHARED.items():
+                if plan.get(name) != self._plan[name]:
+                    raise DatasetError(f"{self.folder} was begun with {what}; --force begins anew")
+            return
+        done, of = len(self._rows_of("task")), plan.get("tasks", 0)
+        if done < of:
+            raise DatasetError(
+                f"{self.folder} has {done:,} of {of:,} tasks of a sweep that did not end; "
+                "--resume goes on with it, --force begins anew"
+            )
+
+    @contextmanager
+    def writing(self, resume: bool) -> Iterator[set[str]]:
+        """Hold the folder for writing; gives the keys of the tasks that are in it.
+
+        Raises
+        ------
+        DatasetError
+            When another sweep is writing into it.
+        OSError
+            When it cannot be written.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with naming(self.folder / "_lock", self.folder / "_lock") as place, place.open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise DatasetError(f"another sweep is writing into {self.folder}") from error
+            for file in self.folder.glob(".part-*"):
+                file.unlink()
+            if not resume:
+                for file in self._parts():
+                    file.unlink()
+            self._land(_PLAN, lambda path: path.write_text(json.dumps(self._plan, indent=2) + "\n"))
+            yield self._rows_of("task")
+        (self.folder / "_lock").unlink(missing_ok=True)
+
+    def add(self, rows: pa.Table) -> None:
+        """Add the rows of whole tasks, which the column `task` names, as one file.
+
+        Raises
+        ------
+        OSError
+            When it cannot be written; names the file.
+        """
+        keys = "".join(dict.fromkeys(map(str, rows["task"].to_pylist())))
+        name = f"part-{hashlib.sha256(keys.encode()).hexdigest()[:16]}.parquet"
+        self._land(name, lambda path: pyarrow.parquet.write_table(rows, path, compression="zstd"))
+
+    def read(self) -> pa.Table:
+        """All rows, in no particular order."""
+        tables = [pyarrow.parquet.read_table(file) for file in self._parts()]
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    def _land(self, name: str, write: Any) -> None:
+        handle, scratch = tempfile.mkstemp(prefix=".part-", dir=self.folder)
+        os.close(handle)
+        try:
+            with naming(Path(scratch), self.folder / name) as file:
+                write(file)
+            Path(scratch).chmod(0o644)
+            Path(scratch).replace(self.folder / name)
+        except BaseException:
+            Path(scratch).unlink(missing_ok=True)
+            raise
+
+    def _kept(self) -> dict[str, Any] | None:
+        try:
+            kept = json.loads((self.folder / _PLAN).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return kept if isinstance(kept, dict) else None
+
+    def _parts(self) -> Sequence[Path]:
+        return sorted(self.folder.glob("part-*.parquet"))
+
+    def _rows_of(self, column: str) -> set[str]:
+        found = set[str]()
+        for file in self._parts():
+            found.update(map(str, pyarrow.parquet.read_table(file, columns=[column])[column].to_pylist()))
+        return found

@@ -1,0 +1,156 @@
+"""Sweeps that end early: what is kept, what goes on, what is refused, here and on a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+import airlane as package
+from airlane import native, sweep
+from airlane.dataset import Dataset, DatasetError
+from conftest import Airlane
+
+BENCH = Path(__file__).parent.parent / "bench" / "cluster.py"
+GRID: dict[str, list[object]] = {
+    "internet.delay": ["5 ms", "10 ms"],
+    "transport.congestion": ["cubic", "newreno"],
+}
+
+
+def a_plan(runs: int = 2, of: dict[str, list[object]] = GRID) -> sweep.Plan:
+    scenario = package.load(package.example("wired-cubic")).set(
+        {"run.duration": "1 s", "run.warmup": "0.2 s"}
+    )
+    return sweep.planned(scenario, of, runs)
+
+
+def place(folder: Path, plan: sweep.Plan, **other: object) -> Dataset:
+    types = {key: str(kind) for key, kind in plan.types().items()}
+    about = {"axes": types, "seed": 1, "tasks": len(plan.tasks), "core": native.fingerprint()}
+    return Dataset(folder, about | other)
+
+
+def stopped_after(folder: Path, plan: sweep.Plan) -> Dataset:
+    """A sweep that was killed when its first task had landed."""
+
+    class Killed(BaseException):
+        pass
+
+    def on_done(_done: int, _of: int) -> None:
+        raise Killed
+
+    dataset = place(folder, plan)
+    with pytest.raises(Killed):
+        sweep.keep(plan, dataset, on_done, threads=1)
+    return dataset
+
+
+def test_what_was_done_is_kept_and_not_done_again(tmp_path: Path) -> None:
+    plan = a_plan()
+    dataset = stopped_after(tmp_path / "s", plan)
+    before = {file.name: file.stat().st_mtime_ns for file in dataset.folder.glob("part-*")}
+    kept = sum(pyarrow.parquet.read_metadata(dataset.folder / name).num_rows for name in before)
+    assert kept == 1
+    (dataset.folder / ".part-left").write_text("half a file")
+    done: list[int] = []
+    rows = sweep.keep(plan, dataset, lambda n, _: done.append(n), resume=True)
+    assert done[-1] == len(plan.tasks)
+    assert done[0] > kept
+    assert {name: (dataset.folder / name).stat().st_mtime_ns for name in before} == before
+    assert not list(dataset.folder.glob(".part-*"))
+    assert str(rows.to_pylist()) == str(sweep.conduct(plan).to_pylist())
+    again = sweep.keep(plan, dataset, lambda n, _: done.append(-n), resume=True)
+    assert min(done) > 0, "nothing was left to do"
+    assert str(again.to_pylist()) == str(rows.to_pylist())
+
+
+def test_more_runs_go_on_from_fewer(tmp_path: Path) -> None:
+    few, many = a_plan(runs=1), a_plan(runs=3)
+    sweep.keep(few, place(tmp_path / "s", few), threads=1)
+    wider = place(tmp_path / "s", many)
+    wider.check(resume=True, force=False)
+    done: list[int] = []
+    rows = sweep.keep(many, wider, lambda n, _: done.append(n), threads=1, resume=True)
+    assert done[0] == len(few.tasks) + 1
+    assert rows.num_rows == len(many.tasks)
+
+
+def test_points_that_are_the_same_share_their_tasks(tmp_path: Path) -> None:
+    plan = a_plan(of={"internet.delay": ["5 ms", "5000 us", "50 ms"]})
+    rows = sweep.keep(plan, place(tmp_path / "s", plan))
+    first, same, other = (point.figure(sweep.FIGURES[0]).mean for point in plan.points(rows))
+    assert first == same != other
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"core": "older"}, "another version"),
+        ({"seed": 9}, "another seed"),
+        ({"axes": {"a": "int64"}}, "other keys"),
+    ],
+)
+def test_another_sweep_does_not_go_on(tmp_path: Path, other: dict[str, object], words: str) -> None:
+    plan = a_plan()
+    stopped_after(tmp_path / "s", plan)
+    with pytest.raises(DatasetError, match=words):
+        place(tmp_path / "s", plan, **other).check(resume=True, force=False)
+    place(tmp_path / "s", plan, **other).check(resume=True, force=True)
+
+
+def test_an_unfinished_sweep_is_not_thrown_away(tmp_path: Path) -> None:
+    plan = a_plan()
+    dataset = stopped_after(tmp_path / "s", plan)
+    with pytest.raises(DatasetError, match=r"of 8 tasks .* --resume .* --force"):
+        dataset.check(resume=False, force=False)
+    sweep.keep(plan, dataset, resume=True)
+    dataset.check(resume=False, force=False)
+
+
+def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    plan = a_plan()
+    with (
+        place(tmp_path / "s", plan).writing(resume=False),
+        pytest.raises(DatasetError, match="another sweep is writing"),
+        place(tmp_path / "s", plan).writing(resume=True),
+    ):
+        pass
+
+
+def test_places_that_are_something_else(airlane: Airlane, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    (tmp_path / "file").write_text("")
+    for out, words in (("mine", "no sweep has written"), ("file", "is a file")):
+        done = airlane("sweep", "--example", "wired-cubic", "--grid", "internet.delay=1..3:1ms", "-o", out)
+        assert done.returncode == 2
+        assert words in done.stderr
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+    resumed = airlane(
+        "sweep", "--example", "wired-cubic", "--grid", "run.seed=1", "--resume", "-o", "x.parquet"
+    )
+    assert resumed.returncode == 2
+    assert "name a folder" in resumed.stderr
+
+
+def test_a_cluster_that_is_not_there(airlane: Airlane) -> None:
+    grid = ("--grid", "internet.delay=1..3:1ms")
+    done = airlane("sweep", "--example", "wired-cubic", *grid, "--cluster", "tcp://127.0.0.1:9")
+    assert done.returncode == 2
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_cluster_loses_nothing_when_worker_and_client_are_killed() -> None:
+    done = subprocess.run(
+        [sys.executable, str(BENCH), "--tasks", "100", "--seconds", "4"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "values the same: yes" in done.stdout
