@@ -112,6 +112,11 @@ class Results:
         return self.tables["deliveries"]
 
     @property
+    def losses(self) -> pa.Table:
+        """One row per run, flow and run of lost packets, if `output.losses` asked for it."""
+        return self.tables["losses"]
+
+    @property
     def handovers(self) -> pa.Table:
         """One row per run and handover, from its measurement report on, if UEs are handed over."""
         return self.tables["handovers"]

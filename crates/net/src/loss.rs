@@ -1,4 +1,4 @@
-//! Random loss: each packet with payload is lost with the same probability, independently.
+//! Random loss: each packet with payload is lost with the same probability, independently or in bursts.
 
 use airlane_core::{Cx, PacketRef, Stream};
 
@@ -6,6 +6,9 @@ use airlane_core::{Cx, PacketRef, Stream};
 #[derive(Clone, Debug)]
 pub struct RandomLoss {
     probability: f64,
+    /// That of a packet that follows a lost one.
+    after_loss: f64,
+    lost: bool,
     source: Source,
 }
 
@@ -23,7 +26,24 @@ impl RandomLoss {
     #[must_use]
     pub fn new(probability: f64, stream: Stream) -> Self {
         assert!((0.0..=1.0).contains(&probability), "a probability of {probability}");
-        Self { probability, source: Source::Named(stream) }
+        Self { probability, after_loss: probability, lost: false, source: Source::Named(stream) }
+    }
+
+    /// Loss of this share of the packets, `burst` of them in the mean one after the other (E. N. Gilbert,
+    /// "Capacity of a burst-noise channel", Bell System Technical Journal 39(5), 1960, each packet of
+    /// the bad state lost and none of the good one).
+    ///
+    /// # Panics
+    /// If there can be no such chain: bursts are of one packet or more, and one arrives between two.
+    #[must_use]
+    pub fn in_bursts(share: f64, burst: f64, stream: Stream) -> Self {
+        assert!(
+            burst >= 1.0 && (0.0..=burst / (1.0 + burst)).contains(&share),
+            "{share} in bursts of {burst}"
+        );
+        // In the long run as many bursts begin as end: (1 - share) * probability = share / burst.
+        let probability = share / burst / (1.0 - share);
+        Self { probability, after_loss: 1.0 - 1.0 / burst, lost: false, source: Source::Named(stream) }
     }
 
     /// True if the next packet of a link is lost. Where nothing is drawn nothing is lost, and for a
@@ -41,7 +61,7 @@ impl RandomLoss {
     #[must_use]
     pub fn with_splitmix64(probability: f64, seed: u64) -> Self {
         assert!((0.0..=1.0).contains(&probability), "a probability of {probability}");
-        Self { probability, source: Source::SplitMix64(seed) }
+        Self { probability, after_loss: probability, lost: false, source: Source::SplitMix64(seed) }
     }
 
     /// One draw: true if the packet is lost.
@@ -50,7 +70,8 @@ impl RandomLoss {
             Source::Named(stream) => stream.uniform(),
             Source::SplitMix64(state) => (splitmix64(state) >> 11) as f64 / (1_u64 << 53) as f64,
         };
-        uniform < self.probability
+        self.lost = uniform < if self.lost { self.after_loss } else { self.probability };
+        self.lost
     }
 }
 
@@ -92,6 +113,19 @@ mod tests {
             let mut loss = RandomLoss::with_splitmix64(probability, seed);
             assert_eq!((0..packets).filter(|_| loss.strikes()).count(), dropped, "seed {seed}");
         }
+    }
+
+    #[test]
+    fn bursts_have_their_length_and_their_share() {
+        let mut loss = RandomLoss::in_bursts(0.01, 2.5, Seeds::new(1).stream("loss"));
+        let lost: Vec<bool> = (0..500_000).map(|_| loss.strikes()).collect();
+        let all = lost.iter().filter(|lost| **lost).count();
+        let bursts = lost.windows(2).filter(|two| !two[0] && two[1]).count();
+        // 5000 losses in 2000 bursts expected; a burst's length has a standard deviation of sqrt(2.5 * 1.5)
+        // = 1.9, the number of bursts one of about sqrt(2000) = 45: five times both.
+        assert!((1775..=2225).contains(&bursts), "{bursts}");
+        let mean = all as f64 / bursts as f64;
+        assert!((2.5 - mean).abs() < 5.0 * 1.94 / 45.0, "{mean}");
     }
 
     #[test]

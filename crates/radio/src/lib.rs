@@ -2,13 +2,14 @@
 //! arrives. Nothing here keeps time or knows a scheduler; each step is validated alone.
 //!
 //! In the order of the data path: [`geometry`] and [`mobility`] give distances, [`path_loss`],
-//! [`shadowing`], [`antenna`] and [`fading`] give what arrives, [`noise`] and [`transmission_mode`] the SINR of each PRB,
+//! [`shadowing`], [`antenna`] and [`fading`] give what arrives, [`noise`], [`bursts`] and [`transmission_mode`] the SINR of each PRB,
 //! [`mutual_information`] what a symbol tells at that SINR, [`link_adaptation`] the CQI and MCS
 //! that follow, [`tables`] the transport block, and [`bler`] whether it survives, HARQ
 //! retransmissions included.
 
 pub mod antenna;
 pub mod bler;
+pub mod bursts;
 pub mod fading;
 pub mod geometry;
 pub mod link_adaptation;
@@ -25,6 +26,7 @@ mod reference;
 
 pub use antenna::{Antenna, Sector};
 pub use bler::{CodeScheme, CodedBlock, HarqSoftState};
+pub use bursts::{BurstLaw, Bursts};
 pub use fading::{Fading, FrequencyGrid, Profile};
 pub use geometry::Position;
 pub use link_adaptation::{Amc, AmcRule};

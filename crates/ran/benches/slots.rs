@@ -44,6 +44,7 @@ fn cell() -> CellConfig {
             grant_to_pusch: 4,
             control_errors: false,
             subheaders: false,
+            blank_subframes: 0,
             uplink: UplinkConfig {
                 access: UplinkAccess::IdealBufferStatus { delay: 1 },
                 amc: AmcRule::MUTUAL_INFORMATION,
@@ -74,7 +75,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
         cells: vec![cell()],
         ues: (0..ues).map(ue).collect(),
         flows: (0..ues as u32).map(UeId).collect(),
-        channel: ChannelConfig { path_loss: PathLossModel::Friis, shadowing: None, fading },
+        channel: ChannelConfig { path_loss: PathLossModel::Friis, shadowing: None, fading, bursts: None },
         measurements: None,
         handover: None,
     }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, Seeds, UeId};
+use airlane_core::{Bytes, CellId, Decibel, Direction, Duration, Instant, Seeds, UeId};
 use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
-use airlane_radio::{Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing};
+use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing};
 
 use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget, Scenery};
-use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
+use crate::config::{CellConfig, ChannelConfig, RanConfig, SLOT, Start, UeConfig};
 use crate::cqi::CqiReports;
 use crate::interference::{Link, Neighbours};
 use crate::mac::downlink::DownlinkMac;
@@ -237,5 +237,14 @@ fn build_channel(
         penetration_loss: ue.penetration_loss,
         prbs: cell.resource_blocks,
     };
-    Channel::new(budget, scenery.clone(), fading, scene.alone)
+    Channel::new(budget, scenery.clone(), fading, scene.alone).with_bursts(bursts(index, direction, scene))
+}
+
+/// What hits a UE is the same whichever cell it listens to.
+fn bursts(index: usize, direction: Direction, scene: &Scene<'_>) -> Option<Bursts> {
+    let law = scene.channel.bursts.filter(|_| direction == Direction::Downlink)?;
+    let mac = &scene.cell.mac;
+    // A CQI report may be made as late as when its successor comes into force, a block is judged a slot after.
+    let memory: Duration = SLOT * u64::from(mac.cqi_period + mac.cqi_delay + 2);
+    Some(Bursts::new(law, memory, scene.seeds.stream(&format!("ue/{index}/bursts"))))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use airlane_core::{Dbm, Decibel, Duration, Instant};
 use airlane_radio::shadowing::Grain;
-use airlane_radio::{Antenna, Fading, Mobility, PathLoss, Position, RadioPath, Shadowing, noise};
+use airlane_radio::{Antenna, Bursts, Fading, Mobility, PathLoss, Position, RadioPath, Shadowing, noise};
 
 use crate::config::ShadowingConfig;
 use crate::interference::STEP_M;
@@ -60,6 +60,7 @@ pub(crate) struct Channel {
     noise: Dbm,
     scenery: Scenery,
     fading: Option<Fading>,
+    bursts: Option<Bursts>,
     mean_sinr: f32,
     /// One over the gain of the transmission mode.
     without_gain: f32,
@@ -85,6 +86,7 @@ impl Channel {
             budget,
             scenery,
             fading,
+            bursts: None,
             mean_sinr: 0.0,
             without_gain,
             alone,
@@ -93,6 +95,17 @@ impl Channel {
             held: (Instant::FAR_FUTURE, Vec::new()),
             shadowed: None,
         }
+    }
+
+    /// The same channel at a receiver that hears bursts of interference.
+    pub(crate) fn with_bursts(self, bursts: Option<Bursts>) -> Self {
+        Self { bursts, ..self }
+    }
+
+    /// By what factor a burst of interference lowers SINR at this time.
+    #[inline]
+    pub(crate) fn burst_gain(&mut self, at: Instant) -> f32 {
+        self.bursts.as_mut().map_or(1.0, |bursts| bursts.gain(at))
     }
 
     /// True without fading: the SINR is the same on every PRB.

@@ -4,7 +4,9 @@
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId};
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
-use airlane_radio::{AmcRule, Antenna, Mcs, PathLoss, Placement, Position, Profile, TransmissionMode};
+use airlane_radio::{
+    AmcRule, Antenna, BurstLaw, Mcs, PathLoss, Placement, Position, Profile, TransmissionMode,
+};
 
 use crate::bearer::BearerConfig;
 use crate::rrc::handover::HandoverConfig;
@@ -40,6 +42,8 @@ pub struct ChannelConfig {
     pub shadowing: Option<ShadowingConfig>,
     /// Small-scale fading, or none.
     pub fading: Option<FadingConfig>,
+    /// Bursts of interference that UEs hear, each its own, or none.
+    pub bursts: Option<BurstLaw>,
 }
 
 /// A path-loss model; the carrier comes from the cell.
@@ -271,6 +275,8 @@ pub struct MacConfig {
     pub downlink_latency: u32,
     /// From an uplink grant's decision until the UE starts to send (TS 36.213 §8.0: 4).
     pub grant_to_pusch: u32,
+    /// Subframes of a frame in which no block of the downlink is sent: bit 0 is subframe 0.
+    pub blank_subframes: u16,
     /// PCFICH and PDCCH can be missed: an assignment or a grant is then lost.
     pub control_errors: bool,
     /// MAC subheaders (TS 36.321 §6.1.2) take their bytes; ns-3 leaves them out.

@@ -29,6 +29,7 @@ impl Ue {
         while let Some(measured) = self.downlink.cqi.next_due(slot, mac) {
             let flat = self.downlink.channel.is_flat() && air.is_quiet();
             let look = air.look(now, &mut self.neighbours, &mut self.mobility);
+            let mean = mean * self.downlink.channel.burst_gain(Instant::ZERO + SLOT * measured);
             let seen = Seen { slot: measured, mean, look };
             if flat {
                 let measurement = Measurement { serving, amc, points: self.downlink.cqi.rbg_size };

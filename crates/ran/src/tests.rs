@@ -40,6 +40,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             grant_to_pusch: 4,
             control_errors: false,
             subheaders: false,
+            blank_subframes: 0,
             uplink: UplinkConfig {
                 access,
                 amc: AmcRule::MUTUAL_INFORMATION,
@@ -71,7 +72,12 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),
-        channel: ChannelConfig { path_loss: PathLossModel::Friis, shadowing: None, fading: None },
+        channel: ChannelConfig {
+            path_loss: PathLossModel::Friis,
+            shadowing: None,
+            fading: None,
+            bursts: None,
+        },
         measurements: None,
         handover: None,
     }

@@ -119,7 +119,9 @@ impl Ue {
     ) -> f32 {
         let channel = &mut self.downlink.channel;
         // PDCCH is never multiplexed over layers (TS 36.211 §6.8.4).
-        let mean = channel.mean_sinr(now, &mut self.mobility) * serving.transmission_mode.one_layer_gain();
+        let mean = channel.mean_sinr(now, &mut self.mobility)
+            * serving.transmission_mode.one_layer_gain()
+            * channel.burst_gain(now);
         let look = air.look(now, &mut self.neighbours, &mut self.mobility);
         let noise = air.control_noise(self.cell, Moment { look, fading: now }, &mut self.neighbours);
         if channel.is_flat() && noise.is_none() {

@@ -5,7 +5,7 @@
 //! `cells`, `cell_series`, on request `ue_series`, `handovers` where UEs are handed over, `pep` and
 //! `pep_series` where there is a PEP or a sender that would listen to one, and `codes` where a receiver sends any.
 //! Names of columns carry units. On request others listen beside it
-//! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, and a [`Capture`],
+//! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, [`Losses`] by cause, and a [`Capture`],
 //! the only one that writes files.
 //!
 //! Conventions of all tables:
@@ -25,6 +25,7 @@ mod describe;
 mod flow;
 mod handover;
 mod histogram;
+mod losses;
 mod pages;
 mod pep;
 mod ran_log;
@@ -39,6 +40,7 @@ pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, Capture
 pub use deliveries::Deliveries;
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;
+pub use losses::Losses;
 pub use ran_log::{RanLog, RanLogParameters};
 pub use recorder::Recorder;
 pub use sinks::Sinks;

@@ -14,9 +14,11 @@ use crate::quantity::Size;
 
 /// From the server towards host or core.
 pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box<dyn Node>, ScenarioError> {
-    let loss = (internet.loss.0 > 0.0).then(|| match internet.loss_seed {
-        Some(seed) => RandomLoss::with_splitmix64(internet.loss.0, seed),
-        None => RandomLoss::new(internet.loss.0, seeds.stream("internet/downlink/loss")),
+    let stream = || seeds.stream("internet/downlink/loss");
+    let loss = (internet.loss.0 > 0.0).then(|| match (internet.loss_seed, internet.loss_burst) {
+        (Some(seed), _) => RandomLoss::with_splitmix64(internet.loss.0, seed),
+        (None, Some(burst)) => RandomLoss::in_bursts(internet.loss.0, burst, stream()),
+        (None, None) => RandomLoss::new(internet.loss.0, stream()),
     });
     if let Some(file) = &internet.trace {
         let queue = discipline(&internet.aqm, internet.queue, (seeds, "internet/downlink"));

@@ -7,7 +7,9 @@ use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, WaypointLaw,
 };
 use airlane_radio::path_loss::{City, Scene, Surroundings};
-use airlane_radio::{AmcRule, Antenna, Mcs, Placement, Position, Profile, Sector, TransmissionMode};
+use airlane_radio::{
+    AmcRule, Antenna, BurstLaw, Mcs, Placement, Position, Profile, Sector, TransmissionMode,
+};
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
@@ -55,6 +57,7 @@ pub(crate) fn configuration(
             path_loss: path_loss(&channel.path_loss),
             shadowing: shadowing(&channel.shadowing),
             fading: fading(&channel.fading),
+            bursts: bursts(&channel.bursts),
         },
         measurements: scenario.handover.as_ref().map(measurements),
         handover: handover(scenario),
@@ -267,6 +270,7 @@ fn mac(cell: &Cell) -> MacConfig {
         grant_to_pusch: slots(mac.grant_to_pusch),
         control_errors: cell.control_errors,
         subheaders: mac.subheaders,
+        blank_subframes: mac.blank_subframes.iter().fold(0, |set, subframe| set | 1 << subframe),
         uplink: UplinkConfig {
             access: match &cell.uplink {
                 format::Uplink::SchedulingRequest(u) => UplinkAccess::SchedulingRequest {
@@ -346,6 +350,15 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
         speed_mps: multipath.speed.metres_per_second(),
         prb_spacing_hz: multipath.prb_spacing.0,
     })
+}
+
+fn bursts(bursts: &format::Bursts) -> Option<BurstLaw> {
+    match bursts {
+        format::Bursts::None => None,
+        format::Bursts::GilbertElliott(law) => {
+            Some(BurstLaw { good: law.good.0, bad: law.bad.0, depth: law.depth.0 })
+        }
+    }
 }
 
 /// A UE, with its path if a file says how it moves.

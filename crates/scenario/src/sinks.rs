@@ -3,8 +3,8 @@
 use airlane_core::{Duration, Instant, UeId};
 use airlane_ran::config::SLOT;
 use airlane_record::{
-    CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, RanLog,
-    RanLogParameters, Recorder, RecorderParameters, Sinks,
+    CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
+    RanLog, RanLogParameters, Recorder, RecorderParameters, Sinks,
 };
 
 use crate::endpoints;
@@ -23,6 +23,7 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> Si
             RanLog::new(RanLogParameters { ues: host_names(ues), cells: cell_names(scenario), slot })
         }),
         deliveries: output.deliveries.then(|| Deliveries::new(host_names(ues), hosts(flows))),
+        losses: output.losses.then(|| Losses::new(flows.iter().map(|flow| flow.name.clone()).collect())),
     }
 }
 

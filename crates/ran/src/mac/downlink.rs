@@ -15,6 +15,9 @@ use crate::interference::Moment;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
+/// Subframes of a frame (TS 36.211 §4.1).
+const SUBFRAMES: u64 = 10;
+
 /// A block in the air, or its feedback on the way back.
 #[derive(Clone, Copy, Debug)]
 struct Due {
@@ -119,7 +122,9 @@ impl DownlinkMac {
         let process = &mut state.harq.processes[usize::from(due.process)];
         // The channel at the slot in which the block was in the air.
         let sent = slot.cx.now - SLOT;
-        let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility) * process.gain;
+        let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility)
+            * process.gain
+            * state.channel.burst_gain(sent);
         let look = slot.air.look(slot.cx.now, &mut ue.neighbours, &mut ue.mobility);
         let moment = Moment { look, fading: sent };
         let heard = (slot.number - 1, process.rbgs);
@@ -165,6 +170,9 @@ impl DownlinkMac {
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
         self.grid.clear();
         self.sent = 0;
+        if slot.cell.mac.blank_subframes >> (slot.number % SUBFRAMES) & 1 == 1 {
+            return;
+        }
         self.schedule_retransmissions(slot);
         self.collect_demands(slot);
         self.share(slot);

@@ -89,6 +89,11 @@ fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
     at.require(in_time, "harq_round_trip", "before the block was received", help)?;
     let grants = (1..=110).contains(&mac.grants_per_slot);
     at.require(grants, "grants_per_slot", "no number of grants", "from 1 to 110")?;
+    let blank = &mac.blank_subframes;
+    let known = blank.iter().all(|subframe| *subframe < 10) && blank.windows(2).all(|two| two[0] < two[1]);
+    let help = "numbers from 0 to 9 (TS 36.211 section 4.1), ascending, each once";
+    at.require(known, "blank_subframes", "no subframes of a frame", help)?;
+    at.require(blank.len() < 10, "blank_subframes", "leaves nothing for data", "nine of them at most")?;
     let room = mac.pucch_resource_blocks < resource_blocks;
     at.require(room, "pucch_resource_blocks", "leaves nothing for data", "below resource_blocks")
 }

@@ -2,19 +2,25 @@
 
 use std::ops::RangeInclusive;
 
+use airlane_core::Duration;
 use airlane_radio::RadioPath;
 use airlane_ran::config::PathLossModel;
 
 use super::{Checked, Place};
-use crate::format::{Antenna, Channel, LogNormal, PathLoss, Resolved, Shadowing};
-use crate::quantity::Metres;
+use crate::format::{Antenna, Bursts, Channel, LogNormal, PathLoss, Resolved, Shadowing};
+use crate::quantity::{Metres, Time};
 use crate::radio::path_loss;
 
 /// Streets and buildings of TR 36.814 Table B.1.2.1-1, in metres.
 const TOWN: RangeInclusive<f64> = 5.0..=50.0;
 
+/// Means of good and bad times: shorter ones average out within a slot of 1 ms.
+const BURST_MIN: Time = Time(Duration::from_micros(100));
+const BURST_MAX: Time = Time(Duration::from_secs(3600));
+
 pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
     law(&channel.path_loss, &at.under("path_loss"))?;
+    bursts(&channel.bursts, &at.under("bursts"))?;
     match &channel.shadowing {
         Shadowing::None => Ok(()),
         Shadowing::LogNormal(law) => shadowing(law, path_loss(&channel.path_loss), &at.under("shadowing")),
@@ -54,6 +60,16 @@ fn shadowing(law: &LogNormal, path_loss: PathLossModel, at: &Place<'_>) -> Check
     at.require(deviation, "deviation", "no standard deviation", "from 0 dB to 40 dB")?;
     let apart = law.correlation_distance.is_none_or(|length| length.0 >= 0.1);
     at.require(apart, "correlation_distance", "no distance", "at least 0.1 m")
+}
+
+fn bursts(bursts: &Bursts, at: &Place<'_>) -> Checked {
+    let Bursts::GilbertElliott(law) = bursts else { return Ok(()) };
+    for (mean, key) in [(law.good, "good"), (law.bad, "bad")] {
+        let known = (BURST_MIN..=BURST_MAX).contains(&mean);
+        at.require(known, key, "no mean length", "from 100 us to 1 h")?;
+    }
+    let depth = (0.0..=100.0).contains(&law.depth.0.0);
+    at.require(depth, "depth", "no loss of SINR", "from 0 dB to 100 dB")
 }
 
 pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {

@@ -147,6 +147,19 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
     aqm::aqm(&internet.aqm, &at.under("aqm"))?;
     let sorted = internet.rate_steps.is_sorted_by_key(|step| step.at.0);
     at.require(sorted, "rate_steps", "not in the order of time", "sort them by `at`")?;
+    if let Some(burst) = internet.loss_burst {
+        let help =
+            "1 packet or more, and loss at most burst / (1 + burst): between two there is one that arrives";
+        let fits = (1.0..=1e6).contains(&burst) && internet.loss.0 <= burst / (1.0 + burst);
+        at.require(fits, "loss_burst", "no mean length of bursts with this loss", help)?;
+        let own = internet.loss_seed.is_none();
+        at.require(
+            own,
+            "loss_seed",
+            "draws losses that know nothing of each other",
+            "leave out one of loss_seed and loss_burst",
+        )?;
+    }
     if internet.trace.is_some() {
         let help = "a delivery trace says when packets leave; leave one of them out";
         at.require(internet.rate_steps.is_empty(), "rate_steps", "of no use with a trace", help)?;

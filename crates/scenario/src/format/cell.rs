@@ -246,6 +246,10 @@ pub struct Mac {
     pub downlink_latency: Time,
     /// From the decision of an uplink grant until the UE sends.
     pub grant_to_pusch: Time,
+    /// Subframes of a frame, 0 to 9, in which the cell sends no data: they are almost blank, or carry what
+    /// is not modelled.
+    #[schemars(inner(range(max = 9)))]
+    pub blank_subframes: Vec<u8>,
     /// Whether MAC subheaders take their bytes.
     pub subheaders: bool,
     /// Resource blocks kept for PUCCH, both edges of the band together.

@@ -18,6 +18,8 @@ pub struct Output {
     /// Whether to add up by the millisecond what each UE, and the server from it, receives (table
     /// `deliveries`).
     pub deliveries: bool,
+    /// Whether to list what the network lost of each flow, and why (table `losses`).
+    pub losses: bool,
     /// Whether each end of a flow over QUIC writes what happens to it into a qlog file
     /// (draft-ietf-quic-qlog-main-schema).
     pub qlog: bool,

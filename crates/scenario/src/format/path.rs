@@ -24,6 +24,9 @@ pub struct Internet {
     pub aqm: Aqm,
     /// Random loss on the downlink: the share of packets with payload.
     pub loss: Share,
+    /// Mean number of packets that are lost one after the other (Gilbert 1960, each packet lost in the bad
+    /// state and none in the good one); none for losses that know nothing of each other.
+    pub loss_burst: Option<f64>,
     /// State at which a splitmix64 generator of its own begins to draw the loss, so that another
     /// program can lose the same packets; none to draw from the seed of the run.
     pub loss_seed: Option<u64>,
@@ -80,6 +83,8 @@ pub struct Channel {
     pub shadowing: Shadowing,
     /// Small-scale fading.
     pub fading: Fading,
+    /// Bursts of interference that UEs hear in the downlink, each its own.
+    pub bursts: Bursts,
 }
 
 /// Loss over distance.
@@ -213,4 +218,28 @@ pub struct Multipath {
     pub speed: Speed,
     /// Distance between neighbouring resource blocks at which the profile is sampled.
     pub prb_spacing: Frequency,
+}
+
+/// Bursts of interference.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Bursts {
+    /// None.
+    None,
+    /// Good and bad times that last exponentially (Gilbert 1960, Elliott 1963), told apart by SINR: what
+    /// becomes of a block that is hit, HARQ and RLC decide.
+    GilbertElliott(GilbertElliott),
+}
+tagged!(Bursts by "kind" { "none" => None, "gilbert-elliott" => GilbertElliott(GilbertElliott) });
+
+/// Settings of bursts of interference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Mean time between two bursts.
+    pub good: Time,
+    /// Mean length of a burst.
+    pub bad: Time,
+    /// How far SINR falls in one.
+    pub depth: Gain,
 }

@@ -140,6 +140,7 @@ pub(super) fn output(s: &mut Stream, wired: bool) -> String {
     let named: Vec<String> =
         places.iter().filter(|_| s.chance(0.6)).map(|place| format!("\"{place}\"")).collect();
     let mut text = format!("[output]\npcap = [{}]\nsnaplen = \"{} B\"\n", named.join(", "), 1 + s.below(300));
+    text += &format!("losses = {}\n", s.chance(0.5));
     text += &format!("ran_log = {}\ndeliveries = {}\n", !wired && s.chance(0.5), !wired && s.chance(0.5));
     text
 }

@@ -294,6 +294,12 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
         "none" => text += "fading = \"none\"\n",
         model => text += &format!("fading = {{ model = \"{model}\", speed = \"{speed} km/h\" }}\n"),
     }
+    if latest.chance(0.15) {
+        let (good, bad, depth) = (1 + latest.below(500), 1 + latest.below(60), latest.below(60));
+        text += &format!(
+            "bursts = {{ kind = \"gilbert-elliott\", good = \"{good} ms\", bad = \"{bad} ms\", depth = \"{depth} dB\" }}\n"
+        );
+    }
     let mut shared = None;
     for cell in 0..cells.count(s.below(2) + 1) {
         text += &format!("[[cell]]\nname = \"cell-{cell}\"\n");

@@ -107,7 +107,7 @@ fn law(law: &format::PathLoss, frequency_hz: f64) -> PathLoss {
 /// stand still within reach of the only cell.
 ///
 /// What excuses is left out by rule. Maximum throughput serves the best UE as long as it has data, so
-/// others starve, and so does throughput to average where a flat band makes all equal and the first wins; a deep fade, shadow or the back of a sector antenna is not in the budget; a short
+/// others starve, and so does throughput to average where a flat band makes all equal and the first wins; a deep fade, burst, shadow or the back of a sector antenna is not in the budget; a short
 /// discard timer may expire on a slow cell; and what is lost at the beginning and repaired neither by HARQ
 /// nor by RLC, TCP sends again after a second, which is all that a run has.
 pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
@@ -127,6 +127,7 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
         format::Scheduler::MaximumThroughput(_) | format::Scheduler::ThroughputToAverage
     );
     let open = matches!(channel.shadowing, format::Shadowing::None)
+        && matches!(channel.bursts, format::Bursts::None)
         && matches!(cell.antenna, format::Antenna::Omni(_))
         && (matches!(cell.rlc, format::Rlc::Am(_)) || cell.harq && !cell.control_errors)
         // What no block can hold stands in the way of all that comes after it.
