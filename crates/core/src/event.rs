@@ -1,6 +1,6 @@
 //! What can be observed: typed events, asked for by topic before they are built.
 
-use crate::{Bytes, CellId, Direction, DropCause, FlowId, Instant, UeId};
+use crate::{BitRate, Bytes, CellId, Direction, DropCause, FlowId, Instant, UeId};
 use crate::{Duration, Packet};
 
 /// A kind of event. A sink names those that it wants; the rest cost one bit test.
@@ -45,6 +45,8 @@ pub enum Topic {
     ReceiverCode,
     /// [`Event::PageBegan`] and [`Event::PageLoaded`].
     Page,
+    /// [`Event::Playback`].
+    Playback,
 }
 
 /// A set of topics.
@@ -134,6 +136,30 @@ pub enum HandoverStep {
         /// Packets that the handover cost: dropped by a re-establishment, lost or refused on X2.
         dropped: u64,
     },
+}
+
+/// How far a view of a video has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaybackStep {
+    /// The viewer asked for the video.
+    Requested,
+    /// Media arrived, next in order: bytes of a progressive download, or a whole segment.
+    Fetched {
+        /// Its bytes.
+        bytes: Bytes,
+        /// How long it plays.
+        media: Duration,
+        /// The bitrate that it is encoded with.
+        bitrate: BitRate,
+    },
+    /// The first frame is shown.
+    Started,
+    /// The buffer has run dry: the picture stands still.
+    Stalled,
+    /// It moves again.
+    Resumed,
+    /// All was played.
+    Ended,
 }
 
 /// Something that happened.
@@ -250,6 +276,15 @@ pub enum Event<'a> {
         code: u8,
         /// Congestion window before and after.
         congestion_window: [Bytes; 2],
+    },
+    /// A view of a video has come a step further.
+    Playback {
+        /// The flow that it is fetched by.
+        flow: FlowId,
+        /// Counts the views of the flow, from 1.
+        view: u32,
+        /// Which step.
+        step: PlaybackStep,
     },
     /// The sender of a finite transfer has sent its last byte for the first time.
     FlowSent {
@@ -405,6 +440,7 @@ impl Event<'_> {
             Self::PepMessage { .. } | Self::DomainState { .. } => Topic::Pep,
             Self::PageBegan { .. } | Self::PageLoaded { .. } => Topic::Page,
             Self::CodeSent { .. } | Self::CodeApplied { .. } => Topic::ReceiverCode,
+            Self::Playback { .. } => Topic::Playback,
         }
     }
 }

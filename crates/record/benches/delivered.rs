@@ -36,6 +36,7 @@ fn recorder(flows: u32) -> Recorder {
         pep: false,
         codes: false,
         pages: vec![],
+        viewers: vec![],
     })
 }
 

@@ -1,6 +1,8 @@
 //! What a recorder is told before a run, so that its rows bear names.
 
-use airlane_core::{Direction, Duration, Instant, UeId};
+use airlane_core::{Direction, Duration, FlowId, Instant, UeId};
+
+use crate::Satisfaction;
 
 /// A flow, by its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +65,8 @@ pub struct RecorderParameters {
     pub codes: bool,
     /// Names of the pages of each flow's browser, by flow and by page; empty if no flow has a browser.
     pub pages: Vec<Vec<String>>,
+    /// Flows by which videos are watched, and what their viewers put up with.
+    pub viewers: Vec<(FlowId, Satisfaction)>,
 }
 
 impl RecorderParameters {

@@ -3,7 +3,8 @@
 //! A [`Recorder`] is a probe. It knows beforehand which flows and cells there are, adds events up
 //! as they come, and gives five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`,
 //! `cells`, `cell_series`, on request `ue_series`, `handovers` where UEs are handed over, `pep` and
-//! `pep_series` where there is a PEP or a sender that would listen to one, and `codes` where a receiver sends any.
+//! `pep_series` where there is a PEP or a sender that would listen to one, `codes` where a receiver sends any, and
+//! `views` where a video is watched.
 //! Names of columns carry units. On request others listen beside it
 //! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, [`Losses`] by cause, and a [`Capture`],
 //! the only one that writes files.
@@ -35,6 +36,7 @@ mod sinks;
 mod table;
 mod timeouts;
 mod track;
+mod views;
 
 pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint};
 pub use deliveries::Deliveries;
@@ -45,3 +47,4 @@ pub use ran_log::{RanLog, RanLogParameters};
 pub use recorder::Recorder;
 pub use sinks::Sinks;
 pub use table::{Column, Table};
+pub use views::Satisfaction;

@@ -14,6 +14,7 @@ use crate::series::{CellSeries, FlowSeries, bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
 use crate::track::UeSeries;
+use crate::views::ViewLog;
 use crate::{FlowDescription, RecorderParameters};
 
 /// Listens to a run and adds it up. It allocates at the start, and afterwards only for what has
@@ -31,6 +32,7 @@ pub struct Recorder {
     handovers: HandoverLog,
     pep: PepLog,
     pages: PageLog,
+    views: ViewLog,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
     bin_end: Instant,
 }
@@ -78,6 +80,7 @@ impl Recorder {
             series,
             tracks: UeSeries::default(),
             handovers: HandoverLog::default(),
+            views: ViewLog::default(),
             pep: if parameters.pep {
                 let flows = parameters.flows.len();
                 PepLog::new(flows, flows * parameters.bin.map_or(0, |bin| bins(parameters.end, bin)))
@@ -117,6 +120,10 @@ impl Recorder {
         if self.parameters.codes {
             let codes: Vec<_> = self.flows.iter().map(|flow| flow.codes).collect();
             tables.push(("codes", codes::table(&flow_names, &codes)));
+        }
+        if !self.parameters.viewers.is_empty() {
+            let (viewers, end) = (&self.parameters.viewers, self.parameters.end);
+            tables.push(("views", self.views.into_table(&flow_names, viewers, end)));
         }
         if !self.parameters.handovers.is_empty() {
             tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
@@ -264,6 +271,8 @@ impl Probe for Recorder {
         let summary = if self.parameters.pep { summary.with(Topic::Pep) } else { summary };
         let summary = if self.parameters.codes { summary.with(Topic::ReceiverCode) } else { summary };
         let summary = if self.parameters.pages.is_empty() { summary } else { summary.with(Topic::Page) };
+        let summary =
+            if self.parameters.viewers.is_empty() { summary } else { summary.with(Topic::Playback) };
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
@@ -350,6 +359,7 @@ impl Probe for Recorder {
                 self.pep.on_state(flow, internet, ran, pep_srtt);
             }
             Event::Received { .. } | Event::Tunnelled { .. } | Event::Assigned { .. } => {}
+            Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),
             Event::CodeSent { flow, case, code } => {
                 self.with(flow, |flow| flow.measures(now).then(|| flow.codes.on_sent(case, code)));
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
 use airlane_quic::{QlogFiles, QuicConfig};
 use airlane_traffic::{
-    BurstParameters, Bursts, Datagrams, PpbpSender, QuicClient, QuicServer, QuicTransfer, Reading, TcpSink,
-    TcpSource, Transfer, UdpSink, UdpSource,
+    BurstParameters, Bursts, Datagrams, PlayoutRules, PpbpSender, QuicClient, QuicServer, QuicTransfer,
+    ReadLimit, Reading, TcpSink, TcpSource, Transfer, UdpSink, UdpSource, Video, VideoSink,
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{ArwaSender, CodeStep, LossDiscrimination, MdccConfig, SlowStart};
@@ -15,9 +15,9 @@ use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
-    FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp, PpbpReading, Quic,
-    RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    self, App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow,
+    Congestion, FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp, PpbpReading,
+    Quic, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Size, Time};
@@ -52,6 +52,7 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     let transfer = |app: &App| match app {
         App::Bulk => Transfer::Bulk,
         App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
+        App::Video(settings) => Transfer::Fixed(video(settings).size()),
         App::Cbr(_) | App::Ppbp(_) => unreachable!("checked when the scenario was resolved"),
     };
     match (&flow.transport, &flow.app) {
@@ -61,6 +62,9 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
                 Some(receiver) if tcp.congestion == Congestion::Mdcc => Box::new(source.with_pep(receiver)),
                 _ => Box::new(source),
             }
+        }
+        (Transport::Tcp(tcp), App::Video(settings)) => {
+            Box::new(VideoSink::new(tcp_config(tcp, seeds), path, video(settings), start))
         }
         (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, seeds), path, start)),
         (Transport::Udp, App::Cbr(cbr)) if is_source => {
@@ -88,6 +92,13 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             }
         }
     }
+}
+
+/// A video in the words of its player.
+fn video(video: &format::Video) -> Video {
+    let rules = PlayoutRules { start: video.start_buffer.0, resume: video.resume_buffer.0 };
+    let limit = video.buffer.map(|buffer| ReadLimit { buffer: buffer.0, block: video.read_block.0 });
+    Video { bitrate: video.bitrate.0, length: video.length.0, rules, limit }
 }
 
 /// A burst process in the words of its implementation.

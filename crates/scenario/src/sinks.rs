@@ -1,15 +1,15 @@
 //! Who listens to a run.
 
-use airlane_core::{Duration, Instant, UeId};
+use airlane_core::{Duration, FlowId, Instant, UeId};
 use airlane_ran::config::SLOT;
 use airlane_record::{
     CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
-    RanLog, RanLogParameters, Recorder, RecorderParameters, Sinks,
+    RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
 };
 
 use crate::endpoints;
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, Cell, Congestion, ReceiveWindow, Resolved, Transport};
+use crate::format::{self, App, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Transport};
 use crate::wiring::data_direction;
 
 /// The recorder, and what the scenario asks for beside it; captures begin when they know their folder.
@@ -107,8 +107,24 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         codes: scenario.flow.iter().any(sends_codes),
         pages: vec![],
+        viewers: viewers(scenario, flows),
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
     }
+}
+
+/// The flows by which videos are watched.
+fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)> {
+    let rule = |one: &OneFlow| match &scenario.flow[one.section].app {
+        App::Video(video) => Some(video.satisfied),
+        App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) => None,
+    };
+    let satisfaction = |rule: Satisfied| Satisfaction {
+        startup: rule.startup.0,
+        stalls: rule.stalls,
+        stalled: rule.stalled.0,
+    };
+    let viewers = (0..).map(FlowId).zip(flows);
+    viewers.filter_map(|(id, one)| Some((id, satisfaction(rule(one)?)))).collect()
 }
 
 fn sends_codes(flow: &format::Flow) -> bool {

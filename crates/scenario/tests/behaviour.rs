@@ -308,6 +308,7 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
         pep: false,
         codes: false,
         pages: vec![],
+        viewers: vec![],
     });
     let mut simulation = Simulation::new(network, 4096);
     let mut look = |at| {

@@ -232,6 +232,44 @@ fn mistakes_of_quic() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The base with a flow of this application.
+fn watching(app: &str) -> String {
+    let line = "congestion = \"cubic\" }";
+    changed(line, &format!("{line}\napp = {{ {app} }}"))
+}
+
+/// Mistakes in videos.
+fn mistakes_of_videos() -> Vec<(&'static str, String)> {
+    let video = |settings: &str| watching(&format!("kind = \"video\", {settings}"));
+    vec![
+        ("a video of nothing", video("length = \"0 s\"")),
+        ("a video without end", video("length = \"90000 s\"")),
+        ("a video without bits", video("bitrate = \"100 bit/s\"")),
+        ("no block", video("read_block = \"0 B\"")),
+        ("a buffer below a block", video("buffer = \"6 s\"")),
+        ("nobody so impatient", video("satisfied.startup = \"0 s\"")),
+        ("a key of a viewer", video("satisfied = { stall = 3 }")),
+        (
+            "a video over UDP",
+            changed_all(&[(
+                "transport = { kind = \"tcp\", congestion = \"cubic\" }",
+                "transport = \"udp\"\napp = \"video\"",
+            )]),
+        ),
+        (
+            "a video upwards",
+            changed(
+                "congestion = \"cubic\" }",
+                "congestion = \"cubic\" }\napp = \"video\"\ndirection = \"uplink\"",
+            ),
+        ),
+        (
+            "a video stopped",
+            changed("congestion = \"cubic\" }", "congestion = \"cubic\" }\napp = \"video\"\nstop = \"9 s\""),
+        ),
+    ]
+}
+
 /// Mistakes in queues, and in what to write.
 fn mistakes_of_queues_and_output() -> Vec<(&'static str, String)> {
     vec![
@@ -427,6 +465,7 @@ fn every_mistake_is_explained() {
         mistakes_of_flows(),
         mistakes_of_the_channel_and_times(),
         mistakes_of_quic(),
+        mistakes_of_videos(),
         absurd_numbers(),
         mistakes_of_kind(),
         mistakes_of_middleboxes(),

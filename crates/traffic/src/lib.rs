@@ -6,9 +6,7 @@
 //! is no request message. Over QUIC a [`QuicClient`] in the host connects to a [`QuicServer`] and asks for what it wants.
 //!
 //! An application that asks for objects does so over [`http`], which has many connections on one flow; a [`Browser`]
-//! loads pages with it.
-//!
-//! Left out so far: video, and applications that read slowly.
+//! loads pages with it. [`VideoSink`] plays a video as it arrives.
 
 mod browser;
 pub mod dialogue;
@@ -19,6 +17,7 @@ mod quic;
 mod tcp;
 mod tcp_host;
 mod udp;
+mod video;
 
 pub use browser::{Browser, Browsing, Page, PageObject, Visits};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
@@ -26,6 +25,7 @@ pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use tcp::{TcpSink, TcpSource, Transfer};
 pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};
+pub use video::{Playout, PlayoutRules, ProgressiveView, ReadLimit, Video, VideoSink};
 
 /// The only port of an endpoint.
 pub const PORT: airlane_core::Port = 0;

@@ -215,7 +215,7 @@ impl Node for TcpSink {
 }
 
 /// A segment, and what the endpoint made of its payload.
-struct Arrival {
+pub(crate) struct Arrival {
     packet: Packet,
     /// Bytes that became readable through it.
     in_order: u64,
@@ -224,7 +224,7 @@ struct Arrival {
 }
 
 /// Gives a segment to the endpoint.
-fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Arrival> {
+pub(crate) fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Arrival> {
     let Header::Tcp(header) = cx.pool.get(&packet).header else {
         cx.discard(packet, DropCause::Endpoint);
         return None;
@@ -240,14 +240,14 @@ fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Op
     Some(Arrival { packet, in_order, fresh })
 }
 
-fn report(cx: &mut Cx<'_>, arrival: &Arrival) {
+pub(crate) fn report(cx: &mut Cx<'_>, arrival: &Arrival) {
     let Arrival { packet, in_order, fresh } = arrival;
     if !packet.payload.is_empty() && cx.wants(Topic::Delivered) {
         cx.emit(&Event::Delivered { packet, in_order: Bytes(*in_order), fresh: Some(Bytes(*fresh)) });
     }
 }
 
-fn some(at: Instant) -> Option<Instant> {
+pub(crate) fn some(at: Instant) -> Option<Instant> {
     (at != Instant::FAR_FUTURE).then_some(at)
 }
 

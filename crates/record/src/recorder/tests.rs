@@ -40,6 +40,7 @@ fn parameters() -> RecorderParameters {
         pep: false,
         codes: false,
         pages: vec![],
+        viewers: vec![],
     }
 }
 

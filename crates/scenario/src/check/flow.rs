@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use airlane_core::{Bytes, Duration};
 
+use super::video::video;
 use super::{Checked, FLOWS_MAX, Place, name};
 use crate::de::nearest_help;
 use crate::endpoints;
@@ -115,6 +116,7 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             let help = "leave it out, or use transport = \"quic\"";
             at.require(several || fixed.objects == 1, "app.objects", "TCP flows carry one object", help)
         }
+        (App::Video(settings), _) => video(settings, flow, at),
         (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {
             let name = if matches!(flow.transport, Transport::Tcp(_)) { "TCP" } else { "QUIC" };
             let help = "use transport = \"udp\", or app = \"bulk\"";

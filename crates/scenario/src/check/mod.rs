@@ -11,6 +11,7 @@ mod layout;
 mod middlebox;
 mod output;
 mod ue;
+mod video;
 
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tagged;
+use super::{Video, tagged};
 use crate::quantity::{Rate, Size, Time};
 
 /// A flow, or one for each UE of a group.
@@ -62,8 +62,16 @@ pub enum App {
     Cbr(Cbr),
     /// Sends overlapping bursts: a Poisson Pareto Burst Process.
     Ppbp(Ppbp),
+    /// Downloads a video and plays what has come of it.
+    Video(Video),
 }
-tagged!(App by "kind" { "bulk" => Bulk, "fixed" => Fixed(Fixed), "cbr" => Cbr(Cbr), "ppbp" => Ppbp(Ppbp) });
+tagged!(App by "kind" {
+    "bulk" => Bulk,
+    "fixed" => Fixed(Fixed),
+    "cbr" => Cbr(Cbr),
+    "ppbp" => Ppbp(Ppbp),
+    "video" => Video(Video),
+});
 
 /// A transfer of so many bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

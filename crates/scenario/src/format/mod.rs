@@ -14,6 +14,7 @@ mod middlebox;
 mod output;
 mod path;
 mod ue;
+mod video;
 
 pub use aqm::*;
 pub use cell::*;
@@ -24,6 +25,7 @@ pub use middlebox::*;
 pub use output::*;
 pub use path::*;
 pub use ue::*;
+pub use video::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
