@@ -160,7 +160,7 @@ fn quic_config(quic: &Quic, seeds: Seeds) -> QuicConfig {
 }
 
 /// TCP's settings in the words of its implementation.
-fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
+pub(crate) fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
@@ -223,6 +223,7 @@ fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
         seeds,
         send_buffer: tcp.send_buffer.map(|size| size.0),
         write_size: tcp.write_size.map(|size| size.0),
+        nagle: tcp.nagle,
         mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
         initial_sequence: 0,
     }

@@ -136,6 +136,9 @@ pub struct TcpConfig {
     /// does; each write ends with PSH, which a receiver acknowledges at once. Without, such a flow
     /// has no writes and no PSH.
     pub write_size: Option<Bytes>,
+    /// Nagle's algorithm (RFC 9293 §3.7.4) as Linux has it after Minshall: a segment that is not full waits
+    /// while another such is not acknowledged.
+    pub nagle: bool,
     /// Explicit congestion notification (RFC 3168): this end asks for it. One that is asked agrees
     /// in any case, as Linux's tcp_ecn = 2.
     pub ecn: bool,
@@ -181,6 +184,7 @@ impl TcpConfig {
             obeys_codes: None,
             send_buffer: None,
             write_size: None,
+            nagle: false,  // an application that pushes what it writes sets TCP_NODELAY
             ecn: false,    // tcp_ecn 2
             pacing: false, // no fq qdisc
             seeds: Seeds::new(0),

@@ -20,6 +20,9 @@
 //! assert_eq!(outbox.len(), 1); // the SYN
 //! ```
 
+mod relay;
+mod reset;
+
 use airlane_core::{Bytes, Cx, Duration, Ecn, Instant, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
 
 use crate::config::TcpConfig;
@@ -31,6 +34,9 @@ use crate::sender::{Ack, Sender};
 use crate::sequence;
 use crate::stats::TcpStats;
 use crate::window::{ReceiveWindow, Window};
+
+pub use relay::ClosedEnd;
+pub use reset::refusal;
 
 /// Where a connection stands (RFC 9293 §3.3.2, closing states folded into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub enum ConnectionState {
     Established,
     /// Both sides have closed and everything is acknowledged.
     Closed,
+    /// Given up by a RST, of the peer or of this end (RFC 9293 §3.5.3). What was not read is gone.
+    Reset,
 }
 
 /// What the application asked for before or after the connection stood.
@@ -79,6 +87,8 @@ pub struct TcpEndpoint {
     state: ConnectionState,
     handshake: Handshake,
     wishes: Wishes,
+    /// First byte of the stream that must not be offered to the peer.
+    offer_end: u64,
     halves: Option<Halves>,
     stats: TcpStats,
 }
@@ -103,6 +113,7 @@ impl TcpEndpoint {
             state: ConnectionState::Listen,
             handshake,
             wishes: Wishes::default(),
+            offer_end: u64::MAX,
             halves: None,
             stats: TcpStats::default(),
         }
@@ -224,15 +235,22 @@ impl TcpEndpoint {
                 self.on_segment(cx, header, ecn, payload)
             }
             ConnectionState::Listen => {
-                if header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK) {
+                let others = TcpFlags::ACK | TcpFlags::RST;
+                if header.flags.has(TcpFlags::SYN) && header.flags.0 & others == 0 {
                     self.on_syn(cx, header);
                 }
                 0
             }
             ConnectionState::SynSent => {
-                if header.flags.has(TcpFlags::SYN | TcpFlags::ACK) {
+                if header.flags.has(TcpFlags::RST) {
+                    self.on_reset_in_syn_sent(header);
+                } else if header.flags.has(TcpFlags::SYN | TcpFlags::ACK) {
                     self.on_syn_ack(cx, header);
                 }
+                0
+            }
+            ConnectionState::Reset => {
+                self.refuse(cx, header, payload);
                 0
             }
             ConnectionState::SynReceived => self.on_segment_in_syn_received(cx, header, ecn, payload),
@@ -333,7 +351,7 @@ impl TcpEndpoint {
             ..TcpHeader::default()
         };
         let mut echo_reply = 0;
-        let mut window = self.window(u32::from(c.mss())).advertise(Bytes::ZERO).get();
+        let mut window = self.window(u32::from(c.mss())).advertise(Bytes::ZERO).get().min(self.offer_end);
         if let Some((n, receiver)) = answer {
             let ack = receiver.acknowledge_unscaled();
             let agrees = if n.ecn { TcpFlags::ECE } else { 0 };
@@ -401,7 +419,8 @@ impl TcpEndpoint {
             scale: negotiated.local_scale,
             segment_size: own_segment,
         };
-        let mut receiver = Receiver::new(options, self.window(u32::from(c.mss())));
+        let mut receiver =
+            Receiver::new(options, self.window(u32::from(c.mss())), self.offer_end.saturating_add(1));
         if let Some(ts) = header.timestamps.filter(|_| timestamps) {
             receiver.on_timestamp(ts.value, 0);
         }
@@ -468,6 +487,10 @@ impl TcpEndpoint {
         ecn: Ecn,
         payload: u32,
     ) -> u64 {
+        if header.flags.has(TcpFlags::RST) {
+            self.on_reset(cx, header);
+            return 0;
+        }
         if header.flags.has(TcpFlags::SYN) {
             self.handshake.retransmissions += 1; // our answer was lost
             self.send_syn(cx);
@@ -485,6 +508,10 @@ impl TcpEndpoint {
 
     #[inline]
     fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
+        if header.flags.has(TcpFlags::RST) {
+            self.on_reset(cx, header);
+            return 0;
+        }
         let Some(h) = &mut self.halves else { return 0 };
         let n = h.negotiated;
         let start = sequence::position(header.sequence, n.remote_initial, h.receiver.next());

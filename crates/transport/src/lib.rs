@@ -19,9 +19,11 @@
 //!
 //! ECN (RFC 3168) and pacing are there to be asked for.
 //!
-//! Left out: accurate ECN, TSO, urgent data, simultaneous open, TIME-WAIT, path MTU discovery, Nagle's
-//! algorithm (a simulated application pushes what it writes; one that always has more writes only if told how
-//! much at a time), the rounding of Linux's timer
+//! Nagle's algorithm too: a simulated application pushes what it writes (one that always has more writes only
+//! if told how much at a time), but who passes on what others write should not.
+//!
+//! Left out: accurate ECN, TSO, urgent data, simultaneous open, path MTU discovery, TIME-WAIT but for what
+//! [`ClosedEnd`] keeps, the rounding of Linux's timer
 //! wheel (timers are exact to the nanosecond, their spans rounded up to a millisecond).
 
 mod config;
@@ -48,7 +50,7 @@ pub use config::{
     Growth, LossDetection, RateReductionKind, ReceiveBuffer, ReceiveWindowKind, RttSampling, TcpConfig,
 };
 pub use congestion::{CongestionController, CongestionKind};
-pub use endpoint::{ConnectionState, TcpEndpoint};
+pub use endpoint::{ClosedEnd, ConnectionState, TcpEndpoint, refusal};
 pub use path::Path;
 pub use pep::PepReport;
 pub use rtt::RttEstimator;

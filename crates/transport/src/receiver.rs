@@ -90,6 +90,8 @@ pub(crate) struct Receiver {
     /// Position of the peer's FIN.
     fin_at: Option<u64>,
     window: Window,
+    /// First position that must not be offered, whatever the window says.
+    offer_end: u64,
     // When to acknowledge.
     segment_seen: u32,
     quick: u32,
@@ -114,7 +116,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(options: ReceiverOptions, window: Window) -> Self {
+    pub(crate) fn new(options: ReceiverOptions, window: Window, offer_end: u64) -> Self {
         let mut receiver = Self {
             options,
             next: 1, // after the SYN
@@ -128,6 +130,7 @@ impl Receiver {
             dsack: None,
             fin_at: None,
             window,
+            offer_end,
             segment_seen: DEFAULT_SEGMENT.min(options.segment_size),
             quick: 0,
             delay: Duration::ZERO,
@@ -227,6 +230,8 @@ impl Receiver {
             self.at_once = true;
             return 0;
         }
+        // What lies beyond the window is cut off (RFC 9293 §3.10.7.4).
+        let end = if start + u64::from(segment.payload) > self.edge { self.edge.max(start) } else { end };
         if start > self.next {
             self.hold(start, end);
             let arrival = self.arrival(segment);
@@ -472,21 +477,46 @@ impl Receiver {
             };
             self.read_to += bytes;
             self.window.on_read(&read);
-            // A window that doubles is worth an ACK of its own (RFC 9293 §3.8.6.2.2).
-            let current = self.edge - self.next.min(self.edge);
-            if self.offer() >= 2 * current.max(u64::from(self.segment_seen)) {
-                self.pending = true;
-                self.at_once = true;
-            }
+            self.tell_wider_window();
         }
         bytes
+    }
+
+    /// A window that doubles is worth an ACK of its own (RFC 9293 §3.8.6.2.2).
+    fn tell_wider_window(&mut self) {
+        let current = self.edge - self.next.min(self.edge);
+        if self.offer() >= 2 * current.max(u64::from(self.segment_seen)) {
+            self.pending = true;
+            self.at_once = true;
+        }
+    }
+
+    /// From now on no position from `end` on is offered; those that were stay so.
+    pub(crate) fn offer_up_to(&mut self, end: u64) {
+        let wider = end > self.offer_end;
+        self.offer_end = end;
+        if wider && self.fin_at.is_none() {
+            self.tell_wider_window();
+        }
+    }
+
+    /// First position that is not offered.
+    pub(crate) const fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// First position that the peer may not fill: not offered, or behind its FIN.
+    pub(crate) fn offered_end(&self) -> u64 {
+        self.fin_at.unwrap_or(self.edge)
     }
 
     /// Bytes that could be offered now.
     fn offer(&self) -> u64 {
         let held = self.beyond_bytes + self.readable();
         let limit = 65_535_u64 << self.options.scale;
-        let offer = self.window.advertise(Bytes(held)).get().min(limit);
+        let unit = 1_u64 << self.options.scale; // what is offered is rounded up to it
+        let allowed = self.offer_end.saturating_sub(self.next + unit - 1);
+        let offer = self.window.advertise(Bytes(held)).get().min(limit).min(allowed);
         // Silly window avoidance (RFC 9293 §3.8.6.2.2): a crumb is no window.
         if offer < u64::from(self.segment_seen).min(self.window.ceiling().get() / 2) { 0 } else { offer }
     }

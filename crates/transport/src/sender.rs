@@ -89,6 +89,7 @@ struct SenderOptions {
     rtt_from_sack: bool,
     send_buffer: u64,
     write_size: Option<Bytes>,
+    nagle: bool,
     rto_min: Duration,
     rto_max: Duration,
     segment_size: u32,
@@ -103,6 +104,8 @@ pub(crate) struct Sender {
     /// First position not acknowledged, and first not sent.
     una: u64,
     nxt: u64,
+    /// End of the last segment sent that was not full.
+    small_end: u64,
     supply: Supply,
     /// The application of an endless flow, if its writes are modelled.
     writer: Option<Box<Writer>>,
@@ -202,6 +205,7 @@ impl Sender {
                 rtt_from_sack: config.rtt_from_sack,
                 send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
                 write_size: config.write_size,
+                nagle: config.nagle,
                 rto_min: config.rto_min,
                 rto_max: config.rto_max,
                 segment_size,
@@ -210,6 +214,7 @@ impl Sender {
             board: Scoreboard::new(),
             una: 1,
             nxt: 1,
+            small_end: 1,
             supply: Supply { fresh: false, written: 1, closed: false },
             writer: None,
             window_end: 1 + window,
@@ -356,6 +361,18 @@ impl Sender {
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
         self.timer.wake()
+    }
+
+    /// Bytes of the stream that the peer has acknowledged.
+    #[inline]
+    pub(crate) fn data_acknowledged_to(&self) -> u64 {
+        self.una.min(self.supply.written) - 1
+    }
+
+    /// First position not sent.
+    #[inline]
+    pub(crate) const fn nxt(&self) -> u64 {
+        self.nxt
     }
 
     #[inline]

@@ -190,6 +190,9 @@ pub struct Tcp {
     /// Whether selective acknowledgments give round trips and restart the timer too, as in Linux
     /// since 3.12; without, only acknowledgments of new data do (RFC 6298 §5.3).
     pub rtt_from_sack: bool,
+    /// Nagle's algorithm (RFC 9293 §3.7.4), after Minshall as in Linux: a segment that is not full waits while
+    /// another such is not acknowledged.
+    pub nagle: bool,
     /// Explicit congestion notification (RFC 3168): asked for, and so agreed to.
     pub ecn: bool,
     /// Pacing of a controller that does not pace by itself, at the rates of Linux with an fq queue.

@@ -14,7 +14,7 @@ fn receiver(window: u64) -> Receiver {
         segment_size: SEGMENT,
     };
     let kind = ReceiveWindowKind::Fixed(Bytes(window));
-    let mut r = Receiver::new(options, Window::new(kind, Bytes(u64::from(SEGMENT))));
+    let mut r = Receiver::new(options, Window::new(kind, Bytes(u64::from(SEGMENT))), u64::MAX);
     r.on_established(Instant::ZERO);
     r
 }

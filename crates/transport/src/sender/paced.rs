@@ -30,7 +30,7 @@ impl Sender {
         let window = self.window();
         let mut in_flight = self.in_flight();
         let outstanding_before = self.board.outstanding();
-        let end = self.supply_end();
+        let end = self.sendable_end();
         if in_flight == 0 && self.next_fits(end) {
             self.tell_restart(now);
         }

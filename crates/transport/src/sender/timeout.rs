@@ -146,6 +146,12 @@ impl Sender {
             self.timer.clear();
             return;
         }
+        // Some room, but not enough for a whole segment, for so long: what fits goes (RFC 9293 §3.8.6.2.1).
+        if let Some((len, fin)) = self.next_segment(self.supply_end().min(self.window_end)) {
+            self.send_new(io, len, fin);
+            self.timer.clear();
+            return self.rearm(io.now());
+        }
         self.window_probes_in_row += 1;
         io.stats.window_probes += 1;
         // An old sequence number without data: the peer must answer with its window.

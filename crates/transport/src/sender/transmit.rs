@@ -45,6 +45,25 @@ impl Sender {
             .is_some_and(|(len, fin)| self.nxt + u64::from(len) - u64::from(fin) <= self.window_end)
     }
 
+    /// First position that must not be sent now, but for the congestion window: a segment that is not full
+    /// waits for an earlier one such (Nagle's algorithm after Minshall, if it is on), and one goes into the
+    /// window of a peer that never offered two full ones if it takes half of that (RFC 9293 §3.8.6.2.1).
+    #[inline]
+    pub(super) fn sendable_end(&self) -> u64 {
+        let end = self.supply_end();
+        let segment = u64::from(self.options.segment_size);
+        if self.max_offered < 2 * segment {
+            let room = self.window_end.saturating_sub(self.nxt);
+            if room < segment && 2 * room >= self.max_offered && room > 0 {
+                return end.min(self.window_end);
+            }
+        }
+        if self.options.nagle && !self.supply.closed && self.una < self.small_end && end > self.nxt {
+            return end - (end - self.nxt) % segment;
+        }
+        end
+    }
+
     /// A segment goes while nothing is in flight.
     pub(super) fn tell_restart(&mut self, now: Instant) {
         self.controller.on_restart(&Restart {
@@ -76,7 +95,7 @@ impl Sender {
         let window = self.window();
         let mut in_flight = self.in_flight();
         let outstanding_before = self.board.outstanding();
-        let end = self.supply_end();
+        let end = self.sendable_end();
         if in_flight == 0 && self.next_fits(end) {
             self.tell_restart(io.now());
         }
@@ -136,6 +155,9 @@ impl Sender {
             self.note_sent(self.board.tail() - 1, now, true);
         }
         self.nxt += u64::from(len);
+        if payload < self.options.segment_size {
+            self.small_end = self.nxt;
+        }
         if self.options.rtt_sampling == RttSampling::OncePerWindow && self.timed.is_none() {
             self.timed = Some((self.nxt, now));
         }

@@ -1,0 +1,99 @@
+//! The abrupt end of a connection (RFC 9293 §3.5.2, §3.5.3, §3.10.5).
+
+use airlane_core::{Cx, Ecn, Instant, TcpFlags, TcpHeader};
+
+use super::{ConnectionState, TcpEndpoint};
+use crate::header::{Io, send_packet};
+use crate::sequence;
+
+impl TcpEndpoint {
+    /// The application gives the connection up: the peer is told by a RST if it knows of it, what was
+    /// not sent and not read is gone.
+    pub fn abort(&mut self, cx: &mut Cx<'_>) {
+        match self.state {
+            ConnectionState::Closed | ConnectionState::Reset => return,
+            ConnectionState::Listen | ConnectionState::SynSent => {}
+            ConnectionState::SynReceived | ConnectionState::Established => {
+                if let Some(h) = &mut self.halves {
+                    let ack = h.receiver.acknowledge(false);
+                    let header = TcpHeader {
+                        sequence: sequence::wire(h.sender.nxt(), h.negotiated.local_initial),
+                        acknowledgment: sequence::wire(ack.next, h.negotiated.remote_initial),
+                        flags: TcpFlags(TcpFlags::RST | TcpFlags::ACK),
+                        ..TcpHeader::default()
+                    };
+                    self.stats.segments_sent += 1;
+                    send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, false));
+                }
+            }
+        }
+        self.end_by_reset();
+    }
+
+    /// A RST in answer to our SYN counts if it acknowledges it (RFC 9293 §3.10.7.3).
+    pub(super) fn on_reset_in_syn_sent(&mut self, header: &TcpHeader) {
+        let acked = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
+        if header.flags.has(TcpFlags::ACK) && acked == 1 {
+            self.end_by_reset();
+        }
+    }
+
+    /// A RST ends the connection if it has exactly the number that is expected next; one that lies
+    /// elsewhere in the window is asked about (RFC 5961 §3.2), and others are ignored.
+    #[cold]
+    pub(super) fn on_reset(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
+        let Some(h) = &mut self.halves else { return };
+        let next = h.receiver.next();
+        let at = sequence::position(header.sequence, h.negotiated.remote_initial, next);
+        if at == next {
+            return self.end_by_reset();
+        }
+        if (next..h.receiver.edge()).contains(&at) && self.state == ConnectionState::Established {
+            let mut io = Io {
+                cx,
+                path: &self.path,
+                negotiated: &h.negotiated,
+                receiver: &mut h.receiver,
+                stats: &mut self.stats,
+            };
+            h.sender.send_ack(&mut io);
+        }
+    }
+
+    /// Of a connection that is no more, any segment but a RST is answered with one
+    /// (RFC 9293 §3.10.7.1).
+    #[cold]
+    pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) {
+        if let Some(header) = refusal(header, payload) {
+            self.stats.segments_sent += 1;
+            send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, false));
+        }
+    }
+
+    fn end_by_reset(&mut self) {
+        self.stats = self.stats();
+        self.halves = None;
+        self.handshake.at = Instant::FAR_FUTURE;
+        self.state = ConnectionState::Reset;
+    }
+}
+
+/// What a host answers a segment of a connection that it does not have, with so many bytes of payload;
+/// nothing to a RST (RFC 9293 §3.10.7.1).
+#[must_use]
+pub fn refusal(header: &TcpHeader, payload: u32) -> Option<TcpHeader> {
+    let flags = header.flags;
+    if flags.has(TcpFlags::RST) {
+        return None;
+    }
+    if flags.has(TcpFlags::ACK) {
+        let flags = TcpFlags(TcpFlags::RST);
+        return Some(TcpHeader { sequence: header.acknowledgment, flags, ..TcpHeader::default() });
+    }
+    let taken = payload + u32::from(flags.has(TcpFlags::SYN)) + u32::from(flags.has(TcpFlags::FIN));
+    Some(TcpHeader {
+        acknowledgment: header.sequence.wrapping_add(taken),
+        flags: TcpFlags(TcpFlags::RST | TcpFlags::ACK),
+        ..TcpHeader::default()
+    })
+}
