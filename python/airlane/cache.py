@@ -11,16 +11,23 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.feather
 
+from airlane import native
 from airlane.files import naming
 from airlane.native import Output
 
-__all__ = ["Cache", "key_of"]
+__all__ = ["Cache", "key_of", "outputs_of"]
+
+T = TypeVar("T")
+
+_BATCH = 32
+"""Runs handed to the core at once: their outputs are in memory together and reach the cache together."""
 
 _CORES_KEPT = 2
 """Cores whose entries stay: the one in use and the one before, for going back and forth."""
@@ -87,3 +94,59 @@ class Cache:
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
+
+
+def outputs_of(
+    jobs: Sequence[tuple[str, int]],
+    cache: Cache,
+    take: Callable[[Output], T],
+    threads: int,
+    on_done: Callable[[int, int], None] | None,
+) -> tuple[dict[tuple[str, int], T], int]:
+    """Find or run each job, a resolved scenario and a seed.
+
+    Parameters
+    ----------
+    take
+        What is wanted of an output; the rest does not stay in memory.
+    on_done
+        Called with the jobs that are there and the jobs in all.
+
+    Returns
+    -------
+    What was taken, by job, and how many were run now.
+    """
+    outputs: dict[tuple[str, int], T] = {}
+    missing: list[tuple[str, int]] = []
+    distinct = list(dict.fromkeys(jobs))
+    keys = _keys(distinct, cache)
+    for job in distinct:
+        kept = cache.get(keys[job])
+        if kept is None:
+            missing.append(job)
+        else:
+            outputs[job] = take(kept)
+    done = len(outputs)
+
+    def tick(_index: int) -> None:
+        nonlocal done
+        done += 1
+        if on_done is not None:
+            on_done(done, len(distinct))
+
+    if on_done is not None:
+        on_done(done, len(distinct))
+    for start in range(0, len(missing), _BATCH):
+        batch = missing[start : start + _BATCH]
+        fresh = native.run(batch, threads, tick)
+        now = _keys(batch, cache)
+        for job, output in zip(batch, fresh, strict=True):
+            if now[job] == keys[job]:  # else a file changed while the run may have read it
+                cache.put(keys[job], output)
+            outputs[job] = take(output)
+    return outputs, len(missing)
+
+
+def _keys(jobs: Sequence[tuple[str, int]], cache: Cache) -> dict[tuple[str, int], str]:
+    inputs = {resolved: native.inputs(resolved) for resolved, _ in dict.fromkeys(jobs)}
+    return {(resolved, seed): cache.key(resolved, inputs[resolved], seed) for resolved, seed in jobs}

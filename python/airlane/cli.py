@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 app = typer.Typer(
     name="airlane",
@@ -82,6 +83,7 @@ Threads = Annotated[
     int | None,
     typer.Option(min=1, help="Worker threads [default: one per core]. Results do not depend on it."),
 ]
+CacheFolder = Annotated[Path, typer.Option(help="Folder of the outputs that are kept.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
 
 
@@ -384,7 +386,7 @@ def reproduce(
     seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
-    cache: Annotated[Path, typer.Option(help="Folder of the outputs that are kept.")] = Path("out/cache"),
+    cache: CacheFolder = Path("out/cache"),
 ) -> None:
     """Set published numbers beside ours and judge each."""
     from airlane import experiments, native, papers, report, terminal
@@ -424,6 +426,56 @@ def reproduce(
         terminal.output.print(
             f"\nreport: {out}/index.html ({time.perf_counter() - began:.1f} s)", style="bold"
         )
+
+
+@app.command()
+@_user_errors
+def arena(
+    contenders: Annotated[
+        list[str] | None,
+        typer.Option("--contender", metavar="NAME", help="Only these, and CUBIC [default: all]."),
+    ] = None,
+    situations: Annotated[
+        list[str] | None, typer.Option("--situation", metavar="NAME", help="Only these [default: all].")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two runs each: wide intervals.")] = False,
+    as_json: AsJson = False,
+    seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 1,
+    threads: Threads = None,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the page.")] = Path("out/arena"),
+    cache: CacheFolder = Path("out/cache"),
+) -> None:
+    """Every mechanism in every situation, on the same radio, each held against CUBIC."""
+    from airlane import arena as ring
+    from airlane import native, report, terminal
+    from airlane.arena import view
+    from airlane.cache import Cache
+    from airlane.files import write_text
+
+    who = _chosen("contender", contenders, {one.name: one for one in ring.CONTENDERS}, ring.BASELINE)
+    where = _chosen("situation", situations, {one.name: one for one in ring.SITUATIONS})
+    _check_file(out / "index.html")
+    kept = Cache(cache, native.fingerprint())
+    with terminal.progress("arena") as update:
+        result = ring.conduct(
+            who, where, kept, quick=quick, seed=seed, threads=threads or os.cpu_count() or 1, on_done=update
+        )
+    report.write_arena_html(result, out / "index.html")
+    write_text(out / "cells.csv", view.cells_csv(result))
+    if as_json:
+        print(json.dumps(view.as_json(result), indent=2))
+        return
+    terminal.output.print(view.terminal_view(result))
+    print(f"written to {out}/index.html and cells.csv")
+
+
+def _chosen(what: str, names: list[str] | None, known: dict[str, T], always: str = "") -> list[T]:
+    if not names:
+        return list(known.values())
+    for name in names:
+        if name not in known:
+            _fail(f"error: there is no {what} {name!r}; there are: {', '.join(known)}")
+    return [one for name, one in known.items() if name in (*names, always)]
 
 
 @app.command(name="list")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airlane import native, scenario, stats
-from airlane.cache import Cache
+from airlane import scenario, stats
+from airlane.cache import Cache, outputs_of
 from airlane.metrics import Run
 from airlane.verdict import (
     Bound,
@@ -47,9 +47,6 @@ __all__ = [
     "Reading",
     "conduct",
 ]
-
-_BATCH = 32
-"""Runs handed to the core at once: their outputs are in memory together and reach the cache together."""
 
 Measure = Callable[["Draw"], float]
 """One value from the runs of one seed; NaN where it is not defined."""
@@ -257,7 +254,7 @@ def conduct(
         name: base.set({**overrides, **shorter}).resolved for name, overrides in experiment.grid.items()
     }
     jobs = [(resolved, s) for s in seeds for resolved in points.values()]
-    outputs, fresh = _outputs(jobs, cache, threads, on_done)
+    outputs, fresh = outputs_of(jobs, cache, lambda output: output, threads, on_done)
     draws = [Draw(s, {name: Run(outputs[r, s].tables) for name, r in points.items()}) for s in seeds]
     return Outcome(
         experiment,
@@ -270,49 +267,6 @@ def conduct(
         simulated_s=sum(float(o.meta["sim_s"]) for o in outputs.values()),
         wall_s=time.perf_counter() - began,
     )
-
-
-def _outputs(
-    jobs: Sequence[tuple[str, int]],
-    cache: Cache,
-    threads: int,
-    on_done: Callable[[int, int], None] | None,
-) -> tuple[dict[tuple[str, int], native.Output], int]:
-    """Find or run each job; gives the outputs by job, and how many were run now."""
-    outputs: dict[tuple[str, int], native.Output] = {}
-    missing: list[tuple[str, int]] = []
-    distinct = list(dict.fromkeys(jobs))
-    keys = _keys(distinct, cache)
-    for job in distinct:
-        kept = cache.get(keys[job])
-        if kept is None:
-            missing.append(job)
-        else:
-            outputs[job] = kept
-    done = len(outputs)
-
-    def tick(_index: int) -> None:
-        nonlocal done
-        done += 1
-        if on_done is not None:
-            on_done(done, len(distinct))
-
-    if on_done is not None:
-        on_done(done, len(distinct))
-    for start in range(0, len(missing), _BATCH):
-        batch = missing[start : start + _BATCH]
-        fresh = native.run(batch, threads, tick)
-        now = _keys(batch, cache)
-        for job, output in zip(batch, fresh, strict=True):
-            if now[job] == keys[job]:  # else a file changed while the run may have read it
-                cache.put(keys[job], output)
-            outputs[job] = output
-    return outputs, len(missing)
-
-
-def _keys(jobs: Sequence[tuple[str, int]], cache: Cache) -> dict[tuple[str, int], str]:
-    inputs = {resolved: native.inputs(resolved) for resolved, _ in dict.fromkeys(jobs)}
-    return {(resolved, seed): cache.key(resolved, inputs[resolved], seed) for resolved, seed in jobs}
 
 
 def _judged(number: Number, published: Published, draws: Sequence[Draw]) -> NumberRow:

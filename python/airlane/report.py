@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import platform
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airlane import plot, terminal
+from airlane.arena import Result, view
 from airlane.experiments import NumberRow, Outcome
 from airlane.files import write_text
 from airlane.results import Results
@@ -20,7 +22,7 @@ from airlane.verdict import Verdict
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["as_json", "sites", "write_html", "write_run_html"]
+__all__ = ["as_json", "sites", "write_arena_html", "write_html", "write_run_html"]
 
 
 def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
@@ -112,6 +114,33 @@ def write_html(outcomes: Sequence[Outcome], path: Path, wall_s: float) -> None:
             version=version("airlane"),
             host=f"{platform.system()} {platform.machine()}",
             wall_s=wall_s,
+        )
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, page)
+
+
+def write_arena_html(result: Result, path: Path) -> None:
+    """Write the arena's page: heat map, scorecards, who and where."""
+    cards = {
+        one.name: {section: list(words.items()) for section, _, words in view.scorecard(result, one.name)}
+        for one in result.contenders
+    }
+    criteria = [(section, title) for section, title, _ in view.scorecard(result, result.contenders[0].name)]
+    told = [(one, one.told(), view.main_figure(one).title) for one in result.situations]
+    page = (
+        _environment()
+        .get_template("arena.html.j2")
+        .render(
+            contenders=result.contenders,
+            situations=told,
+            runs=" to ".join(str(n) for n in result.runs()),
+            version=version("airlane"),
+            simulated_s=result.simulated_s,
+            heat=view.heat(result),
+            csv=base64.b64encode(view.cells_csv(result).encode()).decode(),
+            cards=cards,
+            criteria=criteria,
         )
     )
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,178 @@
+"""Runs the arena: what each contender comes to in each situation, beside CUBIC on the same seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from airlane import stats
+from airlane.arena.contenders import BASELINE, Contender, NotForError
+from airlane.arena.situations import Situation
+from airlane.cache import Cache, outputs_of
+from airlane.native import Output
+
+__all__ = ["FIGURES", "Cell", "Figure", "Result", "conduct"]
+
+QUICK_RUNS = 2
+"""Runs in the quick form: an interval, if a wide one."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of one run.
+
+    Attributes
+    ----------
+    name, title, short
+        Unit last; for people; for a heading.
+    more_is_better
+        Or less; None where neither is, since the best is 1.
+    """
+
+    name: str
+    title: str
+    short: str
+    more_is_better: bool | None
+
+
+FIGURES = (
+    Figure("goodput_mbps", "goodput, Mbit/s", "goodput", True),
+    Figure("owd_p95_ms", "95th percentile of one-way delay, ms", "delay, p95", False),
+    Figure("fct_s", "completion time, s", "time", False),
+    Figure("jain", "fairness among its own (Jain)", "Jain", True),
+    Figure("share", "its rate over that of CUBIC beside it", "share", None),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A contender in a situation.
+
+    Attributes
+    ----------
+    values
+        By figure, one value per run; NaN where a run has none. Empty where the contender has no form.
+    reason
+        Why it has none.
+    """
+
+    values: Mapping[str, Sequence[float]]
+    reason: str = ""
+
+    def estimate(self, figure: str) -> stats.Estimate:
+        """Mean over the runs."""
+        return stats.estimate(self.values.get(figure, ()))
+
+
+@dataclass(frozen=True)
+class Result:
+    """All cells, by situation and contender."""
+
+    contenders: Sequence[Contender]
+    situations: Sequence[Situation]
+    cells: Mapping[tuple[str, str], Cell]
+    simulated_s: float
+
+    def runs(self) -> list[int]:
+        """The numbers of runs per cell, least first."""
+        return sorted({len(next(iter(cell.values.values()))) for cell in self.cells.values() if cell.values})
+
+    def against_baseline(self, situation: str, contender: str, figure: str) -> tuple[stats.Estimate, float]:
+        """Paired difference to CUBIC's runs on the same seeds, and the ratio of the means."""
+        own = self.cells[situation, contender].values.get(figure, ())
+        base = self.cells[situation, BASELINE].values.get(figure, ())
+        difference = stats.paired_difference(own, base)
+        below = stats.estimate(base).mean
+        return difference, stats.estimate(own).mean / below if below else math.nan
+
+    def verdict(self, situation: str, contender: str, figure: Figure) -> str:
+        """`better` or `worse` than CUBIC where the interval of the difference excludes zero, else `same`."""
+        values = self.cells[situation, contender].values
+        if figure.name not in values or figure.more_is_better is None or contender == BASELINE:
+            return ""
+        difference, _ = self.against_baseline(situation, contender, figure.name)
+        if difference.n == 0 or not (difference.low > 0.0 or difference.high < 0.0):
+            return "same"
+        return "better" if (difference.low > 0.0) is figure.more_is_better else "worse"
+
+
+def conduct(
+    contenders: Sequence[Contender],
+    situations: Sequence[Situation],
+    cache: Cache,
+    *,
+    quick: bool = False,
+    seed: int = 1,
+    threads: int = 1,
+    on_done: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Run each contender in each situation, all with the same seeds.
+
+    Parameters
+    ----------
+    cache
+        Where runs are kept: an arena that was stopped goes on.
+    quick
+        Two runs each.
+    """
+    entered: dict[tuple[str, str], tuple[Situation, str] | str] = {}
+    for situation in situations:
+        base = situation.scenario().set({"run.series_bin": "1 s"})
+        for contender in contenders:
+            try:
+                entered[situation.name, contender.name] = (situation, contender.enter(base).resolved)
+            except NotForError as error:
+                entered[situation.name, contender.name] = str(error)
+    jobs: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for place, form in entered.items():
+        if not isinstance(form, str):
+            situation, resolved = form
+            runs = QUICK_RUNS if quick else situation.runs
+            jobs[place] = [(resolved, seed + i) for i in range(runs)]
+    every = [job for many in jobs.values() for job in many]
+    outputs, _ = outputs_of(every, cache, _taken, threads, on_done)
+    cells = {}
+    for place, form in entered.items():
+        if isinstance(form, str):
+            cells[place] = Cell({}, form)
+        else:
+            cells[place] = _cell(form[0], [outputs[job][0] for job in jobs[place]])
+    return Result(contenders, situations, cells, sum(seconds for _, seconds in outputs.values()))
+
+
+def _taken(output: Output) -> tuple[pa.Table, float]:
+    return output.tables["flows"], float(output.meta["sim_s"])
+
+
+def _cell(situation: Situation, runs: Sequence[pa.Table]) -> Cell:
+    values: dict[str, list[float]] = {figure.name: [] for figure in FIGURES}
+    for flows in runs:
+        for name, value in _figures(situation, flows).items():
+            values[name].append(value)
+    return Cell({name: of for name, of in values.items() if not all(map(math.isnan, of))})
+
+
+def _figures(situation: Situation, flows: pa.Table) -> dict[str, float]:
+    names = np.asarray(flows["flow"].to_pylist(), dtype=str)
+
+    def of(column: str, beginning: str) -> npt.NDArray[np.float64]:
+        return flows[column].to_numpy()[np.char.startswith(names, beginning)].astype(np.float64)
+
+    goodput, rival, completion = (
+        of("goodput_mbps", "tested"),
+        of("goodput_mbps", "rival"),
+        of("fct_s", "tested"),
+    )
+    finite = not np.isnan(completion).all()
+    return {
+        "goodput_mbps": math.nan if finite else float(goodput.sum()),
+        "owd_p95_ms": float(np.nanmean(of("owd_p95_ms", situation.delay_of))),
+        "fct_s": float(np.nanmean(completion)) if finite else math.nan,
+        "jain": stats.jain(goodput) if len(goodput) > 1 and not finite else math.nan,
+        "share": float(goodput.mean() / rival.mean()) if len(rival) and rival.mean() > 0.0 else math.nan,
+    }

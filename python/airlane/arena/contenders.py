@@ -1,0 +1,117 @@
+"""Who is in the arena, as changes to a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from airlane.scenario import Scenario
+
+__all__ = ["BASELINE", "CONTENDERS", "Contender", "NotForError"]
+
+BASELINE = "cubic"
+"""Whom all others are held against: what most senders use."""
+
+_CARRIED = ("tested", "peer")
+"""Flows, by the beginning of their names, that a contender carries."""
+
+
+class NotForError(Exception):
+    """A contender has no form for a situation; the message says why."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A mechanism, as what it changes.
+
+    Attributes
+    ----------
+    name, title
+        For tables; for people.
+    transport
+        Settings of the flows that it carries.
+    cell
+        Settings of every cell, by key below it.
+    middleboxes
+        Functions in the path.
+    settings
+        Any others, by dotted key.
+    downlink_only
+        Why it has no form for uploads, if it has none.
+    """
+
+    name: str
+    title: str
+    transport: Mapping[str, object] = field(default_factory=dict)
+    cell: Mapping[str, object] = field(default_factory=dict)
+    middleboxes: Sequence[Mapping[str, object]] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    downlink_only: str = ""
+
+    def enter(self, scenario: Scenario) -> Scenario:
+        """The scenario with this contender in it.
+
+        Raises
+        ------
+        NotForError
+            When it has no form for it.
+        """
+        told = scenario.settings
+        changed: dict[str, object] = dict(self.settings)
+        for i, flow in enumerate(told["flow"]):
+            if not str(flow["name"]).startswith(_CARRIED):
+                continue
+            if flow["direction"] == "uplink" and self.downlink_only:
+                raise NotForError(self.downlink_only)
+            changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
+        if self.cell and not told["cell"]:
+            raise NotForError("there is no cell")
+        for i in range(len(told["cell"])):
+            changed |= {f"cell.{i}.{key}": value for key, value in self.cell.items()}
+        if self.middleboxes:
+            changed["middlebox"] = [dict(one) for one in self.middleboxes]
+        return scenario.set(changed)
+
+
+def _sender(name: str, title: str, **transport: Any) -> Contender:
+    return Contender(name, title, {"congestion": name} | transport)
+
+
+_PEP = {"kind": "pep", "at": "gateway"}
+
+CONTENDERS = (
+    _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
+    _sender("cubic", "CUBIC (RFC 9438)"),
+    Contender(
+        "cubic-codel",
+        "CUBIC, with CoDel on the cell's queues",
+        {"congestion": "cubic"},
+        cell={"rlc.aqm": {"kind": "codel", "target": "20 ms"}},
+    ),
+    _sender("bbr", "BBRv1"),
+    _sender("bbr3", "BBRv3 (draft-ietf-ccwg-bbr)"),
+    _sender("scalable", "Scalable TCP"),
+    _sender("vegas", "Vegas"),
+    _sender("westwood", "Westwood+"),
+    _sender("veno", "Veno"),
+    Contender(
+        "drwa",
+        "CUBIC, with DRWA at the receiver",
+        {"congestion": "cubic", "receive_window": "drwa"},
+        downlink_only="its receiver is the phone",
+    ),
+    Contender(
+        "arwa",
+        "NewReno, with ARWA at the receiver",
+        {"congestion": "newreno", "receive_window": "arwa"},
+        downlink_only="its receiver is the phone",
+    ),
+    Contender(
+        "mdcc",
+        "MD-CC, with a lightweight PEP at the gateway",
+        {"congestion": "mdcc"},
+        middleboxes=(_PEP,),
+        downlink_only="its PEP tells servers, not phones",
+    ),
+)
