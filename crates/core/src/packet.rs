@@ -5,7 +5,7 @@
 //! exactly two ways, [`PacketPool::consume`] (delivered) or [`PacketPool::discard`] (dropped,
 //! counted by cause), so `inserted = consumed + discarded + live` holds at every instant.
 
-use crate::{Bytes, FlowId, Instant};
+use crate::{Bytes, CellId, FlowId, Instant};
 
 /// Which way a packet travels through the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -249,6 +249,8 @@ pub struct Packet {
     pub sent_at: Instant,
     /// When it entered the queue where it stands; each queue sets it for itself.
     pub queued_at: Instant,
+    /// The cell to which the gateway sent it last: its tunnel's end, where cells share a link.
+    pub tunnel: Option<CellId>,
     /// Transport header.
     pub header: Header,
     /// Payload.
@@ -273,6 +275,7 @@ impl Packet {
             size,
             sent_at: now,
             queued_at: now,
+            tunnel: None,
             header,
             payload,
         }

@@ -49,6 +49,11 @@ impl BenchTop {
         left
     }
 
+    /// The packets that were sent since the last call of this function or of [`Self::sent`].
+    pub(crate) fn packets(&mut self) -> Vec<PacketRef> {
+        self.outbox.drain(..).map(|(_, packet)| packet).collect()
+    }
+
     /// What was sent since the last call of this function.
     pub(crate) fn sent(&mut self) -> Vec<(Port, FlowId, Bytes)> {
         let Self { pool, outbox } = self;

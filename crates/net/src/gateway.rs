@@ -7,7 +7,7 @@
 //! Left out: the S5 interface between the two gateways, bearers other than the default one,
 //! charging, and the signalling of an attachment, which [`Gateway::attach`] stands for.
 
-use airlane_core::{Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, UeId};
+use airlane_core::{CellId, Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, UeId};
 
 use crate::gtp;
 use crate::signalling::Message;
@@ -54,21 +54,32 @@ impl Gateway {
         self.port[ue.index()] = Some(Self::enb(enb));
     }
 
-    /// A message has come from an eNB, or should have.
-    fn receive(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+    /// A message has come from an eNB, or should have. It says which one: where cells share a link, all
+    /// come in by one port.
+    fn receive(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let message = Message::decode(&cx.pool.get(&packet).payload);
-        let Some(Message::PathSwitchRequest { ue, .. }) = message else {
+        let sender = |cell: CellId| u16::try_from(cell.0).ok().filter(|cell| *cell < u16::MAX);
+        let Some((ue, port)) = message.and_then(|message| match message {
+            Message::PathSwitchRequest { ue, cell } => Some((ue, Self::enb(sender(cell)?))),
+            Message::EndMarker { .. } | Message::PathSwitchRequestAcknowledge { .. } => None,
+        }) else {
             return cx.discard(packet, DropCause::NoRoute);
         };
         let _ = cx.pool.consume(packet);
         let Some(Some(path)) = self.port.get_mut(ue.index()) else { return };
         let old = core::mem::replace(path, port);
         let acknowledgement = Message::PathSwitchRequestAcknowledge { ue }.packet(cx);
-        cx.send(port, acknowledgement);
+        Self::send(cx, port, acknowledgement);
         if old != port {
             let marker = Message::EndMarker { ue }.packet(cx);
-            cx.send(old, marker);
+            Self::send(cx, old, marker);
         }
+    }
+
+    /// Sends a packet to the eNB behind this port.
+    fn send(cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        cx.pool.get_mut(&packet).tunnel = Some(CellId(u32::from(port) - u32::from(Self::enb(0))));
+        cx.send(port, packet);
     }
 
     fn downlink_port(&self, flow: FlowId) -> Option<Port> {
@@ -81,7 +92,7 @@ impl Node for Gateway {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         if port != Self::INTERNET {
             if cx.pool.get(&packet).header == Header::Signalling {
-                return self.receive(cx, port, packet);
+                return self.receive(cx, packet);
             }
             gtp::decapsulate(cx.pool.get_mut(&packet));
             cx.send(Self::INTERNET, packet);
@@ -91,7 +102,7 @@ impl Node for Gateway {
         match self.downlink_port(inner.flow) {
             Some(port) => {
                 gtp::encapsulate(inner);
-                cx.send(port, packet);
+                Self::send(cx, port, packet);
             }
             None => cx.discard(packet, DropCause::NoRoute),
         }
@@ -110,7 +121,7 @@ impl Node for Gateway {
 
 #[cfg(test)]
 mod tests {
-    use airlane_core::{Bytes, CellId};
+    use airlane_core::Bytes;
 
     use super::*;
     use crate::bench_top::BenchTop;

@@ -30,7 +30,7 @@ pub use link::{Link, LinkParameters, LinkStatistics};
 pub use loss::RandomLoss;
 pub use managed::ManagedLink;
 pub use queue::{Aqm, Discipline, QueueDiscipline};
-pub use router::FlowRouter;
+pub use router::{FlowRouter, TunnelRouter};
 pub use schedule::{Hold, RateStep, Schedule};
 pub use trace::{DeliveryTrace, TraceError};
 pub use trace_link::TraceLink;

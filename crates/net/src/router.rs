@@ -1,6 +1,6 @@
-//! A router that leads each flow to its own port.
+//! Routers: one leads each flow to its own port, one each tunnel.
 
-use airlane_core::{Cx, Instant, Node, PacketRef, Port};
+use airlane_core::{Cx, DropCause, Instant, Node, PacketRef, Port};
 
 /// Sends every packet out of the port that bears the number of its flow, whichever port it came
 /// in by. Endpoints that send the other way need no router: several wires may end at one port.
@@ -22,5 +22,69 @@ impl Node for FlowRouter {
 
     fn packets_held(&self) -> usize {
         0
+    }
+}
+
+/// Sends every packet of a link that cells share out of the port of the cell at the end of its tunnel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TunnelRouter;
+
+impl TunnelRouter {
+    /// Where packets enter.
+    pub const INPUT: Port = 0;
+
+    /// The port that leads to the cell with this index.
+    #[must_use]
+    pub const fn cell(index: u16) -> Port {
+        1 + index
+    }
+}
+
+impl Node for TunnelRouter {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        match cx.pool.get(&packet).tunnel.map(|cell| u16::try_from(cell.0)) {
+            Some(Ok(cell)) => cx.send(Self::cell(cell), packet),
+            Some(Err(_)) | None => cx.discard(packet, DropCause::NoRoute),
+        }
+    }
+
+    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
+
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{FlowId, UeId};
+
+    use super::*;
+    use crate::Gateway;
+    use crate::bench_top::BenchTop;
+
+    #[test]
+    fn a_shared_link_ends_where_the_gateway_sent_each_packet() {
+        let mut top = BenchTop::new();
+        let mut gateway = Gateway::new();
+        for (flow, cell) in [(0, 4), (1, 0)] {
+            gateway.add_flow(FlowId(flow), UeId(flow));
+            gateway.attach(UeId(flow), cell);
+            let packet = top.pool.insert(crate::bench_top::packet(FlowId(flow), 100, Instant::ZERO));
+            top.call(0, |cx| gateway.handle_packet(cx, Gateway::INTERNET, packet));
+        }
+        let tunnelled = top.packets();
+        for packet in tunnelled {
+            top.call(0, |cx| TunnelRouter.handle_packet(cx, TunnelRouter::INPUT, packet));
+        }
+        let out: Vec<_> = top.sent().into_iter().map(|(port, flow, _)| (port, flow)).collect();
+        assert_eq!(out, [(TunnelRouter::cell(4), FlowId(0)), (TunnelRouter::cell(0), FlowId(1))]);
+        // What is in no tunnel leads nowhere.
+        top.give(&mut TunnelRouter, TunnelRouter::INPUT, FlowId(0), 100, 0);
+        assert_eq!(top.pool.discarded(DropCause::NoRoute), 1);
     }
 }

@@ -56,6 +56,7 @@ fn cell() -> CellConfig {
         },
         bearer: BearerConfig { buffer: Bytes(512 * 1024), ..BearerConfig::lena() },
         max_ues: None,
+        interferer: false,
         neighbours: None,
     }
 }

@@ -38,11 +38,14 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     config.cells.iter().map(cell).collect()
 }
 
-/// Of each cell, which others its UEs report.
+/// Of each cell, which others its UEs report: of those that serve anybody.
 pub(crate) fn neighbours(config: &RanConfig) -> Vec<Vec<CellId>> {
     let all = (0..config.cells.len() as u32).map(CellId);
-    let others = |this: CellId| all.clone().filter(|cell| *cell != this).collect();
-    let of = |(id, cell): (CellId, &CellConfig)| cell.neighbours.clone().unwrap_or_else(|| others(id));
+    let serves = |cell: &CellId| !config.cells[cell.index()].interferer;
+    let of = |(id, cell): (CellId, &CellConfig)| match &cell.neighbours {
+        Some(named) => named.iter().copied().filter(serves).collect(),
+        None => all.clone().filter(|cell| *cell != id).filter(serves).collect(),
+    };
     all.clone().zip(&config.cells).map(of).collect()
 }
 
@@ -106,15 +109,18 @@ fn build_links(
         Link { cell: scene.id, downlink: channel(Direction::Downlink), uplink: channel(Direction::Uplink) }
     };
     let mut links: Vec<_> = scenes.iter().map(link).collect();
-    let serving = ue.cell.map_or_else(|| strongest(&mut links, mobility), CellId::index);
+    let serves = |cell: usize| !scenes[cell].cell.interferer;
+    let serving = ue.cell.map_or_else(|| strongest(&mut links, serves, mobility), CellId::index);
     assert!(serving < links.len(), "a UE names a cell that is not there");
+    assert!(serves(serving), "a UE in a cell that serves nobody");
     (links.remove(serving), links)
 }
 
-/// The cell whose reference signals arrive best at the start; the first of equal ones.
-fn strongest(links: &mut [Link], mobility: &mut Mobility) -> usize {
-    let mut best = 0;
-    for index in 1..links.len() {
+/// The cell whose reference signals arrive best at the start, of those that serve; the first of equal ones.
+fn strongest(links: &mut [Link], serves: impl Fn(usize) -> bool, mobility: &mut Mobility) -> usize {
+    let mut serving = (0..links.len()).filter(|cell| serves(*cell));
+    let mut best = serving.next().expect("some cell serves");
+    for index in serving {
         let [this, other] = [index, best].map(|i| links[i].downlink.rsrp(Instant::ZERO, mobility, &mut None));
         if this > other {
             best = index;
@@ -177,7 +183,8 @@ fn build_mobility(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Mobility
         Start::At(position) => position,
         Start::Within(placement, disc) => placement.draw(&disc, &mut stream),
         Start::AroundSites { inter_site_distance_m, height_m } => {
-            let sites: Vec<_> = scenes.iter().filter(|scene| scene.site == scene.id.index()).collect();
+            let serves = |scene: &&Scene<'_>| scene.site == scene.id.index() && !scene.cell.interferer;
+            let sites: Vec<_> = scenes.iter().filter(serves).collect();
             let site = sites[stream.below(sites.len() as u64) as usize].cell.position;
             let hexagon =
                 Hexagon { centre: Position { z: height_m, ..site }, width_m: inter_site_distance_m };

@@ -145,6 +145,8 @@ pub struct CellConfig {
     pub bearer: BearerConfig,
     /// UEs that may be in it before it refuses those that are handed over; `None` for any number.
     pub max_ues: Option<u32>,
+    /// It serves nobody, and sends on all of its bandwidth in each slot: interference from outside.
+    pub interferer: bool,
     /// The cells that UEs which it serves report; `None` for all others.
     pub neighbours: Option<Vec<CellId>>,
 }

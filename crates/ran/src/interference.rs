@@ -2,9 +2,9 @@
 //! noise and interference that a receiver has for it.
 //!
 //! *Downlink.* A UE hears of each other cell what that cell really sends: in the slot in which a
-//! block is in the air, PDSCH on the resource block groups that the cell gave away for it; in the
-//! control region of each slot all of the band, since reference signals, PCFICH and PDCCH are
-//! always there. *Uplink.* An eNB hears the UEs of other cells on the PRBs of their PUSCH.
+//! block is in the air, PDSCH on the resource block groups that the cell gave away for it, or all of
+//! them from a cell that is there to interfere; in the control region of each slot all of the band,
+//! since reference signals, PCFICH and PDCCH are always there. *Uplink.* An eNB hears the UEs of other cells on the PRBs of their PUSCH.
 //!
 //! Cells interfere where their carriers are the same; such cells have one bandwidth. Carriers that
 //! overlap in part are taken as apart.
@@ -237,6 +237,8 @@ pub(crate) struct Air {
     /// Empty for a network of one cell.
     sites: Vec<Site>,
     sent: History,
+    /// Cells that send everywhere in each slot.
+    always: Vec<bool>,
     /// The slot of `rise`.
     slot: u64,
 }
@@ -253,7 +255,7 @@ pub(crate) struct Moment {
 impl Air {
     pub(crate) fn new(cells: &[CellConfig]) -> Self {
         if cells.len() < 2 {
-            return Self { sites: Vec::new(), sent: History::new(0, 1), slot: 0 };
+            return Self { sites: Vec::new(), sent: History::new(0, 1), always: Vec::new(), slot: 0 };
         }
         let depth = cells.iter().map(|cell| {
             let mac = &cell.mac;
@@ -279,7 +281,8 @@ impl Air {
             }
         };
         let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
-        Self { sent: History::new(sites.len(), depth), sites, slot: 0 }
+        let always = cells.iter().map(|cell| cell.interferer).collect();
+        Self { sent: History::new(sites.len(), depth), sites, always, slot: 0 }
     }
 
     /// True if there is one cell.
@@ -361,7 +364,11 @@ impl Air {
             return None;
         }
         let sent = self.sent.of(slot);
-        let sent = |other: usize| if sent[other].0 == slot { sent[other].1 & rbgs } else { 0 };
+        let sent = |other: usize| match sent[other] {
+            _ if self.always[other] => rbgs,
+            (at, sent) if at == slot => sent & rbgs,
+            _ => 0,
+        };
         self.noise(cell, (rbgs, sent), moment, neighbours)
     }
 

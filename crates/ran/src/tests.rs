@@ -52,6 +52,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         },
         bearer: BearerConfig { buffer: Bytes(512 * 1024), ..BearerConfig::lena() },
         max_ues: None,
+        interferer: false,
         neighbours: None,
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
 /// The cells that are made of a pattern.
 fn cells(pattern: &Tree, grid: &Hexagonal) -> Vec<Tree> {
     let mut cells = Vec::new();
+    let serving = grid.serving_rings.map_or(u32::MAX, sites_within);
     for (site, at) in (1..).zip(sites(grid)) {
         for sector in 1..=grid.sectors {
             let mut cell = pattern.clone();
@@ -64,6 +65,9 @@ fn cells(pattern: &Tree, grid: &Hexagonal) -> Vec<Tree> {
             let metres = |x: f64| Tree { value: Value::Text(format!("{x} m")), line };
             let position = Value::Array(at.map(metres).to_vec());
             table.push(("position".to_owned(), Tree { value: position, line }));
+            if site > serving {
+                table.push(("interferer".to_owned(), Tree { value: Value::Bool(true), line }));
+            }
             if grid.sectors > 1 {
                 turn(table, line, f64::from(sector - 1) * 360.0 / f64::from(grid.sectors));
             }
@@ -77,7 +81,7 @@ fn cells(pattern: &Tree, grid: &Hexagonal) -> Vec<Tree> {
 fn sites(grid: &Hexagonal) -> Vec<[f64; 2]> {
     let count = match (grid.sites, grid.rings) {
         (Some(sites), _) => sites,
-        (None, Some(rings)) => 1 + 3 * rings * (rings + 1),
+        (None, Some(rings)) => sites_within(rings),
         (None, None) => unreachable!("the check asks for one of them"),
     };
     // Steps along two axes of the grid, the second a sixth of a turn from the first.
@@ -100,6 +104,11 @@ fn sites(grid: &Hexagonal) -> Vec<[f64; 2]> {
         })
     };
     core::iter::once([0, 0]).chain(rings).take(count as usize).map(metres).collect()
+}
+
+/// Sites in so many rings around the one in the middle, and that one.
+fn sites_within(rings: u32) -> u32 {
+    1 + 3 * rings * (rings + 1)
 }
 
 /// Turns the antenna of a pattern.

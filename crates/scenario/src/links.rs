@@ -12,16 +12,21 @@ use crate::files;
 use crate::format::{Aqm, Backhaul, Internet};
 use crate::quantity::Size;
 
-/// From the server towards host or core.
-pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box<dyn Node>, ScenarioError> {
-    let stream = || seeds.stream("internet/downlink/loss");
+/// From the server towards host or core; `name` begins the names of its random streams.
+pub(crate) fn internet_downlink(
+    internet: &Internet,
+    seeds: Seeds,
+    name: &str,
+) -> Result<Box<dyn Node>, ScenarioError> {
+    let name = format!("{name}/downlink");
+    let stream = || seeds.stream(&format!("{name}/loss"));
     let loss = (internet.loss.0 > 0.0).then(|| match (internet.loss_seed, internet.loss_burst) {
         (Some(seed), _) => RandomLoss::with_splitmix64(internet.loss.0, seed),
         (None, Some(burst)) => RandomLoss::in_bursts(internet.loss.0, burst, stream()),
         (None, None) => RandomLoss::new(internet.loss.0, stream()),
     });
     if let Some(file) = &internet.trace {
-        let queue = discipline(&internet.aqm, internet.queue, (seeds, "internet/downlink"));
+        let queue = discipline(&internet.aqm, internet.queue, (seeds, &name));
         return Ok(Box::new(TraceLink::new(
             Arc::new(files::delivery_trace(file)?),
             internet.delay.0,
@@ -43,18 +48,17 @@ pub(crate) fn internet_downlink(internet: &Internet, seeds: Seeds) -> Result<Box
         holds: holds.collect(),
         loss,
     };
-    let seeds = (seeds, "internet/downlink");
-    Ok(link(parameters, &internet.aqm, internet.queue, seeds))
+    Ok(link(parameters, &internet.aqm, internet.queue, (seeds, &name)))
 }
 
-/// From host or core towards the server.
-pub(crate) fn internet_uplink(internet: &Internet, seeds: Seeds) -> Box<dyn Node> {
+/// From host or core towards the server; `name` begins the names of its random streams.
+pub(crate) fn internet_uplink(internet: &Internet, seeds: Seeds, name: &str) -> Box<dyn Node> {
     let parameters = LinkParameters {
         rate: Some(internet.uplink_rate.0),
         delay: internet.delay.0,
         ..LinkParameters::default()
     };
-    link(parameters, &internet.aqm, internet.uplink_queue, (seeds, "internet/uplink"))
+    link(parameters, &internet.aqm, internet.uplink_queue, (seeds, &format!("{name}/uplink")))
 }
 
 /// Either direction between core and cell; `name` begins the names of its random streams.

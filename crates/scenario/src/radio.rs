@@ -145,6 +145,7 @@ fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
         mac: mac(cell),
         bearer: bearer(cell),
         max_ues: cell.max_ues,
+        interferer: cell.interferer,
         neighbours: cell
             .neighbours
             .as_ref()

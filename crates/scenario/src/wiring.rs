@@ -3,7 +3,7 @@
 use airlane_core::{Direction, FlowId, Node, NodeId, Port, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::Side;
-use airlane_net::{FlowRouter, Gateway, Link};
+use airlane_net::{FlowRouter, Gateway, Link, TunnelRouter};
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
 use airlane_traffic::PORT;
@@ -11,7 +11,7 @@ use airlane_traffic::PORT;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{Backhaul, FlowDirection, Resolved};
+use crate::format::{Backhaul, FlowDirection, Internet, Resolved};
 use crate::{endpoints, links, middlebox, radio};
 
 /// Packets under way before the pool has to grow.
@@ -29,17 +29,14 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
     let servers: Vec<NodeId> =
         flow_ids().map(|(id, flow)| network.add(endpoints::server(around, id, flow))).collect();
 
-    // 2. ... the internet link.
-    let internet_down = network.add(links::internet_downlink(&scenario.internet, seeds)?);
-    for server in &servers {
-        network.connect((*server, PORT), (internet_down, Link::INPUT));
-    }
+    // 2. ... the internet link, or each has its own.
+    let internet_down = internet_downlinks(&mut network, &servers, &scenario.internet, seeds)?;
 
     let mobile = match (&scenario.channel, &scenario.backhaul) {
         (Some(channel), Some(backhaul)) => {
             let config = radio::configuration(scenario, channel, &ues, &flows)?;
             let mobile = Mobile::wire(&mut network, scenario, (&config, backhaul), seeds);
-            network.connect((internet_down, Link::OUTPUT), mobile.internet_side);
+            internet_down.iter().for_each(|link| network.connect(*link, mobile.internet_side));
             Some(mobile)
         }
         _ => None,
@@ -49,35 +46,69 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
     let host_router = network.add(Box::new(FlowRouter));
     match &mobile {
         Some(mobile) => mobile.ues.iter().for_each(|ue| network.connect(*ue, (host_router, 0))),
-        None => network.connect((internet_down, Link::OUTPUT), (host_router, 0)),
+        None => internet_down.iter().for_each(|link| network.connect(*link, (host_router, 0))),
     }
 
     // 7. ... the other endpoint of each flow. What it sends goes back up,
     let hosts: Vec<NodeId> =
         flow_ids().map(|(id, flow)| network.add(endpoints::host(around, id, flow))).collect();
 
-    // 8. through radio, S1-U and gateway, over the internet link,
-    let internet_up = network.add(links::internet_uplink(&scenario.internet, seeds));
+    // 8. through radio, S1-U and gateway, over the internet link and a router that leads to the server's
+    // endpoints, or the other way round where each has its own link.
+    let internet_up = internet_uplinks(&mut network, servers, &scenario.internet, seeds);
     for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
             (Some(mobile), Some(ue)) => mobile.ues[ue],
-            _ => (internet_up, Link::INPUT),
+            _ => internet_up,
         };
         network.connect((host, PORT), up);
     }
     if let Some(mobile) = mobile {
-        network.connect(mobile.internet_side, (internet_up, Link::INPUT));
-    }
-
-    // 9. to a router that leads to the server's endpoints.
-    let server_router = network.add(Box::new(FlowRouter));
-    network.connect((internet_up, Link::OUTPUT), (server_router, 0));
-    for (port, server) in (0..).zip(servers) {
-        network.connect((server_router, port), (server, PORT));
+        network.connect(mobile.internet_side, internet_up);
     }
 
     Ok(Simulation::new(network, POOL_CAPACITY))
+}
+
+/// The link or links from the servers: their far ends.
+fn internet_downlinks(
+    network: &mut Network,
+    servers: &[NodeId],
+    internet: &Internet,
+    seeds: Seeds,
+) -> Result<Vec<End>, ScenarioError> {
+    if internet.shared {
+        let down = network.add(links::internet_downlink(internet, seeds, "internet")?);
+        servers.iter().for_each(|server| network.connect((*server, PORT), (down, Link::INPUT)));
+        return Ok(vec![(down, Link::OUTPUT)]);
+    }
+    let down = |(flow, server): (usize, &NodeId)| {
+        let link = links::internet_downlink(internet, seeds, &format!("internet/{flow}"))?;
+        let link = network.add(link);
+        network.connect((*server, PORT), (link, Link::INPUT));
+        Ok((link, Link::OUTPUT))
+    };
+    servers.iter().enumerate().map(down).collect()
+}
+
+/// The link or links to the servers: the end that leads to all of them.
+fn internet_uplinks(network: &mut Network, servers: Vec<NodeId>, internet: &Internet, seeds: Seeds) -> End {
+    let shared = internet.shared.then(|| network.add(links::internet_uplink(internet, seeds, "internet")));
+    let router = network.add(Box::new(FlowRouter));
+    for (port, server) in (0..).zip(servers) {
+        let to = if shared.is_some() {
+            (server, PORT)
+        } else {
+            let link = network.add(links::internet_uplink(internet, seeds, &format!("internet/{port}")));
+            network.connect((link, Link::OUTPUT), (server, PORT));
+            (link, Link::INPUT)
+        };
+        network.connect((router, port), to);
+    }
+    let Some(up) = shared else { return (router, 0) };
+    network.connect((up, Link::OUTPUT), (router, 0));
+    (up, Link::INPUT)
 }
 
 /// The ends of a mobile network: towards the internet, and each UE.
@@ -107,28 +138,52 @@ impl Mobile {
         let middlebox = middlebox::at_gateway(scenario, seeds);
         let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET));
 
-        // 4. S1-U, from the core to each cell and back.
-        let s1u = |cell| {
-            ["downlink", "uplink"].map(|direction| {
-                network.add(links::backhaul(backhaul, seeds, &format!("cell/{cell}/s1u/{direction}")))
-            })
-        };
-        let s1u: Vec<[NodeId; 2]> = cells.clone().map(s1u).collect();
+        // 4. S1-U, from the core to each cell and back, or to all of them by one link and a router.
+        let s1u = s1u(network, (gateway, backhaul), cells.len() as u16, seeds);
 
         // 5. The cells, the radio, the UEs, and a middlebox in each cell.
         let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
         let ue_ports: Vec<_> = (0..config.ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
         let radio_network = network.add(Box::new(radio_network));
-        for (enb, ([down, up], port)) in (0..).zip(s1u.into_iter().zip(s1u_ports)) {
-            let middlebox = middlebox::at_enb(scenario, usize::from(enb), seeds);
+        for (enb, ([down, up], port)) in s1u.into_iter().zip(s1u_ports).enumerate() {
+            let middlebox = middlebox::at_enb(scenario, enb, seeds);
             let core_side = behind(network, middlebox, (radio_network, port));
-            network.connect((gateway, Gateway::enb(enb)), (down, Link::INPUT));
-            network.connect((down, Link::OUTPUT), core_side);
-            network.connect(core_side, (up, Link::INPUT));
-            network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(enb)));
+            network.connect(down, core_side);
+            network.connect(core_side, up);
         }
         Self { internet_side, ues: ue_ports.into_iter().map(|port| (radio_network, port)).collect() }
     }
+}
+
+/// The links between core and cells: for each cell, the end that leads to it and the one that leads away.
+fn s1u(
+    network: &mut Network,
+    (gateway, backhaul): (NodeId, &Backhaul),
+    cells: u16,
+    seeds: Seeds,
+) -> Vec<[End; 2]> {
+    let links = |network: &mut Network, name: &str| {
+        ["downlink", "uplink"]
+            .map(|direction| network.add(links::backhaul(backhaul, seeds, &format!("{name}/{direction}"))))
+    };
+    if backhaul.shared {
+        let [down, up] = links(network, "s1u");
+        let router = network.add(Box::new(TunnelRouter));
+        network.connect((down, Link::OUTPUT), (router, TunnelRouter::INPUT));
+        network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(0)));
+        let ends = |cell| {
+            network.connect((gateway, Gateway::enb(cell)), (down, Link::INPUT));
+            [(router, TunnelRouter::cell(cell)), (up, Link::INPUT)]
+        };
+        return (0..cells).map(ends).collect();
+    }
+    let ends = |cell| {
+        let [down, up] = links(network, &format!("cell/{cell}/s1u"));
+        network.connect((gateway, Gateway::enb(cell)), (down, Link::INPUT));
+        network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(cell)));
+        [(down, Link::OUTPUT), (up, Link::INPUT)]
+    };
+    (0..cells).map(ends).collect()
 }
 
 /// The end that leads to `end` through the middlebox, if there is one.

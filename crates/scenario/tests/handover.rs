@@ -68,8 +68,14 @@ fn dropped(output: &RunOutput, cause: DropCause) -> u64 {
 /// Nothing is lost, nothing comes twice, and the steps take the times that they are given.
 #[test]
 fn a_lossless_handover_shows_in_no_packet() {
-    for direction in ["downlink", "uplink"] {
-        let output = go(&[("to = \"car\"", &format!("to = \"car\"\ndirection = \"{direction}\""))]);
+    // Over a link of each cell's own, or one for both: the end marker and the packets before it go to the
+    // old cell, those after it to the new one.
+    for (direction, shared) in [("downlink", false), ("uplink", false), ("downlink", true), ("uplink", true)]
+    {
+        let output = go(&[
+            ("to = \"car\"", &format!("to = \"car\"\ndirection = \"{direction}\"")),
+            ("[handover]", &format!("[backhaul]\nshared = {shared}\n[handover]")),
+        ]);
         let handovers = table(&output, "handovers");
         assert_eq!(texts(handovers, "outcome"), ["success"]);
         assert_eq!(

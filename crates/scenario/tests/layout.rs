@@ -61,6 +61,17 @@ fn two_rings_are_nineteen_sites() {
 }
 
 #[test]
+fn cells_beyond_the_serving_rings_interfere_and_have_no_ue() {
+    let resolved = scenario(&[("rings = 2", "rings = 2\nserving_rings = 1")]).unwrap();
+    let serving: Vec<_> = resolved.cell.iter().map(|cell| !cell.interferer).collect();
+    assert_eq!(serving, [[true; 7].as_slice(), &[false; 12]].concat());
+    let output = run(&resolved, 1).unwrap();
+    let (_, table) = output.tables.iter().find(|(name, _)| *name == "ue_series").unwrap();
+    let Some(Column::Text(cells)) = table.column("cell") else { panic!("no column cell") };
+    assert_eq!(cells.iter().filter(|cell| !resolved.cell[..7].iter().any(|c| c.name == **cell)).count(), 0);
+}
+
+#[test]
 fn sites_are_the_first_of_the_rings() {
     let some = scenario(&[("rings = 2", "sites = 10")]).unwrap();
     let all = scenario(&[]).unwrap();
@@ -139,6 +150,15 @@ fn every_mistake_is_explained() {
         mistake("rings = 2", "sites = 0"),
         mistake("rings = 2", "sites = 400\nsectors = 3"),
         mistake("rings = 2", "rings = 2\nsectors = 2"),
+        mistake("rings = 2", "rings = 2\nserving_rings = 2"),
+        scenario(&[
+            ("rings = 2", "rings = 2\nserving_rings = 1"),
+            ("name = \"a\"", "name = \"a\"\ninterferer = true"),
+        ])
+        .unwrap_err(),
+        mistake("name = \"a\"", "name = \"a\"\ninterferer = true"),
+        scenario(&[("rings = 2", "rings = 2\nserving_rings = 1"), ("count = 400", "cell = \"a-8\"")])
+            .unwrap_err(),
         mistake("rings = 2", "rings = 2\nring = 3"),
         mistake("\"500 m\"", "500"),
         mistake("\"500 m\"", "\"0 m\""),

@@ -65,6 +65,27 @@ fn a_neighbour_is_heard_where_and_when_it_sends() {
 }
 
 #[test]
+fn an_interferer_is_heard_all_the_time_and_serves_nobody() {
+    let mut config = line(2, &[500.0]);
+    let at = |x| Start::At(Position::on_ground(x, 0.0));
+    config.cells[1].interferer = true;
+    config.ues[0].start = at(900.0); // nearer to the interferer
+    config.ues[0].cell = None;
+    let (air, mut ues) = built(&config);
+    assert_eq!(ues[0].cell, CellId(0));
+    let always = data(&air, &mut ues[0], 7, RbgSet::MAX);
+    config.cells[1].interferer = false;
+    config.ues[0].cell = Some(CellId(0));
+    let (mut air, mut ues) = built(&config);
+    assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
+    air.send_downlink(1, 7, RbgSet::MAX);
+    assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX).map(|n| n.rbgs), always.map(|n| n.rbgs));
+    // Nor does anybody report it.
+    config.cells[1].interferer = true;
+    assert_eq!(build::neighbours(&config), [vec![], vec![CellId(0)]]);
+}
+
+#[test]
 fn the_control_region_is_always_there() {
     let (air, mut ues) = built(&line(2, &[500.0]));
     let ue = &mut ues[0];

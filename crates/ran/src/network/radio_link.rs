@@ -155,6 +155,11 @@ impl RadioNetwork {
                 Step::Failed(_) => self.lose_link(state, cx, id),
                 Step::Searched => {
                     let mut rsrp = self.monitor.as_ref().and_then(|m| m.rsrp(id)).unwrap_or_default();
+                    for (power, cell) in rsrp.iter_mut().zip(&self.cells) {
+                        if cell.config.interferer {
+                            power.0 = f64::NEG_INFINITY; // barred, TS 36.304 §5.3.1
+                        }
+                    }
                     if let Some(power) = watch.refused.and_then(|cell| rsrp.get_mut(cell.index())) {
                         power.0 = f64::NEG_INFINITY;
                     }

@@ -24,13 +24,17 @@ pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Check
     let key = if grid.rings.is_some() { "rings" } else { "sites" };
     let few = sites.saturating_mul(u64::from(grid.sectors)) <= CELLS_MAX as u64;
     at.require(few, key, "too many cells", "at most 1000")?;
+    if let Some(serving) = grid.serving_rings {
+        let fewer = u64::from(serving).saturating_mul(3).saturating_mul(u64::from(serving) + 1) < sites - 1;
+        at.require(fewer, "serving_rings", "all cells serve", "fewer rings than there are, or leave it out")?;
+    }
     let apart = grid.inter_site_distance.0 >= 1.0;
     at.require(apart, "inter_site_distance", "sites on top of each other", "at least 1 m")?;
-    pattern(grid.sectors, scenario)
+    pattern(grid, scenario)
 }
 
 /// The one cell that the others are made of.
-fn pattern(sectors: u32, scenario: &Tree) -> Checked {
+fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tree) -> Checked {
     let at = Place { tree: scenario, key: "cell".to_owned() };
     let cells = match scenario.get("cell").map(|list| &list.value) {
         Some(Value::Array(cells)) => cells.as_slice(),
@@ -43,6 +47,12 @@ fn pattern(sectors: u32, scenario: &Tree) -> Checked {
     let at = at.entry(0);
     if cell.get("position").is_some() {
         at.fail("position", "the layout says where its cells stand", "leave it out; see layout.centre")?;
+    }
+    if let Some(rings) = serving_rings
+        && cell.get("interferer").is_some()
+    {
+        let help = format!("leave it out, or layout.serving_rings = {rings}");
+        at.fail("interferer", "the layout says which cells interfere", help)?;
     }
     let Some(antenna) = cell.get("antenna").filter(|_| sectors > 1) else { return Ok(()) };
     let kind = antenna.text().or_else(|| antenna.get("kind").or(antenna.get(""))?.text());

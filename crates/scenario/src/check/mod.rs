@@ -202,6 +202,9 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         cell::cell(cell, &at)?;
         cell::carrier(cell, &scenario.cell[..i], &at)?;
     }
+    let serves = scenario.cell.iter().any(|cell| !cell.interferer);
+    let help = "leave `interferer` out of one of them";
+    at.require(serves, "cell", "all cells only interfere", help)?;
     handover::handover(scenario, at)?;
     ue::ues(scenario, at)?;
     for (i, cell) in scenario.cell.iter().enumerate() {

@@ -66,6 +66,10 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         let names: Vec<_> = scenario.cell.iter().map(|c| c.name.as_str()).collect();
         at.fail("cell", "no cell of that name", nearest_help(cell, &names))?;
     }
+    let interferer = |c: &&Cell| c.interferer && Some(&c.name) == ue.cell.as_ref();
+    if scenario.cell.iter().any(|c| interferer(&c)) {
+        at.fail("cell", "it only interferes, and serves nobody", "a cell that serves")?;
+    }
     let mcs = ue.fixed_mcs.is_none_or(|mcs| mcs <= 28);
     at.require(mcs, "fixed_mcs", "no MCS", "from 0 to 28")?;
     let at = at.under("mobility");
@@ -162,7 +166,8 @@ fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
                 let [x, y] = core::array::from_fn(|axis| cell.position[axis].0 - home[axis].0);
                 (x * x + y * y).sqrt()
             };
-            let farthest = scenario.cell.iter().map(distance).fold(0.0, f64::max);
+            let serving = scenario.cell.iter().filter(|cell| !cell.interferer);
+            let farthest = serving.map(distance).fold(0.0, f64::max);
             (home, farthest + hexagons.inter_site_distance.0 / 3.0_f64.sqrt())
         }
         (None, None) => (home, 0.0),

@@ -47,6 +47,9 @@ pub struct Cell {
     pub rlc: Rlc,
     /// Packet data convergence of the UEs' bearers.
     pub pdcp: Pdcp,
+    /// Whether it serves nobody and sends on all of its resource blocks in each slot: interference from
+    /// outside of what is looked at.
+    pub interferer: bool,
     /// UEs that it may have; it refuses to take over more. None for any number.
     pub max_ues: Option<u32>,
     /// Names of the cells that its UEs report; none for all others.

@@ -25,6 +25,8 @@ pub struct Hexagonal {
     pub sites: Option<u32>,
     /// Rings of sites around the one in the middle: 1 for 7 sites, 2 for 19, 3 for 37.
     pub rings: Option<u32>,
+    /// Rings whose cells serve UEs, those farther out only interfere; none for all.
+    pub serving_rings: Option<u32>,
     /// From one site to the next.
     pub inter_site_distance: Metres,
     /// Cells of a site: 1, or 3 with sector antennas a third of a turn apart.

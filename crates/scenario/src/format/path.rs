@@ -10,6 +10,8 @@ use crate::quantity::{Frequency, Gain, Metres, Rate, Share, Size, Speed, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Internet {
+    /// Whether one link leads to all servers, or each flow has a server with a link of its own.
+    pub shared: bool,
     /// Downlink rate.
     pub rate: Rate,
     /// Uplink rate.
@@ -63,6 +65,8 @@ pub struct Hold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backhaul {
+    /// Whether one link leads to all cells, or each has its own.
+    pub shared: bool,
     /// Rate of either direction.
     pub rate: Rate,
     /// Delay of either direction, beside serialisation.

@@ -44,7 +44,7 @@ pub struct Ue {
 pub enum Placement {
     /// Anywhere in a disc.
     Disc(Disc),
-    /// Anywhere in the hexagons around the sites of all cells, each square metre as likely.
+    /// Anywhere in the hexagons around the sites of all cells that serve, each square metre as likely.
     Hexagonal(Hexagons),
 }
 tagged!(Placement by "kind" { "disc" => Disc(Disc), "hexagonal" => Hexagonal(Hexagons) });

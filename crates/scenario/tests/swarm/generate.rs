@@ -455,10 +455,11 @@ fn scenario(seed: u64) -> String {
         return text + &background(bursts, None) + &over_quic(datagrams, None);
     }
     text += &format!(
-        "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\n",
+        "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
         1 + later.below(1_000),
         later.below(20_000),
-        queue_rule(later, latest)
+        queue_rule(later, latest),
+        newest.chance(0.3),
     );
     let mut ues = ues(s, later);
     ues = cells.moved(ues, newest);
