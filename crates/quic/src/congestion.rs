@@ -4,6 +4,9 @@
 //! segments and hear of each acknowledgment once. A segment is a full datagram. What a recovery period is
 //! (RFC 9002 §7.3.2) is decided here, as TCP's sender decides it for TCP; reductions act at once (there is
 //! no rate reduction in between).
+//!
+//! The sender stands in a cell that quinn's controller ([`Shared`]) and the endpoint have in common: what comes to the
+//! endpoint beside packets (timeouts of our own, what the path says) reaches the controller past quinn.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +14,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use airlane_core::{Bytes, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
-    AckSample, Arrival, Controller, LossCause, LossDiscrimination, LossEpisode, PathFeedback, Phase,
-    PhaseChange, RadioInformation, Restart, SegmentWindow, TimeoutEpisode,
+    AckSample, Arrival, Controller, LossCause, LossEpisode, Phase, PhaseChange, Restart, SegmentWindow,
+    Snapshot, TimeoutEpisode,
 };
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
+use crate::flight::Flight;
+use crate::setup::QuicConfig;
 use crate::time::{from_quinn, span_from_quinn};
+use crate::timeouts::{QuicTimeouts, Timeouts};
 
 #[expect(clippy::disallowed_types, reason = "the type is in quinn's interface")]
 type QuinnInstant = std::time::Instant;
@@ -25,58 +31,28 @@ type QuinnInstant = std::time::Instant;
 /// kMinimumWindow in datagrams (RFC 9002 §7.2).
 const MINIMUM_WINDOW: u32 = 2;
 
-/// What controller and endpoint tell each other past quinn, which owns the one and is owned by the other.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    /// Round trip of the newest packet of the last acknowledgment, until somebody takes it.
-    pub(crate) rtt: Option<Duration>,
-    /// True if losses were reported, until somebody asks.
-    pub(crate) lost: bool,
-    pub(crate) congestion_window: Bytes,
-    pub(crate) ssthresh: Option<Bytes>,
-    pub(crate) in_flight: Bytes,
-    /// What the path and the base station said, for the controller.
-    pub(crate) feedback: Vec<PathFeedback>,
-    pub(crate) radio: Option<RadioInformation>,
+/// A sender that quinn and the endpoint have in common.
+#[derive(Clone)]
+pub(crate) struct Shared(Arc<Mutex<Sender>>);
+
+impl Shared {
+    /// The sender of a connection whose first datagrams have this payload.
+    pub(crate) fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
+        Self(Arc::new(Mutex::new(Sender::new(config, payload, stream))))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Sender> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-pub(crate) fn locked(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
-    told.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Makes a controller for each path of a connection, which here is one.
-pub(crate) struct Factory {
-    pub(crate) kind: CongestionKind,
-    pub(crate) loss_discriminator: LossDiscrimination,
-    pub(crate) hystart: bool,
-    pub(crate) initial_window: u32,
-    pub(crate) stream: Stream,
-    pub(crate) told: Arc<Mutex<Told>>,
-}
+/// Gives quinn the controller of its one path.
+pub(crate) struct Factory(pub(crate) Shared);
 
 impl ControllerFactory for Factory {
-    fn build(self: Arc<Self>, _: QuinnInstant, mtu: u16) -> Box<dyn QuinnController> {
-        let window = SegmentWindow::new(u32::from(mtu), self.initial_window);
-        let controller = Controller::new(self.kind, window, self.hystart, self.stream.clone())
-            .discriminating(self.loss_discriminator)
-            .paced();
-        assert!(!controller.models_path(), "refused when the endpoint was set up");
-        Box::new(Adapter {
-            controller,
-            initial_window: self.initial_window,
-            established: false,
-            batch: Batch::default(),
-            carry: 0,
-            recovery_from: None,
-            in_recovery: false,
-            last_sent_at: Instant::ZERO,
-            sent: 0,
-            settled: 0,
-            delivered: 0,
-            in_flight: 0,
-            srtt: Duration::ZERO,
-            told: Arc::clone(&self.told),
-        })
+    fn build(self: Arc<Self>, _: QuinnInstant, payload: u16) -> Box<dyn QuinnController> {
+        assert_eq!(self.0.lock().segment(), u64::from(payload), "datagrams are as large at first as was set");
+        Box::new(self.0.clone())
     }
 }
 
@@ -89,9 +65,30 @@ struct Batch {
     newest_sent: Option<Instant>,
 }
 
-#[derive(Clone)]
-struct Adapter {
-    controller: Controller,
+/// What the endpoint may report of the sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    /// Round trip of the newest packet of the last acknowledgment.
+    pub(crate) rtt: Option<Duration>,
+    /// Losses were reported.
+    pub(crate) lost: bool,
+    /// A timeout turned out spurious.
+    pub(crate) undone: bool,
+}
+
+/// A timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expiry {
+    pub(crate) rto: Duration,
+    pub(crate) congestion_window: Bytes,
+    pub(crate) in_flight: Bytes,
+    pub(crate) backoff: u32,
+    pub(crate) in_recovery: bool,
+}
+
+/// The sender's half of a connection, as far as its congestion controller goes.
+pub(crate) struct Sender {
+    pub(crate) controller: Controller,
     initial_window: u32,
     established: bool,
     batch: Batch,
@@ -108,10 +105,54 @@ struct Adapter {
     delivered: u64,
     in_flight: u64,
     srtt: Duration,
-    told: Arc<Mutex<Told>>,
+    flight: Flight,
+    packet_threshold: u64,
+    /// A timer of our own, if silence costs the window.
+    timeouts: Option<Timeouts>,
+    /// The window before a timeout, if it may be taken back, and whether NewReno's rule holds for that.
+    before_timeout: Option<Snapshot>,
+    undo_within_rtt: bool,
+    news: News,
+    /// Probe timeouts in a row.
+    probes_in_row: u32,
 }
 
-impl Adapter {
+impl Sender {
+    fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
+        let window = SegmentWindow::new(u32::from(payload), config.initial_window);
+        let controller = Controller::new(config.congestion, window, config.hystart, stream)
+            .discriminating(config.loss_discriminator)
+            .with_cubic(config.cubic)
+            .with_slow_start(config.slow_start)
+            .paced();
+        assert!(!controller.models_path(), "refused when the endpoint was set up");
+        Self {
+            controller,
+            initial_window: config.initial_window,
+            established: false,
+            batch: Batch::default(),
+            carry: 0,
+            recovery_from: None,
+            in_recovery: false,
+            last_sent_at: Instant::ZERO,
+            sent: 0,
+            settled: 0,
+            delivered: 0,
+            in_flight: 0,
+            srtt: Duration::ZERO,
+            flight: Flight::default(),
+            packet_threshold: u64::from(config.packet_threshold),
+            timeouts: match config.timeouts {
+                QuicTimeouts::Probe => None,
+                QuicTimeouts::Collapse { floor } => Some(Timeouts::new(floor)),
+            },
+            before_timeout: None,
+            undo_within_rtt: config.congestion == CongestionKind::NewReno,
+            news: News::default(),
+            probes_in_row: 0,
+        }
+    }
+
     fn segment(&self) -> u64 {
         u64::from(self.controller.window().segment_size())
     }
@@ -121,33 +162,30 @@ impl Adapter {
         bytes.div_ceil(self.segment()) as u32
     }
 
-    fn tell(&self, rtt: Option<Duration>, lost: bool) {
-        let mut told = locked(&self.told);
-        told.congestion_window = self.controller.congestion_window();
-        told.ssthresh = self.controller.ssthresh();
-        told.in_flight = Bytes(self.in_flight);
-        told.rtt = rtt.or(told.rtt);
-        told.lost |= lost;
+    /// Takes what has happened since it was asked last.
+    pub(crate) fn take_news(&mut self) -> News {
+        core::mem::take(&mut self.news)
     }
 
-    fn hear(&mut self) {
-        let (feedback, radio) = {
-            let mut told = locked(&self.told);
-            (core::mem::take(&mut told.feedback), told.radio.take())
-        };
-        feedback.iter().for_each(|said| self.controller.on_feedback(said));
-        radio.iter().for_each(|said| self.controller.on_radio_information(said));
+    /// Window, threshold and flight in bytes.
+    pub(crate) fn state(&self) -> (Bytes, Option<Bytes>, Bytes) {
+        (self.controller.congestion_window(), self.controller.ssthresh(), Bytes(self.in_flight))
     }
 
     fn enter(&mut self, phase: Phase) {
         self.controller.on_phase(&PhaseChange { phase, sent_to: self.sent, delivery: None });
     }
 
-    fn on_loss(&mut self, now: Instant, marked: bool) {
-        self.hear();
-        let window_segments = self.controller.window_segments();
-        let in_flight_segments = self.segments(self.in_flight);
-        let episode = LossEpisode { now, in_flight_segments, window_segments, marked };
+    fn on_loss(&mut self, now: Instant, lost_segments: u32, newest_lost: u64) {
+        let marked = lost_segments == 0;
+        let episode = LossEpisode {
+            now,
+            in_flight_segments: self.segments(self.in_flight),
+            window_segments: self.controller.window_segments(),
+            marked,
+            lost_segments,
+            newest_lost,
+        };
         let cause = if marked {
             self.controller.on_ecn(&episode);
             LossCause::Congestion
@@ -158,31 +196,98 @@ impl Adapter {
         if cause == LossCause::Congestion {
             self.recovery_from = Some(now);
             self.in_recovery = true;
+            self.before_timeout = None;
             self.enter(if marked { Phase::Reduction } else { Phase::Recovery });
             self.carry = 0;
         }
         self.controller.on_recovery_exit();
     }
 
-    /// RFC 9002 §7.6.2.
-    fn on_persistent_congestion(&mut self, now: Instant) {
+    /// True if it has a timer of its own, whose expiry costs the window.
+    pub(crate) const fn has_timer(&self) -> bool {
+        self.timeouts.is_some()
+    }
+
+    /// When [`Self::on_timeout`] is due.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.timeouts.as_ref()?.deadline(&self.flight)
+    }
+
+    /// The timer of the oldest packet fires: the window collapses, unless it has for packets sent then.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<Expiry> {
+        let in_recovery = self.in_recovery;
+        let timeouts = self.timeouts.as_mut()?;
+        let (rto, oldest) = (timeouts.rto(), timeouts.deadline(&self.flight).map(|at| at - timeouts.rto())?);
+        let backoff = timeouts.fire(now, &self.flight);
+        let (congestion_window, _, in_flight) = self.state();
+        let expiry = Expiry { rto, congestion_window, in_flight, backoff, in_recovery };
+        let episode = LossEpisode {
+            now,
+            in_flight_segments: self.segments(self.in_flight),
+            window_segments: self.controller.window_segments(),
+            marked: false,
+            lost_segments: 1,
+            newest_lost: 0,
+        };
+        if self.controller.cause_of_timeout(&episode) != LossCause::Congestion {
+            return Some(expiry);
+        }
+        let new_episode = self.recovery_from.is_none_or(|from| oldest > from);
+        self.before_timeout = new_episode.then(|| self.controller.snapshot());
+        self.restart(now, new_episode);
+        self.recovery_from = Some(now);
+        Some(expiry)
+    }
+
+    /// When the last packet left, from which probe timers run (RFC 9002 §6.2.1).
+    pub(crate) const fn last_sent_at(&self) -> Instant {
+        self.last_sent_at
+    }
+
+    /// quinn's probe timer has fired.
+    pub(crate) fn on_probe_timeout(&mut self, waited: Duration) -> Expiry {
+        self.probes_in_row += 1;
+        let (congestion_window, _, in_flight) = self.state();
+        Expiry {
+            rto: waited,
+            congestion_window,
+            in_flight,
+            backoff: self.probes_in_row,
+            in_recovery: self.in_recovery,
+        }
+    }
+
+    /// The packet that made the timer fire is acknowledged after so long.
+    fn on_spurious_timeout(&mut self, after: Duration) {
+        // picoquic's NewReno believes it for a round trip (newreno.c), its CUBIC always (cubic.c).
+        let Some(before) = self.before_timeout.take() else { return };
+        if !self.undo_within_rtt || after < self.srtt {
+            self.controller.on_undo(&before);
+            self.news.undone = true;
+        }
+    }
+
+    fn restart(&mut self, now: Instant, new_episode: bool) {
         self.enter(Phase::Loss);
         self.controller.on_timeout(&TimeoutEpisode {
             now,
-            new_episode: false,
+            new_episode,
             restart_segments: MINIMUM_WINDOW,
             acked_to: self.settled,
             sent_to: self.sent,
         });
-        self.recovery_from = None;
         self.in_recovery = false;
         self.enter(Phase::Open);
     }
-}
 
-impl QuinnController for Adapter {
-    fn on_sent(&mut self, now: QuinnInstant, bytes: u64, _: u64) {
-        let now = from_quinn(now);
+    /// RFC 9002 §7.6.2.
+    fn on_persistent_congestion(&mut self, now: Instant) {
+        self.restart(now, false);
+        self.recovery_from = None;
+    }
+
+    fn on_sent(&mut self, now: Instant, bytes: u64) {
+        self.flight.forget_unacknowledgeable(self.packet_threshold);
         if self.in_flight == 0 {
             self.controller.on_restart(&Restart {
                 now,
@@ -195,14 +300,18 @@ impl QuinnController for Adapter {
         self.last_sent_at = now;
         self.sent += bytes;
         self.in_flight += bytes;
-        locked(&self.told).in_flight = Bytes(self.in_flight);
+        self.flight.on_sent(now, bytes);
     }
 
-    fn on_ack(&mut self, now: QuinnInstant, sent: QuinnInstant, bytes: u64, _: bool, rtt: &RttEstimator) {
-        let sent = from_quinn(sent);
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: Duration) {
+        self.probes_in_row = 0;
+        let packet = self.flight.on_acked(sent, bytes);
+        let after = packet.and_then(|packet| self.timeouts.as_mut()?.on_acked(now, packet));
+        if let Some(after) = after {
+            self.on_spurious_timeout(after);
+        }
         if !self.established {
             self.established = true;
-            let now = from_quinn(now);
             self.controller.on_established(now, Some(now.saturating_since(sent)));
         }
         self.batch.bytes += bytes;
@@ -213,21 +322,23 @@ impl QuinnController for Adapter {
             }
         }
         self.batch.newest_sent = self.batch.newest_sent.max(Some(sent));
-        self.srtt = span_from_quinn(rtt.get());
+        self.srtt = srtt;
     }
 
-    fn on_end_acks(&mut self, now: QuinnInstant, in_flight: u64, app_limited: bool, _: Option<u64>) {
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
         let batch = core::mem::take(&mut self.batch);
         let Some(sent) = batch.newest_sent else { return };
-        let now = from_quinn(now);
-        let rtt = Some(now.saturating_since(sent));
+        let rtt = now.saturating_since(sent);
         let outstanding = self.segments(in_flight);
         let max_outstanding = self.segments(in_flight + batch.bytes);
         self.in_flight = in_flight;
         self.delivered += batch.bytes;
         self.settled = self.settled.max(self.sent.saturating_sub(in_flight));
+        if let Some(timeouts) = &mut self.timeouts {
+            timeouts.on_rtt(rtt);
+        }
         if self.controller.hears_arrivals() {
-            self.controller.on_arrival(&Arrival { now, acked_to: self.delivered, rtt });
+            self.controller.on_arrival(&Arrival { now, acked_to: self.delivered, rtt: Some(rtt) });
         }
         self.carry += batch.growing;
         let delivered_segments = (self.carry / self.segment()) as u32;
@@ -239,50 +350,77 @@ impl QuinnController for Adapter {
             window_limited: !app_limited,
             max_outstanding_segments: max_outstanding,
             outstanding_segments: outstanding,
-            rtt,
+            rtt: Some(rtt),
             srtt: self.srtt,
             acked_to: self.settled,
             sent_to: self.sent,
         });
-        self.tell(rtt, false);
+        self.news.rtt = Some(rtt);
     }
 
-    fn on_congestion_event(&mut self, now: QuinnInstant, sent: QuinnInstant, persistent: bool, bytes: u64) {
-        let (now, sent) = (from_quinn(now), from_quinn(sent));
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, bytes: u64) {
         self.in_flight = self.in_flight.saturating_sub(bytes);
+        let (mut lost, mut newest) = (0, 0);
+        self.flight.take_lost(sent, bytes, |packet| {
+            lost += 1;
+            newest = packet.serial;
+        });
         if self.recovery_from.is_none_or(|from| sent > from) {
-            self.on_loss(now, bytes == 0);
+            let segments = if bytes == 0 { 0 } else { lost.max(1) };
+            self.on_loss(now, segments, newest);
         }
         if persistent {
             self.on_persistent_congestion(now);
         }
-        self.tell(None, bytes > 0);
+        self.news.lost |= bytes > 0;
+    }
+}
+
+impl QuinnController for Shared {
+    fn on_sent(&mut self, now: QuinnInstant, bytes: u64, _: u64) {
+        self.lock().on_sent(from_quinn(now), bytes);
+    }
+
+    fn on_ack(&mut self, now: QuinnInstant, sent: QuinnInstant, bytes: u64, _: bool, rtt: &RttEstimator) {
+        self.lock().on_ack(from_quinn(now), from_quinn(sent), bytes, span_from_quinn(rtt.get()));
+    }
+
+    fn on_end_acks(&mut self, now: QuinnInstant, in_flight: u64, app_limited: bool, _: Option<u64>) {
+        self.lock().on_end_acks(from_quinn(now), in_flight, app_limited);
+    }
+
+    fn on_congestion_event(&mut self, now: QuinnInstant, sent: QuinnInstant, persistent: bool, bytes: u64) {
+        self.lock().on_congestion_event(from_quinn(now), from_quinn(sent), persistent, bytes);
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {
-        self.controller.on_segment_size(u32::from(mtu));
-        self.carry %= self.segment();
+        let mut sender = self.lock();
+        sender.controller.on_segment_size(u32::from(mtu));
+        sender.carry %= sender.segment();
     }
 
     /// One byte more than the window: quinn sends only while flight and datagram stay below this, where
     /// RFC 9002 §7 lets them reach it.
     fn window(&self) -> u64 {
-        self.controller.congestion_window().get() + 1
+        self.lock().controller.congestion_window().get() + 1
     }
 
     fn metrics(&self) -> ControllerMetrics {
+        let (congestion_window, ssthresh, _) = self.lock().state();
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.controller.congestion_window().get();
-        metrics.ssthresh = self.controller.ssthresh().map(Bytes::get);
+        metrics.congestion_window = congestion_window.get();
+        metrics.ssthresh = ssthresh.map(Bytes::get);
         metrics
     }
 
+    /// For another path, of which there is none: addresses stay.
     fn clone_box(&self) -> Box<dyn QuinnController> {
         Box::new(self.clone())
     }
 
     fn initial_window(&self) -> u64 {
-        u64::from(self.initial_window) * self.segment()
+        let sender = self.lock();
+        u64::from(sender.initial_window) * sender.segment()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -10,7 +10,7 @@ use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
 };
 
-use crate::congestion::locked;
+use crate::congestion::{Expiry, News};
 use crate::setup::{QuicConfig, Role, Setup, address};
 use crate::time::{from_quinn, span_from_quinn, to_quinn};
 
@@ -56,6 +56,8 @@ pub struct QuicEndpoint {
     /// Where quinn writes datagrams.
     scratch: Vec<u8>,
     due: Instant,
+    /// quinn was told of a timeout since it sent last.
+    timer_fired: bool,
     serial: u64,
     reporter: Reporter,
 }
@@ -64,6 +66,7 @@ pub struct QuicEndpoint {
 #[derive(Debug, Default)]
 struct Reporter {
     lost_packets: u64,
+    probes: u64,
     /// Packets that will carry again what lost ones carried.
     to_resend: u64,
     rttvar: Duration,
@@ -94,6 +97,7 @@ impl QuicEndpoint {
             connection: None,
             scratch: Vec::with_capacity(2048),
             due: Instant::FAR_FUTURE,
+            timer_fired: false,
             serial: 0,
             reporter: Reporter::default(),
         }
@@ -144,6 +148,7 @@ impl QuicEndpoint {
             && self.due <= cx.now
         {
             connection.handle_timeout(to_quinn(cx.now));
+            self.timer_fired = true;
         }
     }
 
@@ -234,16 +239,13 @@ impl QuicEndpoint {
 
     /// Tells the controller what the path says of itself.
     pub fn on_feedback(&mut self, feedback: PathFeedback) {
-        locked(&self.setup.told).feedback.push(feedback);
+        self.setup.sender.lock().controller.on_feedback(&feedback);
     }
 
     /// Tells the controller what the base station says of the UE. What was measured before the newest that is
     /// known is left aside.
     pub fn on_radio_information(&mut self, information: RadioInformation) {
-        let known = &mut locked(&self.setup.told).radio;
-        if known.is_none_or(|known| known.measured_at <= information.measured_at) {
-            *known = Some(information);
-        }
+        self.setup.sender.lock().controller.on_radio_information(&information);
     }
 
     /// Sends what there is to send. To be called after everything else that may have changed something.
@@ -254,17 +256,63 @@ impl QuicEndpoint {
                 connection.handle_event(event);
             }
         }
+        self.expire(cx);
         self.report(cx);
         let now = to_quinn(cx.now);
+        let last_sent_at = self.setup.sender.lock().last_sent_at();
         while let Some((_, connection)) = &mut self.connection {
             self.scratch.clear();
             let Some(transmit) = connection.poll_transmit(now, 1, &mut self.scratch) else { break };
             self.send(cx, transmit.ecn);
         }
+        if core::mem::take(&mut self.timer_fired) {
+            self.count_probes(cx, last_sent_at);
+        }
         let timeout = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
+        let own = self.setup.sender.lock().next_timeout().unwrap_or(Instant::FAR_FUTURE);
         // A timer that is due already would be called at this very instant for ever.
         let soon = cx.now + Duration::from_nanos(1);
-        self.due = timeout.map_or(Instant::FAR_FUTURE, |at| from_quinn(at).max(soon));
+        self.due = timeout.map_or(Instant::FAR_FUTURE, from_quinn).min(own).max(soon);
+    }
+
+    /// A timer of the sender's own, if it has one.
+    fn expire(&mut self, cx: &mut Cx<'_>) {
+        let mut sender = self.setup.sender.lock();
+        if sender.next_timeout().is_some_and(|at| at <= cx.now)
+            && let Some(expiry) = sender.on_timeout(cx.now)
+        {
+            drop(sender);
+            self.report_timeout(cx, expiry);
+        }
+    }
+
+    /// quinn does not say when its probe timer fires, but each probe asks for an acknowledgment at once
+    /// (draft-ietf-quic-ack-frequency), and beside probes for the path MTU nothing does.
+    fn count_probes(&mut self, cx: &mut Cx<'_>, last_sent_at: Instant) {
+        let Some((_, connection)) = &self.connection else { return };
+        let stats = connection.stats();
+        let probes = stats.frame_tx.immediate_ack - stats.path.sent_plpmtud_probes;
+        if probes > core::mem::replace(&mut self.reporter.probes, probes) {
+            let mut sender = self.setup.sender.lock();
+            if !sender.has_timer() {
+                let expiry = sender.on_probe_timeout(cx.now.saturating_since(last_sent_at));
+                drop(sender);
+                self.report_timeout(cx, expiry);
+            }
+        }
+    }
+
+    fn report_timeout(&self, cx: &mut Cx<'_>, expiry: Expiry) {
+        if self.setup.config.reports && cx.wants(Topic::Timeout) {
+            cx.emit(&Event::Timeout {
+                flow: self.path.flow,
+                rto: expiry.rto,
+                congestion_window: expiry.congestion_window,
+                in_flight: expiry.in_flight,
+                backoff: expiry.backoff,
+                in_recovery: expiry.in_recovery,
+            });
+        }
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, ecn: Option<EcnCodepoint>) {
@@ -289,10 +337,9 @@ impl QuicEndpoint {
 
     /// Tells the observers what happened to the sender.
     fn report(&mut self, cx: &mut Cx<'_>) {
-        let (rtt, lost, state) = {
-            let mut told = locked(&self.setup.told);
-            let state = (told.congestion_window, told.ssthresh, told.in_flight);
-            (told.rtt.take(), core::mem::take(&mut told.lost), state)
+        let (News { rtt, lost, undone }, state) = {
+            let mut sender = self.setup.sender.lock();
+            (sender.take_news(), sender.state())
         };
         let Some((_, connection)) = &self.connection else { return };
         let flow = self.path.flow;
@@ -306,6 +353,9 @@ impl QuicEndpoint {
             self.reporter.to_resend += new;
             let bytes = Bytes(u64::from(connection.stats().path.current_mtu));
             (0..new).for_each(|_| cx.emit(&Event::SegmentLost { flow, bytes }));
+        }
+        if undone {
+            cx.emit(&Event::TimeoutUndone { flow, congestion_window: state.0 });
         }
         if let Some(rtt) = rtt {
             let srtt = span_from_quinn(connection.rtt());

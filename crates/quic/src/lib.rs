@@ -19,14 +19,17 @@
 mod congestion;
 mod crypto;
 mod endpoint;
+mod flight;
 mod identity;
 mod qlog;
 mod setup;
 #[cfg(test)]
 mod tests;
 mod time;
+mod timeouts;
 
 pub use endpoint::{QuicEndpoint, QuicEvent, Readable};
 pub use qlog::{QlogError, QlogFiles};
 pub use quinn_proto::StreamId;
 pub use setup::{QuicConfig, Role};
+pub use timeouts::QuicTimeouts;

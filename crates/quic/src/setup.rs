@@ -1,21 +1,22 @@
 //! How an endpoint is set up, in our words and in quinn's.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use airlane_core::{Bytes, Duration, Seeds, Stream};
-use airlane_transport::congestion::LossDiscrimination;
+use airlane_transport::congestion::{CubicConfig, LossDiscrimination, SlowStartRules};
 use airlane_transport::{CongestionKind, Path};
 use quinn_proto::{
     ClientConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenStore, ServerConfig,
     TransportConfig, ValidationTokenConfig, VarInt,
 };
 
-use crate::congestion::{Factory, Told};
+use crate::congestion::{Factory, Shared};
 use crate::crypto::{NullCrypto, NullTokenKey};
 use crate::identity::Ids;
 use crate::qlog::QlogFiles;
 use crate::time::span_to_quinn;
+use crate::timeouts::QuicTimeouts;
 
 /// IPv4 and UDP header.
 pub(crate) const HEADERS: u16 = 28;
@@ -48,6 +49,19 @@ pub struct QuicConfig {
     pub loss_discriminator: LossDiscrimination,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
+    /// How CUBIC is set up.
+    pub cubic: CubicConfig,
+    /// How slow start ends.
+    pub slow_start: SlowStartRules,
+    /// What silence costs.
+    pub timeouts: QuicTimeouts,
+    /// Packets acknowledged above a packet that make it lost (RFC 9002 §6.1.1).
+    pub packet_threshold: u32,
+    /// Time, in round trips, after which a packet with one acknowledged above it is lost, in thousandths (RFC 9002
+    /// §6.1.2).
+    pub time_threshold_permille: u32,
+    /// Probe timeouts without an acknowledgment that are persistent congestion (RFC 9002 §7.6); none for never.
+    pub persistent_congestion: Option<u32>,
     /// Initial congestion window in datagrams (RFC 9002 §7.2).
     pub initial_window: u32,
     /// Largest IP packet: the bound of MTU discovery.
@@ -85,6 +99,12 @@ impl QuicConfig {
             congestion: CongestionKind::Cubic,
             loss_discriminator: LossDiscrimination::None,
             hystart: true,
+            cubic: CubicConfig::RFC9438,
+            slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
+            timeouts: QuicTimeouts::Probe,
+            packet_threshold: 3,            // RFC 9002 §6.1.1
+            time_threshold_permille: 1_125, // RFC 9002 §6.1.2: 9/8
+            persistent_congestion: Some(3), // RFC 9002 §7.6.1
             initial_window: 10,
             mtu: 1480,
             initial_mtu: 1228,
@@ -117,15 +137,16 @@ pub(crate) struct Setup {
     path: Path,
     ids: Ids,
     crypto: Arc<NullCrypto>,
-    pub(crate) told: Arc<Mutex<Told>>,
+    pub(crate) sender: Shared,
 }
 
 impl Setup {
     pub(crate) fn new(config: QuicConfig, path: Path, role: Role) -> Self {
-        let told = Arc::new(Mutex::new(Told::default()));
+        let stream = config.seeds.stream(&format!("flow/{}/congestion", path.flow.0));
+        let sender = Shared::new(&config, config.initial_mtu - HEADERS, stream);
         let name = format!("flow/{}/quic/{}/ids", path.flow.0, role.name());
         let ids = Ids::new(config.seeds.stream(&name));
-        Self { config, role, path, ids, crypto: Arc::new(NullCrypto), told }
+        Self { config, role, path, ids, crypto: Arc::new(NullCrypto), sender }
     }
 
     /// The stream of this end of the flow.
@@ -193,14 +214,10 @@ impl Setup {
             .mtu_discovery_config(c.mtu_discovery.then_some(discovery))
             .datagram_receive_buffer_size(None)
             .enable_segmentation_offload(false)
-            .congestion_controller_factory(Arc::new(Factory {
-                kind: c.congestion,
-                loss_discriminator: c.loss_discriminator,
-                hystart: c.hystart,
-                initial_window: c.initial_window,
-                stream: c.seeds.stream(&format!("flow/{}/congestion", self.path.flow.0)),
-                told: Arc::clone(&self.told),
-            }));
+            .packet_threshold(c.packet_threshold)
+            .time_threshold(c.time_threshold_permille as f32 / 1e3)
+            .persistent_congestion_threshold(c.persistent_congestion.unwrap_or(u32::MAX))
+            .congestion_controller_factory(Arc::new(Factory(self.sender.clone())));
         if let Some((name, files)) = &c.qlog {
             t.qlog_stream(files.stream(&format!("{name}.{}", self.role.name())));
         }

@@ -11,7 +11,7 @@ use airlane_transport::congestion::{
 };
 use airlane_transport::{CongestionKind, Path};
 
-use crate::{QuicConfig, QuicEndpoint, QuicEvent, Role};
+use crate::{QuicConfig, QuicEndpoint, QuicEvent, QuicTimeouts, Role};
 
 const DELAY: Duration = Duration::from_millis(20);
 const CLIENT: usize = 0;
@@ -23,6 +23,8 @@ enum Fate {
     Arrives,
     Lost,
     Marked,
+    /// It takes 150 ms longer.
+    Late,
 }
 
 /// What the server's sender said of itself.
@@ -31,14 +33,21 @@ struct Heard {
     states: Vec<(u64, Option<u64>)>,
     lost: u64,
     rtts: Vec<Duration>,
+    /// Timeouts: when, in a row, and what had been waited.
+    timeouts: Vec<(Instant, u32, Duration)>,
+    undone: usize,
 }
 
 impl Probe for Heard {
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::FlowState).with(Topic::SegmentLost).with(Topic::RttSample)
+        [Topic::FlowState, Topic::SegmentLost, Topic::RttSample, Topic::Timeout]
+            .into_iter()
+            .fold(TopicSet::NONE, TopicSet::with)
     }
-    fn observe(&mut self, _: Instant, event: &Event<'_>) {
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
+            Event::Timeout { backoff, rto, .. } => self.timeouts.push((now, backoff, rto)),
+            Event::TimeoutUndone { .. } => self.undone += 1,
             Event::FlowState { congestion_window, ssthresh, .. } => {
                 self.states.push((congestion_window.get(), ssthresh.map(Bytes::get)));
             }
@@ -156,7 +165,8 @@ fn download_told(
                 if fate == Fate::Lost {
                     cx.pool.discard(packet, airlane_core::DropCause::RandomLoss);
                 } else {
-                    wire.insert((now + DELAY, outcome.sent.len()), (1 - end, packet));
+                    let more = if fate == Fate::Late { Duration::from_millis(150) } else { Duration::ZERO };
+                    wire.insert((now + DELAY + more, outcome.sent.len()), (1 - end, packet));
                 }
             }
         }
@@ -323,20 +333,66 @@ fn silence_ends_a_connection() {
     assert!((Instant::from_millis(25_000)..Instant::from_millis(70_000)).contains(&last), "{last}");
 }
 
+/// RFC 9002 §6.2.1: each probe timeout without an answer waits twice as long as the one before, and costs no window.
+#[test]
+fn probe_timeouts_are_counted() {
+    let done = download(newreno(), 1_000_000, |from, number| {
+        if from == SERVER && number > 100 { Fate::Lost } else { Fate::Arrives }
+    });
+    let timeouts = &done.heard.timeouts;
+    assert!(timeouts.len() > 5, "{timeouts:?}");
+    // SRTT + max(4 RTTVAR, 1 ms) + 25 ms, over a wire of 40 ms.
+    assert!((65..120).contains(&timeouts[0].2.as_millis()), "{timeouts:?}");
+    for (number, pair) in timeouts.windows(2).enumerate() {
+        assert_eq!(pair[1].1, number as u32 + 2);
+        let ratio = pair[1].2.as_secs_f64() / pair[0].2.as_secs_f64();
+        assert!((1.9..2.1).contains(&ratio), "{timeouts:?}");
+    }
+    assert_eq!(falls(&done), 0);
+    assert_eq!(download(newreno(), 1_000_000, ALL_ARRIVE).heard.timeouts, []);
+}
+
+/// Everything sent from some packet on comes 150 ms late, nothing is lost: more than SRTT + 4 RTTVAR + 10 ms, with
+/// 4 RTTVAR at least the smallest round trip, is 90 ms.
+#[test]
+fn a_delay_that_jumps_collapses_the_window_where_silence_does() {
+    let late = |from, number| {
+        if from == SERVER && number >= 300 { Fate::Late } else { Fate::Arrives }
+    };
+    let collapse = QuicTimeouts::Collapse { floor: Duration::from_millis(50) };
+    for congestion in [CongestionKind::NewReno, CongestionKind::Cubic] {
+        let probing = download(config(congestion), 1_000_000, late);
+        assert_eq!((probing.received, probing.heard.undone), (1_000_000, 0));
+        let lowest = probing.heard.states.iter().map(|(window, _)| *window).min();
+        assert!(lowest >= Some(10 * 1200), "{lowest:?}");
+        let collapsing = || QuicConfig { timeouts: collapse, mtu_discovery: false, ..config(congestion)() };
+        let done = download(collapsing, 1_000_000, late);
+        assert_eq!(done.received, 1_000_000);
+        let [(_, 1, rto), ..] = done.heard.timeouts[..] else { panic!("{:?}", done.heard.timeouts) };
+        assert!((Duration::from_millis(90)..Duration::from_millis(140)).contains(&rto), "{rto}");
+        let after = done.heard.states.iter().position(|(window, _)| *window == 2 * 1200).unwrap();
+        let before = done.heard.states[after - 1].0;
+        // What made the timer fire comes after 190 ms, 50 ms or more after it fired: too late for NewReno, which
+        // believes it within a round trip of 40 ms, but not for CUBIC.
+        let undone = usize::from(congestion == CongestionKind::Cubic);
+        assert_eq!(done.heard.undone, undone, "{congestion:?}");
+        let returns = done.heard.states[after..].iter().take(4).any(|(window, _)| *window >= before);
+        assert_eq!(
+            returns,
+            undone == 1,
+            "{congestion:?}: {before} {:?}",
+            &done.heard.states[after..after + 4]
+        );
+    }
+}
+
 /// RFC 9002 §7 lets the flight reach the window; quinn sends only below what it is told.
 #[test]
 fn quinn_is_told_one_byte_more_than_the_window() {
-    use crate::congestion::Factory;
+    use crate::congestion::{Factory, Shared};
     use quinn_proto::congestion::ControllerFactory;
-    let factory = Factory {
-        kind: CongestionKind::NewReno,
-        loss_discriminator: LossDiscrimination::None,
-        hystart: true,
-        initial_window: 10,
-        stream: Seeds::new(1).stream("congestion"),
-        told: std::sync::Arc::default(),
-    };
-    let mut controller = std::sync::Arc::new(factory).build(crate::time::start(), 1200);
+    let sender = Shared::new(&newreno()(), 1200, Seeds::new(1).stream("congestion"));
+    let mut controller = std::sync::Arc::new(Factory(sender)).build(crate::time::start(), 1200);
     assert_eq!((controller.window(), controller.metrics().congestion_window), (12_001, 12_000));
     assert_eq!(controller.initial_window(), 12_000);
     controller.on_mtu_update(1452);

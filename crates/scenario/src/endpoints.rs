@@ -3,24 +3,27 @@
 use std::sync::Arc;
 
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
-use airlane_quic::{QlogFiles, QuicConfig};
+use airlane_quic::{self as quic, QlogFiles, QuicConfig};
 use airlane_traffic::{
     BurstParameters, Bursts, Datagrams, PlayoutRules, PpbpSender, QuicClient, QuicServer, QuicTransfer,
     ReadLimit, Reading, TcpSink, TcpSource, Transfer, UdpSink, UdpSource, Video, VideoSink,
 };
 use airlane_transport as transport;
-use airlane_transport::congestion::{ArwaSender, CodeStep, LossDiscrimination, MdccConfig, SlowStart};
+use airlane_transport::congestion::{
+    self, ArwaSender, CodeStep, CubicConfig, LossDiscrimination, MdccConfig, SlowStart, SlowStartRules,
+};
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
     self, App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow,
-    Congestion, FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp, PpbpReading,
-    Quic, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    Congestion, CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp,
+    PpbpReading, Quic, QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp,
+    Transport,
 };
 use crate::middlebox;
-use crate::quantity::{Size, Time};
+use crate::quantity::{Share, Size, Time};
 use crate::wiring::data_direction;
 
 /// What the ends of all flows share.
@@ -136,6 +139,18 @@ fn loss_discrimination(discriminator: LossDiscriminator) -> LossDiscrimination {
     }
 }
 
+fn cubic_config(variant: CubicVariant, beta: f64) -> CubicConfig {
+    let variant = match variant {
+        CubicVariant::Rfc9438 => congestion::CubicVariant::Rfc9438,
+        CubicVariant::Picoquic2020 => congestion::CubicVariant::Picoquic2020,
+    };
+    CubicConfig { variant, beta_1024: (beta * 1024.0).round() as u32 }
+}
+
+fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
+    SlowStartRules { rtt_exit, loss_max_ppm: (loss.0 * 1e6).round() as u32 }
+}
+
 /// QUIC's settings in the words of its implementation.
 fn quic_config(quic: &Quic, seeds: Seeds) -> QuicConfig {
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
@@ -143,6 +158,15 @@ fn quic_config(quic: &Quic, seeds: Seeds) -> QuicConfig {
         congestion: congestion_kind(quic.congestion),
         loss_discriminator: loss_discrimination(quic.loss_discriminator),
         hystart: quic.hystart,
+        cubic: cubic_config(quic.cubic, quic.cubic_beta),
+        slow_start: slow_start_rules(quic.slow_start_rtt_exit, quic.slow_start_loss),
+        timeouts: match quic.timeouts {
+            QuicTimeouts::Probe => quic::QuicTimeouts::Probe,
+            QuicTimeouts::Collapse => quic::QuicTimeouts::Collapse { floor: quic.rto_min.0 },
+        },
+        packet_threshold: quic.packet_threshold,
+        time_threshold_permille: (quic.time_threshold * 1e3).round() as u32,
+        persistent_congestion: Some(quic.persistent_congestion).filter(|n| *n > 0),
         initial_window: quic.initial_window,
         mtu: mtu(quic.mtu),
         initial_mtu: mtu(quic.initial_mtu),
@@ -166,6 +190,8 @@ pub(crate) fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
         loss_discriminator: loss_discrimination(tcp.loss_discriminator),
+        cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
+        slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
         mdcc: tcp.mdcc.as_ref().map_or(MdccConfig::PAPER, |mdcc| MdccConfig {
             acks_per_increase: (1.0 / mdcc.increase).round() as u32,
             inflight_scope: match mdcc.inflight_scope {

@@ -3,7 +3,7 @@
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::CongestionKind;
-use crate::congestion::{ArwaSender, LossDiscrimination, MdccConfig};
+use crate::congestion::{ArwaSender, CubicConfig, LossDiscrimination, MdccConfig, SlowStartRules};
 use crate::window::{ArwaReceiver, DrwaReceiver};
 
 /// How a sender finds out that a segment is lost.
@@ -86,6 +86,10 @@ pub struct TcpConfig {
     pub congestion: CongestionKind,
     /// How it tells a random loss from one of congestion. BBR judges losses itself.
     pub loss_discriminator: LossDiscrimination,
+    /// How it is set up, if it is CUBIC.
+    pub cubic: CubicConfig,
+    /// How its slow start ends.
+    pub slow_start: SlowStartRules,
     /// How it is set up, if it is multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// What an acknowledgment is worth to it.
@@ -161,6 +165,8 @@ impl TcpConfig {
         Self {
             congestion: CongestionKind::Cubic,
             loss_discriminator: LossDiscrimination::None,
+            cubic: CubicConfig::RFC9438,
+            slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             mdcc: MdccConfig::PAPER,
             growth: Growth::PerSegment,
             timestamps: true,

@@ -181,6 +181,8 @@ impl Sender {
         let segments = SegmentWindow::new(segment_size, initial);
         let mut controller = Controller::new(config.congestion, segments, config.hystart, stream)
             .discriminating(config.loss_discriminator)
+            .with_cubic(config.cubic)
+            .with_slow_start(config.slow_start)
             .with_mdcc(config.mdcc, config.hystart);
         if let Some(arwa) = config.obeys_codes.filter(|_| negotiated.codes) {
             controller = controller.obeying(arwa);

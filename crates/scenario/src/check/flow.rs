@@ -13,7 +13,7 @@ use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Ppbp, Quic,
     ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
 };
-use crate::quantity::Size;
+use crate::quantity::{Share, Size};
 
 /// Largest IP packet (RFC 791).
 const IP_PACKET_MAX: u64 = 65_535;
@@ -171,6 +171,14 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     at.require(!models_path, "congestion", "quinn does not tell which packets are lost", help)?;
     let listens = quic.congestion == Congestion::Mdcc;
     at.require(!listens, "congestion", "a PEP cannot read the packet numbers of QUIC", help)?;
+    laws(quic.cubic_beta, quic.slow_start_loss, at)?;
+    let threshold = (1..=1_000).contains(&quic.packet_threshold);
+    at.require(threshold, "packet_threshold", "no number of packets", "from 1 to 1000")?;
+    let time = (1.0..=10.0).contains(&quic.time_threshold);
+    at.require(time, "time_threshold", "no number of round trips", "from 1 to 10")?;
+    let persistent = quic.persistent_congestion <= 1_000;
+    at.require(persistent, "persistent_congestion", "no number of timeouts", "at most 1000, 0 for never")?;
+    at.positive(quic.rto_min, "rto_min")?;
     let initial_window = (2..=1_000).contains(&quic.initial_window);
     at.require(initial_window, "initial_window", "no window", "from 2 to 1000 datagrams")?;
     let (least, most) = (QUIC_MTU_MIN, IP_PACKET_MAX - 8); // a UDP payload of at most 65527 bytes, RFC 9000 §18.2
@@ -188,7 +196,16 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     at.require(initial_rtt, "initial_rtt", "no round trip", "from 1 ms to 10 s")
 }
 
+/// What the laws of TCP and QUIC have in common.
+fn laws(cubic_beta: f64, slow_start_loss: Share, at: &Place<'_>) -> Checked {
+    let beta = (0.1..=0.99).contains(&cubic_beta);
+    at.require(beta, "cubic_beta", "no part of a window", "from 0.1 to 0.99")?;
+    let less = slow_start_loss.0 < 1.0;
+    at.require(less, "slow_start_loss", "nothing would ever end slow start", "below 100 %")
+}
+
 fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
+    laws(tcp.cubic_beta, tcp.slow_start_loss, at)?;
     let mtu = (MTU_MIN..=IP_PACKET_MAX).contains(&tcp.mtu.0.get());
     at.require(mtu, "mtu", "no MTU", "from 128 B to 65535 B")?;
     if let Some(mss) = tcp.mss {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Video, tagged};
-use crate::quantity::{Rate, Size, Time};
+use crate::quantity::{Rate, Share, Size, Time};
 
 /// A flow, or one for each UE of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -151,6 +151,14 @@ pub struct Tcp {
     pub mdcc: Option<Mdcc>,
     /// How random losses are told from those of congestion.
     pub loss_discriminator: LossDiscriminator,
+    /// Whose CUBIC it is, if it is CUBIC.
+    pub cubic: CubicVariant,
+    /// CUBIC's window after a loss, as a part of the one before (RFC 9438 §4.6).
+    pub cubic_beta: f64,
+    /// Whether a round trip that has risen by a quarter ends slow start, as in picoquic of 2020.
+    pub slow_start_rtt_exit: bool,
+    /// The share of lost packets up to which a loss does not end slow start; 0 % if each does.
+    pub slow_start_loss: Share,
     /// What an acknowledgment is worth to a window that grows.
     pub growth: Growth,
     /// Largest IP packet.
@@ -210,14 +218,34 @@ pub struct Tcp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quic {
+    /// Whose choices fill what is left out.
+    pub preset: QuicPreset,
     /// The congestion controller. BBR needs to hear of each lost packet, which quinn does not tell.
     pub congestion: Congestion,
     /// How random losses are told from those of congestion.
     pub loss_discriminator: LossDiscriminator,
+    /// Whose CUBIC it is, if it is CUBIC.
+    pub cubic: CubicVariant,
+    /// CUBIC's window after a loss, as a part of the one before (RFC 9438 §4.6).
+    pub cubic_beta: f64,
+    /// Whether a round trip that has risen by a quarter ends slow start, as in picoquic of 2020.
+    pub slow_start_rtt_exit: bool,
+    /// The share of lost packets up to which a loss does not end slow start; 0 % if each does.
+    pub slow_start_loss: Share,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
     /// Initial congestion window in datagrams (RFC 9002 §7.2).
     pub initial_window: u32,
+    /// What silence costs.
+    pub timeouts: QuicTimeouts,
+    /// Floor of the retransmission timeout. Of no use with probe timeouts.
+    pub rto_min: Time,
+    /// Packets acknowledged above a packet that make it lost (RFC 9002 §6.1.1).
+    pub packet_threshold: u32,
+    /// Round trips after which a packet is lost if one above it is acknowledged (RFC 9002 §6.1.2).
+    pub time_threshold: f64,
+    /// Probe timeouts within which everything is lost that are persistent congestion (RFC 9002 §7.6); 0 for never.
+    pub persistent_congestion: u32,
     /// Largest IP packet that path MTU discovery looks for.
     pub mtu: Size,
     /// Largest IP packet before it has found anything.
@@ -250,6 +278,42 @@ pub enum TcpPreset {
     /// ns-3.26 with its defaults.
     #[serde(rename = "ns3.26")]
     Ns3_26,
+    /// picoquic of 2020, as far as TCP can be like it.
+    #[serde(rename = "picoquic-2020")]
+    Picoquic2020,
+}
+
+/// Whose choices fill what is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum QuicPreset {
+    /// quinn 0.11 with its defaults.
+    #[serde(rename = "quinn")]
+    Quinn,
+    /// picoquic of mid-2020, as the authors of MELD ran it, where quinn can be like it.
+    #[serde(rename = "picoquic-2020")]
+    Picoquic2020,
+}
+
+/// What a QUIC sender does when nothing is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum QuicTimeouts {
+    /// Probe timeouts (RFC 9002 §6.2), which reduce no window.
+    Probe,
+    /// A retransmission timeout that runs from the oldest packet and leaves two datagrams of the window, taken back if
+    /// that packet is acknowledged after all.
+    Collapse,
+}
+
+/// Whose CUBIC it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum CubicVariant {
+    /// RFC 9438, as Linux has it.
+    #[serde(rename = "rfc9438")]
+    Rfc9438,
+    /// picoquic of 2020: beside the cubic curve a Reno window that starts from half and grows by a segment per window.
+    #[serde(rename = "picoquic-2020")]
+    Picoquic2020,
 }
 
 /// How the window shrinks while losses are repaired.

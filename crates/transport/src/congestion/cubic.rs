@@ -13,19 +13,18 @@
 //! 3(1-β)/(1+β) for ever (§4.3 switches to 1 at W_max); β is 717/1024; C is 410/1024; the
 //! reduction is taken from the window rather than the flight size (§4.6); a timeout forgets
 //! W_max (§4.8); growth is at most one segment per two delivered.
+//!
+//! [`CubicVariant::Picoquic2020`] is what picoquic's `cubic.c` of 2020 has instead: a Reno window of its own that
+//! starts from half the window at each loss and grows by one segment per window; fast convergence by β; a W_max
+//! that outlives a timeout; a loss that turns out spurious takes the curve back too.
 
 use airlane_core::{Duration, Instant};
 
-use super::{AckSample, CongestionController, Restart, SegmentWindow, TimeoutEpisode};
+use super::{AckSample, CongestionController, Restart, SegmentWindow, Snapshot, TimeoutEpisode};
 
-/// RFC 9438 §4.6, β = 0.7, in 1/1024.
-const BETA: u64 = 717;
 const SCALE: u64 = 1024;
 /// RFC 9438 §5, C = 0.4, in 1/1024 segments per s³.
 const C: u64 = 410;
-/// RFC 9438 §4.3: segments delivered per segment of growth of W_est in a window of one,
-/// (1+β)/(3(1-β)), in eighths.
-const FRIENDLY_EIGHTHS: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 /// Growth while no loss was seen: a twentieth of the window per window delivered.
 const MAX_DELIVERED_PER_STEP_UNKNOWN: u32 = 20;
 /// A window below this does not run HyStart.
@@ -41,22 +40,58 @@ const HYSTART_DELAY_MAX: Duration = Duration::from_millis(16);
 const TRAIN_CUSHION_MAX: Duration = Duration::from_millis(1);
 const TRAIN_CUSHION_BYTES: u64 = 4 * 65536;
 
+/// Whose CUBIC it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubicVariant {
+    /// RFC 9438 as Linux has it.
+    Rfc9438,
+    /// picoquic of 2020.
+    Picoquic2020,
+}
+
+/// How CUBIC is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CubicConfig {
+    /// Whose it is.
+    pub variant: CubicVariant,
+    /// The window after a loss in 1/1024 of the one before, from 1 to 1023 (RFC 9438 §4.6, β).
+    pub beta_1024: u32,
+}
+
+impl CubicConfig {
+    /// β = 0.7 as Linux rounds it.
+    pub const RFC9438: Self = Self { variant: CubicVariant::Rfc9438, beta_1024: 717 };
+    /// β = 7/8 (`picoquic_cubic_reset`).
+    pub const PICOQUIC_2020: Self = Self { variant: CubicVariant::Picoquic2020, beta_1024: 896 };
+}
+
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Cubic {
+    config: CubicConfig,
     curve: Curve,
+    /// The curve before the last loss, for a variant that takes it back.
+    before: Curve,
     hystart: Option<HyStart>,
     /// Smallest round trip seen.
     delay_min: Option<Duration>,
 }
 
 /// The cubic function of the current epoch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Curve {
+    config: CubicConfig,
+    /// RFC 9438 §4.3: segments delivered per segment of growth of W_est in a window of one, (1+β)/(3(1-β)), in
+    /// eighths.
+    friendly_eighths: u64,
     /// Segments delivered per segment of growth.
     per_segment: u32,
     /// W_max; zero while unknown.
     w_max: u32,
+    /// The window before the last loss, for a variant that compares with it.
+    w_last: u32,
+    /// What W_est of the next epoch begins with.
+    w_est_first: u32,
     /// When the epoch began; `None` after a loss until the next ACK.
     epoch: Option<Instant>,
     /// The plateau of this epoch.
@@ -97,7 +132,24 @@ impl Cubic {
             round_min: Duration::MAX,
             samples: 0,
         });
-        Self { curve: Curve::default(), hystart, delay_min: None }
+        let config = CubicConfig::RFC9438;
+        Self { config, curve: Curve::new(config), before: Curve::new(config), hystart, delay_min: None }
+    }
+
+    /// Another set-up, before anything was seen.
+    pub(super) fn configure(&mut self, config: CubicConfig) {
+        self.config = config;
+        self.curve = Curve::new(config);
+        self.before = Curve::new(config);
+    }
+
+    /// Slow start is over without a loss: the window is the plateau.
+    pub(super) fn on_slow_start_exit(&mut self, window: &SegmentWindow) {
+        if self.config.variant == CubicVariant::Picoquic2020 {
+            let plateau = window.segments;
+            self.curve =
+                Curve { w_max: plateau, w_last: plateau, w_est_first: plateau, ..Curve::new(self.config) };
+        }
     }
 
     /// The sender paces, which lengthens ACK trains by up to a round trip.
@@ -190,6 +242,25 @@ impl HyStart {
 }
 
 impl Curve {
+    const fn new(config: CubicConfig) -> Self {
+        let beta = config.beta_1024 as u64;
+        Self {
+            config,
+            friendly_eighths: 8 * (SCALE + beta) / 3 / (SCALE - beta),
+            per_segment: 0,
+            w_max: 0,
+            w_last: 0,
+            w_est_first: 0,
+            epoch: None,
+            origin: 0,
+            k: 0,
+            delivered: 0,
+            w_est: 0,
+            computed_at: Instant::ZERO,
+            computed_for: 0,
+        }
+    }
+
     /// RFC 9438 §4.2 to §4.5: how many delivered segments make the window grow by one.
     fn update(&mut self, now: Instant, window: u32, delivered: u32, delay_min: Duration) -> u32 {
         self.delivered += delivered;
@@ -212,7 +283,7 @@ impl Curve {
         self.computed_for = window;
         let epoch = *self.epoch.get_or_insert_with(|| {
             self.delivered = delivered;
-            self.w_est = window;
+            self.w_est = if self.w_est_first == 0 { window } else { self.w_est_first };
             self.origin = self.w_max.max(window);
             // K = cbrt((W_max - cwnd) / C), RFC 9438 §4.2, in 1/1024 s.
             let distance = f64::from(self.origin - window);
@@ -234,7 +305,10 @@ impl Curve {
 
     /// RFC 9438 §4.3: never slower than Reno with the same average.
     fn be_friendly(&mut self, window: u32) {
-        let per_step = ((u64::from(window) * FRIENDLY_EIGHTHS) >> 3) as u32;
+        let per_step = match self.config.variant {
+            CubicVariant::Rfc9438 => ((u64::from(window) * self.friendly_eighths) >> 3) as u32,
+            CubicVariant::Picoquic2020 => self.w_est,
+        };
         if per_step > 0 && self.delivered > per_step {
             let steps = (self.delivered - 1) / per_step;
             self.delivered -= steps * per_step;
@@ -248,12 +322,21 @@ impl Curve {
     /// RFC 9438 §4.6, §4.7: the threshold after a loss, and what is remembered of the window.
     fn on_loss(&mut self, window: u32) -> u32 {
         self.epoch = None;
-        self.w_max = if window < self.w_max {
-            (u64::from(window) * (SCALE + BETA) / (2 * SCALE)) as u32 // fast convergence
-        } else {
-            window
-        };
-        (u64::from(window) * BETA / SCALE) as u32
+        let beta = u64::from(self.config.beta_1024);
+        let scaled = |by: u64| (u64::from(window) * by / SCALE) as u32;
+        match self.config.variant {
+            CubicVariant::Rfc9438 => {
+                self.w_max = if window < self.w_max { scaled(SCALE + beta) / 2 } else { window }; // fast convergence
+                scaled(beta)
+            }
+            CubicVariant::Picoquic2020 => {
+                self.w_max = if window < self.w_last { scaled(beta) } else { window };
+                self.w_last = window;
+                self.w_est_first = window / 2;
+                // W_cubic(0) = β W_max, or the Reno window if that is larger.
+                ((u64::from(self.w_max) * beta / SCALE) as u32).max(window / 2)
+            }
+        }
     }
 }
 
@@ -285,6 +368,9 @@ impl CongestionController for Cubic {
     }
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
+        if self.config.variant == CubicVariant::Picoquic2020 {
+            self.before = self.curve.clone();
+        }
         self.curve.on_loss(window.segments)
     }
 
@@ -293,11 +379,20 @@ impl CongestionController for Cubic {
             window.reduce_to(self.threshold(window));
         }
         window.restart_from(timeout.restart_segments);
-        self.curve = Curve::default();
+        if self.config.variant == CubicVariant::Rfc9438 {
+            self.curve = Curve::new(self.config);
+        }
         self.delay_min = None;
         if let Some(hystart) = &mut self.hystart {
             hystart.found = false;
             hystart.begin_round(timeout.now, timeout.sent_to);
+        }
+    }
+
+    fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
+        window.undo(snapshot);
+        if self.config.variant == CubicVariant::Picoquic2020 {
+            self.curve = self.before.clone();
         }
     }
 }

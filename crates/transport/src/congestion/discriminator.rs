@@ -17,6 +17,8 @@ pub enum LossCause {
     Congestion,
     /// The path loses by itself, whatever is sent: the window stays.
     Random,
+    /// It does not matter why: the controller hears nothing of it, so that slow start goes on.
+    Unreported,
 }
 
 /// How a sender tells the causes of loss apart.
@@ -121,6 +123,11 @@ impl Discriminator {
 
     pub(super) const fn hears_arrivals(&self) -> bool {
         matches!(self, Self::QueueTest(_))
+    }
+
+    /// MELD's authors ask it before either of picoquic's notifications, `repeat` and `timeout`.
+    pub(super) const fn judges_timeouts(&self) -> bool {
+        matches!(self, Self::Meld(_))
     }
 }
 

@@ -9,8 +9,8 @@
 //! Every other loss is random. Without information, or if it is too old or from the future, congestion is
 //! blamed, which is what a sender without MELD does.
 //!
-//! Departure: here a random loss ends slow start (see [`super::CongestionController::on_loss`]); the authors'
-//! sender tells its controller nothing of it.
+//! The authors' sender tells its controller nothing of a random loss ([`LossCause::Unreported`], the default); where
+//! it does ([`LossCause::Random`]), the loss ends slow start and costs nothing else.
 
 use airlane_core::{Bytes, Duration, Instant};
 
@@ -50,6 +50,8 @@ pub struct MeldConfig {
     pub queue_threshold: Bytes,
     /// How old information may be; `None` for any age, as the authors have it.
     pub age_max: Option<Duration>,
+    /// What a loss is that is not congestion's.
+    pub otherwise: LossCause,
 }
 
 impl MeldConfig {
@@ -66,6 +68,7 @@ impl MeldConfig {
             block_threshold: Bytes(PACKET / HARQ_PROCESSES),
             queue_threshold: Bytes(queue),
             age_max: None,
+            otherwise: LossCause::Unreported,
         }
     }
 }
@@ -107,7 +110,7 @@ impl LossDiscriminator for Meld {
             MeldVariant::De => false,
             MeldVariant::Me => known.queue >= self.config.queue_threshold,
         };
-        if bad_channel || full || episode.marked { LossCause::Congestion } else { LossCause::Random }
+        if bad_channel || full || episode.marked { LossCause::Congestion } else { self.config.otherwise }
     }
 }
 
@@ -119,7 +122,14 @@ mod tests {
 
     fn at(ms: u64) -> LossEpisode {
         let now = Instant::from_millis(ms);
-        LossEpisode { now, in_flight_segments: 20, window_segments: 20, marked: false }
+        LossEpisode {
+            now,
+            in_flight_segments: 20,
+            window_segments: 20,
+            marked: false,
+            lost_segments: 1,
+            newest_lost: 100,
+        }
     }
 
     fn said(ms: u64, block: u64, queue: u64) -> RadioInformation {
@@ -140,15 +150,15 @@ mod tests {
 
     #[test]
     fn the_block_decides_and_for_me_the_queue_too() {
-        use LossCause::{Congestion, Random};
+        use LossCause::{Congestion, Unreported};
         // Block, queue, and the verdicts of DE, ME as derived, and ME as run.
         let cases = [
             (179, 0, [Congestion, Congestion, Congestion]),
-            (180, 0, [Random, Random, Random]),
-            (2292, 18_335, [Random, Random, Random]),
-            (2292, 18_336, [Random, Congestion, Random]),
-            (2292, 146_687, [Random, Congestion, Random]),
-            (2292, 146_688, [Random, Congestion, Congestion]),
+            (180, 0, [Unreported, Unreported, Unreported]),
+            (2292, 18_335, [Unreported, Unreported, Unreported]),
+            (2292, 18_336, [Unreported, Congestion, Unreported]),
+            (2292, 146_687, [Unreported, Congestion, Unreported]),
+            (2292, 146_688, [Unreported, Congestion, Congestion]),
         ];
         let kinds = [
             (MeldVariant::De, MeldReading::AsDerived),
@@ -171,17 +181,17 @@ mod tests {
         let mut meld = Meld::new(MeldConfig { age_max: Some(Duration::from_millis(100)), ..config });
         assert_eq!(meld.classify(&at(1)), LossCause::Congestion);
         meld.on_radio_information(&said(50, 2292, 0));
-        assert_eq!(meld.classify(&at(150)), LossCause::Random);
+        assert_eq!(meld.classify(&at(150)), LossCause::Unreported);
         assert_eq!(meld.classify(&at(151)), LossCause::Congestion);
         // Late information does not replace newer.
         meld.on_radio_information(&said(40, 0, 0));
-        assert_eq!(meld.classify(&at(150)), LossCause::Random);
+        assert_eq!(meld.classify(&at(150)), LossCause::Unreported);
         // A clock that runs ahead is not believed until its time has come.
         meld.on_radio_information(&said(1_000, 2292, 0));
         assert_eq!(meld.classify(&at(160)), LossCause::Congestion);
         // As run, age is not looked at.
         let mut meld = Meld::new(config);
         meld.on_radio_information(&said(50, 2292, 0));
-        assert_eq!(meld.classify(&at(100_000)), LossCause::Random);
+        assert_eq!(meld.classify(&at(100_000)), LossCause::Unreported);
     }
 }

@@ -17,6 +17,7 @@ mod mdcc;
 mod meld;
 mod newreno;
 mod scalable;
+mod slow_start;
 #[cfg(test)]
 mod tests;
 mod vegas;
@@ -27,18 +28,20 @@ mod window;
 pub use arwa::{Arwa, ArwaSender, CodeStep, SlowStart};
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
-pub use cubic::Cubic;
+pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig};
 pub use meld::{Meld, MeldConfig, MeldReading, MeldVariant};
 pub use newreno::NewReno;
 pub use scalable::Scalable;
+pub use slow_start::SlowStartRules;
 pub use vegas::Vegas;
 pub use veno::Veno;
 pub use westwood::Westwood;
 pub use window::SegmentWindow;
 
 use discriminator::Discriminator;
+use slow_start::SlowStartEnd;
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, Stream};
 
@@ -240,6 +243,10 @@ pub struct LossEpisode {
     pub window_segments: u32,
     /// True if the acknowledgment that shows it also echoes a mark of congestion (RFC 3168).
     pub marked: bool,
+    /// Segments found lost so far in this episode.
+    pub lost_segments: u32,
+    /// The number of the newest of them; segments sent one after the other have consecutive ones.
+    pub newest_lost: u64,
 }
 
 /// What the path says of itself beside acknowledgments: the message of a middlebox or a base station
@@ -314,11 +321,12 @@ pub trait CongestionController {
     /// An episode of loss begins: sets the threshold. The window itself follows in
     /// [`Self::on_recovery_exit`]; in between, recovery decides what is sent. A random loss makes the
     /// window its own threshold: it is the same afterwards, and slow start, which has no other end
-    /// than a loss, is over.
+    /// than a loss, is over. Of an unreported loss no controller hears.
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, cause: LossCause) {
         match cause {
             LossCause::Congestion => window.reduce_to(self.threshold(window)),
             LossCause::Random => window.keep(),
+            LossCause::Unreported => {}
         }
     }
     /// Congestion was marked, not lost (RFC 3168): as a loss, unless a controller knows better.
@@ -396,6 +404,9 @@ pub struct Controller {
     window: SegmentWindow,
     law: Law,
     discriminator: Discriminator,
+    slow_start: SlowStartEnd,
+    /// The episode under way is one of which the law was not told.
+    unreported: bool,
 }
 
 impl Controller {
@@ -414,7 +425,29 @@ impl Controller {
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(MdccConfig::PAPER, &window, hystart))),
         };
-        Self { window, law, discriminator: Discriminator::new(LossDiscrimination::None) }
+        Self {
+            window,
+            law,
+            discriminator: Discriminator::new(LossDiscrimination::None),
+            slow_start: SlowStartEnd::default(),
+            unreported: false,
+        }
+    }
+
+    /// The same controller with other rules for the end of slow start.
+    #[must_use]
+    pub fn with_slow_start(mut self, rules: SlowStartRules) -> Self {
+        self.slow_start = SlowStartEnd::new(rules);
+        self
+    }
+
+    /// The same controller, set up like this if it is [`Cubic`].
+    #[must_use]
+    pub fn with_cubic(mut self, config: CubicConfig) -> Self {
+        if let Law::Cubic(cubic) = &mut self.law {
+            cubic.configure(config);
+        }
+        self
     }
 
     /// The same controller with another way to tell the causes of loss apart.
@@ -563,6 +596,18 @@ impl Controller {
     #[inline]
     pub fn on_ack(&mut self, ack: &AckSample) {
         each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
+        if self.slow_start.hears_rtt() && self.window.ssthresh == u32::MAX {
+            self.watch_rtt(ack);
+        }
+    }
+    /// A round trip that has risen ends the first slow start.
+    fn watch_rtt(&mut self, ack: &AckSample) {
+        if ack.rtt.is_some_and(|rtt| self.slow_start.on_rtt(ack.now, rtt)) {
+            self.window.ssthresh = self.window.segments;
+            if let Law::Cubic(cubic) = &mut self.law {
+                cubic.on_slow_start_exit(&self.window);
+            }
+        }
     }
     /// True if the controller models the path: it needs the delivery rate and paces.
     #[must_use]
@@ -586,11 +631,28 @@ impl Controller {
     pub fn on_phase(&mut self, change: &PhaseChange) {
         each!(&mut self.law, law => law.on_phase(&self.window, change));
     }
-    /// [`CongestionController::on_loss`], with the cause that the discriminator finds.
+    /// [`CongestionController::on_loss`], with the cause that the discriminator finds, unless the law need not
+    /// hear of it.
     pub fn on_loss(&mut self, episode: &LossEpisode) -> LossCause {
-        let cause = self.discriminator.classify(episode);
-        each!(&mut self.law, law => law.on_loss(&mut self.window, episode, cause));
+        let mut cause = self.discriminator.classify(episode);
+        let bears =
+            cause == LossCause::Congestion && self.window.in_slow_start() && self.slow_start.bears(episode);
+        if bears {
+            cause = LossCause::Unreported;
+        }
+        self.unreported = cause == LossCause::Unreported;
+        if !self.unreported {
+            each!(&mut self.law, law => law.on_loss(&mut self.window, episode, cause));
+        }
         cause
+    }
+    /// The cause of a timeout: congestion, unless a discriminator judges timeouts too and finds another.
+    pub fn cause_of_timeout(&mut self, episode: &LossEpisode) -> LossCause {
+        if self.discriminator.judges_timeouts() {
+            self.discriminator.classify(episode)
+        } else {
+            LossCause::Congestion
+        }
     }
     /// [`CongestionController::on_feedback`]; the discriminator hears it too.
     pub fn on_feedback(&mut self, feedback: &PathFeedback) {
@@ -607,10 +669,14 @@ impl Controller {
     }
     /// [`CongestionController::on_recovery_exit`].
     pub fn on_recovery_exit(&mut self) {
+        if core::mem::take(&mut self.unreported) {
+            return;
+        }
         each!(&mut self.law, law => law.on_recovery_exit(&mut self.window));
     }
     /// [`CongestionController::on_timeout`].
     pub fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
+        self.unreported = false;
         each!(&mut self.law, law => law.on_timeout(&mut self.window, timeout));
     }
     /// [`CongestionController::on_undo`].

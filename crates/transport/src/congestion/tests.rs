@@ -32,6 +32,8 @@ fn loss(now_ms: u64) -> LossEpisode {
         in_flight_segments: 0,
         window_segments: 0,
         marked: false,
+        lost_segments: 1,
+        newest_lost: 0,
     }
 }
 
@@ -427,4 +429,103 @@ fn the_path_may_name_the_cause() {
     let mut c = controller(CongestionKind::NewReno, 1448, 40, true);
     c.on_feedback(&PathFeedback { losses: LossCause::Random, until });
     assert_eq!(c.on_loss(&loss_at_40(50)), LossCause::Congestion);
+}
+
+/// `picoquic_cubic_enter_recovery` from 100 segments: W_max is 100 and the window 7/8 of it; from 80, less than before,
+/// W_max is 7/8 of 80 and the window 7/8 of that, unless half of 80 is more.
+#[test]
+fn cubic_of_picoquic_falls_as_its_source_says() {
+    let cubic = |beta_1024| {
+        let window = SegmentWindow::new(1440, 100);
+        Controller::new(CongestionKind::Cubic, window, false, Seeds::new(1).stream("test"))
+            .with_cubic(CubicConfig { beta_1024, ..CubicConfig::PICOQUIC_2020 })
+    };
+    let mut c = cubic(896);
+    c.on_loss(&loss(0));
+    c.on_recovery_exit();
+    assert_eq!(c.window_segments(), 87);
+    c.on_window_validation(80, 87);
+    c.on_loss(&loss(1000));
+    c.on_recovery_exit();
+    assert_eq!(c.window_segments(), 61); // 7/8 of 70
+    let mut c = cubic(205); // 0.2
+    c.on_loss(&loss(0));
+    c.on_recovery_exit();
+    assert_eq!(c.window_segments(), 50);
+}
+
+/// After a loss at 100 segments, the Reno window starts from 50 and gains one segment per window: at a long way from
+/// the plateau, K = cbrt(100 / 8 / 0.4) = 3.15 s, it is the cubic curve that rules.
+#[test]
+fn a_spurious_timeout_gives_picoquic_its_curve_back() {
+    let window = SegmentWindow::new(1440, 100);
+    let make = |config| {
+        let mut c = Controller::new(CongestionKind::Cubic, window, false, Seeds::new(1).stream("test"))
+            .with_cubic(config);
+        c.on_loss(&loss(0));
+        c.on_recovery_exit();
+        (0..400).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(10 * i, 9) }));
+        let before = c.window_segments();
+        let snapshot = c.snapshot();
+        let timeout = TimeoutEpisode {
+            now: Instant::from_millis(4_000),
+            new_episode: true,
+            restart_segments: 2,
+            acked_to: 0,
+            sent_to: 0,
+        };
+        c.on_timeout(&timeout);
+        assert_eq!(c.window_segments(), 2);
+        c.on_undo(&snapshot);
+        assert_eq!(c.window_segments(), before);
+        (0..100).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(4_010 + 10 * i, 9) }));
+        (before, c.window_segments())
+    };
+    let (before, after) = make(CubicConfig::PICOQUIC_2020);
+    // W(4 s) = 100 + 0.4 (4 - 3.15)^3 is the plateau; W(5 s) = 100 + 0.4 (5 - 3.15)^3 = 102.5.
+    assert!((99..=101).contains(&before), "{before}");
+    assert!((102..=104).contains(&after), "{after}");
+    // RFC 9438's begins a new curve at the window that it had.
+    let (_, fresh) = make(CubicConfig::RFC9438);
+    assert!(fresh > 104, "{fresh}");
+}
+
+#[test]
+fn a_loss_that_slow_start_bears_is_none() {
+    let make = |loss_max_ppm| {
+        let window = SegmentWindow::new(1440, 10);
+        Controller::new(CongestionKind::Cubic, window, false, Seeds::new(1).stream("test"))
+            .with_slow_start(SlowStartRules { rtt_exit: false, loss_max_ppm })
+    };
+    let few = LossEpisode { lost_segments: 2, newest_lost: 101, ..loss(0) };
+    let mut c = make(200_000);
+    assert_eq!(c.on_loss(&few), LossCause::Unreported);
+    c.on_recovery_exit();
+    assert_eq!((c.window_segments(), c.ssthresh()), (10, None));
+    c.on_ack(&ack(1, 10));
+    assert_eq!(c.window_segments(), 20); // slow start goes on
+    // Two more right after them are four in a row: 0.228.
+    let more = LossEpisode { newest_lost: 103, ..few };
+    assert_eq!(c.on_loss(&more), LossCause::Congestion);
+    c.on_recovery_exit();
+    assert_eq!(c.window_segments(), 14);
+    // Slow start is over: each loss counts.
+    c.on_ack(&ack(2, 10));
+    assert_eq!(c.on_loss(&LossEpisode { newest_lost: 900, lost_segments: 1, ..few }), LossCause::Congestion);
+    assert_eq!(make(0).on_loss(&few), LossCause::Congestion);
+}
+
+#[test]
+fn a_risen_round_trip_ends_the_first_slow_start() {
+    for (rtt_exit, kind) in
+        [(true, CongestionKind::NewReno), (true, CongestionKind::Cubic), (false, CongestionKind::Cubic)]
+    {
+        let window = SegmentWindow::new(1440, 10);
+        let mut c = Controller::new(kind, window, false, Seeds::new(1).stream("test"))
+            .with_slow_start(SlowStartRules { rtt_exit, loss_max_ppm: 0 });
+        let sample = |i: u64| Duration::from_millis(if i < 10 { 40 } else { 60 });
+        (0..40).for_each(|i| c.on_ack(&AckSample { rtt: Some(sample(i)), ..ack(2 * i, 1) }));
+        // The 7 + 7 + 6th sample from the tenth on, each of which let the window grow by one.
+        assert_eq!(c.ssthresh_segments(), if rtt_exit { 10 + 23 } else { u32::MAX }, "{kind:?}");
+    }
 }

@@ -207,6 +207,8 @@ impl Sender {
             in_flight_segments: self.in_flight(),
             window_segments: self.controller.window_segments(),
             marked,
+            lost_segments: self.board.lost(),
+            newest_lost: self.board.head() + u64::from(self.board.lost().saturating_sub(1)),
         }
     }
 

@@ -111,6 +111,8 @@ fn between_codes_it_is_newreno_to_the_byte() {
         in_flight_segments: 14,
         window_segments: 14,
         marked: false,
+        lost_segments: 1,
+        newest_lost: 0,
     });
     c.on_recovery_exit();
     assert_eq!((c.congestion_window(), c.window_segments()), (Bytes(3_500), 7));

@@ -156,7 +156,14 @@ fn recovery_conserves_packets_and_gives_the_window_back() {
     flow.acks(400, 40);
     let window = flow.window.segments;
     let window_segments = flow.window.segments;
-    let episode = LossEpisode { now: flow.now, in_flight_segments: 38, window_segments, marked: false };
+    let episode = LossEpisode {
+        now: flow.now,
+        in_flight_segments: 38,
+        window_segments,
+        marked: false,
+        lost_segments: 1,
+        newest_lost: 0,
+    };
     flow.bbr.on_loss(&mut flow.window, &episode, LossCause::Congestion);
     flow.phase = Phase::Recovery;
     flow.ack(1, 40, 38, 2);

@@ -1,0 +1,132 @@
+//! The packets in flight as the controller hears of them.
+//!
+//! quinn tells a controller when each datagram is sent, when and of which size each acknowledged packet was sent, and
+//! of losses the sum of their bytes and when the newest of them was sent. Both of its tests for loss, by packet
+//! number and by time, condemn every older packet too (RFC 9002 §6.1), so what a batch loses is the front of what is
+//! in flight, and each lost packet can be named. Packets that only acknowledge are in flight here until one sent
+//! later by the packet threshold is acknowledged: quinn says nothing more of them.
+
+use std::collections::VecDeque;
+
+use airlane_core::Instant;
+
+/// A packet in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flying {
+    /// Packets sent one after the other have consecutive serials.
+    pub(crate) serial: u64,
+    pub(crate) sent_at: Instant,
+    pub(crate) bytes: u64,
+    settled: bool,
+}
+
+/// What is in flight, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    packets: VecDeque<Flying>,
+    next_serial: u64,
+    newest_acked: Option<u64>,
+}
+
+impl Flight {
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
+        self.packets.push_back(Flying { serial: self.next_serial, sent_at: now, bytes, settled: false });
+        self.next_serial += 1;
+    }
+
+    /// A packet of this size, sent then, is acknowledged. `None` for one that was never announced: quinn does not
+    /// announce probes of the path MTU.
+    pub(crate) fn on_acked(&mut self, sent_at: Instant, bytes: u64) -> Option<Flying> {
+        let from = self.packets.partition_point(|p| p.sent_at < sent_at);
+        let mut sent_then = self.packets.range_mut(from..).take_while(|p| p.sent_at == sent_at);
+        let found = sent_then.find(|p| !p.settled && p.bytes == bytes)?;
+        found.settled = true;
+        let found = *found;
+        self.newest_acked = self.newest_acked.max(Some(found.serial));
+        self.trim();
+        Some(found)
+    }
+
+    /// So many bytes are lost, the newest of them sent then. Gives each packet that they were.
+    pub(crate) fn take_lost(
+        &mut self,
+        newest_sent_at: Instant,
+        mut bytes: u64,
+        mut each: impl FnMut(Flying),
+    ) {
+        for packet in self.packets.iter_mut().filter(|p| !p.settled) {
+            if bytes == 0 || packet.sent_at > newest_sent_at {
+                break;
+            }
+            packet.settled = true;
+            bytes = bytes.saturating_sub(packet.bytes);
+            each(*packet);
+        }
+        self.trim();
+    }
+
+    /// An acknowledgment and the losses that it shows are worked through: what is still here and older than the
+    /// newest acknowledged packet by the threshold was no packet that is acknowledged.
+    pub(crate) fn forget_unacknowledgeable(&mut self, packet_threshold: u64) {
+        let Some(newest) = self.newest_acked else { return };
+        for packet in &mut self.packets {
+            if packet.serial + packet_threshold > newest {
+                break;
+            }
+            packet.settled = true;
+        }
+        self.trim();
+    }
+
+    /// The oldest packet in flight that was sent after `after`, if nothing sent later is acknowledged.
+    pub(crate) fn oldest_since(&self, after: Option<Instant>) -> Option<Flying> {
+        let from = after.map_or(0, |after| self.packets.partition_point(|p| p.sent_at <= after));
+        let oldest = self.packets.range(from..).find(|p| !p.settled)?;
+        self.newest_acked.is_none_or(|newest| newest < oldest.serial).then_some(*oldest)
+    }
+
+    fn trim(&mut self) {
+        while self.packets.front().is_some_and(|p| p.settled) {
+            self.packets.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn flight(sent: &[(u64, u64)]) -> Flight {
+        let mut flight = Flight::default();
+        sent.iter().for_each(|(ms, bytes)| flight.on_sent(at(*ms), *bytes));
+        flight
+    }
+
+    #[test]
+    fn lost_packets_are_the_oldest() {
+        let mut flight = flight(&[(1, 100), (1, 200), (1, 100), (2, 100), (3, 100)]);
+        assert_eq!(flight.on_acked(at(1), 200).map(|p| p.serial), Some(1));
+        assert_eq!(flight.on_acked(at(1), 300), None); // no such packet
+        let mut lost = vec![];
+        flight.take_lost(at(2), 200, |p| lost.push(p.serial));
+        assert_eq!(lost, [0, 2]); // the fourth was not among the 200 bytes
+        assert_eq!(flight.oldest_since(None).map(|p| p.serial), Some(3));
+        assert_eq!(flight.oldest_since(Some(at(2))).map(|p| p.serial), Some(4));
+    }
+
+    #[test]
+    fn what_nobody_acknowledges_is_forgotten() {
+        let mut flight = flight(&[(1, 40), (2, 100), (3, 100), (4, 100), (5, 100)]);
+        flight.on_acked(at(3), 100);
+        flight.forget_unacknowledgeable(3);
+        assert_eq!(flight.packets.front().map(|p| p.serial), Some(0));
+        assert_eq!(flight.oldest_since(None), None); // one sent later is acknowledged
+        flight.on_acked(at(4), 100);
+        flight.forget_unacknowledgeable(3);
+        assert_eq!(flight.packets.front().map(|p| p.serial), Some(1));
+    }
+}

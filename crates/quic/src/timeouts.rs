@@ -1,0 +1,96 @@
+//! What silence costs: nothing (RFC 9002 §6.2, whose probe timeouts quinn has), or the window, as in picoquic of 2020.
+//!
+//! picoquic's timer (`sender.c`, `picoquic_retransmit_needed_by_packet`; `frames.c`, `picoquic_update_path_rtt`) runs
+//! from when the *oldest* packet was sent, not the newest, so that a delay which grows fast enough makes it fire while
+//! packets still come and go. It is SRTT + 4 RTTVAR + the peer's acknowledgment delay, with 4 RTTVAR at least the
+//! smallest round trip and the whole at least 50 ms, doubled each time.
+
+use airlane_core::{Duration, Instant};
+
+use crate::flight::{Flight, Flying};
+
+/// What a sender does when nothing is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicTimeouts {
+    /// Probe timeouts (RFC 9002 §6.2), which reduce no window.
+    Probe,
+    /// A retransmission timeout of the oldest packet, which leaves two datagrams of the window. quinn's probes are
+    /// what is sent then.
+    Collapse {
+        /// Its floor: `PICOQUIC_MIN_RETRANSMIT_TIMER`.
+        floor: Duration,
+    },
+}
+
+/// `PICOQUIC_ACK_DELAY_MAX`, the acknowledgment delay that picoquic of 2020 announces.
+const ACK_DELAY: Duration = Duration::from_millis(10);
+/// Doublings at most: `picoquic_retransmit_needed` gives up after as many.
+const BACKOFF_MAX: u32 = 7;
+
+/// The timer of a sender that has one.
+#[derive(Debug)]
+pub(crate) struct Timeouts {
+    floor: Duration,
+    srtt: Duration,
+    rttvar: Duration,
+    rtt_min: Duration,
+    backoff: u32,
+    /// When it last fired, and the packet that made it.
+    fired: Option<Flying>,
+    fired_at: Option<Instant>,
+}
+
+impl Timeouts {
+    pub(crate) const fn new(floor: Duration) -> Self {
+        Self {
+            floor,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            rtt_min: Duration::MAX,
+            backoff: 0,
+            fired: None,
+            fired_at: None,
+        }
+    }
+
+    /// A round trip (RFC 6298 §2, without a bound on the gain).
+    pub(crate) fn on_rtt(&mut self, rtt: Duration) {
+        self.rtt_min = self.rtt_min.min(rtt);
+        if self.srtt.is_zero() {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else {
+            let deviation = self.srtt.abs_diff(rtt);
+            self.srtt = (self.srtt * 7 + rtt) / 8;
+            self.rttvar = ((self.rttvar * 3 + deviation) / 4).max(self.rtt_min / 4);
+        }
+        self.backoff = 0;
+    }
+
+    /// The timeout in force.
+    pub(crate) fn rto(&self) -> Duration {
+        (self.srtt + self.rttvar * 4 + ACK_DELAY).max(self.floor) * (1 << self.backoff.min(BACKOFF_MAX))
+    }
+
+    /// When it fires. Packets that were in flight when it last did make it fire no more.
+    pub(crate) fn deadline(&self, flight: &Flight) -> Option<Instant> {
+        if self.srtt.is_zero() {
+            return None; // the handshake has quinn's
+        }
+        Some(flight.oldest_since(self.fired_at)?.sent_at + self.rto())
+    }
+
+    /// It fires. How many times in a row it has.
+    pub(crate) fn fire(&mut self, now: Instant, flight: &Flight) -> u32 {
+        self.fired = flight.oldest_since(self.fired_at);
+        self.fired_at = Some(now);
+        self.backoff += 1;
+        self.backoff
+    }
+
+    /// A packet is acknowledged. If it is the one that made the timer fire, how long ago it did.
+    pub(crate) fn on_acked(&mut self, now: Instant, packet: Flying) -> Option<Duration> {
+        self.fired.take_if(|fired| fired.serial == packet.serial)?;
+        Some(now.saturating_since(self.fired_at?))
+    }
+}

@@ -1,0 +1,151 @@
+//! What ends slow start beside a loss, and which losses do not end it, for senders that have rules of their own:
+//! picoquic of 2020 (`cc_common.c`: `picoquic_hystart_test`, `picoquic_hystart_loss_test`).
+//!
+//! - *By the round trip*: the smallest of seven samples lies a quarter above the least that the largest of seven has
+//!   been, seven times without having come back to it. Samples are taken a millisecond apart. Only slow start
+//!   before the first threshold ends so.
+//! - *By loss*: a loss in slow start counts only if the smoothed share of lost packets, with a gain of 1/16 per packet
+//!   and over at most 32 packets between two losses, exceeds a bound.
+//!
+//! Left out of picoquic's: the window that it takes back where the round trip exceeds 100 ms.
+
+use airlane_core::{Duration, Instant};
+
+use super::LossEpisode;
+
+/// PICOQUIC_MIN_MAX_RTT_SCOPE.
+const SAMPLES: usize = 7;
+/// Samples a millisecond apart (`picoquic_hystart_test`).
+const SAMPLE_GAP: Duration = Duration::from_millis(1);
+/// PICOQUIC_SMOOTHED_LOSS_FACTOR.
+const LOSS_GAIN: f64 = 1.0 / 16.0;
+/// PICOQUIC_SMOOTHED_LOSS_SCOPE.
+const LOSS_SCOPE: u64 = 32;
+
+/// How slow start ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlowStartRules {
+    /// A round trip that has risen ends it.
+    pub rtt_exit: bool,
+    /// The smoothed share of lost packets, in millionths, up to which losses do not count in slow start; 0 if each
+    /// counts.
+    pub loss_max_ppm: u32,
+}
+
+/// The rules at work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SlowStartEnd {
+    rules: SlowStartRules,
+    sampled_at: Option<Instant>,
+    ring: [Duration; SAMPLES],
+    taken: usize,
+    /// The least that the largest of the ring has been.
+    floor: Option<Duration>,
+    excesses: usize,
+    /// Smoothed share of lost packets, and the last of them.
+    loss_share: f64,
+    lost_number: u64,
+}
+
+impl SlowStartEnd {
+    pub(super) fn new(rules: SlowStartRules) -> Self {
+        Self { rules, ..Self::default() }
+    }
+
+    /// True if a sample of the round trip may end slow start.
+    #[inline]
+    pub(super) const fn hears_rtt(&self) -> bool {
+        self.rules.rtt_exit
+    }
+
+    /// A sample of the round trip in slow start. True if it has risen too much.
+    pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration) -> bool {
+        if self.sampled_at.is_some_and(|at| now <= at + SAMPLE_GAP) {
+            return false;
+        }
+        self.sampled_at = Some(now);
+        self.ring[self.taken % SAMPLES] = rtt;
+        self.taken += 1;
+        if self.taken < SAMPLES {
+            return false;
+        }
+        let (least, most) =
+            self.ring.iter().fold((Duration::MAX, Duration::ZERO), |(a, b), s| (a.min(*s), b.max(*s)));
+        let floor = self.floor.map_or(most, |floor| floor.min(most));
+        self.floor = Some(floor);
+        if least <= floor {
+            self.excesses = 0;
+        } else if least > floor + floor / 4 {
+            self.excesses += 1;
+        }
+        self.excesses >= SAMPLES
+    }
+
+    /// Losses in slow start. True if they do not count.
+    pub(super) fn bears(&mut self, episode: &LossEpisode) -> bool {
+        if self.rules.loss_max_ppm == 0 || episode.marked {
+            return false;
+        }
+        let lost = u64::from(episode.lost_segments.max(1));
+        for number in (episode.newest_lost + 1).saturating_sub(lost)..=episode.newest_lost {
+            let between = number.saturating_sub(self.lost_number).min(LOSS_SCOPE);
+            (0..between).for_each(|_| self.loss_share *= 1.0 - LOSS_GAIN);
+            self.loss_share += (1.0 - self.loss_share) * LOSS_GAIN;
+            self.lost_number = self.lost_number.max(number);
+        }
+        self.loss_share * 1e6 <= f64::from(self.rules.loss_max_ppm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn exit_after(rtts: impl Iterator<Item = u64>) -> Option<usize> {
+        let mut rule = SlowStartEnd::new(SlowStartRules { rtt_exit: true, loss_max_ppm: 0 });
+        rtts.enumerate()
+            .find(|(i, rtt)| rule.on_rtt(at(2 * *i as u64), Duration::from_millis(*rtt)))
+            .map(|(i, _)| i)
+    }
+
+    /// Seven samples at 40 ms make the floor. Six more leave one of 40 in the ring; from the seventh on all of it
+    /// is above, which must be so seven times: the 7 + 7 + 6th sample, counted from 0 the 19th.
+    #[test]
+    fn a_round_trip_a_quarter_up_ends_slow_start() {
+        let risen = |to: u64| (0..100).map(move |i| if i < 7 { 40 } else { to });
+        assert_eq!(exit_after(risen(51)), Some(19));
+        assert_eq!(exit_after(risen(50)), None); // a quarter, and not more
+        // One sample in seven of 40 keeps the least where it is.
+        assert_eq!(exit_after((0..100).map(|i| if i % 7 == 0 { 40 } else { 80 })), None);
+        // A jitter that was there from the start is the floor.
+        assert_eq!(exit_after((0..100).map(|i| if i % 2 == 0 { 40 } else { 80 })), None);
+    }
+
+    /// After n losses in a row the share is 1 - (15/16)^n: 0.176 after three, 0.228 after four.
+    #[test]
+    fn a_fourth_loss_in_a_row_counts() {
+        let mut rule = SlowStartEnd::new(SlowStartRules { rtt_exit: false, loss_max_ppm: 200_000 });
+        let episode = |newest_lost, lost_segments| LossEpisode {
+            now: at(0),
+            in_flight_segments: 0,
+            window_segments: 0,
+            marked: false,
+            newest_lost,
+            lost_segments,
+        };
+        // One in 32 never gets there.
+        assert!((1..20).all(|i| rule.bears(&episode(32 * i, 1))));
+        // What is left of them is 0.07 at most; with three in a row 0.26.
+        let mut fresh = SlowStartEnd::new(rule.rules);
+        assert!(fresh.bears(&episode(102, 3)));
+        assert!(!fresh.bears(&episode(103, 1)));
+        assert!(!SlowStartEnd::new(rule.rules).bears(&episode(500, 4)));
+        // A mark is no loss; without a bound each counts.
+        assert!(!SlowStartEnd::new(rule.rules).bears(&LossEpisode { marked: true, ..episode(500, 1) }));
+        assert!(!SlowStartEnd::new(SlowStartRules::default()).bears(&episode(500, 1)));
+    }
+}
