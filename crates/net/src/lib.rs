@@ -19,6 +19,7 @@ pub mod pie;
 mod propagation;
 pub mod queue;
 pub mod red;
+pub mod rni;
 mod router;
 mod schedule;
 pub mod signalling;

@@ -235,7 +235,7 @@ fn a_smaller_grant_cuts_a_pdu_into_segments() {
     assert_eq!(parts, [(0, 144, false, false), (144, 56, false, false), (200, 95, true, true)]);
     rig.receive(&segments[3]);
     rig.receive(&segments[1]);
-    assert_eq!(rig.delivered, []);
+    assert!(rig.delivered.is_empty());
 
     // The middle is missing: 15 + 12 + 30 bits, and it comes as soon as t-StatusProhibit and
     // t-Reordering let it.
