@@ -24,6 +24,7 @@ use crate::format::{
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
+use crate::web::{self, Web};
 use crate::wiring::data_direction;
 
 /// What the ends of all flows share.
@@ -33,6 +34,8 @@ pub(crate) struct Around<'a> {
     pub(crate) seeds: Seeds,
     /// Where the ends of QUIC write what happens to them, if they do.
     pub(crate) qlog: Option<&'a Arc<QlogFiles>>,
+    /// What browsers load and what their ends say to each other, by flow.
+    pub(crate) webs: &'a [Option<Web>],
 }
 
 /// The server's end of a flow.
@@ -56,9 +59,10 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         App::Bulk => Transfer::Bulk,
         App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
         App::Video(settings) => Transfer::Fixed(video(settings).size()),
-        App::Cbr(_) | App::Ppbp(_) => unreachable!("checked when the scenario was resolved"),
+        App::Cbr(_) | App::Ppbp(_) | App::Web(_) => unreachable!("checked when the scenario was resolved"),
     };
     match (&flow.transport, &flow.app) {
+        (Transport::Tcp(tcp), App::Web(app)) => web::end(around, one, path, (app, tcp_config(tcp, seeds))),
         (Transport::Tcp(tcp), app) if is_source => {
             let source = TcpSource::new(tcp_config(tcp, seeds), path, transfer(app), start, stop);
             match middlebox::receiver(scenario, path.flow) {

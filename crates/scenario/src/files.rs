@@ -4,7 +4,8 @@ use airlane_net::DeliveryTrace;
 use airlane_radio::mobility::{MovementPath, Setdest};
 
 use crate::error::ScenarioError;
-use crate::format::{Mobility, MovementTrace, Resolved};
+use crate::format::{App, Mobility, MovementTrace, Resolved};
+use crate::pages;
 
 /// Longer than any such file need be; a limit so that reading one cannot take all memory.
 const BYTES_MAX: u64 = 64 << 20;
@@ -19,7 +20,12 @@ impl Resolved {
                 None
             }
         });
-        let mut files: Vec<_> = self.internet.trace.as_deref().into_iter().chain(movements).collect();
+        let pages = self.flow.iter().filter_map(|flow| match &flow.app {
+            App::Web(web) => Some(web.pages.as_str()).filter(|name| !pages::is_built_in(name)),
+            App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Video(_) => None,
+        });
+        let named = self.internet.trace.as_deref().into_iter().chain(movements).chain(pages);
+        let mut files: Vec<_> = named.collect();
         files.sort_unstable();
         files.dedup();
         files
@@ -63,7 +69,7 @@ fn last(movements: &Setdest) -> u32 {
     movements.nodes().last().unwrap_or_default()
 }
 
-fn text(file: &str, help: &str) -> Result<String, ScenarioError> {
+pub(crate) fn text(file: &str, help: &str) -> Result<String, ScenarioError> {
     let fail = |message: String| mistake(file, None, message, help.to_owned());
     let unreadable = |e: std::io::Error| fail(format!("cannot be read: {e}"));
     let bytes = std::fs::metadata(file).map_err(unreadable)?.len();

@@ -20,6 +20,7 @@ pub mod format;
 mod layout;
 mod links;
 mod middlebox;
+mod pages;
 mod preset;
 pub mod quantity;
 mod radio;
@@ -27,6 +28,7 @@ mod run;
 mod schema;
 mod sinks;
 mod tree;
+mod web;
 mod wiring;
 
 pub use airlane_record::CaptureError;

@@ -13,7 +13,7 @@ use crate::counts::HandoverCounts;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::format::Resolved;
-use crate::{expand, sinks, wiring};
+use crate::{expand, sinks, web, wiring};
 
 /// How much virtual time passes between two looks at whether the captures can still be written.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -79,10 +79,11 @@ impl Serialize for Drops {
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let qlog = scenario.output.qlog.then(Arc::default);
-    let around = Around { scenario, seeds: Seeds::new(seed), qlog: qlog.as_ref() };
+    let webs = web::webs(scenario, &flows)?;
+    let around = Around { scenario, seeds: Seeds::new(seed), qlog: qlog.as_ref(), webs: &webs };
     Ok(Built {
         simulation: wiring::wire(around)?,
-        sinks: sinks::sinks(scenario, &ues, &flows),
+        sinks: sinks::sinks(scenario, &ues, &flows, web::page_names(&webs)),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
         qlog,
         end: Instant::ZERO + scenario.run.duration.0,

@@ -13,11 +13,11 @@ use crate::format::{self, App, Cell, Congestion, ReceiveWindow, Resolved, Satisf
 use crate::wiring::data_direction;
 
 /// The recorder, and what the scenario asks for beside it; captures begin when they know their folder.
-pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> Sinks {
+pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
     let output = &scenario.output;
     let slot: Duration = SLOT;
     Sinks {
-        recorder: Recorder::new(recorder_parameters(scenario, ues, flows)),
+        recorder: Recorder::new(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) }),
         capture: None,
         ran_log: output.ran_log.then(|| {
             RanLog::new(RanLogParameters { ues: host_names(ues), cells: cell_names(scenario), slot })
@@ -106,7 +106,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         bin: Some(scenario.run.series_bin.0),
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         codes: scenario.flow.iter().any(sends_codes),
-        pages: vec![],
+        pages: vec![], // whoever has read them says
         viewers: viewers(scenario, flows),
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
     }
@@ -116,7 +116,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
 fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)> {
     let rule = |one: &OneFlow| match &scenario.flow[one.section].app {
         App::Video(video) => Some(video.satisfied),
-        App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) => None,
+        App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Web(_) => None,
     };
     let satisfaction = |rule: Satisfied| Satisfaction {
         startup: rule.startup.0,

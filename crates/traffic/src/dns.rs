@@ -143,6 +143,9 @@ impl Resolver {
     /// A query comes.
     pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let sockets = cx.pool.get(&packet).sockets;
+        if sockets.server != RESOLVER {
+            return cx.discard(packet, DropCause::Endpoint);
+        }
         if let Some(serial) = take(cx, packet) {
             self.pending.push_back((cx.now + self.lookup, sockets, serial));
             self.handle_timeout(cx);

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use airlane_core::{
     CellId, Cx, Direction, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload, PepFate,
-    Stream, TcpFlags, TcpHeader, Topic, UdpHeader,
+    SocketPair, Stream, TcpFlags, TcpHeader, Topic, UdpHeader,
 };
 use airlane_net::gtp;
 use airlane_net::pep::{Body, Key, Message};
@@ -308,7 +308,10 @@ impl NetworkFunction for Pep {
     fn on_packet(&mut self, cx: &mut Cx<'_>, side: Side, packet: PacketRef) -> Option<PacketRef> {
         let passing = cx.pool.get(&packet);
         let flow = passing.flow;
-        if let Header::Tcp(tcp) = passing.header {
+        // A flow of many connections has no sender that listens.
+        if let Header::Tcp(tcp) = passing.header
+            && passing.sockets == SocketPair::default()
+        {
             let payload = passing.payload.len();
             if self.lives(cx.now) {
                 match side {

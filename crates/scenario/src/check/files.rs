@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::{Checked, Place};
 use crate::files;
-use crate::format::{Mobility, Resolved};
+use crate::format::{App, Mobility, Resolved};
+use crate::pages;
 use crate::tree::Tree;
 
 /// A file is named from where the scenario file is; from here on it is named from where we are.
@@ -16,6 +17,18 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checke
     if let Some(trace) = &mut scenario.internet.trace {
         find(trace, folder, &root.under("internet.trace"))?;
         files::delivery_trace(trace)?;
+    }
+    let mut sets: Vec<String> = Vec::new();
+    for (i, flow) in scenario.flow.iter_mut().enumerate() {
+        let App::Web(web) = &mut flow.app else { continue };
+        if pages::is_built_in(&web.pages) {
+            continue;
+        }
+        find(&mut web.pages, folder, &root.under("flow").entry(i).under("app.pages"))?;
+        if !sets.contains(&web.pages) {
+            pages::load(&web.pages)?;
+            sets.push(web.pages.clone());
+        }
     }
     let mut read = BTreeMap::new();
     for (i, ue) in scenario.ue.iter_mut().enumerate() {

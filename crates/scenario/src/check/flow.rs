@@ -11,8 +11,9 @@ use crate::endpoints;
 use crate::expand;
 use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Ppbp, Quic,
-    ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
+    ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
 };
+use crate::pages;
 use crate::quantity::{Share, Size};
 
 /// Largest IP packet (RFC 791).
@@ -117,6 +118,15 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             at.require(several || fixed.objects == 1, "app.objects", "TCP flows carry one object", help)
         }
         (App::Video(settings), _) => video(settings, flow, at),
+        (App::Web(web), Transport::Tcp(tcp)) => {
+            let listens = tcp.congestion == Congestion::Mdcc;
+            let help = "a PEP watches flows of one connection; choose another controller";
+            at.require(!listens, "transport.congestion", "of no use to a browser", help)?;
+            self::web(web, flow, at)
+        }
+        (App::Web(_), Transport::Udp | Transport::Quic(_)) => {
+            at.fail("transport", "a browser speaks HTTP/1.1 over TCP", "use transport = \"tcp\"")
+        }
         (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {
             let name = if matches!(flow.transport, Transport::Tcp(_)) { "TCP" } else { "QUIC" };
             let help = "use transport = \"udp\", or app = \"bulk\"";
@@ -132,6 +142,26 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             at.fail("app", "UDP has no rate of its own", help)
         }
     }
+}
+
+fn web(web: &Web, flow: &Flow, at: &Place<'_>) -> Checked {
+    let downlink = flow.direction == FlowDirection::Downlink;
+    at.require(downlink, "direction", "pages come down", "leave it out")?;
+    let at = at.under("app");
+    if !pages::is_built_in(&web.pages) && !pages::is_file(&web.pages) {
+        let help = "\"2011\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
+        return at.fail("pages", "no page set", help);
+    }
+    let count = web.count.is_none_or(|count| (1..=OBJECTS_MAX).contains(&count));
+    at.require(count, "count", "no number of pages", "from 1 to 1000000, or leave it out")?;
+    let per_server = (1..=64).contains(&web.connections_per_server);
+    at.require(per_server, "connections_per_server", "no number of connections", "from 1 to 64")?;
+    let connections = (1..=256).contains(&web.connections);
+    at.require(connections, "connections", "no number of connections", "from 1 to 256")?;
+    let pipelining = (1..=64).contains(&web.pipelining);
+    at.require(pipelining, "pipelining", "no number of requests", "from 1, which is no pipelining, to 64")?;
+    at.positive(web.keep_alive, "keep_alive")?;
+    at.positive(web.dns_ttl, "dns_ttl")
 }
 
 fn payload(payload: Size, at: &Place<'_>) -> Checked {

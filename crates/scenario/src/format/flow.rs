@@ -64,6 +64,8 @@ pub enum App {
     Ppbp(Ppbp),
     /// Downloads a video and plays what has come of it.
     Video(Video),
+    /// Loads web pages: a browser at the UE, over connections of its own to each server.
+    Web(Web),
 }
 tagged!(App by "kind" {
     "bulk" => Bulk,
@@ -71,7 +73,57 @@ tagged!(App by "kind" {
     "cbr" => Cbr(Cbr),
     "ppbp" => Ppbp(Ppbp),
     "video" => Video(Video),
+    "web" => Web(Web),
 });
+
+/// A web browser and the servers of its pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// The pages: `2011`, twenty synthetic ones after what was measured of popular pages in that year; or a page set
+    /// (`.csv`) or what a browser recorded (`.har`, HTTP Archive 1.2), named from where the scenario file is.
+    pub pages: String,
+    /// In which order they are visited.
+    pub visits: Visits,
+    /// How many are visited; none for as many as the time allows.
+    pub count: Option<u32>,
+    /// Mean of the reader's time to think after a page, drawn from an exponential distribution.
+    pub think_time: Time,
+    /// The version of HTTP.
+    pub http: HttpVersion,
+    /// Connections to a server at most, over HTTP/1.1.
+    pub connections_per_server: u32,
+    /// Connections in all at most, over HTTP/1.1.
+    pub connections: u32,
+    /// Requests on a connection that are not answered yet, at most, over HTTP/1.1; 1 is no pipelining.
+    pub pipelining: u32,
+    /// How long an idle connection is kept.
+    pub keep_alive: Time,
+    /// Whether names are looked up, over UDP, before servers are talked to.
+    pub dns: bool,
+    /// What the resolver needs for a name.
+    pub dns_lookup: Time,
+    /// How long its answer is believed.
+    pub dns_ttl: Time,
+}
+
+/// In which order pages are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Visits {
+    /// Each drawn from all, with equal chances.
+    Random,
+    /// As they stand in the file, and from the first again.
+    InOrder,
+}
+
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum HttpVersion {
+    /// HTTP/1.1 (RFC 9112): some connections for each server, one response after another on each.
+    #[serde(rename = "1.1")]
+    One,
+}
 
 /// A transfer of so many bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,209 @@
+//! Writes the page set `2011`: twenty synthetic pages after what was measured of popular pages in September 2011.
+//!
+//! `cargo run -p airlane-scenario --example page_set > crates/scenario/data/pages-2011.csv`
+//!
+//! What is measured:
+//! - Bytes by type: the HTTP Archive's means of January 2011 and January 2012, two thirds of the way between them
+//!   (S. Souders, "HTTP Archive: 2011 recap", 1 February 2012, table 1; 1 kB is 1024 bytes). They add up to 728 kB; the archive
+//!   itself had 735 kB on 15 August 2011 ("HTTP Archive: nine months", 17 August 2011).
+//! - Requests: 76 of a page, 15 August 2011 (the same).
+//! - Images, scripts and style sheets of these, in the proportion 29.39 : 7.09 : 3.22 (S. Ramachandran, "Web metrics: size and
+//!   number of resources", Google, 26 May 2010).
+//! - Hosts: 7.6 of a page in the mean and 38 at most (J. Charzinski, "Traffic Properties, Client Side Cachability and CDN Usage of
+//!   Popular Web Sites", MMB & DFT 2010: start pages of the 500 most popular sites).
+//!
+//! What is a choice: that counts and sizes are log-normal and how widely they spread, which objects name which and where, how
+//! long servers take, and the sizes of requests and heads. Counts and sizes are scaled to the measured means after they
+//! are drawn, so the set has them whatever the seed.
+
+use std::fmt::Write;
+
+use airlane_core::{Seeds, Stream};
+
+const PAGES: usize = 20;
+const SEED: u64 = 2011;
+const KIB: f64 = 1024.0;
+/// Spread of the pages (sigma of the logarithm), of counts and of hosts.
+const PAGE_SIGMA: f64 = 0.5;
+const HOSTS_MEAN: f64 = 7.6;
+const HOSTS_MAX: usize = 38;
+/// Hosts that pages share: counters, advertisements, libraries.
+const SHARED_HOSTS: u64 = 40;
+/// Own hosts of a site at most, beside its first.
+const STATIC_HOSTS: usize = 3;
+/// The smallest object: an image of one pixel.
+const SMALLEST: u64 = 43;
+
+/// A type of objects: its name, how many a page has, their kilobytes, and the spread of their sizes.
+struct Kind {
+    name: &'static str,
+    count: f64,
+    kilobytes: f64,
+    sigma: f64,
+}
+
+/// January 2011 and January 2012, two thirds of the way.
+const fn between(january_2011: f64, january_2012: f64) -> f64 {
+    january_2011 + (january_2012 - january_2011) * 2.0 / 3.0
+}
+
+/// 76 requests, of which 5 documents and frames, 1 of Flash and 3 others are a choice.
+const REST: f64 = (76.0 - 5.0 - 1.0 - 3.0) / (29.39 + 7.09 + 3.22);
+const OTHERS: f64 = 728.0
+    - between(31.0, 34.0)
+    - between(26.0, 31.0)
+    - between(110.0, 158.0)
+    - between(379.0, 459.0)
+    - between(71.0, 64.0);
+const KINDS: [Kind; 6] = [
+    Kind { name: "html", count: 5.0, kilobytes: between(31.0, 34.0), sigma: 1.0 },
+    Kind { name: "css", count: 3.22 * REST, kilobytes: between(26.0, 31.0), sigma: 1.0 },
+    Kind { name: "script", count: 7.09 * REST, kilobytes: between(110.0, 158.0), sigma: 1.2 },
+    Kind { name: "image", count: 29.39 * REST, kilobytes: between(379.0, 459.0), sigma: 1.5 },
+    Kind { name: "flash", count: 1.0, kilobytes: between(71.0, 64.0), sigma: 1.0 },
+    Kind { name: "other", count: 3.0, kilobytes: OTHERS, sigma: 1.0 },
+];
+
+struct Object {
+    kind: usize,
+    host: usize,
+    bytes: f64,
+    parent: Option<usize>,
+    /// Share of the parent that has to come first, in thousandths.
+    after: u64,
+}
+
+/// The set as text.
+#[must_use]
+pub(crate) fn generate() -> String {
+    let mut draws = Seeds::new(SEED).stream("pages/2011");
+    let weights = log_normal(&mut draws, PAGE_SIGMA);
+    let host_weights = log_normal(&mut draws, PAGE_SIGMA);
+    let mut pages: Vec<(usize, Vec<Object>)> = (0..PAGES)
+        .map(|page| {
+            let hosts = ((HOSTS_MEAN * host_weights[page]).round() as usize).clamp(2, HOSTS_MAX);
+            (hosts, page_of(&mut draws, weights[page], hosts))
+        })
+        .collect();
+    for (index, kind) in KINDS.iter().enumerate() {
+        let drawn: f64 = pages.iter().flat_map(|(_, p)| p).filter(|o| o.kind == index).map(|o| o.bytes).sum();
+        let factor = kind.kilobytes * KIB * PAGES as f64 / drawn;
+        pages.iter_mut().flat_map(|(_, p)| p).filter(|o| o.kind == index).for_each(|o| o.bytes *= factor);
+    }
+    let mut text =
+        "# Twenty synthetic pages after measurements of September 2011; written by examples/page_set.rs.\n\
+                    page,type,host,request_bytes,head_bytes,body_bytes,parent,after_bytes,wait_ms\n"
+            .to_owned();
+    for (page, (hosts, objects)) in pages.iter().enumerate() {
+        let names = host_names(&mut draws, page, *hosts);
+        write_page(&mut text, &mut draws, page, objects, &names);
+    }
+    text
+}
+
+/// One weight for each page, with the mean 1.
+fn log_normal(draws: &mut Stream, sigma: f64) -> Vec<f64> {
+    let drawn: Vec<f64> = (0..PAGES).map(|_| libm::exp(sigma * draws.normal())).collect();
+    let mean = drawn.iter().sum::<f64>() / PAGES as f64;
+    drawn.iter().map(|x| x / mean).collect()
+}
+
+/// The objects of a page: the document, then style sheets, scripts, frames, images, Flash and others.
+fn page_of(draws: &mut Stream, weight: f64, hosts: usize) -> Vec<Object> {
+    let document = Object { kind: 0, host: 0, bytes: 4.0, parent: None, after: 0 };
+    let mut objects = vec![document];
+    for kind in [1, 2, 0, 3, 4, 5] {
+        let least = usize::from(kind == 0);
+        let count = ((KINDS[kind].count * weight).round() as usize).max(least) - least;
+        for _ in 0..count {
+            let (parent, after) = place(draws, kind, &objects);
+            let bytes = libm::exp(KINDS[kind].sigma * draws.normal()) / if kind == 0 { 4.0 } else { 1.0 };
+            let host = host_of(draws, kind, hosts);
+            objects.push(Object { kind, host, bytes, parent: Some(parent), after });
+        }
+    }
+    // A host that nothing came from serves an image, or something else.
+    for host in 1..hosts.min(objects.len()) {
+        if objects.iter().all(|object| object.host != host) {
+            let place = objects.len() - host;
+            objects[place].host = host;
+        }
+    }
+    objects
+}
+
+/// What names an object, and where.
+fn place(draws: &mut Stream, kind: usize, before: &[Object]) -> (usize, u64) {
+    let one_of = |draws: &mut Stream, kind: usize| {
+        let all: Vec<usize> = (1..before.len()).filter(|index| before[*index].kind == kind).collect();
+        (!all.is_empty()).then(|| all[draws.below(all.len() as u64) as usize])
+    };
+    let by = match kind {
+        // Images of style sheets, images of frames, and what scripts bring in.
+        3 if draws.chance(0.2) => one_of(draws, 1).map(|css| (css, 1000)),
+        3 if draws.chance(0.1) => one_of(draws, 0).map(|frame| (frame, draws.below(1001))),
+        2..=5 if draws.chance(0.2) => one_of(draws, 2).map(|script| (script, 1000)),
+        _ => None,
+    };
+    // Style sheets stand in the head of the document, half of the scripts too.
+    let head = kind == 1 || (kind == 2 && draws.chance(0.5));
+    by.unwrap_or_else(|| (0, if head { draws.below(101) } else { 100 + draws.below(901) }))
+}
+
+/// Which of a page's hosts: 0 is the site, then its own others, then those that pages share.
+fn host_of(draws: &mut Stream, kind: usize, hosts: usize) -> usize {
+    let own = STATIC_HOSTS.min((hosts - 1) / 2);
+    let shared = hosts - 1 - own;
+    let (on_site, on_own) = match kind {
+        0 => (0.4, 0.0),
+        1 => (0.5, 0.4),
+        2 => (0.3, 0.2),
+        4 => (0.2, 0.2),
+        _ => (0.25, 0.55),
+    };
+    let draw = draws.uniform();
+    if draw < on_site || (own == 0 && draw < on_site + on_own) {
+        0
+    } else if draw < on_site + on_own {
+        1 + draws.below(own as u64) as usize
+    } else {
+        1 + own + draws.below(shared as u64) as usize
+    }
+}
+
+fn host_names(draws: &mut Stream, page: usize, hosts: usize) -> Vec<String> {
+    let own = STATIC_HOSTS.min((hosts - 1) / 2);
+    let mut names = vec![format!("www.site-{:02}.example", page + 1)];
+    names.extend((1..=own).map(|n| format!("static-{n}.site-{:02}.example", page + 1)));
+    while names.len() < hosts {
+        let shared = format!("shared-{:02}.example", 1 + draws.below(SHARED_HOSTS));
+        if !names.contains(&shared) {
+            names.push(shared);
+        }
+    }
+    names
+}
+
+fn write_page(text: &mut String, draws: &mut Stream, page: usize, objects: &[Object], hosts: &[String]) {
+    let size = |object: &Object| (object.bytes.round() as u64).max(SMALLEST);
+    for object in objects {
+        let (request, head) = (300 + draws.below(401), 200 + draws.below(301));
+        let wait_ms = match object.parent {
+            None => draws.exponential(100.0).round() as u64,
+            Some(_) => draws.below(21),
+        };
+        let (parent, after) = match object.parent {
+            None => (String::new(), 0),
+            Some(parent) => (parent.to_string(), size(&objects[parent]) * object.after / 1000),
+        };
+        let (kind, host, body) = (KINDS[object.kind].name, &hosts[object.host], size(object));
+        let line =
+            format!("site-{:02},{kind},{host},{request},{head},{body},{parent},{after},{wait_ms}", page + 1);
+        writeln!(text, "{line}").expect("a text takes all that is written");
+    }
+}
+
+#[allow(dead_code, reason = "a test includes this file for `generate`")]
+fn main() {
+    print!("{}", generate());
+}

@@ -1,0 +1,165 @@
+//! Web pages: sets of them in a table of ours, or as a browser recorded them.
+//!
+//! A table is text, a line for each object, below a line that names its columns; `#` begins a comment:
+//!
+//! | column | meaning | if left out |
+//! |---|---|---|
+//! | `page` | the page's name; its lines stand together, the document's first | |
+//! | `host` | who serves the object | |
+//! | `body_bytes` | its size | |
+//! | `type` | `html`, `css`, `script`, `image`, `flash` or `other` | `other` |
+//! | `request_bytes`, `head_bytes` | line and fields of request and response | 400 and 300 |
+//! | `parent` | the object that names it, by its number in the page from 0 | 0 |
+//! | `after_bytes` | so much of that object has to come first | 0 |
+//! | `wait_ms` | what the server needs before it answers | 0 |
+//!
+//! A HAR file (HTTP Archive 1.2) is what the developer tools of browsers export.
+
+mod har;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use airlane_core::{Bytes, Duration};
+use airlane_traffic::{Page, PageObject};
+
+use crate::error::ScenarioError;
+use crate::files;
+
+/// The sets that come with airlane.
+pub(crate) const SETS: [(&str, &str); 1] = [("2011", include_str!("../../data/pages-2011.csv"))];
+
+/// Pages, objects of a page, and hosts of a set.
+const PAGES_MAX: usize = 1_000;
+const OBJECTS_MAX: usize = 10_000;
+const HOSTS_MAX: usize = 10_000;
+/// Bytes of an object, or of its request.
+const BYTES_MAX: u64 = 1 << 30;
+/// Waits of servers.
+const WAIT_MAX_MS: u64 = 60_000;
+/// Line and fields of a request and of a response, where nobody says: choice, about what browsers sent and got in 2011.
+const REQUEST_BYTES: u64 = 400;
+const HEAD_BYTES: u64 = 300;
+
+/// A set of pages.
+#[derive(Clone, Debug)]
+pub(crate) struct PageSet {
+    pub(crate) pages: Arc<[Page]>,
+    pub(crate) hosts: usize,
+}
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Html,
+    Css,
+    Script,
+    Image,
+    Flash,
+    Other,
+}
+
+impl Kind {
+    const NAMES: [(&'static str, Self); 6] = [
+        ("html", Self::Html),
+        ("css", Self::Css),
+        ("script", Self::Script),
+        ("image", Self::Image),
+        ("flash", Self::Flash),
+        ("other", Self::Other),
+    ];
+
+    /// Of RFC 9218 §4.1; choice: what blocks the page comes first, as in browsers.
+    const fn urgency(self) -> u8 {
+        match self {
+            Self::Html => 0,
+            Self::Css => 1,
+            Self::Script => 2,
+            Self::Other => 3, // the RFC's default
+            Self::Flash => 4,
+            Self::Image => 5,
+        }
+    }
+}
+
+/// An object as a file describes it.
+#[derive(Clone, Debug)]
+struct Described {
+    host: String,
+    kind: Kind,
+    request: u64,
+    head: u64,
+    body: u64,
+    parent: usize,
+    after: u64,
+    wait: Duration,
+}
+
+/// The set of this name, or in this file.
+pub(crate) fn load(name: &str) -> Result<PageSet, ScenarioError> {
+    if let Some((_, text)) = SETS.iter().find(|(set, _)| *set == name) {
+        return table::parse(text, name);
+    }
+    let text = files::text(name, "name a page set (.csv) or a HAR file (.har)")?;
+    if is_har(name) { har::parse(&text, name) } else { table::parse(&text, name) }
+}
+
+/// True for what comes with airlane.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    SETS.iter().any(|(set, _)| *set == name)
+}
+
+/// True for a file whose name says that it is one of either kind.
+pub(crate) fn is_file(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    matches!(extension, Some("csv" | "har"))
+}
+
+fn is_har(name: &str) -> bool {
+    name.ends_with(".har")
+}
+
+/// Gives servers their numbers, in the order in which they appear.
+#[derive(Debug, Default)]
+struct Hosts(std::collections::BTreeMap<String, u16>);
+
+impl Hosts {
+    /// The number of a host; `None` for one too many.
+    fn number(&mut self, host: &str) -> Option<u16> {
+        let next = self.0.len();
+        match self.0.get(host) {
+            Some(number) => Some(*number),
+            None if next >= HOSTS_MAX => None,
+            None => {
+                let number = u16::try_from(next).ok()?;
+                self.0.insert(host.to_owned(), number);
+                Some(number)
+            }
+        }
+    }
+}
+
+/// A set of described pages, in order. Fails with the hosts if there are too many.
+fn assemble(pages: Vec<(String, Vec<Described>)>) -> Option<PageSet> {
+    let mut hosts = Hosts::default();
+    let mut all = Vec::with_capacity(pages.len());
+    for (name, described) in pages {
+        let mut objects = Vec::with_capacity(described.len());
+        for object in described {
+            objects.push(PageObject {
+                server: hosts.number(&object.host)?,
+                request: Bytes(object.request),
+                head: Bytes(object.head),
+                body: Bytes(object.body),
+                wait: object.wait,
+                urgency: object.kind.urgency(),
+                parent: u32::try_from(object.parent).ok()?,
+                after: Bytes(object.after),
+            });
+        }
+        all.push(Page::new(name, objects));
+    }
+    Some(PageSet { pages: all.into(), hosts: hosts.0.len() })
+}

@@ -1,0 +1,90 @@
+//! Browsers and their servers.
+
+use std::collections::BTreeMap;
+
+use airlane_core::{Direction, Instant, Node};
+use airlane_traffic::dialogue::Dialogue;
+use airlane_traffic::dns::{Names, Resolver};
+use airlane_traffic::http::{Http1, Http1Settings, HttpServer, Message};
+use airlane_traffic::{Browser, Browsing, Visits};
+use airlane_transport::{Path, TcpConfig};
+
+use crate::endpoints::Around;
+use crate::error::ScenarioError;
+use crate::expand::OneFlow;
+use crate::format::{self, App, Resolved};
+use crate::pages::{self, PageSet};
+
+/// The port of web servers.
+const HTTP_PORT: u16 = 80;
+
+/// What the two ends of a browser's flow share.
+#[derive(Clone, Debug)]
+pub(crate) struct Web {
+    pub(crate) set: PageSet,
+    dialogue: Dialogue<Message>,
+}
+
+/// The pages of each flow that has a browser; each file is read once.
+///
+/// # Errors
+/// If a file cannot be read, or makes no sense.
+pub(crate) fn webs(scenario: &Resolved, flows: &[OneFlow]) -> Result<Vec<Option<Web>>, ScenarioError> {
+    let mut sets: BTreeMap<&str, PageSet> = BTreeMap::new();
+    let mut web = |flow: &OneFlow| {
+        let App::Web(app) = &scenario.flow[flow.section].app else { return Ok(None) };
+        if !sets.contains_key(app.pages.as_str()) {
+            sets.insert(&app.pages, pages::load(&app.pages)?);
+        }
+        Ok(Some(Web { set: sets[app.pages.as_str()].clone(), dialogue: Dialogue::default() }))
+    };
+    flows.iter().map(&mut web).collect()
+}
+
+/// The names of the pages of each flow; nothing if no flow has a browser.
+pub(crate) fn page_names(webs: &[Option<Web>]) -> Vec<Vec<String>> {
+    let names = |web: &Option<Web>| {
+        let pages = web.iter().flat_map(|web| web.set.pages.iter());
+        pages.map(|page| page.name().to_owned()).collect()
+    };
+    if webs.iter().all(Option::is_none) { vec![] } else { webs.iter().map(names).collect() }
+}
+
+/// The end that sends along `path`: the browser in the UE, or its servers.
+pub(crate) fn end(
+    around: Around<'_>,
+    one: &OneFlow,
+    path: Path,
+    (app, tcp): (&format::Web, TcpConfig),
+) -> Box<dyn Node> {
+    let Path { flow, direction, .. } = path;
+    let web = around.webs[flow.index()].as_ref().expect("made for each flow with a browser");
+    let own = (flow, direction);
+    if direction == Direction::Downlink {
+        let resolver = Resolver::new(own, app.dns_lookup.0);
+        return Box::new(HttpServer::new(tcp, own, web.dialogue.clone(), resolver));
+    }
+    let section = &around.scenario.flow[one.section];
+    let browsing = Browsing {
+        pages: web.set.pages.clone(),
+        visits: match app.visits {
+            format::Visits::Random => Visits::Random,
+            format::Visits::InOrder => Visits::InOrder,
+        },
+        count: app.count,
+        think_time: app.think_time.0,
+        start: one.start(around.scenario),
+        stop: section.stop.map(|stop| Instant::ZERO + stop.0),
+    };
+    let names = app.dns.then(|| Names::new(own, app.dns_ttl.0, web.set.hosts));
+    let draws = around.seeds.stream(&format!("flow/{}/browsing", one.name));
+    let settings = Http1Settings {
+        per_server: app.connections_per_server as usize,
+        in_all: app.connections as usize,
+        pipeline: app.pipelining as usize,
+        keep_alive: app.keep_alive.0,
+        port: HTTP_PORT,
+    };
+    let http = Http1::new(settings, tcp, own, web.dialogue.clone());
+    Box::new(Browser::new(http, names, flow, browsing, draws))
+}
