@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "radio": {"core"},
     "net": {"core"},
     "transport": {"core"},
-    "middlebox": {"core", "net"},
+    "middlebox": {"core", "net", "transport"},
     "ran": {"core", "radio", "net"},
     "quic": {"core", "transport"},
     "traffic": {"core", "net", "transport", "quic"},

@@ -47,6 +47,8 @@ pub enum Topic {
     Page,
     /// [`Event::Playback`].
     Playback,
+    /// [`Event::ProxyBuffer`].
+    Proxy,
 }
 
 /// A set of topics.
@@ -318,6 +320,19 @@ pub enum Event<'a> {
         /// Smoothed round trip to the PEP; zero before the first.
         pep_srtt: Duration,
     },
+    /// What a split-connection proxy keeps of one connection and direction has changed.
+    ProxyBuffer {
+        /// The proxy's number.
+        proxy: u32,
+        /// The flow of the connection.
+        flow: FlowId,
+        /// Where the bytes go.
+        direction: Direction,
+        /// Bytes before and now: those that came and that the far peer has not acknowledged.
+        before: Bytes,
+        /// See `before`.
+        now: Bytes,
+    },
     /// A finite transfer ended: its receiver has read all of it.
     FlowCompleted {
         /// The flow.
@@ -441,6 +456,7 @@ impl Event<'_> {
             Self::PageBegan { .. } | Self::PageLoaded { .. } => Topic::Page,
             Self::CodeSent { .. } | Self::CodeApplied { .. } => Topic::ReceiverCode,
             Self::Playback { .. } => Topic::Playback,
+            Self::ProxyBuffer { .. } => Topic::Proxy,
         }
     }
 }

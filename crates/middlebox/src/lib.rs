@@ -1,13 +1,13 @@
 //! Functions that stand in the path between the internet and the radio, and look at what passes.
 //!
-//! A [`NetworkFunction`] is the algorithm; [`Middlebox`] is the node that puts one in the path. So far
-//! there is the lightweight PEP ([`Pep`]), which tells servers what has passed.
-//!
-//! Left out: functions that change, keep or answer packets. The contract has room for them: what a
-//! function does not give back it owns.
+//! A [`NetworkFunction`] is the algorithm; [`Middlebox`] is the node that puts one in the path. There are the
+//! lightweight PEP ([`Pep`]), which tells servers what has passed, and the split-connection proxy
+//! ([`SplitProxy`]), which is the far end of a TCP connection to each side.
 
 mod node;
 mod pep;
+mod split;
 
 pub use node::{Middlebox, NetworkFunction, Side};
 pub use pep::{Claim, Fault, Pep, PepConfig, PepStatistics};
+pub use split::{ConnectOrder, Ending, SplitConfig, SplitProxy, SplitStatistics, WhenFull};

@@ -6,7 +6,8 @@
 //! `pep_series` where there is a PEP or a sender that would listen to one, `codes` where a receiver sends any, and
 //! `views` where a video is watched.
 //! Names of columns carry units. On request others listen beside it
-//! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, [`Losses`] by cause, and a [`Capture`],
+//! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, [`Losses`] by cause, the
+//! [`ProxySeries`] of buffers, and a [`Capture`],
 //! the only one that writes files.
 //!
 //! Conventions of all tables:
@@ -29,6 +30,7 @@ mod histogram;
 mod losses;
 mod pages;
 mod pep;
+mod proxy;
 mod ran_log;
 mod recorder;
 mod series;
@@ -43,6 +45,7 @@ pub use deliveries::Deliveries;
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;
 pub use losses::Losses;
+pub use proxy::ProxySeries;
 pub use ran_log::{RanLog, RanLogParameters};
 pub use recorder::Recorder;
 pub use sinks::Sinks;

@@ -358,8 +358,11 @@ impl Probe for Recorder {
             Event::DomainState { flow, internet, ran, pep_srtt } => {
                 self.pep.on_state(flow, internet, ran, pep_srtt);
             }
-            Event::Received { .. } | Event::Tunnelled { .. } | Event::Assigned { .. } => {}
             Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),
+            Event::Received { .. }
+            | Event::Tunnelled { .. }
+            | Event::Assigned { .. }
+            | Event::ProxyBuffer { .. } => {}
             Event::CodeSent { flow, case, code } => {
                 self.with(flow, |flow| flow.measures(now).then(|| flow.codes.on_sent(case, code)));
             }

@@ -2,7 +2,7 @@
 
 use airlane_core::{Event, Instant, Probe, TopicSet};
 
-use crate::{Capture, CaptureError, Deliveries, Losses, RanLog, Recorder, Table};
+use crate::{Capture, CaptureError, Deliveries, Losses, ProxySeries, RanLog, Recorder, Table};
 
 /// The recorder, and whatever else was asked for.
 pub struct Sinks {
@@ -16,13 +16,19 @@ pub struct Sinks {
     pub deliveries: Option<Deliveries>,
     /// Lists what is lost.
     pub losses: Option<Losses>,
+    /// Follows the buffers of split-connection proxies.
+    pub proxies: Option<ProxySeries>,
 }
 
 impl Sinks {
     /// True if there is nobody but the recorder: then it can listen by itself, which is faster.
     #[must_use]
     pub fn is_recorder_alone(&self) -> bool {
-        self.capture.is_none() && self.ran_log.is_none() && self.deliveries.is_none() && self.losses.is_none()
+        self.capture.is_none()
+            && self.ran_log.is_none()
+            && self.deliveries.is_none()
+            && self.losses.is_none()
+            && self.proxies.is_none()
     }
 
     /// Ends the captures.
@@ -40,15 +46,17 @@ impl Sinks {
         tables.extend(self.ran_log.map(|log| ("ran_log", log.finish())));
         tables.extend(self.deliveries.map(|deliveries| ("deliveries", deliveries.finish())));
         tables.extend(self.losses.map(|losses| ("losses", losses.finish())));
+        tables.extend(self.proxies.map(|proxies| ("proxy_series", proxies.finish())));
         tables
     }
 
-    fn others(&mut self) -> [Option<&mut dyn Probe>; 4] {
+    fn others(&mut self) -> [Option<&mut dyn Probe>; 5] {
         [
             self.capture.as_mut().map(|sink| sink as &mut dyn Probe),
             self.ran_log.as_mut().map(|sink| sink as &mut dyn Probe),
             self.deliveries.as_mut().map(|sink| sink as &mut dyn Probe),
             self.losses.as_mut().map(|sink| sink as &mut dyn Probe),
+            self.proxies.as_mut().map(|sink| sink as &mut dyn Probe),
         ]
     }
 }
@@ -60,6 +68,7 @@ impl Probe for Sinks {
             self.ran_log.as_ref().map(Probe::topics),
             self.deliveries.as_ref().map(Probe::topics),
             self.losses.as_ref().map(Probe::topics),
+            self.proxies.as_ref().map(Probe::topics),
         ];
         others.into_iter().flatten().fold(self.recorder.topics(), TopicSet::union)
     }

@@ -22,6 +22,7 @@ mod links;
 mod middlebox;
 mod pages;
 mod preset;
+mod proxies;
 pub mod quantity;
 mod radio;
 mod run;

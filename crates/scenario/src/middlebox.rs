@@ -1,26 +1,98 @@
 //! The middleboxes of a scenario.
 
+use core::iter;
+
 use airlane_core::{CellId, FlowId, Instant, Node, Seeds};
-use airlane_middlebox::{self as middlebox, Fault, Middlebox, Pep, PepConfig};
+use airlane_middlebox::{
+    self as middlebox, ConnectOrder, Fault, Middlebox, Pep, PepConfig, SplitConfig, SplitProxy, WhenFull,
+};
 use airlane_net::pep;
 
+use crate::endpoints;
 use crate::format::{self, Claim, MiddleboxPlace, PepFault, Resolved};
 
 /// The PEP of a scenario, if it has one.
 fn settings(scenario: &Resolved) -> Option<&format::Pep> {
-    scenario.middlebox.first().map(|format::Middlebox::Pep(pep)| pep)
+    scenario.middlebox.iter().find_map(|one| match one {
+        format::Middlebox::Pep(pep) => Some(pep),
+        format::Middlebox::SplitProxy(_) => None,
+    })
+}
+
+/// A node that is to stand in the path.
+pub(crate) struct Standing {
+    pub(crate) node: Box<dyn Node>,
+    /// What results call it, if it is a split proxy.
+    pub(crate) proxy: Option<String>,
 }
 
 /// The middlebox before the gateway, if there is one.
-pub(crate) fn at_gateway(scenario: &Resolved, seeds: Seeds) -> Option<Box<dyn Node>> {
-    let pep = settings(scenario).filter(|pep| pep.at == MiddleboxPlace::Gateway)?;
-    Some(Box::new(Middlebox::new(Pep::new(config(pep, None, seeds)))))
+pub(crate) fn at_gateway(scenario: &Resolved, seeds: Seeds) -> Option<Standing> {
+    standing(scenario, MiddleboxPlace::Gateway, None, seeds)
 }
 
 /// The middlebox in the eNB of a cell, if there is one.
-pub(crate) fn at_enb(scenario: &Resolved, cell: usize, seeds: Seeds) -> Option<Box<dyn Node>> {
-    let pep = settings(scenario).filter(|pep| pep.at == MiddleboxPlace::Enb)?;
-    Some(Box::new(Middlebox::new(Pep::new(config(pep, Some(CellId(cell as u32)), seeds)))))
+pub(crate) fn at_enb(scenario: &Resolved, cell: usize, seeds: Seeds) -> Option<Standing> {
+    standing(scenario, MiddleboxPlace::Enb, Some(CellId(cell as u32)), seeds)
+}
+
+fn standing(
+    scenario: &Resolved,
+    place: MiddleboxPlace,
+    cell: Option<CellId>,
+    seeds: Seeds,
+) -> Option<Standing> {
+    scenario.middlebox.iter().find_map(|one| match one {
+        format::Middlebox::Pep(pep) if pep.at == place => {
+            let node = Box::new(Middlebox::new(Pep::new(config(pep, cell, seeds))));
+            Some(Standing { node, proxy: None })
+        }
+        format::Middlebox::SplitProxy(proxy) if proxy.at == place => {
+            let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, cell, seeds))));
+            Some(Standing { node, proxy: Some(proxy_name(scenario, cell)) })
+        }
+        format::Middlebox::Pep(_) | format::Middlebox::SplitProxy(_) => None,
+    })
+}
+
+/// What results call a split proxy.
+fn proxy_name(scenario: &Resolved, cell: Option<CellId>) -> String {
+    cell.map_or_else(|| "gateway".to_owned(), |cell| scenario.cell[cell.index()].name.clone())
+}
+
+/// The names of all split proxies by their number.
+pub(crate) fn proxy_names(scenario: &Resolved) -> Vec<String> {
+    let cells = (0..scenario.cell.len()).map(|cell| Some(CellId(cell as u32)));
+    iter::once(None).chain(cells).map(|cell| proxy_name(scenario, cell)).collect()
+}
+
+fn split_config(proxy: &format::SplitProxy, cell: Option<CellId>, seeds: Seeds) -> SplitConfig {
+    let id = cell.map_or(0, |cell| 1 + cell.0);
+    // The ends of a flow draw from streams of the flow's name: those of the proxy have seeds of their own.
+    let own = |leg| Seeds::new(seeds.stream(&format!("middlebox/{id}/{leg}")).bits());
+    SplitConfig {
+        id,
+        core: endpoints::tcp_config(&proxy.core, own("core")),
+        ran: endpoints::tcp_config(&proxy.ran, own("ran")),
+        connect: match proxy.connect {
+            format::ConnectOrder::AtOnce => ConnectOrder::AtOnce,
+            format::ConnectOrder::AfterHandshake => ConnectOrder::AfterHandshake,
+            format::ConnectOrder::FarEndFirst => ConnectOrder::FarEndFirst,
+        },
+        buffer: proxy.buffer.0,
+        memory: proxy.memory.0,
+        connections: proxy.connections as usize,
+        when_full: match proxy.when_full {
+            format::WhenFull::PassThrough => WhenFull::PassThrough,
+            format::WhenFull::Refuse => WhenFull::Refuse,
+        },
+        connect_timeout: proxy.connect_timeout.0,
+        stall_timeout: proxy.stall_timeout.0,
+        idle_timeout: proxy.idle_timeout.0,
+        time_wait: proxy.time_wait.0,
+        cell,
+        seeds,
+    }
 }
 
 /// What tells the server of a flow which messages to believe.

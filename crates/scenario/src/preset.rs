@@ -33,10 +33,12 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     let hands_over = scenario.get("handover").is_some();
     for text in own.iter().chain(&[COMMON]) {
         let mut defaults = defaults(text);
+        let legs = of_legs(&defaults);
         if let (Value::Table(sections), false) = (&mut defaults.value, hands_over) {
             sections.retain(|(key, _)| !HANDOVER.contains(&key.as_str()));
         }
         merge(scenario, &defaults);
+        legs.iter().for_each(|leg| merge(scenario, leg));
     }
     let queues: &[&[&str]] = match network {
         "wired" => &[&["internet"]],
@@ -47,6 +49,16 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         let aqm = within(defaults(AQM), "aqm");
         merge(scenario, &place.iter().rev().fold(aqm, |inner, key| within(inner, key)));
     }
+}
+
+/// What the defaults say of the TCP of flows holds for both connections of a split-connection proxy.
+fn of_legs(defaults: &Tree) -> Vec<Tree> {
+    let tcp = ["flow", "transport", "kind=tcp"].iter().try_fold(defaults, |tree, key| tree.get(key));
+    let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
+    let leg = |(tcp, leg): (&Tree, &str)| {
+        ["middlebox", "kind=split-proxy", leg].iter().rev().fold(tcp.clone(), |inner, key| within(inner, key))
+    };
+    tcp.into_iter().flat_map(|tcp| [(tcp, "core"), (tcp, "ran")]).map(leg).collect()
 }
 
 /// Fills in what the user left out of the layout, the only section of the tree.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use airlane_core::{DropCause, Duration, Instant, Probe, Seeds};
+use airlane_core::{DropCause, Duration, Instant, NodeId, Probe, Seeds};
 use airlane_engine::Simulation;
 use airlane_quic::{QlogError, QlogFiles};
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
@@ -13,7 +13,8 @@ use crate::counts::HandoverCounts;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::format::Resolved;
-use crate::{expand, sinks, web, wiring};
+use crate::wiring::Wired;
+use crate::{expand, proxies, sinks, web, wiring};
 
 /// How much virtual time passes between two looks at whether the captures can still be written.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -21,6 +22,7 @@ const STRIDE: Duration = Duration::from_millis(100);
 /// A run that is ready to begin.
 pub struct Built {
     simulation: Simulation,
+    proxies: Vec<(String, NodeId)>,
     sinks: Sinks,
     capture: Option<CaptureParameters>,
     qlog: Option<Arc<QlogFiles>>,
@@ -81,8 +83,10 @@ pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
     let qlog = scenario.output.qlog.then(Arc::default);
     let webs = web::webs(scenario, &flows)?;
     let around = Around { scenario, seeds: Seeds::new(seed), qlog: qlog.as_ref(), webs: &webs };
+    let Wired { simulation, proxies } = wiring::wire(around)?;
     Ok(Built {
-        simulation: wiring::wire(around)?,
+        simulation,
+        proxies,
         sinks: sinks::sinks(scenario, &ues, &flows, web::page_names(&webs)),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
         qlog,
@@ -156,7 +160,10 @@ impl Built {
     #[must_use]
     pub fn finish(self) -> RunOutput {
         let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
-        let tables = self.sinks.finish();
+        let mut tables = self.sinks.finish();
+        if !self.proxies.is_empty() {
+            tables.push(("proxies", proxies::table(&self.simulation, &self.proxies)));
+        }
         let meta = Meta {
             sim_s: self.simulation.now().as_secs_f64(),
             events: counters.events,

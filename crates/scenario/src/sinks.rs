@@ -4,13 +4,13 @@ use airlane_core::{Duration, FlowId, Instant, UeId};
 use airlane_ran::config::SLOT;
 use airlane_record::{
     CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
-    RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
+    ProxySeries, RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
 };
 
-use crate::endpoints;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, App, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Transport};
 use crate::wiring::data_direction;
+use crate::{endpoints, middlebox};
 
 /// The recorder, and what the scenario asks for beside it; captures begin when they know their folder.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
@@ -24,6 +24,11 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
         }),
         deliveries: output.deliveries.then(|| Deliveries::new(host_names(ues), hosts(flows))),
         losses: output.losses.then(|| Losses::new(flows.iter().map(|flow| flow.name.clone()).collect())),
+        proxies: output.proxy_series.then(|| {
+            let flows = flows.iter().map(|flow| flow.name.clone()).collect();
+            let (bin, end) = (scenario.run.series_bin.0, Instant::ZERO + scenario.run.duration.0);
+            ProxySeries::new(middlebox::proxy_names(scenario), flows, bin, end)
+        }),
     }
 }
 
@@ -97,7 +102,8 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
     };
     let listens = |flow: &format::Flow| matches!(&flow.transport, Transport::Tcp(tcp) if tcp.congestion == Congestion::Mdcc);
     RecorderParameters {
-        pep: !scenario.middlebox.is_empty() || scenario.flow.iter().any(listens),
+        pep: scenario.middlebox.iter().any(|one| matches!(one, format::Middlebox::Pep(_)))
+            || scenario.flow.iter().any(listens),
         flows: flows.iter().map(flow).collect(),
         cells: scenario.cell.iter().map(cell).collect(),
         ues: ues.len(),

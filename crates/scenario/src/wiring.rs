@@ -1,6 +1,6 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
 
-use airlane_core::{Direction, FlowId, Node, NodeId, Port, Seeds, UeId};
+use airlane_core::{Direction, FlowId, NodeId, Port, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::Side;
 use airlane_net::{FlowRouter, Gateway, Link, TunnelRouter};
@@ -12,14 +12,22 @@ use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{Backhaul, FlowDirection, Internet, Resolved};
+use crate::middlebox::Standing;
 use crate::{endpoints, links, middlebox, radio};
 
 /// Packets under way before the pool has to grow.
 const POOL_CAPACITY: usize = 4096;
 
+/// What was built.
+pub(crate) struct Wired {
+    pub(crate) simulation: Simulation,
+    /// Split proxies: what results call them, and where they are.
+    pub(crate) proxies: Vec<(String, NodeId)>,
+}
+
 /// Builds everything that a packet meets on its way from server to UE and back, in that order.
 /// Without cells, the internet link leads to the hosts at once and from them back.
-pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
+pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
     let Around { scenario, seeds, .. } = around;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let flow_ids = || (0..).map(FlowId).zip(&flows);
@@ -64,11 +72,12 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Simulation, ScenarioError> {
         };
         network.connect((host, PORT), up);
     }
-    if let Some(mobile) = mobile {
+    if let Some(mobile) = &mobile {
         network.connect(mobile.internet_side, internet_up);
     }
 
-    Ok(Simulation::new(network, POOL_CAPACITY))
+    let proxies = mobile.map_or_else(Vec::new, |mobile| mobile.proxies);
+    Ok(Wired { simulation: Simulation::new(network, POOL_CAPACITY), proxies })
 }
 
 /// The link or links from the servers: their far ends.
@@ -115,6 +124,7 @@ fn internet_uplinks(network: &mut Network, servers: Vec<NodeId>, internet: &Inte
 struct Mobile {
     internet_side: End,
     ues: Vec<End>,
+    proxies: Vec<(String, NodeId)>,
 }
 
 /// A port of a node.
@@ -135,8 +145,9 @@ impl Mobile {
 
         // 3. The gateway of the mobile core, where tunnels begin, and a middlebox before it.
         let gateway = network.add(Box::new(gateway(config, &radio_network)));
+        let mut proxies = vec![];
         let middlebox = middlebox::at_gateway(scenario, seeds);
-        let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET));
+        let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET), &mut proxies);
 
         // 4. S1-U, from the core to each cell and back, or to all of them by one link and a router.
         let s1u = s1u(network, (gateway, backhaul), cells.len() as u16, seeds);
@@ -147,11 +158,12 @@ impl Mobile {
         let radio_network = network.add(Box::new(radio_network));
         for (enb, ([down, up], port)) in s1u.into_iter().zip(s1u_ports).enumerate() {
             let middlebox = middlebox::at_enb(scenario, enb, seeds);
-            let core_side = behind(network, middlebox, (radio_network, port));
+            let core_side = behind(network, middlebox, (radio_network, port), &mut proxies);
             network.connect(down, core_side);
             network.connect(core_side, up);
         }
-        Self { internet_side, ues: ue_ports.into_iter().map(|port| (radio_network, port)).collect() }
+        let ues = ue_ports.into_iter().map(|port| (radio_network, port)).collect();
+        Self { internet_side, ues, proxies }
     }
 }
 
@@ -187,9 +199,15 @@ fn s1u(
 }
 
 /// The end that leads to `end` through the middlebox, if there is one.
-fn behind(network: &mut Network, middlebox: Option<Box<dyn Node>>, end: End) -> End {
-    let Some(node) = middlebox else { return end };
+fn behind(
+    network: &mut Network,
+    middlebox: Option<Standing>,
+    end: End,
+    proxies: &mut Vec<(String, NodeId)>,
+) -> End {
+    let Some(Standing { node, proxy }) = middlebox else { return end };
     let node = network.add(node);
+    proxies.extend(proxy.map(|name| (name, node)));
     network.connect((node, Side::Ran.port()), end);
     network.connect(end, (node, Side::Ran.port()));
     (node, Side::Core.port())

@@ -422,12 +422,23 @@ fn mistakes_of_the_channel_and_times() -> Vec<(&'static str, String)> {
 /// Mistakes in a PEP, and in who listens to it.
 fn mistakes_of_middleboxes() -> Vec<(&'static str, String)> {
     let pep = |settings: &str| extended(&format!("[[middlebox]]\n{settings}"));
+    let proxy = |settings: &str| extended(&format!("[[middlebox]]\nkind = \"split-proxy\"\n{settings}"));
     let mdcc =
         |settings: &str| changed("congestion = \"cubic\"", &format!("congestion = \"mdcc\", {settings}"));
     vec![
         ("unknown middlebox", pep("kind = \"proxy\"")),
         ("a middlebox nowhere", pep("at = \"ue\"")),
         ("two PEPs", pep("[[middlebox]]")),
+        ("a PEP beside a split proxy", pep("[[middlebox]]\nkind = \"split-proxy\"")),
+        ("two split proxies in one place", proxy("[[middlebox]]\nkind = \"split-proxy\"")),
+        ("a split proxy that lets nobody in", proxy("connections = 0")),
+        ("a split proxy without room for a segment", proxy("buffer = \"2 kB\"")),
+        ("a split proxy without room for a connection", proxy("memory = \"5 kB\"")),
+        ("a split proxy that gives up at once", proxy("stall_timeout = \"0 s\"")),
+        ("an unknown order of SYNs", proxy("connect = \"later\"")),
+        ("a split proxy without window on one side", proxy("ran = { initial_window = 0 }")),
+        ("a split proxy that listens to a PEP", proxy("core = { congestion = \"mdcc\" }")),
+        ("a split proxy with writes of its own", proxy("core = { write_size = \"64 KiB\" }")),
         ("a PEP without a wire to the radio", error(&format!("{WIRED}[[middlebox]]")).to_string()),
         ("a message of no segments", pep("ack_every = 0")),
         ("a hole that is never certain", pep("reordering = 1000")),

@@ -234,7 +234,7 @@ fn laws(cubic_beta: f64, slow_start_loss: Share, at: &Place<'_>) -> Checked {
     at.require(less, "slow_start_loss", "nothing would ever end slow start", "below 100 %")
 }
 
-fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
+pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     laws(tcp.cubic_beta, tcp.slow_start_loss, at)?;
     let mtu = (MTU_MIN..=IP_PACKET_MAX).contains(&tcp.mtu.0.get());
     at.require(mtu, "mtu", "no MTU", "from 128 B to 65535 B")?;

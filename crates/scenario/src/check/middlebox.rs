@@ -1,22 +1,65 @@
 //! Checks of middleboxes.
 
+use airlane_core::Bytes;
+
 use super::{Checked, Place};
-use crate::format::{Middlebox, Pep, PepFault, Resolved};
+use crate::format::{Congestion, Middlebox, MiddleboxPlace, Pep, PepFault, Resolved, SplitProxy};
+use crate::quantity::Size;
 
 /// Flows that a PEP may watch: about half a kilobyte each.
 const WATCHED_MAX: u32 = 1_000_000;
 /// Ranges that it may remember for each: more than holes in any window that recovers.
 const RANGES_MAX: u32 = 1_000;
+/// Connections that a split proxy may have: about twenty kilobytes each, beside its buffers.
+const CONNECTIONS_MAX: u32 = 1_000_000;
 /// Segments to one message, or above a hole.
 const SEGMENTS_MAX: u32 = 255;
 
 pub(super) fn middleboxes(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let at = at.under("middlebox");
-    let help = "one PEP, in the gateway or in each eNB";
-    at.require(scenario.middlebox.len() <= 1, "1", "a second PEP", help)?;
-    scenario.middlebox.iter().enumerate().try_for_each(|(i, one)| match one {
-        Middlebox::Pep(settings) => pep(settings, &at.entry(i)),
-    })
+    let mut proxies = [false; 2];
+    for (i, one) in scenario.middlebox.iter().enumerate() {
+        match one {
+            Middlebox::Pep(settings) => {
+                let help = "one PEP, in the gateway or in each eNB, and no split proxy beside it, whose \
+                            connections it cannot report on";
+                at.require(scenario.middlebox.len() == 1, "1", "beside a PEP", help)?;
+                pep(settings, &at.entry(i))?;
+            }
+            Middlebox::SplitProxy(settings) => {
+                let place = &mut proxies[settings.at as usize];
+                let help = "one in the gateway, one in each eNB, or both";
+                at.entry(i).require(!*place, "at", "a second split proxy in one place", help)?;
+                *place = true;
+                split_proxy(settings, scenario, &at.entry(i))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn split_proxy(proxy: &SplitProxy, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let stays = proxy.at == MiddleboxPlace::Gateway || scenario.handover.is_none();
+    at.require(stays, "at", "connections that stay in an eNB while UEs leave it", "at = \"gateway\"")?;
+    for (leg, name) in [(&proxy.core, "core"), (&proxy.ran, "ran")] {
+        super::flow::tcp(leg, &at.under(name))?;
+        let ok = leg.congestion != Congestion::Mdcc;
+        let key = format!("{name}.congestion");
+        at.require(ok, &key, "there is no PEP beside a split proxy", "choose another controller")?;
+        let ok = leg.write_size.is_none();
+        let key = format!("{name}.write_size");
+        at.require(ok, &key, "a proxy writes what it reads", "leave it out")?;
+    }
+    let segments = Size(Bytes(2 * proxy.core.mtu.0.get().max(proxy.ran.mtu.0.get())));
+    at.at_least(proxy.buffer, segments, "buffer", "not two full segments")?;
+    let least = Size(Bytes(2 * segments.0.get()));
+    at.at_least(proxy.memory, least, "memory", "not two full segments for each direction of a connection")?;
+    let within = (1..=CONNECTIONS_MAX).contains(&proxy.connections);
+    let help = format!("from 1 to {CONNECTIONS_MAX}");
+    at.require(within, "connections", "no size of a table", &help)?;
+    at.positive(proxy.connect_timeout, "connect_timeout")?;
+    at.positive(proxy.stall_timeout, "stall_timeout")?;
+    at.positive(proxy.idle_timeout, "idle_timeout")
 }
 
 fn pep(pep: &Pep, at: &Place<'_>) -> Checked {

@@ -3,17 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tagged;
-use crate::quantity::{Share, Time};
+use super::{Tcp, tagged};
+use crate::quantity::{Share, Size, Time};
 
 /// A function in the path.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "lowercase")]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Middlebox {
     /// The lightweight PEP: tells servers what has passed, and leaves it as it is.
     Pep(Pep),
+    /// The split-connection proxy: the far end of every TCP connection to each side.
+    SplitProxy(Box<SplitProxy>),
 }
-tagged!(Middlebox by "kind" { "pep" => Pep(Pep) });
+tagged!(Middlebox by "kind" { "pep" => Pep(Pep), "split-proxy" => SplitProxy(Box<SplitProxy>) });
 
 /// The lightweight PEP. It watches every TCP flow to the UEs for which it has room.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +41,59 @@ pub struct Pep {
     pub idle: Time,
     /// What is wrong with it.
     pub fault: PepFault,
+}
+
+/// The split-connection proxy. It takes every TCP connection for which it has room, and is its far end to both
+/// sides: two connections, each with a congestion controller and options of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SplitProxy {
+    /// Where it stands.
+    pub at: MiddleboxPlace,
+    /// When it connects to the far end.
+    pub connect: ConnectOrder,
+    /// Most bytes that one direction of a connection keeps: offered, come, or not acknowledged.
+    pub buffer: Size,
+    /// Most bytes that all directions together keep.
+    pub memory: Size,
+    /// Connections at a time.
+    pub connections: u32,
+    /// What becomes of more.
+    pub when_full: WhenFull,
+    /// How long a connection may take to stand on both sides.
+    pub connect_timeout: Time,
+    /// How long a peer may leave unacknowledged what waits for it, before both are reset.
+    pub stall_timeout: Time,
+    /// How long both peers may say nothing, before both are reset.
+    pub idle_timeout: Time,
+    /// How long it answers stragglers of a connection that was closed.
+    pub time_wait: Time,
+    /// Its connections to the core network and the internet: what a flow may say of its TCP.
+    pub core: Tcp,
+    /// Its connections to the UEs.
+    pub ran: Tcp,
+}
+
+/// When a split-connection proxy connects to the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectOrder {
+    /// When a SYN comes, which it answers at once.
+    AtOnce,
+    /// When the handshake with whoever sent the SYN is complete.
+    AfterHandshake,
+    /// When a SYN comes, which it answers only when the far end has answered.
+    FarEndFirst,
+}
+
+/// What becomes of a connection for which a split-connection proxy has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// It passes as it is.
+    PassThrough,
+    /// Its SYN is answered with a RST.
+    Refuse,
 }
 
 /// Where a middlebox stands.

@@ -20,6 +20,8 @@ pub struct Output {
     pub deliveries: bool,
     /// Whether to list what the network lost of each flow, and why (table `losses`).
     pub losses: bool,
+    /// Whether to follow the buffers of split proxies (table `proxy_series`).
+    pub proxy_series: bool,
     /// Whether each end of a flow over QUIC writes what happens to it into a qlog file
     /// (draft-ietf-quic-qlog-main-schema).
     pub qlog: bool,

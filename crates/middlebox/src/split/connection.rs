@@ -1,0 +1,346 @@
+//! A connection that is split: an end towards each side, and what goes from one to the other.
+
+use airlane_core::{
+    Bytes, Cx, Direction, Duration, Ecn, Event, Header, Instant, Outbox, Packet, PacketRef, Payload,
+    TcpHeader, Topic, TopicSet,
+};
+use airlane_net::gtp;
+use airlane_transport::{ConnectionState, TcpEndpoint};
+
+use super::budget::Budget;
+use super::config::{ConnectOrder, SplitConfig};
+use super::content::{Content, Stock};
+use super::key::Key;
+use super::statistics::{Ending, SplitStatistics};
+use crate::node::Side;
+
+/// One side may be silent for so long once the other has closed (RFC 5382 §5, REQ-5: at least 4 minutes).
+const HALF_CLOSED: Duration = Duration::from_secs(240);
+
+/// What all connections of a proxy share.
+#[derive(Debug)]
+pub(super) struct Shop {
+    pub(super) config: SplitConfig,
+    pub(super) budget: Budget,
+    pub(super) statistics: SplitStatistics,
+    pub(super) stock: Stock,
+    /// What an end has sent during a call.
+    pub(super) scratch: Outbox,
+}
+
+/// From one side to the other.
+#[derive(Debug)]
+struct Relay {
+    /// Memory that the budget has set down for it.
+    charged: u64,
+    /// Bytes in the buffer: that have come, and that the other peer has not acknowledged.
+    held: u64,
+    /// Offset up to which the other peer has acknowledged.
+    acknowledged: u64,
+    /// When it last came on, or had nothing to do.
+    progressed_at: Instant,
+    content: Content,
+}
+
+/// The connection. Arrays are indexed by side; a relay by that from which its bytes come.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) key: Key,
+    opener: Side,
+    ends: [TcpEndpoint; 2],
+    relays: [Relay; 2],
+    /// The opener's SYN, while it waits for the other peer.
+    unanswered: Option<TcpHeader>,
+    opened_at: Instant,
+    heard_at: Instant,
+}
+
+impl Connection {
+    /// Takes the SYN of a connection that comes from this side; `charged` is what the budget has set aside.
+    pub(super) fn open(
+        cx: &mut Cx<'_>,
+        shop: &mut Shop,
+        (key, opener): (Key, Side),
+        charged: [u64; 2],
+        syn: &TcpHeader,
+    ) -> Self {
+        let now = cx.now;
+        let ends = [Side::Core, Side::Ran].map(|side| {
+            let config = shop.config.towards(side, key, now);
+            TcpEndpoint::new(config, key.path(direction_to(side)))
+        });
+        let relay = |charged| Relay {
+            charged,
+            held: 0,
+            acknowledged: 0,
+            progressed_at: now,
+            content: Content::default(),
+        };
+        let relays = charged.map(relay);
+        let mut new = Self { key, opener, ends, relays, unanswered: None, opened_at: now, heard_at: now };
+        new.grant(&mut shop.budget, shop.config.buffer.get());
+        if shop.config.connect == ConnectOrder::FarEndFirst {
+            new.unanswered = Some(*syn);
+        } else {
+            new.on_end(cx, shop, opener, |end, cx| end.handle_segment(cx, syn, Ecn::NotCapable, 0));
+        }
+        if shop.config.connect != ConnectOrder::AfterHandshake {
+            new.on_end(cx, shop, opener.across(), |end, cx| end.connect(cx));
+        }
+        new.settle(&mut shop.budget);
+        new
+    }
+
+    /// A segment has come from a side. Its ending, if that is it.
+    pub(super) fn handle_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        shop: &mut Shop,
+        side: Side,
+        packet: PacketRef,
+    ) -> Option<Ending> {
+        let packet = cx.pool.consume(packet);
+        if let Header::Tcp(header) = packet.header
+            && (self.unanswered.is_none() || side != self.opener)
+        {
+            self.heard_at = cx.now;
+            self.grant(&mut shop.budget, shop.config.buffer.get());
+            if let Payload::Bytes(bytes) = &packet.payload {
+                self.keep(&mut shop.stock, side, &header, bytes);
+            }
+            let (ecn, payload) = (packet.ecn, packet.payload.len());
+            self.on_end(cx, shop, side, |end, cx| end.handle_segment(cx, &header, ecn, payload));
+            self.go_on(cx, shop);
+        }
+        cx.pool.recycle(packet);
+        self.ending(cx, shop)
+    }
+
+    /// Its timer is due.
+    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> Option<Ending> {
+        if let Some(ending) = self.given_up(cx.now, &shop.config) {
+            self.abort(cx, shop);
+            return Some(ending);
+        }
+        self.grant(&mut shop.budget, shop.config.buffer.get());
+        for side in [Side::Core, Side::Ran] {
+            if self.ends[side as usize].next_timeout() <= cx.now {
+                self.on_end(cx, shop, side, TcpEndpoint::handle_timeout);
+            }
+        }
+        self.go_on(cx, shop);
+        self.ending(cx, shop)
+    }
+
+    /// When to call [`Self::handle_timeout`].
+    pub(super) fn next_timeout(&self, config: &SplitConfig) -> Instant {
+        let [core, ran] = &self.ends;
+        core.next_timeout().min(ran.next_timeout()).min(self.deadline(config).0)
+    }
+
+    /// Tells both peers that it is over.
+    pub(super) fn abort(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
+        for side in [Side::Core, Side::Ran] {
+            self.on_end(cx, shop, side, TcpEndpoint::abort);
+        }
+        if let Some(syn) = self.unanswered.take() {
+            self.on_end(cx, shop, self.opener, |end, cx| end.handle_segment(cx, &syn, Ecn::NotCapable, 0));
+        }
+    }
+
+    /// Gives back what it holds, and leaves its ends.
+    pub(super) fn dismantle(mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> [TcpEndpoint; 2] {
+        for (side, relay) in [Side::Core, Side::Ran].into_iter().zip(&mut self.relays) {
+            shop.budget.release(relay.charged);
+            shop.statistics.hold(side, relay.held, 0);
+            if cx.wants(Topic::Proxy) {
+                let (flow, direction) = (self.key.flow(), direction_to(side.across()));
+                let (before, now) = (Bytes(relay.held), Bytes::ZERO);
+                cx.emit(&Event::ProxyBuffer { proxy: shop.config.id, flow, direction, before, now });
+            }
+            relay.content.clear(&mut shop.stock);
+        }
+        self.ends
+    }
+
+    /// Lets an end do something, and what it sends go: into the tunnel, where there is one, and with the bytes
+    /// that its lengths stand for.
+    #[inline]
+    fn on_end<R>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        shop: &mut Shop,
+        side: Side,
+        act: impl FnOnce(&mut TcpEndpoint, &mut Cx<'_>) -> R,
+    ) -> R {
+        // What an end of the proxy sends, measures and counts is not what the ends of the flow do.
+        let (topics, outbox) = (TopicSet::NONE, &mut shop.scratch);
+        let mut quiet = Cx { now: cx.now, pool: &mut *cx.pool, outbox, topics, probe: &mut *cx.probe };
+        let end = &mut self.ends[side as usize];
+        let result = act(end, &mut quiet);
+        let content = &self.relays[side.across() as usize].content;
+        for (_, packet) in shop.scratch.drain(..) {
+            if content.is_real() {
+                fill(cx, end, content, &packet);
+            }
+            if shop.config.cell.is_some() {
+                gtp::encapsulate(cx.pool.get_mut(&packet));
+            }
+            cx.send(side.port(), packet);
+        }
+        result
+    }
+
+    /// Keeps the bytes of a segment that may be taken from this side.
+    fn keep(&mut self, stock: &mut Stock, side: Side, header: &TcpHeader, bytes: &[u8]) {
+        let end = &self.ends[side as usize];
+        let at = end.offset_received(header);
+        let from = at.max(end.received_to());
+        let to = (at + bytes.len() as u64).min(end.offered_to());
+        if from < to {
+            let part = &bytes[(from - at) as usize..(to - at) as usize];
+            self.relays[side as usize].content.write(stock, from, part);
+        }
+    }
+
+    /// What may be offered on both sides from now on.
+    #[inline]
+    fn grant(&mut self, budget: &mut Budget, buffer: u64) {
+        for (relay, end) in self.relays.iter_mut().zip(&mut self.ends) {
+            end.offer_up_to(relay.acknowledged + budget.grant(&mut relay.charged, buffer));
+        }
+    }
+
+    /// What has come of that.
+    #[inline]
+    fn settle(&mut self, budget: &mut Budget) {
+        for (relay, end) in self.relays.iter_mut().zip(&self.ends) {
+            budget.settle(&mut relay.charged, end.offered_to().saturating_sub(relay.acknowledged));
+        }
+    }
+
+    /// Passes on what has come, and sends what became possible.
+    #[inline]
+    fn go_on(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
+        self.handshake(cx, shop);
+        for side in [Side::Core, Side::Ran] {
+            self.relay(cx, shop, side);
+        }
+        self.settle(&mut shop.budget);
+        self.grant(&mut shop.budget, shop.config.buffer.get());
+        for side in [Side::Core, Side::Ran] {
+            self.on_end(cx, shop, side, TcpEndpoint::flush);
+        }
+        self.settle(&mut shop.budget);
+    }
+
+    /// The end that has waited for the other goes on with its handshake.
+    #[inline]
+    fn handshake(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
+        let (near, far) = (self.opener, self.opener.across());
+        let state = |side: Side| self.ends[side as usize].state();
+        if state(far) == ConnectionState::Listen && state(near) == ConnectionState::Established {
+            self.on_end(cx, shop, far, |end, cx| end.connect(cx));
+        } else if state(far) == ConnectionState::Established
+            && let Some(syn) = self.unanswered.take()
+        {
+            self.on_end(cx, shop, near, |end, cx| {
+                end.handle_segment(cx, &syn, Ecn::NotCapable, 0);
+            });
+        }
+    }
+
+    /// Passes on what has come from a side.
+    #[inline]
+    fn relay(&mut self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side) {
+        let [core, ran] = &mut self.ends;
+        let (from, to) = if side == Side::Core { (core, ran) } else { (ran, core) };
+        let relay = &mut self.relays[side as usize];
+        let bytes = from.read(cx.now, u64::MAX);
+        if bytes > 0 {
+            to.supply(bytes);
+        }
+        if from.at_end() && !to.is_closing() {
+            to.close();
+        }
+        let acknowledged = to.acknowledged_to();
+        let idle = from.received_to() == acknowledged && (!to.is_closing() || to.all_acknowledged());
+        if acknowledged > relay.acknowledged || idle {
+            relay.progressed_at = cx.now;
+        }
+        if acknowledged > relay.acknowledged {
+            relay.acknowledged = acknowledged;
+            if relay.content.is_real() {
+                relay.content.release(&mut shop.stock, acknowledged);
+            }
+        }
+        let held = from.received_to() - acknowledged + from.held_beyond();
+        if held != relay.held || bytes > 0 {
+            let before = core::mem::replace(&mut relay.held, held);
+            shop.statistics.hold(side, before, held);
+            shop.statistics.relayed[side as usize] += bytes;
+            if cx.wants(Topic::Proxy) {
+                let (flow, direction) = (self.key.flow(), direction_to(side.across()));
+                let [before, now] = [before, held].map(Bytes);
+                cx.emit(&Event::ProxyBuffer { proxy: shop.config.id, flow, direction, before, now });
+            }
+        }
+    }
+
+    /// The ending to which the ends have come, if they have.
+    fn ending(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> Option<Ending> {
+        let states = self.ends.each_ref().map(TcpEndpoint::state);
+        if states.contains(&ConnectionState::Reset) {
+            let opening = self.ends[self.opener.across() as usize].stats().established_at.is_none();
+            let by_far = states[self.opener.across() as usize] == ConnectionState::Reset;
+            self.abort(cx, shop);
+            return Some(if opening && by_far { Ending::ConnectRefused } else { Ending::Reset });
+        }
+        (states == [ConnectionState::Closed; 2]).then_some(Ending::Closed)
+    }
+
+    /// When it is to be given up, and why.
+    fn deadline(&self, config: &SplitConfig) -> (Instant, Ending) {
+        let established =
+            |end: &TcpEndpoint| matches!(end.state(), ConnectionState::Established | ConnectionState::Closed);
+        if !self.ends.iter().all(established) {
+            return (self.opened_at.saturating_add(config.connect_timeout), Ending::ConnectTimeout);
+        }
+        let half_closed = self.ends.iter().any(TcpEndpoint::at_end);
+        let idle = if half_closed { config.idle_timeout.min(HALF_CLOSED) } else { config.idle_timeout };
+        let mut first = (self.heard_at.saturating_add(idle), Ending::Idle);
+        for (relay, to) in self.relays.iter().zip(self.ends.iter().rev()) {
+            let waits = relay.held > 0 || (to.is_closing() && !to.all_acknowledged());
+            let at = relay.progressed_at.saturating_add(config.stall_timeout);
+            if waits && at < first.0 {
+                first = (at, Ending::Stalled);
+            }
+        }
+        first
+    }
+
+    fn given_up(&mut self, now: Instant, config: &SplitConfig) -> Option<Ending> {
+        let (at, ending) = self.deadline(config);
+        (at <= now).then_some(ending)
+    }
+}
+
+/// Which way packets to a side go.
+pub(super) const fn direction_to(side: Side) -> Direction {
+    match side {
+        Side::Core => Direction::Uplink,
+        Side::Ran => Direction::Downlink,
+    }
+}
+
+/// Puts the bytes in place of the length that an end has sent.
+fn fill(cx: &mut Cx<'_>, end: &TcpEndpoint, content: &Content, packet: &PacketRef) {
+    let Packet { header: Header::Tcp(header), payload: Payload::Length(len @ 1..), .. } = cx.pool.get(packet)
+    else {
+        return;
+    };
+    let (offset, len) = (end.offset_sent(header), *len as usize);
+    let mut bytes = cx.pool.buffer();
+    content.read(offset, len, &mut bytes);
+    cx.pool.get_mut(packet).payload = Payload::Bytes(bytes.into());
+}

@@ -1,0 +1,138 @@
+//! The bytes that wait in one direction of a connection, by their offset in the stream.
+//!
+//! A simulated payload is a length, of which nothing has to be kept. Real bytes lie in pages from a common
+//! stock from when they come, in order or not, until the other peer has acknowledged them; both connections
+//! work on the same pages.
+
+use std::collections::VecDeque;
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+
+type Page = Box<[u8; PAGE]>;
+
+/// Pages that nobody uses.
+#[derive(Debug, Default)]
+pub(super) struct Stock {
+    pages: Vec<Page>,
+}
+
+impl Stock {
+    /// Pages kept at most.
+    const MOST: usize = 4096;
+
+    fn take(&mut self) -> Page {
+        self.pages.pop().unwrap_or_else(|| Box::new([0; PAGE]))
+    }
+
+    fn give(&mut self, page: Page) {
+        if self.pages.len() < Self::MOST {
+            self.pages.push(page);
+        }
+    }
+}
+
+/// The bytes of one direction.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    /// True once real bytes have come; before, there are only lengths.
+    real: bool,
+    /// Offset of the first byte of the first page, and pages, with gaps where nothing has come yet.
+    first: u64,
+    pages: VecDeque<Option<Page>>,
+}
+
+impl Content {
+    /// True if there are bytes behind the lengths.
+    pub(super) const fn is_real(&self) -> bool {
+        self.real
+    }
+
+    /// Bytes of memory in pages.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.pages.iter().flatten().count() * PAGE
+    }
+
+    /// Keeps bytes that begin at this offset.
+    pub(super) fn write(&mut self, stock: &mut Stock, mut offset: u64, mut bytes: &[u8]) {
+        self.real = true;
+        if self.pages.is_empty() {
+            self.first = self.first.max(offset - offset % PAGE as u64);
+        }
+        while offset < self.first {
+            self.pages.push_front(None); // it came before what lies in front of it
+            self.first -= PAGE as u64;
+        }
+        while !bytes.is_empty() {
+            let at = (offset - self.first) as usize;
+            let (page, within) = (at / PAGE, at % PAGE);
+            if self.pages.len() <= page {
+                self.pages.resize_with(page + 1, || None);
+            }
+            let page = self.pages[page].get_or_insert_with(|| stock.take());
+            let fits = bytes.len().min(PAGE - within);
+            page[within..within + fits].copy_from_slice(&bytes[..fits]);
+            bytes = &bytes[fits..];
+            offset += fits as u64;
+        }
+    }
+
+    /// Appends so many bytes from this offset on; zeros for what came as a length.
+    pub(super) fn read(&self, mut offset: u64, mut len: usize, to: &mut Vec<u8>) {
+        while len > 0 {
+            let within = (offset % PAGE as u64) as usize;
+            let fits = len.min(PAGE - within);
+            let page = offset.checked_sub(self.first).map(|at| at as usize / PAGE);
+            match page.and_then(|page| self.pages.get(page)?.as_ref()) {
+                Some(page) => to.extend_from_slice(&page[within..within + fits]),
+                None => to.resize(to.len() + fits, 0),
+            }
+            len -= fits;
+            offset += fits as u64;
+        }
+    }
+
+    /// Nobody needs what lies before this offset any more.
+    pub(super) fn release(&mut self, stock: &mut Stock, before: u64) {
+        while self.first + PAGE as u64 <= before
+            && let Some(page) = self.pages.pop_front()
+        {
+            self.first += PAGE as u64;
+            if let Some(page) = page {
+                stock.give(page);
+            }
+        }
+    }
+
+    /// Gives all pages back.
+    pub(super) fn clear(&mut self, stock: &mut Stock) {
+        self.pages.drain(..).flatten().for_each(|page| stock.give(page));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_by_their_offset_whatever_order_they_came_in() {
+        let all: Vec<u8> = (0..30_000_u32).map(|i| (i * 7 + i / 251) as u8).collect();
+        let (mut content, mut stock) = (Content::default(), Stock::default());
+        let starts: Vec<usize> = (0..all.len()).step_by(1448).collect();
+        for &start in starts.iter().skip(1).step_by(2).chain(starts.iter().step_by(2)) {
+            let end = all.len().min(start + 1448);
+            content.write(&mut stock, start as u64, &all[start..end]);
+        }
+        let mut back = Vec::new();
+        content.read(777, 20_000, &mut back);
+        assert_eq!(back, all[777..20_777]);
+        content.release(&mut stock, 20_777);
+        assert_eq!(content.memory(), 3 * PAGE, "pages 5 to 7");
+        back.clear();
+        content.read(20_777, all.len() - 20_777, &mut back);
+        assert_eq!(back, all[20_777..]);
+        content.clear(&mut stock);
+        assert_eq!((content.memory(), stock.pages.len()), (0, 8));
+    }
+}

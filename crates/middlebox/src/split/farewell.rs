@@ -1,0 +1,86 @@
+//! What is kept of connections that are not in the table any more, for a time.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airlane_core::Instant;
+use airlane_transport::{ClosedEnd, TcpEndpoint};
+
+use super::key::Key;
+
+/// What there is to say to a straggler.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Farewell {
+    /// Both ends have closed: the last acknowledgment again (TIME-WAIT, RFC 9293 §3.6.1).
+    Closed([ClosedEnd; 2]),
+    /// It was given up: a RST.
+    Reset,
+    /// Nothing: it was never taken, and passes. A SYN that is sent again must not be taken either.
+    Passes,
+}
+
+impl Farewell {
+    pub(super) fn closed(ends: [TcpEndpoint; 2], now: Instant) -> Self {
+        match ends.map(|end| end.into_closed(now)) {
+            [Some(core), Some(ran)] => Self::Closed([core, ran]),
+            _ => Self::Reset,
+        }
+    }
+}
+
+/// At most so many of them.
+#[derive(Debug)]
+pub(super) struct Farewells {
+    most: usize,
+    by_key: BTreeMap<Key, (Instant, Farewell)>,
+    /// Until when each is kept; one that was replaced or removed stands here until then. All are kept for
+    /// one of two spans, so each of two queues is in order.
+    until: [VecDeque<(Instant, Key)>; 2],
+}
+
+impl Farewells {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { most, by_key: BTreeMap::new(), until: [VecDeque::new(), VecDeque::new()] }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<Farewell> {
+        self.by_key.get(&key).map(|(_, farewell)| *farewell)
+    }
+
+    pub(super) fn remove(&mut self, key: Key) {
+        self.by_key.remove(&key);
+    }
+
+    /// Keeps one; the oldest go when there are too many.
+    pub(super) fn add(&mut self, until: Instant, key: Key, farewell: Farewell) {
+        let queue = usize::from(matches!(farewell, Farewell::Passes));
+        self.by_key.insert(key, (until, farewell));
+        self.until[queue].push_back((until, key));
+        while self.until[queue].len() > self.most {
+            self.drop_first(queue);
+        }
+    }
+
+    /// Forgets those whose time has come.
+    pub(super) fn forget_until(&mut self, now: Instant) {
+        for queue in 0..self.until.len() {
+            while self.until[queue].front().is_some_and(|(at, _)| *at <= now) {
+                self.drop_first(queue);
+            }
+        }
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.until.iter().filter_map(|queue| queue.front().map(|(at, _)| *at)).min()
+    }
+
+    fn drop_first(&mut self, queue: usize) {
+        let Some((at, key)) = self.until[queue].pop_front() else { return };
+        if self.by_key.get(&key).is_some_and(|(until, _)| *until == at) {
+            self.by_key.remove(&key);
+        }
+    }
+}

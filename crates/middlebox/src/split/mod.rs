@@ -1,0 +1,266 @@
+//! The split-connection proxy: takes SYNs, answers as the far end on each side, and passes the bytes on
+//! between two TCP connections that know nothing of each other.
+//!
+//! Each of them has a congestion controller, options and timers of its own, so losses are repaired and windows
+//! grow over the round trip of one side (Ivanovich, Bickerdike and Li 2012 put it into the SAE gateway; RFC 3135
+//! §3.1 describes the kind). Each direction has one buffer, in which a byte lies from when it comes until the
+//! far peer has acknowledged it; when it fills, or the memory of all buffers does, the window that is
+//! advertised closes. A FIN is passed on behind the bytes before it and leaves the other direction open; a RST
+//! is passed on at once.
+//!
+//! At its bounds, of connections and of memory, a new connection passes as it is (or is refused, if it is set up
+//! so). It never looks past TCP headers: what is not TCP passes, and so does a connection whose SYN it has not
+//! seen.
+//!
+//! It stands on packets and a clock alone, as every [`NetworkFunction`] does.
+
+mod budget;
+mod config;
+mod connection;
+mod content;
+mod farewell;
+mod key;
+mod statistics;
+mod timers;
+
+use std::collections::BTreeMap;
+
+use airlane_core::{Cx, Header, Instant, Outbox, Packet, PacketRef, Payload, TcpFlags, TcpHeader};
+use airlane_net::gtp;
+use airlane_transport::refusal;
+
+use crate::node::{NetworkFunction, Side};
+use budget::Budget;
+use connection::{Connection, Shop, direction_to};
+use content::Stock;
+use farewell::{Farewell, Farewells};
+use key::Key;
+use timers::Timers;
+
+pub use config::{ConnectOrder, SplitConfig, WhenFull};
+pub use statistics::{Ending, SplitStatistics};
+
+/// The proxy.
+#[derive(Debug)]
+pub struct SplitProxy {
+    shop: Shop,
+    /// Where in `slots` a connection is.
+    table: BTreeMap<Key, u32>,
+    slots: Vec<Option<Box<Connection>>>,
+    free: Vec<u32>,
+    timers: Timers,
+    /// Connections that have ended, and those that pass as they are.
+    farewells: Farewells,
+}
+
+impl SplitProxy {
+    /// A proxy without connections.
+    #[must_use]
+    pub fn new(config: SplitConfig) -> Self {
+        Self {
+            farewells: Farewells::new(config.connections),
+            shop: Shop {
+                budget: Budget::new(config.memory.get(), config.reserve()),
+                statistics: SplitStatistics::default(),
+                stock: Stock::default(),
+                scratch: Outbox::with_capacity(64),
+                config,
+            },
+            table: BTreeMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            timers: Timers::default(),
+        }
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub const fn statistics(&self) -> SplitStatistics {
+        self.shop.statistics
+    }
+
+    /// Bytes of memory that its buffers have taken or promised, and the most that ever were.
+    #[must_use]
+    pub const fn memory(&self) -> (u64, u64) {
+        self.shop.budget.used()
+    }
+
+    /// True if nothing is left of any connection.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty() && self.farewells.is_empty()
+    }
+
+    /// The first segment of a connection has come from a side.
+    fn on_syn(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (key, side): (Key, Side),
+        syn: &TcpHeader,
+        packet: PacketRef,
+    ) -> Option<PacketRef> {
+        let room = self.table.len() < self.shop.config.connections;
+        let Some(charged) = room.then(|| self.shop.budget.admit()).flatten() else {
+            return self.turn_away(cx, (key, side), syn, packet);
+        };
+        let _ = cx.pool.consume(packet);
+        self.shop.statistics.begin();
+        let connection = Connection::open(cx, &mut self.shop, (key, side), charged, syn);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 connections")
+        });
+        self.table.insert(key, slot);
+        self.timers.set(slot, connection.next_timeout(&self.shop.config));
+        self.slots[slot as usize] = Some(Box::new(connection));
+        None
+    }
+
+    /// There is no room for a connection.
+    fn turn_away(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (key, side): (Key, Side),
+        syn: &TcpHeader,
+        packet: PacketRef,
+    ) -> Option<PacketRef> {
+        match self.shop.config.when_full {
+            WhenFull::PassThrough => {
+                self.shop.statistics.passed += 1;
+                let until = cx.now.saturating_add(self.shop.config.connect_timeout);
+                self.farewells.add(until, key, Farewell::Passes);
+                Some(packet)
+            }
+            WhenFull::Refuse => {
+                self.shop.statistics.refused += 1;
+                let _ = cx.pool.consume(packet);
+                self.answer(cx, (key, side), refusal(syn, 0));
+                None
+            }
+        }
+    }
+
+    /// Sends a segment of no connection back to a side.
+    fn answer(&self, cx: &mut Cx<'_>, (key, side): (Key, Side), header: Option<TcpHeader>) {
+        let Some(header) = header else { return };
+        let path = key.path(direction_to(side));
+        let mut packet =
+            Packet::new(path.flow, path.direction, Header::Tcp(header), Payload::Length(0), cx.now);
+        packet.sockets = path.sockets;
+        if self.shop.config.cell.is_some() {
+            gtp::encapsulate(&mut packet);
+        }
+        let packet = cx.pool.insert(packet);
+        cx.send(side.port(), packet);
+    }
+
+    /// Something has happened to the connection of this slot.
+    #[inline]
+    fn follow_up(&mut self, cx: &mut Cx<'_>, slot: u32, ending: Option<Ending>) {
+        if let Some(ending) = ending {
+            return self.end(cx, slot, ending);
+        }
+        if let Some(connection) = &self.slots[slot as usize] {
+            // A timer that moves later stays where it is, and is set again when it fires.
+            let wanted = connection.next_timeout(&self.shop.config);
+            if wanted < self.timers.due(slot) {
+                self.timers.set(slot, wanted);
+            }
+        }
+    }
+
+    /// A connection is over.
+    #[cold]
+    fn end(&mut self, cx: &mut Cx<'_>, slot: u32, ending: Ending) {
+        let Some(connection) = self.slots[slot as usize].take() else { return };
+        self.timers.set(slot, Instant::FAR_FUTURE);
+        self.free.push(slot);
+        self.table.remove(&connection.key);
+        self.shop.statistics.end(ending);
+        let key = connection.key;
+        let ends = connection.dismantle(cx, &mut self.shop);
+        let farewell = match ending {
+            Ending::Closed => Farewell::closed(ends, cx.now),
+            _ => Farewell::Reset,
+        };
+        self.farewells.add(cx.now.saturating_add(self.shop.config.time_wait), key, farewell);
+    }
+
+    /// A segment of a connection that has ended, or of one that passes.
+    fn on_straggler(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (key, side): (Key, Side),
+        header: &TcpHeader,
+        packet: PacketRef,
+    ) -> Option<PacketRef> {
+        let payload = cx.pool.get(&packet).payload.len();
+        let is_syn = header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK);
+        match self.farewells.get(key) {
+            Some(Farewell::Passes) => return Some(packet),
+            Some(Farewell::Closed(ends)) => {
+                let end = ends[side as usize];
+                if is_syn && end.may_begin_anew(header) {
+                    self.farewells.remove(key);
+                    return self.on_syn(cx, (key, side), header, packet);
+                }
+                let answer = end.answer(cx.now, header, payload);
+                self.answer(cx, (key, side), answer);
+            }
+            Some(Farewell::Reset) => {
+                if is_syn {
+                    self.farewells.remove(key);
+                    return self.on_syn(cx, (key, side), header, packet);
+                }
+                self.answer(cx, (key, side), refusal(header, payload));
+            }
+            None if is_syn => return self.on_syn(cx, (key, side), header, packet),
+            None => return Some(packet),
+        }
+        let packet = cx.pool.consume(packet);
+        cx.pool.recycle(packet);
+        None
+    }
+}
+
+impl NetworkFunction for SplitProxy {
+    fn on_packet(&mut self, cx: &mut Cx<'_>, side: Side, packet: PacketRef) -> Option<PacketRef> {
+        let came = cx.pool.get(&packet);
+        let Header::Tcp(header) = came.header else { return Some(packet) };
+        let key = Key::of(came);
+        let Some(&slot) = self.table.get(&key) else {
+            self.farewells.forget_until(cx.now);
+            return self.on_straggler(cx, (key, side), &header, packet);
+        };
+        let connection = self.slots[slot as usize].as_mut().expect("a slot of the table is taken");
+        let ending = connection.handle_packet(cx, &mut self.shop, side, packet);
+        self.follow_up(cx, slot, ending);
+        None
+    }
+
+    fn on_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.farewells.forget_until(cx.now);
+        while let Some((at, slot)) = self.timers.first()
+            && at <= cx.now
+        {
+            let connection = self.slots[slot as usize].as_mut().expect("a timer of a slot that is taken");
+            let wanted = connection.next_timeout(&self.shop.config);
+            if wanted > cx.now {
+                self.timers.set(slot, wanted);
+                continue;
+            }
+            let ending = connection.handle_timeout(cx, &mut self.shop);
+            self.timers.set(slot, Instant::FAR_FUTURE);
+            self.follow_up(cx, slot, ending);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let first = self.timers.first().map(|(at, _)| at);
+        first.into_iter().chain(self.farewells.next_timeout()).min()
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,108 @@
+//! The split-connection proxy in a network: what it brings where windows limit, and that nothing is lost.
+
+use airlane_record::{Column, Table};
+use airlane_scenario::{RunOutput, Scenario, run};
+
+/// Windows of 64 KiB without scaling on every connection, an idle cell, 50 ms to the server.
+const WINDOWED: &str = r#"
+network = "typical"
+[run]
+duration = "20 s"
+warmup = "5 s"
+[internet]
+rate = "100 Mbit/s"
+delay = "50 ms"
+[[cell]]
+name = "a"
+[[ue]]
+name = "phone"
+position = ["100 m", "0 m"]
+"#;
+
+const WINDOW: &str =
+    r#"preset = "rfc", window_scaling = false, receive_window = { kind = "fixed", size = "64 KiB" }"#;
+
+fn proxy(settings: &str) -> String {
+    format!(
+        "[[middlebox]]\nkind = \"split-proxy\"\nbuffer = \"256 KiB\"\ncore = {{ {WINDOW} }}\nran = {{ {WINDOW} }}\n{settings}\n"
+    )
+}
+
+fn flow(name: &str, settings: &str) -> String {
+    format!(
+        "[[flow]]\nname = \"{name}\"\nto = \"phone\"\ntransport = {{ kind = \"tcp\", {WINDOW} }}\n{settings}\n"
+    )
+}
+
+fn output(parts: &[&str]) -> RunOutput {
+    let scenario = Scenario::parse(&parts.concat(), "x.toml").unwrap().resolve().unwrap();
+    let output = run(&scenario, 1).unwrap();
+    assert!(output.meta.conserved);
+    output
+}
+
+fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
+    &output.tables.iter().find(|(other, _)| *other == name).expect("a table of that name").1
+}
+
+fn reals(output: &RunOutput, name: &str, column: &str) -> Vec<f64> {
+    match table(output, name).column(column) {
+        Some(Column::F64(values)) => values.clone(),
+        other => panic!("{column} is {other:?}"),
+    }
+}
+
+fn counts(output: &RunOutput, name: &str, column: &str) -> Vec<i64> {
+    match table(output, name).column(column) {
+        Some(Column::I64(values)) => values.clone(),
+        other => panic!("{column} is {other:?}"),
+    }
+}
+
+/// A window of 65 535 bytes of which 45 segments of 1448 are used, per round trip: 65 160 bytes in about 122 ms
+/// end to end, and in about 102 ms to the proxy before the gateway, whose other loop is shorter.
+#[test]
+fn where_windows_limit_the_longer_loop_sets_the_rate() {
+    let plain = output(&[WINDOWED, &flow("bulk", "")]);
+    let split = output(&[WINDOWED, &proxy(""), &flow("bulk", "")]);
+    for run in [&plain, &split] {
+        let rtt_s = reals(run, "flows", "rtt_ms")[0] / 1e3;
+        let by_window = 45.0 * 1448.0 * 8.0 / rtt_s / 1e6;
+        let goodput = reals(run, "flows", "goodput_mbps")[0];
+        assert!((goodput / by_window - 1.0).abs() < 0.02, "{goodput} Mbit/s, {by_window} by the window");
+    }
+    let rtt_ms = |run| reals(run, "flows", "rtt_ms")[0];
+    assert!((100.0..103.0).contains(&rtt_ms(&split)), "twice 50 ms and the time of a segment on the link");
+    assert!(rtt_ms(&plain) > rtt_ms(&split) + 15.0, "the radio adds its own");
+}
+
+#[test]
+fn what_goes_in_comes_out_and_connections_close() {
+    let fixed = "app = { kind = \"fixed\", size = \"1 MB\" }";
+    let up = format!("direction = \"uplink\"\n{fixed}");
+    for connect in ["at-once", "after-handshake", "far-end-first"] {
+        let proxy = proxy(&format!("connect = \"{connect}\""));
+        let run = output(&[WINDOWED, &proxy, &flow("down", fixed), &flow("up", &up)]);
+        assert_eq!(counts(&run, "proxies", "connections"), [2]);
+        assert_eq!(counts(&run, "proxies", "closed"), [2]);
+        assert_eq!(counts(&run, "proxies", "open"), [0]);
+        assert_eq!(counts(&run, "proxies", "downlink_bytes"), [1_000_000]);
+        assert_eq!(counts(&run, "proxies", "uplink_bytes"), [1_000_000]);
+        assert!(reals(&run, "flows", "fct_s").iter().all(|fct| *fct < 3.0));
+    }
+}
+
+#[test]
+fn at_the_bound_connections_pass_as_they_are() {
+    let fixed = "app = { kind = \"fixed\", size = \"100 kB\" }";
+    for (when_full, [passed, refused]) in [("pass-through", [1, 0]), ("refuse", [0, 1])] {
+        let proxy = proxy(&format!("connections = 1\nwhen_full = \"{when_full}\""));
+        let run = output(&[WINDOWED, &proxy, &flow("first", fixed), &flow("second", fixed)]);
+        assert_eq!(counts(&run, "proxies", "connections"), [1]);
+        assert_eq!(counts(&run, "proxies", "passed"), [passed]);
+        assert_eq!(counts(&run, "proxies", "refused"), [refused]);
+        let fct = reals(&run, "flows", "fct_s");
+        assert!(!fct[0].is_nan());
+        assert_eq!(fct[1].is_nan(), refused == 1, "a refused connection carries nothing");
+    }
+}
