@@ -49,6 +49,10 @@ pub enum Topic {
     Playback,
     /// [`Event::ProxyBuffer`].
     Proxy,
+    /// [`Event::LossJudged`].
+    LossJudged,
+    /// [`Event::RadioInformation`].
+    RadioInformation,
 }
 
 /// A set of topics.
@@ -89,6 +93,33 @@ pub enum PepFate {
     Accepted,
     /// It came to the sender of the flow, who did not believe it.
     Rejected,
+}
+
+/// What a sender took a loss for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossVerdict {
+    /// A queue had no room: the window was reduced.
+    Congestion,
+    /// The path loses by itself: it was not, and slow start was over.
+    Random,
+    /// It was not, and the controller heard nothing of it.
+    Unreported,
+}
+
+/// What became of a notification of a radio network information service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InformationFate {
+    /// The service sent it.
+    Sent,
+    /// The server of the flow believed it.
+    Accepted {
+        /// How old what it says was then.
+        age: Duration,
+    },
+    /// It came to the server of the flow, and its bytes said nothing.
+    Rejected,
+    /// It was about another UE, or from the future.
+    Misdirected,
 }
 
 /// How far a handover has come.
@@ -309,6 +340,24 @@ pub enum Event<'a> {
         /// What became of it.
         fate: PepFate,
     },
+    /// A sender decided what an episode of loss was, or a retransmission timeout.
+    LossJudged {
+        /// The flow.
+        flow: FlowId,
+        /// When the newest of its segments was sent that had been found lost.
+        sent_at: Instant,
+        /// True for a retransmission timeout.
+        timeout: bool,
+        /// What it took it for.
+        verdict: LossVerdict,
+    },
+    /// A radio network information service sent a notification to a flow's server, or one arrived there.
+    RadioInformation {
+        /// The flow.
+        flow: FlowId,
+        /// What became of it.
+        fate: InformationFate,
+    },
     /// The windows of a sender that has one for each domain, emitted with [`Event::FlowState`].
     DomainState {
         /// The flow.
@@ -454,6 +503,8 @@ impl Event<'_> {
             Self::Handover { .. } => Topic::Handover,
             Self::PepMessage { .. } | Self::DomainState { .. } => Topic::Pep,
             Self::PageBegan { .. } | Self::PageLoaded { .. } => Topic::Page,
+            Self::LossJudged { .. } => Topic::LossJudged,
+            Self::RadioInformation { .. } => Topic::RadioInformation,
             Self::CodeSent { .. } | Self::CodeApplied { .. } => Topic::ReceiverCode,
             Self::Playback { .. } => Topic::Playback,
             Self::ProxyBuffer { .. } => Topic::Proxy,

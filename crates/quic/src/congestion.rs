@@ -76,6 +76,15 @@ pub(crate) struct News {
     pub(crate) undone: bool,
 }
 
+/// What was made of a loss, or of a timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    /// When the packet was sent that says what it was: the newest lost, or the oldest outstanding.
+    pub(crate) sent_at: Instant,
+    pub(crate) timeout: bool,
+    pub(crate) cause: LossCause,
+}
+
 /// A timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expiry {
@@ -113,6 +122,8 @@ pub(crate) struct Sender {
     before_timeout: Option<Snapshot>,
     undo_within_rtt: bool,
     news: News,
+    /// Since it was asked last.
+    judged: Vec<Judged>,
     /// Probe timeouts in a row.
     probes_in_row: u32,
 }
@@ -149,6 +160,7 @@ impl Sender {
             before_timeout: None,
             undo_within_rtt: config.congestion == CongestionKind::NewReno,
             news: News::default(),
+            judged: Vec::new(),
             probes_in_row: 0,
         }
     }
@@ -167,6 +179,11 @@ impl Sender {
         core::mem::take(&mut self.news)
     }
 
+    /// Takes what was made of losses since it was asked last.
+    pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
+        core::mem::take(&mut self.judged)
+    }
+
     /// Window, threshold and flight in bytes.
     pub(crate) fn state(&self) -> (Bytes, Option<Bytes>, Bytes) {
         (self.controller.congestion_window(), self.controller.ssthresh(), Bytes(self.in_flight))
@@ -176,21 +193,27 @@ impl Sender {
         self.controller.on_phase(&PhaseChange { phase, sent_to: self.sent, delivery: None });
     }
 
-    fn on_loss(&mut self, now: Instant, lost_segments: u32, newest_lost: u64) {
-        let marked = lost_segments == 0;
-        let episode = LossEpisode {
+    fn episode(&self, now: Instant, lost_segments: u32, newest_lost: u64) -> LossEpisode {
+        LossEpisode {
             now,
             in_flight_segments: self.segments(self.in_flight),
             window_segments: self.controller.window_segments(),
-            marked,
+            marked: lost_segments == 0,
             lost_segments,
             newest_lost,
-        };
+        }
+    }
+
+    fn on_loss(&mut self, now: Instant, sent_at: Instant, (lost_segments, newest_lost): (u32, u64)) {
+        let episode = self.episode(now, lost_segments, newest_lost);
+        let marked = episode.marked;
         let cause = if marked {
             self.controller.on_ecn(&episode);
             LossCause::Congestion
         } else {
-            self.controller.on_loss(&episode)
+            let cause = self.controller.on_loss(&episode);
+            self.judged.push(Judged { sent_at, timeout: false, cause });
+            cause
         };
         // A loss that costs nothing begins no recovery: the next one of the same flight is judged anew.
         if cause == LossCause::Congestion {
@@ -221,15 +244,7 @@ impl Sender {
         let backoff = timeouts.fire(now, &self.flight);
         let (congestion_window, _, in_flight) = self.state();
         let expiry = Expiry { rto, congestion_window, in_flight, backoff, in_recovery };
-        let episode = LossEpisode {
-            now,
-            in_flight_segments: self.segments(self.in_flight),
-            window_segments: self.controller.window_segments(),
-            marked: false,
-            lost_segments: 1,
-            newest_lost: 0,
-        };
-        if self.controller.cause_of_timeout(&episode) != LossCause::Congestion {
+        if self.judge_timeout(now, oldest) != LossCause::Congestion {
             return Some(expiry);
         }
         let new_episode = self.recovery_from.is_none_or(|from| oldest > from);
@@ -237,6 +252,13 @@ impl Sender {
         self.restart(now, new_episode);
         self.recovery_from = Some(now);
         Some(expiry)
+    }
+
+    /// What a timeout is whose oldest packet was sent then.
+    fn judge_timeout(&mut self, now: Instant, sent_at: Instant) -> LossCause {
+        let cause = self.controller.cause_of_timeout(&self.episode(now, 1, 0));
+        self.judged.push(Judged { sent_at, timeout: true, cause });
+        cause
     }
 
     /// When the last packet left, from which probe timers run (RFC 9002 §6.2.1).
@@ -281,7 +303,10 @@ impl Sender {
     }
 
     /// RFC 9002 §7.6.2.
-    fn on_persistent_congestion(&mut self, now: Instant) {
+    fn on_persistent_congestion(&mut self, now: Instant, sent_at: Instant) {
+        if self.judge_timeout(now, sent_at) != LossCause::Congestion {
+            return;
+        }
         self.restart(now, false);
         self.recovery_from = None;
     }
@@ -367,10 +392,10 @@ impl Sender {
         });
         if self.recovery_from.is_none_or(|from| sent > from) {
             let segments = if bytes == 0 { 0 } else { lost.max(1) };
-            self.on_loss(now, segments, newest);
+            self.on_loss(now, sent, (segments, newest));
         }
         if persistent {
-            self.on_persistent_congestion(now);
+            self.on_persistent_congestion(now, sent);
         }
         self.news.lost |= bytes > 0;
     }

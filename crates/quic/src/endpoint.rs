@@ -10,7 +10,7 @@ use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
 };
 
-use crate::congestion::{Expiry, News};
+use crate::congestion::{Expiry, Judged, News};
 use crate::setup::{QuicConfig, Role, Setup, address};
 use crate::time::{from_quinn, span_from_quinn, to_quinn};
 
@@ -337,14 +337,17 @@ impl QuicEndpoint {
 
     /// Tells the observers what happened to the sender.
     fn report(&mut self, cx: &mut Cx<'_>) {
-        let (News { rtt, lost, undone }, state) = {
+        let (News { rtt, lost, undone }, state, judged) = {
             let mut sender = self.setup.sender.lock();
-            (sender.take_news(), sender.state())
+            (sender.take_news(), sender.state(), sender.take_judged())
         };
         let Some((_, connection)) = &self.connection else { return };
         let flow = self.path.flow;
         if !self.setup.config.reports {
             return;
+        }
+        for Judged { sent_at, timeout, cause } in judged {
+            cx.emit(&Event::LossJudged { flow, sent_at, timeout, verdict: cause.verdict() });
         }
         if lost {
             let lost_packets = connection.stats().path.lost_packets;

@@ -67,6 +67,10 @@ pub struct RecorderParameters {
     pub pages: Vec<Vec<String>>,
     /// Flows by which videos are watched, and what their viewers put up with.
     pub viewers: Vec<(FlowId, Satisfaction)>,
+    /// How each flow tells the causes of loss apart, empty where it has no way to; no names at all if nobody does.
+    pub discriminators: Vec<String>,
+    /// Whether notifications of a radio network information service are recorded.
+    pub information: bool,
 }
 
 impl RecorderParameters {

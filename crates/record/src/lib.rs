@@ -3,8 +3,8 @@
 //! A [`Recorder`] is a probe. It knows beforehand which flows and cells there are, adds events up
 //! as they come, and gives five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`,
 //! `cells`, `cell_series`, on request `ue_series`, `handovers` where UEs are handed over, `pep` and
-//! `pep_series` where there is a PEP or a sender that would listen to one, `codes` where a receiver sends any, and
-//! `views` where a video is watched.
+//! `pep_series` where there is a PEP or a sender that would listen to one, `codes` where a receiver sends any,
+//! `views` where a video is watched, `verdicts` where a sender tells losses apart, and `rnis` where there is a radio network information service.
 //! Names of columns carry units. On request others listen beside it
 //! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, [`Losses`] by cause, the
 //! [`ProxySeries`] of buffers, and a [`Capture`],
@@ -27,6 +27,7 @@ mod describe;
 mod flow;
 mod handover;
 mod histogram;
+mod information;
 mod losses;
 mod pages;
 mod pep;
@@ -38,6 +39,7 @@ mod sinks;
 mod table;
 mod timeouts;
 mod track;
+mod verdicts;
 mod views;
 
 pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint};

@@ -1,19 +1,22 @@
 //! The probe that fills the tables.
 
 use airlane_core::{
-    Bytes, Direction, DropCause, Duration, Event, FlowId, Instant, Packet, Probe, Topic, TopicSet, UeId,
+    Bytes, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, Probe, Topic, TopicSet,
+    UeId,
 };
 
 use crate::cell::{self, Block, CellRecord, Radio};
 use crate::codes;
 use crate::flow::{self, FlowRecord};
 use crate::handover::HandoverLog;
+use crate::information::InformationLog;
 use crate::pages::{Loaded, PageLog};
 use crate::pep::PepLog;
 use crate::series::{CellSeries, FlowSeries, bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
 use crate::track::UeSeries;
+use crate::verdicts::VerdictLog;
 use crate::views::ViewLog;
 use crate::{FlowDescription, RecorderParameters};
 
@@ -33,6 +36,8 @@ pub struct Recorder {
     pep: PepLog,
     pages: PageLog,
     views: ViewLog,
+    verdicts: VerdictLog,
+    information: InformationLog,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
     bin_end: Instant,
 }
@@ -81,6 +86,8 @@ impl Recorder {
             tracks: UeSeries::default(),
             handovers: HandoverLog::default(),
             views: ViewLog::default(),
+            verdicts: VerdictLog::new(parameters.discriminators.len()),
+            information: InformationLog::new(if parameters.information { parameters.flows.len() } else { 0 }),
             pep: if parameters.pep {
                 let flows = parameters.flows.len();
                 PepLog::new(flows, flows * parameters.bin.map_or(0, |bin| bins(parameters.end, bin)))
@@ -130,6 +137,12 @@ impl Recorder {
         }
         if !self.parameters.pages.is_empty() {
             tables.push(("pages", self.pages.table(&flow_names, &self.parameters.pages)));
+        }
+        if !self.parameters.discriminators.is_empty() {
+            tables.push(("verdicts", self.verdicts.table(&flow_names, &self.parameters.discriminators)));
+        }
+        if self.parameters.information {
+            tables.push(("rnis", self.information.table(&flow_names)));
         }
         if self.parameters.pep {
             tables.push(("pep", self.pep.summary(&flow_names)));
@@ -205,11 +218,15 @@ impl Recorder {
         if cause == DropCause::Endpoint {
             return; // it arrived; that nobody had a use for it is no loss
         }
+        if packet.header == Header::Signalling {
+            return; // it is not the flow's own
+        }
         if let Some(recent) = self.recent.get_mut(packet.flow.index()) {
             recent.dropped.add(now); // acknowledgements too: their loss can bring a timeout
         }
         if let Some(flow) = self.data_flow(packet) {
             flow.on_dropped(now);
+            self.verdicts.on_dropped(now, packet, cause);
         }
     }
 
@@ -269,6 +286,10 @@ impl Probe for Recorder {
         let summary =
             if self.parameters.handovers.is_empty() { summary } else { summary.with(Topic::Handover) };
         let summary = if self.parameters.pep { summary.with(Topic::Pep) } else { summary };
+        let judged = !self.parameters.discriminators.is_empty();
+        let summary = if judged { summary.with(Topic::LossJudged) } else { summary };
+        let summary =
+            if self.parameters.information { summary.with(Topic::RadioInformation) } else { summary };
         let summary = if self.parameters.codes { summary.with(Topic::ReceiverCode) } else { summary };
         let summary = if self.parameters.pages.is_empty() { summary } else { summary.with(Topic::Page) };
         let summary =
@@ -358,6 +379,12 @@ impl Probe for Recorder {
             Event::DomainState { flow, internet, ran, pep_srtt } => {
                 self.pep.on_state(flow, internet, ran, pep_srtt);
             }
+            Event::LossJudged { flow, sent_at, timeout, verdict } => {
+                if self.flow_mut(flow).is_some_and(|flow| flow.measures(now)) {
+                    self.verdicts.on_judged(flow, sent_at, timeout, verdict);
+                }
+            }
+            Event::RadioInformation { flow, fate } => self.information.on_notification(flow, fate),
             Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),
             Event::Received { .. }
             | Event::Tunnelled { .. }

@@ -26,6 +26,7 @@ mod reset;
 use airlane_core::{Bytes, Cx, Duration, Ecn, Instant, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
 
 use crate::config::TcpConfig;
+use crate::congestion::RadioInformation;
 use crate::header::{Io, Negotiated, send_packet, timestamp};
 use crate::path::Path;
 use crate::pep::PepReport;
@@ -254,6 +255,14 @@ impl TcpEndpoint {
                 0
             }
             ConnectionState::SynReceived => self.on_segment_in_syn_received(cx, header, ecn, payload),
+        }
+    }
+
+    /// The base station said something of the UE at the other end. Nothing is made of it before the handshake is
+    /// complete.
+    pub fn on_radio_information(&mut self, information: &RadioInformation) {
+        if let Some(halves) = &mut self.halves {
+            halves.sender.on_radio_information(information);
         }
     }
 

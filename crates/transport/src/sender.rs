@@ -15,7 +15,7 @@ mod writer;
 use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Stream, Topic};
 
 use crate::config::{Growth, LossDetection, RateReductionKind, RttSampling, TcpConfig};
-use crate::congestion::{Controller, SegmentWindow};
+use crate::congestion::{Controller, RadioInformation, SegmentWindow};
 use crate::delivery::Delivery;
 use crate::header::Io;
 use crate::rack::Rack;
@@ -62,6 +62,8 @@ struct Probe {
     end: u64,
     /// True if it repeated old data.
     retransmission: bool,
+    /// When that was sent before, or the newest data for a probe of new data.
+    sent_before: Instant,
 }
 
 /// How much the application may have sent.
@@ -283,6 +285,11 @@ impl Sender {
         } else {
             self.supply.written = u64::MAX;
         }
+    }
+
+    /// The base station said something of the UE.
+    pub(crate) fn on_radio_information(&mut self, information: &RadioInformation) {
+        self.controller.on_radio_information(information);
     }
 
     /// What the application of an endless flow writes while there is room.

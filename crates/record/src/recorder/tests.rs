@@ -41,6 +41,8 @@ fn parameters() -> RecorderParameters {
         codes: false,
         pages: vec![],
         viewers: vec![],
+        discriminators: vec![],
+        information: false,
     }
 }
 

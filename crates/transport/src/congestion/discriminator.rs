@@ -3,9 +3,10 @@
 //! A discriminator stands beside any controller. The closed set is [`Discriminator`]; the one that
 //! blames congestion for every loss (RFC 5681) is the default and keeps no state.
 
-use airlane_core::Instant;
+use airlane_core::{Instant, LossVerdict};
 
 use super::meld::{Meld, MeldConfig};
+use super::peers::{KneeTest, UsageTest};
 use super::vegas::micros;
 use super::veno::{BETA_HALVES, SAMPLES_NEEDED, waiting_halves};
 use super::{Arrival, LossEpisode, PathFeedback, RadioInformation};
@@ -21,6 +22,18 @@ pub enum LossCause {
     Unreported,
 }
 
+impl LossCause {
+    /// The same for observers.
+    #[must_use]
+    pub const fn verdict(self) -> LossVerdict {
+        match self {
+            Self::Congestion => LossVerdict::Congestion,
+            Self::Random => LossVerdict::Random,
+            Self::Unreported => LossVerdict::Unreported,
+        }
+    }
+}
+
 /// How a sender tells the causes of loss apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossDiscrimination {
@@ -29,8 +42,33 @@ pub enum LossDiscrimination {
     None,
     /// By the queue that the round trip shows (Fu and Liew 2003).
     Veno,
+    /// By the round trip at the knee of the path (Samaraweera 1999).
+    Ncpld,
+    /// By how full the round trip shows the queue to be against its fullest (Park et al. 2010), in thousandths:
+    /// a loss in a queue that is fuller than this is one of congestion.
+    LdaEq(u32),
     /// By what the base station says of the UE.
     Meld(MeldConfig),
+}
+
+impl LossDiscrimination {
+    /// Its name in scenarios and results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "legacy",
+            Self::Veno => "veno",
+            Self::Ncpld => "ncpld",
+            Self::LdaEq(_) => "lda-eq",
+            Self::Meld(meld) => meld.variant.name(),
+        }
+    }
+
+    /// Whether it has use for what a base station says.
+    #[must_use]
+    pub const fn hears_radio_information(self) -> bool {
+        matches!(self, Self::Meld(_))
+    }
 }
 
 /// Tells why segments were lost.
@@ -109,7 +147,21 @@ impl LossDiscriminator for QueueTest {
 pub(super) enum Discriminator {
     AlwaysCongestion(AlwaysCongestion),
     QueueTest(QueueTest),
+    KneeTest(KneeTest),
+    UsageTest(UsageTest),
     Meld(Meld),
+}
+
+macro_rules! each {
+    ($self:expr, $d:ident => $call:expr) => {
+        match $self {
+            Discriminator::AlwaysCongestion($d) => $call,
+            Discriminator::QueueTest($d) => $call,
+            Discriminator::KneeTest($d) => $call,
+            Discriminator::UsageTest($d) => $call,
+            Discriminator::Meld($d) => $call,
+        }
+    };
 }
 
 impl Discriminator {
@@ -117,50 +169,36 @@ impl Discriminator {
         match kind {
             LossDiscrimination::None => Self::AlwaysCongestion(AlwaysCongestion),
             LossDiscrimination::Veno => Self::QueueTest(QueueTest::default()),
+            LossDiscrimination::Ncpld => Self::KneeTest(KneeTest::default()),
+            LossDiscrimination::LdaEq(threshold) => Self::UsageTest(UsageTest::new(threshold)),
             LossDiscrimination::Meld(config) => Self::Meld(Meld::new(config)),
         }
     }
 
     pub(super) const fn hears_arrivals(&self) -> bool {
-        matches!(self, Self::QueueTest(_))
+        matches!(self, Self::QueueTest(_) | Self::KneeTest(_) | Self::UsageTest(_))
     }
 
     /// MELD's authors ask it before either of picoquic's notifications, `repeat` and `timeout`.
     pub(super) const fn judges_timeouts(&self) -> bool {
-        matches!(self, Self::Meld(_))
+        matches!(self, Self::Meld(meld) if meld.judges_timeouts())
     }
 }
 
 impl LossDiscriminator for Discriminator {
     fn on_arrival(&mut self, arrival: &Arrival) {
-        match self {
-            Self::AlwaysCongestion(d) => d.on_arrival(arrival),
-            Self::QueueTest(d) => d.on_arrival(arrival),
-            Self::Meld(d) => d.on_arrival(arrival),
-        }
+        each!(self, d => d.on_arrival(arrival));
     }
 
     fn on_feedback(&mut self, feedback: &PathFeedback) {
-        match self {
-            Self::AlwaysCongestion(d) => d.on_feedback(feedback),
-            Self::QueueTest(d) => d.on_feedback(feedback),
-            Self::Meld(d) => d.on_feedback(feedback),
-        }
+        each!(self, d => d.on_feedback(feedback));
     }
 
     fn on_radio_information(&mut self, information: &RadioInformation) {
-        match self {
-            Self::AlwaysCongestion(d) => d.on_radio_information(information),
-            Self::QueueTest(d) => d.on_radio_information(information),
-            Self::Meld(d) => d.on_radio_information(information),
-        }
+        each!(self, d => d.on_radio_information(information));
     }
 
     fn classify(&mut self, episode: &LossEpisode) -> LossCause {
-        match self {
-            Self::AlwaysCongestion(d) => d.classify(episode),
-            Self::QueueTest(d) => d.classify(episode),
-            Self::Meld(d) => d.classify(episode),
-        }
+        each!(self, d => d.classify(episode))
     }
 }

@@ -30,6 +30,17 @@ pub enum MeldVariant {
     Me,
 }
 
+impl MeldVariant {
+    /// Its name in scenarios and results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::De => "meld-de",
+            Self::Me => "meld-me",
+        }
+    }
+}
+
 /// What the queue is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeldReading {
@@ -52,6 +63,8 @@ pub struct MeldConfig {
     pub age_max: Option<Duration>,
     /// What a loss is that is not congestion's.
     pub otherwise: LossCause,
+    /// Whether retransmission timeouts are judged too, as the authors have it; otherwise they are congestion.
+    pub judges_timeouts: bool,
 }
 
 impl MeldConfig {
@@ -69,6 +82,7 @@ impl MeldConfig {
             queue_threshold: Bytes(queue),
             age_max: None,
             otherwise: LossCause::Unreported,
+            judges_timeouts: true,
         }
     }
 }
@@ -85,6 +99,10 @@ impl Meld {
     #[must_use]
     pub const fn new(config: MeldConfig) -> Self {
         Self { config, newest: None }
+    }
+
+    pub(super) const fn judges_timeouts(&self) -> bool {
+        self.config.judges_timeouts
     }
 
     /// What is known at `now`, if it may be used.

@@ -16,6 +16,7 @@ mod max_filter;
 mod mdcc;
 mod meld;
 mod newreno;
+mod peers;
 mod scalable;
 mod slow_start;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDis
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig};
 pub use meld::{Meld, MeldConfig, MeldReading, MeldVariant};
 pub use newreno::NewReno;
+pub use peers::{KneeTest, UsageTest};
 pub use scalable::Scalable;
 pub use slow_start::SlowStartRules;
 pub use vegas::Vegas;

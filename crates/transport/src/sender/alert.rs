@@ -1,6 +1,6 @@
 //! Recovery: entering, leaving, undoing.
 
-use airlane_core::{Bytes, Event, Instant, TcpFlags};
+use airlane_core::{Bytes, Event, Instant, TcpFlags, Topic};
 
 use super::ack::{Outcome, Resend};
 use super::{Ack, DUPLICATE_THRESHOLD, Probe, Sender, TIMER_SLACK};
@@ -9,7 +9,7 @@ use crate::congestion::{LossCause, LossEpisode, PhaseChange, Snapshot};
 use crate::header::Io;
 use crate::rack::ReorderingBounds;
 use crate::recovery::{Phase, RateReduction};
-use crate::scoreboard::SACKED;
+use crate::scoreboard::{LOST, RETRANSMITTED, SACKED};
 use crate::timer::TimerKind;
 
 impl Sender {
@@ -159,7 +159,7 @@ impl Sender {
 
     pub(super) fn report_lost(&self, io: &mut Io<'_, '_>, segments: u32) {
         io.stats.segments_lost += u64::from(segments);
-        if io.cx.wants(airlane_core::Topic::SegmentLost) {
+        if io.cx.wants(Topic::SegmentLost) {
             for _ in 0..segments {
                 let bytes = Bytes(u64::from(self.options.segment_size));
                 io.cx.emit(&Event::SegmentLost { flow: io.path.flow, bytes });
@@ -201,7 +201,7 @@ impl Sender {
         self.report_lost(io, lost);
     }
 
-    fn loss_episode(&self, now: Instant, marked: bool) -> LossEpisode {
+    pub(super) fn loss_episode(&self, now: Instant, marked: bool) -> LossEpisode {
         LossEpisode {
             now,
             in_flight_segments: self.in_flight(),
@@ -210,6 +210,27 @@ impl Sender {
             lost_segments: self.board.lost(),
             newest_lost: self.board.head() + u64::from(self.board.lost().saturating_sub(1)),
         }
+    }
+
+    /// Tells observers what was made of a loss; `sent_at` is when the segment was sent that says what it was.
+    pub(super) fn report_judged(
+        &self,
+        io: &mut Io<'_, '_>,
+        sent_at: Instant,
+        timeout: bool,
+        cause: LossCause,
+    ) {
+        if io.cx.wants(Topic::LossJudged) {
+            let (flow, verdict) = (io.path.flow, cause.verdict());
+            io.cx.emit(&Event::LossJudged { flow, sent_at, timeout, verdict });
+        }
+    }
+
+    /// When the newest of the segments was sent that are lost and not yet sent again.
+    fn newest_lost(&self) -> Instant {
+        let lost = (self.board.head()..self.board.tail()).map(|number| self.board.get(number));
+        let lost = lost.filter(|s| s.is(LOST) && !s.is(RETRANSMITTED));
+        lost.map(|s| s.sent_at).max().unwrap_or(Instant::ZERO)
     }
 
     /// RFC 3168 §6.1.2: a mark of congestion counts as a loss, once per round trip.
@@ -251,7 +272,11 @@ impl Sender {
                 self.tell_peer_of_reduction();
             } else {
                 let episode = self.loss_episode(io.now(), marked);
-                if self.controller.on_loss(&episode) == LossCause::Congestion {
+                let cause = self.controller.on_loss(&episode);
+                if io.cx.wants(Topic::LossJudged) {
+                    self.report_judged(io, self.newest_lost(), false, cause);
+                }
+                if cause == LossCause::Congestion {
                     self.tell_peer_of_reduction();
                 }
             }
@@ -386,6 +411,7 @@ impl Sender {
             let episode = self.loss_episode(io.now(), ack.congestion_echoed);
             self.undo.marker = None;
             let cause = self.controller.on_loss(&episode);
+            self.report_judged(io, probe.sent_before, false, cause);
             self.controller.on_recovery_exit();
             if cause == LossCause::Congestion {
                 self.tell_peer_of_reduction();

@@ -4,7 +4,7 @@ use airlane_core::{Duration, Event, Instant, Topic};
 
 use super::{Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
-use crate::congestion::TimeoutEpisode;
+use crate::congestion::{LossCause, TimeoutEpisode};
 use crate::header::Io;
 use crate::recovery::Phase;
 use crate::timer::TimerKind;
@@ -57,6 +57,8 @@ impl Sender {
     pub(super) fn on_timeout_recovery(&mut self, io: &mut Io<'_, '_>) {
         let now = io.now();
         let fresh = self.phase < Phase::Recovery;
+        let (episode, head_sent_at) =
+            (self.loss_episode(now, false), self.board.get(self.board.head()).sent_at);
         if self.board.get(self.board.head()).is(crate::scoreboard::SACKED) {
             self.board.renege();
             self.sack_cache.forget();
@@ -80,23 +82,32 @@ impl Sender {
             let snapshot = self.controller.snapshot();
             self.undo.begin(self.una, snapshot, self.board.retransmitted());
         }
-        self.controller.on_timeout(&TimeoutEpisode {
-            now,
-            new_episode,
-            restart_segments: self.in_flight() + 1,
-            acked_to: self.una,
-            sent_to: self.nxt,
-        });
+        let judges = self.domains.is_none() && !self.controller.models_path();
+        let cause = if judges { self.controller.cause_of_timeout(&episode) } else { LossCause::Congestion };
+        self.report_judged(io, head_sent_at, true, cause);
+        if cause == LossCause::Congestion {
+            self.controller.on_timeout(&TimeoutEpisode {
+                now,
+                new_episode,
+                restart_segments: self.in_flight() + 1,
+                acked_to: self.una,
+                sent_to: self.nxt,
+            });
+        }
         if let Some(domains) = &mut self.domains {
             domains.on_timeout(now);
         }
         if fresh && self.out_of_order() >= super::DUPLICATE_THRESHOLD {
             self.reordering = self.reordering.min(super::DUPLICATE_THRESHOLD);
         }
-        self.enter(Phase::Loss);
+        if cause == LossCause::Congestion {
+            self.enter(Phase::Loss);
+            self.tell_peer_of_reduction();
+        } else {
+            self.phase = Phase::Loss; // what is lost goes out again, and the controller hears nothing of it
+        }
         self.recovery_point = self.nxt;
         self.probe = None;
-        self.tell_peer_of_reduction();
         // RFC 5682 §3.1 step 1, unless an earlier recovery is still going on.
         self.frto = self.options.frto && (fresh || self.timeouts_in_row > 0);
     }
@@ -104,11 +115,12 @@ impl Sender {
     /// RFC 8985 §7.3: new data if there is any, else the last segment again.
     fn send_loss_probe(&mut self, io: &mut Io<'_, '_>) {
         if self.probe.is_none() && !self.board.is_empty() {
+            let sent_before = self.board.get(self.board.tail() - 1).sent_at;
             let sent = self.transmit_one_as_probe(io);
             if !sent {
                 self.probe_with_last(io);
             }
-            self.probe = Some(Probe { end: self.nxt, retransmission: !sent });
+            self.probe = Some(Probe { end: self.nxt, retransmission: !sent, sent_before });
             io.stats.loss_probes += 1;
             self.timer.clear(); // the timeout starts from now
         }

@@ -1,0 +1,56 @@
+//! What a radio network information service sends about each flow's UE, and what becomes of it.
+
+use airlane_core::{Duration, FlowId, InformationFate};
+
+use crate::table::Table;
+
+/// One flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    sent: u64,
+    accepted: u64,
+    rejected: u64,
+    misdirected: u64,
+    age_ns_sum: u64,
+    age_max: Duration,
+}
+
+/// The log of all flows; of none, if nobody asks for it.
+#[derive(Debug, Default)]
+pub(crate) struct InformationLog(Vec<Heard>);
+
+impl InformationLog {
+    pub(crate) fn new(flows: usize) -> Self {
+        Self(vec![Heard::default(); flows])
+    }
+
+    pub(crate) fn on_notification(&mut self, flow: FlowId, fate: InformationFate) {
+        let Some(heard) = self.0.get_mut(flow.index()) else { return };
+        match fate {
+            InformationFate::Sent => heard.sent += 1,
+            InformationFate::Rejected => heard.rejected += 1,
+            InformationFate::Misdirected => heard.misdirected += 1,
+            InformationFate::Accepted { age } => {
+                heard.accepted += 1;
+                heard.age_ns_sum += age.as_nanos();
+                heard.age_max = heard.age_max.max(age);
+            }
+        }
+    }
+
+    /// The table `rnis`: the notifications to each flow's server.
+    pub(crate) fn table(&self, flow_names: &[&str]) -> Table {
+        let all = || self.0.iter();
+        let mut table = Table::default();
+        table.push_text("flow", flow_names.iter().copied());
+        table.push_count("sent", all().map(|heard| heard.sent));
+        table.push_count("accepted", all().map(|heard| heard.accepted));
+        table.push_count("rejected", all().map(|heard| heard.rejected));
+        table.push_count("misdirected", all().map(|heard| heard.misdirected));
+        let mean = |heard: &Heard| heard.age_ns_sum as f64 / heard.accepted as f64 / 1e6; // NaN of none
+        table.push_f64("age_mean_ms", all().map(mean));
+        let max = |heard: &Heard| if heard.accepted > 0 { heard.age_max.as_millis_f64() } else { f64::NAN };
+        table.push_f64("age_max_ms", all().map(max));
+        table
+    }
+}

@@ -1,0 +1,158 @@
+//! What senders took their losses for, against what became of the packets: a confusion matrix for each flow.
+//!
+//! An episode is judged by the newest packet found lost with it, a retransmission timeout by the oldest packet
+//! outstanding. What it was is read off what dropped that packet: a queue or a timer that ran out while it waited
+//! (congestion), anything else (random), or nothing at all (spurious). None of this reaches the sender.
+
+use std::collections::VecDeque;
+
+use airlane_core::{DropCause, Duration, FlowId, Instant, LossVerdict, Packet};
+
+use crate::table::{Column, Table};
+
+/// How long a drop is remembered: longer than a sender takes to notice, which is a retransmission timeout of up to
+/// 120 s at most, and seconds where anything still arrives.
+const MEMORY: Duration = Duration::from_secs(120);
+/// Drops of a flow that are remembered at most.
+const DROPS_MAX: usize = 1 << 16;
+
+/// What a loss was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Truth {
+    Congestion,
+    Random,
+    Spurious,
+}
+
+impl Truth {
+    const NAMES: [&'static str; 3] = ["congestion", "random", "spurious"];
+
+    const fn of(cause: DropCause) -> Self {
+        match cause {
+            DropCause::QueueFull | DropCause::QueueManagement | DropCause::Discarded => Self::Congestion,
+            DropCause::RandomLoss
+            | DropCause::Radio
+            | DropCause::Handover
+            | DropCause::NoRoute
+            | DropCause::Endpoint => Self::Random,
+        }
+    }
+}
+
+const VERDICTS: [&str; 3] = ["congestion", "random", "unreported"];
+
+const fn index_of(verdict: LossVerdict) -> usize {
+    match verdict {
+        LossVerdict::Congestion => 0,
+        LossVerdict::Random => 1,
+        LossVerdict::Unreported => 2,
+    }
+}
+
+/// One flow.
+#[derive(Debug, Default)]
+struct FlowLosses {
+    drops: VecDeque<Dropped>,
+    /// By truth, by verdict: losses, and timeouts.
+    losses: [[u64; VERDICTS.len()]; Truth::NAMES.len()],
+    timeouts: [[u64; VERDICTS.len()]; Truth::NAMES.len()],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Dropped {
+    at: Instant,
+    sent_at: Instant,
+    truth: Truth,
+}
+
+/// The log of all flows; of none, if nobody asks for it.
+#[derive(Debug, Default)]
+pub(crate) struct VerdictLog(Vec<FlowLosses>);
+
+impl VerdictLog {
+    pub(crate) fn new(flows: usize) -> Self {
+        Self((0..flows).map(|_| FlowLosses::default()).collect())
+    }
+
+    /// A packet with data of its flow was dropped.
+    pub(crate) fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
+        let Some(FlowLosses { drops, .. }) = self.0.get_mut(packet.flow.index()) else { return };
+        let old = |drop: &Dropped| now.saturating_since(drop.at) > MEMORY;
+        while drops.front().is_some_and(old) || drops.len() == DROPS_MAX {
+            drops.pop_front();
+        }
+        drops.push_back(Dropped { at: now, sent_at: packet.sent_at, truth: Truth::of(cause) });
+    }
+
+    /// A sender judged an episode whose packet was sent then.
+    pub(crate) fn on_judged(&mut self, flow: FlowId, sent_at: Instant, timeout: bool, verdict: LossVerdict) {
+        let Some(flow) = self.0.get_mut(flow.index()) else { return };
+        let of_it = flow.drops.iter().filter(|drop| drop.sent_at == sent_at).map(|drop| drop.truth);
+        // Packets sent at one instant cannot be told apart: a queue that dropped any of them was full.
+        let truth = of_it.min_by_key(|truth| *truth as usize).unwrap_or(Truth::Spurious);
+        let counts = if timeout { &mut flow.timeouts } else { &mut flow.losses };
+        counts[truth as usize][index_of(verdict)] += 1;
+    }
+
+    /// The table `verdicts`: for each flow, truth and verdict one row. `discriminators` are the flows' own, empty for
+    /// flows that have none to have.
+    pub(crate) fn table(&self, flow_names: &[&str], discriminators: &[String]) -> Table {
+        let rows = || {
+            let flows = (0..self.0.len()).filter(|flow| !discriminators[*flow].is_empty());
+            let of_truth = |flow| (0..Truth::NAMES.len()).map(move |truth| (flow, truth));
+            let of_verdict = |(flow, truth)| (0..VERDICTS.len()).map(move |verdict| (flow, truth, verdict));
+            flows.flat_map(of_truth).flat_map(of_verdict)
+        };
+        let mut table = Table::default();
+        table.push_text("flow", rows().map(|(flow, ..)| flow_names[flow]));
+        table.push(
+            "discriminator",
+            Column::Text(rows().map(|(flow, ..)| discriminators[flow].clone()).collect()),
+        );
+        table.push_text("truth", rows().map(|(_, truth, _)| Truth::NAMES[truth]));
+        table.push_text("verdict", rows().map(|(.., verdict)| VERDICTS[verdict]));
+        table.push_count("losses", rows().map(|(flow, truth, verdict)| self.0[flow].losses[truth][verdict]));
+        table.push_count(
+            "timeouts",
+            rows().map(|(flow, truth, verdict)| self.0[flow].timeouts[truth][verdict]),
+        );
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{Direction, Header, Payload, UdpHeader};
+
+    use super::*;
+
+    fn packet(sent_ms: u64) -> Packet {
+        let header = Header::Udp(UdpHeader::default());
+        Packet::new(
+            FlowId(0),
+            Direction::Downlink,
+            header,
+            Payload::Length(1000),
+            Instant::from_millis(sent_ms),
+        )
+    }
+
+    #[test]
+    fn an_episode_is_what_dropped_its_packet() {
+        let mut log = VerdictLog::new(1);
+        let at = Instant::from_millis;
+        log.on_dropped(at(15), &packet(10), DropCause::RandomLoss);
+        log.on_dropped(at(16), &packet(11), DropCause::QueueFull);
+        log.on_dropped(at(16), &packet(12), DropCause::Radio);
+        log.on_dropped(at(16), &packet(12), DropCause::Discarded);
+        log.on_judged(FlowId(0), at(10), false, LossVerdict::Unreported);
+        log.on_judged(FlowId(0), at(11), false, LossVerdict::Random);
+        log.on_judged(FlowId(0), at(12), true, LossVerdict::Congestion);
+        log.on_judged(FlowId(0), at(13), false, LossVerdict::Congestion);
+        log.on_judged(FlowId(1), at(10), false, LossVerdict::Congestion); // no such flow
+        assert_eq!(log.0[0].losses, [[0, 1, 0], [0, 0, 1], [1, 0, 0]]);
+        assert_eq!(log.0[0].timeouts, [[1, 0, 0], [0, 0, 0], [0, 0, 0]]);
+        log.on_dropped(at(200_000), &packet(199_990), DropCause::Radio);
+        assert_eq!(log.0[0].drops.len(), 1, "what is long ago is forgotten");
+    }
+}
