@@ -155,6 +155,7 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
             channel: serving.downlink,
             cqi: CqiReports::of(cell, index),
             harq: HarqEntity::default(),
+            latest: None,
             draws: draws("downlink"),
             control_draws: draws("control"),
             outer_loop: 0.0,

@@ -215,6 +215,13 @@ impl CqiReports {
         (&self.current.cqi, self.current.rank)
     }
 
+    /// The mean of the sub-bands of a report that has been asked for, rounded down.
+    pub(crate) fn wideband(&self) -> u8 {
+        let (cqi, _) = self.known();
+        let sum: usize = cqi[..self.subbands].iter().map(|cqi| usize::from(cqi.index())).sum();
+        (sum / self.subbands) as u8
+    }
+
     /// The next slot whose measurement has to be made, if it is not after `slot`. Reports that
     /// nobody could have used any more are left out.
     fn next_due(&mut self, slot: u64, mac: &MacConfig) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The radio access network as one node: every cell, every UE, stepped slot by slot.
 //!
 //! Ports: `0..cells` lead to the gateway (S1-U of each eNB), `cells..cells + ues` to the upper
-//! layers of each UE. Without backlog, HARQ feedback or a bearer's timer there is no slot to
+//! layers of each UE, and the one after them to a radio network information service. Without backlog, HARQ feedback or a bearer's timer there is no slot to
 //! process, and an idle network costs nothing.
 
 use airlane_core::{
@@ -10,9 +10,11 @@ use airlane_core::{
 };
 
 mod handover;
+mod information;
 mod radio_link;
 
 use handover::HandoverState;
+use information::Publisher;
 
 use crate::build;
 use crate::config::{CellConfig, RanConfig, SLOT};
@@ -53,6 +55,7 @@ pub struct RadioNetwork {
     touched: Vec<u32>,
     /// How often positions are reported, and when next; [`Instant::FAR_FUTURE`] for never.
     survey: (Duration, Instant),
+    publisher: Publisher,
 }
 
 impl RadioNetwork {
@@ -90,6 +93,7 @@ impl RadioNetwork {
             uplink_due: Vec::with_capacity(64),
             touched: Vec::with_capacity(64),
             survey: (Duration::MAX, Instant::FAR_FUTURE),
+            publisher: Publisher::idle(),
         }
     }
 
@@ -122,6 +126,12 @@ impl RadioNetwork {
     #[must_use]
     pub fn ue_port(&self, ue: usize) -> Port {
         (self.cells.len() + ue) as Port
+    }
+
+    /// The port that leads to a radio network information service.
+    #[must_use]
+    pub fn information_port(&self) -> Port {
+        (self.cells.len() + self.ues.len()) as Port
     }
 
     /// The cell that serves a UE now.
@@ -277,6 +287,9 @@ impl RadioNetwork {
 impl Node for RadioNetwork {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         let cells = self.cells.len();
+        if port == self.information_port() {
+            return self.receive_request(cx, packet);
+        }
         let (index, direction) = if usize::from(port) < cells {
             if cx.pool.get(&packet).header == Header::Signalling {
                 return self.receive_signalling(cx, CellId(u32::from(port)), packet);
@@ -329,6 +342,7 @@ impl Node for RadioNetwork {
             let Some((number, at)) = work else { break };
             self.measure_until(at);
             self.report_due_positions(cx, at);
+            self.publish_due(cx, at);
             let mut cx = Cx {
                 now: at,
                 pool: &mut *cx.pool,
@@ -340,6 +354,7 @@ impl Node for RadioNetwork {
         }
         self.measure_until(called);
         self.report_due_positions(cx, called);
+        self.publish_due(cx, called);
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -347,7 +362,8 @@ impl Node for RadioNetwork {
         let measurement = self.monitor.as_ref().map(Monitor::next);
         let report = Some(self.survey.1).filter(|at| *at != Instant::FAR_FUTURE);
         let handover = self.handover.as_ref().map(|h| h.due()).filter(|at| *at != Instant::FAR_FUTURE);
-        slot.into_iter().chain(measurement).chain(report).chain(handover).min()
+        let information = Some(self.publisher.due()).filter(|at| *at != Instant::FAR_FUTURE);
+        slot.into_iter().chain(measurement).chain(report).chain(handover).chain(information).min()
     }
 
     fn packets_held(&self) -> usize {

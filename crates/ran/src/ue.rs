@@ -32,6 +32,8 @@ pub(crate) struct DownlinkState {
     pub(crate) channel: Channel,
     pub(crate) cqi: CqiReports,
     pub(crate) harq: HarqEntity,
+    /// The HARQ process that the last new block was sent with.
+    pub(crate) latest: Option<u8>,
     /// Decides whether a block decodes.
     pub(crate) draws: Stream,
     /// Decides whether the UE misses what PDCCH says, in either direction.
@@ -87,6 +89,7 @@ impl Ue {
         let downlink = &mut self.downlink;
         downlink.cqi = CqiReports::of(cell, self.id.index());
         downlink.harq.flush();
+        downlink.latest = None;
         (downlink.outer_loop, downlink.active) = (0.0, false);
         let uplink = &mut self.uplink;
         uplink.power = uplink.power.moved_to(cell);

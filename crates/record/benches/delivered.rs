@@ -35,6 +35,8 @@ fn recorder(flows: u32) -> Recorder {
         handovers: Vec::new(),
         pep: false,
         codes: false,
+        discriminators: vec![],
+        information: false,
         pages: vec![],
         viewers: vec![],
     })

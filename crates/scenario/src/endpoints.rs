@@ -10,7 +10,7 @@ use airlane_traffic::{
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{
-    self, ArwaSender, CodeStep, CubicConfig, LossDiscrimination, MdccConfig, SlowStart, SlowStartRules,
+    self, ArwaSender, CodeStep, CubicConfig, MdccConfig, SlowStart, SlowStartRules,
 };
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
@@ -18,12 +18,12 @@ use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 use crate::expand::OneFlow;
 use crate::format::{
     self, App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow,
-    Congestion, CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, LossDiscriminator, Ppbp,
-    PpbpReading, Quic, QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp,
-    Transport,
+    Congestion, CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Ppbp, PpbpReading, Quic,
+    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
+use crate::rnis::{self, loss_discrimination};
 use crate::web::{self, Web};
 use crate::wiring::data_direction;
 
@@ -62,18 +62,24 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         App::Cbr(_) | App::Ppbp(_) | App::Web(_) => unreachable!("checked when the scenario was resolved"),
     };
     match (&flow.transport, &flow.app) {
-        (Transport::Tcp(tcp), App::Web(app)) => web::end(around, one, path, (app, tcp_config(tcp, seeds))),
+        (Transport::Tcp(tcp), App::Web(app)) => {
+            web::end(around, one, path, (app, tcp_config(tcp, scenario, seeds)))
+        }
         (Transport::Tcp(tcp), app) if is_source => {
-            let source = TcpSource::new(tcp_config(tcp, seeds), path, transfer(app), start, stop);
+            let source = TcpSource::new(tcp_config(tcp, scenario, seeds), path, transfer(app), start, stop);
+            let source = match rnis::consumer(scenario, path.flow, one) {
+                Some(consumer) => source.with_information(consumer),
+                None => source,
+            };
             match middlebox::receiver(scenario, path.flow) {
                 Some(receiver) if tcp.congestion == Congestion::Mdcc => Box::new(source.with_pep(receiver)),
                 _ => Box::new(source),
             }
         }
         (Transport::Tcp(tcp), App::Video(settings)) => {
-            Box::new(VideoSink::new(tcp_config(tcp, seeds), path, video(settings), start))
+            Box::new(VideoSink::new(tcp_config(tcp, scenario, seeds), path, video(settings), start))
         }
-        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, seeds), path, start)),
+        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, scenario, seeds), path, start)),
         (Transport::Udp, App::Cbr(cbr)) if is_source => {
             let stop = stop.unwrap_or(Instant::FAR_FUTURE);
             let sender = UdpSender::new(cbr.rate.0, cbr.payload.0, start, stop);
@@ -92,9 +98,15 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             let to_host = flow.direction == FlowDirection::Downlink;
             let transfer = QuicTransfer { transfer: transfer(app), objects, start, stop, to_host };
             let qlog = around.qlog.map(|files| (one.name.clone(), Arc::clone(files)));
-            let config = QuicConfig { qlog, ..quic_config(quic, seeds) };
+            let config = QuicConfig { qlog, ..quic_config(quic, scenario, seeds) };
             match path.direction {
-                Direction::Downlink => Box::new(QuicServer::new(config, path, transfer)),
+                Direction::Downlink => {
+                    let server = QuicServer::new(config, path, transfer);
+                    match rnis::consumer(scenario, path.flow, one) {
+                        Some(consumer) => Box::new(server.with_information(consumer)),
+                        None => Box::new(server),
+                    }
+                }
                 Direction::Uplink => Box::new(QuicClient::new(config, path, transfer)),
             }
         }
@@ -136,13 +148,6 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
     }
 }
 
-fn loss_discrimination(discriminator: LossDiscriminator) -> LossDiscrimination {
-    match discriminator {
-        LossDiscriminator::None => LossDiscrimination::None,
-        LossDiscriminator::Veno => LossDiscrimination::Veno,
-    }
-}
-
 fn cubic_config(variant: CubicVariant, beta: f64) -> CubicConfig {
     let variant = match variant {
         CubicVariant::Rfc9438 => congestion::CubicVariant::Rfc9438,
@@ -156,11 +161,11 @@ fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
 }
 
 /// QUIC's settings in the words of its implementation.
-fn quic_config(quic: &Quic, seeds: Seeds) -> QuicConfig {
+fn quic_config(quic: &Quic, scenario: &Resolved, seeds: Seeds) -> QuicConfig {
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
     QuicConfig {
         congestion: congestion_kind(quic.congestion),
-        loss_discriminator: loss_discrimination(quic.loss_discriminator),
+        loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
         cubic: cubic_config(quic.cubic, quic.cubic_beta),
         slow_start: slow_start_rules(quic.slow_start_rtt_exit, quic.slow_start_loss),
@@ -188,12 +193,12 @@ fn quic_config(quic: &Quic, seeds: Seeds) -> QuicConfig {
 }
 
 /// TCP's settings in the words of its implementation.
-pub(crate) fn tcp_config(tcp: &Tcp, seeds: Seeds) -> TcpConfig {
+pub(crate) fn tcp_config(tcp: &Tcp, scenario: &Resolved, seeds: Seeds) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
-        loss_discriminator: loss_discrimination(tcp.loss_discriminator),
+        loss_discriminator: loss_discrimination(&tcp.loss_discriminator, scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
         mdcc: tcp.mdcc.as_ref().map_or(MdccConfig::PAPER, |mdcc| MdccConfig {

@@ -25,6 +25,7 @@ mod preset;
 mod proxies;
 pub mod quantity;
 mod radio;
+mod rnis;
 mod run;
 mod schema;
 mod sinks;

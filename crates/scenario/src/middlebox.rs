@@ -48,7 +48,7 @@ fn standing(
             Some(Standing { node, proxy: None })
         }
         format::Middlebox::SplitProxy(proxy) if proxy.at == place => {
-            let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, cell, seeds))));
+            let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, scenario, cell, seeds))));
             Some(Standing { node, proxy: Some(proxy_name(scenario, cell)) })
         }
         format::Middlebox::Pep(_) | format::Middlebox::SplitProxy(_) => None,
@@ -66,14 +66,19 @@ pub(crate) fn proxy_names(scenario: &Resolved) -> Vec<String> {
     iter::once(None).chain(cells).map(|cell| proxy_name(scenario, cell)).collect()
 }
 
-fn split_config(proxy: &format::SplitProxy, cell: Option<CellId>, seeds: Seeds) -> SplitConfig {
+fn split_config(
+    proxy: &format::SplitProxy,
+    scenario: &Resolved,
+    cell: Option<CellId>,
+    seeds: Seeds,
+) -> SplitConfig {
     let id = cell.map_or(0, |cell| 1 + cell.0);
     // The ends of a flow draw from streams of the flow's name: those of the proxy have seeds of their own.
     let own = |leg| Seeds::new(seeds.stream(&format!("middlebox/{id}/{leg}")).bits());
     SplitConfig {
         id,
-        core: endpoints::tcp_config(&proxy.core, own("core")),
-        ran: endpoints::tcp_config(&proxy.ran, own("ran")),
+        core: endpoints::tcp_config(&proxy.core, scenario, own("core")),
+        ran: endpoints::tcp_config(&proxy.ran, scenario, own("ran")),
         connect: match proxy.connect {
             format::ConnectOrder::AtOnce => ConnectOrder::AtOnce,
             format::ConnectOrder::AfterHandshake => ConnectOrder::AfterHandshake,

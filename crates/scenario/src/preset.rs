@@ -31,11 +31,15 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         _ => &[TYPICAL],
     };
     let hands_over = scenario.get("handover").is_some();
+    let informs = scenario.get(INFORMATION).is_some();
     for text in own.iter().chain(&[COMMON]) {
         let mut defaults = defaults(text);
         let legs = of_legs(&defaults);
         if let (Value::Table(sections), false) = (&mut defaults.value, hands_over) {
             sections.retain(|(key, _)| !HANDOVER.contains(&key.as_str()));
+        }
+        if let (Value::Table(sections), false) = (&mut defaults.value, informs) {
+            sections.retain(|(key, _)| key != INFORMATION);
         }
         merge(scenario, &defaults);
         legs.iter().for_each(|leg| merge(scenario, leg));
@@ -136,6 +140,8 @@ pub(crate) const LISTS: [&str; 4] = ["cell", "middlebox", "ue", "flow"];
 
 /// Sections that are not there unless the user begins with the first of them.
 const HANDOVER: [&str; 2] = ["handover", "x2"];
+/// A section that is not there unless the user begins with it.
+const INFORMATION: &str = "rnis";
 
 /// Splits a conditional key, `mode=am`, into key and value.
 fn condition(key: &str) -> Option<(&str, &str)> {

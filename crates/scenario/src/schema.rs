@@ -17,7 +17,7 @@ const REQUIRED: [(&str, &[&str]); 6] = [
 ];
 
 /// The same for the variants of choices: type, variant, key.
-const REQUIRED_BY_VARIANT: [(&str, &str, &str); 16] = [
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 19] = [
     ("App", "fixed", "size"),
     ("App", "cbr", "rate"),
     ("App", "ppbp", "rate"),
@@ -34,6 +34,9 @@ const REQUIRED_BY_VARIANT: [(&str, &str, &str); 16] = [
     ("PepFault", "reorders", "share"),
     ("PepFault", "duplicates", "share"),
     ("PepFault", "truncates", "share"),
+    ("RnisFault", "late", "by"),
+    ("RnisFault", "reorders", "share"),
+    ("RnisFault", "nonsense", "share"),
 ];
 
 /// The JSON Schema (draft 2020-12) of scenario files.

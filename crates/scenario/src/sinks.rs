@@ -6,9 +6,11 @@ use airlane_record::{
     CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
     ProxySeries, RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
 };
+use airlane_transport::congestion::LossDiscrimination;
 
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, App, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Transport};
+use crate::rnis;
 use crate::wiring::data_direction;
 use crate::{endpoints, middlebox};
 
@@ -101,7 +103,15 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
     };
     let listens = |flow: &format::Flow| matches!(&flow.transport, Transport::Tcp(tcp) if tcp.congestion == Congestion::Mdcc);
+    let discriminators: Vec<_> = flows.iter().map(|flow| discriminator_name(scenario, flow)).collect();
+    let discriminates = |name: &String| !name.is_empty() && name != LossDiscrimination::None.name();
     RecorderParameters {
+        information: scenario.rnis.is_some(),
+        discriminators: if scenario.rnis.is_some() || discriminators.iter().any(discriminates) {
+            discriminators
+        } else {
+            vec![]
+        },
         pep: scenario.middlebox.iter().any(|one| matches!(one, format::Middlebox::Pep(_)))
             || scenario.flow.iter().any(listens),
         flows: flows.iter().map(flow).collect(),
@@ -131,6 +141,12 @@ fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)
     };
     let viewers = (0..).map(FlowId).zip(flows);
     viewers.filter_map(|(id, one)| Some((id, satisfaction(rule(one)?)))).collect()
+}
+
+/// How a flow tells the causes of loss apart; nothing if it has no way to.
+fn discriminator_name(scenario: &Resolved, flow: &OneFlow) -> String {
+    let own = rnis::discriminator_of(scenario, flow);
+    own.map_or("", |own| rnis::loss_discrimination(own, scenario).name()).to_owned()
 }
 
 fn sends_codes(flow: &format::Flow) -> bool {

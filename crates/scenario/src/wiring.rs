@@ -13,7 +13,7 @@ use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{Backhaul, FlowDirection, Internet, Resolved};
 use crate::middlebox::Standing;
-use crate::{endpoints, links, middlebox, radio};
+use crate::{endpoints, links, middlebox, radio, rnis};
 
 /// Packets under way before the pool has to grow.
 const POOL_CAPACITY: usize = 4096;
@@ -63,7 +63,7 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
 
     // 8. through radio, S1-U and gateway, over the internet link and a router that leads to the server's
     // endpoints, or the other way round where each has its own link.
-    let internet_up = internet_uplinks(&mut network, servers, &scenario.internet, seeds);
+    let internet_up = internet_uplinks(&mut network, &servers, &scenario.internet, seeds);
     for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
@@ -74,6 +74,14 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
     }
     if let Some(mobile) = &mobile {
         network.connect(mobile.internet_side, internet_up);
+    }
+
+    // 9. Beside the path, a service that tells servers how the radio of their UEs is.
+    if let (Some(mobile), Some(service)) = (&mobile, &scenario.rnis) {
+        let listens = |(id, flow): &(FlowId, &_)| rnis::consumer(scenario, *id, flow).is_some();
+        let listeners = flow_ids().zip(servers).filter(|(flow, _)| listens(flow));
+        let listeners: Vec<_> = listeners.map(|((id, _), server)| (id, server)).collect();
+        rnis::wire(&mut network, service, mobile.information, &listeners, seeds);
     }
 
     let proxies = mobile.map_or_else(Vec::new, |mobile| mobile.proxies);
@@ -102,10 +110,10 @@ fn internet_downlinks(
 }
 
 /// The link or links to the servers: the end that leads to all of them.
-fn internet_uplinks(network: &mut Network, servers: Vec<NodeId>, internet: &Internet, seeds: Seeds) -> End {
+fn internet_uplinks(network: &mut Network, servers: &[NodeId], internet: &Internet, seeds: Seeds) -> End {
     let shared = internet.shared.then(|| network.add(links::internet_uplink(internet, seeds, "internet")));
     let router = network.add(Box::new(FlowRouter));
-    for (port, server) in (0..).zip(servers) {
+    for (port, &server) in (0..).zip(servers) {
         let to = if shared.is_some() {
             (server, PORT)
         } else {
@@ -125,6 +133,8 @@ struct Mobile {
     internet_side: End,
     ues: Vec<End>,
     proxies: Vec<(String, NodeId)>,
+    /// Where the eNBs say how the radio of their UEs is.
+    information: End,
 }
 
 /// A port of a node.
@@ -143,6 +153,10 @@ impl Mobile {
             radio_network.report_positions(scenario.run.series_bin.0);
         }
 
+        if let Some(rnis) = &scenario.rnis {
+            radio_network.publish_information(rnis.period.0);
+        }
+
         // 3. The gateway of the mobile core, where tunnels begin, and a middlebox before it.
         let gateway = network.add(Box::new(gateway(config, &radio_network)));
         let mut proxies = vec![];
@@ -155,6 +169,7 @@ impl Mobile {
         // 5. The cells, the radio, the UEs, and a middlebox in each cell.
         let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
         let ue_ports: Vec<_> = (0..config.ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
+        let information_port = radio_network.information_port();
         let radio_network = network.add(Box::new(radio_network));
         for (enb, ([down, up], port)) in s1u.into_iter().zip(s1u_ports).enumerate() {
             let middlebox = middlebox::at_enb(scenario, enb, seeds);
@@ -163,7 +178,7 @@ impl Mobile {
             network.connect(core_side, up);
         }
         let ues = ue_ports.into_iter().map(|port| (radio_network, port)).collect();
-        Self { internet_side, ues, proxies }
+        Self { internet_side, ues, proxies, information: (radio_network, information_port) }
     }
 }
 

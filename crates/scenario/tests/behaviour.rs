@@ -309,6 +309,8 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
         codes: false,
         pages: vec![],
         viewers: vec![],
+        discriminators: vec![],
+        information: false,
     });
     let mut simulation = Simulation::new(network, 4096);
     let mut look = |at| {

@@ -1,4 +1,5 @@
-//! Applications on transport endpoints, as nodes. Each has one port, [`PORT`].
+//! Applications on transport endpoints, as nodes. Each has one port, [`PORT`]; a server that has a radio network
+//! information service tell it of its UE has another for that, [`INFORMATION`].
 //!
 //! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and
 //! reads whatever arrives at once. [`UdpSource`] and [`UdpSink`] are the same for datagrams at
@@ -12,6 +13,7 @@ mod browser;
 pub mod dialogue;
 pub mod dns;
 pub mod http;
+mod information;
 mod ppbp;
 mod quic;
 mod tcp;
@@ -20,6 +22,7 @@ mod udp;
 mod video;
 
 pub use browser::{Browser, Browsing, Page, PageObject, Visits};
+pub use information::INFORMATION;
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use tcp::{TcpSink, TcpSource, Transfer};
@@ -27,5 +30,5 @@ pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};
 pub use video::{Playout, PlayoutRules, ProgressiveView, ReadLimit, Video, VideoSink};
 
-/// The only port of an endpoint.
+/// The port of an endpoint.
 pub const PORT: airlane_core::Port = 0;

@@ -5,9 +5,11 @@
 use airlane_core::{
     Bytes, Cx, DropCause, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic,
 };
+use airlane_net::rni::Consumer;
 use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, Role, StreamId};
 use airlane_transport::Path;
 
+use crate::information::{INFORMATION, Listener};
 use crate::{PORT, Transfer};
 
 /// Bytes of a request: choice, about what a small HTTP/3 GET takes.
@@ -235,13 +237,41 @@ impl Node for QuicClient {
 #[derive(Debug)]
 pub struct QuicServer {
     end: End,
+    /// The connection is lost.
+    over: bool,
+    information: Option<Listener>,
 }
 
 impl QuicServer {
     /// A server that sends along `path` and waits to be connected to.
     #[must_use]
     pub fn new(config: QuicConfig, path: Path, transfer: QuicTransfer) -> Self {
-        Self { end: End::new(config, path, Role::Server, transfer) }
+        Self { end: End::new(config, path, Role::Server, transfer), over: false, information: None }
+    }
+
+    /// The same server, told how the radio of its UE is from the first packet of a connection until all has
+    /// arrived.
+    #[must_use]
+    pub fn with_information(self, consumer: Consumer) -> Self {
+        Self { information: Some(Listener::new(consumer)), ..self }
+    }
+
+    /// A notification has come.
+    fn take_information(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let Some(listener) = &self.information else { return cx.discard(packet, DropCause::Endpoint) };
+        if let Some(said) = listener.take(cx, packet) {
+            self.end.endpoint.on_radio_information(said);
+        }
+    }
+
+    /// Subscribes with the connection, and no longer than it lasts.
+    fn listen(&mut self, cx: &mut Cx<'_>) {
+        let Some(listener) = &mut self.information else { return };
+        if self.end.done == self.end.transfer.objects || self.over {
+            listener.end(cx);
+        } else {
+            listener.begin(cx);
+        }
     }
 
     /// Works through what quinn has to say. Returns the bytes of objects that became readable.
@@ -257,7 +287,8 @@ impl QuicServer {
                 QuicEvent::Readable(stream) => in_order += self.read(cx, stream),
                 QuicEvent::Writable(_) => self.end.pump(),
                 QuicEvent::Finished(_) if self.end.transfer.to_host => self.end.object_acknowledged(cx),
-                QuicEvent::Finished(_) | QuicEvent::Connected | QuicEvent::Lost => {}
+                QuicEvent::Lost => self.over = true,
+                QuicEvent::Finished(_) | QuicEvent::Connected => {}
             }
         }
         self.end.endpoint.flush(cx);
@@ -283,9 +314,13 @@ impl QuicServer {
 }
 
 impl Node for QuicServer {
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        if port == INFORMATION {
+            return self.take_information(cx, packet);
+        }
         let Some(packet) = self.end.take_in(cx, packet) else { return };
         let in_order = self.work(cx);
+        self.listen(cx);
         report(cx, &packet, in_order);
     }
 
@@ -293,6 +328,7 @@ impl Node for QuicServer {
         self.end.end_at_stop(cx.now);
         self.end.endpoint.handle_timeout(cx);
         self.work(cx);
+        self.listen(cx);
     }
 
     fn next_timeout(&self) -> Option<Instant> {

@@ -5,7 +5,10 @@ use airlane_core::{
     PepFate, Port, Topic,
 };
 use airlane_net::pep;
+use airlane_net::rni::Consumer;
 use airlane_transport::{Path, PepReport, TcpConfig, TcpEndpoint, TcpStats};
+
+use crate::information::{INFORMATION, Listener};
 
 /// How much an application sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,7 @@ pub struct TcpSource {
     endpoint: TcpEndpoint,
     /// What tells the messages of a PEP from those of strangers; without, none is heard.
     pep: Option<pep::Receiver>,
+    information: Option<Listener>,
     transfer: Transfer,
     flow: FlowId,
     start: Option<Instant>,
@@ -48,13 +52,36 @@ impl TcpSource {
         stop: Option<Instant>,
     ) -> Self {
         let endpoint = TcpEndpoint::new(config, path);
-        Self { endpoint, pep: None, transfer, flow: path.flow, start: Some(start), stop, finishing: None }
+        Self {
+            endpoint,
+            pep: None,
+            information: None,
+            transfer,
+            flow: path.flow,
+            start: Some(start),
+            stop,
+            finishing: None,
+        }
     }
 
     /// The same sender, listening to the messages that this receiver believes.
     #[must_use]
     pub fn with_pep(self, receiver: pep::Receiver) -> Self {
         Self { pep: Some(receiver), ..self }
+    }
+
+    /// The same sender, told how the radio of its UE is while it has something to send.
+    #[must_use]
+    pub fn with_information(self, consumer: Consumer) -> Self {
+        Self { information: Some(Listener::new(consumer)), ..self }
+    }
+
+    /// A notification has come.
+    fn take_information(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let Some(listener) = &self.information else { return cx.discard(packet, DropCause::Endpoint) };
+        if let Some(said) = listener.take(cx, packet) {
+            self.endpoint.on_radio_information(&said);
+        }
     }
 
     /// A datagram has come: a message of a PEP, if this sender listens to one.
@@ -85,6 +112,12 @@ impl TcpSource {
         self.endpoint.handle_pep_report(cx, &report);
     }
 
+    fn end_information(&mut self, cx: &mut Cx<'_>) {
+        if let Some(listener) = &mut self.information {
+            listener.end(cx);
+        }
+    }
+
     /// Counters and state of the connection.
     #[must_use]
     pub fn stats(&self) -> TcpStats {
@@ -103,6 +136,9 @@ impl TcpSource {
             }
         }
         self.endpoint.connect(cx);
+        if let Some(listener) = &mut self.information {
+            listener.begin(cx);
+        }
     }
 
     /// Says when a finite transfer has left its sender, and when it knows that all arrived.
@@ -117,12 +153,16 @@ impl TcpSource {
         if self.endpoint.data_acknowledged() {
             self.finishing = None;
             cx.emit(&Event::FlowAcknowledged { flow, started_at });
+            self.end_information(cx);
         }
     }
 }
 
 impl Node for TcpSource {
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        if port == INFORMATION {
+            return self.take_information(cx, packet);
+        }
         if matches!(cx.pool.get(&packet).header, Header::Udp(_)) {
             return self.take_datagram(cx, packet);
         }
@@ -139,6 +179,7 @@ impl Node for TcpSource {
         if self.stop.is_some_and(|at| at <= cx.now) {
             self.stop = None;
             self.endpoint.close();
+            self.end_information(cx);
         }
         if self.endpoint.next_timeout() <= cx.now {
             self.endpoint.handle_timeout(cx);

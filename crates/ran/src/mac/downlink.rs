@@ -313,7 +313,9 @@ impl DownlinkMac {
                 continue;
             }
             let missed = *missed.get_or_insert_with(|| slot.misses_control(index));
-            slot.ues[index as usize].downlink.harq.processes[usize::from(id)].missed = missed;
+            let downlink = &mut slot.ues[index as usize].downlink;
+            downlink.harq.processes[usize::from(id)].missed = missed;
+            downlink.latest = Some(layers[0]);
             if slot.cx.wants(Topic::Assigned) {
                 report_assignment(slot, index, id);
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use airlane_core::{Bytes, Duration};
 
 use super::video::video;
-use super::{Checked, FLOWS_MAX, Place, name};
+use super::{Checked, FLOWS_MAX, Place, name, rnis};
 use crate::de::nearest_help;
 use crate::endpoints;
 use crate::expand;
@@ -66,6 +66,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
             Transport::Quic(settings) => quic(settings, &at.under("transport"))?,
             Transport::Udp => {}
         }
+        rnis::discriminator(flow, scenario, &at)?;
     }
     // A run may be shorter than the scenario was meant to be, but not so short.
     let idle = scenario.flow.iter().all(|flow| flow.start >= scenario.run.duration);

@@ -10,6 +10,7 @@ mod handover;
 mod layout;
 mod middlebox;
 mod output;
+mod rnis;
 mod ue;
 mod video;
 
@@ -51,6 +52,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         Network::Typical | Network::Lena2014 | Network::Lena337 => cellular(scenario, &at)?,
     }
     middlebox::middleboxes(scenario, &at)?;
+    rnis::rnis(scenario, &at)?;
     flow::flows(scenario, &at)?;
     output::output(scenario, &at.under("output"))?;
     rows(scenario, &at.under("run"))
@@ -180,6 +182,7 @@ pub(crate) fn wired(tree: &Tree) -> Checked {
         ("handover", "no handover"),
         ("x2", "no X2"),
         ("middlebox", "no middlebox"),
+        ("rnis", "no radio network information service"),
     ];
     let found = has.into_iter().find(|(key, _)| tree.get(key).is_some_and(|t| !t.is_empty()));
     let Some((key, what)) = found else { return Ok(()) };

@@ -425,13 +425,84 @@ pub enum InflightScope {
 
 /// How random losses, which leave the window as it is, are told from those of congestion. BBR judges
 /// losses itself and takes no notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LossDiscriminator {
     /// Not at all: every loss is one of congestion (RFC 5681).
-    None,
+    Legacy,
+    /// MELD-DE (Diarra et al., HPSR 2021): a loss is random unless the UE's last transport block was smaller than
+    /// a packet divided by the HARQ processes, as the base station says. Without its word every loss is one of
+    /// congestion.
+    MeldDe(MeldDe),
+    /// MELD-ME (the same): nor may the queue of the UE's RLC entity have reached a threshold.
+    MeldMe(MeldMe),
     /// A loss with fewer than three segments in the queue is random (Fu and Liew 2003).
     Veno,
+    /// A loss is random while the round trip is below that at the knee of the path (Samaraweera 1999).
+    Ncpld,
+    /// A loss is random while the queue, as the round trip shows it, is not fuller than a share of its fullest
+    /// (Park and Chung 2010).
+    LdaEq(LdaEq),
+}
+tagged!(LossDiscriminator by "kind" {
+    "legacy" => Legacy,
+    "meld-de" => MeldDe(MeldDe),
+    "meld-me" => MeldMe(MeldMe),
+    "veno" => Veno,
+    "ncpld" => Ncpld,
+    "lda-eq" => LdaEq(LdaEq),
+});
+
+/// MELD-DE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeldDe {
+    /// Age from which on what the base station said is not used; 0 s for never.
+    pub stale_after: Time,
+    /// What becomes of retransmission timeouts (QUIC: of persistent congestion).
+    pub timeouts: MeldTimeouts,
+}
+
+/// MELD-ME.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeldMe {
+    /// With what the queue is compared.
+    pub threshold: MeldThreshold,
+    /// Age from which on what the base station said is not used; 0 s for never.
+    pub stale_after: Time,
+    /// What becomes of retransmission timeouts (QUIC: of persistent congestion).
+    pub timeouts: MeldTimeouts,
+}
+
+/// With what MELD-ME compares the queue. The largest transport block is that of one layer, over all resource blocks
+/// of the widest cell, with MCS 28: 2292 bytes for 25 of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeldThreshold {
+    /// With 64 of the largest transport block, as the authors' code does, which takes bits for bytes: 146,688 bytes
+    /// for 25 resource blocks.
+    AsRun,
+    /// With 8 of them, one for each HARQ process, as it is derived: 18,336 bytes.
+    Derived,
+}
+
+/// What becomes of retransmission timeouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MeldTimeouts {
+    /// They are judged as losses are, as in the authors' code: one that is random changes no window.
+    Judged,
+    /// They are congestion, whatever the base station says.
+    Congestion,
+}
+
+/// LDA_EQ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LdaEq {
+    /// Share of the largest queue seen from which on a loss is one of congestion.
+    pub threshold: Share,
 }
 
 /// What an acknowledgment is worth to a window that grows.

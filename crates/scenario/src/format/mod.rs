@@ -13,6 +13,7 @@ mod layout;
 mod middlebox;
 mod output;
 mod path;
+mod rnis;
 mod ue;
 mod video;
 
@@ -24,6 +25,7 @@ pub use layout::*;
 pub use middlebox::*;
 pub use output::*;
 pub use path::*;
+pub use rnis::*;
 pub use ue::*;
 pub use video::*;
 
@@ -87,6 +89,9 @@ pub struct Resolved {
     pub backhaul: Option<Backhaul>,
     /// Functions in the path between the internet and the radio; none in a wired network.
     pub middlebox: Vec<Middlebox>,
+    /// What tells servers how the radio of their UEs is; none without the section, nor in a wired network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rnis: Option<Rnis>,
     /// Handover of UEs from cell to cell; without it they stay where they started.
     pub handover: Option<Handover>,
     /// The links between cells (X2); none without handover.

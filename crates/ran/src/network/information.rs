@@ -1,0 +1,121 @@
+//! What the eNBs say of their UEs to a radio network information service (`docs/radio-information.md`).
+
+use airlane_core::{Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRef, Payload};
+use airlane_net::rni::{self, Harq, Subscription, UeRecord};
+
+use super::RadioNetwork;
+use crate::ue::Ue;
+
+/// Which UEs somebody wants to hear of, and when next.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    every: Duration,
+    /// [`Instant::FAR_FUTURE`] while nobody wants to hear anything.
+    due: Instant,
+    /// By number.
+    ues: Vec<u32>,
+}
+
+impl Publisher {
+    pub(super) const fn idle() -> Self {
+        Self { every: Duration::MAX, due: Instant::FAR_FUTURE, ues: Vec::new() }
+    }
+
+    pub(super) const fn due(&self) -> Instant {
+        self.due
+    }
+
+    fn want(&mut self, now: Instant, ue: u32, wanted: bool) {
+        match (self.ues.binary_search(&ue), wanted) {
+            (Err(at), true) => self.ues.insert(at, ue),
+            (Ok(at), false) => drop(self.ues.remove(at)),
+            (Ok(_), true) | (Err(_), false) => {}
+        }
+        if self.ues.is_empty() {
+            self.due = Instant::FAR_FUTURE;
+        } else if self.due == Instant::FAR_FUTURE {
+            let every = self.every.as_nanos();
+            self.due = Instant::from_nanos((now.as_nanos() / every + 1) * every);
+        }
+    }
+}
+
+impl RadioNetwork {
+    /// Publishes a record of each UE that a service has asked for at every multiple of this time, out of
+    /// [`Self::information_port`].
+    ///
+    /// # Panics
+    /// If it is zero.
+    pub fn publish_information(&mut self, every: Duration) {
+        assert!(!every.is_zero(), "information is published at instants apart");
+        self.publisher.every = every;
+    }
+
+    /// A service says of which UE it wants to hear, or no longer.
+    pub(super) fn receive_request(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let asked = match &cx.pool.get(&packet).payload {
+            Payload::Bytes(bytes) => Subscription::decode(bytes).ok(),
+            Payload::Length(_) => None,
+        };
+        let known = |asked: &Subscription| rni::ue_of(asked.ue).filter(|ue| (*ue as usize) < self.ues.len());
+        let Some((asked, ue)) = asked.and_then(|asked| Some((asked, known(&asked)?))) else {
+            return cx.discard(packet, DropCause::Endpoint);
+        };
+        if self.publisher.every == Duration::MAX {
+            return cx.discard(packet, DropCause::Endpoint);
+        }
+        let consumed = cx.pool.consume(packet);
+        cx.pool.recycle(consumed);
+        let wanted = asked.until.is_none_or(|until| until > cx.now);
+        self.publisher.want(cx.now, ue, wanted);
+    }
+
+    /// Publishes what is due at `until` or before.
+    pub(super) fn publish_due(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        while self.publisher.due <= until {
+            let at = self.publisher.due;
+            self.publisher.due += self.publisher.every;
+            for index in 0..self.publisher.ues.len() {
+                let ue = self.publisher.ues[index] as usize;
+                let bytes = self.record(at, ue).encode(0);
+                let packet = rni::packet(cx, FlowId(u32::MAX), bytes);
+                cx.pool.get_mut(&packet).sent_at = at;
+                cx.send(self.information_port(), packet);
+            }
+        }
+    }
+
+    /// How a UE's downlink is now.
+    fn record(&mut self, measured_at: Instant, ue: usize) -> UeRecord {
+        let cell = &mut self.cells[self.ues[ue].cell.index()];
+        let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
+        let ue = &mut self.ues[ue];
+        let cqi = if ue.downlink.cqi.is_valid() {
+            ue.reported_cqi((&cell.config, &self.air), amc, scratch);
+            ue.downlink.cqi.wideband()
+        } else {
+            0
+        };
+        let record = UeRecord {
+            measured_at,
+            ue: rni::ue_address(ue.id.0),
+            cell: ue.cell.0,
+            cqi,
+            queue: ue.bearer.queue(Direction::Downlink),
+            harq: harq(ue, usize::from(cell.config.transmission_mode.layers())),
+            ..UeRecord::default()
+        };
+        match ue.downlink.latest.map(|id| &ue.downlink.harq.processes[usize::from(id)]) {
+            Some(block) => {
+                UeRecord { mcs: block.mcs.index(), block: block.size, prbs: block.coded_prbs, ..record }
+            }
+            None => record,
+        }
+    }
+}
+
+fn harq(ue: &Ue, layers: usize) -> Harq {
+    let entity = &ue.downlink.harq;
+    let sent = |id: usize| if entity.is_free(id as u8) { 0 } else { entity.processes[id].transmissions };
+    Harq::new((0..layers * crate::mac::harq::PROCESSES).map(sent))
+}

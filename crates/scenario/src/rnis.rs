@@ -1,0 +1,121 @@
+//! The radio network information service of a scenario, and who listens to it.
+
+use airlane_core::{Bytes, Direction, Duration, FlowId, Instant, Node, NodeId, Port, Seeds};
+use airlane_engine::Network;
+use airlane_middlebox as middlebox;
+use airlane_net::rni::{Consumer, ue_address};
+use airlane_net::{FlowRouter, Link, LinkParameters, RandomLoss};
+use airlane_radio::Mcs;
+use airlane_traffic::INFORMATION;
+use airlane_transport::congestion::{LossDiscrimination, MeldConfig, MeldReading, MeldVariant};
+
+use crate::expand::OneFlow;
+use crate::format::{LossDiscriminator, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault, Transport};
+use crate::quantity::Time;
+
+/// A discriminator in the words of the transport.
+pub(crate) fn loss_discrimination(
+    discriminator: &LossDiscriminator,
+    scenario: &Resolved,
+) -> LossDiscrimination {
+    match discriminator {
+        LossDiscriminator::Legacy => LossDiscrimination::None,
+        LossDiscriminator::Veno => LossDiscrimination::Veno,
+        LossDiscriminator::Ncpld => LossDiscrimination::Ncpld,
+        LossDiscriminator::LdaEq(usage) => {
+            LossDiscrimination::LdaEq((usage.threshold.0 * 1000.0).round() as u32)
+        }
+        LossDiscriminator::MeldDe(meld) => {
+            let config = MeldConfig::new(MeldVariant::De, MeldReading::AsRun, largest_block(scenario));
+            LossDiscrimination::Meld(aged(config, meld.stale_after, meld.timeouts))
+        }
+        LossDiscriminator::MeldMe(meld) => {
+            let reading = match meld.threshold {
+                MeldThreshold::AsRun => MeldReading::AsRun,
+                MeldThreshold::Derived => MeldReading::AsDerived,
+            };
+            let config = MeldConfig::new(MeldVariant::Me, reading, largest_block(scenario));
+            LossDiscrimination::Meld(aged(config, meld.stale_after, meld.timeouts))
+        }
+    }
+}
+
+fn aged(config: MeldConfig, stale_after: Time, timeouts: MeldTimeouts) -> MeldConfig {
+    MeldConfig {
+        age_max: Some(stale_after.0).filter(|age| *age > Duration::ZERO),
+        judges_timeouts: timeouts == MeldTimeouts::Judged,
+        ..config
+    }
+}
+
+/// The largest transport block of a layer in any cell.
+fn largest_block(scenario: &Resolved) -> Bytes {
+    let block = |prbs| Mcs::new(28).transport_block(usize::from(prbs), Direction::Downlink);
+    scenario.cell.iter().map(|cell| block(cell.resource_blocks)).max().unwrap_or_default()
+}
+
+/// How a flow tells the causes of loss apart, where its transport could.
+pub(crate) fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Option<&'a LossDiscriminator> {
+    match &scenario.flow[one.section].transport {
+        Transport::Tcp(tcp) => Some(&tcp.loss_discriminator),
+        Transport::Quic(quic) => Some(&quic.loss_discriminator),
+        Transport::Udp => None,
+    }
+}
+
+/// What the server of a flow asks the service for, if it listens to one.
+pub(crate) fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Option<Consumer> {
+    scenario.rnis.as_ref()?;
+    let discriminator = loss_discrimination(discriminator_of(scenario, one)?, scenario);
+    let ue = u32::try_from(one.ue?).expect("at most 10,000 UEs");
+    discriminator.hears_radio_information().then(|| Consumer::new(flow, ue_address(ue)))
+}
+
+/// Puts the service between the eNBs and the servers that listen, each by its flow's number.
+pub(crate) fn wire(
+    network: &mut Network,
+    rnis: &Rnis,
+    enbs: (NodeId, Port),
+    listeners: &[(FlowId, NodeId)],
+    seeds: Seeds,
+) {
+    let fault = fault(&rnis.fault).map(|fault| (fault, seeds.stream("rnis/fault")));
+    let service = network.add(Box::new(middlebox::Rnis::new(fault)));
+    network.connect(enbs, (service, middlebox::Rnis::RAN));
+    network.connect((service, middlebox::Rnis::RAN), enbs);
+
+    // Notifications, to the server that each is for.
+    let loss = (rnis.loss.0 > 0.0).then(|| RandomLoss::new(rnis.loss.0, seeds.stream("rnis/loss")));
+    let down = network.add(link(rnis, loss));
+    let router = network.add(Box::new(FlowRouter));
+    network.connect((service, middlebox::Rnis::SERVERS), (down, Link::INPUT));
+    network.connect((down, Link::OUTPUT), (router, 0));
+
+    // Requests.
+    let up = network.add(link(rnis, None));
+    network.connect((up, Link::OUTPUT), (service, middlebox::Rnis::SERVERS));
+    for (flow, server) in listeners {
+        let port = Port::try_from(flow.0).expect("at most 10,000 flows");
+        network.connect((router, port), (*server, INFORMATION));
+        network.connect((*server, INFORMATION), (up, Link::INPUT));
+    }
+}
+
+fn link(rnis: &Rnis, loss: Option<RandomLoss>) -> Box<dyn Node> {
+    Box::new(Link::new(LinkParameters { delay: rnis.delay.0, loss, ..LinkParameters::default() }))
+}
+
+fn fault(fault: &RnisFault) -> Option<middlebox::RnisFault> {
+    let at = |time: Time| Instant::ZERO + time.0;
+    Some(match fault {
+        RnisFault::None => return None,
+        RnisFault::Silent(silent) => middlebox::RnisFault::Silent {
+            from: at(silent.from),
+            until: silent.until.map_or(Instant::FAR_FUTURE, at),
+        },
+        RnisFault::Late(late) => middlebox::RnisFault::Late { from: at(late.from), by: late.by.0 },
+        RnisFault::Reorders(share) => middlebox::RnisFault::Reorders(share.share.0),
+        RnisFault::WrongUe(wrong) => middlebox::RnisFault::WrongUe { from: at(wrong.from) },
+        RnisFault::Nonsense(share) => middlebox::RnisFault::Nonsense(share.share.0),
+    })
+}
