@@ -152,6 +152,7 @@ pub struct TcpHeader {
 
 impl TcpHeader {
     /// Header and options on the wire, padded to 32-bit words as Linux lays them out.
+    #[inline]
     #[must_use]
     pub fn wire_len(&self) -> u32 {
         let mut options = 0;
@@ -259,6 +260,7 @@ pub struct Packet {
 
 impl Packet {
     /// An IPv4 packet of this header and payload, sizes added up.
+    #[inline]
     #[must_use]
     pub fn new(flow: FlowId, direction: Direction, header: Header, payload: Payload, now: Instant) -> Self {
         let transport = match &header {
@@ -359,12 +361,18 @@ impl PacketPool {
     }
 
     /// Takes a packet in and hands its owner the handle.
+    #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketRef {
         self.inserted += 1;
         if let Some(index) = self.free.pop() {
             self.slots[index as usize] = Some(packet);
             return PacketRef(index);
         }
+        self.insert_beyond(packet)
+    }
+
+    #[cold]
+    fn insert_beyond(&mut self, packet: Packet) -> PacketRef {
         let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets under way");
         self.slots.push(Some(packet));
         // So that releasing every packet never allocates.
@@ -373,12 +381,14 @@ impl PacketPool {
     }
 
     /// The packet behind a handle.
+    #[inline]
     #[must_use]
     pub fn get(&self, packet: &PacketRef) -> &Packet {
         self.slots[packet.0 as usize].as_ref().expect("a handle outlives its packet only by a bug")
     }
 
     /// The packet behind a handle, to change.
+    #[inline]
     pub fn get_mut(&mut self, packet: &PacketRef) -> &mut Packet {
         self.slots[packet.0 as usize].as_mut().expect("a handle outlives its packet only by a bug")
     }
@@ -399,6 +409,16 @@ impl PacketPool {
             buffer.clear();
             self.spare.push(buffer);
         }
+    }
+
+    /// Ends a delivered packet of which nobody needs anything any more.
+    #[inline]
+    pub fn retire(&mut self, packet: PacketRef) {
+        self.consumed += 1;
+        let ended = &mut self.slots[packet.0 as usize];
+        assert!(ended.is_some(), "a handle outlives its packet only by a bug");
+        *ended = None;
+        self.free.push(packet.0);
     }
 
     /// Takes a delivered packet out.

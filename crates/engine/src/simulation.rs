@@ -7,12 +7,12 @@
 //! A timer that moves later is left where it is and armed anew when it fires early: a
 //! retransmission timer moves at each acknowledgement, and fires once in a thousand of them.
 
+use airlane_core::{
+    Cx, DropCause, Instant, Node, NodeId, Outbox, PacketPool, PacketRef, Port, Probe, TopicSet,
+};
 use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::collections::VecDeque;
-
-use airlane_core::{Cx, DropCause, Instant, Node, NodeId, Outbox, PacketPool, PacketRef, Probe, TopicSet};
 
 use crate::Network;
 use crate::network::End;
@@ -32,9 +32,71 @@ struct Member {
     ports: u32,
 }
 
+impl Member {
+    /// Where this port leads.
+    #[inline]
+    fn leads_to(&self, port: Port, wires: &[Option<End>]) -> Option<End> {
+        if u32::from(port) < self.ports { wires[self.first_wire as usize + usize::from(port)] } else { None }
+    }
+
+    /// Arms the timer if the node wants to be called earlier than is arranged.
+    #[inline(always)]
+    fn arm(&mut self, id: NodeId, now: Instant, wheel: &mut Wheel, counters: &mut Counters) {
+        self.wanted = self.node.next_timeout().unwrap_or(Instant::FAR_FUTURE);
+        // What should have been done before is done now.
+        let at = self.wanted.max(now);
+        if at < self.armed {
+            self.armed = at;
+            counters.timers_armed += 1;
+            wheel.arm(id, at);
+        }
+    }
+}
+
 struct Delivery {
     to: End,
     packet: PacketRef,
+}
+
+/// What is handed over at one instant, in the order in which it was sent.
+#[derive(Default)]
+struct Line {
+    /// Those before `first` are gone.
+    places: Vec<Option<Delivery>>,
+    first: usize,
+}
+
+impl Line {
+    /// Places that may stand empty in front of others.
+    const GONE_MAX: usize = 4096;
+
+    fn with_capacity(capacity: usize) -> Self {
+        Self { places: Vec::with_capacity(capacity), first: 0 }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    #[inline]
+    fn push(&mut self, delivery: Delivery) {
+        self.places.push(Some(delivery));
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Delivery> {
+        let delivery = self.places.get_mut(self.first)?.take();
+        self.first += 1;
+        if self.first == self.places.len() {
+            self.places.clear();
+            self.first = 0;
+        } else if self.first > Self::GONE_MAX {
+            self.places.drain(..self.first);
+            self.first = 0;
+        }
+        delivery
+    }
 }
 
 /// What a run did so far.
@@ -89,7 +151,7 @@ pub struct Simulation {
     now: Instant,
     pool: PacketPool,
     outbox: Outbox,
-    deliveries: VecDeque<Delivery>,
+    line: Line,
     counters: Counters,
     calls_at_now: u64,
 }
@@ -119,7 +181,7 @@ impl Simulation {
             now: Instant::ZERO,
             pool: PacketPool::with_capacity(pool_capacity),
             outbox: Outbox::with_capacity(256),
-            deliveries: VecDeque::with_capacity(256),
+            line: Line::with_capacity(256),
             counters: Counters::default(),
             calls_at_now: 0,
         }
@@ -143,8 +205,9 @@ impl Simulation {
     pub fn run_until_unless(&mut self, cancel: &AtomicBool, end: Instant, probe: &mut dyn Probe) -> bool {
         assert!(end >= self.now, "the run stands at {}, after {end}", self.now);
         let topics = probe.topics();
-        for index in 0..self.members.len() {
-            self.arm(index); // whoever was changed between two calls of this function
+        for (index, member) in self.members.iter_mut().enumerate() {
+            // Whoever was changed between two calls of this function.
+            member.arm(NodeId(index as u32), self.now, &mut self.wheel, &mut self.counters);
         }
         while let Some((at, node)) = self.wheel.pop_until(end) {
             self.advance(at, node);
@@ -170,76 +233,24 @@ impl Simulation {
 
     /// A timer came out of the wheel.
     #[inline]
-    fn fire(&mut self, node: NodeId, topics: TopicSet, probe: &mut dyn Probe) {
-        let index = node.index();
-        let member = &mut self.members[index];
+    fn fire(&mut self, id: NodeId, topics: TopicSet, probe: &mut dyn Probe) {
+        let Self { members, wires, wheel, now, pool, outbox, line, counters, .. } = self;
+        let now = *now;
+        let member = &mut members[id.index()];
         member.armed = Instant::FAR_FUTURE;
-        if member.wanted > self.now {
-            self.counters.timers_stale += 1;
-            self.arm(index);
-            return;
+        if member.wanted > now {
+            counters.timers_stale += 1;
+            return member.arm(id, now, wheel, counters);
         }
-        self.counters.events += 1;
-        let Self { pool, outbox, now, .. } = self;
-        member.node.handle_timeout(&mut Cx { now: *now, pool, outbox, topics, probe });
-        self.arm(index);
-        let mut sender = index;
-        while let Some(Delivery { to, packet }) = self.next_delivery(sender, topics, probe) {
-            sender = to.node.index();
-            let Self { pool, outbox, now, members, .. } = self;
-            let cx = &mut Cx { now: *now, pool, outbox, topics, probe };
-            members[sender].node.handle_packet(cx, to.port, packet);
-            self.arm(sender);
-        }
-    }
-
-    /// Arms the node's timer if it wants to be called earlier than is arranged.
-    #[inline]
-    fn arm(&mut self, index: usize) {
-        let member = &mut self.members[index];
-        // What should have been done before is done now.
-        member.wanted = member.node.next_timeout().unwrap_or(Instant::FAR_FUTURE).max(self.now);
-        if member.wanted < member.armed {
-            member.armed = member.wanted;
-            self.wheel.arm(NodeId(index as u32), member.armed);
-            self.counters.timers_armed += 1;
-        }
-    }
-
-    /// Puts what this node has sent in line behind what others sent before, and takes the first.
-    #[inline]
-    fn next_delivery(&mut self, sender: usize, topics: TopicSet, probe: &mut dyn Probe) -> Option<Delivery> {
-        // Mostly a single packet hops from node to node, and needs no line.
-        if self.deliveries.is_empty()
-            && let [(port, _)] = self.outbox[..]
-            && let Member { first_wire, ports, .. } = self.members[sender]
-            && u32::from(port) < ports
-            && let Some(to) = self.wires[first_wire as usize + usize::from(port)]
-        {
-            let (_, packet) = self.outbox.pop()?;
-            self.counters.packets += 1;
-            return Some(Delivery { to, packet });
-        }
-        if !self.outbox.is_empty() {
-            self.forward(sender, topics, probe);
-        }
-        self.deliveries.pop_front()
-    }
-
-    /// Puts what the node sent in line for the nodes at the other ends.
-    fn forward(&mut self, index: usize, topics: TopicSet, probe: &mut dyn Probe) {
-        let Member { first_wire, ports, .. } = self.members[index];
-        let wires = &self.wires[first_wire as usize..][..ports as usize];
-        let mut unused = Outbox::new();
-        for (port, packet) in self.outbox.drain(..) {
-            if let Some(&Some(to)) = wires.get(usize::from(port)) {
-                self.counters.packets += 1;
-                self.deliveries.push_back(Delivery { to, packet });
-            } else {
-                let pool = &mut self.pool;
-                let mut cx = Cx { now: self.now, pool, outbox: &mut unused, topics, probe };
-                cx.discard(packet, DropCause::NoRoute);
-            }
+        counters.events += 1;
+        let cx = &mut Cx { now, pool, outbox, topics, probe };
+        member.node.handle_timeout(cx);
+        member.arm(id, now, wheel, counters);
+        let mut sender = member;
+        while let Some(Delivery { to, packet }) = next_delivery(cx, line, sender, wires, counters) {
+            sender = &mut members[to.node.index()];
+            sender.node.handle_packet(cx, to.port, packet);
+            sender.arm(to.node, now, wheel, counters);
         }
     }
 
@@ -290,6 +301,53 @@ impl Simulation {
         };
         if conservation.holds() { Ok(conservation) } else { Err(conservation) }
     }
+}
+
+/// Puts what this node has sent in line behind what others sent before, and takes the first.
+#[inline(always)]
+fn next_delivery(
+    cx: &mut Cx<'_>,
+    line: &mut Line,
+    sender: &Member,
+    wires: &[Option<End>],
+    counters: &mut Counters,
+) -> Option<Delivery> {
+    if let [(port, _)] = cx.outbox[..] {
+        // Mostly a single packet hops from node to node, and needs no line.
+        if let Some(to) = sender.leads_to(port, wires) {
+            let (_, packet) = cx.outbox.pop()?;
+            counters.packets += 1;
+            if line.is_empty() {
+                return Some(Delivery { to, packet });
+            }
+            line.push(Delivery { to, packet });
+            return line.pop();
+        }
+    }
+    if !cx.outbox.is_empty() {
+        forward(cx, line, sender, wires, counters);
+    }
+    line.pop()
+}
+
+/// Puts what the node sent in line for the nodes at the other ends.
+fn forward(
+    cx: &mut Cx<'_>,
+    line: &mut Line,
+    sender: &Member,
+    wires: &[Option<End>],
+    counters: &mut Counters,
+) {
+    let mut sent = core::mem::take(cx.outbox);
+    for (port, packet) in sent.drain(..) {
+        if let Some(to) = sender.leads_to(port, wires) {
+            counters.packets += 1;
+            line.push(Delivery { to, packet });
+        } else {
+            cx.discard(packet, DropCause::NoRoute);
+        }
+    }
+    *cx.outbox = sent; // whose memory it keeps
 }
 
 #[cfg(test)]

@@ -89,6 +89,8 @@ pub struct Link {
     waiting: Bytes,
     /// When the transmitter has finished all of them.
     free_at: Instant,
+    /// When the oldest is delivered; [`Instant::FAR_FUTURE`] without one.
+    due: Instant,
     statistics: LinkStatistics,
 }
 
@@ -111,6 +113,7 @@ impl Link {
             begun: 0,
             waiting: Bytes::ZERO,
             free_at: Instant::ZERO,
+            due: Instant::FAR_FUTURE,
             statistics: LinkStatistics::default(),
         }
     }
@@ -139,9 +142,10 @@ impl Link {
 
     /// Gives out what has arrived at the other end.
     fn deliver(&mut self, cx: &mut Cx<'_>) {
-        while self.ring.front().is_some_and(|front| front.deliver_at <= cx.now)
+        while self.due <= cx.now
             && let Some(front) = self.ring.pop_front()
         {
+            self.due = self.ring.front().map_or(Instant::FAR_FUTURE, |next| next.deliver_at);
             // What has arrived has begun, whether note was taken or not.
             if self.begun > 0 {
                 self.begun -= 1;
@@ -181,9 +185,11 @@ impl Node for Link {
             self.begun += 1; // as have all before it
         }
         let size = u32::try_from(size.get()).expect("an IP packet has fewer than 2^32 bytes");
-        self.ring.push_back(InFlight { start, deliver_at: end + self.delay, packet, size });
+        let deliver_at = end + self.delay;
+        self.due = self.due.min(deliver_at);
+        self.ring.push_back(InFlight { start, deliver_at, packet, size });
         // At once, if the link has neither rate nor delay, or if an older packet is due.
-        if self.ring.front().is_some_and(|front| front.deliver_at <= cx.now) {
+        if self.due <= cx.now {
             self.deliver(cx);
         }
     }
@@ -193,7 +199,7 @@ impl Node for Link {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.ring.front().map(|front| front.deliver_at)
+        (self.due != Instant::FAR_FUTURE).then_some(self.due)
     }
 
     fn packets_held(&self) -> usize {

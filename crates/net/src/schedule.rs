@@ -31,6 +31,9 @@ pub struct Schedule {
     /// The first step and hold that are not past.
     next_step: usize,
     next_hold: usize,
+    /// The last size that was asked for at this rate, and how long it takes: most packets of a link are as
+    /// long as the one before.
+    latest: (Bytes, Duration),
 }
 
 impl Schedule {
@@ -45,7 +48,7 @@ impl Schedule {
         assert!(holds.iter().all(|hold| hold.from <= hold.until), "a hold ends before it begins");
         steps.sort_by_key(|step| step.at);
         holds.sort_by_key(|hold| hold.from);
-        Self { rate, steps, holds, next_step: 0, next_hold: 0 }
+        Self { rate, steps, holds, next_step: 0, next_hold: 0, latest: (Bytes::ZERO, Duration::ZERO) }
     }
 
     /// The first time from `ready` on at which a packet may begin.
@@ -70,8 +73,12 @@ impl Schedule {
         {
             self.rate = Some(step.rate);
             self.next_step += 1;
+            self.latest = (Bytes::ZERO, Duration::ZERO);
         }
-        start + self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size))
+        if self.latest.0 != size {
+            self.latest = (size, self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size)));
+        }
+        start + self.latest.1
     }
 
     /// When a packet begins that is ready at `ready`, and when it is finished.

@@ -358,12 +358,15 @@ impl Node for RadioNetwork {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let slot = self.next_work().map(|slot| Instant::ZERO + SLOT * slot);
-        let measurement = self.monitor.as_ref().map(Monitor::next);
-        let report = Some(self.survey.1).filter(|at| *at != Instant::FAR_FUTURE);
-        let handover = self.handover.as_ref().map(|h| h.due()).filter(|at| *at != Instant::FAR_FUTURE);
-        let information = Some(self.publisher.due()).filter(|at| *at != Instant::FAR_FUTURE);
-        slot.into_iter().chain(measurement).chain(report).chain(handover).chain(information).min()
+        let slot = self.next_work().map_or(Instant::FAR_FUTURE, |slot| Instant::ZERO + SLOT * slot);
+        let mut next = slot.min(self.survey.1).min(self.publisher.due());
+        if let Some(monitor) = &self.monitor {
+            next = next.min(monitor.next());
+        }
+        if let Some(handover) = &self.handover {
+            next = next.min(handover.due());
+        }
+        (next != Instant::FAR_FUTURE).then_some(next)
     }
 
     fn packets_held(&self) -> usize {

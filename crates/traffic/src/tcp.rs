@@ -1,8 +1,8 @@
 //! The two ends of a one-way transfer over TCP.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload,
-    PepFate, Port, Topic,
+    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Payload, PepFate, Port,
+    Topic,
 };
 use airlane_net::pep;
 use airlane_net::rni::Consumer;
@@ -166,10 +166,10 @@ impl Node for TcpSource {
         if matches!(cx.pool.get(&packet).header, Header::Udp(_)) {
             return self.take_datagram(cx, packet);
         }
-        let Some(arrival) = take_in(&mut self.endpoint, cx, packet) else { return };
-        report(cx, &arrival);
-        self.endpoint.flush(cx);
-        self.tell_progress(cx);
+        if take_in(&mut self.endpoint, cx, packet) {
+            self.endpoint.flush(cx);
+            self.tell_progress(cx);
+        }
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -233,10 +233,10 @@ impl TcpSink {
 
 impl Node for TcpSink {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let Some(arrival) = take_in(&mut self.endpoint, cx, packet) else { return };
-        report(cx, &arrival);
-        self.read(cx);
-        self.endpoint.flush(cx);
+        if take_in(&mut self.endpoint, cx, packet) {
+            self.read(cx);
+            self.endpoint.flush(cx);
+        }
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -255,37 +255,31 @@ impl Node for TcpSink {
     }
 }
 
-/// A segment, and what the endpoint made of its payload.
-pub(crate) struct Arrival {
-    packet: Packet,
-    /// Bytes that became readable through it.
-    in_order: u64,
-    /// Its bytes that had not come before.
-    fresh: u64,
-}
-
-/// Gives a segment to the endpoint.
-pub(crate) fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Arrival> {
-    let Header::Tcp(header) = cx.pool.get(&packet).header else {
+/// Gives a segment to the endpoint, and reports its payload. False if it is none.
+#[inline]
+pub(crate) fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
+    let arrived = cx.pool.get(&packet);
+    let (ecn, payload) = (arrived.ecn, arrived.payload.len());
+    let Header::Tcp(header) = arrived.header else {
         cx.discard(packet, DropCause::Endpoint);
-        return None;
+        return false;
     };
     if cx.wants(Topic::Received) {
         cx.emit_about(&packet, |packet| Event::Received { packet });
     }
-    let packet = cx.pool.consume(packet);
-    let (payload, held_before) = (packet.payload.len(), endpoint.held_beyond());
-    let in_order = endpoint.handle_segment(cx, &header, packet.ecn, payload);
-    // What it has now, in order or not, less what it had.
-    let fresh = (in_order + endpoint.held_beyond()).saturating_sub(held_before).min(u64::from(payload));
-    Some(Arrival { packet, in_order, fresh })
-}
-
-pub(crate) fn report(cx: &mut Cx<'_>, arrival: &Arrival) {
-    let Arrival { packet, in_order, fresh } = arrival;
-    if !packet.payload.is_empty() && cx.wants(Topic::Delivered) {
-        cx.emit(&Event::Delivered { packet, in_order: Bytes(*in_order), fresh: Some(Bytes(*fresh)) });
+    if payload > 0 && cx.wants(Topic::Delivered) {
+        let held_before = endpoint.held_beyond();
+        let in_order = endpoint.handle_segment(cx, &header, ecn, payload);
+        // What it has now, in order or not, less what it had.
+        let fresh = (in_order + endpoint.held_beyond()).saturating_sub(held_before).min(u64::from(payload));
+        let (in_order, fresh) = (Bytes(in_order), Some(Bytes(fresh)));
+        let packet = cx.pool.get(&packet);
+        cx.probe.observe(cx.now, &Event::Delivered { packet, in_order, fresh });
+    } else {
+        endpoint.handle_segment(cx, &header, ecn, payload);
     }
+    cx.pool.retire(packet);
+    true
 }
 
 pub(crate) fn some(at: Instant) -> Option<Instant> {

@@ -109,9 +109,9 @@ pub(crate) fn send_packet(
         Packet::new(path.flow, path.direction, Header::Tcp(header), Payload::Length(payload), cx.now);
     packet.ecn = ecn;
     packet.sockets = path.sockets;
-    if cx.wants(Topic::Sent) {
-        cx.emit(&Event::Sent { packet: &packet, retransmission });
-    }
     let packet = cx.pool.insert(packet);
+    if cx.wants(Topic::Sent) {
+        cx.probe.observe(cx.now, &Event::Sent { packet: cx.pool.get(&packet), retransmission });
+    }
     cx.send(0, packet);
 }

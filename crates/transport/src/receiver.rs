@@ -92,6 +92,8 @@ pub(crate) struct Receiver {
     window: Window,
     /// First position that must not be offered, whatever the window says.
     offer_end: u64,
+    /// The most that it will ever offer.
+    ceiling: u64,
     // When to acknowledge.
     segment_seen: u32,
     quick: u32,
@@ -129,6 +131,7 @@ impl Receiver {
             recent_len: 0,
             dsack: None,
             fin_at: None,
+            ceiling: window.ceiling().get(),
             window,
             offer_end,
             segment_seen: DEFAULT_SEGMENT.min(options.segment_size),
@@ -482,10 +485,13 @@ impl Receiver {
         bytes
     }
 
-    /// A window that doubles is worth an ACK of its own (RFC 9293 §3.8.6.2.2).
+    /// A window that doubles is worth an ACK of its own (RFC 9293 §3.8.6.2.2). One that is open to more than
+    /// half of what there will ever be cannot.
+    #[inline]
     fn tell_wider_window(&mut self) {
         let current = self.edge - self.next.min(self.edge);
-        if self.offer() >= 2 * current.max(u64::from(self.segment_seen)) {
+        let doubled = 2 * current.max(u64::from(self.segment_seen));
+        if doubled <= self.ceiling && self.offer() >= doubled {
             self.pending = true;
             self.at_once = true;
         }
@@ -511,14 +517,16 @@ impl Receiver {
     }
 
     /// Bytes that could be offered now.
+    #[inline]
     fn offer(&self) -> u64 {
         let held = self.beyond_bytes + self.readable();
         let limit = 65_535_u64 << self.options.scale;
         let unit = 1_u64 << self.options.scale; // what is offered is rounded up to it
         let allowed = self.offer_end.saturating_sub(self.next + unit - 1);
         let offer = self.window.advertise(Bytes(held)).get().min(limit).min(allowed);
+        debug_assert!(offer <= self.ceiling, "a policy offers more than it said that it would");
         // Silly window avoidance (RFC 9293 §3.8.6.2.2): a crumb is no window.
-        if offer < u64::from(self.segment_seen).min(self.window.ceiling().get() / 2) { 0 } else { offer }
+        if offer < u64::from(self.segment_seen).min(self.ceiling / 2) { 0 } else { offer }
     }
 
     /// Decides whether an ACK must go now; else arms a timer.
@@ -609,9 +617,9 @@ impl Receiver {
         self.gather_until = Instant::FAR_FUTURE;
         self.acked = self.next;
         // The right edge never moves left, and is a multiple of the scale.
-        let unit = 1_u64 << self.options.scale;
+        let scale = self.options.scale;
         let offered = (self.next + self.offer()).max(self.edge) - self.next;
-        let window = offered.div_ceil(unit) * unit;
+        let window = ((offered + (1 << scale) - 1) >> scale) << scale;
         let window = window.min(65_535 << self.options.scale);
         assert!(self.next + window >= self.edge, "the advertised right edge moved left");
         self.edge = self.next + window;

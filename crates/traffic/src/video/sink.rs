@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Cx, Event, FlowId, Instant, Node, PacketRef, PlaybackS
 use airlane_transport::{Path, TcpConfig, TcpEndpoint, TcpStats};
 
 use super::progressive::{ProgressiveView, Video};
-use crate::tcp::{report, some, take_in};
+use crate::tcp::{some, take_in};
 
 /// Listens, and plays what arrives.
 #[derive(Debug)]
@@ -67,10 +67,10 @@ impl VideoSink {
 
 impl Node for VideoSink {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let Some(arrival) = take_in(&mut self.endpoint, cx, packet) else { return };
-        report(cx, &arrival);
-        self.play(cx);
-        self.endpoint.flush(cx);
+        if take_in(&mut self.endpoint, cx, packet) {
+            self.play(cx);
+            self.endpoint.flush(cx);
+        }
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
