@@ -52,6 +52,15 @@ impl Cx<'_> {
     /// Sends a packet out of a port of the node that is being called.
     #[inline]
     pub fn send(&mut self, port: Port, packet: PacketRef) {
+        if self.outbox.len() == self.outbox.capacity() {
+            return self.send_beyond(port, packet); // which may be the last call of who calls this
+        }
+        self.outbox.push((port, packet));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_beyond(&mut self, port: Port, packet: PacketRef) {
         self.outbox.push((port, packet));
     }
 
@@ -78,6 +87,7 @@ impl Cx<'_> {
     }
 
     /// Drops a packet: counted by cause, and reported.
+    #[inline(never)]
     pub fn discard(&mut self, packet: PacketRef, cause: DropCause) {
         let packet = self.pool.discard(packet, cause);
         self.emit(&Event::Dropped { packet: &packet, cause });

@@ -140,6 +140,15 @@ impl DropTail {
         self.bytes + ahead + size <= self.limit.bytes && self.waiting.len() < self.limit.packets
     }
 
+    #[cold]
+    #[inline(never)]
+    fn push_beyond(&mut self, arrived: Waiting) {
+        if self.waiting.capacity() == 0 {
+            self.waiting.reserve(self.limit.full_packets().min(RESERVED));
+        }
+        self.waiting.push_back(arrived);
+    }
+
     /// Takes the head out.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Waiting> {
@@ -181,11 +190,12 @@ impl QueueDiscipline for DropTail {
             cx.discard(packet, DropCause::QueueFull);
             return;
         }
-        if self.waiting.capacity() == 0 {
-            self.waiting.reserve(self.limit.full_packets().min(RESERVED));
-        }
         self.bytes = bytes;
-        self.waiting.push_back(Waiting { packet, since: cx.now, size });
+        let arrived = Waiting { packet, since: cx.now, size };
+        if self.waiting.len() == self.waiting.capacity() {
+            return self.push_beyond(arrived);
+        }
+        self.waiting.push_back(arrived);
     }
 
     #[inline]

@@ -337,12 +337,15 @@ impl RadioBearer {
         if self.is_suspended() {
             return Bytes::ZERO;
         }
+        let way = self.way(direction);
+        if let Rlc::Um { transmitter, .. } = &way.rlc {
+            return Bytes(way.source.pdu_estimate(transmitter.header()));
+        }
         let [control, retransmission, new] = self.amounts(direction, now);
         control + retransmission + new
     }
 
     /// Control, data to be sent again, and new data.
-    #[inline]
     fn amounts(&self, direction: Direction, now: Instant) -> [Bytes; 3] {
         let way = self.way(direction);
         match &way.rlc {

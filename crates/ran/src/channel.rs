@@ -172,6 +172,7 @@ impl Channel {
     }
 
     /// Computed anew once the UE has moved by so much.
+    #[inline]
     fn refreshed(
         &mut self,
         now: Instant,
@@ -183,6 +184,16 @@ impl Channel {
         if self.looked_at.is_some_and(looked) {
             return self.mean_sinr;
         }
+        self.refresh(now, mobility, step_m, common)
+    }
+
+    fn refresh(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        step_m: f64,
+        common: &mut CommonShadow,
+    ) -> f32 {
         self.looked_at = Some(now);
         let here = mobility.position_at(now);
         if self.place.is_none_or(|place| place.ground_distance(&here) >= step_m) {

@@ -18,6 +18,8 @@
 
 mod noise;
 
+use core::ops::Range;
+
 use airlane_core::{CellId, Duration, Instant};
 use airlane_radio::{Mobility, Position};
 
@@ -324,7 +326,7 @@ impl Air {
     pub(crate) fn send_uplink(
         &mut self,
         cell: usize,
-        prbs: core::ops::Range<usize>,
+        prbs: Range<usize>,
         factor: f32,
         now: Instant,
         (neighbours, mobility): (&mut Neighbours, &mut Mobility),
@@ -342,7 +344,7 @@ impl Air {
     }
 
     /// Takes the interference of the latest slot from what the uplink of a cell would have on these PRBs.
-    pub(crate) fn weaken_uplink(&self, cell: usize, prbs: core::ops::Range<usize>, sinr: &mut [f32]) {
+    pub(crate) fn weaken_uplink(&self, cell: usize, prbs: Range<usize>, sinr: &mut [f32]) {
         weaken_by(&self.sites[cell].rise[prbs.clone()], &mut sinr[prbs]);
     }
 
@@ -363,13 +365,34 @@ impl Air {
         if self.is_quiet() {
             return None;
         }
-        let sent = self.sent.of(slot);
-        let sent = |other: usize| match sent[other] {
-            _ if self.always[other] => rbgs,
-            (at, sent) if at == slot => sent & rbgs,
-            _ => 0,
+        let site = self.sites.get(cell.index())?;
+        let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
+        let mut total = 1.0;
+        let Neighbours { downlink, latest, heard, .. } = &mut *neighbours;
+        heard.clear();
+        // Links pass the serving cell over.
+        let (here, sent) = (cell.index(), self.sent.of(slot));
+        let (before, after) = Neighbours::levels(downlink, *latest, moment.look).split_at(here);
+        let mut hear = |first: usize, levels: &[f32], cells: Range<usize>| {
+            let on_air = sent[cells.clone()].iter().zip(&self.always[cells.clone()]);
+            let others = on_air.zip(&site.downlink_rivals[cells]);
+            for (link, (&level, ((&(at, rbgs), &always), &rival))) in levels.iter().zip(others).enumerate() {
+                let on_air = if always {
+                    wanted
+                } else if at == slot {
+                    rbgs & wanted
+                } else {
+                    0
+                };
+                if rival && level > 0.0 && on_air != 0 {
+                    total += level;
+                    heard.push((first + link, level, on_air));
+                }
+            }
         };
-        self.noise(cell, (rbgs, sent), moment, neighbours)
+        hear(0, before, 0..here);
+        hear(here, after, here + 1..sent.len());
+        (!heard.is_empty()).then(|| Self::add_up(site, (wanted, total), moment, neighbours))
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
@@ -411,29 +434,13 @@ impl Air {
         1.0 + heard.map(|(_, level)| level).sum::<f32>()
     }
 
-    fn noise(
-        &self,
-        cell: CellId,
-        (rbgs, sent): (RbgSet, impl Fn(usize) -> RbgSet),
+    /// Noise and interference of those that are heard, `total` altogether before fading.
+    fn add_up(
+        site: &Site,
+        (wanted, total): (RbgSet, f32),
         moment: Moment,
         neighbours: &mut Neighbours,
-    ) -> Option<Noise> {
-        let site = self.sites.get(cell.index())?;
-        let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
-        let heard = |other: usize| if site.downlink_rivals[other] { sent(other) & wanted } else { 0 };
-        let mut total = 1.0;
-        let levels = Neighbours::levels(&neighbours.downlink, neighbours.latest, moment.look);
-        neighbours.heard.clear();
-        for (link, &level) in levels.iter().enumerate() {
-            let rbgs = heard(cell_of(link, cell));
-            if level > 0.0 && rbgs != 0 {
-                total += level;
-                neighbours.heard.push((link, level, rbgs));
-            }
-        }
-        if neighbours.heard.is_empty() {
-            return None;
-        }
+    ) -> Noise {
         let mut noise = Noise::alone(site.rbg_size);
         // What goes for all that is wanted is added to all there is.
         let mut flat = 0.0;
@@ -442,14 +449,14 @@ impl Air {
             let gains =
                 if level >= SMALL * total { neighbours.gains(link, moment.fading, site.rbgs) } else { None };
             match gains {
-                Some(gains) if rbgs == wanted => noise.add(RbgSet::MAX, |rbg| level * gains[rbg]),
-                Some(gains) => noise.add(rbgs, |rbg| level * gains[rbg]),
+                Some(gains) if rbgs == wanted => noise.add_fading(RbgSet::MAX, level, gains, site.rbgs),
+                Some(gains) => noise.add_fading(rbgs, level, gains, site.rbgs),
                 None if rbgs == wanted => flat += level,
-                None => noise.add(rbgs, |_| level),
+                None => noise.add(rbgs, level, site.rbgs),
             }
         }
         noise.rbgs.iter_mut().for_each(|sum| *sum += flat);
-        Some(noise)
+        noise
     }
 }
 

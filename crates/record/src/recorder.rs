@@ -180,8 +180,15 @@ impl Recorder {
         table
     }
 
+    /// The first event after the end of a bin.
+    #[cold]
+    #[inline(never)]
+    fn observe_after(&mut self, now: Instant, event: &Event<'_>) {
+        self.close_bins(now);
+        self.observe(now, event);
+    }
+
     /// Closes every bin that ends at `now` or before.
-    #[inline]
     fn close_bins(&mut self, now: Instant) {
         while now >= self.bin_end {
             self.close_bin(self.bin_end);
@@ -298,7 +305,9 @@ impl Probe for Recorder {
     }
 
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        self.close_bins(now);
+        if now >= self.bin_end {
+            return self.observe_after(now, event);
+        }
         match *event {
             Event::Delivered { packet, in_order, fresh } => {
                 if let Some(flow) = self.data_flow(packet) {

@@ -97,7 +97,7 @@ impl Io<'_, '_> {
 }
 
 /// Puts a segment on the wire and reports it.
-#[inline]
+#[inline(always)]
 pub(crate) fn send_packet(
     cx: &mut Cx<'_>,
     path: &Path,

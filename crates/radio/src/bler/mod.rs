@@ -210,7 +210,7 @@ impl HarqSoftState {
         if let &[flat] = sinr {
             return self.receive_flat(block, flat);
         }
-        let mean = mutual_information::mean(sinr)[block.modulation.index()];
+        let mean = mutual_information::mean_of(block.modulation, sinr);
         self.receive_flat(block, mutual_information::sinr_of(block.modulation, mean));
     }
 

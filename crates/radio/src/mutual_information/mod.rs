@@ -118,17 +118,23 @@ pub fn sum(sinr: &[f32]) -> Lanes {
         }
         return total;
     }
-    // Of many, the positions first: a pass over plain slices becomes four-lane code.
+    each_place(sinr, add);
+    total
+}
+
+/// Where each of many SINRs lies. The positions first: a pass over plain slices becomes four-lane code.
+#[inline(always)]
+fn each_place(sinr: &[f32], mut act: impl FnMut(usize, f32)) {
     let (mut entries, mut fractions) = ([0_u32; MANY], [0.0; MANY]);
     for chunk in sinr.chunks(MANY) {
-        for ((i, fraction), &x) in entries.iter_mut().zip(&mut fractions).zip(chunk) {
+        let (entries, fractions) = (&mut entries[..chunk.len()], &mut fractions[..chunk.len()]);
+        for ((i, fraction), &x) in entries.iter_mut().zip(&mut *fractions).zip(chunk) {
             (*i, *fraction) = place(x);
         }
-        for (&i, &fraction) in entries.iter().zip(&fractions).take(chunk.len()) {
-            add((i as usize).min(ENTRIES - 2), fraction);
+        for (&i, &fraction) in entries.iter().zip(&*fractions) {
+            act((i as usize).min(ENTRIES - 2), fraction);
         }
     }
-    total
 }
 
 /// SINRs that are summed one by one.
@@ -142,6 +148,17 @@ const MANY: usize = 64;
 pub fn mean(sinr: &[f32]) -> Lanes {
     let scale = 1.0 / sinr.len().max(1) as f32;
     sum(sinr).map(|x| x * scale)
+}
+
+/// The same for one modulation alone, for who has use for no other.
+#[must_use]
+pub fn mean_of(modulation: Modulation, sinr: &[f32]) -> f32 {
+    let (mut total, lane) = (0.0, modulation.index() % 4);
+    each_place(sinr, |i, fraction| {
+        let [left, span] = &SPANS.0[i];
+        total += left[lane] + fraction * span[lane];
+    });
+    total * (1.0 / sinr.len().max(1) as f32)
 }
 
 /// Information of one symbol at a linear SINR, interpolated in the tables.

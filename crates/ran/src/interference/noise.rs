@@ -43,15 +43,40 @@ impl Noise {
         &mut sinr[..rbgs]
     }
 
-    /// Adds a power to some RBGs.
-    #[inline]
-    pub(super) fn add(&mut self, rbgs: RbgSet, power: impl Fn(usize) -> f32) {
+    /// Adds a power to some of a band's RBGs.
+    pub(super) fn add(&mut self, rbgs: RbgSet, power: f32, of: usize) {
         // The others get nothing, which costs less than to leave them out: a mask makes vectors.
-        for (rbg, sum) in self.rbgs.iter_mut().enumerate() {
-            let mask = if rbgs & BITS[rbg] == BITS[rbg] { u32::MAX } else { 0 };
-            *sum += f32::from_bits(power(rbg).to_bits() & mask);
+        for (sums, bits) in chunks_mut(&mut self.rbgs, of).zip(BITS.as_chunks::<LANES>().0) {
+            for lane in 0..LANES {
+                sums[lane] += if_in(rbgs, bits[lane], power);
+            }
         }
     }
+
+    /// Adds a power to some of a band's RBGs that fades over them.
+    pub(super) fn add_fading(&mut self, rbgs: RbgSet, power: f32, gains: &[f32; MAX_RBGS], of: usize) {
+        let (gains, bits) = (gains.as_chunks::<LANES>().0, BITS.as_chunks::<LANES>().0);
+        for ((sums, gains), bits) in chunks_mut(&mut self.rbgs, of).zip(gains).zip(bits) {
+            for lane in 0..LANES {
+                sums[lane] += if_in(rbgs, bits[lane], power * gains[lane]);
+            }
+        }
+    }
+}
+
+/// RBGs side by side: [`MAX_RBGS`] is a multiple.
+const LANES: usize = 4;
+
+/// The first so many RBGs, and those that fill the last vector up.
+#[inline(always)]
+fn chunks_mut(rbgs: &mut [f32; MAX_RBGS], of: usize) -> impl Iterator<Item = &mut [f32; LANES]> {
+    rbgs.as_chunks_mut::<LANES>().0[..of.div_ceil(LANES)].iter_mut()
+}
+
+/// A power where the bit is in the set, and nothing elsewhere.
+#[inline(always)]
+fn if_in(rbgs: RbgSet, bit: RbgSet, power: f32) -> f32 {
+    f32::from_bits(power.to_bits() & if rbgs & bit == bit { u32::MAX } else { 0 })
 }
 
 /// The bit of each RBG in a set.

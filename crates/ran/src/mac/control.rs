@@ -30,8 +30,7 @@ pub(crate) fn error_rate(sinr: f32) -> f64 {
 
 /// The SINR of a flat band that tells as much, in QPSK, as these PRBs do on average.
 pub(crate) fn effective_sinr(sinr: &[f32]) -> f32 {
-    let mean = mutual_information::mean(sinr)[Modulation::Qpsk.index()];
-    mutual_information::sinr_of(Modulation::Qpsk, mean)
+    mutual_information::sinr_of(Modulation::Qpsk, mutual_information::mean_of(Modulation::Qpsk, sinr))
 }
 
 /// Whether a message is missed. Nothing is drawn where nothing can go wrong.

@@ -134,7 +134,7 @@ impl DownlinkMac {
         } else if state.channel.is_flat() && noise.is_none() {
             slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
         } else {
-            let prbs = each(process.rbgs).map(|rbg| self.grid.prbs_of(rbg));
+            let prbs = self.grid.runs(process.rbgs);
             state.channel.sinr_on(sent, mean, prbs.clone(), slot.phy.sinr_mut());
             if let Some(noise) = noise {
                 noise.weaken(slot.phy.sinr_mut());

@@ -2,6 +2,8 @@
 //!
 //! Resource allocation type 0 (TS 36.213 §7.1.6.1): a UE gets whole RBGs, named by a bitmap.
 
+use core::ops::Range;
+
 /// A set of RBGs, bit `k` for RBG `k`.
 pub(crate) type RbgSet = u32;
 
@@ -75,10 +77,17 @@ impl ResourceGrid {
         if set >> last & 1 == 1 { n - short } else { n }
     }
 
-    /// The PRBs of one RBG as a range.
-    pub(crate) fn prbs_of(&self, rbg: u16) -> core::ops::Range<usize> {
-        let from = rbg * self.rbg_size;
-        usize::from(from)..usize::from((from + self.rbg_size).min(self.prbs))
+    /// The PRBs of a set of RBGs, lowest first: a range for each run of neighbours.
+    pub(crate) fn runs(&self, mut set: RbgSet) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
+        let (size, prbs) = (u32::from(self.rbg_size), u32::from(self.prbs));
+        core::iter::from_fn(move || {
+            (set != 0).then(|| {
+                let from = set.trailing_zeros();
+                let to = from + (set >> from).trailing_ones();
+                set &= RbgSet::MAX << to; // a band has fewer RBGs than a set has bits
+                (from * size) as usize..(to * size).min(prbs) as usize
+            })
+        })
     }
 }
 
@@ -105,8 +114,17 @@ mod tests {
             let grid = ResourceGrid::new(prbs);
             assert_eq!((grid.rbg_size(), grid.rbgs), (size, rbgs));
             assert_eq!(grid.prbs_in(grid.free()), prbs);
-            assert_eq!(grid.prbs_of(rbgs - 1).end, usize::from(prbs));
+            let whole = |set| grid.runs(set).next();
+            assert_eq!(whole(grid.free()), Some(0..usize::from(prbs)));
+            assert_eq!(whole(1 << (rbgs - 1)), Some(usize::from((rbgs - 1) * size)..usize::from(prbs)));
         }
+    }
+
+    #[test]
+    fn neighbours_make_one_range() {
+        let grid = ResourceGrid::new(100);
+        assert!(grid.runs(0b1011_0110).eq([4..12, 16..24, 28..32]));
+        assert_eq!(grid.runs(0).count(), 0);
     }
 
     #[test]

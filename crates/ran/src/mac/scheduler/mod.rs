@@ -77,6 +77,9 @@ impl Demand {
 
     /// Gives it of these RBGs what is of use to it and as many as it needs.
     fn take(&mut self, free: RbgSet) {
+        if self.flat {
+            return self.take_alike(free);
+        }
         for rbg in each(free) {
             if self.satisfied() {
                 break;
@@ -85,6 +88,21 @@ impl Demand {
                 self.give(rbg);
             }
         }
+    }
+
+    /// The same where all carry as much.
+    fn take_alike(&mut self, free: RbgSet) {
+        let each = u32::from(self.rbg_bytes[0]);
+        if each == 0 {
+            return;
+        }
+        let count = self.backlog.saturating_sub(self.covered).div_ceil(each).min(free.count_ones());
+        let mut rest = free;
+        for _ in 0..count {
+            rest &= rest - 1;
+        }
+        self.given |= free & !rest;
+        self.covered += count * each;
     }
 
     fn give(&mut self, rbg: u16) {
