@@ -513,7 +513,7 @@ impl Receiver {
 
     /// First position that the peer may not fill: not offered, or behind its FIN.
     pub(crate) fn offered_end(&self) -> u64 {
-        self.fin_at.unwrap_or(self.edge)
+        self.fin_at.unwrap_or(self.edge).max(1)
     }
 
     /// Bytes that could be offered now.
@@ -620,9 +620,13 @@ impl Receiver {
         let scale = self.options.scale;
         let offered = (self.next + self.offer()).max(self.edge) - self.next;
         let window = ((offered + (1 << scale) - 1) >> scale) << scale;
-        let window = window.min(65_535 << self.options.scale);
+        let mut window = window.min(65_535 << scale);
         assert!(self.next + window >= self.edge, "the advertised right edge moved left");
-        self.edge = self.next + window;
+        if self.next + window > self.edge.max(self.offer_end) {
+            // Rounded down, it seems to move left: what was offered is still taken (RFC 7323 §2.4).
+            window = (offered >> scale) << scale;
+        }
+        self.edge = self.edge.max(self.next + window);
         let sack = if self.recent_len > 0 || self.dsack.is_some() {
             self.sack_list(with_code)
         } else {

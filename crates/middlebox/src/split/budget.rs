@@ -2,49 +2,57 @@
 //!
 //! What is counted is what may come to lie in a buffer: the bytes that a peer has sent or has been offered,
 //! less those that the other peer has acknowledged. So the sum cannot exceed the bound, whatever the peers do
-//! and however many stall. Each direction of each connection has a reserve of its own, with which it makes
-//! progress when nothing else is left; beyond that it may have as much as is free (the dynamic threshold of
-//! Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998, with a factor of one), so a few stalled
-//! connections do not shut out the others.
+//! and however many stall. Each direction of as many connections as there may be has a reserve of its own, with
+//! which it makes progress when nothing else is left. The rest is shared: a direction may have as much of it as it
+//! leaves free (the dynamic threshold of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998, with
+//! a factor of one), so a few stalled connections do not shut out the others.
 
 /// The memory of a proxy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
-    /// In bytes: in all, set aside for each direction, and in use (the reserves count in full).
-    memory: u64,
+    /// Bytes set aside for each direction of a connection, and connections for which there are.
     reserve: u64,
-    used: u64,
+    connections: u64,
+    /// Bytes for whoever needs more, and those of them in use.
+    shared: u64,
+    taken: u64,
+    /// Connections, all bytes in use, and the most that ever were.
+    open: u64,
     peak: u64,
 }
 
 impl Budget {
-    pub(super) const fn new(memory: u64, reserve: u64) -> Self {
-        Self { memory, reserve, used: 0, peak: 0 }
+    pub(super) fn new(memory: u64, reserve: u64, connections: u64) -> Self {
+        let connections = connections.min(memory / (2 * reserve));
+        let shared = memory - connections * 2 * reserve;
+        Self { reserve, connections, shared, taken: 0, open: 0, peak: 0 }
     }
 
-    /// Takes in the two directions of a connection, if their reserves are there.
+    /// Takes in the two directions of a connection, if there is room.
     pub(super) fn admit(&mut self) -> Option<[u64; 2]> {
-        if self.used + 2 * self.reserve > self.memory {
+        if self.open == self.connections {
             return None;
         }
-        self.used += 2 * self.reserve;
-        self.peak = self.peak.max(self.used);
+        self.open += 1;
+        self.note_peak();
         Some([self.reserve; 2])
     }
 
-    /// A direction is done with.
-    pub(super) fn release(&mut self, charged: u64) {
-        self.used -= charged;
+    /// The two directions of a connection are done with.
+    pub(super) fn release(&mut self, charged: [u64; 2]) {
+        self.open -= 1;
+        self.taken -= charged[0] + charged[1] - 2 * self.reserve;
     }
 
     /// Charges a direction as much as it may have, which is at most `buffer`, and returns that.
     #[inline]
     pub(super) fn grant(&mut self, charged: &mut u64, buffer: u64) -> u64 {
-        let most = self.reserve + (self.memory - self.used).min(buffer.saturating_sub(self.reserve));
-        if most > *charged {
-            // No more than is free: what is charged beyond the reserve is in use already.
-            self.used += most - *charged;
-            *charged = most;
+        let has = *charged - self.reserve;
+        let fair = u64::midpoint(self.shared - self.taken, has);
+        let most = fair.min(buffer.saturating_sub(self.reserve));
+        if most > has {
+            self.taken += most - has;
+            *charged = self.reserve + most;
         }
         *charged
     }
@@ -53,14 +61,19 @@ impl Budget {
     #[inline]
     pub(super) fn settle(&mut self, charged: &mut u64, committed: u64) {
         let settled = committed.max(self.reserve);
-        self.used = self.used - *charged + settled;
+        self.taken = self.taken + settled - *charged;
         *charged = settled;
-        self.peak = self.peak.max(self.used);
+        self.note_peak();
     }
 
-    /// Bytes in use, and the most that ever were.
+    #[inline]
+    fn note_peak(&mut self) {
+        self.peak = self.peak.max(self.used().0);
+    }
+
+    /// Bytes in use, and the most that ever were. Reserves of connections count in full.
     pub(super) const fn used(&self) -> (u64, u64) {
-        (self.used, self.peak)
+        (self.open * 2 * self.reserve + self.taken, self.peak)
     }
 }
 
@@ -69,21 +82,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_gets_what_is_free_and_all_together_no_more_than_there_is() {
-        let mut budget = Budget::new(100_000, 1_000);
+    fn each_leaves_as_much_as_it_takes_and_reserves_are_there_for_all() {
+        let mut budget = Budget::new(100_000, 1_000, 10); // 80000 to share
         let [mut a, mut b] = budget.admit().unwrap();
-        // 98000 are free; the first direction takes half of them and no more, and so on.
-        assert_eq!(budget.grant(&mut a, 50_000), 50_000);
-        assert_eq!(budget.grant(&mut b, 1 << 20), 1_000 + 49_000);
-        budget.settle(&mut a, 50_000);
-        budget.settle(&mut b, 50_000);
-        assert_eq!(budget.used().0, 100_000);
+        assert_eq!(budget.grant(&mut a, 21_000), 21_000);
+        budget.settle(&mut a, 21_000);
+        // 60000 are free: half of them, and then half of what there is with it.
+        assert_eq!(budget.grant(&mut b, 1 << 20), 31_000);
+        assert_eq!(budget.grant(&mut b, 1 << 20), 31_000, "what it has counts");
+        budget.settle(&mut b, 31_000);
+        assert_eq!(budget.used(), (52_000, 52_000));
+        assert!((1..10).all(|_| budget.admit().is_some()));
         assert!(budget.admit().is_none());
-        assert_eq!(budget.grant(&mut a, 50_000), 50_000, "what it has it keeps");
-        budget.settle(&mut a, 10);
-        assert_eq!(budget.used(), (51_000, 100_000));
-        budget.release(a);
-        budget.release(b);
-        assert_eq!(budget.used().0, 0);
+        assert_eq!(budget.used().0, 70_000);
+        budget.settle(&mut b, 10);
+        budget.release([a, b]);
+        assert_eq!(budget.used(), (18_000, 70_000));
+    }
+
+    #[test]
+    fn memory_bounds_connections_too() {
+        let mut budget = Budget::new(6_500, 1_000, 10);
+        assert!((0..3).all(|_| budget.admit().is_some()));
+        assert!(budget.admit().is_none());
+        let mut charged = 1_000;
+        assert_eq!(budget.grant(&mut charged, 1 << 20), 1_250);
     }
 }

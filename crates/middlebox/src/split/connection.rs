@@ -151,7 +151,6 @@ impl Connection {
     /// Gives back what it holds, and leaves its ends.
     pub(super) fn dismantle(mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> [TcpEndpoint; 2] {
         for (side, relay) in [Side::Core, Side::Ran].into_iter().zip(&mut self.relays) {
-            shop.budget.release(relay.charged);
             shop.statistics.hold(side, relay.held, 0);
             if cx.wants(Topic::Proxy) {
                 let (flow, direction) = (self.key.flow(), direction_to(side.across()));
@@ -160,6 +159,7 @@ impl Connection {
             }
             relay.content.clear(&mut shop.stock);
         }
+        shop.budget.release(self.relays.each_ref().map(|relay| relay.charged));
         self.ends
     }
 

@@ -35,11 +35,21 @@ pub(super) struct Farewells {
     /// Until when each is kept; one that was replaced or removed stands here until then. All are kept for
     /// one of two spans, so each of two queues is in order.
     until: [VecDeque<(Instant, Key)>; 2],
+    full_until: Instant,
 }
+
+/// The queue of connections that have ended, and of those that pass.
+const ENDED: usize = 0;
+const PASSING: usize = 1;
 
 impl Farewells {
     pub(super) const fn new(most: usize) -> Self {
-        Self { most, by_key: BTreeMap::new(), until: [VecDeque::new(), VecDeque::new()] }
+        Self {
+            most,
+            by_key: BTreeMap::new(),
+            until: [VecDeque::new(), VecDeque::new()],
+            full_until: Instant::ZERO,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -54,14 +64,29 @@ impl Farewells {
         self.by_key.remove(&key);
     }
 
-    /// Keeps one; the oldest go when there are too many.
+    /// Keeps one of a connection that has ended; the oldest go when there are too many.
     pub(super) fn add(&mut self, until: Instant, key: Key, farewell: Farewell) {
-        let queue = usize::from(matches!(farewell, Farewell::Passes));
         self.by_key.insert(key, (until, farewell));
-        self.until[queue].push_back((until, key));
-        while self.until[queue].len() > self.most {
-            self.drop_first(queue);
+        self.until[ENDED].push_back((until, key));
+        while self.until[ENDED].len() > self.most {
+            self.drop_first(ENDED);
         }
+    }
+
+    /// A connection passes, and its SYN may come again until then. When there are too many of them, no other
+    /// connection is to be taken until this one has got through ([`Self::are_full`]).
+    pub(super) fn add_passing(&mut self, until: Instant, key: Key) {
+        if self.until[PASSING].len() < self.most {
+            self.by_key.insert(key, (until, Farewell::Passes));
+            self.until[PASSING].push_back((until, key));
+        } else {
+            self.full_until = until;
+        }
+    }
+
+    /// True if a SYN may belong to a connection that passes, though nothing of it is kept.
+    pub(super) fn are_full(&self, now: Instant) -> bool {
+        now < self.full_until
     }
 
     /// Forgets those whose time has come.

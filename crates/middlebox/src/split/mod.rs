@@ -60,7 +60,7 @@ impl SplitProxy {
         Self {
             farewells: Farewells::new(config.connections),
             shop: Shop {
-                budget: Budget::new(config.memory.get(), config.reserve()),
+                budget: Budget::new(config.memory.get(), config.reserve(), config.connections as u64),
                 statistics: SplitStatistics::default(),
                 stock: Stock::default(),
                 scratch: Outbox::with_capacity(64),
@@ -99,7 +99,7 @@ impl SplitProxy {
         syn: &TcpHeader,
         packet: PacketRef,
     ) -> Option<PacketRef> {
-        let room = self.table.len() < self.shop.config.connections;
+        let room = self.table.len() < self.shop.config.connections && !self.farewells.are_full(cx.now);
         let Some(charged) = room.then(|| self.shop.budget.admit()).flatten() else {
             return self.turn_away(cx, (key, side), syn, packet);
         };
@@ -128,7 +128,7 @@ impl SplitProxy {
             WhenFull::PassThrough => {
                 self.shop.statistics.passed += 1;
                 let until = cx.now.saturating_add(self.shop.config.connect_timeout);
-                self.farewells.add(until, key, Farewell::Passes);
+                self.farewells.add_passing(until, key);
                 Some(packet)
             }
             WhenFull::Refuse => {

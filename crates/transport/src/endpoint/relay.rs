@@ -24,7 +24,7 @@ impl TcpEndpoint {
     #[inline]
     #[must_use]
     pub fn offered_to(&self) -> u64 {
-        self.halves.as_ref().map_or(0, |h| h.receiver.offered_end().max(h.receiver.next()) - 1)
+        self.halves.as_ref().map_or(0, |h| h.receiver.offered_end() - 1)
     }
 
     /// The offset behind the last byte that came in order.
