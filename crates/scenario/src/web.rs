@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use airlane_core::{Direction, Instant, Node};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::{Names, Resolver};
-use airlane_traffic::http::{Http1, Http1Settings, HttpServer, Message};
+use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, HttpVersion, Message};
 use airlane_traffic::{Browser, Browsing, Visits};
 use airlane_transport::{Path, TcpConfig};
 
@@ -15,8 +15,11 @@ use crate::expand::OneFlow;
 use crate::format::{self, App, Resolved};
 use crate::pages::{self, PageSet};
 
-/// The port of web servers.
+/// The ports of web servers, without and with TLS (RFC 9110 §4.2).
 const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
+/// Streams that a server of HTTP/2 allows at once: what RFC 9113 §6.5.2 recommends at least.
+const STREAMS: usize = 100;
 
 /// What the two ends of a browser's flow share.
 #[derive(Clone, Debug)]
@@ -62,7 +65,8 @@ pub(crate) fn end(
     let own = (flow, direction);
     if direction == Direction::Downlink {
         let resolver = Resolver::new(own, app.dns_lookup.0);
-        return Box::new(HttpServer::new(tcp, own, web.dialogue.clone(), resolver));
+        let server = HttpServer::new(tcp, own, web.dialogue.clone(), resolver);
+        return Box::new(server.speaking(version(app), app.tls));
     }
     let section = &around.scenario.flow[one.section];
     let browsing = Browsing {
@@ -78,13 +82,24 @@ pub(crate) fn end(
     };
     let names = app.dns.then(|| Names::new(own, app.dns_ttl.0, web.set.hosts));
     let draws = around.seeds.stream(&format!("flow/{}/browsing", one.name));
-    let settings = Http1Settings {
-        per_server: app.connections_per_server as usize,
-        in_all: app.connections as usize,
-        pipeline: app.pipelining as usize,
-        keep_alive: app.keep_alive.0,
-        port: HTTP_PORT,
+    let (per_server, pipeline) = match app.http {
+        format::HttpVersion::One => (app.connections_per_server as usize, app.pipelining as usize),
+        format::HttpVersion::Two => (1, STREAMS),
     };
-    let http = Http1::new(settings, tcp, own, web.dialogue.clone());
+    let settings = HttpSettings {
+        per_server,
+        in_all: app.connections as usize,
+        pipeline,
+        keep_alive: app.keep_alive.0,
+        port: if app.tls { HTTPS_PORT } else { HTTP_PORT },
+    };
+    let http = HttpOverTcp::new(settings, tcp, own, web.dialogue.clone()).speaking(version(app), app.tls);
     Box::new(Browser::new(http, names, flow, browsing, draws))
+}
+
+const fn version(app: &format::Web) -> HttpVersion {
+    match app.http {
+        format::HttpVersion::One => HttpVersion::One,
+        format::HttpVersion::Two => HttpVersion::Two,
+    }
 }

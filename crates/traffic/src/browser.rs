@@ -239,7 +239,9 @@ impl<C: HttpClient> Browser<C> {
     fn work(&mut self, cx: &mut Cx<'_>) {
         while let Some(event) = self.http.poll() {
             match event {
-                HttpEvent::Began { id: 0 } => self.loading.first_byte_at = Some(cx.now),
+                HttpEvent::Began { id: 0 } => {
+                    self.loading.first_byte_at.get_or_insert(cx.now);
+                }
                 HttpEvent::Began { .. } => {}
                 HttpEvent::Received { id, bytes } => {
                     self.loading.received[id as usize] += bytes;

@@ -4,11 +4,13 @@
 //! that listens accepts whatever connects to it. Data goes both ways on each. Ports are drawn in order from the
 //! dynamic range (RFC 6335 §6), and the host that closes first keeps a connection in TIME-WAIT.
 
+use std::collections::VecDeque;
+
 use airlane_core::{
-    Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, PacketRef, SocketPair, Topic,
-    TopicSet,
+    Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload,
+    SocketPair, Topic, TopicSet,
 };
-use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats};
+use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats, refusal};
 
 /// The dynamic ports (RFC 6335 §6).
 const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
@@ -65,6 +67,8 @@ pub struct TcpHost {
     time_wait: Vec<(Instant, Connection)>,
     next_port: u16,
     opened: u64,
+    /// Connections that were reset, until somebody asks.
+    lost: VecDeque<SocketPair>,
     /// Counters of the connections that are gone.
     gone: TcpStats,
 }
@@ -83,6 +87,7 @@ impl TcpHost {
             time_wait: Vec::new(),
             next_port: *DYNAMIC_PORTS.start(),
             opened: 0,
+            lost: VecDeque::new(),
             gone: TcpStats::default(),
         }
     }
@@ -158,6 +163,12 @@ impl TcpHost {
         }
     }
 
+    /// A connection that was reset: what was on its way is gone, and the connection too. To be asked after
+    /// [`Self::flush`].
+    pub fn poll_lost(&mut self) -> Option<SocketPair> {
+        self.lost.pop_front()
+    }
+
     /// Connections opened or accepted so far.
     #[must_use]
     pub const fn opened(&self) -> u64 {
@@ -223,11 +234,12 @@ impl TcpHost {
         })
     }
 
-    /// A segment of a connection that is closed: it is answered in TIME-WAIT (RFC 9293 §3.10.7.4).
+    /// A segment of a connection that is closed: it is answered in TIME-WAIT (RFC 9293 §3.10.7.4), and by a RST
+    /// where there is no such connection (§3.10.7.1).
     #[cold]
     fn handle_late(&mut self, cx: &mut Cx<'_>, packet: PacketRef, sockets: SocketPair) {
         let Some(index) = self.time_wait.iter().position(|(_, c)| c.sockets == sockets) else {
-            return cx.discard(packet, DropCause::NoRoute);
+            return self.refuse(cx, packet, sockets);
         };
         if cx.wants(Topic::Received) {
             cx.emit_about(&packet, |packet| Event::Received { packet });
@@ -238,6 +250,23 @@ impl TcpHost {
         *until = cx.now + TIME_WAIT;
         connection.endpoint.handle_segment(cx, &header, packet.ecn, packet.payload.len());
         connection.endpoint.flush(cx);
+    }
+
+    fn refuse(&self, cx: &mut Cx<'_>, packet: PacketRef, sockets: SocketPair) {
+        let arrived = cx.pool.get(&packet);
+        let (header, payload) = (arrived.header, arrived.payload.len());
+        cx.discard(packet, DropCause::NoRoute);
+        let Header::Tcp(header) = header else { return };
+        if let Some(answer) = refusal(&header, payload) {
+            let (header, nothing) = (Header::Tcp(answer), Payload::Length(0));
+            let mut packet = Packet::new(self.flow, self.direction, header, nothing, cx.now);
+            packet.sockets = sockets;
+            if cx.wants(Topic::Sent) {
+                cx.emit(&Event::Sent { packet: &packet, retransmission: false });
+            }
+            let packet = cx.pool.insert(packet);
+            cx.send(crate::PORT, packet);
+        }
     }
 
     /// The time of [`Self::next_timeout`] has come.
@@ -265,7 +294,7 @@ impl TcpHost {
             for connection in host.open.iter_mut().filter(|connection| connection.touched) {
                 connection.endpoint.flush(cx);
                 connection.settle();
-                closed |= connection.endpoint.state() == ConnectionState::Closed;
+                closed |= has_ended(&connection.endpoint);
             }
             if closed {
                 host.retire(cx.now);
@@ -273,17 +302,20 @@ impl TcpHost {
         });
     }
 
-    /// Takes out the connections that are closed on both sides.
+    /// Takes out the connections that are closed on both sides, or were reset.
     #[cold]
     fn retire(&mut self, now: Instant) {
         let mut index = 0;
         while index < self.open.len() {
-            if self.open[index].endpoint.state() != ConnectionState::Closed {
+            if !has_ended(&self.open[index].endpoint) {
                 index += 1;
                 continue;
             }
             let connection = self.open.remove(index);
-            if connection.passive {
+            if connection.endpoint.state() == ConnectionState::Reset {
+                add(&mut self.gone, &connection.endpoint.stats());
+                self.lost.push_back(connection.sockets);
+            } else if connection.passive {
                 add(&mut self.gone, &connection.endpoint.stats()); // LAST-ACK: its FIN is acknowledged
             } else {
                 self.time_wait.push((now + TIME_WAIT, connection));
@@ -308,6 +340,11 @@ impl TcpHost {
         cx.topics = topics;
         result
     }
+}
+
+/// True if a connection has no more to do, or is no more.
+fn has_ended(endpoint: &TcpEndpoint) -> bool {
+    matches!(endpoint.state(), ConnectionState::Closed | ConnectionState::Reset)
 }
 
 /// True if a segment asks for a connection.

@@ -91,9 +91,11 @@ pub struct Web {
     pub think_time: Time,
     /// The version of HTTP.
     pub http: HttpVersion,
+    /// Whether connections begin with a handshake of TLS 1.3 (RFC 8446) and carry its records.
+    pub tls: bool,
     /// Connections to a server at most, over HTTP/1.1.
     pub connections_per_server: u32,
-    /// Connections in all at most, over HTTP/1.1.
+    /// Connections in all at most.
     pub connections: u32,
     /// Requests on a connection that are not answered yet, at most, over HTTP/1.1; 1 is no pipelining.
     pub pipelining: u32,
@@ -123,6 +125,9 @@ pub enum HttpVersion {
     /// HTTP/1.1 (RFC 9112): some connections for each server, one response after another on each.
     #[serde(rename = "1.1")]
     One,
+    /// HTTP/2 (RFC 9113): one connection for each server, on which it sends the most urgent response first.
+    #[serde(rename = "2")]
+    Two,
 }
 
 /// A transfer of so many bytes.

@@ -77,7 +77,7 @@ impl<'a> At<'a> {
             return Ok(None);
         }
         let number = self.number()?;
-        if number < -1.0 || number > BYTES_MAX as f64 {
+        if !(-1.0..=BYTES_MAX as f64).contains(&number) {
             return self.wrong("no size", format!("from 0 to {BYTES_MAX} bytes, or -1 if it is not known"));
         }
         Ok((number >= 0.0).then_some(number as u64))
@@ -89,7 +89,7 @@ impl<'a> At<'a> {
             return Ok(0.0);
         }
         let number = self.number()?;
-        if number < -1.0 || number > 1e9 {
+        if !(-1.0..=1e9).contains(&number) {
             return self.wrong("no time of a phase", "milliseconds, or -1 if there was no such phase");
         }
         Ok(number.max(0.0))

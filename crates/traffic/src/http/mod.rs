@@ -1,16 +1,35 @@
 //! HTTP: objects asked for and sent, over connections of any kind.
 //!
 //! An application (a browser, a player, a download) asks an [`HttpClient`] for objects and is told as they come.
-//! It knows nothing of connections: [`Http1`] has some per server, with one request after another on each or some in
-//! the pipeline (RFC 9112 §9.3); the other end is an [`HttpServer`].
+//! It knows nothing of connections: [`HttpOverTcp`] has some per server and puts one request after another on each,
+//! some into the pipeline (RFC 9112 §9.3), or many at once on one of HTTP/2; the other end is an [`HttpServer`].
 
-mod one;
+mod client;
 mod server;
 
 use airlane_core::{Bytes, Cx, Duration, Instant, PacketRef};
 
-pub use one::{Http1, Http1Settings};
+pub use client::{HttpOverTcp, HttpSettings};
 pub use server::HttpServer;
+
+/// The client of HTTP/1.1.
+pub type Http1 = HttpOverTcp;
+/// How it goes about its connections.
+pub type Http1Settings = HttpSettings;
+
+/// What TLS 1.3 adds to a record: its header, the type of its content and the tag (RFC 8446 §5.2).
+const RECORD: u64 = 5 + 1 + 16;
+/// The stream of what belongs to none: TLS's handshake.
+const HANDSHAKE: u32 = u32::MAX;
+
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.1 (RFC 9112).
+    One,
+    /// HTTP/2 (RFC 9113).
+    Two,
+}
 
 /// An object that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +98,8 @@ pub trait HttpClient: core::fmt::Debug + 'static {
 /// What the two ends of HTTP say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
+    /// Begins TLS.
+    Hello,
     /// Asks for an object.
     Request {
         /// The number of the request on its connection, from 0 on; both ends count.

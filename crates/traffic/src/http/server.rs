@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use airlane_core::{Cx, Direction, FlowId, Header, Instant, Node, PacketRef, Port, SocketPair};
 use airlane_transport::TcpConfig;
 
-use super::Message;
+use super::{HANDSHAKE, HttpVersion, Message, RECORD};
 use crate::dialogue::Dialogue;
 use crate::dns::Resolver;
 use crate::tcp_host::{Arrival, TcpHost};
@@ -13,8 +13,14 @@ use crate::tcp_host::{Arrival, TcpHost};
 /// A server writes no more while so much is written and not sent: what is decided late can be decided well
 /// (TCP_NOTSENT_LOWAT; 16 KiB is what Apple and Cloudflare set).
 const UNSENT_MAX: u64 = 16 * 1024;
-/// What it writes at a time.
+/// What it writes at a time: a frame of HTTP/2 and a record of TLS hold so much (RFC 9113 §4.2, RFC 8446 §5.1).
 const CHUNK: u64 = 16 * 1024;
+/// The header of a frame (RFC 9113 §4.1), and what a server of HTTP/2 says first: SETTINGS with three values, and that it
+/// has got the client's.
+const FRAME: u64 = 9;
+const SETTINGS: u64 = 9 + 3 * 6 + 9;
+/// What a server answers to a ClientHello: choice, 4 KiB with a chain of two certificates.
+const SERVER_FLIGHT: u64 = 4096;
 
 /// A response, or what is left of it.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +31,7 @@ struct Response {
     /// Bytes of the body; `u64::MAX` for no end.
     body: u64,
     ready_at: Instant,
+    urgency: u8,
 }
 
 /// A connection that was accepted.
@@ -39,15 +46,28 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// When the next response is ready: they leave in the order of their requests (RFC 9112 §9.3.2).
-    fn ready_at(&self) -> Instant {
-        self.responses.front().map_or(Instant::FAR_FUTURE, |response| response.ready_at)
+    /// When a response is ready: over HTTP/1.1 they leave in the order of their requests (RFC 9112 §9.3.2).
+    fn ready_at(&self, version: HttpVersion) -> Instant {
+        let first = if version == HttpVersion::One { 1 } else { self.responses.len() };
+        self.responses.iter().take(first).map(|r| r.ready_at).min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// The response that goes on: over HTTP/2, of those that are ready, the first of the most urgent, until it
+    /// is complete (RFC 9218 §10, for responses that are of no use in part).
+    fn next(&self, version: HttpVersion, now: Instant) -> Option<usize> {
+        if version == HttpVersion::One {
+            return self.responses.front().filter(|response| response.ready_at <= now).map(|_| 0);
+        }
+        let ready = self.responses.iter().enumerate().filter(|(_, response)| response.ready_at <= now);
+        ready.min_by_key(|(_, response)| (response.urgency, response.stream)).map(|(index, _)| index)
     }
 }
 
 /// Answers requests, and names asked for.
 #[derive(Debug)]
 pub struct HttpServer {
+    version: HttpVersion,
+    tls: bool,
     direction: Direction,
     tcp: TcpHost,
     dialogue: Dialogue<Message>,
@@ -56,7 +76,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// A server whose packets go in this direction. The client holds the same dialogue.
+    /// A server of HTTP/1.1 in the clear whose packets go in this direction. The client holds the same dialogue.
     #[must_use]
     pub fn new(
         config: TcpConfig,
@@ -65,12 +85,20 @@ impl HttpServer {
         resolver: Resolver,
     ) -> Self {
         Self {
+            version: HttpVersion::One,
+            tls: false,
             direction,
             tcp: TcpHost::server(config, flow, direction),
             dialogue,
             accepted: Vec::with_capacity(64),
             resolver,
         }
+    }
+
+    /// The same server, speaking this version of HTTP, over TLS or not.
+    #[must_use]
+    pub fn speaking(self, version: HttpVersion, tls: bool) -> Self {
+        Self { version, tls, ..self }
     }
 
     /// The connections below.
@@ -93,9 +121,19 @@ impl HttpServer {
         accepted.at_end |= arrival.at_end;
         let from_client = self.direction.reversed();
         while let Some(message) = self.dialogue.hear(sockets, from_client, accepted.read) {
-            let Message::Request { stream, head, body, wait, .. } = message else { continue };
-            let (head, body, ready_at) = (head.get(), body.get(), now + wait);
-            accepted.responses.push_back(Response { stream, head, body, ready_at });
+            accepted.responses.push_back(match message {
+                Message::Request { stream, head, body, wait, urgency } => {
+                    let frames = if self.version == HttpVersion::Two { FRAME } else { 0 };
+                    let first = if self.version == HttpVersion::Two && stream == 0 { SETTINGS } else { 0 };
+                    let head = head.get() + frames + first;
+                    Response { stream, head, body: body.get(), ready_at: now + wait, urgency }
+                }
+                // Its records are in its size; what protects the parts of responses comes with them.
+                Message::Hello => {
+                    Response { stream: HANDSHAKE, head: SERVER_FLIGHT, body: 0, ready_at: now, urgency: 0 }
+                }
+                Message::Part { .. } => continue,
+            });
         }
     }
 
@@ -104,17 +142,25 @@ impl HttpServer {
         let mut index = 0;
         while index < self.accepted.len() {
             let accepted = &mut self.accepted[index];
-            while accepted.ready_at() <= now && self.tcp.unsent(accepted.sockets) < UNSENT_MAX {
-                let Some(response) = accepted.responses.front_mut() else { break };
-                let (overhead, body) = (response.head, response.body.min(CHUNK));
+            while self.tcp.unsent(accepted.sockets) < UNSENT_MAX
+                && let Some(place) = accepted.next(self.version, now)
+            {
+                let response = &mut accepted.responses[place];
+                let (mut overhead, body) = (response.head, response.body.min(CHUNK));
                 response.head = 0;
+                if body > 0 && self.version == HttpVersion::Two {
+                    overhead += FRAME;
+                }
+                if self.tls && response.stream != HANDSHAKE {
+                    overhead += RECORD;
+                }
                 if response.body != u64::MAX {
                     response.body -= body;
                 }
                 let last = response.body == 0;
                 let part = Message::Part { stream: response.stream, overhead, body, last };
                 if last {
-                    accepted.responses.pop_front();
+                    accepted.responses.remove(place);
                 }
                 accepted.written += overhead + body;
                 self.dialogue.say(accepted.sockets, self.direction, accepted.written, part);
@@ -134,6 +180,10 @@ impl HttpServer {
     fn settle(&mut self, cx: &mut Cx<'_>) {
         self.pump(cx.now);
         self.tcp.flush(cx);
+        while let Some(sockets) = self.tcp.poll_lost() {
+            self.dialogue.leave(sockets);
+            self.accepted.retain(|accepted| accepted.sockets != sockets);
+        }
     }
 }
 
@@ -155,8 +205,9 @@ impl Node for HttpServer {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let blocked = |accepted: &&Accepted| self.tcp.unsent(accepted.sockets) < UNSENT_MAX;
-        let ready = self.accepted.iter().filter(blocked).map(Accepted::ready_at).min();
+        let with_room = |accepted: &&Accepted| self.tcp.unsent(accepted.sockets) < UNSENT_MAX;
+        let ready =
+            self.accepted.iter().filter(with_room).map(|accepted| accepted.ready_at(self.version)).min();
         let at = ready
             .unwrap_or(Instant::FAR_FUTURE)
             .min(self.tcp.next_timeout())
