@@ -28,7 +28,10 @@ pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use tcp::{TcpSink, TcpSource, Transfer};
 pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};
-pub use video::{Playout, PlayoutRules, ProgressiveView, ReadLimit, Video, VideoSink};
+pub use video::{
+    Adaptation, BolaParameters, Playout, PlayoutRules, ProgressiveView, ReadLimit, Rule, Segment,
+    SegmentedVideo, SegmentedView, Video, VideoSink,
+};
 
 /// The port of an endpoint.
 pub const PORT: airlane_core::Port = 0;
