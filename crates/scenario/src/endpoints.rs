@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
 use airlane_quic::{self as quic, QlogFiles, QuicConfig};
+use airlane_traffic::dialogue::Dialogue;
+use airlane_traffic::http::Message;
 use airlane_traffic::{
-    BurstParameters, Bursts, Datagrams, PlayoutRules, PpbpSender, QuicClient, QuicServer, QuicTransfer,
-    ReadLimit, Reading, TcpSink, TcpSource, Transfer, UdpSink, UdpSource, Video, VideoSink,
+    BurstParameters, Bursts, Datagrams, PpbpSender, QuicClient, QuicServer, QuicTransfer, Reading, TcpSink,
+    TcpSource, Transfer, UdpSink, UdpSource,
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{
@@ -17,13 +19,14 @@ use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
 use crate::format::{
-    self, App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow,
-    Congestion, CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Ppbp, PpbpReading, Quic,
-    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
+    CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Ppbp, PpbpReading, Quic, QuicTimeouts,
+    RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
 use crate::rnis::{self, loss_discrimination};
+use crate::viewing;
 use crate::web::{self, Web};
 use crate::wiring::data_direction;
 
@@ -36,6 +39,8 @@ pub(crate) struct Around<'a> {
     pub(crate) qlog: Option<&'a Arc<QlogFiles>>,
     /// What browsers load and what their ends say to each other, by flow.
     pub(crate) webs: &'a [Option<Web>],
+    /// What the two ends of each flow say to each other over HTTP.
+    pub(crate) dialogues: &'a [Dialogue<Message>],
 }
 
 /// The server's end of a flow.
@@ -58,12 +63,16 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     let transfer = |app: &App| match app {
         App::Bulk => Transfer::Bulk,
         App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
-        App::Video(settings) => Transfer::Fixed(video(settings).size()),
-        App::Cbr(_) | App::Ppbp(_) | App::Web(_) => unreachable!("checked when the scenario was resolved"),
+        App::Cbr(_) | App::Ppbp(_) | App::Web(_) | App::Video(_) | App::Dash(_) => {
+            unreachable!("checked when the scenario was resolved")
+        }
     };
     match (&flow.transport, &flow.app) {
         (Transport::Tcp(tcp), App::Web(app)) => {
             web::end(around, one, path, (app, tcp_config(tcp, scenario, seeds)))
+        }
+        (Transport::Tcp(tcp), App::Video(_) | App::Dash(_)) => {
+            viewing::end(around, one, (path.flow, path.direction), tcp_config(tcp, scenario, seeds))
         }
         (Transport::Tcp(tcp), app) if is_source => {
             let source = TcpSource::new(tcp_config(tcp, scenario, seeds), path, transfer(app), start, stop);
@@ -75,9 +84,6 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
                 Some(receiver) if tcp.congestion == Congestion::Mdcc => Box::new(source.with_pep(receiver)),
                 _ => Box::new(source),
             }
-        }
-        (Transport::Tcp(tcp), App::Video(settings)) => {
-            Box::new(VideoSink::new(tcp_config(tcp, scenario, seeds), path, video(settings), start))
         }
         (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, scenario, seeds), path, start)),
         (Transport::Udp, App::Cbr(cbr)) if is_source => {
@@ -111,13 +117,6 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             }
         }
     }
-}
-
-/// A video in the words of its player.
-fn video(video: &format::Video) -> Video {
-    let rules = PlayoutRules { start: video.start_buffer.0, resume: video.resume_buffer.0 };
-    let limit = video.buffer.map(|buffer| ReadLimit { buffer: buffer.0, block: video.read_block.0 });
-    Video { bitrate: video.bitrate.0, length: video.length.0, rules, limit }
 }
 
 /// A burst process in the words of its implementation.

@@ -22,7 +22,7 @@ impl Resolved {
         });
         let pages = self.flow.iter().filter_map(|flow| match &flow.app {
             App::Web(web) => Some(web.pages.as_str()).filter(|name| !pages::is_built_in(name)),
-            App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Video(_) => None,
+            App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Video(_) | App::Dash(_) => None,
         });
         let named = self.internet.trace.as_deref().into_iter().chain(movements).chain(pages);
         let mut files: Vec<_> = named.collect();

@@ -30,6 +30,7 @@ mod run;
 mod schema;
 mod sinks;
 mod tree;
+mod viewing;
 mod web;
 mod wiring;
 

@@ -7,6 +7,7 @@ use airlane_core::{DropCause, Duration, Instant, NodeId, Probe, Seeds};
 use airlane_engine::Simulation;
 use airlane_quic::{QlogError, QlogFiles};
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
+use airlane_traffic::dialogue::Dialogue;
 use serde::Serialize;
 
 use crate::counts::HandoverCounts;
@@ -82,7 +83,9 @@ pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let qlog = scenario.output.qlog.then(Arc::default);
     let webs = web::webs(scenario, &flows)?;
-    let around = Around { scenario, seeds: Seeds::new(seed), qlog: qlog.as_ref(), webs: &webs };
+    let dialogues: Vec<_> = flows.iter().map(|_| Dialogue::default()).collect();
+    let seeds = Seeds::new(seed);
+    let around = Around { scenario, seeds, qlog: qlog.as_ref(), webs: &webs, dialogues: &dialogues };
     let Wired { simulation, proxies } = wiring::wire(around)?;
     Ok(Built {
         simulation,

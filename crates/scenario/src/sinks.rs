@@ -9,8 +9,9 @@ use airlane_record::{
 use airlane_transport::congestion::LossDiscrimination;
 
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, App, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Transport};
+use crate::format::{self, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Transport};
 use crate::rnis;
+use crate::viewing;
 use crate::wiring::data_direction;
 use crate::{endpoints, middlebox};
 
@@ -130,10 +131,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
 
 /// The flows by which videos are watched.
 fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)> {
-    let rule = |one: &OneFlow| match &scenario.flow[one.section].app {
-        App::Video(video) => Some(video.satisfied),
-        App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Web(_) => None,
-    };
+    let rule = |one: &OneFlow| viewing::watching(&scenario.flow[one.section].app).map(|(.., rule)| rule);
     let satisfaction = |rule: Satisfied| Satisfaction {
         startup: rule.startup.0,
         stalls: rule.stalls,

@@ -7,7 +7,7 @@
 //! is no request message. Over QUIC a [`QuicClient`] in the host connects to a [`QuicServer`] and asks for what it wants.
 //!
 //! An application that asks for objects does so over [`http`], which has many connections on one flow; a [`Browser`]
-//! loads pages with it. [`VideoSink`] plays a video as it arrives.
+//! loads pages with it. a [`Viewer`] watches videos.
 
 mod browser;
 pub mod dialogue;
@@ -29,8 +29,8 @@ pub use tcp::{TcpSink, TcpSource, Transfer};
 pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};
 pub use video::{
-    Adaptation, BolaParameters, Playout, PlayoutRules, ProgressiveView, ReadLimit, Rule, Segment,
-    SegmentedVideo, SegmentedView, Video, VideoSink,
+    Adaptation, BolaParameters, Media, Playout, PlayoutRules, ProgressiveView, ReadLimit, Rule, Segment,
+    SegmentedVideo, SegmentedView, Video, Viewer, Viewing,
 };
 
 /// The port of an endpoint.

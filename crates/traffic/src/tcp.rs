@@ -257,7 +257,7 @@ impl Node for TcpSink {
 
 /// Gives a segment to the endpoint, and reports its payload. False if it is none.
 #[inline]
-pub(crate) fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
+fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
     let arrived = cx.pool.get(&packet);
     let (ecn, payload) = (arrived.ecn, arrived.payload.len());
     let Header::Tcp(header) = arrived.header else {
@@ -282,7 +282,7 @@ pub(crate) fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: Packe
     true
 }
 
-pub(crate) fn some(at: Instant) -> Option<Instant> {
+fn some(at: Instant) -> Option<Instant> {
     (at != Instant::FAR_FUTURE).then_some(at)
 }
 

@@ -71,6 +71,8 @@ pub struct TcpHost {
     lost: VecDeque<SocketPair>,
     /// Counters of the connections that are gone.
     gone: TcpStats,
+    /// Bytes that the application reads before it says more; `u64::MAX` for all that comes.
+    appetite: u64,
 }
 
 impl TcpHost {
@@ -89,6 +91,7 @@ impl TcpHost {
             opened: 0,
             lost: VecDeque::new(),
             gone: TcpStats::default(),
+            appetite: u64::MAX,
         }
     }
 
@@ -152,6 +155,30 @@ impl TcpHost {
     pub fn unsent(&self, sockets: SocketPair) -> u64 {
         let connection = self.open.iter().find(|connection| connection.sockets == sockets);
         connection.map_or(0, |connection| connection.endpoint.unsent())
+    }
+
+    /// The application reads no more than so many bytes, on all connections together, until it says so again; what
+    /// is not read stays with the connection, whose window closes. `u64::MAX` for all that comes, as at first.
+    pub const fn set_appetite(&mut self, bytes: u64) {
+        self.appetite = bytes;
+    }
+
+    /// Bytes that could be read and were not.
+    #[must_use]
+    pub fn unread(&self) -> u64 {
+        self.open.iter().map(|connection| connection.endpoint.readable()).sum()
+    }
+
+    /// Reads what was left of one connection, as far as the appetite goes; `None` for nothing.
+    pub fn read(&mut self, now: Instant) -> Option<Arrival> {
+        let appetite = self.appetite;
+        let left = |connection: &&mut Connection| connection.endpoint.readable() > 0;
+        let connection = self.open.iter_mut().find(left).filter(|_| appetite > 0)?;
+        let bytes = connection.endpoint.read(now, appetite);
+        connection.touched = true;
+        let (sockets, at_end) = (connection.sockets, connection.endpoint.at_end());
+        self.appetite = less(appetite, bytes);
+        Some(Arrival { sockets, bytes, at_end })
     }
 
     /// Nothing more will be written on a connection: a FIN follows what was.
@@ -227,7 +254,8 @@ impl TcpHost {
                     fresh: Some(Bytes(fresh)),
                 });
             }
-            let bytes = endpoint.read(cx.now, u64::MAX);
+            let bytes = endpoint.read(cx.now, host.appetite);
+            host.appetite = less(host.appetite, bytes);
             connection.touched = true;
             let at_end = !ended_before && connection.endpoint.at_end();
             (bytes > 0 || at_end).then_some(Arrival { sockets, bytes, at_end })
@@ -345,6 +373,11 @@ impl TcpHost {
 /// True if a connection has no more to do, or is no more.
 fn has_ended(endpoint: &TcpEndpoint) -> bool {
     matches!(endpoint.state(), ConnectionState::Closed | ConnectionState::Reset)
+}
+
+/// What is left of an appetite, which may have no end.
+const fn less(appetite: u64, bytes: u64) -> u64 {
+    if appetite == u64::MAX { appetite } else { appetite - bytes }
 }
 
 /// True if a segment asks for a connection.

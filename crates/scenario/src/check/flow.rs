@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use airlane_core::{Bytes, Duration};
 
-use super::video::video;
+use super::video::{dash, video};
 use super::{Checked, FLOWS_MAX, Place, name, rnis};
 use crate::de::nearest_help;
 use crate::endpoints;
@@ -128,6 +128,7 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
         (App::Web(_), Transport::Udp | Transport::Quic(_)) => {
             at.fail("transport", "a browser speaks HTTP/1.1 over TCP", "use transport = \"tcp\"")
         }
+        (App::Dash(settings), _) => dash(settings, flow, at),
         (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {
             let name = if matches!(flow.transport, Transport::Tcp(_)) { "TCP" } else { "QUIC" };
             let help = "use transport = \"udp\", or app = \"bulk\"";

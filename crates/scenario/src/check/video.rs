@@ -1,19 +1,30 @@
 //! Checks of videos.
 
-use airlane_core::Bytes;
+use airlane_core::{Bytes, Duration};
 
 use super::{Checked, Place};
-use crate::format::{Flow, FlowDirection, Satisfied, Transport, Video};
+use crate::format::{
+    BolaRule, Congestion, Dash, DashRule, Flow, FlowDirection, RateRule, Transport, Video, Watching,
+};
 use crate::quantity::{Size, Time};
 
 /// The longest video: a day.
-const LENGTH_MAX_S: u64 = 86_400;
+const LENGTH_MAX: Duration = Duration::from_secs(86_400);
+/// The longest segment, and the shortest.
+const SEGMENT_MAX: Duration = Duration::from_secs(60);
+const SEGMENT_MIN: Duration = Duration::from_millis(100);
 /// The highest bitrate: 1 Gbit/s.
 const BITRATE_MAX: u64 = 1_000_000_000;
+/// Bitrates of a video.
+const BITRATES_MAX: usize = 64;
+/// Throughputs that the rule by rate remembers.
+const SAMPLES_MAX: u8 = 32;
+/// Views of one viewer.
+const VIEWS_MAX: u32 = 100_000;
 
-/// A flow by which a video is watched.
+/// A flow by which one file is watched.
 pub(super) fn video(video: &Video, flow: &Flow, at: &Place<'_>) -> Checked {
-    watched(flow, at)?;
+    watched(&video.watching, flow, at)?;
     length(video.length, at)?;
     bitrate(video.bitrate.0.bits_per_second(), "app.bitrate", at)?;
     at.at_least(video.read_block, Size(Bytes(1)), "app.read_block", "reads nothing")?;
@@ -23,29 +34,76 @@ pub(super) fn video(video: &Video, flow: &Flow, at: &Place<'_>) -> Checked {
         let help = format!("above {}: what the picture needs to move, and a block", Time(least));
         at.require(buffer.0 > least, "app.buffer", "the picture would wait for ever", &help)?;
     }
-    satisfied(video.satisfied, at)
+    at.positive(video.satisfied.startup, "app.satisfied.startup")
 }
 
-fn watched(flow: &Flow, at: &Place<'_>) -> Checked {
-    let tcp = matches!(flow.transport, Transport::Tcp(_));
-    at.require(tcp, "app", "a video is fetched over TCP", "use transport = \"tcp\"")?;
+/// A flow by which segments are watched.
+pub(super) fn dash(dash: &Dash, flow: &Flow, at: &Place<'_>) -> Checked {
+    watched(&dash.watching, flow, at)?;
+    length(dash.length, at)?;
+    let some = (1..=BITRATES_MAX).contains(&dash.bitrates.len());
+    at.require(some, "app.bitrates", "no number of bitrates", "from 1 to 64")?;
+    for (i, rate) in dash.bitrates.iter().enumerate() {
+        let key = format!("app.bitrates.{i}");
+        bitrate(rate.0.bits_per_second(), &key, at)?;
+        let above = i == 0 || rate.0 > dash.bitrates[i - 1].0;
+        at.require(above, &key, "not above the one before", "bitrates in ascending order")?;
+    }
+    let known = (SEGMENT_MIN..=SEGMENT_MAX).contains(&dash.segment.0);
+    at.require(known, "app.segment", "no length of a segment", "from 100 ms to 60 s")?;
+    let least = dash.start_buffer.0.max(dash.resume_buffer.0) + dash.segment.0;
+    let help = format!("at least {}: what the picture needs to move, and a segment", Time(least));
+    at.require(dash.buffer.0 >= least, "app.buffer", "the picture would wait for ever", &help)?;
+    match &dash.rule {
+        DashRule::Rate(rule) => rate_rule(rule, at)?,
+        DashRule::Bola(rule) => bola(rule, dash, at)?,
+    }
+    at.positive(dash.satisfied.startup, "app.satisfied.startup")
+}
+
+fn rate_rule(rule: &RateRule, at: &Place<'_>) -> Checked {
+    let share = rule.safety > 0.0 && rule.safety <= 2.0;
+    at.require(share, "app.rule.safety", "no share of a throughput", "above 0 and at most 2")?;
+    let some = (1..=SAMPLES_MAX).contains(&rule.samples);
+    at.require(some, "app.rule.samples", "no number of segments", "from 1 to 32")
+}
+
+fn bola(rule: &BolaRule, dash: &Dash, at: &Place<'_>) -> Checked {
+    let positive = rule.gamma_p > 0.0 && rule.gamma_p <= 1_000.0;
+    at.require(positive, "app.rule.gamma_p", "no weight of stalls", "above 0 and at most 1000")?;
+    let help = format!("above {}: V would be nothing", dash.segment);
+    at.require(dash.buffer.0 > dash.segment.0, "app.buffer", "no room for BOLA to choose", &help)?;
+    let Some(low) = rule.buffer_low else { return Ok(()) };
+    let high = dash.buffer.0.saturating_sub(dash.segment.0);
+    let help = format!("above 0 s and below {}, which is the buffer less a segment", Time(high));
+    let between = low.0 > Duration::ZERO && low.0 < high;
+    at.require(between, "app.rule.buffer_low", "not a level below the highest", &help)
+}
+
+fn watched(watching: &Watching, flow: &Flow, at: &Place<'_>) -> Checked {
+    let Transport::Tcp(tcp) = &flow.transport else {
+        return at.fail("app", "a video is fetched over TCP", "use transport = \"tcp\"");
+    };
+    let listens = tcp.congestion == Congestion::Mdcc;
+    let help = "use it for app = \"bulk\" or \"fixed\"";
+    at.require(!listens, "transport.congestion", "no server of videos listens to a PEP", help)?;
     let down = flow.direction == FlowDirection::Downlink;
     at.require(down, "direction", "a video is watched where it arrives", "leave it out, or `downlink`")?;
     let help = "leave it out: a video ends when it was played";
-    at.require(flow.stop.is_none(), "stop", "nobody stops a video", help)
+    at.require(flow.stop.is_none(), "stop", "nobody stops a video", help)?;
+    let at = at.under("app.watching");
+    at.require((1..=VIEWS_MAX).contains(&watching.views), "views", "no number of views", "from 1 to 100000")?;
+    at.at_least(watching.request, Size(Bytes(1)), "request", "asks for nothing")?;
+    at.at_least(watching.response_head, Size(Bytes(1)), "response_head", "answers nothing")?;
+    at.positive(watching.keep_alive, "keep_alive")
 }
 
 fn length(length: Time, at: &Place<'_>) -> Checked {
     at.positive(length, "app.length")?;
-    let short = length.0.as_nanos() <= LENGTH_MAX_S * 1_000_000_000;
-    at.require(short, "app.length", "longer than a day", "at most 86400 s")
+    at.require(length.0 <= LENGTH_MAX, "app.length", "longer than a day", "at most 86400 s")
 }
 
 fn bitrate(bits_per_second: u64, key: &str, at: &Place<'_>) -> Checked {
     let known = (1_000..=BITRATE_MAX).contains(&bits_per_second);
     at.require(known, key, "no bitrate of a video", "from 1 kbit/s to 1 Gbit/s")
-}
-
-fn satisfied(satisfied: Satisfied, at: &Place<'_>) -> Checked {
-    at.positive(satisfied.startup, "app.satisfied.startup")
 }

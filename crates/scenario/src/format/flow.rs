@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Video, tagged};
+use super::{Dash, Video, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// A flow, or one for each UE of a group.
@@ -62,10 +62,12 @@ pub enum App {
     Cbr(Cbr),
     /// Sends overlapping bursts: a Poisson Pareto Burst Process.
     Ppbp(Ppbp),
-    /// Downloads a video and plays what has come of it.
+    /// Watches a video that is one file.
     Video(Video),
     /// Loads web pages: a browser at the UE, over connections of its own to each server.
     Web(Web),
+    /// Watches a video in segments.
+    Dash(Dash),
 }
 tagged!(App by "kind" {
     "bulk" => Bulk,
@@ -74,6 +76,7 @@ tagged!(App by "kind" {
     "ppbp" => Ppbp(Ppbp),
     "video" => Video(Video),
     "web" => Web(Web),
+    "dash" => Dash(Dash),
 });
 
 /// A web browser and the servers of its pages.

@@ -8,6 +8,8 @@ use airlane_scenario::{Meta, Resolved, Scenario, build};
 mod cells;
 #[path = "reach.rs"]
 mod reach;
+#[path = "viewers.rs"]
+mod viewers;
 
 use cells::Cells;
 
@@ -261,7 +263,7 @@ fn over_quic(s: &mut Stream, to: Option<&str>) -> String {
     }
     text += &format!("initial_rtt = \"{} ms\"\n", 1 + s.below(500));
     text += &format!("idle_timeout = \"{} ms\"\n", one_of(s, &["0", "200", "30000"]));
-    text += &format!("loss_discriminator = \"{}\"\n", one_of(s, &["none", "veno"]));
+    text += &format!("loss_discriminator = \"{}\"\n", one_of(s, &["legacy", "veno"]));
     text + &format!("initial_window = {}\n", 2 + s.below(40))
 }
 
@@ -436,6 +438,7 @@ fn scenario(seed: u64) -> String {
     let latest = &mut Seeds::new(seed).stream("swarm/latest");
     let bursts = &mut Seeds::new(seed).stream("swarm/bursts");
     let datagrams = &mut Seeds::new(seed).stream("swarm/quic");
+    let watchers = &mut Seeds::new(seed).stream("swarm/viewers");
     let wired = s.chance(0.3);
     let cells = Cells::draw(newest);
     let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest, &cells) };
@@ -452,7 +455,10 @@ fn scenario(seed: u64) -> String {
         for _ in 0..=s.below(3) {
             text += &flow(s, None);
         }
-        return text + &background(bursts, None) + &over_quic(datagrams, None);
+        return text
+            + &background(bursts, None)
+            + &over_quic(datagrams, None)
+            + &viewers::viewer(watchers, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
@@ -481,5 +487,5 @@ fn scenario(seed: u64) -> String {
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
     text += &background(bursts, first);
-    text + &over_quic(datagrams, first)
+    text + &over_quic(datagrams, first) + &viewers::viewer(watchers, first)
 }

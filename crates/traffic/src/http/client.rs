@@ -353,6 +353,17 @@ impl HttpClient for HttpOverTcp {
     fn connections_opened(&self) -> u64 {
         self.tcp.opened()
     }
+
+    fn limit_reading(&mut self, cx: &mut Cx<'_>, bytes: u64) {
+        self.tcp.set_appetite(bytes);
+        while let Some(arrival) = self.tcp.read(cx.now) {
+            self.take(&arrival, cx.now);
+        }
+    }
+
+    fn unread(&self) -> u64 {
+        self.tcp.unread()
+    }
 }
 
 impl Pipe {

@@ -93,6 +93,14 @@ pub trait HttpClient: core::fmt::Debug + 'static {
     fn close(&mut self, cx: &mut Cx<'_>);
     /// Connections opened so far.
     fn connections_opened(&self) -> u64;
+    /// No more than so many bytes are read until the next call: what is not read stays in the transport, whose window
+    /// closes. What waits there is read now, as far as that goes. Without a call, and by a client that cannot, all is
+    /// read as it comes.
+    fn limit_reading(&mut self, _cx: &mut Cx<'_>, _bytes: u64) {}
+    /// Bytes that wait in the transport because reading is limited.
+    fn unread(&self) -> u64 {
+        0
+    }
 }
 
 /// What the two ends of HTTP say to each other.

@@ -137,8 +137,9 @@ impl HttpServer {
         }
     }
 
-    /// Writes what is ready, as much as there is room for.
-    fn pump(&mut self, now: Instant) {
+    /// Writes what is ready, as much as there is room for. True if it wrote anything.
+    fn pump(&mut self, now: Instant) -> bool {
+        let mut wrote = false;
         let mut index = 0;
         while index < self.accepted.len() {
             let accepted = &mut self.accepted[index];
@@ -165,6 +166,7 @@ impl HttpServer {
                 accepted.written += overhead + body;
                 self.dialogue.say(accepted.sockets, self.direction, accepted.written, part);
                 self.tcp.write(accepted.sockets, overhead + body);
+                wrote = true;
             }
             if accepted.at_end {
                 // What the client has closed, it does not wait for any more.
@@ -175,10 +177,14 @@ impl HttpServer {
                 index += 1;
             }
         }
+        wrote
     }
 
+    /// Writes and sends until the windows have no room: what is sent makes place for more.
     fn settle(&mut self, cx: &mut Cx<'_>) {
-        self.pump(cx.now);
+        while self.pump(cx.now) {
+            self.tcp.flush(cx);
+        }
         self.tcp.flush(cx);
         while let Some(sockets) = self.tcp.poll_lost() {
             self.dialogue.leave(sockets);

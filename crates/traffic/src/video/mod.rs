@@ -1,13 +1,13 @@
-//! Video: players that fetch media over a transport and play it.
+//! Video: players that fetch media over HTTP and play it.
 
 mod adaptation;
 mod dash;
 mod playout;
 mod progressive;
-mod sink;
+mod viewer;
 
 pub use adaptation::{Adaptation, BolaParameters, Rule};
 pub use dash::{Segment, SegmentedVideo, SegmentedView};
 pub use playout::{Playout, PlayoutRules};
 pub use progressive::{ProgressiveView, ReadLimit, Video};
-pub use sink::VideoSink;
+pub use viewer::{Media, Viewer, Viewing};

@@ -63,6 +63,12 @@ impl ProgressiveView {
         self.playout.advance(now)
     }
 
+    /// True if the player buffers so much and no more.
+    #[must_use]
+    pub const fn is_limited(&self) -> bool {
+        self.video.limit.is_some()
+    }
+
     /// Bytes that the player takes from the transport now.
     #[must_use]
     pub fn room(&self) -> Bytes {

@@ -16,10 +16,13 @@ pub(crate) fn run(
     let (mut pool, mut outbox) = (PacketPool::with_capacity(64), Vec::new());
     let mut wire: BTreeMap<(Instant, u64), (usize, PacketRef)> = BTreeMap::new();
     let mut serial = 0;
+    let mut last = Instant::ZERO;
     loop {
         let timers = [&*a, &*b].map(|n| n.next_timeout().unwrap_or(Instant::FAR_FUTURE));
         let arrival = wire.keys().next().map_or(Instant::FAR_FUTURE, |k| k.0);
         let now = timers[0].min(timers[1]).min(arrival);
+        assert!(now >= last, "a timer in the past: {timers:?} at {last:?}");
+        last = now;
         if now > end {
             return pool;
         }

@@ -1,0 +1,86 @@
+//! Videos in the words of their players, and the two ends of a flow by which they are watched.
+
+use airlane_core::{Bytes, Direction, FlowId, Instant, Node};
+use airlane_traffic::dialogue::Dialogue;
+use airlane_traffic::dns::Resolver;
+use airlane_traffic::http::{Http1, Http1Settings, HttpServer, Message};
+use airlane_traffic::{
+    BolaParameters, Media, PlayoutRules, ReadLimit, Rule, SegmentedVideo, Video, Viewer, Viewing,
+};
+use airlane_transport::TcpConfig;
+
+use crate::endpoints::Around;
+use crate::expand::OneFlow;
+use crate::format::{App, Dash, DashRule, Satisfied, Watching};
+
+/// The port of HTTP (RFC 9110 §4.2.1).
+const PORT: u16 = 80;
+
+/// What is watched by a flow, and how; `None` if nothing is.
+pub(crate) fn watching(app: &App) -> Option<(Media, &Watching, Satisfied)> {
+    match app {
+        App::Video(settings) => {
+            let rules = PlayoutRules { start: settings.start_buffer.0, resume: settings.resume_buffer.0 };
+            let block = settings.read_block.0;
+            let limit = settings.buffer.map(|buffer| ReadLimit { buffer: buffer.0, block });
+            let (bitrate, length) = (settings.bitrate.0, settings.length.0);
+            let video = Video { bitrate, length, rules, limit };
+            Some((Media::File(video), &settings.watching, settings.satisfied))
+        }
+        App::Dash(settings) => {
+            Some((Media::Segments(segmented(settings)), &settings.watching, settings.satisfied))
+        }
+        App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Web(_) => None,
+    }
+}
+
+fn segmented(settings: &Dash) -> SegmentedVideo {
+    let bitrates: Vec<_> = settings.bitrates.iter().map(|rate| rate.0).collect();
+    let segment = settings.segment.0.as_nanos() as f64;
+    let buffer = settings.buffer.0.as_nanos() as f64 / segment;
+    let rule = match &settings.rule {
+        DashRule::Rate(rate) => Rule::Rate { safety: rate.safety, samples: rate.samples },
+        DashRule::Bola(bola) => Rule::Bola(match bola.buffer_low {
+            None => BolaParameters::from_gamma(&bitrates, bola.gamma_p, buffer),
+            Some(low) => BolaParameters::from_levels(&bitrates, low.0.as_nanos() as f64 / segment, buffer),
+        }),
+    };
+    SegmentedVideo {
+        bitrates: bitrates.into(),
+        segment: settings.segment.0,
+        length: settings.length.0,
+        rules: PlayoutRules { start: settings.start_buffer.0, resume: settings.resume_buffer.0 },
+        buffer: settings.buffer.0,
+        rule,
+    }
+}
+
+/// The viewer's end of a flow, or the server's.
+pub(crate) fn end(
+    around: Around<'_>,
+    one: &OneFlow,
+    (flow, direction): (FlowId, Direction),
+    tcp: TcpConfig,
+) -> Box<dyn Node> {
+    let app = &around.scenario.flow[one.section].app;
+    let (media, watching, _) = watching(app).expect("the flow is one by which videos are watched");
+    let dialogue: Dialogue<Message> = around.dialogues[flow.index()].clone();
+    let path = (flow, direction);
+    if direction == Direction::Downlink {
+        let resolver = Resolver::new(path, airlane_core::Duration::ZERO);
+        return Box::new(HttpServer::new(tcp, path, dialogue, resolver));
+    }
+    let settings = Http1Settings {
+        per_server: 1,
+        in_all: 1,
+        pipeline: 1,
+        keep_alive: watching.keep_alive.0,
+        port: PORT,
+    };
+    let http = Http1::new(settings, tcp, path, dialogue);
+    let start: Instant = one.start(around.scenario);
+    let (request, head): (Bytes, Bytes) = (watching.request.0, watching.response_head.0);
+    let viewing = Viewing { media, views: watching.views, pause: watching.pause.0, start, request, head };
+    let draws = around.seeds.stream(&format!("flow/{}/views", one.name));
+    Box::new(Viewer::new(http, flow, viewing, draws))
+}

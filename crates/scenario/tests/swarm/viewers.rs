@@ -1,0 +1,64 @@
+//! Flows by which videos are watched, with whatever can be set.
+
+use airlane_core::Stream;
+
+/// Somebody who watches a video; often nobody.
+pub(crate) fn viewer(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.25) {
+        return String::new();
+    }
+    let mut text = to.map_or("[[flow]]\n".to_owned(), |to| format!("[[flow]]\nto = \"{to}\"\n"));
+    text += &format!("name = \"viewer\"\nstart = \"{} ms\"\n", s.below(300));
+    text += &format!(
+        "transport = {{ kind = \"tcp\", congestion = \"{}\" }}\n",
+        ["cubic", "bbr"][s.below(2) as usize]
+    );
+    text += &if s.chance(0.5) { file(s) } else { segments(s) };
+    text + &format!(
+        "[flow.app.watching]\nviews = {}\npause = \"{} ms\"\nrequest = \"{} B\"\nresponse_head = \"{} B\"\nkeep_alive = \"{} ms\"\n",
+        1 + s.below(3),
+        s.below(200),
+        1 + s.below(2_000),
+        1 + s.below(2_000),
+        1 + s.below(300),
+    )
+}
+
+fn file(s: &mut Stream) -> String {
+    let bitrate = 10 + s.below(3_000);
+    let (start, resume, block) = (s.below(300), s.below(300), 1 + s.below(40_000));
+    let mut text = format!(
+        "[flow.app]\nkind = \"video\"\nbitrate = \"{bitrate} kbit/s\"\nlength = \"{} ms\"\nstart_buffer = \"{start} ms\"\nresume_buffer = \"{resume} ms\"\nread_block = \"{block} B\"\n",
+        1 + s.below(900),
+    );
+    if s.chance(0.5) {
+        let least = start.max(resume) + 8 * block / bitrate + 1;
+        text += &format!("buffer = \"{} ms\"\n", least + 1 + s.below(400));
+    }
+    text
+}
+
+fn segments(s: &mut Stream) -> String {
+    let mut bitrate = 0;
+    let bitrates: Vec<String> = (0..=s.below(5))
+        .map(|_| {
+            bitrate += 1 + s.below(1_500);
+            format!("\"{bitrate} kbit/s\"")
+        })
+        .collect();
+    let (segment, need) = (100 + s.below(200), s.below(300));
+    let buffer = need + segment + 1 + s.below(600);
+    let low = 1 + s.below(buffer - segment);
+    let rule = match s.below(3) {
+        0 => format!("{{ kind = \"rate\", safety = 0.{}, samples = {} }}", 1 + s.below(9), 1 + s.below(32)),
+        1 => format!("{{ kind = \"bola\", gamma_p = {} }}", 1 + s.below(20)),
+        _ if low < buffer - segment => format!("{{ kind = \"bola\", buffer_low = \"{low} ms\" }}"),
+        _ => "\"bola\"".to_owned(),
+    };
+    format!(
+        "[flow.app]\nkind = \"dash\"\nbitrates = [{}]\nsegment = \"{segment} ms\"\nlength = \"{} ms\"\nstart_buffer = \"{need} ms\"\nresume_buffer = \"{} ms\"\nbuffer = \"{buffer} ms\"\nrule = {rule}\n",
+        bitrates.join(", "),
+        1 + s.below(2_000),
+        s.below(need + 1),
+    )
+}
