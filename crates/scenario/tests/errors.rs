@@ -238,6 +238,43 @@ fn watching(app: &str) -> String {
     changed(line, &format!("{line}\napp = {{ {app} }}"))
 }
 
+/// Mistakes of browsers.
+fn mistakes_of_browsers() -> Vec<(&'static str, String)> {
+    let web = |settings: &str| watching(&format!("kind = \"web\", {settings}"));
+    vec![
+        ("no page set", web("pages = \"2012\"")),
+        ("a page set that is not there", web("pages = \"mine.har\"")),
+        ("a folder of pages", web("pages = \"../x.csv/..\"")),
+        ("no page", web("count = 0")),
+        ("no connection", web("connections_per_server = 0")),
+        ("connections without end", web("connections = 100000")),
+        ("less than one request", web("pipelining = 0")),
+        ("a version of HTTP", web("http = \"3\"")),
+        ("connections that close at once", web("keep_alive = \"0 s\"")),
+        ("names known for no time", web("dns_ttl = \"0 s\"")),
+        ("a key of HTTP", web("pipeline = 3")),
+        ("pages in no order", web("visits = \"sorted\"")),
+        (
+            "a browser over UDP",
+            changed_all(&[(
+                "transport = { kind = \"tcp\", congestion = \"cubic\" }",
+                "transport = \"udp\"\napp = \"web\"",
+            )]),
+        ),
+        (
+            "pages upwards",
+            changed_all(&[(
+                "congestion = \"cubic\" }",
+                "congestion = \"cubic\" }\ndirection = \"uplink\"\napp = \"web\"",
+            )]),
+        ),
+        (
+            "a browser that listens to a PEP",
+            changed_all(&[("congestion = \"cubic\" }", "congestion = \"mdcc\" }\napp = \"web\"")]),
+        ),
+    ]
+}
+
 /// Mistakes in videos.
 fn mistakes_of_videos() -> Vec<(&'static str, String)> {
     let video = |settings: &str| watching(&format!("kind = \"video\", {settings}"));
@@ -504,6 +541,7 @@ fn every_mistake_is_explained() {
         mistakes_of_the_channel_and_times(),
         mistakes_of_quic(),
         mistakes_of_videos(),
+        mistakes_of_browsers(),
         absurd_numbers(),
         mistakes_of_kind(),
         mistakes_of_middleboxes(),

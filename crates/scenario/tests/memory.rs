@@ -119,6 +119,25 @@ fn no_discipline_of_a_wired_queue_allocates() {
     }
 }
 
+/// A page again and again, over connections that stay: what a connection takes is taken once. It is loaded over a link
+/// that drops, so that the ends have seen losses too.
+#[test]
+fn pages_over_persistent_connections_allocate_nothing() {
+    for http in ["1.1", "2"] {
+        let text = format!(
+            "network = \"wired\"\n[run]\nduration = \"30s\"\n[internet]\nrate = \"50 Mbit/s\"\ndelay = \"20 ms\"\n\
+             queue = \"64 KiB\"\n[[flow]]\napp = {{ kind = \"web\", pages = \"tests/one-server.csv\", http = \"{http}\", \
+             think_time = \"0 s\" }}\n"
+        );
+        let mut run = built(&text);
+        run.run_until(Instant::from_millis(WARM_MS));
+        let taken = measure(|| run.run_until(Instant::from_millis(WARM_MS + 15_000)));
+        let output = run.finish();
+        assert!(output.meta.delivered > 10_000, "{http}: {} packets", output.meta.delivered);
+        assert_eq!(taken.count_total, 0, "HTTP/{http}: {taken:?}");
+    }
+}
+
 #[test]
 fn an_idle_ue_takes_little() {
     for fading in ["{ model = \"none\" }", EVA] {

@@ -126,7 +126,7 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             self::web(web, flow, at)
         }
         (App::Web(_), Transport::Udp | Transport::Quic(_)) => {
-            at.fail("transport", "a browser speaks HTTP/1.1 over TCP", "use transport = \"tcp\"")
+            at.fail("transport", "a browser speaks HTTP over TCP", "use transport = \"tcp\"")
         }
         (App::Dash(settings), _) => dash(settings, flow, at),
         (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {

@@ -6,6 +6,8 @@ use airlane_scenario::{Meta, Resolved, Scenario, build};
 
 #[path = "cells.rs"]
 mod cells;
+#[path = "pages.rs"]
+mod pages;
 #[path = "reach.rs"]
 mod reach;
 #[path = "viewers.rs"]
@@ -439,6 +441,7 @@ fn scenario(seed: u64) -> String {
     let bursts = &mut Seeds::new(seed).stream("swarm/bursts");
     let datagrams = &mut Seeds::new(seed).stream("swarm/quic");
     let watchers = &mut Seeds::new(seed).stream("swarm/viewers");
+    let readers = &mut Seeds::new(seed).stream("swarm/web");
     let wired = s.chance(0.3);
     let cells = Cells::draw(newest);
     let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest, &cells) };
@@ -458,7 +461,8 @@ fn scenario(seed: u64) -> String {
         return text
             + &background(bursts, None)
             + &over_quic(datagrams, None)
-            + &viewers::viewer(watchers, None);
+            + &viewers::viewer(watchers, None)
+            + &pages::browser(readers, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
@@ -487,5 +491,5 @@ fn scenario(seed: u64) -> String {
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
     text += &background(bursts, first);
-    text + &over_quic(datagrams, first) + &viewers::viewer(watchers, first)
+    text + &over_quic(datagrams, first) + &viewers::viewer(watchers, first) + &pages::browser(readers, first)
 }

@@ -1,0 +1,42 @@
+//! Random browsers.
+
+use airlane_core::Stream;
+
+use super::one_of;
+
+/// A browser, with whatever can be set; often none.
+pub(super) fn browser(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.25) {
+        return String::new();
+    }
+    let mut text = to.map_or("[[flow]]\n".to_owned(), |to| format!("[[flow]]\nto = \"{to}\"\n"));
+    text += &format!("name = \"web\"\nstart = \"{} ms\"\n", s.below(300));
+    if s.chance(0.3) {
+        text += &format!("stop = \"{} ms\"\n", 301 + s.below(600));
+    }
+    let transport =
+        ["\"tcp\"", "{ kind = \"tcp\", preset = \"ns3.26\" }", "{ kind = \"tcp\", congestion = \"bbr\" }"];
+    text += &format!("transport = {}\n[flow.app]\nkind = \"web\"\n", one_of(s, &transport));
+    let (visits, http) = (one_of(s, &["random", "in-order"]), one_of(s, &["1.1", "2"]));
+    text += &format!("visits = \"{visits}\"\nhttp = \"{http}\"\n");
+    if s.chance(0.3) {
+        text += &format!("tls = {}\n", s.chance(0.5));
+    }
+    if s.chance(0.3) {
+        text += &format!("count = {}\n", 1 + s.below(3));
+    }
+    text += &format!(
+        "think_time = \"{} ms\"\nconnections_per_server = {}\nconnections = {}\npipelining = {}\nkeep_alive = \"{} ms\"\n",
+        s.below(200),
+        1 + s.below(8),
+        1 + s.below(40),
+        1 + s.below(6),
+        1 + s.below(500),
+    );
+    text + &format!(
+        "dns = {}\ndns_lookup = \"{} ms\"\ndns_ttl = \"{} ms\"\n",
+        s.chance(0.7),
+        s.below(50),
+        1 + s.below(500)
+    )
+}
