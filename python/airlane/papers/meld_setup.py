@@ -1,0 +1,2 @@
+"""placeholder"""
+RECOVERIES = {"rfc9002": {}}
