@@ -64,6 +64,9 @@ def experiments() -> list[Experiment]:
         mdcc_delay,
         mdcc_long,
         mdcc_short,
+        meld,
+        meld_beyond,
+        meld_sweep,
     )
 
     return [
@@ -97,6 +100,16 @@ def experiments() -> list[Experiment]:
         mdcc_beyond.faults(),
         mdcc_beyond.terms_jump(),
         mdcc_beyond.terms_short(),
+        meld.table2(),
+        meld.figure3(),
+        meld.figure4(),
+        meld.figure5(),
+        meld.figure6(),
+        meld_sweep.sweep(),
+        meld_beyond.staleness(),
+        meld_beyond.faults(),
+        meld_beyond.short_flows(),
+        meld_beyond.confusion(),
     ]
 
 

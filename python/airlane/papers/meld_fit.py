@@ -1,9 +1,9 @@
 """Fits the bursts of interference of `scenarios/meld.toml`: `python -m airlane.papers.meld_fit`.
 
-What is fitted are the three constants of the Gilbert-Elliott process on SINR: how long it is good and bad in the
-mean, and how deep a burst is. What they are fitted on are five figures of four runs of the authors, all without
-MELD beside the noise generator (`role: fit` in `meld_logs.yaml`): how often packets are lost and how many at
-a time, for NewReno and for CUBIC, and the goodput of CUBIC, which keeps a queue there and so shows
+What is fitted are the three constants of the Gilbert-Elliott process on SINR: how long it is good and bad in
+the mean, and how deep a burst is. What they are fitted on are five figures of four runs of the authors, all
+without MELD beside the noise generator (`role: fit` in `meld_logs.yaml`): how often packets are lost and how
+many at a time, for NewReno and for CUBIC, and the goodput of CUBIC, which keeps a queue there and so shows
 what the impaired cell carries. The four other runs of that kind, and all runs with MELD, have no part in it.
 
 The search is a grid and a pattern search from its best point; both are counted out below, draw nothing but
@@ -188,7 +188,7 @@ def fit(transport: dict[str, object], say: Callable[[str], None]) -> tuple[Burst
 
     least, at = best(grid())
     say(f"grid: {at}, chi squared {least:.2f}")
-    step = 0.2
+    step = 0.4
     while step > 0.04:
         near, there = best(neighbours(at, step))
         if near < least:

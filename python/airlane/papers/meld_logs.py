@@ -12,7 +12,7 @@ import numpy as np
 
 from airlane.metrics import Array, Run
 
-__all__ = ["BINS", "LogRun", "bursts_of", "burst_shares", "goodput_mbps", "logs", "pooled_goodput_mbps"]
+__all__ = ["BINS", "LogRun", "burst_shares", "bursts_of", "goodput_mbps", "logs", "pooled_goodput_mbps"]
 
 BYTES = 20_000_000
 """Length of every download."""
@@ -65,8 +65,8 @@ def logs() -> tuple[LogRun, ...]:
     text = resources.files(__package__).joinpath("meld_logs.yaml").read_text(encoding="utf-8")
     runs = []
     for name, figures in yaml.safe_load(text).items():
-        lists = {key: tuple(figures.pop(key)) for key in ("bursts", "rtt_per_second_ms")}
-        runs.append(LogRun(name=name, **figures, **lists))
+        figures |= {key: tuple(figures[key]) for key in ("bursts", "rtt_per_second_ms")}
+        runs.append(LogRun(name=name, **figures))
     return tuple(runs)
 
 

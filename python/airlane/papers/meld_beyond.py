@@ -1,0 +1,352 @@
+"""What the paper on MELD leaves out.
+
+Radio information that is old or wrong, short flows beside a long one, and how often each discriminator errs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from airlane import examples, terminal
+from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure
+from airlane.papers.meld import RECOVERY_WORDS
+from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, NOISE_WORDS, Case, estimate, rate, rtt
+
+__all__ = ["confusion", "faults", "short_flows", "staleness"]
+
+AGES_MS = (1, 10, 100, 300, 1000)
+_NOISES = ("stated", "fitted")
+_NOT_THERE = "not in the paper"
+
+
+def _stale(case: Case, age: int, loss: str = "0 %") -> dict[str, object]:
+    """The case with information that is published so often, and comes as late."""
+    return {**case.overrides, "rnis": {"period": f"{age} ms", "delay": f"{age} ms", "loss": loss}}
+
+
+_STALE = [Case(c, s, noise=n) for c in CONTROLLERS for s in ("de", "me") for n in _NOISES]
+
+
+def staleness() -> Experiment:
+    """Declare the experiment `meld/staleness`."""
+    lossy = (10, "50 %")
+    points: dict[str, dict[str, object]] = {}
+    for case in _STALE:
+        points[case.but(scheme="legacy").name] = case.but(scheme="legacy").overrides
+        points |= {f"{case.name}/{age}": _stale(case, age) for age in AGES_MS}
+        points[f"{case.name}/lossy"] = _stale(case, *lossy)
+
+    def listing(draws: Sequence[Draw]) -> Listing:
+        rows = []
+        for case in _STALE:
+            base = case.but(scheme="legacy")
+            shown = [f"{case.name}/{age}" for age in AGES_MS] + [f"{case.name}/lossy"]
+            what = f"{NAMES[case.controller]}, {NAMES[case.scheme]}, {NOISE_WORDS[case.noise]}"
+            rows.append(
+                (
+                    what,
+                    terminal.interval(estimate(draws, rate(base))),
+                    *(terminal.interval(estimate(draws, _rate_at(name))) for name in shown),
+                )
+            )
+            rows.append(
+                (
+                    f"{what}: RTT, ms",
+                    terminal.interval(estimate(draws, rtt(base))),
+                    *(terminal.interval(estimate(draws, _rtt_at(name))) for name in shown),
+                )
+            )
+        return Listing(
+            "Goodput in Mbit/s and round trips by the period and delay of the information",
+            ("download", "legacy", *(f"{age} ms" for age in AGES_MS), "10 ms, half of it lost"),
+            rows,
+        )
+
+    return Experiment(
+        id="meld/staleness",
+        title="radio information that is old or lost",
+        source=_NOT_THERE,
+        scenario=examples.path("meld"),
+        grid=points,
+        runs=6,
+        quick_runs=1,
+        listings=(listing,),
+        notes=("Picoquic of 2020, 55 ms. No age is looked at, as in the authors' code.",),
+    )
+
+
+def _rate_at(point: str) -> Measure:
+    from airlane.papers.meld_logs import goodput_mbps
+
+    return lambda draw: goodput_mbps(draw[point])
+
+
+def _mean_rate_at(point: str) -> Measure:
+    return lambda draw: float(draw[point].tables["flows"]["goodput_mbps"][0].as_py())
+
+
+def _rtt_at(point: str) -> Measure:
+    return lambda draw: float(draw[point].tables["flows"]["rtt_ms"][0].as_py())
+
+
+_FAULTS: dict[str, dict[str, object]] = {
+    "healthy": {"kind": "none"},
+    "silent": {"kind": "silent"},
+    "1 s late": {"kind": "late", "by": "1 s"},
+    "reordered": {"kind": "reorders", "share": "30 %"},
+    "of the wrong UE": {"kind": "wrong-ue"},
+    "nonsense": {"kind": "nonsense", "share": "50 %"},
+}
+
+
+def faults() -> Experiment:
+    """Declare the experiment `meld/faults`: a service that fails."""
+    cases = [Case(c, s) for c in CONTROLLERS for s in ("de", "me")]
+    points: dict[str, dict[str, object]] = {}
+    for case in cases:
+        points[case.but(scheme="legacy").name] = case.but(scheme="legacy").overrides
+        for name, fault in _FAULTS.items():
+            points[f"{case.name}/{name}"] = {**case.overrides, "rnis": {"fault": fault}}
+
+    def against(case: Case, name: str) -> Measure:
+        return lambda draw: _rate_at(f"{case.name}/{name}")(draw) / rate(case.but(scheme="legacy"))(draw)
+
+    def listing(draws: Sequence[Draw]) -> Listing:
+        rows = [
+            (
+                f"{NAMES[case.controller]}, {NAMES[case.scheme]}",
+                *(terminal.interval(estimate(draws, against(case, name))) for name in _FAULTS),
+            )
+            for case in cases
+        ]
+        return Listing("Goodput over that of legacy", ("download", *_FAULTS), rows)
+
+    def never_worse(name: str) -> Claim:
+        def check(draws: Sequence[Draw]) -> Finding:
+            ratios = [estimate(draws, against(case, name)) for case in cases]
+            worst = min(ratios, key=lambda e: e.mean)
+            return Finding(worst.mean >= 0.95, f"worst {terminal.interval(worst)} of legacy, n = {worst.n}")
+
+        return Claim(
+            f"meld.faults.{name.replace(' ', '_')}",
+            f"with radio information that is {name}, MELD is never worse than legacy by more than 5 %",
+            check,
+        )
+
+    return Experiment(
+        id="meld/faults",
+        title="a radio network information service that fails",
+        source=_NOT_THERE,
+        scenario=examples.path("meld"),
+        grid=points,
+        runs=6,
+        quick_runs=1,
+        claims=tuple(never_worse(name) for name in _FAULTS),
+        listings=(listing,),
+        notes=("Picoquic of 2020, 55 ms, 0.8 % loss.",),
+    )
+
+
+_OBJECTS = 30
+
+
+def _short_overrides(case: Case) -> dict[str, object]:
+    """A long download, and from 3 s on 30 objects of 30 kB one after the other to the same UE."""
+    own = case.overrides
+    transport = own.pop("flow.0.transport")
+    flows = [
+        {"name": "download", "to": "phone", "app": "bulk", "transport": transport},
+        {
+            "name": "short",
+            "to": "phone",
+            "start": "3 s",
+            "app": {"kind": "fixed", "size": "30 kB", "objects": _OBJECTS},
+            "transport": transport,
+        },
+    ]
+    return {**own, "flow": flows, "run.duration": "40 s"}
+
+
+def _object_ms(case: Case) -> Measure:
+    """Mean time of an object in ms, request and answer; NaN if not all of them came."""
+
+    def measure(draw: Draw) -> float:
+        table = draw[case.name].tables["flows"]
+        taken = table["fct_s"][table["flow"].to_pylist().index("short")].as_py()
+        return 1000.0 * float("nan" if taken is None else taken) / _OBJECTS
+
+    return measure
+
+
+def _long_mbps(case: Case) -> Measure:
+    def measure(draw: Draw) -> float:
+        table = draw[case.name].tables["flows"]
+        return float(table["goodput_mbps"][table["flow"].to_pylist().index("download")].as_py())
+
+    return measure
+
+
+def short_flows() -> Experiment:
+    """Declare the experiment `meld/short-flows`: the case that MELD-ME is for."""
+    cases = [
+        Case(c, s, noise=n)
+        for n in _NOISES
+        for c in CONTROLLERS
+        for s in ("legacy", "de", "me", "me-derived")
+    ]
+
+    def listing(draws: Sequence[Draw]) -> Listing:
+        rows = [
+            (
+                f"{NAMES[case.controller]}, {NAMES[case.scheme]}, {NOISE_WORDS[case.noise]}",
+                terminal.interval(estimate(draws, _object_ms(case))),
+                terminal.interval(estimate(draws, _long_mbps(case))),
+            )
+            for case in cases
+        ]
+        return Listing("30 kB beside a long download", ("download", "object, ms", "long flow, Mbit/s"), rows)
+
+    def shorter(controller: str, noise: str) -> Claim:
+        me, de = (Case(controller, s, noise=noise) for s in ("me", "de"))
+
+        def check(draws: Sequence[Draw]) -> Finding:
+            ratio = estimate(draws, lambda d: _object_ms(me)(d) / _object_ms(de)(d))
+            settled = ratio.half_width is not None
+            return Finding(
+                ratio.high < 1.0 if settled else None, f"{terminal.interval(ratio)} of it, n = {ratio.n}"
+            )
+
+        return Claim(
+            f"meld.short_flows.{controller}.{noise}",
+            f"objects beside a download take less time with MELD-ME than with MELD-DE: {NAMES[controller]}, "
+            f"{NOISE_WORDS[noise]}",
+            check,
+        )
+
+    return Experiment(
+        id="meld/short-flows",
+        title="short flows beside a long one of the same UE",
+        source="Diarra et al., HPSR 2021, section 6 (claimed there, not measured)",
+        scenario=examples.path("meld"),
+        grid={case.name: _short_overrides(case) for case in cases},
+        runs=6,
+        quick_runs=1,
+        claims=tuple(shorter(c, n) for n in _NOISES for c in CONTROLLERS),
+        listings=(listing,),
+        notes=("Picoquic of 2020, 55 ms.",),
+    )
+
+
+_RULES: dict[str, dict[str, object]] = {
+    "meld-de": {"kind": "meld-de"},
+    "meld-me": {"kind": "meld-me"},
+    "meld-me, derived": {"kind": "meld-me", "threshold": "derived"},
+    "veno": {"kind": "veno"},
+    "ncpld": {"kind": "ncpld"},
+    "lda-eq": {"kind": "lda-eq"},
+}
+
+_PLACES: dict[str, dict[str, object]] = {
+    "CoDel at the RLC": {"cell.0.rlc.aqm": "codel", **NOISE["fitted"]},
+    "full queue at the RLC": {"cell.0.rlc.buffer": "100 kB", **NOISE["fitted"]},
+    "CoDel before the cell": {
+        "internet.rate": "5 Mbit/s",
+        "internet.aqm": "codel",
+        **NOISE["light"],
+    },
+}
+"""Where it is congested: at the cell, whose queue the radio information shows, and where it shows nothing."""
+
+_SENDERS: dict[str, dict[str, object]] = {
+    "TCP": {"kind": "tcp", "congestion": "newreno"},
+    "QUIC": {"kind": "quic", "congestion": "newreno"},
+}
+
+
+def _confusion_point(place: str, sender: str, rule: str) -> str:
+    return f"{place}/{sender}/{rule}"
+
+
+def _counts(draws: Sequence[Draw], point: str) -> dict[tuple[str, str], int]:
+    counts: dict[tuple[str, str], int] = {}
+    for draw in draws:
+        table = draw[point].tables["verdicts"]
+        for truth, verdict, losses in zip(
+            *(table[name].to_pylist() for name in ("truth", "verdict", "losses")), strict=True
+        ):
+            counts[truth, verdict] = counts.get((truth, verdict), 0) + int(losses)
+    return counts
+
+
+def _share(part: int, rest: int) -> str:
+    return f"{100.0 * part / (part + rest):.0f} % of {part + rest}" if part + rest else "none"
+
+
+def confusion() -> Experiment:
+    """Declare the experiment `meld/confusion`: what each discriminator takes losses for."""
+    points = {
+        _confusion_point(place, sender, rule): {
+            "rnis": {},
+            "run.duration": "60 s",
+            "flow.0.app": "bulk",
+            "flow.0.transport": {**_SENDERS[sender], "loss_discriminator": _RULES[rule]},
+            **_PLACES[place],
+        }
+        for place, sender, rule in itertools.product(_PLACES, _SENDERS, _RULES)
+    }
+
+    def listing(draws: Sequence[Draw]) -> Listing:
+        rows = []
+        for place, sender, rule in itertools.product(_PLACES, _SENDERS, _RULES):
+            point = _confusion_point(place, sender, rule)
+            n = _counts(draws, point)
+            # MELD does not report a loss that it takes for random.
+            random, congested = (
+                (
+                    n.get((truth, "random"), 0) + n.get((truth, "unreported"), 0),
+                    n.get((truth, "congestion"), 0),
+                )
+                for truth in ("random", "congestion")
+            )
+            spurious = sum(count for (truth, _), count in n.items() if truth == "spurious")
+            rows.append(
+                (
+                    place,
+                    f"{sender}, {rule}",
+                    _share(*random),
+                    _share(congested[1], congested[0]),
+                    str(spurious),
+                    terminal.interval(estimate(draws, _mean_rate_at(point))),
+                    terminal.interval(estimate(draws, _rtt_at(point))),
+                )
+            )
+        return Listing(
+            "What losses were, and what they were taken for",
+            (
+                "congestion",
+                "sender, rule",
+                "random, taken for it",
+                "congestion, taken for it",
+                "spurious",
+                "Mbit/s",
+                "RTT, ms",
+            ),
+            rows,
+            "a row's shares are over all runs; an episode of losses counts once",
+        )
+
+    return Experiment(
+        id="meld/confusion",
+        title="how often each discriminator errs",
+        source=_NOT_THERE,
+        scenario=examples.path("meld"),
+        grid=points,
+        runs=6,
+        quick_runs=1,
+        listings=(listing,),
+        notes=("NewReno, RFC 9002 and Linux, 55 ms; fitted interference, before the cell the light one.",),
+    )
+
+
+assert set(RECOVERY_WORDS) == {"picoquic", "rfc9002"}, "notes of this page speak of these"

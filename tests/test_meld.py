@@ -1,0 +1,104 @@
+"""Experiments of the paper `meld`: figures of the logs by hand, points that parse, every number answered."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from airlane import examples, native, papers, scenario
+from airlane.metrics import Run
+from airlane.papers import meld_fit, meld_setup
+from airlane.papers.meld_logs import (
+    burst_shares,
+    bursts_of,
+    goodput_mbps,
+    impaired,
+    logs,
+    pooled_goodput_mbps,
+)
+from airlane.papers.meld_setup import Case
+from airlane.papers.meld_sweep import crossing
+
+
+def test_every_number_of_meld_is_answered_once() -> None:
+    answered = [name for e in papers.select(["meld"]) for name in [*(n.id for n in e.numbers), *e.setup]]
+    wanted = [name for name in papers.published() if name.startswith("meld.")]
+    assert sorted(answered) == sorted(wanted)
+
+
+@pytest.mark.parametrize("experiment", papers.select(["meld"]), ids=lambda e: e.id)
+def test_every_point_parses(experiment: object) -> None:
+    from airlane.experiments import Experiment
+
+    assert isinstance(experiment, Experiment)
+    base = scenario.load(experiment.scenario)
+    assert len({base.set(dict(overrides)).resolved for overrides in experiment.grid.values()}) > 1
+
+
+def test_the_fit_and_what_scores_it_are_different_runs() -> None:
+    for controller in meld_setup.CONTROLLERS:
+        fitted, held_out = ({r.name for r in impaired(controller, role)} for role in ("fit", "held-out"))
+        assert len(fitted) == len(held_out) == 2
+        assert not fitted & held_out
+    assert all(run.variant == "legacy" and run.impaired for run in logs() if run.role != "none")
+
+
+def test_the_constants_in_the_scenario_are_those_of_the_experiments() -> None:
+    base = scenario.load(examples.path("meld"))
+    ours = base.set(Case("newreno", noise="fitted").overrides).settings
+    assert ours["channel"]["bursts"] == base.settings["channel"]["bursts"]
+    fitted = [run for c in meld_setup.CONTROLLERS for run in impaired(c, "fit")]
+    lengths = [length for run in fitted for length in run.bursts]
+    assert pytest.approx(np.mean(lengths), abs=0.005) == meld_setup.BURST
+
+
+def test_light_interference_loses_as_much_less_as_the_logs() -> None:
+    def loss(chosen: list[float]) -> float:
+        return float(np.mean(chosen))
+
+    shares = [(sum(run.bursts) / run.packets, run) for run in logs()]
+    with_meld = loss([share for share, run in shares if run.variant in ("de", "me")])
+    without = loss([share for share, run in shares if run.impaired])
+    assert without / with_meld == pytest.approx(meld_setup.LIGHT, rel=0.1)
+
+
+def test_pooled_goodput_is_all_bytes_over_all_time() -> None:
+    runs = impaired("newreno", "held-out")
+    seconds = [160.0 / run.goodput_mbps for run in runs]
+    assert pooled_goodput_mbps(runs) == pytest.approx(320.0 / sum(seconds))
+
+
+def test_shares_of_bursts_add_up() -> None:
+    shares = burst_shares([1, 2, 2, 3, 5, 26])
+    assert shares["2"] == pytest.approx(100 / 3)
+    assert sum(shares.values()) == pytest.approx(100.0)
+    assert all(math.isnan(share) for share in burst_shares([]).values())
+
+
+def test_terms_of_the_fit_are_zero_for_the_same_figures_and_grow_apart() -> None:
+    one = meld_fit.Figures(100, 40_000, 2.5, 1.5, 4.7)
+    assert set(meld_fit.terms(one, one, goodput=True).values()) == {0.0}
+    more = meld_fit.Figures(200, 40_000, 2.5, 1.5, 4.7)
+    # ln 2 over the error of two counts, sqrt(1/200 + 1/100) = 0.122
+    assert meld_fit.terms(more, one, goodput=False)["rate"] == pytest.approx(5.66, abs=0.01)
+
+
+def test_a_crossing_lies_on_the_line() -> None:
+    assert crossing([0.1, 0.2, 0.4], [0.0, 5.0, 15.0], 10.0) == pytest.approx(0.3)
+    assert crossing([0.1, 0.2], [20.0, 30.0], 10.0) == 0.1
+    assert math.isnan(crossing([0.1, 0.2], [0.0, 5.0], 10.0))
+
+
+def test_interference_loses_blocks_not_packets() -> None:
+    """A block holds parts of two or three packets: under RLC UM, few are lost alone and none by a queue."""
+    base = scenario.load(examples.path("meld"))
+    jobs = [(base.set(Case("newreno", noise="fitted").overrides).resolved, seed) for seed in (1, 2, 3)]
+    runs = [Run(output.tables) for output in native.run(jobs, 1)]
+    lengths = np.concatenate([bursts_of(run) for run in runs])
+    assert lengths.size > 30
+    assert (lengths >= 2).mean() > 0.7
+    lost = sum(int(run.tables["flows"]["packets_lost"][0].as_py()) for run in runs)
+    assert lengths.sum() == lost  # nothing else lost any
+    assert all(3.0 < goodput_mbps(run) < 7.0 for run in runs)
