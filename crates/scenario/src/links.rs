@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Duration, Instant, Node, Seeds};
+use airlane_core::{BitRate, Duration, Instant, Node, Seeds};
 use airlane_net::queue::Limit;
 use airlane_net::{Discipline, Hold, Link, LinkParameters, ManagedLink, RandomLoss, RateStep, TraceLink};
 
@@ -66,6 +66,11 @@ pub(crate) fn backhaul(backhaul: &Backhaul, seeds: Seeds, name: &str) -> Box<dyn
     let parameters =
         LinkParameters { rate: Some(backhaul.rate.0), delay: backhaul.delay.0, ..LinkParameters::default() };
     link(parameters, &backhaul.aqm, backhaul.queue, (seeds, name))
+}
+
+/// The interface of a middlebox: its rate, and room for all that it sends.
+pub(crate) fn interface(rate: BitRate) -> Box<dyn Node> {
+    Box::new(Link::new(LinkParameters { rate: Some(rate), ..LinkParameters::default() }))
 }
 
 /// A link with its queue; with drop-tail the one that costs a single timer per packet.

@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use airlane_core::{CellId, FlowId, Instant, Node, Seeds};
+use airlane_core::{BitRate, CellId, FlowId, Instant, Node, Seeds};
 use airlane_middlebox::{
     self as middlebox, ConnectOrder, Fault, Middlebox, Pep, PepConfig, SplitConfig, SplitProxy, WhenFull,
 };
@@ -24,6 +24,8 @@ pub(crate) struct Standing {
     pub(crate) node: Box<dyn Node>,
     /// What results call it, if it is a split proxy.
     pub(crate) proxy: Option<String>,
+    /// What its interface towards the UEs sends at, if there is a limit.
+    pub(crate) rate: Option<BitRate>,
 }
 
 /// The middlebox before the gateway, if there is one.
@@ -45,11 +47,12 @@ fn standing(
     scenario.middlebox.iter().find_map(|one| match one {
         format::Middlebox::Pep(pep) if pep.at == place => {
             let node = Box::new(Middlebox::new(Pep::new(config(pep, cell, seeds))));
-            Some(Standing { node, proxy: None })
+            Some(Standing { node, proxy: None, rate: None })
         }
         format::Middlebox::SplitProxy(proxy) if proxy.at == place => {
             let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, scenario, cell, seeds))));
-            Some(Standing { node, proxy: Some(proxy_name(scenario, cell)) })
+            let rate = proxy.interface_rate.map(|rate| rate.0);
+            Some(Standing { node, proxy: Some(proxy_name(scenario, cell)), rate })
         }
         format::Middlebox::Pep(_) | format::Middlebox::SplitProxy(_) => None,
     })

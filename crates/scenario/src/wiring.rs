@@ -220,10 +220,15 @@ fn behind(
     end: End,
     proxies: &mut Vec<(String, NodeId)>,
 ) -> End {
-    let Some(Standing { node, proxy }) = middlebox else { return end };
+    let Some(Standing { node, proxy, rate }) = middlebox else { return end };
     let node = network.add(node);
     proxies.extend(proxy.map(|name| (name, node)));
-    network.connect((node, Side::Ran.port()), end);
+    let towards = rate.map_or(end, |rate| {
+        let interface = network.add(links::interface(rate));
+        network.connect((interface, Link::OUTPUT), end);
+        (interface, Link::INPUT)
+    });
+    network.connect((node, Side::Ran.port()), towards);
     network.connect(end, (node, Side::Ran.port()));
     (node, Side::Core.port())
 }

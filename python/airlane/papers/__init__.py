@@ -67,6 +67,10 @@ def experiments() -> list[Experiment]:
         meld,
         meld_beyond,
         meld_sweep,
+        splitproxy_beyond,
+        splitproxy_ftp,
+        splitproxy_start,
+        splitproxy_web,
     )
 
     return [
@@ -110,6 +114,14 @@ def experiments() -> list[Experiment]:
         meld_beyond.faults(),
         meld_beyond.short_flows(),
         meld_beyond.confusion(),
+        splitproxy_start.figure2(),
+        splitproxy_ftp.figure4(),
+        splitproxy_ftp.figure5(),
+        splitproxy_ftp.figure6(),
+        splitproxy_web.figure7(),
+        splitproxy_web.figure8(),
+        splitproxy_beyond.places(),
+        splitproxy_beyond.tuning(),
     ]
 
 

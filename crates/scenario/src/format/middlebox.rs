@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Tcp, tagged};
-use crate::quantity::{Share, Size, Time};
+use crate::quantity::{Rate, Share, Size, Time};
 
 /// A function in the path.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -56,6 +56,9 @@ pub struct SplitProxy {
     pub buffer: Size,
     /// Most bytes that all directions together keep.
     pub memory: Size,
+    /// What its interface towards the UEs sends at, behind a queue without end; none for no limit, so that a window
+    /// leaves in one instant.
+    pub interface_rate: Option<Rate>,
     /// Connections at a time.
     pub connections: u32,
     /// What becomes of more.

@@ -1,0 +1,402 @@
+"""Downloads with and without a proxy in the SAE-GW: Figs. 4 to 6 of the paper `splitproxy`, made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from airlane import examples, plot, stats
+from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture, Reading
+from airlane.papers.arwa_measures import Part, decide, mean
+from airlane.papers.splitproxy_measures import cell, downloads, fairness, gain_pct, minus, throughput
+from airlane.papers.splitproxy_setup import (
+    CONTROLLERS,
+    DELAYS_MS,
+    LINUX,
+    NAMES,
+    NOTES,
+    SOURCE,
+    TRANSPORT_MS,
+    USERS,
+    Case,
+    derived,
+    grid,
+    share_mbps,
+)
+from airlane.verdict import Relation
+
+__all__ = ["figure4", "figure5", "figure6", "point", "radio_ms"]
+
+_FIGURES = {50: 4, 75: 5, 125: 6}
+
+RUNS = 5
+
+QUICK: dict[str, object] = {"run.duration": "5 s", "run.warmup": "2 s", "run.series_bin": "5 s"}
+
+_FEW, _SOME, _MANY = USERS[0], USERS[1:3], USERS[3:]
+
+
+def point(users: int, delay_ms: int, proxy: str = "none", congestion: str = "newreno", **more: Any) -> Case:
+    """Point of Figs. 4 to 6."""
+    return Case("ftp", users, delay_ms, congestion, proxy).but(**more)
+
+
+def _gain(users: int, delay_ms: int, congestion: str = "newreno", **more: Any) -> Measure:
+    on, off = (point(users, delay_ms, p, congestion, **more) for p in ("gateway", "none"))
+    return gain_pct(throughput(on), throughput(off))
+
+
+def _mean_gain(counts: Sequence[int], delay_ms: int) -> Measure:
+    gains = [_gain(n, delay_ms, c) for n in counts for c in CONTROLLERS]
+    return lambda draw: float(sum(gain(draw) for gain in gains) / len(gains))
+
+
+def _cases(delay_ms: int) -> list[Case]:
+    return [
+        point(n, delay_ms, proxy, congestion)
+        for n in USERS
+        for congestion in CONTROLLERS
+        for proxy in ("none", "gateway")
+    ]
+
+
+READINGS: dict[str, dict[str, Any]] = {
+    "the delay is that of a round trip": {"rtt": True},
+    "each server has a link of its own": {"own_links": True},
+    "a proxy without an interface's rate": {"unlimited": True},
+    "users anywhere within 250 m of their site": {"radius_m": 250},
+    "Linux 6 on every leg": {"stack": LINUX},
+}
+"""Other readings of what the paper leaves open, each alone, and the stack of today."""
+
+_READ_AT = (_FEW, _MANY[-1])
+"""Users per cell at which the readings are run."""
+
+
+def _extra(delay_ms: int) -> list[Case]:
+    return [
+        point(n, delay_ms, proxy, **reading)
+        for reading in READINGS.values()
+        for n in _READ_AT
+        for proxy in ("none", "gateway")
+    ]
+
+
+def radio_ms(draws: Sequence[Draw], delay_ms: int) -> float:
+    """Round trip between eNB and UE: what senders measured beyond the wires where nothing is congested."""
+    rtt = stats.estimate([downloads(draw[point(_FEW, delay_ms).name]).rtt_ms for draw in draws]).mean
+    return rtt - 2 * (delay_ms + TRANSPORT_MS)
+
+
+def _derived_pct(users: int, delay_ms: int, radio: float) -> float:
+    on, off = (derived(point(users, delay_ms, p), radio) for p in ("gateway", "none"))
+    return 100.0 * (on / off - 1.0)
+
+
+def _gain_bar(delay_ms: int) -> Claim:
+    def check(draws: Sequence[Draw]) -> Finding:
+        gain = _gain(_FEW, delay_ms)
+        floor = 40.0 if delay_ms == DELAYS_MS[0] else 0.0
+        parts = [
+            Part(
+                f"gain − {floor:g} %" if floor else "gain",
+                mean(draws, lambda draw: gain(draw) - floor),
+                " %",
+                equal=floor > 0.0,
+            )
+        ]
+        if floor:
+            parts.append(Part("gain", mean(draws, gain), " %"))
+        return decide(parts)
+
+    least = "at least 40 %, and its interval excludes zero" if delay_ms == 50 else "above zero"
+    return Claim(
+        f"splitproxy.gain.{delay_ms}ms", f"gain at {_FEW} users per cell, {delay_ms} ms: {least}", check
+    )
+
+
+def _derivation_bar(delay_ms: int) -> Claim:
+    def check(draws: Sequence[Draw]) -> Finding:
+        radio = radio_ms(draws, delay_ms)
+        ours = mean(draws, _gain(_FEW, delay_ms)).mean
+        by_hand = _derived_pct(_FEW, delay_ms, radio)
+        evidence = f"{ours:.1f} %, by hand {by_hand:.1f} % with {radio:.1f} ms of radio"
+        return Finding(abs(ours - by_hand) <= 15.0, evidence)
+
+    text = f"gain at {_FEW} users per cell, {delay_ms} ms: within 15 points of a window per round trip"
+    return Claim(f"splitproxy.derived.{delay_ms}ms", text, check)
+
+
+def _congested_bar(delay_ms: int) -> Claim:
+    def check(draws: Sequence[Draw]) -> Finding:
+        gains = [_gain(_MANY[-1], delay_ms, c) for c in CONTROLLERS]
+        below = [Part("10 % − gain", mean(draws, minus(lambda _: 10.0, g)), " %") for g in gains]
+        return decide(below)
+
+    text = f"gain at {_MANY[-1]} users per cell, {delay_ms} ms: under 10 %, with either controller"
+    return Claim(f"splitproxy.congested.{delay_ms}ms", text, check)
+
+
+def _least_fairness(delay_ms: int) -> Measure:
+    cases = _cases(delay_ms)
+    return lambda draw: min(fairness(case)(draw) for case in cases)
+
+
+def _mean_least_fairness(draws: Sequence[Draw], delay_ms: int) -> tuple[float, Case]:
+    """Lowest of the points' mean fairness, and which it is of."""
+    return min(((mean(draws, fairness(c)).mean, c) for c in _cases(delay_ms)), key=lambda pair: pair[0])
+
+
+def _fairness_bar(delay_ms: int) -> Claim:
+    def check(draws: Sequence[Draw]) -> Finding:
+        least, case = _mean_least_fairness(draws, delay_ms)
+        return Finding(least >= 0.95, f"lowest mean over the runs {least:.3f}, at {case.name}")
+
+    return Claim(f"splitproxy.jain.{delay_ms}ms", "Jain's index is 0.95 or more at every point", check)
+
+
+def _fairness_order(delay_ms: int) -> Claim:
+    def check(draws: Sequence[Draw]) -> Finding:
+        def less(draw: Draw) -> float:
+            pairs = [
+                minus(fairness(point(n, delay_ms, "none", c)), fairness(point(n, delay_ms, "gateway", c)))
+                for n in USERS
+                for c in CONTROLLERS
+            ]
+            return sum(pair(draw) for pair in pairs) / len(pairs)
+
+        return decide([Part("without − with, mean over points", mean(draws, less))])
+
+    return Claim(
+        f"splitproxy.jfi_note.{delay_ms}ms", "Jain's index is a bit lower with the proxy than without", check
+    )
+
+
+def _variant(delay_ms: int) -> Claim:
+    def check(draws: Sequence[Draw]) -> Finding:
+        worst, text = 0.0, ""
+        for n in USERS:
+            for proxy in ("none", "gateway"):
+                one, other = (throughput(point(n, delay_ms, proxy, c)) for c in ("cubic", "newreno"))
+                off = mean(draws, gain_pct(one, other)).mean
+                if abs(off) >= abs(worst):
+                    worst, text = off, f"{n} users, {NAMES[proxy]}"
+        return Finding(abs(worst) <= 10.0, f"largest: CUBIC over NewReno {worst:+.1f} % ({text})")
+
+    text = "CUBIC and NewReno differ by 10 % or less at every point"
+    return Claim(f"splitproxy.variant_effect.{delay_ms}ms", text, check)
+
+
+def _later_figures(delay_ms: int) -> tuple[Claim, ...]:
+    """What the text says of Figs. 5 and 6 beside Fig. 4."""
+    near = DELAYS_MS[0]
+
+    def uncongested(draws: Sequence[Draw]) -> Finding:
+        fewer = minus(_gain(_FEW, near), _gain(_FEW, delay_ms))
+        return decide([Part(f"gain at {near} − at {delay_ms} ms", mean(draws, fewer), " %")])
+
+    def moderate(draws: Sequence[Draw]) -> Finding:
+        more = minus(_mean_gain(_SOME, delay_ms), _mean_gain(_SOME, near))
+        return decide([Part(f"gain at {delay_ms} − at {near} ms", mean(draws, more), " %")])
+
+    where = f"{_SOME[0]} and {_SOME[1]}"
+    return (
+        Claim(
+            f"splitproxy.uncongested.{delay_ms}ms",
+            f"gain at {_FEW} users per cell: smaller than at {near} ms",
+            uncongested,
+        ),
+        Claim(
+            f"splitproxy.moderate.{delay_ms}ms",
+            f"mean gain at {where} users per cell: larger than at {near} ms",
+            moderate,
+        ),
+    )
+
+
+def _table(delay_ms: int) -> Callable[[Sequence[Draw]], Listing]:
+    def listing(draws: Sequence[Draw]) -> Listing:
+        radio = radio_ms(draws, delay_ms)
+        rows = []
+        for c in CONTROLLERS:
+            for n in USERS:
+                on, off = (point(n, delay_ms, p, c) for p in ("gateway", "none"))
+                measures = (
+                    throughput(off),
+                    throughput(on),
+                    _gain(n, delay_ms, c),
+                    fairness(off),
+                    fairness(on),
+                )
+                rows.append(
+                    (
+                        f"{NAMES[c]}, {n}",
+                        *(cell(draws, m) for m in measures),
+                        f"{_derived_pct(n, delay_ms, radio):.0f}",
+                    )
+                )
+        columns = (
+            "controller, users per cell",
+            "without, Mbit/s",
+            "with, Mbit/s",
+            "gain, %",
+            "Jain without",
+            "Jain with",
+            "gain by hand, %",
+        )
+        note = (
+            f"By hand: a window of 64 KiB per round trip of the slowest loop, {radio:.1f} ms of it radio, or "
+            "the transport's share without losses."
+        )
+        return Listing(f"Downloads, {delay_ms} ms", columns, rows, note)
+
+    return listing
+
+
+def _readings_table(delay_ms: int) -> Callable[[Sequence[Draw]], Listing]:
+    def listing(draws: Sequence[Draw]) -> Listing:
+        rows = []
+        for words, reading in READINGS.items():
+            for n in _READ_AT:
+                on, off = (point(n, delay_ms, p, **reading) for p in ("gateway", "none"))
+                measures = (
+                    throughput(off),
+                    throughput(on),
+                    _gain(n, delay_ms, **reading),
+                    fairness(off),
+                    fairness(on),
+                )
+                rows.append((f"{words}, {n}", *(cell(draws, m) for m in measures)))
+        columns = (
+            "reading, users per cell",
+            "without, Mbit/s",
+            "with, Mbit/s",
+            "gain, %",
+            "Jain without",
+            "Jain with",
+        )
+        return Listing(f"Other readings, NewReno, {delay_ms} ms", columns, rows)
+
+    return listing
+
+
+def _picture(delay_ms: int) -> Callable[[Sequence[Draw]], list[Picture]]:
+    def pictures(draws: Sequence[Draw]) -> list[Picture]:
+        with plot.style():
+            fig, axes = plot.figure(1, 2, (8.5, 3.6))
+            for axis, measure in zip(axes, (throughput, fairness), strict=True):
+                for i, c in enumerate(CONTROLLERS):
+                    for proxy, line in (("none", "--"), ("gateway", "-")):
+                        means = [mean(draws, measure(point(n, delay_ms, proxy, c))) for n in USERS]
+                        axis.errorbar(
+                            USERS,
+                            [m.mean for m in means],
+                            [m.half_width or 0.0 for m in means],
+                            color=plot.COLOURS[i],
+                            linestyle=line,
+                            marker="o",
+                            markersize=3,
+                            label=f"{NAMES[c]}, {NAMES[proxy]}",
+                        )
+                axis.set_xlabel("users per cell")
+            axes[0].plot(
+                USERS,
+                [share_mbps(point(n, delay_ms)) for n in USERS],
+                ":",
+                color="#333333",
+                label="transport's share",
+            )
+            axes[0].set_ylim(0, None)
+            axes[0].set_ylabel("Mbit/s per user")
+            axes[1].set_ylabel("Jain's index")
+            axes[1].set_ylim(0.8, 1.01)
+            axes[0].legend(fontsize=7)
+        return [
+            Picture(
+                f"Fig. {_FIGURES[delay_ms]} made again",
+                f"{len(draws)} runs; Internet delay {delay_ms} ms.",
+                fig,
+            )
+        ]
+
+    return pictures
+
+
+def _experiment(delay_ms: int, numbers: tuple[Number, ...], beside: Sequence[Case] = ()) -> Experiment:
+    claims = [
+        _gain_bar(delay_ms),
+        _derivation_bar(delay_ms),
+        _congested_bar(delay_ms),
+        _fairness_bar(delay_ms),
+        _fairness_order(delay_ms),
+        _variant(delay_ms),
+        *(_later_figures(delay_ms) if delay_ms != DELAYS_MS[0] else ()),
+    ]
+    figure = _FIGURES[delay_ms]
+    return Experiment(
+        id=f"splitproxy/fig{figure}",
+        title=f"throughput and fairness of downloads with a proxy in the SAE-GW, {delay_ms} ms",
+        source=f"{SOURCE}, section 4.2, Fig. {figure}",
+        scenario=examples.path("splitproxy"),
+        grid=grid([*_cases(delay_ms), *_extra(delay_ms), *beside]),
+        runs=RUNS,
+        quick_runs=1,
+        quick=QUICK,
+        numbers=numbers,
+        claims=tuple(claims),
+        listings=(_table(delay_ms), _readings_table(delay_ms)),
+        pictures=_picture(delay_ms),
+        notes=(*NOTES, "Runs take 30 s, of which the last 20 are measured."),
+    )
+
+
+def _readings(users: int, delay_ms: int) -> tuple[Reading, ...]:
+    own = [Reading(words, _gain(users, delay_ms, **reading)) for words, reading in READINGS.items()]
+    return (Reading("CUBIC", _gain(users, delay_ms, "cubic")), *own)
+
+
+def figure4() -> Experiment:
+    """Declare the experiment `splitproxy/fig4`."""
+    name = "splitproxy.ftp_fig4_delay50ms"
+    numbers = (
+        Number(
+            f"{name}.gain_pct_2users_min",
+            "gain of throughput at 2 users per cell, %",
+            _gain(_FEW, 50),
+            Relation.AT_LEAST,
+            against=lambda _: 0.0,
+            note="a window of 64 KiB per round trip gives 43 % with 23 ms of radio",
+            readings=_readings(_FEW, 50),
+        ),
+        Number(
+            f"{name}.gain_pct_4_6users",
+            "gain of throughput at 4 and 6 users per cell, %, mean over both and both controllers",
+            _mean_gain(_SOME, 50),
+            against=lambda _: 0.0,
+            readings=tuple(
+                Reading(f"{n} users, {NAMES[c]}", _gain(n, 50, c)) for n in _SOME for c in CONTROLLERS
+            ),
+        ),
+        Number(f"{name}.jfi_min", "lowest Jain's index of any point", _least_fairness(50), Relation.AT_LEAST),
+    )
+    return _experiment(50, numbers)
+
+
+def _lost(delay_ms: int) -> Experiment:
+    name = f"splitproxy.ftp_fig{_FIGURES[delay_ms]}_delay{delay_ms}ms"
+    numbers = (
+        Number(name, f"gain of throughput at 2 users per cell, {delay_ms} ms, %", _gain(_FEW, delay_ms)),
+    )
+    near = DELAYS_MS[0]
+    beside = [c for c in _cases(near) if c.ftp in (_FEW, *_SOME)]
+    return _experiment(delay_ms, numbers, beside)
+
+
+def figure5() -> Experiment:
+    """Declare the experiment `splitproxy/fig5`."""
+    return _lost(75)
+
+
+def figure6() -> Experiment:
+    """Declare the experiment `splitproxy/fig6`."""
+    return _lost(125)

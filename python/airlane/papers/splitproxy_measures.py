@@ -1,0 +1,133 @@
+"""What is measured of a run of the paper `splitproxy`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from airlane import stats, terminal
+from airlane.experiments import Draw, Measure
+from airlane.metrics import Array, Run
+from airlane.papers.splitproxy_setup import Case
+
+__all__ = [
+    "Downloads",
+    "cell",
+    "completion",
+    "downloads",
+    "fairness",
+    "gain_pct",
+    "minus",
+    "page_time",
+    "pages",
+    "satisfied",
+    "throughput",
+    "views",
+]
+
+
+@dataclass(frozen=True)
+class Downloads:
+    """The downloads of one run, its warm-up left out.
+
+    Attributes
+    ----------
+    throughput
+        Application bytes that arrived, mean over the users: Mbit/s.
+    fairness
+        Jain's index of the users' throughputs.
+    rtt_ms
+        Mean round trip that the UEs' peers measured; NaN without a sample.
+    """
+
+    throughput: float
+    fairness: float
+    rtt_ms: float
+
+
+def _rows(run: Run, app: str) -> tuple[Array, Array]:
+    """Goodput and round trip of the flows of one application."""
+    table = run.tables["flows"]
+    rows = np.flatnonzero([str(name).startswith(f"{app}-") for name in table["flow"].to_pylist()])
+    goodput, rtt = (table[name].to_numpy().astype(np.float64)[rows] for name in ("goodput_mbps", "rtt_ms"))
+    return goodput, rtt
+
+
+@functools.lru_cache(maxsize=8192)
+def downloads(run: Run) -> Downloads:
+    """Measure the downloads of a run."""
+    goodput, rtt = _rows(run, "ftp")
+    known = rtt[~np.isnan(rtt)]
+    return Downloads(
+        float(goodput.mean()), stats.jain(goodput), float(known.mean()) if known.size else math.nan
+    )
+
+
+def throughput(case: Case) -> Measure:
+    """Mean throughput of a user, Mbit/s."""
+    return lambda draw: downloads(draw[case.name]).throughput
+
+
+def fairness(case: Case) -> Measure:
+    """Jain's index of the users' throughputs."""
+    return lambda draw: downloads(draw[case.name]).fairness
+
+
+def _column(run: Run, table: str, name: str) -> Array:
+    values: Array = np.array(
+        [math.nan if v is None else float(v) for v in run.tables[table][name].to_pylist()]
+    )
+    return values
+
+
+@functools.lru_cache(maxsize=8192)
+def _page_times(run: Run) -> tuple[float, int, int]:
+    """Mean time of the pages that were complete, by their place in the page set, and how many of how many."""
+    times = _column(run, "pages", "onload_s")
+    done = ~np.isnan(times)
+    return (float(times[done].mean()) if done.any() else math.nan, int(done.sum()), times.size)
+
+
+def page_time(case: Case) -> Measure:
+    """Mean time until a page is complete, s."""
+    return lambda draw: _page_times(draw[case.name])[0]
+
+
+def pages(draws: Sequence[Draw], case: Case) -> tuple[int, int]:
+    """Pages that were complete, and pages begun, of all runs."""
+    each = [_page_times(draw[case.name])[1:] for draw in draws]
+    return sum(done for done, _ in each), sum(begun for _, begun in each)
+
+
+def satisfied(case: Case) -> Measure:
+    """Share of views whose viewer was satisfied, %."""
+    return lambda draw: 100.0 * float(_column(draw[case.name], "views", "satisfied").mean())
+
+
+def views(draws: Sequence[Draw], case: Case) -> int:
+    """Views of all runs."""
+    return sum(draw[case.name].tables["views"].num_rows for draw in draws)
+
+
+def completion(case: Case) -> Measure:
+    """Mean time from the wish to connect until the last byte was read, s."""
+    return lambda draw: float(np.nanmean(_column(draw[case.name], "flows", "fct_s")))
+
+
+def gain_pct(one: Measure, other: Measure) -> Measure:
+    """By how many percent a measure is above another of the same draw."""
+    return lambda draw: 100.0 * (one(draw) / other(draw) - 1.0)
+
+
+def minus(one: Measure, other: Measure) -> Measure:
+    """Difference of two measures of the same draw."""
+    return lambda draw: one(draw) - other(draw)
+
+
+def cell(draws: Sequence[Draw], measure: Measure | Callable[[Draw], float]) -> str:
+    """Mean and interval of a measure, as a cell of a table."""
+    return terminal.interval(stats.estimate([measure(draw) for draw in draws]))
