@@ -14,12 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use airlane_core::{Bytes, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
-    AckSample, Arrival, Controller, LossCause, LossEpisode, Phase, PhaseChange, Restart, SegmentWindow,
-    Snapshot, TimeoutEpisode,
+    AckSample, Arrival, Controller, Domain, InflightScope, LossCause, LossEpisode, Phase, PhaseChange,
+    Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
+use crate::domains::Domains;
 use crate::flight::Flight;
 use crate::setup::QuicConfig;
 use crate::time::{from_quinn, span_from_quinn};
@@ -30,6 +31,8 @@ type QuinnInstant = std::time::Instant;
 
 /// kMinimumWindow in datagrams (RFC 9002 §7.2).
 const MINIMUM_WINDOW: u32 = 2;
+/// max_ack_delay where the peer names none (RFC 9000 §18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A sender that quinn and the endpoint have in common.
 #[derive(Clone)]
@@ -124,6 +127,8 @@ pub(crate) struct Sender {
     news: News,
     /// Since it was asked last.
     judged: Vec<Judged>,
+    /// What a PEP has said, for a controller that has a window for each domain.
+    domains: Option<Domains>,
     /// Probe timeouts in a row.
     probes_in_row: u32,
 }
@@ -135,7 +140,9 @@ impl Sender {
             .discriminating(config.loss_discriminator)
             .with_cubic(config.cubic)
             .with_slow_start(config.slow_start)
+            .with_mdcc(config.mdcc, config.hystart)
             .paced();
+        let domains = controller.domains().map(|_| Domains::default());
         assert!(!controller.models_path(), "refused when the endpoint was set up");
         Self {
             controller,
@@ -161,6 +168,7 @@ impl Sender {
             undo_within_rtt: config.congestion == CongestionKind::NewReno,
             news: News::default(),
             judged: Vec::new(),
+            domains,
             probes_in_row: 0,
         }
     }
@@ -186,7 +194,7 @@ impl Sender {
 
     /// Window, threshold and flight in bytes.
     pub(crate) fn state(&self) -> (Bytes, Option<Bytes>, Bytes) {
-        (self.controller.congestion_window(), self.controller.ssthresh(), Bytes(self.in_flight))
+        (self.window(), self.controller.ssthresh(), Bytes(self.in_flight))
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -205,10 +213,14 @@ impl Sender {
     }
 
     fn on_loss(&mut self, now: Instant, sent_at: Instant, (lost_segments, newest_lost): (u32, u64)) {
+        self.end_recovery();
         let episode = self.episode(now, lost_segments, newest_lost);
         let marked = episode.marked;
         let cause = if marked {
             self.controller.on_ecn(&episode);
+            if let Some(domains) = &mut self.domains {
+                domains.on_reduced(now);
+            }
             LossCause::Congestion
         } else {
             let cause = self.controller.on_loss(&episode);
@@ -222,8 +234,108 @@ impl Sender {
             self.before_timeout = None;
             self.enter(if marked { Phase::Reduction } else { Phase::Recovery });
             self.carry = 0;
+        } else {
+            self.controller.on_recovery_exit();
         }
-        self.controller.on_recovery_exit();
+    }
+
+    /// A packet sent during recovery ends it (RFC 9002 §7.3.2). The window that follows is the controller's word:
+    /// Westwood's is what it has measured by then.
+    fn end_recovery(&mut self) {
+        if core::mem::take(&mut self.in_recovery) {
+            self.controller.on_recovery_exit();
+            self.enter(Phase::Open);
+        }
+    }
+
+    /// The window in force: the threshold from when a recovery period begins (RFC 9002 §7.3.2).
+    fn window(&self) -> Bytes {
+        let window = self.controller.congestion_window();
+        let window = match self.controller.ssthresh() {
+            Some(threshold) if self.in_recovery && self.domains.is_none() => window.min(threshold),
+            _ => window,
+        };
+        match self.controller.domains() {
+            Some(mdcc) if mdcc.inflight_scope() == InflightScope::PerDomain => {
+                let internet = mdcc.window_of(Domain::Internet).bytes().get();
+                window.min(Bytes(internet + self.flight.seen_bytes()))
+            }
+            _ => window,
+        }
+    }
+
+    /// A PEP has seen packets of these names; the newest passed `delay` before it said so.
+    pub(crate) fn on_seen(&mut self, now: Instant, identifiers: &[u64], delay: Duration) {
+        let Some(domains) = &mut self.domains else { return };
+        let mut newest: Option<Instant> = None;
+        for identifier in identifiers {
+            if let Some(packet) = self.flight.on_seen(*identifier) {
+                domains.on_seen(&packet);
+                newest = newest.max(Some(packet.sent_at));
+            }
+        }
+        let Some(sent_at) = newest else { return };
+        let rtt = now.saturating_since(sent_at).saturating_sub(delay);
+        if domains.hear(now, rtt) {
+            self.controller.on_clock_change();
+        }
+        self.grow_domain(now, Domain::Internet, Some(rtt), true, self.in_flight);
+    }
+
+    /// An acknowledgment of the client, and what it says about either domain.
+    fn drive_domains(&mut self, now: Instant, rtt: Duration, window_limited: bool, max_outstanding: u64) {
+        let Some(domains) = &mut self.domains else { return };
+        // As long as a probe timeout, roughly: two round trips and what an acknowledgment may wait for (RFC 9000 §18.2).
+        if domains.falls_silent(now, self.srtt * 2 + MAX_ACK_DELAY) {
+            self.controller.on_clock_change();
+        }
+        let own = domains.heard_at.is_none().then_some(rtt);
+        self.grow_domain(now, Domain::Internet, own, window_limited, max_outstanding);
+        self.grow_domain(now, Domain::Ran, Some(rtt), window_limited, max_outstanding);
+    }
+
+    fn grow_domain(
+        &mut self,
+        now: Instant,
+        domain: Domain,
+        rtt: Option<Duration>,
+        window_limited: bool,
+        max_outstanding: u64,
+    ) {
+        let segment = self.segment();
+        let (Some(domains), Some(mdcc)) = (&mut self.domains, self.controller.domains()) else { return };
+        let internet = mdcc.window_of(Domain::Internet).segments;
+        let ran = mdcc.window_of(Domain::Ran).segments;
+        let reach = match mdcc.inflight_scope() {
+            InflightScope::EndToEnd => internet,
+            InflightScope::PerDomain => internet + (self.flight.seen_bytes() / segment) as u32,
+        };
+        let limits = match domain {
+            Domain::Internet => reach <= ran,
+            Domain::Ran => ran <= reach,
+        };
+        let delivered = domains.take_delivered(domain, segment);
+        let heard = domains.heard_at.is_some() && domain == Domain::Internet;
+        let srtt = if heard { domains.srtt } else { self.srtt };
+        let sample = AckSample {
+            now,
+            delivered_segments: delivered,
+            may_grow: delivered > 0,
+            window_limited: window_limited && limits,
+            max_outstanding_segments: self.segments(max_outstanding),
+            outstanding_segments: self.segments(self.in_flight),
+            rtt,
+            srtt,
+            acked_to: self.settled,
+            sent_to: self.sent,
+        };
+        self.controller.on_domain_ack(domain, &sample);
+    }
+
+    /// Windows of the two domains and the round trip to the PEP, if there are two.
+    pub(crate) fn domain_state(&self) -> Option<(Bytes, Bytes, Duration)> {
+        let (mdcc, domains) = (self.controller.domains()?, self.domains.as_ref()?);
+        Some((mdcc.window_of(Domain::Internet).bytes(), mdcc.window_of(Domain::Ran).bytes(), domains.srtt))
     }
 
     /// True if it has a timer of its own, whose expiry costs the window.
@@ -298,6 +410,9 @@ impl Sender {
             acked_to: self.settled,
             sent_to: self.sent,
         });
+        if let Some(domains) = &mut self.domains {
+            domains.on_reduced(now);
+        }
         self.in_recovery = false;
         self.enter(Phase::Open);
     }
@@ -328,9 +443,17 @@ impl Sender {
         self.flight.on_sent(now, bytes);
     }
 
+    /// A PEP calls the packet sent last so.
+    pub(crate) fn name_newest(&mut self, identifier: u64) {
+        self.flight.name_newest(identifier);
+    }
+
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: Duration) {
         self.probes_in_row = 0;
         let packet = self.flight.on_acked(sent, bytes);
+        if let (Some(domains), Some(packet)) = (&mut self.domains, &packet) {
+            domains.on_acked(packet);
+        }
         let after = packet.and_then(|packet| self.timeouts.as_mut()?.on_acked(now, packet));
         if let Some(after) = after {
             self.on_spurious_timeout(after);
@@ -342,9 +465,7 @@ impl Sender {
         self.batch.bytes += bytes;
         if self.recovery_from.is_none_or(|from| sent > from) {
             self.batch.growing += bytes;
-            if core::mem::take(&mut self.in_recovery) {
-                self.enter(Phase::Open); // a packet sent during recovery ends it, RFC 9002 §7.3.2
-            }
+            self.end_recovery();
         }
         self.batch.newest_sent = self.batch.newest_sent.max(Some(sent));
         self.srtt = srtt;
@@ -365,6 +486,11 @@ impl Sender {
         if self.controller.hears_arrivals() {
             self.controller.on_arrival(&Arrival { now, acked_to: self.delivered, rtt: Some(rtt) });
         }
+        self.news.rtt = Some(rtt);
+        if self.domains.is_some() {
+            self.drive_domains(now, rtt, !app_limited, in_flight + batch.bytes);
+            return;
+        }
         self.carry += batch.growing;
         let delivered_segments = (self.carry / self.segment()) as u32;
         self.carry %= self.segment();
@@ -380,7 +506,6 @@ impl Sender {
             acked_to: self.settled,
             sent_to: self.sent,
         });
-        self.news.rtt = Some(rtt);
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, bytes: u64) {
@@ -389,15 +514,29 @@ impl Sender {
         self.flight.take_lost(sent, bytes, |packet| {
             lost += 1;
             newest = packet.serial;
+            if let Some(domains) = &mut self.domains {
+                domains.on_lost(&packet);
+            }
         });
-        if self.recovery_from.is_none_or(|from| sent > from) {
+        self.news.lost |= bytes > 0;
+        if bytes > 0 && self.domains.is_some() {
+            self.reduce_domains(now);
+        } else if self.recovery_from.is_none_or(|from| sent > from) {
             let segments = if bytes == 0 { 0 } else { lost.max(1) };
             self.on_loss(now, sent, (segments, newest));
         }
         if persistent {
             self.on_persistent_congestion(now, sent);
         }
-        self.news.lost |= bytes > 0;
+    }
+
+    /// Each domain that has lost something since its last reduction reduces its window.
+    fn reduce_domains(&mut self, now: Instant) {
+        for domain in Domain::ALL {
+            if self.domains.as_mut().is_some_and(|domains| domains.reduces(domain, now)) {
+                self.controller.on_domain_loss(domain);
+            }
+        }
     }
 }
 
@@ -427,7 +566,7 @@ impl QuinnController for Shared {
     /// One byte more than the window: quinn sends only while flight and datagram stay below this, where
     /// RFC 9002 §7 lets them reach it.
     fn window(&self) -> u64 {
-        self.lock().controller.congestion_window().get() + 1
+        self.lock().window().get() + 1
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -46,6 +46,9 @@ pub struct Readable {
     pub at_end: bool,
 }
 
+/// Computes the name that a PEP gives to a datagram.
+pub type Identifier = Box<dyn Fn(&[u8]) -> u64>;
+
 /// One end of a connection.
 pub struct QuicEndpoint {
     setup: Setup,
@@ -56,6 +59,8 @@ pub struct QuicEndpoint {
     /// Where quinn writes datagrams.
     scratch: Vec<u8>,
     due: Instant,
+    /// How a PEP calls datagrams, if it is listened to.
+    identifier: Option<Identifier>,
     /// quinn was told of a timeout since it sent last.
     timer_fired: bool,
     serial: u64,
@@ -97,10 +102,22 @@ impl QuicEndpoint {
             connection: None,
             scratch: Vec::with_capacity(2048),
             due: Instant::FAR_FUTURE,
+            identifier: None,
             timer_fired: false,
             serial: 0,
             reporter: Reporter::default(),
         }
+    }
+
+    /// The same end, which listens to a PEP that names datagrams so.
+    #[must_use]
+    pub fn with_identifier(self, identifier: Identifier) -> Self {
+        Self { identifier: Some(identifier), ..self }
+    }
+
+    /// A PEP says that datagrams of these names have passed, the newest so long before.
+    pub fn on_seen(&mut self, cx: &Cx<'_>, identifiers: &[u64], delay: Duration) {
+        self.setup.sender.lock().on_seen(cx.now, identifiers, delay);
     }
 
     /// Begins a connection; [`Self::flush`] sends its first packet.
@@ -316,6 +333,9 @@ impl QuicEndpoint {
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, ecn: Option<EcnCodepoint>) {
+        if let Some(identifier) = &self.identifier {
+            self.setup.sender.lock().name_newest(identifier(&self.scratch));
+        }
         let header = Header::Udp(UdpHeader { serial: self.serial });
         self.serial += 1;
         let payload = Payload::Bytes(self.scratch.as_slice().into());
@@ -371,6 +391,10 @@ impl QuicEndpoint {
             self.reporter.state = state;
             let (congestion_window, ssthresh, in_flight) = state;
             cx.emit(&Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window: None });
+            let domains = self.setup.sender.lock().domain_state();
+            if let Some((internet, ran, pep_srtt)) = domains.filter(|_| cx.wants(Topic::Pep)) {
+                cx.emit(&Event::DomainState { flow, internet, ran, pep_srtt });
+            }
         }
     }
 }

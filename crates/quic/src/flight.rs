@@ -17,6 +17,9 @@ pub(crate) struct Flying {
     pub(crate) serial: u64,
     pub(crate) sent_at: Instant,
     pub(crate) bytes: u64,
+    /// What a PEP calls it, and whether it has seen it pass.
+    pub(crate) identifier: u64,
+    pub(crate) seen: bool,
     settled: bool,
 }
 
@@ -26,12 +29,54 @@ pub(crate) struct Flight {
     packets: VecDeque<Flying>,
     next_serial: u64,
     newest_acked: Option<u64>,
+    /// After the newest packet that a PEP has seen.
+    seen_to: u64,
+    seen_bytes: u64,
 }
 
 impl Flight {
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
-        self.packets.push_back(Flying { serial: self.next_serial, sent_at: now, bytes, settled: false });
+        let serial = self.next_serial;
+        self.packets.push_back(Flying {
+            serial,
+            sent_at: now,
+            bytes,
+            identifier: 0,
+            seen: false,
+            settled: false,
+        });
         self.next_serial += 1;
+    }
+
+    /// The packet sent last has this name at a PEP.
+    pub(crate) fn name_newest(&mut self, identifier: u64) {
+        if let Some(packet) = self.packets.back_mut() {
+            packet.identifier = identifier;
+        }
+    }
+
+    /// A PEP has seen a packet of this name. Gives it if it is in flight and was not known to be seen.
+    pub(crate) fn on_seen(&mut self, identifier: u64) -> Option<Flying> {
+        // Reports come in order, so the search begins at what was seen last.
+        let from = (self.seen_to.saturating_sub(self.front_serial())) as usize;
+        let from = from.min(self.packets.len());
+        let named = |p: &Flying| p.identifier == identifier && !p.settled && !p.seen;
+        let ahead = self.packets.range(from..).position(named).map(|at| from + at);
+        let index = ahead.or_else(|| self.packets.range(..from).rposition(named))?;
+        let packet = self.packets.get_mut(index)?;
+        packet.seen = true;
+        self.seen_to = self.seen_to.max(packet.serial + 1);
+        self.seen_bytes += packet.bytes;
+        Some(*packet)
+    }
+
+    /// Bytes in flight that a PEP has seen.
+    pub(crate) const fn seen_bytes(&self) -> u64 {
+        self.seen_bytes
+    }
+
+    fn front_serial(&self) -> u64 {
+        self.packets.front().map_or(self.next_serial, |p| p.serial)
     }
 
     /// A packet of this size, sent then, is acknowledged. `None` for one that was never announced: quinn does not
@@ -42,6 +87,7 @@ impl Flight {
         let found = sent_then.find(|p| !p.settled && p.bytes == bytes)?;
         found.settled = true;
         let found = *found;
+        self.seen_bytes -= if found.seen { found.bytes } else { 0 };
         self.newest_acked = self.newest_acked.max(Some(found.serial));
         self.trim();
         Some(found)
@@ -59,6 +105,7 @@ impl Flight {
                 break;
             }
             packet.settled = true;
+            self.seen_bytes -= if packet.seen { packet.bytes } else { 0 };
             bytes = bytes.saturating_sub(packet.bytes);
             each(*packet);
         }
@@ -73,7 +120,9 @@ impl Flight {
             if packet.serial + packet_threshold > newest {
                 break;
             }
-            packet.settled = true;
+            if !core::mem::replace(&mut packet.settled, true) {
+                self.seen_bytes -= if packet.seen { packet.bytes } else { 0 };
+            }
         }
         self.trim();
     }
@@ -128,5 +177,24 @@ mod tests {
         flight.on_acked(at(4), 100);
         flight.forget_unacknowledgeable(3);
         assert_eq!(flight.packets.front().map(|p| p.serial), Some(1));
+    }
+
+    #[test]
+    fn a_name_finds_its_packet_while_that_is_in_flight() {
+        let mut flight = Flight::default();
+        for name in 1..=5 {
+            flight.on_sent(at(name), 100);
+            flight.name_newest(10 * name);
+        }
+        let serial = |seen: Option<Flying>| seen.map(|p| p.serial);
+        assert_eq!(serial(flight.on_seen(30)), Some(2));
+        assert_eq!(serial(flight.on_seen(20)), Some(1)); // a report that comes late
+        assert_eq!(serial(flight.on_seen(20)), None); // once more
+        assert_eq!(serial(flight.on_seen(99)), None); // made up
+        assert_eq!(flight.seen_bytes(), 200);
+        flight.on_acked(at(1), 100);
+        assert_eq!(serial(flight.on_seen(10)), None); // acknowledged since
+        flight.take_lost(at(2), 100, |p| assert!(p.seen));
+        assert_eq!((serial(flight.on_seen(50)), flight.seen_bytes()), (Some(4), 200));
     }
 }

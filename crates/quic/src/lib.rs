@@ -18,6 +18,7 @@
 
 mod congestion;
 mod crypto;
+mod domains;
 mod endpoint;
 mod flight;
 mod identity;
@@ -28,7 +29,7 @@ mod tests;
 mod time;
 mod timeouts;
 
-pub use endpoint::{QuicEndpoint, QuicEvent, Readable};
+pub use endpoint::{Identifier, QuicEndpoint, QuicEvent, Readable};
 pub use qlog::{QlogError, QlogFiles};
 pub use quinn_proto::StreamId;
 pub use setup::{QuicConfig, Role};

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use airlane_core::{Bytes, Duration, Seeds, Stream};
-use airlane_transport::congestion::{CubicConfig, LossDiscrimination, SlowStartRules};
+use airlane_transport::congestion::{CubicConfig, LossDiscrimination, MdccConfig, SlowStartRules};
 use airlane_transport::{CongestionKind, Path};
 use quinn_proto::{
     ClientConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenStore, ServerConfig,
@@ -51,6 +51,8 @@ pub struct QuicConfig {
     pub hystart: bool,
     /// How CUBIC is set up.
     pub cubic: CubicConfig,
+    /// How multi-domain congestion control is set up.
+    pub mdcc: MdccConfig,
     /// How slow start ends.
     pub slow_start: SlowStartRules,
     /// What silence costs.
@@ -100,6 +102,7 @@ impl QuicConfig {
             loss_discriminator: LossDiscrimination::None,
             hystart: true,
             cubic: CubicConfig::RFC9438,
+            mdcc: MdccConfig::PAPER,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             timeouts: QuicTimeouts::Probe,
             packet_threshold: 3,            // RFC 9002 §6.1.1
@@ -163,6 +166,8 @@ impl Setup {
         let mut draws = self.stream("quinn");
         seed.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&draws.bits().to_be_bytes()));
         config.cid_generator(move || Box::new(ids.clone())).rng_seed(Some(seed));
+        // A sender that listens to a PEP tells its messages by the bit that RFC 9287 would leave to chance.
+        config.grease_quic_bit(self.config.congestion != CongestionKind::Mdcc);
         let payload = self.config.mtu - HEADERS;
         config.max_udp_payload_size(payload).expect("an MTU is at least 1228 bytes");
         let server = (self.role == Role::Server).then(|| Arc::new(self.server(None)));

@@ -20,8 +20,8 @@ use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 use crate::expand::OneFlow;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
-    CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Ppbp, PpbpReading, Quic, QuicTimeouts,
-    RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Ppbp, PpbpReading, Quic,
+    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
@@ -108,6 +108,10 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             match path.direction {
                 Direction::Downlink => {
                     let server = QuicServer::new(config, path, transfer);
+                    let server = match middlebox::receiver(scenario, path.flow) {
+                        Some(receiver) if quic.congestion == Congestion::Mdcc => server.with_pep(receiver),
+                        _ => server,
+                    };
                     match rnis::consumer(scenario, path.flow, one) {
                         Some(consumer) => Box::new(server.with_information(consumer)),
                         None => Box::new(server),
@@ -147,6 +151,16 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
     }
 }
 
+fn mdcc_config(mdcc: Option<&Mdcc>) -> MdccConfig {
+    mdcc.map_or(MdccConfig::PAPER, |mdcc| MdccConfig {
+        acks_per_increase: (1.0 / mdcc.increase).round() as u32,
+        inflight_scope: match mdcc.inflight_scope {
+            InflightScope::EndToEnd => congestion::InflightScope::EndToEnd,
+            InflightScope::PerDomain => congestion::InflightScope::PerDomain,
+        },
+    })
+}
+
 fn cubic_config(variant: CubicVariant, beta: f64) -> CubicConfig {
     let variant = match variant {
         CubicVariant::Rfc9438 => congestion::CubicVariant::Rfc9438,
@@ -167,6 +181,7 @@ fn quic_config(quic: &Quic, scenario: &Resolved, seeds: Seeds) -> QuicConfig {
         loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
         cubic: cubic_config(quic.cubic, quic.cubic_beta),
+        mdcc: mdcc_config(quic.mdcc.as_ref()),
         slow_start: slow_start_rules(quic.slow_start_rtt_exit, quic.slow_start_loss),
         timeouts: match quic.timeouts {
             QuicTimeouts::Probe => quic::QuicTimeouts::Probe,
@@ -200,13 +215,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, scenario: &Resolved, seeds: Seeds) -> TcpCon
         loss_discriminator: loss_discrimination(&tcp.loss_discriminator, scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
-        mdcc: tcp.mdcc.as_ref().map_or(MdccConfig::PAPER, |mdcc| MdccConfig {
-            acks_per_increase: (1.0 / mdcc.increase).round() as u32,
-            inflight_scope: match mdcc.inflight_scope {
-                InflightScope::EndToEnd => transport::congestion::InflightScope::EndToEnd,
-                InflightScope::PerDomain => transport::congestion::InflightScope::PerDomain,
-            },
-        }),
+        mdcc: mdcc_config(tcp.mdcc.as_ref()),
         growth: match tcp.growth {
             Growth::PerSegment => transport::Growth::PerSegment,
             Growth::PerAck => transport::Growth::PerAck,

@@ -3,8 +3,10 @@
 //! request.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic,
+    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload,
+    PepFate, Port, Topic,
 };
+use airlane_net::pep;
 use airlane_net::rni::Consumer;
 use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, Role, StreamId};
 use airlane_transport::Path;
@@ -240,13 +242,20 @@ pub struct QuicServer {
     /// The connection is lost.
     over: bool,
     information: Option<Listener>,
+    /// What reads the messages of a PEP, if it listens to one.
+    pep: Option<pep::Receiver>,
 }
 
 impl QuicServer {
     /// A server that sends along `path` and waits to be connected to.
     #[must_use]
     pub fn new(config: QuicConfig, path: Path, transfer: QuicTransfer) -> Self {
-        Self { end: End::new(config, path, Role::Server, transfer), over: false, information: None }
+        Self {
+            end: End::new(config, path, Role::Server, transfer),
+            over: false,
+            information: None,
+            pep: None,
+        }
     }
 
     /// The same server, told how the radio of its UE is from the first packet of a connection until all has
@@ -272,6 +281,47 @@ impl QuicServer {
         } else {
             listener.begin(cx);
         }
+    }
+
+    /// The same server, which listens to a PEP.
+    #[must_use]
+    pub fn with_pep(mut self, receiver: pep::Receiver) -> Self {
+        let key = receiver.key().clone();
+        self.end.endpoint =
+            self.end.endpoint.with_identifier(Box::new(move |datagram| key.identifier(datagram)));
+        Self { pep: Some(receiver), ..self }
+    }
+
+    /// True for what a PEP has sent: a real one would send it to a port of its own. The ends of a flow that listens to
+    /// one always set the fixed bit of QUIC (RFC 9000 §17.2), which no message has; where they do not listen, they may
+    /// leave it (RFC 9287), but then bits are clear that a message has set.
+    fn is_message(&self, cx: &Cx<'_>, packet: &PacketRef) -> bool {
+        let Payload::Bytes(datagram) = &cx.pool.get(packet).payload else { return false };
+        match &self.pep {
+            Some(_) => datagram.first().is_none_or(|first| first & 0x40 == 0),
+            None => pep::is_message(datagram),
+        }
+    }
+
+    /// A message of a PEP has come, if this server listens to one.
+    fn take_message(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let Some(receiver) = &mut self.pep else { return cx.discard(packet, DropCause::Endpoint) };
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
+        let packet = cx.pool.consume(packet);
+        let message = match &packet.payload {
+            Payload::Bytes(bytes) => receiver.accept(bytes),
+            Payload::Length(_) => Err(pep::Rejected::Malformed),
+        };
+        let fate = if message.is_ok() { PepFate::Accepted } else { PepFate::Rejected };
+        if cx.wants(Topic::Pep) {
+            cx.emit(&Event::PepMessage { flow: self.end.flow, fate });
+        }
+        cx.pool.recycle(packet);
+        let Ok(pep::Message { delay_us, body: pep::Body::Opaque(identifiers), .. }) = message else { return };
+        self.end.endpoint.on_seen(cx, identifiers.as_slice(), Duration::from_micros(u64::from(delay_us)));
+        self.end.endpoint.flush(cx);
     }
 
     /// Works through what quinn has to say. Returns the bytes of objects that became readable.
@@ -317,6 +367,9 @@ impl Node for QuicServer {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         if port == INFORMATION {
             return self.take_information(cx, packet);
+        }
+        if self.is_message(cx, &packet) {
+            return self.take_message(cx, packet);
         }
         let Some(packet) = self.end.take_in(cx, packet) else { return };
         let in_order = self.work(cx);

@@ -1,7 +1,7 @@
 //! What can be wrong with a PEP, for experiments and tests.
 
 use airlane_core::{Instant, SackBlock, Stream};
-use airlane_net::pep::{Body, Message, TcpReport};
+use airlane_net::pep::{Body, List, Message, TcpReport};
 
 /// A fault of the PEP, or of the way from it to the server.
 #[derive(Clone, Debug)]
@@ -63,6 +63,21 @@ impl Claim {
     }
 }
 
+impl Claim {
+    /// Of what it has not seen, a PEP does not know the identifiers: it can make some up, or keep some back.
+    fn falsify_identifiers(self, identifiers: &mut List<u64>) {
+        let mut lie = List::default();
+        match self {
+            Self::Everything => return,
+            Self::Unsent => {
+                identifiers.as_slice().iter().for_each(|id| assert!(lie.push(!id), "as many as before"))
+            }
+            Self::Holes => {}
+        }
+        *identifiers = lie;
+    }
+}
+
 /// A fault at work.
 #[derive(Debug)]
 pub(crate) struct Faulty {
@@ -91,9 +106,11 @@ impl Faulty {
     pub(crate) fn falsify(&self, now: Instant, message: &mut Message) {
         if let Fault::Lies { from, claim } = self.fault
             && from <= now
-            && let Body::Tcp(report) = &mut message.body
         {
-            *report = claim.falsify(report);
+            match &mut message.body {
+                Body::Tcp(report) => *report = claim.falsify(report),
+                Body::Opaque(identifiers) => claim.falsify_identifiers(identifiers),
+            }
         }
     }
 

@@ -1,11 +1,12 @@
-//! The lightweight PEP: watches TCP segments pass from server to client, and tells the server which.
+//! The lightweight PEP: watches TCP segments and QUIC datagrams pass from server to client, and tells the server which.
 //!
 //! It keeps no payload, changes nothing and splits nothing; its messages ([`airlane_net::pep`]) may be
 //! ignored. Multi-domain congestion control (Krämer et al. 2019, see
 //! `airlane_transport::congestion`) is clocked by them. Its memory is bounded in flows and, for each,
 //! in ranges; a flow for which there is no room passes unwatched.
 //!
-//! Left out: flows that are not TCP, and the agreement on keys.
+//! Of QUIC, whose packet numbers it cannot read, it reports identifiers that the server computes too; it knows no holes
+//! there and no acknowledgments. Left out: flows that are neither, and the agreement on keys.
 
 mod fault;
 mod seen;
@@ -20,11 +21,11 @@ use airlane_core::{
     SocketPair, Stream, TcpFlags, TcpHeader, Topic, UdpHeader,
 };
 use airlane_net::gtp;
-use airlane_net::pep::{Body, Key, Message};
+use airlane_net::pep::{Body, IDENTIFIED, Key, LIST_MAX, Message};
 
 use crate::node::{NetworkFunction, Side};
 use fault::Faulty;
-use seen::{Observation, Seen};
+use seen::{Observation, Recent, Seen};
 
 pub use fault::{Claim, Fault};
 
@@ -70,11 +71,27 @@ pub struct PepStatistics {
     pub nacks: u64,
 }
 
+/// What was seen of a flow.
+#[derive(Debug)]
+enum Sight {
+    Tcp(Observation),
+    Opaque(Recent),
+}
+
+impl Sight {
+    fn report(&self) -> Body {
+        match self {
+            Self::Tcp(seen) => Body::Tcp(seen.report()),
+            Self::Opaque(recent) => Body::Opaque(recent.report()),
+        }
+    }
+}
+
 /// A flow that is watched.
 #[derive(Debug)]
 struct Watched {
     key: Key,
-    seen: Observation,
+    seen: Sight,
     serial: u32,
     /// Segments since the last message, and when the first and the last of them passed.
     pending: u32,
@@ -96,7 +113,7 @@ pub struct Pep {
     reporter: Reporter,
     flows: BTreeMap<FlowId, Watched>,
     /// When messages are due; entries that no longer hold are skipped.
-    due: BinaryHeap<Reverse<(Instant, FlowId)>>,
+    due: Due,
     /// The table was found full, without an idle flow: not looked through again before this.
     full_until: Instant,
 }
@@ -109,6 +126,9 @@ struct Reporter {
     instance: u32,
     statistics: PepStatistics,
 }
+
+/// When messages about which flows are due.
+type Due = BinaryHeap<Reverse<(Instant, FlowId)>>;
 
 /// How long a full table counts as full.
 const FULL_FOR: Duration = Duration::from_secs(1);
@@ -196,20 +216,29 @@ impl Pep {
         if fin {
             watched.end = Some(right);
         }
-        let seen = watched.seen.on_segment(left, right);
+        let Sight::Tcp(observation) = &mut watched.seen else { return };
+        let seen = observation.on_segment(left, right);
         watched.urgent |= seen == Seen::Hole;
-        if watched.pending == 0 {
-            watched.pending_since = cx.now;
-        }
-        watched.pending += 1;
         reporter.statistics.unremembered += u64::from(seen == Seen::NoRoom);
-        let at = reporter.due(cx.now, watched);
-        if at <= cx.now {
-            reporter.send(cx, flow, watched);
-        } else if at < watched.due {
-            watched.due = at;
-            due.push(Reverse((at, flow)));
+        reporter.passed(cx, flow, watched, due);
+    }
+
+    /// A datagram of QUIC passes from server to client.
+    fn on_datagram(&mut self, cx: &mut Cx<'_>, flow: FlowId, prefix: &[u8]) {
+        self.reporter.statistics.segments += 1;
+        if !self.has_room(cx.now, flow) {
+            self.reporter.statistics.unwatched += 1;
+            return;
         }
+        let Self { reporter, flows, due, .. } = self;
+        let watched = flows
+            .entry(flow)
+            .or_insert_with(|| Watched::new(reporter.key(flow), Sight::Opaque(Recent::default()), cx.now));
+        watched.newest_at = cx.now;
+        let identifier = watched.key.identifier(prefix);
+        let Sight::Opaque(recent) = &mut watched.seen else { return };
+        recent.on_datagram(identifier);
+        reporter.passed(cx, flow, watched, due);
     }
 
     /// A segment passes from client to server: what it acknowledges need not be watched.
@@ -219,7 +248,9 @@ impl Pep {
         } else if tcp.flags.has(TcpFlags::ACK)
             && let Some(watched) = self.flows.get_mut(&flow)
         {
-            watched.seen.on_client_ack(tcp.acknowledgment);
+            if let Sight::Tcp(seen) = &mut watched.seen {
+                seen.on_client_ack(tcp.acknowledgment);
+            }
             if watched.end.is_some_and(|end| end == tcp.acknowledgment) {
                 self.flows.remove(&flow);
             }
@@ -231,12 +262,35 @@ impl Reporter {
     /// The entry of a new flow.
     fn watch(&self, now: Instant, flow: FlowId, first: u32) -> Watched {
         let seen = Observation::new(first, self.config.ranges, self.config.reordering);
-        Watched::new(Key::derive(&self.config.secret, u64::from(flow.0)), seen, now)
+        Watched::new(self.key(flow), Sight::Tcp(seen), now)
+    }
+
+    fn key(&self, flow: FlowId) -> Key {
+        Key::derive(&self.config.secret, u64::from(flow.0))
+    }
+
+    /// One more has passed and is noted: a message leaves, or is due later.
+    fn passed(&mut self, cx: &mut Cx<'_>, flow: FlowId, watched: &mut Watched, due: &mut Due) {
+        if watched.pending == 0 {
+            watched.pending_since = cx.now;
+        }
+        watched.pending += 1;
+        let at = self.due(cx.now, watched);
+        if at <= cx.now {
+            self.send(cx, flow, watched);
+        } else if at < watched.due {
+            watched.due = at;
+            due.push(Reverse((at, flow)));
+        }
     }
 
     /// When the next message about the flow is due.
     fn due(&self, now: Instant, watched: &Watched) -> Instant {
-        let enough = watched.urgent || watched.pending >= self.config.ack_every;
+        let most = match watched.seen {
+            Sight::Tcp(_) => self.config.ack_every,
+            Sight::Opaque(_) => self.config.ack_every.min(LIST_MAX as u32), // a message holds no more
+        };
+        let enough = watched.urgent || watched.pending >= most;
         let wanted = if enough { now } else { watched.pending_since + self.config.max_delay };
         wanted.max(watched.sent_at.map_or(now, |at| at + self.config.min_interval))
     }
@@ -250,7 +304,7 @@ impl Reporter {
             instance: self.instance,
             serial: watched.serial,
             delay_us: u32::try_from(delay_us).unwrap_or(u32::MAX),
-            body: Body::Tcp(watched.seen.report()),
+            body: watched.seen.report(),
         };
         self.statistics.messages += 1;
         self.statistics.nacks += u64::from(watched.urgent);
@@ -288,7 +342,7 @@ impl Reporter {
 }
 
 impl Watched {
-    fn new(key: Key, seen: Observation, now: Instant) -> Self {
+    fn new(key: Key, seen: Sight, now: Instant) -> Self {
         Self {
             key,
             seen,
@@ -309,16 +363,28 @@ impl NetworkFunction for Pep {
         let passing = cx.pool.get(&packet);
         let flow = passing.flow;
         // A flow of many connections has no sender that listens.
-        if let Header::Tcp(tcp) = passing.header
-            && passing.sockets == SocketPair::default()
-        {
-            let payload = passing.payload.len();
-            if self.lives(cx.now) {
-                match side {
-                    Side::Core => self.on_downlink(cx, flow, &tcp, payload),
-                    Side::Ran => self.on_uplink(flow, &tcp),
+        if passing.sockets != SocketPair::default() {
+            return Some(packet);
+        }
+        match (&passing.header, &passing.payload) {
+            (Header::Tcp(tcp), payload) => {
+                let (tcp, payload) = (*tcp, payload.len());
+                if self.lives(cx.now) {
+                    match side {
+                        Side::Core => self.on_downlink(cx, flow, &tcp, payload),
+                        Side::Ran => self.on_uplink(flow, &tcp),
+                    }
                 }
             }
+            (Header::Udp(_), Payload::Bytes(datagram)) if side == Side::Core => {
+                let mut prefix = [0; IDENTIFIED];
+                let length = datagram.len().min(IDENTIFIED);
+                prefix[..length].copy_from_slice(&datagram[..length]);
+                if self.lives(cx.now) {
+                    self.on_datagram(cx, flow, &prefix[..length]);
+                }
+            }
+            (Header::Udp(_) | Header::Signalling, _) => {}
         }
         Some(packet)
     }

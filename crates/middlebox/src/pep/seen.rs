@@ -1,7 +1,7 @@
 //! What of a TCP flow was seen: a cumulative position and ranges beyond it, bounded.
 
 use airlane_core::SackBlock;
-use airlane_net::pep::{LIST_MAX, TcpReport};
+use airlane_net::pep::{LIST_MAX, List, TcpReport};
 
 /// Seen data beyond a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,27 @@ struct Range {
     right: u32,
     /// Segments seen above the hole before it, since it was a hole.
     above: u8,
+}
+
+/// The identifiers of the datagrams that passed last, newest last: each message repeats them, for none is sent again.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    identifiers: [u64; LIST_MAX],
+    passed: usize,
+}
+
+impl Recent {
+    pub(crate) fn on_datagram(&mut self, identifier: u64) {
+        self.identifiers[self.passed % LIST_MAX] = identifier;
+        self.passed += 1;
+    }
+
+    pub(crate) fn report(&self) -> List<u64> {
+        let mut report = List::default();
+        let oldest = self.passed.saturating_sub(LIST_MAX);
+        (oldest..self.passed).for_each(|at| assert!(report.push(self.identifiers[at % LIST_MAX])));
+        report
+    }
 }
 
 /// What a segment added.

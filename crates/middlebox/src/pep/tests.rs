@@ -304,3 +304,41 @@ fn what_a_function_does_not_give_back_it_owns() {
     assert_eq!((cx.outbox[0].0, node.packets_held()), (Side::Ran.port(), 0));
     drop(outbox.drain(..).map(|(_, packet)| pool.consume(packet)).collect::<Vec<_>>());
 }
+
+/// Datagrams of QUIC: a message about each, with the identifiers of up to eight that have passed.
+#[test]
+fn datagrams_are_reported_by_names_that_the_server_computes_too() {
+    let mut rig = Rig::new(config());
+    let key = airlane_net::pep::Key::derive(SECRET, 3);
+    let mut receiver = Receiver::new(key.clone(), 3);
+    let mut names = vec![];
+    for number in 0..10_u8 {
+        let bytes = vec![0x40, number, 7, 7];
+        names.push(key.identifier(&bytes));
+        let header = Header::Udp(UdpHeader { serial: u64::from(number) });
+        let packet = Packet::new(FLOW, Direction::Downlink, header, Payload::Bytes(bytes.into()), rig.now);
+        let handle = rig.pool.insert(packet);
+        let mut message = None;
+        let (mut outbox, mut probe) = (Outbox::new(), Silence);
+        let mut cx = Cx {
+            now: rig.now,
+            pool: &mut rig.pool,
+            outbox: &mut outbox,
+            topics: TopicSet::NONE,
+            probe: &mut probe,
+        };
+        rig.node.handle_packet(&mut cx, Side::Core.port(), handle);
+        for (port, packet) in outbox {
+            let packet = rig.pool.consume(packet);
+            let Payload::Bytes(bytes) = packet.payload else { panic!("bytes") };
+            if port == Side::Core.port() {
+                message = Some(receiver.accept(&bytes).unwrap());
+            }
+        }
+        let Some(Message { body: Body::Opaque(said), .. }) = message else { panic!("{message:?}") };
+        assert_eq!(said.as_slice(), &names[names.len().saturating_sub(LIST_MAX)..]);
+    }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), 10);
+}

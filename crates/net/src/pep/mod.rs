@@ -36,6 +36,9 @@ const TCP_BODY: usize = 16;
 const BLOCK: usize = 8;
 const TAG: usize = 16;
 
+/// §4.2: bytes of a datagram that its identifier is made of, if it has as many.
+pub const IDENTIFIED: usize = 64;
+
 /// §3.1: identifiers are TCP sequence numbers.
 const SPACE_TCP: u8 = 0;
 /// §3.1: identifiers are opaque.
@@ -89,6 +92,12 @@ pub enum Body {
     /// Of a flow whose packet numbers cannot be read: identifiers that server and PEP compute alike
     /// (§4.2).
     Opaque(List<u64>),
+}
+
+/// True for what has the form of a PEP message, whoever made it.
+#[must_use]
+pub fn is_message(datagram: &[u8]) -> bool {
+    lengths(datagram).is_some()
 }
 
 /// A PEP message.
@@ -150,6 +159,13 @@ impl Key {
     pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
         let hash = blake3::keyed_hash(&self.0, bytes);
         core::array::from_fn(|at| hash.as_bytes()[at])
+    }
+
+    /// §4.2: the identifier of a datagram.
+    #[must_use]
+    pub fn identifier(&self, datagram: &[u8]) -> u64 {
+        let hash = blake3::keyed_hash(&self.0, &datagram[..datagram.len().min(IDENTIFIED)]);
+        u64::from_be_bytes(core::array::from_fn(|at| hash.as_bytes()[at]))
     }
 
     /// The tag is compared in constant time.

@@ -58,6 +58,12 @@ impl Receiver {
         Self { key, flow, sources: Vec::with_capacity(PEPS_MAX) }
     }
 
+    /// The key of the flow.
+    #[must_use]
+    pub const fn key(&self) -> &Key {
+        &self.key
+    }
+
     /// Reads the payload of a datagram.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use crate::de::nearest_help;
 use crate::endpoints;
 use crate::expand;
 use crate::format::{
-    App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Ppbp, Quic,
-    ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
+    App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Mdcc, Network, Ppbp,
+    Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
 };
 use crate::pages;
 use crate::quantity::{Share, Size};
@@ -58,12 +58,12 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         match &flow.transport {
             Transport::Tcp(settings) => {
                 tcp(settings, &at.under("transport"))?;
-                let downlink = flow.direction == FlowDirection::Downlink;
-                let ok = downlink || settings.congestion != Congestion::Mdcc;
-                let help = "a PEP watches what goes to the UE; choose another controller";
-                at.require(ok, "transport.congestion", "of no use on the uplink", help)?;
+                listens(settings.congestion, flow.direction, &at)?;
             }
-            Transport::Quic(settings) => quic(settings, &at.under("transport"))?,
+            Transport::Quic(settings) => {
+                quic(settings, &at.under("transport"))?;
+                listens(settings.congestion, flow.direction, &at)?;
+            }
             Transport::Udp => {}
         }
         rnis::discriminator(flow, scenario, &at)?;
@@ -81,6 +81,13 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
             at.entry(twice.section).wrong(message, "give them other names")
         }
     }
+}
+
+/// A PEP watches what goes to the UE.
+fn listens(congestion: Congestion, direction: FlowDirection, at: &Place<'_>) -> Checked {
+    let ok = direction == FlowDirection::Downlink || congestion != Congestion::Mdcc;
+    let help = "a PEP watches what goes to the UE; choose another controller";
+    at.require(ok, "transport.congestion", "of no use on the uplink", help)
 }
 
 fn destination(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -201,8 +208,7 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     let models_path = matches!(quic.congestion, Congestion::Bbr | Congestion::Bbr3);
     let help = "one of cubic, newreno, scalable, vegas, westwood, veno; BBR is for TCP";
     at.require(!models_path, "congestion", "quinn does not tell which packets are lost", help)?;
-    let listens = quic.congestion == Congestion::Mdcc;
-    at.require(!listens, "congestion", "a PEP cannot read the packet numbers of QUIC", help)?;
+    mdcc(quic.mdcc.as_ref(), quic.congestion, at)?;
     laws(quic.cubic_beta, quic.slow_start_loss, at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
     at.require(threshold, "packet_threshold", "no number of packets", "from 1 to 1000")?;
@@ -246,7 +252,7 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         let help = format!("from {least} to {most}, which is the MTU less the headers");
         at.require((least..=most).contains(&mss), "mss", "no full segment for this MTU", &help)?;
     }
-    mdcc(tcp, at)?;
+    mdcc(tcp.mdcc.as_ref(), tcp.congestion, at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "no window", "from 1 to 1000 segments")?;
     at.positive(tcp.rto_min, "rto_min")?;
@@ -269,10 +275,10 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     tcp.send_buffer.map_or(Ok(()), |buffer| at.at_least(buffer, least, "send_buffer", message))
 }
 
-fn mdcc(tcp: &Tcp, at: &Place<'_>) -> Checked {
-    let Some(mdcc) = &tcp.mdcc else { return Ok(()) };
+fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked {
+    let Some(mdcc) = mdcc else { return Ok(()) };
     let help = "write congestion = \"mdcc\", or leave it out";
-    at.require(tcp.congestion == Congestion::Mdcc, "mdcc", "of no use to another controller", help)?;
+    at.require(congestion == Congestion::Mdcc, "mdcc", "of no use to another controller", help)?;
     let help = "from 0.001 to 1 segments with each acknowledgment";
     let ok = (0.001..=1.0).contains(&mdcc.increase);
     at.require(ok, "mdcc.increase", "no step of a window", help)

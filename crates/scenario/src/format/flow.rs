@@ -282,6 +282,8 @@ pub struct Quic {
     pub preset: QuicPreset,
     /// The congestion controller. BBR needs to hear of each lost packet, which quinn does not tell.
     pub congestion: Congestion,
+    /// How it is set up, if it is multi-domain congestion control.
+    pub mdcc: Option<Mdcc>,
     /// How random losses are told from those of congestion.
     pub loss_discriminator: LossDiscriminator,
     /// Whose CUBIC it is, if it is CUBIC.
