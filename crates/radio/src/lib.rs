@@ -32,7 +32,7 @@ pub use geometry::Position;
 pub use link_adaptation::{Amc, AmcRule};
 pub use mobility::{LevyWalk, Mobility, Placement};
 pub use mutual_information::SymbolInformation;
-pub use path_loss::{PathLoss, RadioPath};
+pub use path_loss::{LossMemo, PathLoss, RadioPath};
 pub use shadowing::Shadowing;
 pub use tables::{Cqi, Mcs, Modulation};
 pub use transmission_mode::TransmissionMode;

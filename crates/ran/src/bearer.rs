@@ -331,7 +331,7 @@ impl RadioBearer {
     }
 
     /// [`BufferStatus::total`] of it, for who asks in every slot.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
         if self.is_suspended() {

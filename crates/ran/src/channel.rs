@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use airlane_core::{Dbm, Decibel, Duration, Instant};
 use airlane_radio::shadowing::Grain;
-use airlane_radio::{Antenna, Bursts, Fading, Mobility, PathLoss, Position, RadioPath, Shadowing, noise};
+use airlane_radio::{
+    Antenna, Bursts, Fading, LossMemo, Mobility, PathLoss, Position, RadioPath, Shadowing, noise,
+};
 
 use crate::config::ShadowingConfig;
 use crate::interference::STEP_M;
@@ -73,6 +75,7 @@ pub(crate) struct Channel {
     held: (Instant, Vec<f32>),
     /// Shadowing in standard deviations where it was last looked at.
     shadowed: Option<(f64, Grain, f64)>,
+    memo: LossMemo,
 }
 
 impl Channel {
@@ -94,6 +97,7 @@ impl Channel {
             place: None,
             held: (Instant::FAR_FUTURE, Vec::new()),
             shadowed: None,
+            memo: LossMemo::default(),
         }
     }
 
@@ -210,7 +214,7 @@ impl Channel {
         let in_sight = self.scenery.sight < law.line_of_sight_probability(ground_m);
         let path = RadioPath::between(&site, ue, in_sight);
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
-        let loss = law.loss(&path) + self.budget.penetration_loss + others;
+        let loss = law.loss_again(&path, &mut self.memo) + self.budget.penetration_loss + others;
         noise::prb_snr(self.sent, loss, self.noise)
     }
 

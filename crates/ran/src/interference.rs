@@ -22,12 +22,13 @@ use core::ops::Range;
 
 use airlane_core::{CellId, Duration, Instant};
 use airlane_radio::{Mobility, Position};
+use pulp::Arch;
 
 use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::{RbgSet, rbg_size};
-use crate::mac::scheduler::MAX_RBGS;
-pub(crate) use noise::Noise;
+use noise::AddUp;
+pub(crate) use noise::{Noise, PLACES};
 
 /// An interferer this far under the noise counts as silent: -30 dB.
 const NEGLIGIBLE: f32 = 1e-3;
@@ -83,7 +84,7 @@ pub(crate) struct Neighbours {
     /// Those heard in what is being received: link, mean power, and on which RBGs.
     heard: Vec<(usize, f32, RbgSet)>,
     /// Fading of each RBG by link, and when it was that.
-    gains: Vec<(Instant, [f32; MAX_RBGS])>,
+    gains: Vec<(Instant, [f32; PLACES])>,
 }
 
 impl Neighbours {
@@ -99,7 +100,7 @@ impl Neighbours {
             looked_at: None,
             place: None,
             heard: Vec::with_capacity(count),
-            gains: vec![(Instant::FAR_FUTURE, [0.0; MAX_RBGS]); count],
+            gains: vec![(Instant::FAR_FUTURE, [0.0; PLACES]); count],
         }
     }
 
@@ -178,7 +179,7 @@ impl Neighbours {
     }
 
     /// The fading of each RBG between a cell and the UE; `None` without fading.
-    fn gains(&mut self, link: usize, at: Instant, rbgs: usize) -> Option<&[f32; MAX_RBGS]> {
+    fn gains(&mut self, link: usize, at: Instant, rbgs: usize) -> Option<&[f32; PLACES]> {
         let (computed, gains) = &mut self.gains[link];
         if *computed != at {
             if !self.links[link].downlink.rbg_gains(at, &mut gains[..rbgs]) {
@@ -241,6 +242,8 @@ pub(crate) struct Air {
     sent: History,
     /// Cells that send everywhere in each slot.
     always: Vec<bool>,
+    /// The widest vectors of this machine; the additions are the same in any.
+    arch: Arch,
     /// The slot of `rise`.
     slot: u64,
 }
@@ -257,7 +260,13 @@ pub(crate) struct Moment {
 impl Air {
     pub(crate) fn new(cells: &[CellConfig]) -> Self {
         if cells.len() < 2 {
-            return Self { sites: Vec::new(), sent: History::new(0, 1), always: Vec::new(), slot: 0 };
+            return Self {
+                sites: Vec::new(),
+                sent: History::new(0, 1),
+                always: Vec::new(),
+                arch: Arch::new(),
+                slot: 0,
+            };
         }
         let depth = cells.iter().map(|cell| {
             let mac = &cell.mac;
@@ -284,7 +293,7 @@ impl Air {
         };
         let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
         let always = cells.iter().map(|cell| cell.interferer).collect();
-        Self { sent: History::new(sites.len(), depth), sites, always, slot: 0 }
+        Self { sent: History::new(sites.len(), depth), sites, always, arch: Arch::new(), slot: 0 }
     }
 
     /// True if there is one cell.
@@ -392,7 +401,7 @@ impl Air {
         };
         hear(0, before, 0..here);
         hear(here, after, here + 1..sent.len());
-        (!heard.is_empty()).then(|| Self::add_up(site, (wanted, total), moment, neighbours))
+        (!heard.is_empty()).then(|| self.add_up(site, (wanted, total), moment, neighbours))
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
@@ -436,26 +445,26 @@ impl Air {
 
     /// Noise and interference of those that are heard, `total` altogether before fading.
     fn add_up(
+        &self,
         site: &Site,
         (wanted, total): (RbgSet, f32),
         moment: Moment,
         neighbours: &mut Neighbours,
     ) -> Noise {
-        let mut noise = Noise::alone(site.rbg_size);
-        // What goes for all that is wanted is added to all there is.
-        let mut flat = 0.0;
+        let counts = SMALL * total;
         for index in 0..neighbours.heard.len() {
-            let (link, level, rbgs) = neighbours.heard[index];
-            let gains =
-                if level >= SMALL * total { neighbours.gains(link, moment.fading, site.rbgs) } else { None };
-            match gains {
-                Some(gains) if rbgs == wanted => noise.add_fading(RbgSet::MAX, level, gains, site.rbgs),
-                Some(gains) => noise.add_fading(rbgs, level, gains, site.rbgs),
-                None if rbgs == wanted => flat += level,
-                None => noise.add(rbgs, level, site.rbgs),
+            let (link, level, _) = neighbours.heard[index];
+            if level >= counts {
+                neighbours.gains(link, moment.fading, site.rbgs);
             }
         }
-        noise.rbgs.iter_mut().for_each(|sum| *sum += flat);
+        let Neighbours { heard, gains, .. } = neighbours;
+        let mut noise = Noise::alone(site.rbg_size);
+        let fades = |link: usize, level: f32| {
+            let (at, gains) = &gains[link];
+            (level >= counts && *at == moment.fading).then_some(gains)
+        };
+        self.arch.dispatch(AddUp { noise: &mut noise, heard, wanted, fades });
         noise
     }
 }

@@ -71,6 +71,7 @@ pub(crate) struct UplinkState {
 
 impl Ue {
     /// Bytes waiting in the direction, control included.
+    #[inline]
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
         self.bearer.backlog(direction, now)
     }

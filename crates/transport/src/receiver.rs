@@ -466,6 +466,7 @@ impl Receiver {
     }
 
     /// The application reads up to `limit` bytes; returns how many it got.
+    #[inline]
     pub(crate) fn read(&mut self, now: Instant, limit: u64) -> u64 {
         let bytes = self.readable().min(limit);
         if bytes > 0 {
@@ -517,7 +518,7 @@ impl Receiver {
     }
 
     /// Bytes that could be offered now.
-    #[inline]
+    #[inline(always)]
     fn offer(&self) -> u64 {
         let held = self.beyond_bytes + self.readable();
         let limit = 65_535_u64 << self.options.scale;
@@ -603,6 +604,7 @@ impl Receiver {
     }
 
     /// A segment with an ACK leaves, with a code or without: what it says. Every timer is settled by it.
+    #[inline(always)]
     pub(crate) fn acknowledge(&mut self, with_code: bool) -> Acknowledgment {
         if self.pending {
             self.quick = self.quick.saturating_sub(1);

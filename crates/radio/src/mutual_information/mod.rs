@@ -78,14 +78,16 @@ fn place(sinr: f32) -> (u32, f32) {
     ((bits >> FRACTION_BITS) - FIRST, fraction)
 }
 
-/// Each entry beside its distance to the next.
+/// Each entry beside its distance to the next; as many that a mask replaces the check of bounds.
 #[repr(align(64))]
-struct Spans([[Lanes; 2]; ENTRIES - 1]);
+struct Spans([[Lanes; 2]; PLACES]);
+
+const PLACES: usize = ENTRIES.next_power_of_two();
 
 static SPANS: Spans = spans();
 
 const fn spans() -> Spans {
-    let mut spans = [[[0.0; 4]; 2]; ENTRIES - 1];
+    let mut spans = [[[0.0; 4]; 2]; PLACES];
     let mut i = 0;
     while i < ENTRIES - 1 {
         let mut lane = 0;
@@ -107,7 +109,7 @@ const fn spans() -> Spans {
 pub fn sum(sinr: &[f32]) -> Lanes {
     let mut total = [0.0; 4];
     let mut add = |i: usize, fraction: f32| {
-        let [left, span] = &SPANS.0[i];
+        let [left, span] = &SPANS.0[i & (PLACES - 1)];
         for lane in 0..4 {
             total[lane] += left[lane] + fraction * span[lane];
         }
@@ -132,7 +134,7 @@ fn each_place(sinr: &[f32], mut act: impl FnMut(usize, f32)) {
             (*i, *fraction) = place(x);
         }
         for (&i, &fraction) in entries.iter().zip(&*fractions) {
-            act((i as usize).min(ENTRIES - 2), fraction);
+            act(i as usize, fraction);
         }
     }
 }
@@ -155,7 +157,7 @@ pub fn mean(sinr: &[f32]) -> Lanes {
 pub fn mean_of(modulation: Modulation, sinr: &[f32]) -> f32 {
     let (mut total, lane) = (0.0, modulation.index() % 4);
     each_place(sinr, |i, fraction| {
-        let [left, span] = &SPANS.0[i];
+        let [left, span] = &SPANS.0[i & (PLACES - 1)];
         total += left[lane] + fraction * span[lane];
     });
     total * (1.0 / sinr.len().max(1) as f32)

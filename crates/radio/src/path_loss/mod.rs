@@ -19,6 +19,7 @@ use core::ops::RangeInclusive;
 use airlane_core::Decibel;
 
 pub use hata::City;
+use tr36814::MacroNlos;
 pub use tr36814::{Scene, Surroundings};
 
 use crate::geometry::Position;
@@ -106,6 +107,10 @@ pub struct Heights {
     pub ue_m: RangeInclusive<f64>,
 }
 
+/// What [`PathLoss::loss_again`] remembers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LossMemo(Option<MacroNlos>);
+
 impl PathLoss {
     /// The loss over a path, never negative: nearer than c / (4 π f) (11 mm at 2120 MHz) the
     /// free-space formula would give a gain and the loss is held at 0 dB; nearer than
@@ -134,6 +139,21 @@ impl PathLoss {
             }
         };
         Decibel(loss.max(0.0))
+    }
+
+    /// [`PathLoss::loss`] of this law to the last bit, for who asks it again and again: with what it computed
+    /// from heights that have not changed. `memo` is for one law.
+    #[must_use]
+    pub fn loss_again(&self, path: &RadioPath, memo: &mut LossMemo) -> Decibel {
+        match self {
+            Self::Macro36814 { frequency_hz, surroundings } => {
+                let loss = MacroNlos::loss_again(&mut memo.0, path, *frequency_hz, surroundings);
+                Decibel(loss.max(0.0))
+            }
+            Self::Friis { .. } | Self::LogDistance { .. } | Self::Cost231Hata { .. } | Self::Macro25814 => {
+                self.loss(path)
+            }
+        }
     }
 
     /// The heights for which the law was made; `None` where they do not matter to it.

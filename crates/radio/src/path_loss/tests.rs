@@ -181,3 +181,23 @@ fn loss_rises_with_distance() {
         }
     }
 }
+
+#[test]
+fn what_is_remembered_changes_no_bit() {
+    let mut stream = airlane_core::Seeds::new(1).stream("heights");
+    let laws = [
+        tr36814(Scene::UrbanMacro, TWO_GHZ, 20.0),
+        tr36814(Scene::UrbanMicro, TWO_GHZ, 20.0),
+        tr36814(Scene::RuralMacro, 800e6, 5.0),
+        BAND_1,
+    ];
+    for law in laws {
+        let mut memo = LossMemo::default();
+        for _ in 0..500 {
+            // Few heights, so that some are met again and some are new.
+            let (site, ue) = (10.0 + stream.below(3) as f64, 1.5 + stream.below(2) as f64);
+            let path = path(2000.0 * stream.uniform(), site, ue, stream.chance(0.5));
+            assert_eq!(law.loss_again(&path, &mut memo).0.to_bits(), law.loss(&path).0.to_bits(), "{path:?}");
+        }
+    }
+}

@@ -89,14 +89,53 @@ fn rural_los(path: &RadioPath, d: f64, frequency_hz: f64, building_height_m: f64
 }
 
 fn macro_nlos(path: &RadioPath, d: f64, frequency_hz: f64, around: &Surroundings) -> f64 {
-    let (h, site) = (around.building_height_m, path.site_height_m);
-    let log_site = libm::log10(site);
-    let log_ue = libm::log10(11.75 * path.ue_height_m);
-    161.04 - 7.1 * libm::log10(around.street_width_m) + 7.5 * libm::log10(h)
-        - (24.37 - 3.7 * (h / site) * (h / site)) * log_site
-        + (43.42 - 3.1 * log_site) * (libm::log10(d) - 3.0)
-        + 20.0 * libm::log10(frequency_hz / 1e9)
-        - (3.2 * log_ue * log_ue - 4.97)
+    MacroNlos::new(path, frequency_hz, around).loss(d)
+}
+
+/// What the loss of a macro cell without line of sight is made of between two antennas of these heights.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MacroNlos {
+    heights_m: [f64; 2],
+    base: f64,
+    slope: f64,
+    frequency: f64,
+    ue: f64,
+}
+
+impl MacroNlos {
+    fn new(path: &RadioPath, frequency_hz: f64, around: &Surroundings) -> Self {
+        let (h, site) = (around.building_height_m, path.site_height_m);
+        let log_site = libm::log10(site);
+        let log_ue = libm::log10(11.75 * path.ue_height_m);
+        Self {
+            heights_m: [site, path.ue_height_m],
+            base: 161.04 - 7.1 * libm::log10(around.street_width_m) + 7.5 * libm::log10(h)
+                - (24.37 - 3.7 * (h / site) * (h / site)) * log_site,
+            slope: 43.42 - 3.1 * log_site,
+            frequency: 20.0 * libm::log10(frequency_hz / 1e9),
+            ue: 3.2 * log_ue * log_ue - 4.97,
+        }
+    }
+
+    fn loss(&self, d: f64) -> f64 {
+        self.base + self.slope * (libm::log10(d) - 3.0) + self.frequency - self.ue
+    }
+
+    /// [`loss`], from what is known of these heights already, which is kept. `memo` is for one frequency and
+    /// one scene.
+    pub(super) fn loss_again(
+        memo: &mut Option<Self>,
+        path: &RadioPath,
+        frequency_hz: f64,
+        around: &Surroundings,
+    ) -> f64 {
+        if path.line_of_sight || around.scene == Scene::UrbanMicro {
+            return loss(path, frequency_hz, around);
+        }
+        let known = memo.filter(|known| known.heights_m == [path.site_height_m, path.ue_height_m]);
+        let known = *memo.insert(known.unwrap_or_else(|| Self::new(path, frequency_hz, around)));
+        known.loss(path.ground_m.max(NEAREST_M))
+    }
 }
 
 /// Table B.1.2.1-2.

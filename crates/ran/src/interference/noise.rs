@@ -1,19 +1,21 @@
 //! Noise and interference by resource block group, and what they make of a band.
 
+use pulp::{Simd, WithSimd};
+
 use crate::mac::grid::RbgSet;
 use crate::mac::scheduler::MAX_RBGS;
 
 /// Noise and interference on each resource block group, over the noise alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Noise {
-    pub(super) rbgs: [f32; MAX_RBGS],
+    pub(super) rbgs: [f32; PLACES],
     rbg_size: usize,
 }
 
 impl Noise {
     /// Noise and nothing else.
     pub(super) fn alone(rbg_size: usize) -> Self {
-        Self { rbgs: [1.0; MAX_RBGS], rbg_size }
+        Self { rbgs: [1.0; PLACES], rbg_size }
     }
 
     /// Divides what the band would have without interference.
@@ -42,35 +44,58 @@ impl Noise {
         sinr[..rbgs].copy_from_slice(&seen[..rbgs]);
         &mut sinr[..rbgs]
     }
-
-    /// Adds a power to some of a band's RBGs.
-    pub(super) fn add(&mut self, rbgs: RbgSet, power: f32, of: usize) {
-        // The others get nothing, which costs less than to leave them out: a mask makes vectors.
-        for (sums, bits) in chunks_mut(&mut self.rbgs, of).zip(BITS.as_chunks::<LANES>().0) {
-            for lane in 0..LANES {
-                sums[lane] += if_in(rbgs, bits[lane], power);
-            }
-        }
-    }
-
-    /// Adds a power to some of a band's RBGs that fades over them.
-    pub(super) fn add_fading(&mut self, rbgs: RbgSet, power: f32, gains: &[f32; MAX_RBGS], of: usize) {
-        let (gains, bits) = (gains.as_chunks::<LANES>().0, BITS.as_chunks::<LANES>().0);
-        for ((sums, gains), bits) in chunks_mut(&mut self.rbgs, of).zip(gains).zip(bits) {
-            for lane in 0..LANES {
-                sums[lane] += if_in(rbgs, bits[lane], power * gains[lane]);
-            }
-        }
-    }
 }
 
-/// RBGs side by side: [`MAX_RBGS`] is a multiple.
-const LANES: usize = 4;
+/// Places for RBGs, in whole vectors; those beyond the band may hold anything.
+pub(crate) const PLACES: usize = MAX_RBGS.next_multiple_of(LANES);
 
-/// The first so many RBGs, and those that fill the last vector up.
-#[inline(always)]
-fn chunks_mut(rbgs: &mut [f32; MAX_RBGS], of: usize) -> impl Iterator<Item = &mut [f32; LANES]> {
-    rbgs.as_chunks_mut::<LANES>().0[..of.div_ceil(LANES)].iter_mut()
+/// RBGs side by side in the widest vectors.
+const LANES: usize = 8;
+
+/// Adds what is heard of others up, in their order.
+pub(super) struct AddUp<'a, F> {
+    pub(super) noise: &'a mut Noise,
+    /// Link, mean power, and on which RBGs.
+    pub(super) heard: &'a [(usize, f32, RbgSet)],
+    /// What goes for all of these is added to all there is.
+    pub(super) wanted: RbgSet,
+    /// The gain of each RBG of a link of such a power, if that counts as fading.
+    pub(super) fades: F,
+}
+
+impl<'g, F: Fn(usize, f32) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { noise, heard, wanted, fades } = self;
+        let (sums, bits) = (noise.rbgs.as_chunks_mut::<LANES>().0, BITS.as_chunks::<LANES>().0);
+        let mut flat = 0.0;
+        for &(link, level, rbgs) in heard {
+            let rbgs = if rbgs == wanted { RbgSet::MAX } else { rbgs };
+            // The others get nothing, which costs less than to leave them out: a mask makes vectors.
+            if let Some(gains) = fades(link, level) {
+                for ((sums, bits), gains) in sums.iter_mut().zip(bits).zip(gains.as_chunks::<LANES>().0) {
+                    for lane in 0..LANES {
+                        sums[lane] += if_in(rbgs, bits[lane], level * gains[lane]);
+                    }
+                }
+            } else if rbgs == RbgSet::MAX {
+                flat += level;
+            } else {
+                for (sums, bits) in sums.iter_mut().zip(bits) {
+                    for lane in 0..LANES {
+                        sums[lane] += if_in(rbgs, bits[lane], level);
+                    }
+                }
+            }
+        }
+        for sums in sums {
+            for sum in sums {
+                *sum += flat;
+            }
+        }
+    }
 }
 
 /// A power where the bit is in the set, and nothing elsewhere.
@@ -80,9 +105,9 @@ fn if_in(rbgs: RbgSet, bit: RbgSet, power: f32) -> f32 {
 }
 
 /// The bit of each RBG in a set.
-const BITS: [RbgSet; MAX_RBGS] = {
-    let (mut bits, mut rbg) = ([0; MAX_RBGS], 0);
-    while rbg < MAX_RBGS {
+const BITS: [RbgSet; PLACES] = {
+    let (mut bits, mut rbg) = ([0; PLACES], 0);
+    while rbg < PLACES {
         bits[rbg] = 1 << rbg;
         rbg += 1;
     }
@@ -103,7 +128,7 @@ fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; MAX_RBGS] {
 }
 
 /// Multiplies each group by its share; the last may be smaller.
-fn scale<const SIZE: usize>(sinr: &mut [f32], shares: &[f32; MAX_RBGS]) {
+fn scale<const SIZE: usize>(sinr: &mut [f32], shares: &[f32; PLACES]) {
     let (groups, rest) = sinr.as_chunks_mut::<SIZE>();
     let full = groups.len();
     for (group, share) in groups.iter_mut().zip(shares) {

@@ -1,6 +1,5 @@
 //! Each RBG to the UE of the highest metric there, without looking at those that cannot have it.
 
-use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use pulp::{Arch, Simd, WithSimd};
@@ -9,8 +8,9 @@ use super::{Demand, MAX_RBGS, best_of};
 use crate::mac::grid::{RbgSet, each};
 
 /// Those that nobody has looked at: the bits of the highest metric that they can have anywhere, which is
-/// positive, and their place among the demands. The highest comes first, the first of equals.
-pub(super) type Waiting = BinaryHeap<(u64, Reverse<u32>)>;
+/// positive, before the complement of their place among the demands. The highest comes first, the first of
+/// equals.
+pub(super) type Waiting = BinaryHeap<u128>;
 
 /// Each RBG goes to the UE of the highest positive metric there, the first of equals: what it would carry
 /// times its weight, which stands in `metric`.
@@ -32,7 +32,7 @@ pub(super) fn by_rbg(
         if demand.told {
             contest.enter(demand, place);
         } else if most > 0.0 {
-            unseen.push((most.to_bits(), Reverse(place as u32)));
+            unseen.push(u128::from(most.to_bits()) << 32 | u128::from(!(place as u32)));
         }
     }
     *waiting = Waiting::from(unseen);
@@ -68,12 +68,13 @@ pub(super) fn by_rbg(
 
 /// Takes out the one that could have the highest metric, unless even that is of no use.
 fn next(waiting: &mut Waiting, is_useless: impl FnOnce(f64, usize) -> bool) -> Option<usize> {
-    let &(most, Reverse(place)) = waiting.peek()?;
-    if is_useless(f64::from_bits(most), place as usize) {
+    let &first = waiting.peek()?;
+    let (most, place) = (f64::from_bits((first >> 32) as u64), !(first as u32) as usize);
+    if is_useless(most, place) {
         return None;
     }
     waiting.pop();
-    Some(place as usize)
+    Some(place)
 }
 
 /// The contest for all free RBGs side by side.
