@@ -16,6 +16,7 @@ import numpy as np
 from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
+from airlane.validation.downloads import Download, apart, flights, mean_of, points
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
@@ -43,7 +44,7 @@ class Case:
     id: str
     unit: str
     reference: float
-    cell: LenaCell
+    cell: LenaCell | Download
     figure: Callable[[native.Output], float]
     beside: Callable[[Sequence[native.Output]], str]
 
@@ -222,12 +223,49 @@ def measured_trace(family: Family) -> Plan:
     return Plan(skipped=[rows]) if isinstance(rows, str) else Plan(rows=rows)
 
 
+def download_rtt(family: Family) -> Plan:
+    """Mean smoothed round trip of a download against that of the authors of MELD."""
+    cases = [
+        Case(
+            id=f"{family.id}/{name}",
+            unit="ms",
+            reference=float(np.mean(theirs)),
+            cell=Download(point),
+            figure=mean_of("srtt_ms"),
+            beside=apart(theirs, "srtt_ms"),
+        )
+        for name, point, theirs in points()
+    ]
+    return Plan(cases=[*cases])
+
+
+def download_in_flight(family: Family) -> Plan:
+    """Mean bytes in flight against those of the authors of MELD, where their logs are at hand."""
+    found = flights()
+    if isinstance(found, str):
+        return Plan(skipped=[f"{family.id}: {found}"])
+    cases = [
+        Case(
+            id=f"{family.id}/{name}",
+            unit="kB",
+            reference=float(np.mean(theirs)),
+            cell=Download(point),
+            figure=mean_of("in_flight_bytes", 1e-3),
+            beside=apart(theirs, "in_flight_bytes", 1e-3),
+        )
+        for name, point, theirs in found
+    ]
+    return Plan(cases=[*cases])
+
+
 MEASURES: dict[str, Callable[[Family], Plan]] = {
     "tbs_table": tbs_table,
     "distance": distance,
     "load_total": load_total,
     "load_fairness": load_fairness,
     "measured_trace": measured_trace,
+    "download_rtt": download_rtt,
+    "download_in_flight": download_in_flight,
     "cqi": lambda family: Plan(rows=cqi_rows(family)),
     "piro": lambda family: Plan(rows=piro_rows(family)),
     "fading": lambda family: Plan(rows=fading_rows(family)),
