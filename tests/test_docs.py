@@ -5,7 +5,8 @@ In a Markdown file, blocks mean:
 - `console`: lines that begin with `$ ` are run by bash, what follows each is what it prints. A line `...`
   stands for any lines, `...` inside a line for anything; blanks count as one. `console fails` must fail,
   `console norun` is not run (its make targets must exist).
-- `python`: run; all of a file share their names. A `text` block right after one is what it prints.
+- `python`: run; all of a file share their names. One whose first line names a file as a comment is written
+  there. A `text` block right after one is what it prints.
 - `toml`: written to the file that its first line names as a comment; without one, it must be a scenario.
 
 `toml excerpt` and `python norun` are only read.
@@ -37,8 +38,10 @@ FILES = [
     *(str(f.relative_to(ROOT)) for f in sorted(ROOT.glob("docs/**/*.md"))),
 ]
 BLESS = os.environ.get("AIRLANE_BLESS") == "1"
-NAMED = re.compile(r"# (\S+\.toml)$")
-VARIES = re.compile(r"in \S+ s of run time: \S+ × real time|; \d+\.\d s$|\(\d+\.\d s\)$")
+NAMED = re.compile(r"# (\S+\.(?:toml|py))$")
+VARIES = re.compile(
+    r"of \S+ µs, \d+% of the run time|in \S+ s of run time: \S+ × real time|; \d+\.\d s$|\(\d+\.\d s\)$"
+)
 
 
 @dataclass
@@ -109,10 +112,18 @@ class Document:
 
     def python(self, block: Block, where: str) -> str:
         """Run a program; give what it prints."""
+        named = NAMED.match(block.text.partition("\n")[0])
+        if named:
+            (self.folder / named[1]).write_text(block.text, encoding="utf-8")
+            return ""
         printed = io.StringIO()
         code = compile(block.text, where, "exec")
         with contextlib.redirect_stdout(printed), contextlib.chdir(self.folder):
-            exec(code, self.names)
+            sys.path.insert(0, str(self.folder))
+            try:
+                exec(code, self.names)
+            finally:
+                sys.path.remove(str(self.folder))
         return printed.getvalue()
 
     def toml(self, block: Block) -> None:

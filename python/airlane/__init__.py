@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from airlane.control import Controller
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
     from airlane.results import Results
@@ -24,9 +25,20 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["Results", "Scenario", "ScenarioError", "__version__", "example", "load", "loads", "schema"]
+__all__ = [
+    "Controller",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "example",
+    "load",
+    "loads",
+    "schema",
+]
 
 _HOME = {
+    "Controller": ("control", "Controller"),
     "Results": ("results", "Results"),
     "Scenario": ("scenario", "Scenario"),
     "ScenarioError": ("native", "ScenarioError"),

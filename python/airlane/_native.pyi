@@ -95,15 +95,82 @@ def run(
     threads: int,
     on_done: Callable[[int], None] | None = None,
     captures: Sequence[str] | None = None,
+    controllers: dict[str, type] | None = None,
+    costs: dict[str, tuple[int, float]] | None = None,
 ) -> list[RunOutput]:
     """Run each (resolved scenario, seed) on `threads` threads; outputs in the order of the jobs.
 
     Other Python threads run meanwhile. `on_done` hears, on the calling thread, the index of each
     job that ended. An exception in it, or Ctrl-C, ends all runs within a second. `captures` says for
-    each job how the names of its capture files begin; without it nothing is captured.
+    each job how the names of its capture files begin; without it nothing is captured. `controllers` has a
+    class by each name that a scenario has for a controller of your own; `costs` is filled with calls and
+    seconds by name.
 
     Raises
     ------
     OSError
         When a capture file cannot be written.
     """
+
+class Ack:
+    """What one acknowledgment brought, or all those of a round trip.
+
+    Attributes
+    ----------
+    now_s
+        When it arrived, in seconds of the run.
+    delivered
+        Segments that it newly delivered.
+    may_grow
+        True if data was acknowledged in order and no loss is being repaired.
+    window_limited
+        True if the window was what limited the sender.
+    outstanding
+        Segments sent and not acknowledged.
+    rtt_ms
+        Round trip, of a round trip's acknowledgments the least; None where none was measured.
+    srtt_ms
+        Smoothed round trip.
+    """
+
+    now_s: float
+    delivered: int
+    may_grow: bool
+    window_limited: bool
+    outstanding: int
+    rtt_ms: float | None
+    srtt_ms: float
+
+class Loss:
+    """An episode of loss begins.
+
+    Attributes
+    ----------
+    now_s
+        When it was detected, in seconds of the run.
+    in_flight
+        Segments in flight.
+    random
+        True if a loss discriminator takes it for one that has nothing to do with load.
+    """
+
+    now_s: float
+    in_flight: int
+    random: bool
+
+class Timeout:
+    """The retransmission timer expired.
+
+    Attributes
+    ----------
+    now_s
+        When, in seconds of the run.
+    restart
+        The window to restart from, in segments.
+    new_episode
+        True if the window was not already reduced for this flight of data.
+    """
+
+    now_s: float
+    restart: int
+    new_episode: bool

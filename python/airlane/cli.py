@@ -83,6 +83,12 @@ Threads = Annotated[
     int | None,
     typer.Option(min=1, help="Worker threads [default: one per core]. Results do not depend on it."),
 ]
+Own = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--controller", metavar="NAME=FILE.py:CLASS", help="A congestion controller of your own, in Python."
+    ),
+]
 CacheFolder = Annotated[Path, typer.Option(help="Folder of the outputs that are kept.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
 
@@ -118,6 +124,7 @@ def _fail(message: str) -> NoReturn:
 
 def _mistake(error: Exception) -> str | None:
     """Say what the user did wrong; None if it was not the user."""
+    from airlane.control import ControllerError
     from airlane.dataset import DatasetError
     from airlane.files import NotTextError
     from airlane.native import ScenarioError
@@ -131,7 +138,7 @@ def _mistake(error: Exception) -> str | None:
             return str(error)
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
             return str(error)
-        case DatasetError() | ClusterError():
+        case DatasetError() | ClusterError() | ControllerError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -211,10 +218,11 @@ def run(
     ran_log: Annotated[
         bool, typer.Option("--ran-log", help="Log every transport block (series/ran_log.parquet).")
     ] = False,
+    controllers: Own = None,
     threads: Threads = None,
 ) -> None:
     """Run a scenario and write a result folder."""
-    from airlane import terminal
+    from airlane import control, terminal
     from airlane.results import captures_beside, check_place
 
     file = _file(scenario, example)
@@ -238,7 +246,10 @@ def run(
                 update(done, runs)
 
             update(0, runs)
-            results = described.run(runs=runs, seed=seed, threads=threads, on_done=tick, pcap=captures)
+            own = dict(control.load(setting) for setting in controllers or [])
+            results = described.run(
+                runs=runs, seed=seed, threads=threads, on_done=tick, pcap=captures, controllers=own
+            )
         results.write(folder, described.resolved, os.fspath(file), captures)
     if plot:
         _plot(results, folder / "series.png", described.name)
@@ -438,6 +449,7 @@ def arena(
     situations: Annotated[
         list[str] | None, typer.Option("--situation", metavar="NAME", help="Only these [default: all].")
     ] = None,
+    controllers: Own = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two runs each: wide intervals.")] = False,
     as_json: AsJson = False,
     seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 1,
@@ -447,12 +459,17 @@ def arena(
 ) -> None:
     """Every mechanism in every situation, on the same radio, each held against CUBIC."""
     from airlane import arena as ring
-    from airlane import native, report, terminal
+    from airlane import control, native, report, terminal
     from airlane.arena import view
     from airlane.cache import Cache
     from airlane.files import write_text
 
-    who = _chosen("contender", contenders, {one.name: one for one in ring.CONTENDERS}, ring.BASELINE)
+    brought = [control.load(setting) for setting in controllers or []]
+    own = [ring.own(name, made) for name, made in brought]
+    for name, _ in brought:
+        if any(one.name == name for one in ring.CONTENDERS):
+            _fail(f"error: there is a contender {name!r}; write --controller OTHER=FILE.py:CLASS")
+    who = _chosen("contender", contenders, {one.name: one for one in ring.CONTENDERS}, ring.BASELINE) + own
     where = _chosen("situation", situations, {one.name: one for one in ring.SITUATIONS})
     _check_file(out / "index.html")
     kept = Cache(cache, native.fingerprint())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,12 @@ except ImportError as error:  # a checkout whose extension was not built
     ) from error
 
 __all__ = [
+    "Ack",
+    "ControllerError",
+    "Loss",
     "Output",
     "ScenarioError",
+    "Timeout",
     "cqi",
     "fading_gains",
     "fingerprint",
@@ -37,6 +42,13 @@ __all__ = [
 ]
 
 ScenarioError = _native.ScenarioError
+Ack = _native.Ack
+Loss = _native.Loss
+Timeout = _native.Timeout
+
+
+class ControllerError(Exception):
+    """A congestion controller of the user's own cannot be had, or went wrong; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +160,8 @@ def run(
     threads: int,
     on_done: Callable[[int], None] | None = None,
     captures: Sequence[str] | None = None,
+    controllers: Mapping[str, type] | None = None,
+    costs: dict[str, tuple[int, float]] | None = None,
 ) -> list[Output]:
     """Run each (resolved scenario, seed) and give the outputs in the order of the jobs.
 
@@ -162,14 +176,34 @@ def run(
     captures
         For each job how the names of its capture files begin, such as `folder/`; without it no packet is
         captured, whatever the scenario says.
+    controllers
+        Classes of congestion controllers, by the names that scenarios have for them.
+    costs
+        Is filled with what calls into each of them came to: calls, and seconds of all threads.
 
     Raises
     ------
     OSError
         When a capture file cannot be written.
+    ControllerError
+        When a controller raises, or wants a window that is none.
     """
-    outputs = _native.run(list(jobs), threads, on_done, captures)
+    own = dict(controllers) if controllers else None
+    try:
+        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs)
+    except (ScenarioError, OSError):
+        raise
+    except Exception as error:
+        if own is None:
+            raise
+        raise ControllerError(f"{_place(error)}{type(error).__name__}: {error}") from error
     return [Output({name: _table(t) for name, t in o.tables.items()}, json.loads(o.meta)) for o in outputs]
+
+
+def _place(error: BaseException) -> str:
+    """The line of a user's file that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if len(frames) > 1 else ""
 
 
 def _table(columns: Sequence[tuple[str, str, Any]]) -> pa.Table:

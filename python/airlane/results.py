@@ -52,12 +52,15 @@ class Results:
         Seed of each run.
     inputs
         SHA-256 of each file that the runs read, by its name.
+    costs
+        Calls into congestion controllers of your own and the seconds in them, of all runs, by name.
     """
 
     tables: dict[str, pa.Table]
     meta: list[dict[str, Any]]
     seeds: list[int]
     inputs: Mapping[str, str] = field(default_factory=dict)
+    costs: Mapping[str, tuple[int, float]] = field(default_factory=dict)
 
     @classmethod
     def collect(

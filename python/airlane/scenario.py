@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from airlane import native
+from airlane.control import Controller
 from airlane.files import read_text
 from airlane.results import Results
 
@@ -82,6 +84,7 @@ class Scenario:
         threads: int | None = None,
         on_done: Callable[[int], None] | None = None,
         pcap: Path | None = None,
+        controllers: Mapping[str, type[Controller]] | None = None,
     ) -> Results:
         """Run with consecutive seeds and collect the tables.
 
@@ -99,6 +102,9 @@ class Scenario:
             Folder for the captures that `output.pcap` names: `server.pcapng` and so on, of several runs
             `run0-server.pcapng` and so on, and for the qlog of QUIC if `output.qlog` asks for it:
             `<flow>.server.sqlog` and `<flow>.client.sqlog`. Without it no packet is captured.
+        controllers
+            Congestion controllers of your own, by the names that `transport.controller` has for them; what
+            calls into them came to is in `Results.costs`.
 
         Examples
         --------
@@ -114,8 +120,9 @@ class Scenario:
         jobs = [(self.resolved, s) for s in seeds]
         captures = [f"{pcap}/" if runs == 1 else f"{pcap}/run{i}-" for i in range(runs)] if pcap else None
         inputs = native.inputs(self.resolved)
-        outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures)
-        return Results.collect(outputs, seeds, inputs)
+        costs: dict[str, tuple[int, float]] = {}
+        outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures, controllers, costs)
+        return dataclasses.replace(Results.collect(outputs, seeds, inputs), costs=costs)
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

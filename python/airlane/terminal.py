@@ -169,6 +169,7 @@ def run_view(results: Results, title: str) -> Group:
         parts.append(Text(f"fairness (Jain, goodput) {stats.jain(summary['goodput_mbps'].to_numpy()):.4f}"))
     if told := _handovers(results):
         parts.append(Text(told))
+    parts += [Text(told) for told in _costs(results)]
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)
 
@@ -222,6 +223,16 @@ def _speed(results: Results) -> str:
     return (
         f"{simulated:g} simulated s in {wall:.3f} s of run time: {ratio:,.0f} × real time, {events:,} events"
     )
+
+
+def _costs(results: Results) -> Iterator[str]:
+    """What controllers of the user's own cost."""
+    wall = sum(float(m["wall_s"]) for m in results.meta)
+    for name, (calls, seconds) in results.costs.items():
+        if calls:
+            share = seconds / wall if wall > 0.0 else math.nan
+            each = seconds / calls * 1e6
+            yield f"controller {name}: {calls:,} calls of {each:.2f} µs, {share:.0%} of the run time"
 
 
 def _handovers(results: Results) -> str:

@@ -1,15 +1,17 @@
 //! Many runs at once, without holding the interpreter.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use airlane_scenario::{CaptureError, Resolved, RunOutput as Output, ScenarioError};
+use airlane_scenario::{CaptureError, Controllers, Resolved, RunOutput as Output, ScenarioError};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::controllers::PythonControllers;
 use crate::{columns, scenario_error};
 
 /// How often the calling thread asks for signals.
@@ -39,22 +41,33 @@ type Job = (Resolved, u64, Option<String>);
 
 /// Runs each (resolved scenario, seed) and gives the outputs in the order of the jobs. `on_done`
 /// hears the index of each job as it ends. `captures` says for each job how the names of its
-/// capture files begin; without it nothing is captured.
+/// capture files begin; without it nothing is captured. `controllers` has a class by each name that a
+/// scenario may have for a controller of the user's own; what calls into it came to is put into `costs`,
+/// by name: calls, and seconds in them.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, on_done = None, captures = None))]
+#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None))]
 pub(crate) fn run(
     py: Python<'_>,
     jobs: Vec<(String, u64)>,
     threads: usize,
     on_done: Option<Py<PyAny>>,
     captures: Option<Vec<String>>,
+    controllers: Option<Bound<'_, PyDict>>,
+    costs: Option<Bound<'_, PyDict>>,
 ) -> PyResult<Vec<RunOutput>> {
     let jobs = read(&jobs, captures).map_err(|e| scenario_error(py, &e))?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    let own = PythonControllers::new(controllers.as_ref(), &cancel)?;
     let on_done = |index: usize| match &on_done {
         Some(callback) => callback.call1(py, (index,)).map(drop),
         None => Ok(()),
     };
-    let outcomes = conduct(py, &jobs, threads, on_done)?;
+    let outcomes = conduct(py, &jobs, (threads, &cancel), &own.controllers(), on_done);
+    own.raise_failure()?;
+    let outcomes = outcomes?;
+    if let Some(costs) = costs {
+        own.report(&costs)?;
+    }
     let to_python = |outcome: Option<Outcome>| {
         let outcome = outcome.expect("a job is left out only after a cancellation, which is an error above");
         let (output, wall_s) = outcome.map_err(|failure| failure.raise(py))?;
@@ -85,15 +98,20 @@ fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job
 fn conduct(
     py: Python<'_>,
     jobs: &[Job],
-    threads: usize,
+    (threads, cancel): (usize, &AtomicBool),
+    controllers: &Controllers,
     on_done: impl Fn(usize) -> PyResult<()>,
 ) -> PyResult<Vec<Option<Outcome>>> {
-    let cancel = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        let cancel = &cancel;
         let work = scope.spawn(move || {
-            let job = |index: usize| one(&jobs[index], cancel);
+            let job = |index: usize| {
+                if controllers.is_empty() {
+                    return one(&jobs[index], controllers, cancel);
+                }
+                // The interpreter's record of this thread lasts for the run, not for each call.
+                Python::attach(|py| py.detach(|| one(&jobs[index], controllers, cancel)))
+            };
             let tell = |index| {
                 // The listener leaves only after it has set `cancel`.
                 let _ = sender.send(index);
@@ -130,8 +148,8 @@ fn listen(
 }
 
 /// One run and the seconds that its loop took; `None` if it was cancelled.
-fn one((scenario, seed, capture): &Job, cancel: &AtomicBool) -> Option<Outcome> {
-    let mut built = match airlane_scenario::build(scenario, *seed) {
+fn one((scenario, seed, capture): &Job, controllers: &Controllers, cancel: &AtomicBool) -> Option<Outcome> {
+    let mut built = match airlane_scenario::build_with(scenario, *seed, controllers) {
         Ok(built) => built,
         Err(e) => return Some(Err(Failure::Scenario(e))),
     };

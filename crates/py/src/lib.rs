@@ -8,6 +8,7 @@
 
 mod batch;
 mod columns;
+mod controllers;
 mod radio;
 
 use pyo3::exceptions::PyValueError;
@@ -99,5 +100,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(radio::fading_gains, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_class::<batch::RunOutput>()?;
+    module.add_class::<controllers::Ack>()?;
+    module.add_class::<controllers::Loss>()?;
+    module.add_class::<controllers::Timeout>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())
 }

@@ -26,6 +26,7 @@ use crate::format::{
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
 use crate::rnis::{self, loss_discrimination};
+use crate::run::Controllers;
 use crate::viewing;
 use crate::web::{self, Web};
 use crate::wiring::data_direction;
@@ -41,6 +42,8 @@ pub(crate) struct Around<'a> {
     pub(crate) webs: &'a [Option<Web>],
     /// What the two ends of each flow say to each other over HTTP.
     pub(crate) dialogues: &'a [Dialogue<Message>],
+    /// Controllers of the user's own.
+    pub(crate) controllers: &'a Controllers,
 }
 
 /// The server's end of a flow.
@@ -68,14 +71,12 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         }
     };
     match (&flow.transport, &flow.app) {
-        (Transport::Tcp(tcp), App::Web(app)) => {
-            web::end(around, one, path, (app, tcp_config(tcp, scenario, seeds)))
-        }
+        (Transport::Tcp(tcp), App::Web(app)) => web::end(around, one, path, (app, tcp_config(tcp, around))),
         (Transport::Tcp(tcp), App::Video(_) | App::Dash(_)) => {
-            viewing::end(around, one, (path.flow, path.direction), tcp_config(tcp, scenario, seeds))
+            viewing::end(around, one, (path.flow, path.direction), tcp_config(tcp, around))
         }
         (Transport::Tcp(tcp), app) if is_source => {
-            let source = TcpSource::new(tcp_config(tcp, scenario, seeds), path, transfer(app), start, stop);
+            let source = TcpSource::new(tcp_config(tcp, around), path, transfer(app), start, stop);
             let source = match rnis::consumer(scenario, path.flow, one) {
                 Some(consumer) => source.with_information(consumer),
                 None => source,
@@ -85,7 +86,7 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
                 _ => Box::new(source),
             }
         }
-        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, scenario, seeds), path, start)),
+        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, around), path, start)),
         (Transport::Udp, App::Cbr(cbr)) if is_source => {
             let stop = stop.unwrap_or(Instant::FAR_FUTURE);
             let sender = UdpSender::new(cbr.rate.0, cbr.payload.0, start, stop);
@@ -148,6 +149,7 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
         Congestion::Bbr => CongestionKind::Bbr,
         Congestion::Bbr3 => CongestionKind::Bbr3,
         Congestion::Mdcc => CongestionKind::Mdcc,
+        Congestion::Own => CongestionKind::Own,
     }
 }
 
@@ -207,12 +209,13 @@ fn quic_config(quic: &Quic, scenario: &Resolved, seeds: Seeds) -> QuicConfig {
 }
 
 /// TCP's settings in the words of its implementation.
-pub(crate) fn tcp_config(tcp: &Tcp, scenario: &Resolved, seeds: Seeds) -> TcpConfig {
+pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
-        loss_discriminator: loss_discrimination(&tcp.loss_discriminator, scenario),
+        own: tcp.controller.as_ref().and_then(|name| around.controllers.get(name).cloned()),
+        loss_discriminator: loss_discrimination(&tcp.loss_discriminator, around.scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
         mdcc: mdcc_config(tcp.mdcc.as_ref()),
@@ -263,7 +266,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, scenario: &Resolved, seeds: Seeds) -> TcpCon
         },
         ecn: tcp.ecn,
         pacing: tcp.pacing,
-        seeds,
+        seeds: around.seeds,
         send_buffer: tcp.send_buffer.map(|size| size.0),
         write_size: tcp.write_size.map(|size| size.0),
         nagle: tcp.nagle,

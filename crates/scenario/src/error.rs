@@ -59,7 +59,9 @@ impl fmt::Display for ScenarioError {
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
-        f.write_str(": ")?;
+        if !self.file.is_empty() {
+            f.write_str(": ")?;
+        }
         if !self.key.is_empty() {
             f.write_str(&self.key)?;
             if !self.value.is_empty() {

@@ -39,5 +39,5 @@ pub use counts::HandoverCounts;
 pub use document::Scenario;
 pub use error::ScenarioError;
 pub use format::Resolved;
-pub use run::{Built, Drops, Meta, RunOutput, build, run};
+pub use run::{Built, Controllers, Drops, Meta, RunOutput, build, build_with, run};
 pub use schema::schema;

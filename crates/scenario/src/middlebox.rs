@@ -8,7 +8,7 @@ use airlane_middlebox::{
 };
 use airlane_net::pep;
 
-use crate::endpoints;
+use crate::endpoints::{self, Around};
 use crate::format::{self, Claim, MiddleboxPlace, PepFault, Resolved};
 
 /// The PEP of a scenario, if it has one.
@@ -29,28 +29,24 @@ pub(crate) struct Standing {
 }
 
 /// The middlebox before the gateway, if there is one.
-pub(crate) fn at_gateway(scenario: &Resolved, seeds: Seeds) -> Option<Standing> {
-    standing(scenario, MiddleboxPlace::Gateway, None, seeds)
+pub(crate) fn at_gateway(around: Around<'_>) -> Option<Standing> {
+    standing(around, MiddleboxPlace::Gateway, None)
 }
 
 /// The middlebox in the eNB of a cell, if there is one.
-pub(crate) fn at_enb(scenario: &Resolved, cell: usize, seeds: Seeds) -> Option<Standing> {
-    standing(scenario, MiddleboxPlace::Enb, Some(CellId(cell as u32)), seeds)
+pub(crate) fn at_enb(around: Around<'_>, cell: usize) -> Option<Standing> {
+    standing(around, MiddleboxPlace::Enb, Some(CellId(cell as u32)))
 }
 
-fn standing(
-    scenario: &Resolved,
-    place: MiddleboxPlace,
-    cell: Option<CellId>,
-    seeds: Seeds,
-) -> Option<Standing> {
+fn standing(around: Around<'_>, place: MiddleboxPlace, cell: Option<CellId>) -> Option<Standing> {
+    let Around { scenario, seeds, .. } = around;
     scenario.middlebox.iter().find_map(|one| match one {
         format::Middlebox::Pep(pep) if pep.at == place => {
             let node = Box::new(Middlebox::new(Pep::new(config(pep, cell, seeds))));
             Some(Standing { node, proxy: None, rate: None })
         }
         format::Middlebox::SplitProxy(proxy) if proxy.at == place => {
-            let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, scenario, cell, seeds))));
+            let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, around, cell))));
             let rate = proxy.interface_rate.map(|rate| rate.0);
             Some(Standing { node, proxy: Some(proxy_name(scenario, cell)), rate })
         }
@@ -69,19 +65,18 @@ pub(crate) fn proxy_names(scenario: &Resolved) -> Vec<String> {
     iter::once(None).chain(cells).map(|cell| proxy_name(scenario, cell)).collect()
 }
 
-fn split_config(
-    proxy: &format::SplitProxy,
-    scenario: &Resolved,
-    cell: Option<CellId>,
-    seeds: Seeds,
-) -> SplitConfig {
+fn split_config(proxy: &format::SplitProxy, around: Around<'_>, cell: Option<CellId>) -> SplitConfig {
+    let seeds = around.seeds;
     let id = cell.map_or(0, |cell| 1 + cell.0);
     // The ends of a flow draw from streams of the flow's name: those of the proxy have seeds of their own.
-    let own = |leg| Seeds::new(seeds.stream(&format!("middlebox/{id}/{leg}")).bits());
+    let own = |leg| {
+        let seeds = Seeds::new(seeds.stream(&format!("middlebox/{id}/{leg}")).bits());
+        Around { seeds, ..around }
+    };
     SplitConfig {
         id,
-        core: endpoints::tcp_config(&proxy.core, scenario, own("core")),
-        ran: endpoints::tcp_config(&proxy.ran, scenario, own("ran")),
+        core: endpoints::tcp_config(&proxy.core, own("core")),
+        ran: endpoints::tcp_config(&proxy.ran, own("ran")),
         connect: match proxy.connect {
             format::ConnectOrder::AtOnce => ConnectOrder::AtOnce,
             format::ConnectOrder::AfterHandshake => ConnectOrder::AfterHandshake,

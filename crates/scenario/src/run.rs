@@ -1,5 +1,6 @@
 //! A network in motion: from its start to its tables.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,12 +9,13 @@ use airlane_engine::Simulation;
 use airlane_quic::{QlogError, QlogFiles};
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_traffic::dialogue::Dialogue;
+use airlane_transport::congestion::OwnControllers;
 use serde::Serialize;
 
 use crate::counts::HandoverCounts;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
-use crate::format::Resolved;
+use crate::format::{Middlebox, Resolved, Transport};
 use crate::wiring::Wired;
 use crate::{expand, proxies, sinks, web, wiring};
 
@@ -75,17 +77,45 @@ impl Serialize for Drops {
     }
 }
 
+/// Controllers of a user's own, by the names that `transport.controller` has for them.
+pub type Controllers = BTreeMap<String, OwnControllers>;
+
 /// Builds the network of a scenario, with all chance from `seed`.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read.
+/// If a file that the scenario names cannot be read, or it wants a controller of a user's own.
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
+    build_with(scenario, seed, &Controllers::new())
+}
+
+/// The same with controllers of a user's own.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read, or it names a controller that is not among them.
+pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> Result<Built, ScenarioError> {
+    let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
+        Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), tcp)),
+        _ => None,
+    });
+    let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
+        Middlebox::SplitProxy(proxy) => {
+            vec![(format!("middlebox.{i}.core"), &proxy.core), (format!("middlebox.{i}.ran"), &proxy.ran)]
+        }
+        Middlebox::Pep(_) => vec![],
+    });
+    for (place, tcp) in of_flows.chain(of_proxies) {
+        if let Some(name) = tcp.controller.as_ref().filter(|name| !controllers.contains_key(*name)) {
+            return Err(unknown_controller(&place, name, controllers));
+        }
+    }
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let qlog = scenario.output.qlog.then(Arc::default);
     let webs = web::webs(scenario, &flows)?;
     let dialogues: Vec<_> = flows.iter().map(|_| Dialogue::default()).collect();
     let seeds = Seeds::new(seed);
-    let around = Around { scenario, seeds, qlog: qlog.as_ref(), webs: &webs, dialogues: &dialogues };
+    let qlog_files = qlog.as_ref();
+    let around =
+        Around { scenario, seeds, qlog: qlog_files, webs: &webs, dialogues: &dialogues, controllers };
     let Wired { simulation, proxies } = wiring::wire(around)?;
     Ok(Built {
         simulation,
@@ -95,6 +125,20 @@ pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
         qlog,
         end: Instant::ZERO + scenario.run.duration.0,
     })
+}
+
+fn unknown_controller(place: &str, name: &str, controllers: &Controllers) -> ScenarioError {
+    let known: Vec<&str> = controllers.keys().map(String::as_str).collect();
+    let help = match known.as_slice() {
+        [] => format!(
+            "bring it along: --controller {name}=FILE.py:CLASS, or run(controllers={{\"{name}\": ...}})"
+        ),
+        known => format!("brought along: {}", known.join(", ")),
+    };
+    let mut error =
+        ScenarioError::new(format!("{place}.controller"), "nobody has brought such a controller along", help);
+    error.value = format!("\"{name}\"").into();
+    error
 }
 
 /// Builds and runs a scenario.

@@ -9,7 +9,7 @@ use airlane_record::{
 use airlane_transport::congestion::LossDiscrimination;
 
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Transport};
+use crate::format::{self, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
 use crate::rnis;
 use crate::viewing;
 use crate::wiring::data_direction;
@@ -82,6 +82,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         let flow = &scenario.flow[one.section];
         let (kind, congestion) = match &flow.transport {
             Transport::Udp => ("udp", ""),
+            Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),
             Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
             Transport::Quic(quic) => ("quic", endpoints::congestion_kind(quic.congestion).name()),
         };

@@ -11,7 +11,7 @@ use airlane_traffic::PORT;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{Backhaul, FlowDirection, Internet, Resolved};
+use crate::format::{Backhaul, FlowDirection, Internet};
 use crate::middlebox::Standing;
 use crate::{endpoints, links, middlebox, radio, rnis};
 
@@ -43,7 +43,7 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
     let mobile = match (&scenario.channel, &scenario.backhaul) {
         (Some(channel), Some(backhaul)) => {
             let config = radio::configuration(scenario, channel, &ues, &flows)?;
-            let mobile = Mobile::wire(&mut network, scenario, (&config, backhaul), seeds);
+            let mobile = Mobile::wire(&mut network, around, (&config, backhaul));
             internet_down.iter().for_each(|link| network.connect(*link, mobile.internet_side));
             Some(mobile)
         }
@@ -141,12 +141,8 @@ struct Mobile {
 type End = (NodeId, Port);
 
 impl Mobile {
-    fn wire(
-        network: &mut Network,
-        scenario: &Resolved,
-        (config, backhaul): (&RanConfig, &Backhaul),
-        seeds: Seeds,
-    ) -> Self {
+    fn wire(network: &mut Network, around: Around<'_>, (config, backhaul): (&RanConfig, &Backhaul)) -> Self {
+        let Around { scenario, seeds, .. } = around;
         let cells = 0..config.cells.len();
         let mut radio_network = RadioNetwork::new(config, seeds);
         if scenario.run.ue_series {
@@ -160,7 +156,7 @@ impl Mobile {
         // 3. The gateway of the mobile core, where tunnels begin, and a middlebox before it.
         let gateway = network.add(Box::new(gateway(config, &radio_network)));
         let mut proxies = vec![];
-        let middlebox = middlebox::at_gateway(scenario, seeds);
+        let middlebox = middlebox::at_gateway(around);
         let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET), &mut proxies);
 
         // 4. S1-U, from the core to each cell and back, or to all of them by one link and a router.
@@ -172,7 +168,7 @@ impl Mobile {
         let information_port = radio_network.information_port();
         let radio_network = network.add(Box::new(radio_network));
         for (enb, ([down, up], port)) in s1u.into_iter().zip(s1u_ports).enumerate() {
-            let middlebox = middlebox::at_enb(scenario, enb, seeds);
+            let middlebox = middlebox::at_enb(around, enb);
             let core_side = behind(network, middlebox, (radio_network, port), &mut proxies);
             network.connect(down, core_side);
             network.connect(core_side, up);

@@ -3,7 +3,9 @@
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::CongestionKind;
-use crate::congestion::{ArwaSender, CubicConfig, LossDiscrimination, MdccConfig, SlowStartRules};
+use crate::congestion::{
+    ArwaSender, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, SlowStartRules,
+};
 use crate::window::{ArwaReceiver, DrwaReceiver};
 
 /// How a sender finds out that a segment is lost.
@@ -84,6 +86,8 @@ pub enum RateReductionKind {
 pub struct TcpConfig {
     /// The congestion controller.
     pub congestion: CongestionKind,
+    /// What makes it, if it is [`CongestionKind::Own`].
+    pub own: Option<OwnControllers>,
     /// How it tells a random loss from one of congestion. BBR judges losses itself.
     pub loss_discriminator: LossDiscrimination,
     /// How it is set up, if it is CUBIC.
@@ -164,6 +168,7 @@ impl TcpConfig {
     pub const fn linux() -> Self {
         Self {
             congestion: CongestionKind::Cubic,
+            own: None,
             loss_discriminator: LossDiscrimination::None,
             cubic: CubicConfig::RFC9438,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },

@@ -14,6 +14,7 @@ mod writer;
 
 use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Stream, Topic};
 
+use crate::CongestionKind;
 use crate::config::{Growth, LossDetection, RateReductionKind, RttSampling, TcpConfig};
 use crate::congestion::{Controller, RadioInformation, SegmentWindow};
 use crate::delivery::Delivery;
@@ -181,7 +182,11 @@ impl Sender {
         let segment_size = negotiated.segment_size;
         let initial = config.initial_window_segments;
         let segments = SegmentWindow::new(segment_size, initial);
-        let mut controller = Controller::new(config.congestion, segments, config.hystart, stream)
+        let controller = match &config.own {
+            Some(makers) if config.congestion == CongestionKind::Own => Controller::own(makers, segments),
+            _ => Controller::new(config.congestion, segments, config.hystart, stream),
+        };
+        let mut controller = controller
             .discriminating(config.loss_discriminator)
             .with_cubic(config.cubic)
             .with_slow_start(config.slow_start)

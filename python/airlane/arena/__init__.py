@@ -7,7 +7,17 @@ else is there stays as it is.
 """
 
 from airlane.arena.conduct import Cell, Result, conduct
-from airlane.arena.contenders import BASELINE, CONTENDERS, Contender
+from airlane.arena.contenders import BASELINE, CONTENDERS, Contender, own
 from airlane.arena.situations import SITUATIONS, Situation
 
-__all__ = ["BASELINE", "CONTENDERS", "SITUATIONS", "Cell", "Contender", "Result", "Situation", "conduct"]
+__all__ = [
+    "BASELINE",
+    "CONTENDERS",
+    "SITUATIONS",
+    "Cell",
+    "Contender",
+    "Result",
+    "Situation",
+    "conduct",
+    "own",
+]

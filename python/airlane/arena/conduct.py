@@ -10,13 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from airlane import stats
+from airlane import native, stats
 from airlane.arena.contenders import BASELINE, Contender, NotForError
 from airlane.arena.situations import Situation
 from airlane.cache import Cache, outputs_of
+from airlane.control import Controller
 from airlane.native import Output
 
 __all__ = ["FIGURES", "Cell", "Figure", "Result", "conduct"]
+
+_AT_ONCE = 16
+"""Runs whose whole output is in memory."""
 
 QUICK_RUNS = 2
 """Runs in the quick form: an interval, if a wide one."""
@@ -134,8 +138,17 @@ def conduct(
             situation, resolved = form
             runs = QUICK_RUNS if quick else situation.runs
             jobs[place] = [(resolved, seed + i) for i in range(runs)]
-    every = [job for many in jobs.values() for job in many]
-    outputs, _ = outputs_of(every, cache, _taken, threads, on_done)
+    own = {one.name: one.own for one in contenders if one.own is not None}
+    kept = [job for (_, contender), many in jobs.items() if contender not in own for job in many]
+    fresh = [job for (_, contender), many in jobs.items() if contender in own for job in many]
+    of = len({*kept, *fresh})
+
+    def told(done: int, _: int) -> None:
+        if on_done is not None:
+            on_done(done, of)
+
+    outputs, _ = outputs_of(kept, cache, _taken, threads, told)
+    outputs |= _own(fresh, own, threads, lambda done: told(done + len(outputs), of))
     cells = {}
     for place, form in entered.items():
         if isinstance(form, str):
@@ -143,6 +156,22 @@ def conduct(
         else:
             cells[place] = _cell(form[0], [outputs[job][0] for job in jobs[place]])
     return Result(contenders, situations, cells, sum(seconds for _, seconds in outputs.values()))
+
+
+def _own(
+    jobs: Sequence[tuple[str, int]],
+    controllers: Mapping[str, type[Controller]],
+    threads: int,
+    on_done: Callable[[int], None],
+) -> dict[tuple[str, int], tuple[pa.Table, float]]:
+    """Runs of controllers of the user's own: never kept, since what they do may have changed."""
+    outputs: dict[tuple[str, int], tuple[pa.Table, float]] = {}
+    for begin in range(0, len(jobs), _AT_ONCE):
+        batch = jobs[begin : begin + _AT_ONCE]
+        fresh = native.run(batch, threads, controllers=controllers)
+        outputs |= {job: _taken(output) for job, output in zip(batch, fresh, strict=True)}
+        on_done(len(outputs))
+    return outputs
 
 
 def _taken(output: Output) -> tuple[pa.Table, float]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from airlane.control import Controller
 from airlane.scenario import Scenario
 
-__all__ = ["BASELINE", "CONTENDERS", "Contender", "NotForError"]
+__all__ = ["BASELINE", "CONTENDERS", "Contender", "NotForError", "own"]
 
 BASELINE = "cubic"
 """Whom all others are held against: what most senders use."""
@@ -39,6 +41,8 @@ class Contender:
         Any others, by dotted key.
     downlink_only
         Why it has no form for uploads, if it has none.
+    own
+        Its class, if it is a controller of the user's own.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Contender:
     middleboxes: Sequence[Mapping[str, object]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     downlink_only: str = ""
+    own: type[Controller] | None = None
 
     def enter(self, scenario: Scenario) -> Scenario:
         """The scenario with this contender in it.
@@ -76,6 +81,12 @@ class Contender:
 
 def _sender(name: str, title: str, **transport: Any) -> Contender:
     return Contender(name, title, {"congestion": name} | transport)
+
+
+def own(name: str, made: type[Controller]) -> Contender:
+    """A controller of the user's own as a contender."""
+    title = (inspect.getdoc(made) or "of your own").splitlines()[0]
+    return Contender(name, title, {"congestion": "own", "controller": name}, own=made)
 
 
 _PEP = {"kind": "pep", "at": "gateway"}

@@ -209,6 +209,8 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     let help = "one of cubic, newreno, scalable, vegas, westwood, veno; BBR is for TCP";
     at.require(!models_path, "congestion", "quinn does not tell which packets are lost", help)?;
     mdcc(quic.mdcc.as_ref(), quic.congestion, at)?;
+    let own = quic.congestion == Congestion::Own;
+    at.require(!own, "congestion", "one of your own is for TCP", help)?;
     laws(quic.cubic_beta, quic.slow_start_loss, at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
     at.require(threshold, "packet_threshold", "no number of packets", "from 1 to 1000")?;
@@ -252,6 +254,7 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         let help = format!("from {least} to {most}, which is the MTU less the headers");
         at.require((least..=most).contains(&mss), "mss", "no full segment for this MTU", &help)?;
     }
+    own(tcp, at)?;
     mdcc(tcp.mdcc.as_ref(), tcp.congestion, at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "no window", "from 1 to 1000 segments")?;
@@ -273,6 +276,13 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         )?;
     }
     tcp.send_buffer.map_or(Ok(()), |buffer| at.at_least(buffer, least, "send_buffer", message))
+}
+
+fn own(tcp: &Tcp, at: &Place<'_>) -> Checked {
+    let help = "congestion = \"own\" and controller = \"NAME\", both or neither";
+    let own = tcp.congestion == Congestion::Own;
+    at.require(!own || tcp.controller.is_some(), "congestion", "of which name", help)?;
+    at.require(own || tcp.controller.is_none(), "controller", "of no use to another controller", help)
 }
 
 fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked {

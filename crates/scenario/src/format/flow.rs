@@ -207,6 +207,9 @@ pub struct Tcp {
     pub preset: TcpPreset,
     /// The congestion controller.
     pub congestion: Congestion,
+    /// Its name, if it is one of your own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<String>,
     /// How it is set up, if it is multi-domain congestion control.
     pub mdcc: Option<Mdcc>,
     /// How random losses are told from those of congestion.
@@ -410,6 +413,8 @@ pub enum Congestion {
     Bbr3,
     /// Multi-domain congestion control (Krämer et al. 2019), which listens to a PEP.
     Mdcc,
+    /// One of your own, which `controller` names and who runs the scenario brings along.
+    Own,
 }
 
 /// How multi-domain congestion control is set up.

@@ -16,6 +16,7 @@ mod max_filter;
 mod mdcc;
 mod meld;
 mod newreno;
+mod own;
 mod peers;
 mod scalable;
 mod slow_start;
@@ -34,6 +35,7 @@ pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDis
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig};
 pub use meld::{Meld, MeldConfig, MeldReading, MeldVariant};
 pub use newreno::NewReno;
+pub use own::{MakeController, OwnController, OwnControllers};
 pub use peers::{KneeTest, UsageTest};
 pub use scalable::Scalable;
 pub use slow_start::SlowStartRules;
@@ -70,10 +72,12 @@ pub enum CongestionKind {
     Bbr3,
     /// Multi-domain congestion control (Krämer et al. 2019).
     Mdcc,
+    /// One from outside of this crate, [`OwnControllers`].
+    Own,
 }
 
 impl CongestionKind {
-    /// Every kind, in the order in which they were written.
+    /// Every kind of ours, in the order in which they were written.
     pub const ALL: [Self; 9] = [
         Self::NewReno,
         Self::Cubic,
@@ -99,6 +103,7 @@ impl CongestionKind {
             Self::Bbr => "bbr",
             Self::Bbr3 => "bbr3",
             Self::Mdcc => "mdcc",
+            Self::Own => "own",
         }
     }
 }
@@ -380,6 +385,7 @@ enum Law {
     Bbr3(Box<Bbr3>),
     Mdcc(Box<Mdcc>),
     Arwa(Arwa),
+    Own(Box<dyn OwnController>),
 }
 
 macro_rules! each {
@@ -395,6 +401,7 @@ macro_rules! each {
             Law::Bbr3($law) => $call,
             Law::Mdcc($law) => $call,
             Law::Arwa($law) => $call,
+            Law::Own($law) => $call,
         }
     };
 }
@@ -414,6 +421,9 @@ pub struct Controller {
 impl Controller {
     /// A controller of this kind for segments of `segment_size` payload bytes; what it leaves to
     /// chance it draws from `stream`.
+    ///
+    /// # Panics
+    /// If it is [`CongestionKind::Own`], which [`Self::own`] makes.
     #[must_use]
     pub fn new(kind: CongestionKind, window: SegmentWindow, hystart: bool, stream: Stream) -> Self {
         let law = match kind {
@@ -426,7 +436,12 @@ impl Controller {
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(MdccConfig::PAPER, &window, hystart))),
+            CongestionKind::Own => panic!("made by `Controller::own`"),
         };
+        Self::of(window, law)
+    }
+
+    fn of(window: SegmentWindow, law: Law) -> Self {
         Self {
             window,
             law,
@@ -450,6 +465,13 @@ impl Controller {
             cubic.configure(config);
         }
         self
+    }
+
+    /// A controller of a user's own.
+    #[must_use]
+    pub fn own(makers: &OwnControllers, window: SegmentWindow) -> Self {
+        let law = Law::Own(makers.0.make(&window));
+        Self::of(window, law)
     }
 
     /// The same controller with another way to tell the causes of loss apart.
@@ -585,7 +607,7 @@ impl Controller {
     #[inline]
     #[must_use]
     pub const fn hears_arrivals(&self) -> bool {
-        matches!(self.law, Law::Vegas(_) | Law::Westwood(_) | Law::Veno(_))
+        matches!(self.law, Law::Vegas(_) | Law::Westwood(_) | Law::Veno(_) | Law::Own(_))
             || self.discriminator.hears_arrivals()
     }
     /// [`CongestionController::on_arrival`].
@@ -613,8 +635,12 @@ impl Controller {
     }
     /// True if the controller models the path: it needs the delivery rate and paces.
     #[must_use]
-    pub const fn models_path(&self) -> bool {
-        matches!(self.law, Law::Bbr(_) | Law::Bbr3(_))
+    pub fn models_path(&self) -> bool {
+        match &self.law {
+            Law::Bbr(_) | Law::Bbr3(_) => true,
+            Law::Own(law) => law.models_path(),
+            _ => false,
+        }
     }
     /// [`CongestionController::on_delivery`].
     pub fn on_delivery(&mut self, sample: &DeliverySample) {

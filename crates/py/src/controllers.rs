@@ -1,0 +1,304 @@
+//! Congestion controllers written in Python: the only calls from a run into the interpreter.
+//!
+//! A controller is called once per acknowledgment, or once per round trip, as its class says with `every`,
+//! and at losses and timeouts. The interpreter is held for the call alone. Between calls its window stands in
+//! Rust; it reads and writes the attribute `cwnd`, in segments.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use airlane_scenario::Controllers;
+use airlane_transport::congestion::{
+    AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController, OwnControllers,
+    SegmentWindow, Snapshot, TimeoutEpisode,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The largest window that a controller can ask for, in segments.
+const WINDOW_MAX: f64 = 1e7;
+
+/// What one acknowledgment brought, or all those of a round trip.
+#[pyclass(frozen, get_all, module = "airlane._native")]
+pub(crate) struct Ack {
+    /// When it arrived, in seconds of the run.
+    now_s: f64,
+    /// Segments that it newly delivered.
+    delivered: u32,
+    /// True if the window may grow: data was acknowledged in order, and no loss is being repaired.
+    may_grow: bool,
+    /// True if the window was what limited the sender.
+    window_limited: bool,
+    /// Segments sent and not acknowledged.
+    outstanding: u32,
+    /// Round trip in ms, of a round trip's acknowledgments the least; None where none was measured.
+    rtt_ms: Option<f64>,
+    /// Smoothed round trip in ms.
+    srtt_ms: f64,
+}
+
+/// An episode of loss begins.
+#[pyclass(frozen, get_all, module = "airlane._native")]
+pub(crate) struct Loss {
+    /// When it was detected.
+    now_s: f64,
+    /// Segments in flight.
+    in_flight: u32,
+    /// True if a discriminator takes it for one that has nothing to do with load.
+    random: bool,
+}
+
+/// The retransmission timer expired.
+#[pyclass(frozen, get_all, module = "airlane._native")]
+pub(crate) struct Timeout {
+    /// When.
+    now_s: f64,
+    /// The window to restart from, in segments.
+    restart: u32,
+    /// True if the window was not already reduced for this flight of data.
+    new_episode: bool,
+}
+
+/// What runs and interpreter share about one class.
+#[derive(Debug)]
+struct Shared {
+    class: Py<PyAny>,
+    per_round: bool,
+    calls: AtomicU64,
+    nanoseconds: AtomicU64,
+    failure: Mutex<Option<PyErr>>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Shared {
+    /// Keeps the first failure and ends all runs.
+    fn fail(&self, error: PyErr) {
+        self.failure.lock().expect("nobody panics while it is held").get_or_insert(error);
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The classes that a call of `run` was given.
+pub(crate) struct PythonControllers(Vec<(String, Arc<Shared>)>);
+
+impl PythonControllers {
+    /// Reads what is needed of the classes; `cancel` ends the runs when one of them raises.
+    pub(crate) fn new(classes: Option<&Bound<'_, PyDict>>, cancel: &Arc<AtomicBool>) -> PyResult<Self> {
+        let mut found = Vec::new();
+        for (name, class) in classes.into_iter().flatten() {
+            let every: String = class.getattr("every")?.extract()?;
+            let per_round = match every.as_str() {
+                "ack" => false,
+                "round" => true,
+                other => {
+                    let message = format!("{name}.every is {other:?}; it must be \"ack\" or \"round\"");
+                    return Err(PyValueError::new_err(message));
+                }
+            };
+            let shared = Shared {
+                class: class.unbind(),
+                per_round,
+                calls: AtomicU64::new(0),
+                nanoseconds: AtomicU64::new(0),
+                failure: Mutex::new(None),
+                cancel: Arc::clone(cancel),
+            };
+            found.push((name.extract()?, Arc::new(shared)));
+        }
+        Ok(Self(found))
+    }
+
+    /// What makes controllers of these classes, by name.
+    pub(crate) fn controllers(&self) -> Controllers {
+        let own = |shared: &Arc<Shared>| OwnControllers(Arc::new(Maker(Arc::clone(shared))));
+        self.0.iter().map(|(name, shared)| (name.clone(), own(shared))).collect()
+    }
+
+    /// What a controller has raised, if one has.
+    pub(crate) fn raise_failure(&self) -> PyResult<()> {
+        let take = |shared: &Arc<Shared>| shared.failure.lock().expect("all runs have ended").take();
+        self.0.iter().find_map(|(_, shared)| take(shared)).map_or(Ok(()), Err)
+    }
+
+    /// Calls and seconds by name.
+    pub(crate) fn report(&self, costs: &Bound<'_, PyDict>) -> PyResult<()> {
+        for (name, shared) in &self.0 {
+            let seconds = shared.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9;
+            costs.set_item(name, (shared.calls.load(Ordering::Relaxed), seconds))?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Maker(Arc<Shared>);
+
+impl MakeController for Maker {
+    fn make(&self, window: &SegmentWindow) -> Box<dyn OwnController> {
+        let object = Python::attach(|py| {
+            let made = self.0.class.call1(py, (window.segment_size(), window.segments));
+            made.map_err(|error| self.0.fail(error)).ok()
+        });
+        Box::new(PythonController {
+            object,
+            shared: Arc::clone(&self.0),
+            given: window.segments,
+            repairing: false,
+            round: Round::default(),
+        })
+    }
+}
+
+/// The acknowledgments since the last call of a controller that is called once a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// Stream position whose acknowledgment ends it.
+    until: u64,
+    delivered: u32,
+    may_grow: bool,
+    window_limited: bool,
+    rtt_ms: Option<f64>,
+}
+
+/// One connection's controller.
+#[derive(Debug)]
+struct PythonController {
+    /// None once it has failed: the runs are about to end.
+    object: Option<Py<PyAny>>,
+    shared: Arc<Shared>,
+    /// The window that it knows of, in whole segments.
+    given: u32,
+    /// True while losses are repaired: what it asks for holds afterwards.
+    repairing: bool,
+    round: Round,
+}
+
+impl PythonController {
+    /// Calls a method, with the window told before if it changed behind its back; gives the window that it wants.
+    fn call<'a, A>(&mut self, window: &SegmentWindow, method: &str, argument: A) -> Option<u32>
+    where
+        A: FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + 'a,
+    {
+        let object = self.object.as_ref()?;
+        #[expect(clippy::disallowed_types, reason = "measures what the call costs; no result depends on it")]
+        let began = std::time::Instant::now();
+        let behind = (!self.repairing && window.segments != self.given).then_some(window.segments);
+        let wanted = Python::attach(|py| -> PyResult<f64> {
+            let object = object.bind(py);
+            if let Some(segments) = behind {
+                object.setattr("cwnd", f64::from(segments))?;
+            }
+            object.call_method1(method, (argument(py)?,))?;
+            let wanted: f64 = object.getattr("cwnd")?.extract()?;
+            if wanted.is_nan() {
+                return Err(PyValueError::new_err(format!("after {method}, cwnd is nan")));
+            }
+            Ok(wanted)
+        });
+        self.shared.calls.fetch_add(1, Ordering::Relaxed);
+        let spent = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.shared.nanoseconds.fetch_add(spent, Ordering::Relaxed);
+        match wanted {
+            Ok(wanted) => {
+                self.given = wanted.clamp(1.0, WINDOW_MAX) as u32;
+                Some(self.given)
+            }
+            Err(error) => {
+                self.shared.fail(error);
+                self.object = None;
+                None
+            }
+        }
+    }
+
+    /// Adds an acknowledgment to the round; the sum, if the round is over.
+    fn gather(&mut self, ack: &AckSample) -> Option<Round> {
+        let rtt_ms = ack.rtt.map(|rtt| rtt.as_secs_f64() * 1e3);
+        let round = &mut self.round;
+        round.delivered += ack.delivered_segments;
+        round.may_grow |= ack.may_grow;
+        round.window_limited |= ack.window_limited;
+        round.rtt_ms = match (round.rtt_ms, rtt_ms) {
+            (Some(least), Some(new)) => Some(least.min(new)),
+            (least, new) => least.or(new),
+        };
+        let over = !self.shared.per_round || ack.acked_to >= round.until;
+        over.then(|| core::mem::replace(round, Round { until: ack.sent_to, ..Round::default() }))
+    }
+}
+
+impl CongestionController for PythonController {
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
+        let Some(round) = self.gather(ack) else { return };
+        let told = Ack {
+            now_s: ack.now.as_secs_f64(),
+            delivered: round.delivered,
+            may_grow: round.may_grow,
+            window_limited: round.window_limited,
+            outstanding: ack.outstanding_segments,
+            rtt_ms: round.rtt_ms,
+            srtt_ms: ack.srtt.as_secs_f64() * 1e3,
+        };
+        let wanted = self.call(window, "on_ack", |py| Ok(Py::new(py, told)?.into_any()));
+        if let (Some(segments), false) = (wanted, self.repairing) {
+            window.segments = segments;
+        }
+    }
+
+    fn threshold(&mut self, _: &SegmentWindow) -> u32 {
+        self.given
+    }
+
+    fn on_loss(&mut self, window: &mut SegmentWindow, episode: &LossEpisode, cause: LossCause) {
+        let told = Loss {
+            now_s: episode.now.as_secs_f64(),
+            in_flight: episode.in_flight_segments,
+            random: cause == LossCause::Random,
+        };
+        if let Some(segments) = self.call(window, "on_loss", |py| Ok(Py::new(py, told)?.into_any())) {
+            window.reduce_to(segments);
+            self.repairing = true;
+        }
+    }
+
+    fn on_recovery_exit(&mut self, window: &mut SegmentWindow) {
+        self.repairing = false;
+        window.segments = self.given;
+    }
+
+    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
+        let told = Timeout {
+            now_s: timeout.now.as_secs_f64(),
+            restart: timeout.restart_segments,
+            new_episode: timeout.new_episode,
+        };
+        window.reduce_to(window.segments / 2);
+        self.repairing = false;
+        if let Some(segments) = self.call(window, "on_timeout", |py| Ok(Py::new(py, told)?.into_any())) {
+            window.restart_from(segments);
+        }
+    }
+
+    fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
+        window.undo(snapshot);
+        self.repairing = false;
+        let before = f64::from(window.segments);
+        if let Some(segments) =
+            self.call(window, "on_undo", |py| Ok(before.into_pyobject(py)?.into_any().unbind()))
+        {
+            window.segments = segments;
+        }
+    }
+}
+
+impl OwnController for PythonController {
+    fn clone_box(&self) -> Box<dyn OwnController> {
+        let object = Python::attach(|py| {
+            let object = self.object.as_ref()?;
+            let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (object,)));
+            copied.map_err(|error| self.shared.fail(error)).ok().map(Bound::unbind)
+        });
+        Box::new(Self { object, shared: Arc::clone(&self.shared), ..*self })
+    }
+}

@@ -1,0 +1,146 @@
+"""Congestion controllers in Python: the same law as in Rust gives the same, on any threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import airlane as package
+from airlane import control, native
+from airlane.control import Ack, Controller, ControllerError, Loss, Timeout
+from conftest import Airlane
+
+OWN = {"flow.0.transport.congestion": "own", "flow.0.transport.controller": "mine"}
+
+
+class Reno(Controller):
+    """NewReno as `crates/transport/src/congestion/newreno.rs` has it."""
+
+    def __init__(self, segment_size: int, cwnd: float) -> None:
+        super().__init__(segment_size, cwnd)
+        self.ssthresh = float("inf")
+
+    def on_ack(self, ack: Ack) -> None:
+        if not (ack.may_grow and ack.window_limited):
+            return
+        if self.cwnd < self.ssthresh:
+            self.cwnd = min(self.cwnd + ack.delivered, self.ssthresh)
+        else:
+            self.cwnd += ack.delivered / int(self.cwnd)
+
+    def on_loss(self, loss: Loss) -> None:
+        self.cwnd = self.ssthresh = max(2.0, self.cwnd // 2)
+
+    def on_timeout(self, timeout: Timeout) -> None:
+        if timeout.new_episode:
+            self.ssthresh = max(2.0, self.cwnd // 2)
+        super().on_timeout(timeout)
+
+
+class Round(Reno):
+    every = "round"
+
+
+class Raising(Reno):
+    def on_ack(self, ack: Ack) -> None:
+        if ack.now_s > 1.0:
+            raise RuntimeError("my own mistake")
+        super().on_ack(ack)
+
+
+class Undefined(Reno):
+    def on_ack(self, ack: Ack) -> None:
+        self.cwnd = float("nan")
+
+
+class Sometimes(Reno):
+    every = "sometimes"  # type: ignore[assignment]
+
+
+def wired() -> package.Scenario:
+    base = package.load(package.example("wired-cubic"))
+    return base.set({"run.duration": "12 s", "run.warmup": "2 s"})
+
+
+def test_the_same_law_in_python_and_in_rust_is_nearly_the_same_run() -> None:
+    (rust,) = wired().set({"flow.0.transport.congestion": "newreno"}).run().flows.to_pylist()
+    results = wired().set(OWN).run(controllers={"mine": Reno})
+    (ours,) = results.flows.to_pylist()
+    assert ours["congestion"] == "mine"
+    # The one counts segments towards the next, the other fractions.
+    assert ours["goodput_mbps"] == pytest.approx(rust["goodput_mbps"], rel=0.01)
+    assert ours["rtt_ms"] == pytest.approx(rust["rtt_ms"], rel=0.03)
+    assert ours["retransmissions"] == pytest.approx(rust["retransmissions"], rel=0.2)
+    calls, seconds = results.costs["mine"]
+    assert calls > 10_000
+    assert seconds > 0.0
+
+
+def test_threads_and_batches_make_no_difference() -> None:
+    scenario = wired().set(OWN | {"internet.loss": "0.1 %"})
+    alone = [scenario.run(seed=s, threads=1, controllers={"mine": Reno}).flows for s in (1, 2, 3)]
+    together = scenario.run(runs=3, seed=1, threads=3, controllers={"mine": Reno}).flows
+    assert len(set(together["goodput_mbps"].to_pylist())) == 3
+    columns = [c for c in together.column_names if c != "run"]
+    rows = [row for one in alone for row in one.select(columns).to_pylist()]
+    assert str(rows) == str(together.select(columns).to_pylist())
+
+
+def test_once_a_round_is_seldom() -> None:
+    results = wired().set(OWN).run(controllers={"mine": Round})
+    calls, _ = results.costs["mine"]
+    assert 50 < calls < 400, "12 s of round trips of 60 to 110 ms"
+    (flow,) = results.flows.to_pylist()
+    assert flow["goodput_mbps"] > 60
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (Raising, r"test_control\.py:\d+: RuntimeError: my own mistake"),
+        (Undefined, "after on_ack, cwnd is nan"),
+        (Sometimes, 'every is "sometimes"; it must be "ack" or "round"'),
+    ],
+)
+def test_what_goes_wrong_in_it_ends_the_run_and_says_where(made: type[Controller], words: str) -> None:
+    with pytest.raises(ControllerError, match=words):
+        wired().set(OWN).run(runs=3, controllers={"mine": made})
+
+
+def test_a_name_that_nobody_brings_along() -> None:
+    with pytest.raises(
+        native.ScenarioError, match=r'controller = "mine": nobody has brought .* bring it along'
+    ):
+        wired().set(OWN).run()
+    with pytest.raises(native.ScenarioError, match="brought along: other"):
+        wired().set(OWN).run(controllers={"other": Reno})
+    with pytest.raises(native.ScenarioError, match="of which name"):
+        _ = wired().set({"flow.0.transport.congestion": "own"}).resolved
+    with pytest.raises(native.ScenarioError, match="of no use to another controller"):
+        _ = wired().set({"flow.0.transport.controller": "mine"}).resolved
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("mine", "NAME=FILE.py:CLASS"),
+        ("m=a.py:Nobody", "no class Nobody derived from airlane.Controller; there are: Mine"),
+        ("m=broken.py:Mine", "broken.py: SyntaxError"),
+        ("m=nowhere.py:Mine", "nowhere.py: No such file"),
+    ],
+)
+def test_files_that_have_none(airlane: Airlane, tmp_path: Path, setting: str, words: str) -> None:
+    (tmp_path / "a.py").write_text("import airlane\nclass Mine(airlane.Controller): pass\n")
+    (tmp_path / "broken.py").write_text("class Mine(\n")
+    done = airlane("run", "--example", "wired-cubic", "--controller", setting)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_by_its_class_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import airlane\nclass Mine(airlane.Controller): pass\n")
+    name, made = control.load(f"{tmp_path}/a.py:Mine")
+    assert name == "mine"
+    assert issubclass(made, Controller)
