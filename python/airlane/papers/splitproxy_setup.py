@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 __all__ = [
     "CONTROLLERS",
     "DELAYS_MS",
+    "ISD_M",
     "LINUX",
     "NAMES",
     "NOTES",
@@ -23,6 +25,7 @@ __all__ = [
     "derived",
     "grid",
     "share_mbps",
+    "sites",
     "transport",
 ]
 
@@ -73,10 +76,19 @@ def transport(stack: str, congestion: str, initial_window: int | None = None) ->
     return {**_TCP[stack], "congestion": congestion, **own}
 
 
-def _sites() -> list[tuple[float, float]]:
-    """Places of the seven cells that serve."""
-    ring = [(math.cos(k * math.pi / 3), math.sin(k * math.pi / 3)) for k in range(6)]
-    return [(0.0, 0.0), *((round(ISD_M * x, 3), round(ISD_M * y, 3)) for x, y in ring)]
+def sites(ring: int) -> list[tuple[float, float]]:
+    """Places of the sites of a ring around the one in the middle, to the millimetre."""
+    if ring == 0:
+        return [(0.0, 0.0)]
+    corners = [(math.cos(k * math.pi / 3), math.sin(k * math.pi / 3)) for k in range(7)]
+    on_sides = [
+        ((ring - step) * here[axis] + step * there[axis])
+        for here, there in pairwise(corners)
+        for step in range(ring)
+        for axis in (0, 1)
+    ]
+    places = zip(on_sides[::2], on_sides[1::2], strict=True)
+    return [(round(ISD_M * x, 3) + 0.0, round(ISD_M * y, 3) + 0.0) for x, y in places]
 
 
 @dataclass(frozen=True)
@@ -181,7 +193,7 @@ class Case:
         tcp = {"kind": "tcp", **transport(self.stack, self.congestion)}
         ues: list[dict[str, object]] = []
         flows: list[dict[str, object]] = []
-        for cell, site in enumerate(_sites(), 1):
+        for cell, site in enumerate((*sites(0), *sites(1)), 1):
             for app, count in ((self.app, self.others), ("ftp", self.ftp)):
                 if count:
                     ues.append(self._ue(f"{app}-{cell}", count, site))

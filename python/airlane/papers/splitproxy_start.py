@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from airlane import examples, plot
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Picture
 from airlane.papers.arwa_measures import decide, higher, mean
+from airlane.papers.splitproxy_map import network
 from airlane.papers.splitproxy_measures import cell
 from airlane.papers.splitproxy_setup import DELAYS_MS, NAMES, NOTES, SOURCE, Case, transport
 
@@ -118,7 +119,7 @@ def _picture(draws: Sequence[Draw]) -> list[Picture]:
             axis.set_title(f"Internet delay {delay} ms")
         axes[0].set_ylabel("ms until the last byte")
         axes[0].legend(fontsize=7)
-    return [Picture("Set-up and slow start", f"{len(draws)} runs.", fig)]
+    return [network(), Picture("Set-up and slow start", f"{len(draws)} runs.", fig)]
 
 
 def figure2() -> Experiment:
