@@ -2,9 +2,10 @@
 
 use core::iter;
 
-use airlane_core::{BitRate, CellId, FlowId, Instant, Node, Seeds};
+use airlane_core::{BitRate, CellId, Duration, FlowId, Instant, Node, Seeds};
 use airlane_middlebox::{
-    self as middlebox, ConnectOrder, Fault, Middlebox, Pep, PepConfig, SplitConfig, SplitProxy, WhenFull,
+    self as middlebox, ConnectOrder, EnbProxies, Fault, Middlebox, Pep, PepConfig, SplitConfig, SplitProxy,
+    WhenFull,
 };
 use airlane_net::pep;
 
@@ -22,8 +23,8 @@ fn settings(scenario: &Resolved) -> Option<&format::Pep> {
 /// A node that is to stand in the path.
 pub(crate) struct Standing {
     pub(crate) node: Box<dyn Node>,
-    /// What results call it, if it is a split proxy.
-    pub(crate) proxy: Option<String>,
+    /// It is a split proxy.
+    pub(crate) splits: bool,
     /// What its interface towards the UEs sends at, if there is a limit.
     pub(crate) rate: Option<BitRate>,
 }
@@ -43,15 +44,37 @@ fn standing(around: Around<'_>, place: MiddleboxPlace, cell: Option<CellId>) -> 
     scenario.middlebox.iter().find_map(|one| match one {
         format::Middlebox::Pep(pep) if pep.at == place => {
             let node = Box::new(Middlebox::new(Pep::new(config(pep, cell, seeds))));
-            Some(Standing { node, proxy: None, rate: None })
+            Some(Standing { node, splits: false, rate: None })
         }
-        format::Middlebox::SplitProxy(proxy) if proxy.at == place => {
+        format::Middlebox::SplitProxy(proxy) if proxy.at == place && place == MiddleboxPlace::Gateway => {
             let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, around, cell))));
             let rate = proxy.interface_rate.map(|rate| rate.0);
-            Some(Standing { node, proxy: Some(proxy_name(scenario, cell)), rate })
+            Some(Standing { node, splits: true, rate })
         }
         format::Middlebox::Pep(_) | format::Middlebox::SplitProxy(_) => None,
     })
+}
+
+/// The settings of the split proxies in the eNBs, if there are any.
+fn in_enbs(scenario: &Resolved) -> Option<&format::SplitProxy> {
+    scenario.middlebox.iter().find_map(|one| match one {
+        format::Middlebox::SplitProxy(proxy) if proxy.at == MiddleboxPlace::Enb => Some(&**proxy),
+        format::Middlebox::SplitProxy(_) | format::Middlebox::Pep(_) => None,
+    })
+}
+
+/// What their interfaces towards the UEs send at, if there is a limit.
+pub(crate) fn enb_interface_rate(scenario: &Resolved) -> Option<BitRate> {
+    in_enbs(scenario)?.interface_rate.map(|rate| rate.0)
+}
+
+/// The split proxies in the eNBs, if there are any; they know neither UEs nor flows yet.
+pub(crate) fn enb_proxies(around: Around<'_>) -> Option<EnbProxies> {
+    let scenario = around.scenario;
+    let proxy = in_enbs(scenario)?;
+    let cells = (0..scenario.cell.len() as u32).map(|cell| split_config(proxy, around, Some(CellId(cell))));
+    let x2_delay = scenario.x2.as_ref().map_or(Duration::ZERO, |x2| x2.delay.0);
+    Some(EnbProxies::new(cells.collect(), x2_delay))
 }
 
 /// What results call a split proxy.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use airlane_core::{DropCause, Duration, Instant, NodeId, Probe, Seeds};
+use airlane_core::{DropCause, Duration, Instant, Probe, Seeds};
 use airlane_engine::Simulation;
 use airlane_quic::{QlogError, QlogFiles};
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
@@ -16,8 +16,8 @@ use crate::counts::HandoverCounts;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::format::{Middlebox, Resolved, Transport};
-use crate::wiring::Wired;
-use crate::{expand, proxies, sinks, web, wiring};
+use crate::wiring::{Proxies, Wired};
+use crate::{expand, middlebox, proxies, sinks, web, wiring};
 
 /// How much virtual time passes between two looks at whether the captures can still be written.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -25,7 +25,8 @@ const STRIDE: Duration = Duration::from_millis(100);
 /// A run that is ready to begin.
 pub struct Built {
     simulation: Simulation,
-    proxies: Vec<(String, NodeId)>,
+    proxies: Proxies,
+    proxy_names: Vec<String>,
     sinks: Sinks,
     capture: Option<CaptureParameters>,
     qlog: Option<Arc<QlogFiles>>,
@@ -120,6 +121,7 @@ pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> 
     Ok(Built {
         simulation,
         proxies,
+        proxy_names: middlebox::proxy_names(scenario),
         sinks: sinks::sinks(scenario, &ues, &flows, web::page_names(&webs)),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
         qlog,
@@ -208,9 +210,8 @@ impl Built {
     pub fn finish(self) -> RunOutput {
         let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
         let mut tables = self.sinks.finish();
-        if !self.proxies.is_empty() {
-            tables.push(("proxies", proxies::table(&self.simulation, &self.proxies)));
-        }
+        let proxies = proxies::table(&self.simulation, &self.proxies, &self.proxy_names);
+        tables.extend(proxies.map(|table| ("proxies", table)));
         let meta = Meta {
             sim_s: self.simulation.now().as_secs_f64(),
             events: counters.events,

@@ -1,8 +1,8 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
 
-use airlane_core::{Direction, FlowId, NodeId, Port, Seeds, UeId};
+use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
-use airlane_middlebox::Side;
+use airlane_middlebox::{EnbProxies, Side};
 use airlane_net::{FlowRouter, Gateway, Link, TunnelRouter};
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
@@ -21,8 +21,16 @@ const POOL_CAPACITY: usize = 4096;
 /// What was built.
 pub(crate) struct Wired {
     pub(crate) simulation: Simulation,
-    /// Split proxies: what results call them, and where they are.
-    pub(crate) proxies: Vec<(String, NodeId)>,
+    pub(crate) proxies: Proxies,
+}
+
+/// Where the split proxies are.
+#[derive(Default)]
+pub(crate) struct Proxies {
+    /// That before the gateway.
+    pub(crate) gateway: Option<NodeId>,
+    /// The node of those in the eNBs.
+    pub(crate) enbs: Option<NodeId>,
 }
 
 /// Builds everything that a packet meets on its way from server to UE and back, in that order.
@@ -84,7 +92,7 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
         rnis::wire(&mut network, service, mobile.information, &listeners, seeds);
     }
 
-    let proxies = mobile.map_or_else(Vec::new, |mobile| mobile.proxies);
+    let proxies = mobile.map_or_else(Proxies::default, |mobile| mobile.proxies);
     Ok(Wired { simulation: Simulation::new(network, POOL_CAPACITY), proxies })
 }
 
@@ -132,7 +140,7 @@ fn internet_uplinks(network: &mut Network, servers: &[NodeId], internet: &Intern
 struct Mobile {
     internet_side: End,
     ues: Vec<End>,
-    proxies: Vec<(String, NodeId)>,
+    proxies: Proxies,
     /// Where the eNBs say how the radio of their UEs is.
     information: End,
 }
@@ -155,9 +163,11 @@ impl Mobile {
 
         // 3. The gateway of the mobile core, where tunnels begin, and a middlebox before it.
         let gateway = network.add(Box::new(gateway(config, &radio_network)));
-        let mut proxies = vec![];
+        let mut proxies = Proxies::default();
         let middlebox = middlebox::at_gateway(around);
-        let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET), &mut proxies);
+        let splits = middlebox.as_ref().is_some_and(|middlebox| middlebox.splits);
+        let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET));
+        proxies.gateway = splits.then_some(internet_side.0);
 
         // 4. S1-U, from the core to each cell and back, or to all of them by one link and a router.
         let s1u = s1u(network, (gateway, backhaul), cells.len() as u16, seeds);
@@ -166,10 +176,19 @@ impl Mobile {
         let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
         let ue_ports: Vec<_> = (0..config.ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
         let information_port = radio_network.information_port();
+        let enb_proxies = enb_proxies(around, config, &radio_network);
         let radio_network = network.add(Box::new(radio_network));
+        proxies.enbs = enb_proxies.map(|proxies| network.add(Box::new(proxies)));
         for (enb, ([down, up], port)) in s1u.into_iter().zip(s1u_ports).enumerate() {
             let middlebox = middlebox::at_enb(around, enb);
-            let core_side = behind(network, middlebox, (radio_network, port), &mut proxies);
+            let mut core_side = behind(network, middlebox, (radio_network, port));
+            if let Some(node) = proxies.enbs {
+                let [core, ran] = [Side::Core, Side::Ran].map(|side| EnbProxies::port(enb as u16, side));
+                let towards = interface(network, middlebox::enb_interface_rate(scenario), core_side);
+                network.connect((node, ran), towards);
+                network.connect(core_side, (node, ran));
+                core_side = (node, core);
+            }
             network.connect(down, core_side);
             network.connect(core_side, up);
         }
@@ -210,23 +229,34 @@ fn s1u(
 }
 
 /// The end that leads to `end` through the middlebox, if there is one.
-fn behind(
-    network: &mut Network,
-    middlebox: Option<Standing>,
-    end: End,
-    proxies: &mut Vec<(String, NodeId)>,
-) -> End {
-    let Some(Standing { node, proxy, rate }) = middlebox else { return end };
+fn behind(network: &mut Network, middlebox: Option<Standing>, end: End) -> End {
+    let Some(Standing { node, rate, .. }) = middlebox else { return end };
     let node = network.add(node);
-    proxies.extend(proxy.map(|name| (name, node)));
-    let towards = rate.map_or(end, |rate| {
-        let interface = network.add(links::interface(rate));
-        network.connect((interface, Link::OUTPUT), end);
-        (interface, Link::INPUT)
-    });
+    let towards = interface(network, rate, end);
     network.connect((node, Side::Ran.port()), towards);
     network.connect(end, (node, Side::Ran.port()));
     (node, Side::Core.port())
+}
+
+/// Where to send to reach `end` over an interface of this rate, if it has one.
+fn interface(network: &mut Network, rate: Option<BitRate>, end: End) -> End {
+    rate.map_or(end, |rate| {
+        let interface = network.add(links::interface(rate));
+        network.connect((interface, Link::OUTPUT), end);
+        (interface, Link::INPUT)
+    })
+}
+
+/// Split proxies in the eNBs that know where each UE is and whose each flow is, if the scenario has them.
+fn enb_proxies(around: Around<'_>, config: &RanConfig, radio_network: &RadioNetwork) -> Option<EnbProxies> {
+    let mut proxies = middlebox::enb_proxies(around)?;
+    for ue in (0..config.ues.len() as u32).map(UeId) {
+        proxies.attach(ue, radio_network.serving_cell(ue).index());
+    }
+    for (index, ue) in (0..).zip(&config.flows) {
+        proxies.add_flow(FlowId(index), *ue);
+    }
+    Some(proxies)
 }
 
 /// A gateway that knows where each UE is and whose each flow is.

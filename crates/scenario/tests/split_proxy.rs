@@ -106,3 +106,72 @@ fn at_the_bound_connections_pass_as_they_are() {
         assert_eq!(fct[1].is_nan(), refused == 1, "a refused connection carries nothing");
     }
 }
+
+/// Two cells and a UE that drives from one to the other and on, while it downloads and uploads.
+fn moving(mode: &str, places: &[&str], size: &str) -> RunOutput {
+    let proxies: String =
+        places.iter().map(|at| format!("[[middlebox]]\nkind = \"split-proxy\"\nat = \"{at}\"\n")).collect();
+    let file = format!(
+        r#"
+network = "typical"
+[run]
+duration = "40 s"
+[output]
+proxy_series = true
+[internet]
+rate = "100 Mbit/s"
+delay = "20 ms"
+[channel]
+fading = "none"
+shadowing = "none"
+[[cell]]
+name = "a"
+[[cell]]
+name = "b"
+position = ["500 m", "0 m"]
+[handover]
+mode = "{mode}"
+[x2]
+delay = "6 ms"
+[[ue]]
+name = "phone"
+position = ["100 m", "0 m"]
+mobility = {{ kind = "line", heading = "0 deg", speed = "72 km/h" }}
+{proxies}
+[[flow]]
+name = "down"
+to = "phone"
+app = {{ kind = "fixed", size = "{size}" }}
+[[flow]]
+name = "up"
+to = "phone"
+direction = "uplink"
+app = {{ kind = "fixed", size = "{size}" }}
+"#
+    );
+    output(&[&file])
+}
+
+#[test]
+fn connections_follow_a_ue_from_cell_to_cell() {
+    for mode in ["lossless", "seamless"] {
+        for places in [&["enb"][..], &["gateway", "enb"]] {
+            let run = moving(mode, places, "60 MB");
+            let gateway = usize::from(places.len() == 2);
+            let of = |column| counts(&run, "proxies", column);
+            let cells = |column| of(column)[gateway..].to_vec();
+            assert!(run.meta.handovers.is_some_and(|counts| counts.successful >= 1), "{mode}");
+            let fct = reals(&run, "flows", "fct_s");
+            assert!(fct.iter().all(|fct| *fct > 5.0), "the handover comes while they go on: {fct:?}");
+            assert_eq!(cells("connections"), [2, 0]);
+            assert_eq!((cells("moved_in"), cells("moved_out")), (vec![0, 2], vec![2, 0]), "{mode}");
+            // Two contexts went over X2, with what was in the buffers.
+            assert!(cells("x2_context_bytes")[0] > 2 * 496 && cells("x2_context_bytes")[1] == 0);
+            assert_eq!(cells("closed"), [0, 2]);
+            assert_eq!(of("open").iter().sum::<i64>(), 0);
+            // What went into one cell's proxy came out of that or the other's.
+            assert_eq!(cells("downlink_bytes").iter().sum::<i64>(), 60_000_000);
+            assert_eq!(cells("uplink_bytes").iter().sum::<i64>(), 60_000_000);
+        }
+    }
+}

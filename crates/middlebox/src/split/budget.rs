@@ -38,6 +38,18 @@ impl Budget {
         Some([self.reserve; 2])
     }
 
+    /// Takes in a connection that has been charged so much elsewhere, if there is room for all of it.
+    pub(super) fn admit_charged(&mut self, charged: [u64; 2]) -> bool {
+        let more = charged[0] + charged[1] - 2 * self.reserve;
+        let room = self.open < self.connections && more <= self.shared - self.taken;
+        if room {
+            self.open += 1;
+            self.taken += more;
+            self.note_peak();
+        }
+        room
+    }
+
     /// The two directions of a connection are done with.
     pub(super) fn release(&mut self, charged: [u64; 2]) {
         self.open -= 1;

@@ -148,16 +148,52 @@ impl Connection {
         }
     }
 
+    /// Bytes in its buffers.
+    pub(super) fn held(&self) -> u64 {
+        self.relays.iter().map(|relay| relay.held).sum()
+    }
+
+    /// It leaves this proxy, with all it has.
+    pub(super) fn leave(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
+        shop.budget.release(self.relays.each_ref().map(|relay| relay.charged));
+        shop.statistics.leave();
+        for side in [Side::Core, Side::Ran] {
+            let held = self.relays[side as usize].held;
+            self.note_held(cx, shop, side, (held, 0));
+        }
+    }
+
+    /// It comes to this proxy with all it has. False if there is no room, and it is given up.
+    pub(super) fn join(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> bool {
+        if !shop.budget.admit_charged(self.relays.each_ref().map(|relay| relay.charged)) {
+            self.abort(cx, shop);
+            shop.statistics.turned_away += 1;
+            return false;
+        }
+        shop.statistics.join();
+        for side in [Side::Core, Side::Ran] {
+            let held = self.relays[side as usize].held;
+            self.note_held(cx, shop, side, (0, held));
+        }
+        true
+    }
+
+    /// What it keeps of a side has changed.
+    fn note_held(&self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side, (before, now): (u64, u64)) {
+        shop.statistics.hold(side, before, now);
+        if cx.wants(Topic::Proxy) {
+            let (flow, direction) = (self.key.flow(), direction_to(side.across()));
+            let [before, now] = [before, now].map(Bytes);
+            cx.emit(&Event::ProxyBuffer { proxy: shop.config.id, flow, direction, before, now });
+        }
+    }
+
     /// Gives back what it holds, and leaves its ends.
     pub(super) fn dismantle(mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> [TcpEndpoint; 2] {
-        for (side, relay) in [Side::Core, Side::Ran].into_iter().zip(&mut self.relays) {
-            shop.statistics.hold(side, relay.held, 0);
-            if cx.wants(Topic::Proxy) {
-                let (flow, direction) = (self.key.flow(), direction_to(side.across()));
-                let (before, now) = (Bytes(relay.held), Bytes::ZERO);
-                cx.emit(&Event::ProxyBuffer { proxy: shop.config.id, flow, direction, before, now });
-            }
-            relay.content.clear(&mut shop.stock);
+        for side in [Side::Core, Side::Ran] {
+            let held = self.relays[side as usize].held;
+            self.note_held(cx, shop, side, (held, 0));
+            self.relays[side as usize].content.clear(&mut shop.stock);
         }
         shop.budget.release(self.relays.each_ref().map(|relay| relay.charged));
         self.ends
@@ -277,13 +313,8 @@ impl Connection {
         let held = from.received_to() - acknowledged + from.held_beyond();
         if held != relay.held || bytes > 0 {
             let before = core::mem::replace(&mut relay.held, held);
-            shop.statistics.hold(side, before, held);
             shop.statistics.relayed[side as usize] += bytes;
-            if cx.wants(Topic::Proxy) {
-                let (flow, direction) = (self.key.flow(), direction_to(side.across()));
-                let [before, now] = [before, held].map(Bytes);
-                cx.emit(&Event::ProxyBuffer { proxy: shop.config.id, flow, direction, before, now });
-            }
+            self.note_held(cx, shop, side, (before, held));
         }
     }
 

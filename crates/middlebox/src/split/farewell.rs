@@ -27,6 +27,21 @@ impl Farewell {
     }
 }
 
+/// One of them, with what it is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parting {
+    pub(super) key: Key,
+    until: Instant,
+    farewell: Farewell,
+}
+
+impl Parting {
+    /// True if there is something to say to a straggler.
+    pub(super) const fn answers(&self) -> bool {
+        !matches!(self.farewell, Farewell::Passes)
+    }
+}
+
 /// At most so many of them.
 #[derive(Debug)]
 pub(super) struct Farewells {
@@ -81,6 +96,28 @@ impl Farewells {
             self.until[PASSING].push_back((until, key));
         } else {
             self.full_until = until;
+        }
+    }
+
+    /// Takes out what is kept of some connections.
+    pub(super) fn take(&mut self, is_of: impl Fn(Key) -> bool) -> Vec<Parting> {
+        let ours = self.by_key.iter().filter(|(key, _)| is_of(**key));
+        let parting = |(key, (until, farewell)): (&Key, &(Instant, Farewell))| Parting {
+            key: *key,
+            until: *until,
+            farewell: *farewell,
+        };
+        let taken: Vec<Parting> = ours.map(parting).collect();
+        taken.iter().for_each(|parting| self.remove(parting.key));
+        taken
+    }
+
+    /// Keeps what another proxy has kept, a little longer perhaps than it would have.
+    pub(super) fn put(&mut self, parting: Parting) {
+        let Parting { key, until, farewell } = parting;
+        match farewell {
+            Farewell::Passes => self.add_passing(until, key),
+            Farewell::Closed(_) | Farewell::Reset => self.add(until, key, farewell),
         }
     }
 

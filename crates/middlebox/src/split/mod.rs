@@ -18,6 +18,7 @@ mod budget;
 mod config;
 mod connection;
 mod content;
+mod enb;
 mod farewell;
 mod key;
 mod statistics;
@@ -25,7 +26,7 @@ mod timers;
 
 use std::collections::BTreeMap;
 
-use airlane_core::{Cx, Header, Instant, Outbox, Packet, PacketRef, Payload, TcpFlags, TcpHeader};
+use airlane_core::{Cx, FlowId, Header, Instant, Outbox, Packet, PacketRef, Payload, TcpFlags, TcpHeader};
 use airlane_net::gtp;
 use airlane_transport::refusal;
 
@@ -33,11 +34,13 @@ use crate::node::{NetworkFunction, Side};
 use budget::Budget;
 use connection::{Connection, Shop, direction_to};
 use content::Stock;
+use enb::Luggage;
 use farewell::{Farewell, Farewells};
 use key::Key;
 use timers::Timers;
 
 pub use config::{ConnectOrder, SplitConfig, WhenFull};
+pub use enb::EnbProxies;
 pub use statistics::{Ending, SplitStatistics};
 
 /// The proxy.
@@ -106,14 +109,73 @@ impl SplitProxy {
         let _ = cx.pool.consume(packet);
         self.shop.statistics.begin();
         let connection = Connection::open(cx, &mut self.shop, (key, side), charged, syn);
+        self.put(Box::new(connection));
+        None
+    }
+
+    /// Into a slot of its own.
+    fn put(&mut self, connection: Box<Connection>) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 connections")
         });
-        self.table.insert(key, slot);
+        self.table.insert(connection.key, slot);
         self.timers.set(slot, connection.next_timeout(&self.shop.config));
-        self.slots[slot as usize] = Some(Box::new(connection));
-        None
+        self.slots[slot as usize] = Some(connection);
+    }
+
+    /// Out of its slot.
+    fn remove(&mut self, slot: u32) -> Option<Box<Connection>> {
+        let connection = self.slots[slot as usize].take()?;
+        self.timers.set(slot, Instant::FAR_FUTURE);
+        self.free.push(slot);
+        self.table.remove(&connection.key);
+        Some(connection)
+    }
+
+    /// True if a packet is of a connection that it has or had, or would take.
+    fn concerns(&self, packet: &Packet) -> bool {
+        let Header::Tcp(header) = packet.header else { return false };
+        let key = Key::of(packet);
+        match self.farewells.get(key) {
+            Some(Farewell::Passes) => false,
+            Some(Farewell::Closed(_) | Farewell::Reset) => true,
+            None => self.table.contains_key(&key) || is_first(&header),
+        }
+    }
+
+    /// So many bytes of contexts, and of packets that follow one, have left it over X2.
+    const fn count_x2(&mut self, contexts: u64, packets: u64) {
+        self.shop.statistics.x2_context_bytes += contexts;
+        self.shop.statistics.x2_packet_bytes += packets;
+    }
+
+    /// Takes out what it has of some flows.
+    fn pack(&mut self, cx: &mut Cx<'_>, is_of: impl Fn(FlowId) -> bool) -> Luggage {
+        let slots: Vec<u32> =
+            self.table.iter().filter(|(key, _)| is_of(key.flow())).map(|(_, slot)| *slot).collect();
+        let mut luggage = Luggage::default();
+        for slot in slots {
+            if let Some(mut connection) = self.remove(slot) {
+                connection.leave(cx, &mut self.shop);
+                luggage.connections.push(connection);
+            }
+        }
+        luggage.partings = self.farewells.take(|key| is_of(key.flow()));
+        luggage
+    }
+
+    /// Takes in what another proxy had.
+    fn unpack(&mut self, cx: &mut Cx<'_>, luggage: Luggage) {
+        for mut connection in luggage.connections {
+            if connection.join(cx, &mut self.shop) {
+                self.put(connection);
+            } else {
+                let until = cx.now.saturating_add(self.shop.config.time_wait);
+                self.farewells.add(until, connection.key, Farewell::Reset);
+            }
+        }
+        luggage.partings.into_iter().for_each(|parting| self.farewells.put(parting));
     }
 
     /// There is no room for a connection.
@@ -172,10 +234,7 @@ impl SplitProxy {
     /// A connection is over.
     #[cold]
     fn end(&mut self, cx: &mut Cx<'_>, slot: u32, ending: Ending) {
-        let Some(connection) = self.slots[slot as usize].take() else { return };
-        self.timers.set(slot, Instant::FAR_FUTURE);
-        self.free.push(slot);
-        self.table.remove(&connection.key);
+        let Some(connection) = self.remove(slot) else { return };
         self.shop.statistics.end(ending);
         let key = connection.key;
         let ends = connection.dismantle(cx, &mut self.shop);
@@ -195,7 +254,7 @@ impl SplitProxy {
         packet: PacketRef,
     ) -> Option<PacketRef> {
         let payload = cx.pool.get(&packet).payload.len();
-        let is_syn = header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK);
+        let is_syn = is_first(header);
         match self.farewells.get(key) {
             Some(Farewell::Passes) => return Some(packet),
             Some(Farewell::Closed(ends)) => {
@@ -221,6 +280,20 @@ impl SplitProxy {
         cx.pool.recycle(packet);
         None
     }
+}
+
+impl Luggage {
+    /// True if a packet is of a connection in it.
+    fn concerns(&self, packet: &Packet) -> bool {
+        let key = Key::of(packet);
+        self.connections.iter().any(|connection| connection.key == key)
+            || self.partings.iter().any(|parting| parting.key == key && parting.answers())
+    }
+}
+
+/// True if a segment asks for a connection.
+fn is_first(header: &TcpHeader) -> bool {
+    header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK)
 }
 
 impl NetworkFunction for SplitProxy {

@@ -35,6 +35,16 @@ pub struct SplitStatistics {
     pub refused: u64,
     /// Connections by their ending, in the order of [`Ending`].
     pub endings: [u64; 6],
+    /// Connections that came from the proxy of another eNB, and that went to one.
+    pub moved_in: u64,
+    /// See `moved_in`.
+    pub moved_out: u64,
+    /// Connections that would have come, and were reset, because there was no room.
+    pub turned_away: u64,
+    /// Bytes of connections that left over X2, with what was in their buffers, and of packets that followed one.
+    pub x2_context_bytes: u64,
+    /// See `x2_context_bytes`.
+    pub x2_packet_bytes: u64,
     /// Bytes passed on.
     pub relayed: [u64; 2],
     /// Bytes in its buffers.
@@ -61,6 +71,17 @@ impl SplitStatistics {
     pub(super) fn end(&mut self, ending: Ending) {
         self.open -= 1;
         self.endings[ending as usize] += 1;
+    }
+
+    pub(super) fn join(&mut self) {
+        self.moved_in += 1;
+        self.open += 1;
+        self.open_peak = self.open_peak.max(self.open);
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.moved_out += 1;
+        self.open -= 1;
     }
 
     /// A connection holds so many bytes of a side instead of so many.

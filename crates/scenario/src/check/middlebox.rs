@@ -3,7 +3,7 @@
 use airlane_core::Bytes;
 
 use super::{Checked, Place};
-use crate::format::{Congestion, Middlebox, MiddleboxPlace, Pep, PepFault, Resolved, SplitProxy};
+use crate::format::{Congestion, Middlebox, Pep, PepFault, Resolved, SplitProxy};
 use crate::quantity::Size;
 
 /// Flows that a PEP may watch: about half a kilobyte each.
@@ -31,16 +31,14 @@ pub(super) fn middleboxes(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 let help = "one in the gateway, one in each eNB, or both";
                 at.entry(i).require(!*place, "at", "a second split proxy in one place", help)?;
                 *place = true;
-                split_proxy(settings, scenario, &at.entry(i))?;
+                split_proxy(settings, &at.entry(i))?;
             }
         }
     }
     Ok(())
 }
 
-fn split_proxy(proxy: &SplitProxy, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let stays = proxy.at == MiddleboxPlace::Gateway || scenario.handover.is_none();
-    at.require(stays, "at", "connections that stay in an eNB while UEs leave it", "at = \"gateway\"")?;
+fn split_proxy(proxy: &SplitProxy, at: &Place<'_>) -> Checked {
     for (leg, name) in [(&proxy.core, "core"), (&proxy.ran, "ran")] {
         super::flow::tcp(leg, &at.under(name))?;
         let ok = leg.congestion != Congestion::Mdcc;
