@@ -361,6 +361,57 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
     text + cells.sections()
 }
 
+/// How senders tell losses apart now and then, and, in a cell, a base station that tells some of them.
+fn discerning(s: &mut Stream, text: &str, wired: bool) -> String {
+    let discriminator = |s: &mut Stream, downlink: bool| {
+        let meld = [
+            format!("{{ kind = \"meld-de\", timeouts = \"{}\" }}", one_of(s, &["judged", "congestion"])),
+            format!(
+                "{{ kind = \"meld-me\", threshold = \"{}\", stale_after = \"{} ms\" }}",
+                one_of(s, &["as-run", "derived"]),
+                s.below(200)
+            ),
+        ];
+        let peers = ["\"legacy\"", "\"veno\"", "\"ncpld\"", "{ kind = \"lda-eq\", threshold = \"30 %\" }"];
+        let (of_meld, of_peers) = (s.below(2) as usize, one_of(s, &peers).to_owned());
+        if downlink && !wired && s.chance(0.6) { meld[of_meld].clone() } else { of_peers }
+    };
+    let mut flows = text.split("[[flow]]");
+    let mut out = flows.next().unwrap_or_default().to_owned();
+    for flow in flows {
+        let own = discriminator(s, flow.contains("\"downlink\""));
+        let line = |line: &str| {
+            if line.starts_with("loss_discriminator") {
+                String::new()
+            } else if line.starts_with("congestion = ") {
+                format!("{line}\nloss_discriminator = {own}\n")
+            } else {
+                format!("{line}\n")
+            }
+        };
+        out += &format!("[[flow]]{}", flow.lines().map(line).collect::<String>());
+    }
+    if wired {
+        return out;
+    }
+    let (from, share) = (s.below(900), 1 + s.below(99));
+    let faults = [
+        "\"none\"".to_owned(),
+        format!("{{ kind = \"silent\", from = \"{from} ms\", until = \"{} ms\" }}", from + 1 + s.below(500)),
+        format!("{{ kind = \"late\", from = \"{from} ms\", by = \"{} ms\" }}", 1 + s.below(400)),
+        format!("{{ kind = \"{}\", share = \"{share} %\" }}", one_of(s, &["reorders", "nonsense"])),
+        "\"wrong-ue\"".to_owned(),
+    ];
+    out += &format!(
+        "[rnis]\nperiod = \"{} ms\"\ndelay = \"{} us\"\nloss = \"{} %\"\nfault = {}\n",
+        1 + s.below(100),
+        s.below(20_000),
+        s.below(50),
+        faults[s.below(faults.len() as u64) as usize],
+    );
+    out
+}
+
 /// How a UE moves that is put within 200 m of the first cell, or that a file puts there.
 fn movement(s: &mut Stream) -> String {
     let range = |s: &mut Stream, unit: &str, least: u64| {
@@ -442,6 +493,7 @@ fn scenario(seed: u64) -> String {
     let datagrams = &mut Seeds::new(seed).stream("swarm/quic");
     let watchers = &mut Seeds::new(seed).stream("swarm/viewers");
     let readers = &mut Seeds::new(seed).stream("swarm/web");
+    let judges = &mut Seeds::new(seed).stream("swarm/losses");
     let wired = s.chance(0.3);
     let cells = Cells::draw(newest);
     let mut text = if wired { "network = \"wired\"\n".to_owned() } else { radio(s, later, latest, &cells) };
@@ -458,11 +510,11 @@ fn scenario(seed: u64) -> String {
         for _ in 0..=s.below(3) {
             text += &flow(s, None);
         }
-        return text
-            + &background(bursts, None)
-            + &over_quic(datagrams, None)
-            + &viewers::viewer(watchers, None)
-            + &pages::browser(readers, None);
+        text += &(background(bursts, None) + &over_quic(datagrams, None));
+        if judges.chance(0.4) {
+            text = discerning(judges, &text, true);
+        }
+        return text + &viewers::viewer(watchers, None) + &pages::browser(readers, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
@@ -490,6 +542,9 @@ fn scenario(seed: u64) -> String {
         text = listening(middle, &text) + &middlebox(middle);
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
-    text += &background(bursts, first);
-    text + &over_quic(datagrams, first) + &viewers::viewer(watchers, first) + &pages::browser(readers, first)
+    text += &(background(bursts, first) + &over_quic(datagrams, first));
+    if judges.chance(0.4) {
+        text = discerning(judges, &text, false);
+    }
+    text + &viewers::viewer(watchers, first) + &pages::browser(readers, first)
 }

@@ -1,0 +1,211 @@
+//! A radio network information service from scenario to tables: what it is worth, what it costs, and what becomes
+//! of a flow that listens to one which is not sound.
+
+use airlane_record::{Column, Table};
+use airlane_scenario::{RunOutput, Scenario, run};
+
+/// What is on the way to the phone: losses by chance, or a queue that is too small.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Lossy,
+    Congested,
+}
+
+/// A phone near a cell of 25 resource blocks, 40 ms away, and what goes to it.
+fn cell(way: Way, transport: &str, rnis: &str) -> String {
+    let (loss, buffer) = match way {
+        Way::Lossy => ("0.8 %", "512 KiB"),
+        Way::Congested => ("0 %", "64 KiB"),
+    };
+    format!(
+        "network = \"typical\"\n[run]\nduration = \"8 s\"\n{rnis}\n[channel]\nfading = \"none\"\n\
+         [internet]\ndelay = \"20 ms\"\nloss = \"{loss}\"\n\
+         [[cell]]\nname = \"cell\"\nresource_blocks = 25\ntransmission_mode = \"siso\"\nrlc.buffer = \"{buffer}\"\n\
+         [[ue]]\nname = \"phone\"\nposition = [\"100 m\", \"0 m\"]\n\
+         [[flow]]\nname = \"flow\"\nto = \"phone\"\ntransport = {{ {transport} }}\n"
+    )
+}
+
+fn transport(kind: &str, discriminator: &str) -> String {
+    format!("kind = \"{kind}\", congestion = \"newreno\", loss_discriminator = {discriminator}")
+}
+
+fn simulate(text: &str, seed: u64) -> RunOutput {
+    let scenario = Scenario::parse(text, "x.toml").and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}"));
+    let output = run(&scenario, seed).unwrap();
+    assert!(output.meta.conserved, "{:?}", output.meta);
+    output
+}
+
+fn table<'a>(output: &'a RunOutput, wanted: &str) -> &'a Table {
+    &output.tables.iter().find(|(name, _)| *name == wanted).unwrap_or_else(|| panic!("no {wanted}")).1
+}
+
+fn numbers(table: &Table, column: &str) -> Vec<f64> {
+    match table.column(column) {
+        Some(Column::F64(values)) => values.clone(),
+        Some(Column::I64(values)) => values.iter().map(|value| *value as f64).collect(),
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+fn goodput(output: &RunOutput) -> f64 {
+    numbers(table(output, "flows"), "goodput_mbps")[0]
+}
+
+fn heard(output: &RunOutput, column: &str) -> f64 {
+    numbers(table(output, "rnis"), column)[0]
+}
+
+/// Losses by truth (congestion, random, spurious) and, within it, by verdict (congestion, random, unreported).
+fn verdicts(output: &RunOutput) -> [[f64; 3]; 3] {
+    let counts = numbers(table(output, "verdicts"), "losses");
+    core::array::from_fn(|truth| core::array::from_fn(|verdict| counts[3 * truth + verdict]))
+}
+
+/// Losses by chance: MELD takes none of them for congestion, and the cell is full; without it each costs half the
+/// window, which leaves a sixth of that.
+#[test]
+fn losses_by_chance_are_told_apart() {
+    for kind in ["tcp", "quic"] {
+        let of = |own: &str| simulate(&cell(Way::Lossy, &transport(kind, own), "[rnis]"), 1);
+        let (legacy, meld) = (of("\"legacy\""), of("\"meld-de\""));
+        let [congestion, [wrong, _, _], spurious] = verdicts(&legacy);
+        assert!(wrong > 5.0 && congestion.iter().chain(&spurious).all(|n| *n == 0.0), "{kind}");
+        assert_eq!((heard(&legacy, "sent"), heard(&meld, "rejected")), (0.0, 0.0));
+        let [_, [wrong, _, right], _] = verdicts(&meld);
+        assert!(wrong <= 2.0 && right > 20.0, "{kind}: {wrong} wrong, {right} right");
+        let (legacy, meld) = (goodput(&legacy), goodput(&meld));
+        assert!(meld > 3.0 * legacy, "{kind}: {meld} with, {legacy} without");
+    }
+}
+
+/// A queue of 64 KiB is all that loses. MELD-ME with the threshold as derived, 18,336 bytes, knows each of those losses
+/// for what it is, and does as a sender without it; as run, at 146,688 bytes, it knows none.
+#[test]
+fn losses_of_a_full_queue_are_told_apart_by_the_derived_threshold() {
+    for kind in ["tcp", "quic"] {
+        let of = |own: &str| simulate(&cell(Way::Congested, &transport(kind, own), "[rnis]"), 1);
+        let [of_queue, ..] = verdicts(&of("\"legacy\""));
+        assert!(of_queue[0] > 0.0, "{kind}: {of_queue:?}");
+        let derived = of("{ kind = \"meld-me\", threshold = \"derived\" }");
+        let [[right, _, wrong], ..] = verdicts(&derived);
+        assert!(right > 0.0 && wrong == 0.0, "{kind}: {right} right, {wrong} wrong");
+        let [[right, _, wrong], ..] = verdicts(&of("\"meld-me\""));
+        // The first may come before the base station has said anything.
+        assert!(right <= 1.0 && wrong > 0.0, "{kind}: {right} right, {wrong} wrong");
+    }
+}
+
+/// What a listener loses by a service that is not sound: never more than 5 % of what it would have without one.
+#[test]
+fn a_service_that_is_not_sound_costs_nothing() {
+    let faults = [
+        "\"silent\"",
+        "{ kind = \"silent\", from = \"2 s\", until = \"5 s\" }",
+        "{ kind = \"late\", by = \"50 ms\" }",
+        "{ kind = \"late\", by = \"1 s\" }",
+        "{ kind = \"reorders\", share = \"50 %\" }",
+        "\"wrong-ue\"",
+        "{ kind = \"wrong-ue\", from = \"4 s\" }",
+        "{ kind = \"nonsense\", share = \"50 %\" }",
+        "{ kind = \"nonsense\", share = \"100 %\" }",
+    ];
+    let derived = "{ kind = \"meld-me\", threshold = \"derived\" }";
+    let ways = [(Way::Lossy, "\"meld-de\""), (Way::Lossy, derived), (Way::Congested, derived)];
+    for kind in ["tcp", "quic"] {
+        for (way, own) in ways {
+            let legacy = goodput(&simulate(&cell(way, &transport(kind, "\"legacy\""), "[rnis]"), 1));
+            for fault in faults {
+                let rnis = format!("[rnis]\nfault = {fault}");
+                let with = goodput(&simulate(&cell(way, &transport(kind, own), &rnis), 1));
+                assert!(with >= 0.95 * legacy, "{kind} {way:?} {own} {fault}: {with} under {legacy}");
+            }
+        }
+    }
+}
+
+/// What never comes, comes for another UE, or comes when it is too old to be believed is as if there were nothing: the
+/// sender sends what it would send.
+#[test]
+fn what_does_not_come_in_time_changes_nothing() {
+    let rows = |output: &RunOutput| format!("{:?}", table(output, "flow_series"));
+    for kind in ["tcp", "quic"] {
+        let of = |own: &str, rnis: &str| simulate(&cell(Way::Lossy, &transport(kind, own), rnis), 3);
+        let legacy = rows(&of("\"legacy\"", "[rnis]"));
+        for rnis in [
+            "[rnis]\nfault = \"silent\"",
+            "[rnis]\nfault = \"wrong-ue\"",
+            "[rnis]\nfault = { kind = \"late\", by = \"1 s\" }",
+            "[rnis]\nloss = \"100 %\"",
+            "[rnis]\ndelay = \"101 ms\"",
+        ] {
+            assert_eq!(rows(&of("\"meld-de\"", rnis)), legacy, "{kind} {rnis}");
+        }
+        // A sender that looks at no age believes it.
+        let any_age = of("{ kind = \"meld-de\", stale_after = \"0 s\" }", "[rnis]\ndelay = \"101 ms\"");
+        assert_ne!(rows(&any_age), legacy);
+        assert_eq!(heard(&any_age, "age_mean_ms"), 101.0);
+    }
+}
+
+/// A run in which nobody listens is the same with the service as without, event for event.
+#[test]
+fn a_service_to_which_nobody_listens_costs_nothing() {
+    let of = |rnis| simulate(&cell(Way::Lossy, &transport("tcp", "\"legacy\""), rnis), 1);
+    let (with, without) = (of("[rnis]\nperiod = \"1 ms\""), of(""));
+    assert_eq!(with.meta, without.meta);
+    for (name, table) in &without.tables {
+        assert_eq!(format!("{:?}", self::table(&with, name)), format!("{table:?}"), "{name}");
+    }
+    assert_eq!(heard(&with, "sent"), 0.0);
+}
+
+/// 500 kB are through in about a second; after that nothing is said any more. What was said came a delay old, but for
+/// what was lost.
+#[test]
+fn a_subscription_lasts_as_long_as_its_flow() {
+    for kind in ["tcp", "quic"] {
+        let rnis = "[rnis]\nperiod = \"5 ms\"\ndelay = \"7 ms\"\nloss = \"20 %\"";
+        let text = cell(Way::Lossy, &transport(kind, "\"meld-me\""), rnis)
+            + "app = { kind = \"fixed\", size = \"500 kB\" }\n";
+        let output = simulate(&text, 1);
+        let done_ms = numbers(table(&output, "flows"), "fct_acked_s")[0] * 1e3;
+        let sent = heard(&output, "sent");
+        // From the subscription, which travels for 7 ms (QUIC: after half a round trip), until its end has.
+        assert!((sent - done_ms / 5.0).abs() < 12.0, "{kind}: {sent} in {done_ms} ms");
+        let arrived = heard(&output, "accepted") / sent;
+        assert!((0.6..0.95).contains(&arrived), "{kind}: {arrived}");
+        assert_eq!((heard(&output, "age_mean_ms"), heard(&output, "age_max_ms")), (7.0, 7.0));
+    }
+}
+
+/// Chance in the service is that of the seed, in QUIC too.
+#[test]
+fn a_run_repeats_and_another_seed_does_not() {
+    let rnis = "[rnis]\nperiod = \"2 ms\"\nloss = \"30 %\"\nfault = { kind = \"nonsense\", share = \"40 %\" }";
+    for kind in ["tcp", "quic"] {
+        let text = cell(Way::Lossy, &transport(kind, "\"meld-me\""), rnis);
+        let all = |seed| {
+            let output = simulate(&text, seed);
+            (output.meta.clone(), format!("{:?}", output.tables))
+        };
+        assert!(all(1) == all(1), "{kind}");
+        assert!(all(1).1 != all(2).1, "{kind}");
+    }
+}
+
+/// With three UEs, each server hears of its own, whatever the others do.
+#[test]
+fn each_server_hears_of_its_own_ue() {
+    let two = cell(Way::Lossy, &transport("quic", "\"meld-de\""), "[rnis]")
+        + "[[ue]]\nname = \"tablet\"\ncount = 2\nposition = [\"200 m\", \"0 m\"]\n\
+           [[flow]]\nname = \"other\"\nto = \"tablet\"\n\
+           transport = { kind = \"tcp\", loss_discriminator = \"meld-me\" }\n";
+    let output = simulate(&two, 1);
+    let (accepted, misdirected) =
+        (numbers(table(&output, "rnis"), "accepted"), numbers(table(&output, "rnis"), "misdirected"));
+    assert_eq!(accepted.len(), 3);
+    assert!(accepted.iter().all(|n| *n > 780.0), "{accepted:?}");
+    assert_eq!(misdirected, [0.0; 3]);
+}

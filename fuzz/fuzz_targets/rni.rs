@@ -1,0 +1,44 @@
+//! Bytes are no radio information, or some that is written as it was read; a server makes something of either, and what
+//! it believes a discriminator bears.
+#![no_main]
+
+use airlane_core::{Bytes, FlowId, Instant};
+use airlane_net::rni::{Consumer, Subscription, UeRecord, ue_address};
+use airlane_transport::congestion::{
+    LossDiscriminator, LossEpisode, Meld, MeldConfig, MeldReading, MeldVariant, RadioInformation,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let now = Instant::from_millis(1000);
+    if let Ok(record) = UeRecord::decode(data) {
+        assert_eq!(UeRecord::decode(&record.encode(1)), Ok(record));
+        judge(&record, now);
+    }
+    if let Ok(asked) = Subscription::decode(data) {
+        assert_eq!(Subscription::decode(&asked.encode()), Ok(asked));
+    }
+    let consumer = Consumer::new(FlowId(0), ue_address(0));
+    if let Ok(record) = consumer.accept(data, now) {
+        assert!(record.ue == ue_address(0) && record.measured_at <= now);
+    }
+});
+
+fn judge(record: &UeRecord, now: Instant) {
+    let config = MeldConfig::new(MeldVariant::Me, MeldReading::AsDerived, Bytes(2292));
+    let mut meld = Meld::new(config);
+    meld.on_radio_information(&RadioInformation {
+        measured_at: record.measured_at,
+        transport_block: record.block,
+        queue: record.queue,
+    });
+    let episode = LossEpisode {
+        now,
+        in_flight_segments: 10,
+        window_segments: 10,
+        marked: false,
+        lost_segments: 1,
+        newest_lost: 0,
+    };
+    let _ = meld.classify(&episode);
+}
