@@ -31,7 +31,8 @@ fn transport(kind: &str, discriminator: &str) -> String {
 }
 
 fn simulate(text: &str, seed: u64) -> RunOutput {
-    let scenario = Scenario::parse(text, "x.toml").and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}"));
+    let scenario =
+        Scenario::parse(text, "x.toml").and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}"));
     let output = run(&scenario, seed).unwrap();
     assert!(output.meta.conserved, "{:?}", output.meta);
     output
@@ -183,7 +184,8 @@ fn a_subscription_lasts_as_long_as_its_flow() {
 /// Chance in the service is that of the seed, in QUIC too.
 #[test]
 fn a_run_repeats_and_another_seed_does_not() {
-    let rnis = "[rnis]\nperiod = \"2 ms\"\nloss = \"30 %\"\nfault = { kind = \"nonsense\", share = \"40 %\" }";
+    let rnis =
+        "[rnis]\nperiod = \"2 ms\"\nloss = \"30 %\"\nfault = { kind = \"nonsense\", share = \"40 %\" }";
     for kind in ["tcp", "quic"] {
         let text = cell(Way::Lossy, &transport(kind, "\"meld-me\""), rnis);
         let all = |seed| {
