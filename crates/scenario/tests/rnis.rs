@@ -72,10 +72,11 @@ fn losses_by_chance_are_told_apart() {
         let of = |own: &str| simulate(&cell(Way::Lossy, &transport(kind, own), "[rnis]"), 1);
         let (legacy, meld) = (of("\"legacy\""), of("\"meld-de\""));
         let [congestion, [wrong, _, _], spurious] = verdicts(&legacy);
-        assert!(wrong > 5.0 && congestion.iter().chain(&spurious).all(|n| *n == 0.0), "{kind}");
+        let others: f64 = congestion.iter().chain(&spurious).sum();
+        assert!(wrong > 5.0 && others == 0.0, "{kind}: {:?}", verdicts(&legacy));
         assert_eq!((heard(&legacy, "sent"), heard(&meld, "rejected")), (0.0, 0.0));
         let [_, [wrong, _, right], _] = verdicts(&meld);
-        assert!(wrong <= 2.0 && right > 20.0, "{kind}: {wrong} wrong, {right} right");
+        assert!(wrong <= 2.0 && right > 5.0, "{kind}: {wrong} wrong, {right} right");
         let (legacy, meld) = (goodput(&legacy), goodput(&meld));
         assert!(meld > 3.0 * legacy, "{kind}: {meld} with, {legacy} without");
     }

@@ -78,6 +78,8 @@ pub(crate) struct Scoreboard {
     highest_sacked: u64,
     /// No lost segment that waits for retransmission lies before this one.
     retransmit_from: u64,
+    /// When the newest segment was sent of all that were ever declared lost.
+    newest_lost: Instant,
     /// No segment before this one can be found lost in its first transmission.
     pub(crate) first_flight_from: u64,
     /// Retransmissions in order of time; stale entries are skipped.
@@ -99,6 +101,7 @@ impl Scoreboard {
             beyond_pep: 0,
             highest_sacked: 0,
             retransmit_from: 0,
+            newest_lost: Instant::ZERO,
             first_flight_from: 0,
             retransmissions: Ring::new(RESERVED),
         }
@@ -276,6 +279,11 @@ impl Scoreboard {
         }
     }
 
+    /// When the newest segment was sent of all that were ever declared lost, or its retransmission.
+    pub(crate) const fn newest_lost(&self) -> Instant {
+        self.newest_lost
+    }
+
     /// Declares a segment lost, or its retransmission lost again. False if it was lost already
     /// and waits for retransmission, or was delivered.
     pub(crate) fn mark_lost(&mut self, number: u64) -> bool {
@@ -284,8 +292,9 @@ impl Scoreboard {
         if was & SACKED != 0 || (was & LOST != 0 && was & RETRANSMITTED == 0) {
             return false;
         }
-        let beyond_pep = segment.counts_beyond_pep();
+        let (beyond_pep, sent_at) = (segment.counts_beyond_pep(), segment.sent_at);
         segment.state = (was | LOST) & !RETRANSMITTED;
+        self.newest_lost = self.newest_lost.max(sent_at);
         self.beyond_pep -= beyond_pep;
         self.lost += u32::from(was & LOST == 0);
         self.retransmitted -= u32::from(was & RETRANSMITTED != 0);

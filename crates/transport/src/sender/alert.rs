@@ -9,7 +9,7 @@ use crate::congestion::{LossCause, LossEpisode, PhaseChange, Snapshot};
 use crate::header::Io;
 use crate::rack::ReorderingBounds;
 use crate::recovery::{Phase, RateReduction};
-use crate::scoreboard::{LOST, RETRANSMITTED, SACKED};
+use crate::scoreboard::SACKED;
 use crate::timer::TimerKind;
 
 impl Sender {
@@ -226,13 +226,6 @@ impl Sender {
         }
     }
 
-    /// When the newest of the segments was sent that are lost and not yet sent again.
-    fn newest_lost(&self) -> Instant {
-        let lost = (self.board.head()..self.board.tail()).map(|number| self.board.get(number));
-        let lost = lost.filter(|s| s.is(LOST) && !s.is(RETRANSMITTED));
-        lost.map(|s| s.sent_at).max().unwrap_or(Instant::ZERO)
-    }
-
     /// RFC 3168 §6.1.2: a mark of congestion counts as a loss, once per round trip.
     fn reduce_for_mark(&mut self, io: &mut Io<'_, '_>) {
         self.undo.marker = None;
@@ -273,9 +266,7 @@ impl Sender {
             } else {
                 let episode = self.loss_episode(io.now(), marked);
                 let cause = self.controller.on_loss(&episode);
-                if io.cx.wants(Topic::LossJudged) {
-                    self.report_judged(io, self.newest_lost(), false, cause);
-                }
+                self.report_judged(io, self.board.newest_lost(), false, cause);
                 if cause == LossCause::Congestion {
                     self.tell_peer_of_reduction();
                 }
