@@ -21,8 +21,8 @@ struct Talk<M> {
     sockets: SocketPair,
     /// Down, and up.
     streams: [Stream<M>; 2],
-    /// Ends that have not taken their leave.
-    ends: u8,
+    /// Which ends take part: whoever has said or heard something, until it leaves. By the direction in which it sends.
+    present: [bool; 2],
 }
 
 /// The messages on all connections of an application; its two ends hold the same.
@@ -59,9 +59,10 @@ impl<M: Copy> Dialogue<M> {
         let mut talks = self.talks();
         let place = talks.iter().position(|talk| talk.sockets == sockets).unwrap_or_else(|| {
             let stream = || VecDeque::with_capacity(RESERVED);
-            talks.push(Talk { sockets, streams: [stream(), stream()], ends: 2 });
+            talks.push(Talk { sockets, streams: [stream(), stream()], present: [false; 2] });
             talks.len() - 1
         });
+        talks[place].present[index(direction)] = true;
         let stream = &mut talks[place].streams[index(direction)];
         assert!(stream.back().is_none_or(|(before, _)| *before <= end), "messages follow one another");
         stream.push_back((end, message));
@@ -85,15 +86,16 @@ impl<M: Copy> Dialogue<M> {
             return None;
         }
         stream.pop_front();
+        talk.present[index(direction.reversed())] = true;
         Some(message)
     }
 
-    /// One end is done with a connection; the second to say so ends its record.
-    pub fn leave(&self, sockets: SocketPair) {
+    /// The end that sends in this direction is done with a connection; the last to say so ends its record.
+    pub fn leave(&self, sockets: SocketPair, direction: Direction) {
         let mut talks = self.talks();
         if let Some(place) = talks.iter().position(|talk| talk.sockets == sockets) {
-            talks[place].ends -= 1;
-            if talks[place].ends == 0 {
+            talks[place].present[index(direction)] = false;
+            if talks[place].present == [false; 2] {
                 talks.swap_remove(place);
             }
         }
@@ -126,9 +128,14 @@ mod tests {
         assert_eq!(there.next(A, Direction::Uplink), Some((600, 'y')));
         assert_eq!(there.hear(A, Direction::Uplink, 599), None);
         assert_eq!(there.hear(B, Direction::Uplink, 10), Some('z'));
-        here.leave(A);
+        here.leave(A, Direction::Uplink);
         assert_eq!(there.connections(), 2);
-        there.leave(A);
+        there.leave(A, Direction::Downlink);
+        assert_eq!(there.connections(), 1);
+        // Nobody has heard this: whoever said it takes it along.
+        let c = SocketPair { server: 2, ..A };
+        here.say(c, Direction::Uplink, 10, 'w');
+        here.leave(c, Direction::Uplink);
         assert_eq!(there.connections(), 1);
     }
 }

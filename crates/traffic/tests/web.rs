@@ -5,8 +5,8 @@ mod wire;
 use std::sync::Arc;
 
 use airlane_core::{
-    Bytes, Direction, Duration, Event, FlowId, Header, Instant, Probe, Seeds, SocketPair, TcpFlags, Topic,
-    TopicSet,
+    Bytes, Cx, Direction, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload, Port,
+    Probe, Seeds, SocketPair, TcpFlags, Topic, TopicSet,
 };
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::{Names, Resolver};
@@ -312,5 +312,81 @@ fn http_2_loses_nothing_either() {
         web.settings.pipeline = 7;
         let (seen, _) = web.run(|serial| ((serial * 2_654_435_761) >> 7) % every == 0);
         assert_eq!((seen.pages.len(), seen.completed), (2, true), "{every}");
+    }
+}
+
+/// A server behind something that answers one packet of the client with a RST, of which the server knows nothing.
+struct Resetting {
+    server: HttpServer,
+    packets: u32,
+    at: u32,
+}
+
+impl Node for Resetting {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        self.packets += 1;
+        let arrived = cx.pool.get(&packet);
+        let (Header::Tcp(header), sockets) = (arrived.header, arrived.sockets) else {
+            panic!("nobody asks for a name")
+        };
+        let answer = airlane_transport::refusal(&header, arrived.payload.len());
+        match answer {
+            Some(reset) if self.packets == self.at => {
+                let _ = cx.pool.consume(packet);
+                let header = Header::Tcp(reset);
+                let mut reset = Packet::new(FLOW, Direction::Downlink, header, Payload::Length(0), cx.now);
+                reset.sockets = sockets;
+                let reset = cx.pool.insert(reset);
+                cx.send(port, reset);
+            }
+            _ => self.server.handle_packet(cx, port, packet),
+        }
+    }
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.server.handle_timeout(cx);
+    }
+    fn next_timeout(&self) -> Option<Instant> {
+        self.server.next_timeout()
+    }
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+/// Whichever packet is answered by a RST (of the handshake, of the requests, in the middle of a response), the page comes:
+/// what the connection was asked for is asked for again. The server learns from a RST too, when it sends to a connection
+/// that the client no longer has.
+#[test]
+fn what_a_reset_takes_is_asked_for_again() {
+    for (at, version) in (1..40).flat_map(|at| [(at, HttpVersion::One), (at, HttpVersion::Two)]) {
+        let mut objects = vec![object(0, 40_000, (0, 0))];
+        objects.extend((1..6).map(|i| object(0, 20_000, (0, 7_000 * i))));
+        let dialogue: Dialogue<Message> = Dialogue::default();
+        let settings = HttpSettings { per_server: 2, pipeline: 3, ..SETTINGS };
+        let (up, down) = ((FLOW, Direction::Uplink), (FLOW, Direction::Downlink));
+        let http =
+            HttpOverTcp::new(settings, TcpConfig::linux(), up, dialogue.clone()).speaking(version, false);
+        let browsing = Browsing {
+            pages: Arc::from([page(objects)]),
+            visits: Visits::InOrder,
+            count: Some(1),
+            think_time: Duration::ZERO,
+            start: Instant::ZERO,
+            stop: None,
+        };
+        let mut browser = Browser::new(http, None, FLOW, browsing, Seeds::new(1).stream("test"));
+        let resolver = Resolver::new(down, Duration::ZERO);
+        let server =
+            HttpServer::new(TcpConfig::linux(), down, dialogue.clone(), resolver).speaking(version, false);
+        let mut server = Resetting { server, packets: 0, at };
+        let mut seen = Seen::default();
+        let end = Instant::ZERO + Duration::from_secs(600);
+        let pool = wire::run([&mut browser, &mut server], end, &mut seen, NEVER);
+        let what = format!("packet {at} over {version:?}");
+        assert!(seen.completed && seen.pages.len() == 1, "{what}: not loaded");
+        assert_eq!(pool.live(), 0);
+        assert_eq!(browser.http().tcp().connections(), 0, "{what}");
+        // A server that had nothing to send on it has not learnt that the connection is no more (RFC 9293 §3.5.1).
+        assert!(server.server.tcp().connections() <= 1 && dialogue.connections() <= 1, "{what}");
     }
 }

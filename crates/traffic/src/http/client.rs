@@ -8,7 +8,7 @@
 //! Over HTTP/2 there is one connection to a server, requests go out as they come, up to the streams that the server allows,
 //! and it decides which response goes on.
 //!
-//! A connection that is reset takes nothing with it for good: what it was asked for is asked for again
+//! A connection that is reset, or closed by the server, takes nothing with it for good: what it was asked for is asked for again
 //! (RFC 9110 §9.2.2), and told of from where it had come to.
 //!
 //! Left out: HPACK, whose savings the sizes of requests and heads would have to know; flow control by HTTP/2, whose windows
@@ -205,7 +205,7 @@ impl HttpOverTcp {
     fn close_pipe(&mut self, index: usize) -> Pipe {
         let pipe = self.pipes.remove(index);
         self.tcp.close(pipe.sockets);
-        self.dialogue.leave(pipe.sockets);
+        self.dialogue.leave(pipe.sockets, self.direction);
         pipe
     }
 
@@ -276,7 +276,7 @@ impl HttpOverTcp {
         }
     }
 
-    /// A connection was reset: what it was asked for waits again.
+    /// A connection was reset, or closed by the other end: what it was asked for waits again.
     #[cold]
     fn lose(&mut self, sockets: SocketPair) {
         let Some(index) = self.pipes.iter().position(|pipe| pipe.sockets == sockets) else { return };
@@ -315,6 +315,9 @@ impl HttpClient for HttpOverTcp {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         if let Some(arrival) = self.tcp.handle_packet(cx, packet) {
             self.take(&arrival, cx.now);
+            if arrival.at_end {
+                self.lose(arrival.sockets); // the server, or a proxy, will answer nothing more on it
+            }
         }
         if !self.waiting.is_empty() {
             self.assign(cx);

@@ -171,7 +171,7 @@ impl HttpServer {
             if accepted.at_end {
                 // What the client has closed, it does not wait for any more.
                 self.tcp.close(accepted.sockets);
-                self.dialogue.leave(accepted.sockets);
+                self.dialogue.leave(accepted.sockets, self.direction);
                 self.accepted.remove(index);
             } else {
                 index += 1;
@@ -187,7 +187,7 @@ impl HttpServer {
         }
         self.tcp.flush(cx);
         while let Some(sockets) = self.tcp.poll_lost() {
-            self.dialogue.leave(sockets);
+            self.dialogue.leave(sockets, self.direction);
             self.accepted.retain(|accepted| accepted.sockets != sockets);
         }
     }
