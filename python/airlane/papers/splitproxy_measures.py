@@ -22,6 +22,7 @@ __all__ = [
     "fairness",
     "gain_pct",
     "minus",
+    "page_saving",
     "page_time",
     "pages",
     "satisfied",
@@ -95,6 +96,41 @@ def _page_times(run: Run) -> tuple[float, int, int]:
 def page_time(case: Case) -> Measure:
     """Mean time until a page is complete, s."""
     return lambda draw: _page_times(draw[case.name])[0]
+
+
+@functools.lru_cache(maxsize=8192)
+def _visits(run: Run) -> dict[tuple[str, int], tuple[str, float]]:
+    """Page and its time of each visit, by reader and number of the visit."""
+    table = run.tables["pages"]
+    seen: dict[str, int] = {}
+    visits: dict[tuple[str, int], tuple[str, float]] = {}
+    for flow, page, time in zip(
+        table["flow"].to_pylist(), table["page"].to_pylist(), _column(run, "pages", "onload_s"), strict=True
+    ):
+        reader = str(flow)
+        seen[reader] = seen.get(reader, 0) + 1
+        visits[reader, seen[reader]] = (str(page), float(time))
+    return visits
+
+
+def page_saving(off: Case, on: Case) -> Measure:
+    """Time that a page takes less in the second case, s: mean over visits that both have, and complete.
+
+    Readers visit the same pages in the same order in both; who is faster gets on to more of them, which have
+    nothing to be compared with.
+    """
+
+    def measure(draw: Draw) -> float:
+        before, after = _visits(draw[off.name]), _visits(draw[on.name])
+        saved = [
+            before[visit][1] - after[visit][1]
+            for visit in before
+            if visit in after and before[visit][0] == after[visit][0]
+        ]
+        known = [s for s in saved if not math.isnan(s)]
+        return float(np.mean(known)) if known else math.nan
+
+    return measure
 
 
 def pages(draws: Sequence[Draw], case: Case) -> tuple[int, int]:
