@@ -26,7 +26,7 @@ from airlane.papers.handover_setup import (
     point,
 )
 
-__all__ = ["by_size", "capacity", "combinations", "over_sizes", "over_time"]
+__all__ = ["by_run", "by_size", "capacity", "combinations", "over_sizes", "over_time"]
 
 _SEGMENT_KB = 1.46
 
@@ -141,6 +141,32 @@ def by_term(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Lis
         "A segment that was dropped keeps back what came after it, so a gap moves bytes from one window to "
         "another: goodput in order is what came for the first time, and what waited before, without what "
         "waits at the end. What came again is what the sender sent again although it had not been lost.",
+    )
+
+
+_SINGLE = (
+    ("goodput_kbps", "goodput, kbit/s"),
+    ("delay_ms", "delay, ms"),
+    ("discarded", "SDUs dropped"),
+    ("behind_gap_kbps", "behind a gap before, kbit/s"),
+    ("timeouts", "timeouts"),
+    ("unused_percent", "PRBs unused, %"),
+)
+
+
+def by_run(draws: Sequence[Draw], kib: int, queue: str, sender: str = BASE_SENDER) -> Listing:
+    """What each run of one size does, where a mean says little."""
+    dropped, kept = (point(mode, queue=queue, kib=kib, sender=sender) for mode in MODES)
+    rows = []
+    for draw in draws:
+        pairs = (f"{at(dropped, m)(draw):.0f} / {at(kept, m)(draw):.0f}" for m, _ in _SINGLE)
+        gained = at(kept, "goodput_kbps")(draw) - at(dropped, "goodput_kbps")(draw)
+        rows.append((str(draw.seed), f"{gained:+.0f}", *pairs))
+    return Listing(
+        f"Each run with {kib} KiB, seamless / lossless, 5 s after the handover: {WORDS[queue]}",
+        ("seed", "goodput gained", *(title for _, title in _SINGLE)),
+        rows,
+        "In the order of seeds. The modes of a run see the same radio until the handover.",
     )
 
 

@@ -225,6 +225,15 @@ def _declared_lost(run: Run) -> float:
     return float(lost.sum()) if lost.size else math.nan
 
 
+def _timeouts(run: Run) -> float:
+    span = _span(run, 0.0, 5.0)
+    if span is None:
+        return math.nan
+    table = run.tables["timeouts"]
+    rows = zip(table["flow"].to_pylist(), table["t_s"].to_pylist(), strict=True)
+    return float(sum(flow in run.flows(CAR) and span.begin_s <= t < span.end_s for flow, t in rows))
+
+
 def _recovered_s(run: Run) -> float:
     """From the handover until as many segments were sent again as it dropped; NaN if it dropped none."""
     dropped = _handover(run, "discarded_sdus")
@@ -254,6 +263,7 @@ METRICS: dict[str, Callable[[Run], float]] = {
     "radio_kbps": _radio_kbps,
     "retransmissions": _retransmissions,
     "declared_lost": _declared_lost,
+    "timeouts": _timeouts,
     "recovered_s": _recovered_s,
 }
 """What is measured of one run; windows are relative to the instant at which the UE leaves the source."""

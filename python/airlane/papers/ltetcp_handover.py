@@ -35,6 +35,7 @@ from airlane.papers.handover_setup import (
     readings,
     within,
 )
+from airlane.stats import runs_for
 from airlane.verdict import Relation
 
 __all__ = ["divergence_kib", "lossless", "queue_sweep", "seamless"]
@@ -333,6 +334,9 @@ def lossless() -> Experiment:
     )
 
 
+_WIDE_KIB = 1024
+"""The size whose intervals are the widest: its single runs are shown."""
+
 _ORDERS = {"goodput": "readable in order", "received": "in whatever order"}
 """The two readings of goodput; the paper has one word."""
 
@@ -342,7 +346,11 @@ def _diverges(kib: int, queue: str, order: str) -> Claim:
         pair = [at(point(m, queue=queue, kib=kib), f"{order}_kbps") for m in ("lossless", "seamless")]
         gain = difference(draws, *pair)
         evidence = f"{terminal.interval(gain)} kbit/s, paired, n = {gain.n}"
-        return Finding(True if gain.low > 0.0 else False if gain.high < 0.0 else None, evidence)
+        holds = True if gain.low > 0.0 else False if gain.high < 0.0 else None
+        if holds is None and gain.deviation and gain.mean != 0.0:
+            needed = runs_for(gain.deviation, abs(gain.mean))
+            evidence += f"; a mean like this one would need n = {needed}"
+        return Finding(holds, evidence)
 
     return Claim(
         f"ltetcp.handover.sweep.{order}.{queue}.{kib}",
@@ -424,10 +432,13 @@ def queue_sweep() -> Experiment:
             _trend("seamless", BASE_QUEUE, "proportional"),
         ),
         setup={f"{_ID}.repeats": f"{_value('repeats'):g} runs"},
-        listings=tuple(
-            functools.partial(table, queue=q, sender=s)
-            for q, s in [*((q, BASE_SENDER) for q in QUEUES), (BASE_QUEUE, "proportional")]
-            for table in (figures.by_size, figures.by_term)
+        listings=(
+            *(
+                functools.partial(table, queue=q, sender=s)
+                for q, s in [*((q, BASE_SENDER) for q in QUEUES), (BASE_QUEUE, "proportional")]
+                for table in (figures.by_size, figures.by_term)
+            ),
+            functools.partial(figures.by_run, kib=_WIDE_KIB, queue=BASE_QUEUE),
         ),
         pictures=lambda draws: [figures.over_sizes(draws, q) for q in QUEUES],
         notes=_NOTES,
