@@ -274,6 +274,36 @@ impl Recorder {
             ue.measured.of(direction).add(block, cell.description.harq_transmissions);
         }
     }
+
+    /// What only some runs ask to be told: of applications, of middleboxes, of what senders were told.
+    fn on_asked_for(&mut self, now: Instant, event: &Event<'_>) {
+        match *event {
+            Event::PageBegan { flow, page } => self.pages.on_began(now, flow, page),
+            Event::PageLoaded { flow, first_byte, time, objects, bytes, connections, queries } => {
+                let loaded = Loaded { first_byte, time, objects, bytes, connections, queries };
+                self.pages.on_loaded(flow, loaded);
+            }
+            Event::PepMessage { flow, fate } => self.pep.on_message(flow, fate),
+            Event::DomainState { flow, internet, ran, pep_srtt } => {
+                self.pep.on_state(flow, internet, ran, pep_srtt);
+            }
+            Event::LossJudged { flow, sent_at, timeout, verdict } => {
+                if self.flow_mut(flow).is_some_and(|flow| flow.measures(now)) {
+                    self.verdicts.on_judged(flow, sent_at, timeout, verdict);
+                }
+            }
+            Event::RadioInformation { flow, fate } => self.information.on_notification(flow, fate),
+            Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),
+            Event::CodeSent { flow, case, code } => {
+                self.with(flow, |flow| flow.measures(now).then(|| flow.codes.on_sent(case, code)));
+            }
+            Event::CodeApplied { flow, code, congestion_window } => {
+                let applied = |flow: &mut FlowRecord| flow.codes.on_applied(code, congestion_window);
+                self.with(flow, |flow| flow.measures(now).then(|| applied(flow)));
+            }
+            _ => unreachable!("`observe` sees to every other event"),
+        }
+    }
 }
 
 impl Probe for Recorder {
@@ -379,33 +409,19 @@ impl Probe for Recorder {
                     ue.queue[direction as usize] = Some(bytes);
                 }
             }
-            Event::PageBegan { flow, page } => self.pages.on_began(now, flow, page),
-            Event::PageLoaded { flow, first_byte, time, objects, bytes, connections, queries } => {
-                let loaded = Loaded { first_byte, time, objects, bytes, connections, queries };
-                self.pages.on_loaded(flow, loaded);
-            }
-            Event::PepMessage { flow, fate } => self.pep.on_message(flow, fate),
-            Event::DomainState { flow, internet, ran, pep_srtt } => {
-                self.pep.on_state(flow, internet, ran, pep_srtt);
-            }
-            Event::LossJudged { flow, sent_at, timeout, verdict } => {
-                if self.flow_mut(flow).is_some_and(|flow| flow.measures(now)) {
-                    self.verdicts.on_judged(flow, sent_at, timeout, verdict);
-                }
-            }
-            Event::RadioInformation { flow, fate } => self.information.on_notification(flow, fate),
-            Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),
+            Event::PageBegan { .. }
+            | Event::PageLoaded { .. }
+            | Event::PepMessage { .. }
+            | Event::DomainState { .. }
+            | Event::LossJudged { .. }
+            | Event::RadioInformation { .. }
+            | Event::Playback { .. }
+            | Event::CodeSent { .. }
+            | Event::CodeApplied { .. } => self.on_asked_for(now, event),
             Event::Received { .. }
             | Event::Tunnelled { .. }
             | Event::Assigned { .. }
             | Event::ProxyBuffer { .. } => {}
-            Event::CodeSent { flow, case, code } => {
-                self.with(flow, |flow| flow.measures(now).then(|| flow.codes.on_sent(case, code)));
-            }
-            Event::CodeApplied { flow, code, congestion_window } => {
-                let applied = |flow: &mut FlowRecord| flow.codes.on_applied(code, congestion_window);
-                self.with(flow, |flow| flow.measures(now).then(|| applied(flow)));
-            }
         }
     }
 }
