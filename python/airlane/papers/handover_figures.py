@@ -154,12 +154,16 @@ _SINGLE = (
 )
 
 
+def _whole(value: float) -> str:
+    return "-" if np.isnan(value) else str(round(value))
+
+
 def by_run(draws: Sequence[Draw], kib: int, queue: str, sender: str = BASE_SENDER) -> Listing:
     """What each run of one size does, where a mean says little."""
     dropped, kept = (point(mode, queue=queue, kib=kib, sender=sender) for mode in MODES)
     rows = []
     for draw in draws:
-        pairs = (f"{at(dropped, m)(draw):.0f} / {at(kept, m)(draw):.0f}" for m, _ in _SINGLE)
+        pairs = (f"{_whole(at(dropped, m)(draw))} / {_whole(at(kept, m)(draw))}" for m, _ in _SINGLE)
         gained = at(kept, "goodput_kbps")(draw) - at(dropped, "goodput_kbps")(draw)
         rows.append((str(draw.seed), f"{gained:+.0f}", *pairs))
     return Listing(
