@@ -14,7 +14,7 @@ from airlane import _native, native
 from airlane.results import Results
 from conftest import ROOT
 
-FILES = ("lte-download.toml", "lte-udp.toml", "wired-cubic.toml", "ltetcp-load.toml")
+FILES = ("lte-download.toml", "lte-udp.toml", "wired-cubic.toml", "ltetcp-load.toml", "web-2011.toml")
 SETTINGS = {"run.duration": "2 s", "run.warmup": "0 s"}
 
 
