@@ -368,12 +368,52 @@ def figure4() -> Experiment:
         quick_runs=2,
         numbers=numbers,
         claims=tuple(claims),
-        listings=(listing,),
+        listings=(listing, _windows),
         setup={
             "meld.meta.repeats": "runs of the experiment",
             "meld.meta.confidence": "intervals of every table",
             "meld.meta.download_MB": "app.size",
         },
+    )
+
+
+def _window_use(case: Case) -> Measure:
+    """Wire rate times mean round trip over the mean window, as `LogRun.window_use`."""
+
+    def measure(draw: Draw) -> float:
+        run = draw[case.name]
+        window = float(np.nanmean(run.series("download")["cwnd_bytes"]))
+        rate = by_run(case, "packets_sent")(draw) * 1440.0 / by_run(case, "fct_s")(draw)
+        return rate * rtt(case)(draw) / 1000.0 / window
+
+    return measure
+
+
+def _windows(draws: Sequence[Draw]) -> Listing:
+    """How much of its window a sender uses: the authors' runs, and ours under the same names."""
+    rows = []
+    for controller in CONTROLLERS:
+        for scheme in SCHEMES:
+            for noise in ("fitted", "light"):
+                theirs = [
+                    run.window_use
+                    for run in logs()
+                    if (run.controller, run.variant) == (controller, scheme)
+                    and run.impaired == (noise == "fitted")
+                ]
+                case = Case(controller, scheme, "picoquic", "logs", noise)
+                rows.append(
+                    (
+                        f"{NAMES[controller]}, {NAMES[scheme]}, {NOISE_WORDS[noise]}",
+                        ", ".join(f"{use:.2f}" for use in theirs) or "-",
+                        terminal.interval(estimate(draws, _window_use(case))),
+                    )
+                )
+    return Listing(
+        "Share of its window that a sender uses",
+        ("download", "authors' runs", "ours"),
+        rows,
+        "wire rate times mean round trip over the mean window; picoquic of 2020, round trip of the logs",
     )
 
 

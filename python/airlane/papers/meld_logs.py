@@ -56,6 +56,13 @@ class LogRun:
     bursts: tuple[int, ...]
     rtt_per_second_ms: tuple[float, ...]
 
+    @property
+    def window_use(self) -> float:
+        """Wire rate times mean round trip over the mean window: 1 for a sender that the window limits."""
+        seconds = BYTES * 8.0 / 1e6 / self.goodput_mbps
+        rate = self.packets * 1440.0 / seconds
+        return rate * self.rtt_mean_ms / 1000.0 / self.cwnd_mean_bytes
+
 
 @functools.cache
 def logs() -> tuple[LogRun, ...]:
