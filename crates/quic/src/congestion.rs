@@ -22,6 +22,7 @@ use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, 
 
 use crate::domains::Domains;
 use crate::flight::Flight;
+use crate::model::{Model, Note, Totals};
 use crate::setup::QuicConfig;
 use crate::time::{from_quinn, span_from_quinn};
 use crate::timeouts::{QuicTimeouts, Timeouts};
@@ -129,6 +130,10 @@ pub(crate) struct Sender {
     judged: Vec<Judged>,
     /// What a PEP has said, for a controller that has a window for each domain.
     domains: Option<Domains>,
+    /// Rate and pacing, for a controller that models the path.
+    model: Option<Model>,
+    /// Where loss recovery stands.
+    phase: Phase,
     /// Probe timeouts in a row.
     probes_in_row: u32,
 }
@@ -143,7 +148,7 @@ impl Sender {
             .with_mdcc(config.mdcc, config.hystart)
             .paced();
         let domains = controller.domains().map(|_| Domains::default());
-        assert!(!controller.models_path(), "refused when the endpoint was set up");
+        let model = controller.models_path().then(Model::new);
         Self {
             controller,
             initial_window: config.initial_window,
@@ -169,6 +174,8 @@ impl Sender {
             news: News::default(),
             judged: Vec::new(),
             domains,
+            model,
+            phase: Phase::Open,
             probes_in_row: 0,
         }
     }
@@ -198,7 +205,35 @@ impl Sender {
     }
 
     fn enter(&mut self, phase: Phase) {
-        self.controller.on_phase(&PhaseChange { phase, sent_to: self.sent, delivery: None });
+        let totals = self.totals(self.last_sent_at);
+        let delivery = self.model.as_ref().map(|model| model.totals(&totals));
+        self.phase = phase;
+        self.controller.on_phase(&PhaseChange { phase, sent_to: self.sent, delivery });
+    }
+
+    fn totals(&self, now: Instant) -> Totals {
+        Totals { now, in_flight: self.segments(self.in_flight), srtt: self.srtt, phase: self.phase }
+    }
+
+    /// Before anything is sent: what was acknowledged and lost goes to a controller that models the path, and data may
+    /// leave if its turn has come.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        let totals = self.totals(now);
+        let Some(model) = &mut self.model else { return };
+        if let Some(sample) = model.sample(&totals) {
+            self.controller.on_delivery(&sample);
+            model.set_rate(self.controller.pacing_rate());
+            if self.controller.holds_back() {
+                model.mark_app_limited(totals.in_flight);
+            }
+        }
+        model.open(now, self.controller.send_quantum());
+    }
+
+    /// When data that has to wait may leave.
+    pub(crate) fn paced_until(&self) -> Option<Instant> {
+        let until = self.model.as_ref()?.waits_until()?;
+        (Bytes(self.in_flight) < self.controller.congestion_window()).then_some(until)
     }
 
     fn episode(&self, now: Instant, lost_segments: u32, newest_lost: u64) -> LossEpisode {
@@ -252,7 +287,9 @@ impl Sender {
     fn window(&self) -> Bytes {
         let window = self.controller.congestion_window();
         let window = match self.controller.ssthresh() {
-            Some(threshold) if self.in_recovery && self.domains.is_none() => window.min(threshold),
+            Some(threshold) if self.in_recovery && self.domains.is_none() && self.model.is_none() => {
+                window.min(threshold)
+            }
             _ => window,
         };
         match self.controller.domains() {
@@ -437,10 +474,13 @@ impl Sender {
                 srtt: self.srtt,
             });
         }
+        let in_flight = self.segments(self.in_flight);
+        let note =
+            self.model.as_mut().map_or_else(Note::default, |model| model.on_sent(now, bytes, in_flight));
         self.last_sent_at = now;
         self.sent += bytes;
         self.in_flight += bytes;
-        self.flight.on_sent(now, bytes);
+        self.flight.on_sent(now, bytes, note);
     }
 
     /// A PEP calls the packet sent last so.
@@ -454,6 +494,9 @@ impl Sender {
         if let (Some(domains), Some(packet)) = (&mut self.domains, &packet) {
             domains.on_acked(packet);
         }
+        if let (Some(model), Some(packet)) = (&mut self.model, packet) {
+            model.on_acked(packet);
+        }
         let after = packet.and_then(|packet| self.timeouts.as_mut()?.on_acked(now, packet));
         if let Some(after) = after {
             self.on_spurious_timeout(after);
@@ -461,6 +504,8 @@ impl Sender {
         if !self.established {
             self.established = true;
             self.controller.on_established(now, Some(now.saturating_since(sent)));
+            let rate = self.controller.pacing_rate();
+            self.model.iter_mut().for_each(|model| model.set_rate(rate));
         }
         self.batch.bytes += bytes;
         if self.recovery_from.is_none_or(|from| sent > from) {
@@ -487,6 +532,10 @@ impl Sender {
             self.controller.on_arrival(&Arrival { now, acked_to: self.delivered, rtt: Some(rtt) });
         }
         self.news.rtt = Some(rtt);
+        if let Some(model) = &mut self.model {
+            model.on_end_acks(rtt, max_outstanding, app_limited);
+            return;
+        }
         if self.domains.is_some() {
             self.drive_domains(now, rtt, !app_limited, in_flight + batch.bytes);
             return;
@@ -516,6 +565,9 @@ impl Sender {
             newest = packet.serial;
             if let Some(domains) = &mut self.domains {
                 domains.on_lost(&packet);
+            }
+            if let Some(model) = &mut self.model {
+                self.controller.on_segment_lost(&model.on_lost(now, &packet));
             }
         });
         self.news.lost |= bytes > 0;
@@ -566,7 +618,9 @@ impl QuinnController for Shared {
     /// One byte more than the window: quinn sends only while flight and datagram stay below this, where
     /// RFC 9002 §7 lets them reach it.
     fn window(&self) -> u64 {
-        self.lock().window().get() + 1
+        let sender = self.lock();
+        let waits = sender.model.as_ref().is_some_and(|model| model.waits_until().is_some());
+        if waits { 0 } else { sender.window().get() + 1 }
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -89,7 +89,7 @@ impl QuicEndpoint {
     /// An end that sends along `path` through `port`.
     ///
     /// # Panics
-    /// If the controller models the path, or an MTU is below 1228 bytes.
+    /// If an MTU is below 1228 bytes.
     #[must_use]
     pub fn new(config: QuicConfig, path: Path, role: Role, port: Port) -> Self {
         let setup = Setup::new(config, path, role);
@@ -276,7 +276,11 @@ impl QuicEndpoint {
         self.expire(cx);
         self.report(cx);
         let now = to_quinn(cx.now);
-        let last_sent_at = self.setup.sender.lock().last_sent_at();
+        let last_sent_at = {
+            let mut sender = self.setup.sender.lock();
+            sender.settle(cx.now);
+            sender.last_sent_at()
+        };
         while let Some((_, connection)) = &mut self.connection {
             self.scratch.clear();
             let Some(transmit) = connection.poll_transmit(now, 1, &mut self.scratch) else { break };
@@ -286,7 +290,11 @@ impl QuicEndpoint {
             self.count_probes(cx, last_sent_at);
         }
         let timeout = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
-        let own = self.setup.sender.lock().next_timeout().unwrap_or(Instant::FAR_FUTURE);
+        let own = {
+            let sender = self.setup.sender.lock();
+            let at = |timeout: Option<Instant>| timeout.unwrap_or(Instant::FAR_FUTURE);
+            at(sender.next_timeout()).min(at(sender.paced_until()))
+        };
         // A timer that is due already would be called at this very instant for ever.
         let soon = cx.now + Duration::from_nanos(1);
         self.due = timeout.map_or(Instant::FAR_FUTURE, from_quinn).min(own).max(soon);

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 use airlane_core::Instant;
 
+use crate::model::Note;
+
 /// A packet in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flying {
@@ -20,6 +22,8 @@ pub(crate) struct Flying {
     /// What a PEP calls it, and whether it has seen it pass.
     pub(crate) identifier: u64,
     pub(crate) seen: bool,
+    /// What was delivered when it was sent, for a controller that models the path.
+    pub(crate) note: Note,
     settled: bool,
 }
 
@@ -35,7 +39,7 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64, note: Note) {
         let serial = self.next_serial;
         self.packets.push_back(Flying {
             serial,
@@ -43,6 +47,7 @@ impl Flight {
             bytes,
             identifier: 0,
             seen: false,
+            note,
             settled: false,
         });
         self.next_serial += 1;
@@ -151,7 +156,7 @@ mod tests {
 
     fn flight(sent: &[(u64, u64)]) -> Flight {
         let mut flight = Flight::default();
-        sent.iter().for_each(|(ms, bytes)| flight.on_sent(at(*ms), *bytes));
+        sent.iter().for_each(|(ms, bytes)| flight.on_sent(at(*ms), *bytes, Note::default()));
         flight
     }
 
@@ -183,7 +188,7 @@ mod tests {
     fn a_name_finds_its_packet_while_that_is_in_flight() {
         let mut flight = Flight::default();
         for name in 1..=5 {
-            flight.on_sent(at(name), 100);
+            flight.on_sent(at(name), 100, Note::default());
             flight.name_newest(10 * name);
         }
         let serial = |seen: Option<Flying>| seen.map(|p| p.serial);

@@ -22,6 +22,7 @@ mod domains;
 mod endpoint;
 mod flight;
 mod identity;
+mod model;
 mod qlog;
 mod setup;
 #[cfg(test)]

@@ -42,8 +42,7 @@ impl Role {
 /// The set-up of one endpoint.
 #[derive(Clone, Debug)]
 pub struct QuicConfig {
-    /// The congestion controller. One that models the path (BBR) is not for QUIC: quinn reports losses
-    /// by the batch, not by the packet.
+    /// The congestion controller.
     pub congestion: CongestionKind,
     /// How it tells a random loss from one of congestion.
     pub loss_discriminator: LossDiscrimination,

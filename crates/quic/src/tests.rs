@@ -193,9 +193,6 @@ const ALL_ARRIVE: fn(usize, u64) -> Fate = |_, _| Fate::Arrives;
 #[test]
 fn every_byte_arrives_whatever_is_lost() {
     for congestion in CongestionKind::ALL {
-        if matches!(congestion, CongestionKind::Bbr | CongestionKind::Bbr3 | CongestionKind::Mdcc) {
-            continue; // these need more than quinn tells
-        }
         for seed in 0..4 {
             let mut loss = Seeds::new(seed).stream("loss");
             let config = || QuicConfig { congestion, ..QuicConfig::quinn(Seeds::new(seed)) };

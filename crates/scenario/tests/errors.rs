@@ -202,8 +202,8 @@ fn mistakes_of_quic() -> Vec<(&'static str, String)> {
             ),
         ),
         (
-            "BBR over QUIC",
-            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", congestion = \"bbr\""),
+            "a CUBIC that grows at a loss",
+            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", cubic_beta = 1.5"),
         ),
         (
             "an MTU below QUIC's",
@@ -525,8 +525,8 @@ fn mistakes_of_middleboxes() -> Vec<(&'static str, String)> {
             changed_all(&[("to = ", "direction = \"uplink\"\nto = "), ("cubic", "mdcc")]),
         ),
         (
-            "QUIC that a PEP cannot read",
-            changed("\"tcp\", congestion = \"cubic\"", "\"quic\", congestion = \"mdcc\""),
+            "a slow start that no loss ends",
+            changed("\"tcp\", congestion = \"cubic\"", "\"quic\", slow_start_loss = \"100 %\""),
         ),
     ]
 }

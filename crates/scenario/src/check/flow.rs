@@ -205,11 +205,9 @@ fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checke
 }
 
 fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
-    let models_path = matches!(quic.congestion, Congestion::Bbr | Congestion::Bbr3);
-    let help = "one of cubic, newreno, scalable, vegas, westwood, veno; BBR is for TCP";
-    at.require(!models_path, "congestion", "quinn does not tell which packets are lost", help)?;
     mdcc(quic.mdcc.as_ref(), quic.congestion, at)?;
     let own = quic.congestion == Congestion::Own;
+    let help = "one of cubic, newreno, scalable, vegas, westwood, veno, bbr, bbr3, mdcc";
     at.require(!own, "congestion", "one of your own is for TCP", help)?;
     laws(quic.cubic_beta, quic.slow_start_loss, at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);

@@ -283,7 +283,7 @@ pub struct Tcp {
 pub struct Quic {
     /// Whose choices fill what is left out.
     pub preset: QuicPreset,
-    /// The congestion controller. BBR needs to hear of each lost packet, which quinn does not tell.
+    /// The congestion controller.
     pub congestion: Congestion,
     /// How it is set up, if it is multi-domain congestion control.
     pub mdcc: Option<Mdcc>,
