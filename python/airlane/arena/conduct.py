@@ -48,6 +48,8 @@ FIGURES = (
     Figure("goodput_mbps", "goodput, Mbit/s", "goodput", True),
     Figure("owd_p95_ms", "95th percentile of one-way delay, ms", "delay, p95", False),
     Figure("fct_s", "completion time, s", "time", False),
+    Figure("page_s", "page time (onload), s", "page time", False),
+    Figure("stalled_s", "time a picture stood still, start-up included, s", "waiting", False),
     Figure("jain", "fairness among its own (Jain)", "Jain", True),
     Figure("share", "its rate over that of CUBIC beside it", "share", None),
 )
@@ -163,9 +165,9 @@ def _own(
     controllers: Mapping[str, type[Controller]],
     threads: int,
     on_done: Callable[[int], None],
-) -> dict[tuple[str, int], tuple[pa.Table, float]]:
+) -> dict[tuple[str, int], tuple[Tables, float]]:
     """Runs of controllers of the user's own: never kept, since what they do may have changed."""
-    outputs: dict[tuple[str, int], tuple[pa.Table, float]] = {}
+    outputs: dict[tuple[str, int], tuple[Tables, float]] = {}
     for begin in range(0, len(jobs), _AT_ONCE):
         batch = jobs[begin : begin + _AT_ONCE]
         fresh = native.run(batch, threads, controllers=controllers)
@@ -174,19 +176,25 @@ def _own(
     return outputs
 
 
-def _taken(output: Output) -> tuple[pa.Table, float]:
-    return output.tables["flows"], float(output.meta["sim_s"])
+Tables = Mapping[str, pa.Table]
 
 
-def _cell(situation: Situation, runs: Sequence[pa.Table]) -> Cell:
+def _taken(output: Output) -> tuple[Tables, float]:
+    names: Sequence[str] = ("flows", "pages", "views")
+    wanted = {name: output.tables[name] for name in names if name in output.tables}
+    return wanted, float(output.meta["sim_s"])
+
+
+def _cell(situation: Situation, runs: Sequence[Tables]) -> Cell:
     values: dict[str, list[float]] = {figure.name: [] for figure in FIGURES}
-    for flows in runs:
-        for name, value in _figures(situation, flows).items():
+    for tables in runs:
+        for name, value in _figures(situation, tables).items():
             values[name].append(value)
     return Cell({name: of for name, of in values.items() if not all(map(math.isnan, of))})
 
 
-def _figures(situation: Situation, flows: pa.Table) -> dict[str, float]:
+def _figures(situation: Situation, tables: Tables) -> dict[str, float]:
+    flows = tables["flows"]
     names = np.asarray(flows["flow"].to_pylist(), dtype=str)
 
     def of(column: str, beginning: str) -> npt.NDArray[np.float64]:
@@ -197,11 +205,19 @@ def _figures(situation: Situation, flows: pa.Table) -> dict[str, float]:
         of("goodput_mbps", "rival"),
         of("fct_s", "tested"),
     )
-    finite = not np.isnan(completion).all()
+    app = "pages" in tables or "views" in tables
+    finite = not np.isnan(completion).all() and not app
     return {
-        "goodput_mbps": math.nan if finite else float(goodput.sum()),
+        "page_s": _mean(tables, "pages", "onload_s"),
+        "stalled_s": _mean(tables, "views", "startup_s") + _mean(tables, "views", "stalled_s"),
+        "goodput_mbps": math.nan if finite or app else float(goodput.sum()),
         "owd_p95_ms": float(np.nanmean(of("owd_p95_ms", situation.delay_of))),
         "fct_s": float(np.nanmean(completion)) if finite else math.nan,
-        "jain": stats.jain(goodput) if len(goodput) > 1 and not finite else math.nan,
+        "jain": stats.jain(goodput) if len(goodput) > 1 and not finite and not app else math.nan,
         "share": float(goodput.mean() / rival.mean()) if len(rival) and rival.mean() > 0.0 else math.nan,
     }
+
+
+def _mean(tables: Tables, table: str, column: str) -> float:
+    """Of a table of pages or views; NaN where there is none."""
+    return float(np.nanmean(tables[table][column].to_numpy())) if table in tables else math.nan

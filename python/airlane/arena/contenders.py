@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airlane.control import Controller
+from airlane.native import ScenarioError
 from airlane.scenario import Scenario
 
 __all__ = ["BASELINE", "CONTENDERS", "Contender", "NotForError", "own"]
@@ -69,14 +70,23 @@ class Contender:
                 continue
             if flow["direction"] == "uplink" and self.downlink_only:
                 raise NotForError(self.downlink_only)
-            changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
+            if "kind" in self.transport:
+                changed[f"flow.{i}.transport"] = dict(self.transport)
+            else:
+                changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
         if self.cell and not told["cell"]:
             raise NotForError("there is no cell")
         for i in range(len(told["cell"])):
             changed |= {f"cell.{i}.{key}": value for key, value in self.cell.items()}
         if self.middleboxes:
             changed["middlebox"] = [dict(one) for one in self.middleboxes]
-        return scenario.set(changed)
+        entered = scenario.set(changed)
+        try:
+            _ = entered.resolved
+        except ScenarioError as error:
+            # Such as an application that no PEP is told of: the format knows what does not go together.
+            raise NotForError(str(error).removeprefix(f"{scenario.file_name}: ")) from error
+        return entered
 
 
 def _sender(name: str, title: str, **transport: Any) -> Contender:
@@ -90,6 +100,32 @@ def own(name: str, made: type[Controller]) -> Contender:
 
 
 _PEP = {"kind": "pep", "at": "gateway"}
+
+
+def _meld(rule: str, congestion: str) -> Contender:
+    titles = {"newreno": "NewReno", "cubic": "CUBIC"}
+    return Contender(
+        f"{rule}-{congestion}",
+        f"{titles[congestion]}, with {rule.upper()} from the eNB's radio information",
+        {"congestion": congestion, "loss_discriminator": rule},
+        settings={"rnis": {}},
+        downlink_only="its eNB tells servers, not phones",
+    )
+
+
+def _split(*places: str) -> Contender:
+    told = " and ".join({"gateway": "the gateway", "enb": "the eNB"}[place] for place in places)
+    return Contender(
+        f"split-{'-'.join(places)}",
+        f"CUBIC, split by a proxy in {told}",
+        {"congestion": "cubic"},
+        middleboxes=[{"kind": "split-proxy", "at": place} for place in places],
+    )
+
+
+def _quic(congestion: str, title: str) -> Contender:
+    return Contender(f"quic-{congestion}", f"{title} over QUIC", {"kind": "quic", "congestion": congestion})
+
 
 CONTENDERS = (
     _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
@@ -125,4 +161,13 @@ CONTENDERS = (
         middleboxes=(_PEP,),
         downlink_only="its PEP tells servers, not phones",
     ),
+    _meld("meld-de", "newreno"),
+    _meld("meld-de", "cubic"),
+    _meld("meld-me", "newreno"),
+    _meld("meld-me", "cubic"),
+    _split("gateway"),
+    _split("enb"),
+    _split("gateway", "enb"),
+    _quic("newreno", "NewReno"),
+    _quic("cubic", "CUBIC"),
 )

@@ -71,6 +71,8 @@ SITUATIONS = (
     Situation("handover-seamless", "handover, seamless", _RATE, {"6.4": _RATE, "7.9": _RATE}),
     Situation("short-flows", "500 kB beside another user", _TIME, {"5.1.5": _TIME}),
     Situation("short-beside-long", "200 kB beside a download", _TIME, {"5.2.3": _TIME}),
+    Situation("web", "web pages", "page_s", {"5.1.5": "page_s"}),
+    Situation("video", "video beside downloads", "stalled_s", {"5.2.3": "stalled_s"}),
     Situation("beside-cubic", "beside CUBIC, one queue in the cell", _SHARE, {"5.2.1": _SHARE}),
     Situation("beside-cubic-wired", "beside CUBIC, wired bottleneck", _SHARE, {"5.2.1": _SHARE}),
     Situation("beside-voice", "beside a call", _DELAY, {"5.2.2": _DELAY}, delay_of="voice"),
