@@ -30,9 +30,9 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
             let downlink = flow.direction == FlowDirection::Downlink;
             let help = "a base station tells servers of what goes to the UE; choose another";
             at.require(downlink, key, "of no use on the uplink", help)?;
-            let listens = !matches!(flow.app, App::Web(_));
-            let help = "choose another: servers of pages do not listen to a base station";
-            at.require(listens, key, "of no use for pages", help)?;
+            let listens = !matches!(flow.app, App::Web(_) | App::Video(_) | App::Dash(_));
+            let help = "choose another: servers of pages and videos do not listen to a base station";
+            at.require(listens, key, "of no use for pages and videos", help)?;
             let help = "add [rnis], or choose legacy, veno, ncpld or lda-eq";
             at.require(scenario.rnis.is_some(), key, "no base station says anything", help)
         }
