@@ -288,9 +288,8 @@ impl Recorder {
                 self.pep.on_state(flow, internet, ran, pep_srtt);
             }
             Event::LossJudged { flow, sent_at, timeout, verdict } => {
-                if self.flow_mut(flow).is_some_and(|flow| flow.measures(now)) {
-                    self.verdicts.on_judged(flow, sent_at, timeout, verdict);
-                }
+                let measured = self.flow_mut(flow).is_some_and(|flow| flow.measures(now));
+                self.verdicts.on_judged(flow, sent_at, (timeout, measured), verdict);
             }
             Event::RadioInformation { flow, fate } => self.information.on_notification(flow, fate),
             Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),

@@ -84,9 +84,15 @@ impl VerdictLog {
         drops.push_back(Dropped { at: now, sent_at: packet.sent_at, truth: Truth::of(cause) });
     }
 
-    /// A sender judged an episode whose packet was sent then.
-    pub(crate) fn on_judged(&mut self, flow: FlowId, sent_at: Instant, timeout: bool, verdict: LossVerdict) {
-        let Some(flow) = self.0.get_mut(flow.index()) else { return };
+    /// A sender judged an episode, or a timeout, whose packet was sent then; it counts if it was in the measured window.
+    pub(crate) fn on_judged(
+        &mut self,
+        flow: FlowId,
+        sent_at: Instant,
+        (timeout, measured): (bool, bool),
+        verdict: LossVerdict,
+    ) {
+        let Some(flow) = self.0.get_mut(flow.index()).filter(|_| measured) else { return };
         let of_it = flow.drops.iter().filter(|drop| drop.sent_at == sent_at).map(|drop| drop.truth);
         // Packets sent at one instant cannot be told apart: a queue that dropped any of them was full.
         let truth = of_it.min_by_key(|truth| *truth as usize).unwrap_or(Truth::Spurious);
@@ -145,11 +151,11 @@ mod tests {
         log.on_dropped(at(16), &packet(11), DropCause::QueueFull);
         log.on_dropped(at(16), &packet(12), DropCause::Radio);
         log.on_dropped(at(16), &packet(12), DropCause::Discarded);
-        log.on_judged(FlowId(0), at(10), false, LossVerdict::Unreported);
-        log.on_judged(FlowId(0), at(11), false, LossVerdict::Random);
-        log.on_judged(FlowId(0), at(12), true, LossVerdict::Congestion);
-        log.on_judged(FlowId(0), at(13), false, LossVerdict::Congestion);
-        log.on_judged(FlowId(1), at(10), false, LossVerdict::Congestion); // no such flow
+        log.on_judged(FlowId(0), at(10), (false, true), LossVerdict::Unreported);
+        log.on_judged(FlowId(0), at(11), (false, true), LossVerdict::Random);
+        log.on_judged(FlowId(0), at(12), (true, true), LossVerdict::Congestion);
+        log.on_judged(FlowId(0), at(13), (false, true), LossVerdict::Congestion);
+        log.on_judged(FlowId(1), at(10), (false, true), LossVerdict::Congestion); // no such flow
         assert_eq!(log.0[0].losses, [[0, 1, 0], [0, 0, 1], [1, 0, 0]]);
         assert_eq!(log.0[0].timeouts, [[1, 0, 0], [0, 0, 0], [0, 0, 0]]);
         log.on_dropped(at(200_000), &packet(199_990), DropCause::Radio);
