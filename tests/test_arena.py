@@ -27,9 +27,7 @@ def without_form(contender: Contender, situation: Situation) -> str | None:
     if situation.name == "uplink" and contender.downlink_only:
         return contender.downlink_only
     if situation.name in ("web", "video") and beginning in ("mdcc", "meld", "quic"):
-        return r"flow.0"
-    if situation.name.startswith("handover") and contender.name.endswith("enb"):
-        return r'middlebox.\d.at = "enb"'
+        return r"flow\.\d"
     return None
 
 
