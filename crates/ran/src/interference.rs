@@ -199,24 +199,35 @@ fn cell_of(link: usize, serving: CellId) -> usize {
 /// RBGs by the slot in which they were in the air, those of all cells side by side.
 #[derive(Debug)]
 struct History {
-    sent: Vec<(u64, RbgSet)>,
-    cells: usize,
-    /// A power of two.
-    depth: usize,
+    /// By slot, modulo their number, which is a power of two: which slot it is, and what each cell sends.
+    slots: Vec<(u64, Vec<RbgSet>)>,
+    /// What cells send in a slot in which nobody gives anything away: all, those that only interfere.
+    always: Vec<RbgSet>,
 }
 
 impl History {
-    fn new(cells: usize, depth: usize) -> Self {
-        Self { sent: vec![(u64::MAX, 0); cells * depth], cells, depth }
+    fn new(always: Vec<RbgSet>, depth: usize) -> Self {
+        Self { slots: vec![(u64::MAX, always.clone()); depth], always }
     }
 
-    /// What each cell sent, with the slot in which it did.
-    fn of(&self, slot: u64) -> &[(u64, RbgSet)] {
-        &self.sent[(slot as usize & (self.depth - 1)) * self.cells..][..self.cells]
+    fn place(&self, slot: u64) -> usize {
+        slot as usize & (self.slots.len() - 1)
+    }
+
+    /// What each cell sends in a slot.
+    fn of(&self, slot: u64) -> &[RbgSet] {
+        let (of, sent) = &self.slots[self.place(slot)];
+        if *of == slot { sent } else { &self.always }
     }
 
     fn put(&mut self, cell: usize, slot: u64, rbgs: RbgSet) {
-        self.sent[(slot as usize & (self.depth - 1)) * self.cells + cell] = (slot, rbgs);
+        let place = self.place(slot);
+        let (of, sent) = &mut self.slots[place];
+        if *of != slot {
+            *of = slot;
+            sent.copy_from_slice(&self.always);
+        }
+        sent[cell] = rbgs | self.always[cell];
     }
 }
 
@@ -240,8 +251,6 @@ pub(crate) struct Air {
     /// Empty for a network of one cell.
     sites: Vec<Site>,
     sent: History,
-    /// Cells that send everywhere in each slot.
-    always: Vec<bool>,
     /// The widest vectors of this machine; the additions are the same in any.
     arch: Arch,
     /// The slot of `rise`.
@@ -260,13 +269,7 @@ pub(crate) struct Moment {
 impl Air {
     pub(crate) fn new(cells: &[CellConfig]) -> Self {
         if cells.len() < 2 {
-            return Self {
-                sites: Vec::new(),
-                sent: History::new(0, 1),
-                always: Vec::new(),
-                arch: Arch::new(),
-                slot: 0,
-            };
+            return Self { sites: Vec::new(), sent: History::new(Vec::new(), 1), arch: Arch::new(), slot: 0 };
         }
         let depth = cells.iter().map(|cell| {
             let mac = &cell.mac;
@@ -292,8 +295,8 @@ impl Air {
             }
         };
         let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
-        let always = cells.iter().map(|cell| cell.interferer).collect();
-        Self { sent: History::new(sites.len(), depth), sites, always, arch: Arch::new(), slot: 0 }
+        let always = cells.iter().map(|cell| if cell.interferer { RbgSet::MAX } else { 0 }).collect();
+        Self { sent: History::new(always, depth), sites, arch: Arch::new(), slot: 0 }
     }
 
     /// True if there is one cell.
@@ -383,19 +386,12 @@ impl Air {
         let (here, sent) = (cell.index(), self.sent.of(slot));
         let (before, after) = Neighbours::levels(downlink, *latest, moment.look).split_at(here);
         let mut hear = |first: usize, levels: &[f32], cells: Range<usize>| {
-            let on_air = sent[cells.clone()].iter().zip(&self.always[cells.clone()]);
-            let others = on_air.zip(&site.downlink_rivals[cells]);
-            for (link, (&level, ((&(at, rbgs), &always), &rival))) in levels.iter().zip(others).enumerate() {
-                let on_air = if always {
-                    wanted
-                } else if at == slot {
-                    rbgs & wanted
-                } else {
-                    0
-                };
-                if rival && level > 0.0 && on_air != 0 {
+            let others = sent[cells.clone()].iter().zip(&site.downlink_rivals[cells]);
+            for (link, (&level, (&rbgs, &rival))) in levels.iter().zip(others).enumerate() {
+                let rbgs = rbgs & wanted;
+                if rival && level > 0.0 && rbgs != 0 {
                     total += level;
-                    heard.push((first + link, level, on_air));
+                    heard.push((first + link, level, rbgs));
                 }
             }
         };
