@@ -8,6 +8,8 @@ use airlane_scenario::{Meta, Resolved, Scenario, build};
 mod cells;
 #[path = "pages.rs"]
 mod pages;
+#[path = "proxies.rs"]
+mod proxies;
 #[path = "reach.rs"]
 mod reach;
 #[path = "viewers.rs"]
@@ -538,8 +540,11 @@ fn scenario(seed: u64) -> String {
         }
     }
     let middle = &mut Seeds::new(seed).stream("swarm/middlebox");
+    let splitting = &mut Seeds::new(seed).stream("swarm/proxies");
     if middle.chance(0.4) {
         text = listening(middle, &text) + &middlebox(middle);
+    } else if splitting.chance(0.5) {
+        text += &proxies::proxies(splitting);
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
     text += &(background(bursts, first) + &over_quic(datagrams, first));
