@@ -46,6 +46,7 @@ type Job = (Resolved, u64, Option<String>);
 /// by name: calls, and seconds in them.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None))]
+#[expect(clippy::too_many_arguments, reason = "Python calls it with names")]
 pub(crate) fn run(
     py: Python<'_>,
     jobs: Vec<(String, u64)>,

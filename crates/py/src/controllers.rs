@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use airlane_scenario::Controllers;
-use airlane_transport::congestion::{
+use airlane_scenario::controller::{
     AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController, OwnControllers,
     SegmentWindow, Snapshot, TimeoutEpisode,
 };

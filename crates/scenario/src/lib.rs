@@ -34,6 +34,14 @@ mod viewing;
 mod web;
 mod wiring;
 
+/// What a congestion controller of a user's own is made of.
+pub mod controller {
+    pub use airlane_transport::congestion::{
+        AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController,
+        OwnControllers, SegmentWindow, Snapshot, TimeoutEpisode,
+    };
+}
+
 pub use airlane_record::CaptureError;
 pub use counts::HandoverCounts;
 pub use document::Scenario;
