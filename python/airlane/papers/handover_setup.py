@@ -230,7 +230,7 @@ def _timeouts(run: Run) -> float:
     if span is None:
         return math.nan
     table = run.tables["timeouts"]
-    rows = zip(table["flow"].to_pylist(), table["t_s"].to_pylist(), strict=True)
+    rows = zip(table["flow"].to_pylist(), table["t_s"].to_numpy(), strict=True)
     return float(sum(flow in run.flows(CAR) and span.begin_s <= t < span.end_s for flow, t in rows))
 
 
