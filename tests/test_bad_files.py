@@ -166,8 +166,11 @@ def test_a_file_in_the_way_of_a_folder(airlane: Airlane, tmp_path: Path) -> None
     (tmp_path / "s.toml").write_text(WIRED)
     (tmp_path / "here").write_text("mine")
     is_one_message(airlane("run", "s.toml", "-o", "here"), "here", "is a file")
-    (tmp_path / "folder").mkdir()
-    is_one_message(airlane("sweep", "s.toml", "--set", "run.seed=1,2", "-o", "folder"), "folder")
+    is_one_message(airlane("sweep", "s.toml", "--set", "run.seed=1,2", "-o", "here"), "here", "is a file")
+    (tmp_path / "x.parquet").mkdir()
+    is_one_message(
+        airlane("sweep", "s.toml", "--set", "run.seed=1,2", "-o", "x.parquet"), "x.parquet", "folder"
+    )
     assert (tmp_path / "here").read_text() == "mine"
 
 

@@ -28,13 +28,15 @@ def test_every_family_has_a_measure_a_source_and_an_id_of_its_own() -> None:
     for family in declared:
         assert family.measure in MEASURES
         assert family.source
-        assert 0.0 <= family.band <= 0.20
+        # What is only shown may lie further apart; its row says so.
+        assert 0.0 <= family.band <= (0.20 if family.counted else 0.50)
 
 
 def test_every_selection_finds_reference_rows() -> None:
     for family in families():
         if not family.reference:
-            assert family.runs or family.measure in {"measured_trace", "fading"}, family.id
+            alone = {"measured_trace", "fading", "download_rtt", "download_in_flight"}
+            assert family.runs or family.measure in alone, family.id
             continue
         rows = reference_rows(family.reference)
         found = [r for r in rows if all(r[column] == str(value) for column, value in family.where.items())]

@@ -44,7 +44,7 @@ class Controller:
 
     def on_ack(self, ack: Ack) -> None:
         """Acknowledgments came. What `cwnd` is then holds at once; while a loss is repaired, afterwards."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} must say what it does with acknowledgments: on_ack")
 
     def on_loss(self, loss: Loss) -> None:
         """An episode of loss begins, at most one a round trip: what `cwnd` is then holds when it is repaired.

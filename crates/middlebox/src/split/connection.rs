@@ -291,6 +291,9 @@ impl Connection {
     fn relay(&mut self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side) {
         let [core, ran] = &mut self.ends;
         let (from, to) = if side == Side::Core { (core, ran) } else { (ran, core) };
+        if from.state() == ConnectionState::Reset {
+            return; // what it had received went with it; `ending` frees the rest
+        }
         let relay = &mut self.relays[side as usize];
         let bytes = from.read(cx.now, u64::MAX);
         if bytes > 0 {

@@ -454,8 +454,8 @@ fn cubic_of_picoquic_falls_as_its_source_says() {
     assert_eq!(c.window_segments(), 50);
 }
 
-/// After a loss at 100 segments, the Reno window starts from 50 and gains one segment per window: at a long way from
-/// the plateau, K = cbrt(100 / 8 / 0.4) = 3.15 s, it is the cubic curve that rules.
+/// After a loss at 100 segments, the Reno window starts from 50 and gains one segment per window: after 5 s at 400
+/// segments a second it is sqrt(50^2 + 2 * 2000) = 81, and the cubic curve rules, K = cbrt(100 / 8 / 0.4) = 3.15 s.
 #[test]
 fn a_spurious_timeout_gives_picoquic_its_curve_back() {
     let window = SegmentWindow::new(1440, 100);
@@ -464,7 +464,7 @@ fn a_spurious_timeout_gives_picoquic_its_curve_back() {
             .with_cubic(config);
         c.on_loss(&loss(0));
         c.on_recovery_exit();
-        (0..400).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(10 * i, 9) }));
+        (0..400).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(10 * i, 4) }));
         let before = c.window_segments();
         let snapshot = c.snapshot();
         let timeout = TimeoutEpisode {
@@ -478,7 +478,7 @@ fn a_spurious_timeout_gives_picoquic_its_curve_back() {
         assert_eq!(c.window_segments(), 2);
         c.on_undo(&snapshot);
         assert_eq!(c.window_segments(), before);
-        (0..100).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(4_010 + 10 * i, 9) }));
+        (0..100).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(4_010 + 10 * i, 4) }));
         (before, c.window_segments())
     };
     let (before, after) = make(CubicConfig::PICOQUIC_2020);
