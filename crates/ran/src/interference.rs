@@ -415,7 +415,7 @@ impl Air {
         if flat == 0.0 && neighbours.control.fading.is_empty() {
             return None;
         }
-        let mut noise = Noise::alone(site.rbg_size);
+        let mut noise = Noise::alone(site.rbgs, site.rbg_size);
         for index in 0..neighbours.control.fading.len() {
             let (link, level) = neighbours.control.fading[index];
             let gains = neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
@@ -455,7 +455,7 @@ impl Air {
             }
         }
         let Neighbours { heard, gains, .. } = neighbours;
-        let mut noise = Noise::alone(site.rbg_size);
+        let mut noise = Noise::alone(site.rbgs, site.rbg_size);
         let fades = |link: usize, level: f32| {
             let (at, gains) = &gains[link];
             (level >= counts && *at == moment.fading).then_some(gains)

@@ -10,17 +10,31 @@ use crate::mac::scheduler::MAX_RBGS;
 pub(crate) struct Noise {
     pub(super) rbgs: [f32; PLACES],
     rbg_size: usize,
+    /// Vectors that the band fills.
+    vectors: usize,
 }
 
 impl Noise {
     /// Noise and nothing else.
-    pub(super) fn alone(rbg_size: usize) -> Self {
-        Self { rbgs: [1.0; PLACES], rbg_size }
+    pub(super) fn alone(rbgs: usize, rbg_size: usize) -> Self {
+        Self { rbgs: [1.0; PLACES], rbg_size, vectors: rbgs.div_ceil(LANES) }
+    }
+
+    /// The RBGs of the band, vector by vector.
+    #[inline(always)]
+    fn vectors_mut(&mut self) -> &mut [[f32; LANES]] {
+        &mut self.rbgs.as_chunks_mut().0[..self.vectors]
     }
 
     /// Divides what the band would have without interference.
     pub(crate) fn weaken(&self, sinr: &mut [f32]) {
-        let shares = self.rbgs.map(|noise| 1.0 / noise);
+        let mut shares = [1.0; PLACES];
+        let noise = &self.rbgs.as_chunks::<LANES>().0[..self.vectors];
+        for (shares, noise) in shares.as_chunks_mut::<LANES>().0.iter_mut().zip(noise) {
+            for lane in 0..LANES {
+                shares[lane] = 1.0 / noise[lane];
+            }
+        }
         match self.rbg_size {
             1 => scale::<1>(sinr, &shares),
             2 => scale::<2>(sinr, &shares),
@@ -69,7 +83,7 @@ impl<'g, F: Fn(usize, f32) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { noise, heard, wanted, fades } = self;
-        let (sums, bits) = (noise.rbgs.as_chunks_mut::<LANES>().0, BITS.as_chunks::<LANES>().0);
+        let (sums, bits) = (noise.vectors_mut(), BITS.as_chunks::<LANES>().0);
         let mut flat = 0.0;
         for &(link, level, rbgs) in heard {
             let rbgs = if rbgs == wanted { RbgSet::MAX } else { rbgs };
