@@ -70,6 +70,16 @@ const MCS_EFFICIENCY_X100: [u16; 29] = [
     421, 452, 482, 512, 533, 555,
 ];
 
+/// The same as numbers.
+const MCS_EFFICIENCY: [f64; 29] = {
+    let (mut efficiency, mut mcs) = ([0.0; 29], 0);
+    while mcs < 29 {
+        efficiency[mcs] = MCS_EFFICIENCY_X100[mcs] as f64 / 100.0;
+        mcs += 1;
+    }
+    efficiency
+};
+
 impl Mcs {
     /// The lowest.
     pub const MIN: Self = Self(0);
@@ -122,8 +132,18 @@ impl Mcs {
 
     /// Information bits per symbol (3GPP R1-081483), as defined for the downlink.
     #[must_use]
-    pub fn spectral_efficiency(self) -> f64 {
-        f64::from(MCS_EFFICIENCY_X100[self.0 as usize]) / 100.0
+    #[inline]
+    pub const fn spectral_efficiency(self) -> f64 {
+        MCS_EFFICIENCY[self.0 as usize]
+    }
+
+    /// The highest MCS whose [`spectral_efficiency`](Self::spectral_efficiency) is not above this one; the
+    /// lowest if all are.
+    #[must_use]
+    #[inline]
+    pub fn of_efficiency(bits_per_symbol: f64) -> Self {
+        let fit = MCS_EFFICIENCY.partition_point(|efficiency| *efficiency <= bits_per_symbol);
+        Self(fit.saturating_sub(1) as u8)
     }
 
     /// Size of the transport block on `n_prb` PRBs, in bits without CRC. Zero PRBs carry

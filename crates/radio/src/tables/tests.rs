@@ -67,3 +67,13 @@ fn a_cqi_maps_to_the_peers_mcs() {
         assert!((cqi.spectral_efficiency() - row[2]).abs() < 0.0065, "{cqi:?}");
     }
 }
+
+#[test]
+fn an_efficiency_gives_the_highest_mcs_that_needs_no_more() {
+    for k in 0..6000 {
+        let wanted = f64::from(k) / 1000.0;
+        let one_by_one = Mcs::all().take_while(|mcs| mcs.spectral_efficiency() <= wanted).last();
+        assert_eq!(Mcs::of_efficiency(wanted), one_by_one.unwrap_or(Mcs::MIN), "{wanted}");
+    }
+    assert!(Mcs::all().all(|mcs| Mcs::of_efficiency(mcs.spectral_efficiency()) == mcs));
+}

@@ -286,7 +286,11 @@ impl DownlinkMac {
                     core::array::from_fn(|rbg| if rbg < rbgs { bytes * u16::from(rank) } else { 0 })
                 }
                 None if demand.flat => [bytes(cqi[0]); MAX_RBGS],
-                None => cqi.map(bytes),
+                None => {
+                    let mut rates = [0; MAX_RBGS];
+                    rates.iter_mut().zip(&cqi[..rbgs]).for_each(|(rate, cqi)| *rate = bytes(*cqi));
+                    rates
+                }
             });
         };
         self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid, rates);
@@ -380,8 +384,7 @@ fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
         McsRule::Effective { .. } => {
             let sum: f64 = each(rbgs).map(|rbg| cqi[usize::from(rbg)].mcs().spectral_efficiency()).sum();
             let mean = sum / f64::from(rbgs.count_ones());
-            let mcs = Mcs::all().take_while(|mcs| mcs.spectral_efficiency() <= mean).last();
-            let corrected = f32::from(mcs.unwrap_or(Mcs::MIN).index()) + ue.downlink.outer_loop;
+            let corrected = f32::from(Mcs::of_efficiency(mean).index()) + ue.downlink.outer_loop;
             Mcs::new(corrected.clamp(0.0, 28.0) as u8)
         }
     }
