@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import airlane as package
-from airlane import native, sweep
+from airlane import sweep
 from airlane.dataset import Dataset, DatasetError
 from conftest import Airlane
 
@@ -28,10 +31,8 @@ def a_plan(runs: int = 2, of: dict[str, list[object]] = GRID) -> sweep.Plan:
     return sweep.planned(scenario, of, runs)
 
 
-def place(folder: Path, plan: sweep.Plan, **other: object) -> Dataset:
-    types = {key: str(kind) for key, kind in plan.types().items()}
-    about = {"axes": types, "seed": 1, "tasks": len(plan.tasks), "core": native.fingerprint()}
-    return Dataset(folder, about | other)
+def place(folder: Path, plan: sweep.Plan) -> Dataset:
+    return plan.dataset(folder, "wired-cubic")
 
 
 def stopped_after(folder: Path, plan: sweep.Plan) -> Dataset:
@@ -55,13 +56,13 @@ def test_what_was_done_is_kept_and_not_done_again(tmp_path: Path) -> None:
     before = {file.name: file.stat().st_mtime_ns for file in dataset.folder.glob("part-*")}
     kept = sum(pyarrow.parquet.read_metadata(dataset.folder / name).num_rows for name in before)
     assert kept == 1
-    (dataset.folder / ".part-left").write_text("half a file")
+    (dataset.folder / ".part-0.parquet-left").write_text("half a file")
     done: list[int] = []
     rows = sweep.keep(plan, dataset, lambda n, _: done.append(n), resume=True)
     assert done[-1] == len(plan.tasks)
     assert done[0] > kept
     assert {name: (dataset.folder / name).stat().st_mtime_ns for name in before} == before
-    assert not list(dataset.folder.glob(".part-*"))
+    assert not list(dataset.folder.glob(".*"))
     assert str(rows.to_pylist()) == str(sweep.conduct(plan).to_pylist())
     again = sweep.keep(plan, dataset, lambda n, _: done.append(-n), resume=True)
     assert min(done) > 0, "nothing was left to do"
@@ -97,9 +98,11 @@ def test_points_that_are_the_same_share_their_tasks(tmp_path: Path) -> None:
 def test_another_sweep_does_not_go_on(tmp_path: Path, other: dict[str, object], words: str) -> None:
     plan = a_plan()
     stopped_after(tmp_path / "s", plan)
+    kept = tmp_path / "s" / "_sweep.json"
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | other))
     with pytest.raises(DatasetError, match=words):
-        place(tmp_path / "s", plan, **other).check(resume=True, force=False)
-    place(tmp_path / "s", plan, **other).check(resume=True, force=True)
+        place(tmp_path / "s", plan).check(resume=True, force=False)
+    place(tmp_path / "s", plan).check(resume=True, force=True)
 
 
 def test_an_unfinished_sweep_is_not_thrown_away(tmp_path: Path) -> None:
@@ -119,6 +122,14 @@ def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
         place(tmp_path / "s", plan).writing(resume=True),
     ):
         pass
+
+
+def test_what_goes_wrong_with_a_file_names_that_file(tmp_path: Path) -> None:
+    plan = a_plan()
+    dataset = place(tmp_path / "s", plan)
+    with pytest.raises(OSError, match="No space") as raised, dataset.writing(resume=False):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "part-0.parquet")
+    assert raised.value.filename == "part-0.parquet"
 
 
 def test_places_that_are_something_else(airlane: Airlane, tmp_path: Path) -> None:

@@ -28,8 +28,7 @@ def test_every_family_has_a_measure_a_source_and_an_id_of_its_own() -> None:
     for family in declared:
         assert family.measure in MEASURES
         assert family.source
-        # What is only shown may lie further apart; its row says so.
-        assert 0.0 <= family.band <= (0.20 if family.counted else 0.50)
+        assert 0.0 <= family.band <= 0.20
 
 
 def test_every_selection_finds_reference_rows() -> None:

@@ -340,9 +340,8 @@ def sweep(
     threads: Threads = None,
 ) -> None:
     """Run a scenario at every point of a grid of settings, all with the same seeds."""
-    from airlane import native, terminal
     from airlane import sweep as sweeping
-    from airlane.dataset import Dataset
+    from airlane import terminal
 
     described = _scenario(_file(scenario, example), None)
     try:
@@ -353,11 +352,7 @@ def sweep(
         _fail("error: nothing to sweep: name values, such as --grid flow.transport.congestion=cubic,bbr")
     path = out if out is not None else Path("out/sweeps") / described.name
     plan = sweeping.planned(described, axes, runs, seed)
-    first = plan.tasks[0].seed
-    types = {key: str(kind) for key, kind in plan.types().items()}
-    about = {"airlane": airlane.__version__, "scenario": described.name, "axes": types, "runs": runs}
-    about |= {"seed": first, "tasks": len({task.key for task in plan.tasks}), "core": native.fingerprint()}
-    dataset = None if path.suffix == ".parquet" else Dataset(path, about)
+    dataset = None if path.suffix == ".parquet" else plan.dataset(path, described.name)
     if dataset is not None:
         dataset.check(resume, force)
     elif resume:

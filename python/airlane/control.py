@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 from airlane.native import Ack, ControllerError, Loss, Timeout
 
@@ -60,15 +60,6 @@ class Controller:
     def on_undo(self, cwnd: int) -> None:
         """The last loss or timeout was none. Unless you say otherwise the window from before is back."""
         self.cwnd = float(cwnd)
-
-
-class Made(Protocol):
-    """A class of controllers."""
-
-    every: ClassVar[Literal["ack", "round"]]
-
-    def __call__(self, segment_size: int, cwnd: float) -> Controller:
-        """The controller of a connection."""
 
 
 def load(setting: str) -> tuple[str, type[Controller]]:

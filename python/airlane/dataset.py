@@ -10,8 +10,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from airlane.files import naming
+from airlane.files import landing, naming
 
 __all__ = ["Dataset", "DatasetError"]
 
@@ -73,7 +71,7 @@ class Dataset:
                 if plan.get(name) != self._plan[name]:
                     raise DatasetError(f"{self.folder} was begun with {what}; --force begins anew")
             return
-        done, of = len(self._rows_of("task")), plan.get("tasks", 0)
+        done, of = len(self._keys()), plan.get("tasks", 0)
         if done < of:
             raise DatasetError(
                 f"{self.folder} has {done:,} of {of:,} tasks of a sweep that did not end; "
@@ -92,19 +90,23 @@ class Dataset:
             When it cannot be written.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        with naming(self.folder / "_lock", self.folder / "_lock") as place, place.open("w") as lock:
+        place = self.folder / "_lock"
+        with naming(place, place):
+            lock = place.open("w")
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise DatasetError(f"another sweep is writing into {self.folder}") from error
-            for file in self.folder.glob(".part-*"):
+            for file in self.folder.glob(".*-*"):
                 file.unlink()
             if not resume:
                 for file in self._parts():
                     file.unlink()
-            self._land(_PLAN, lambda path: path.write_text(json.dumps(self._plan, indent=2) + "\n"))
-            yield self._rows_of("task")
-        (self.folder / "_lock").unlink(missing_ok=True)
+            with landing(self.folder / _PLAN) as file:
+                file.write_text(json.dumps(self._plan, indent=2) + "\n", encoding="utf-8")
+            yield self._keys()
+            place.unlink(missing_ok=True)
 
     def add(self, rows: pa.Table) -> None:
         """Add the rows of whole tasks, which the column `task` names, as one file.
@@ -116,24 +118,13 @@ class Dataset:
         """
         keys = "".join(dict.fromkeys(map(str, rows["task"].to_pylist())))
         name = f"part-{hashlib.sha256(keys.encode()).hexdigest()[:16]}.parquet"
-        self._land(name, lambda path: pyarrow.parquet.write_table(rows, path, compression="zstd"))
+        with landing(self.folder / name) as file:
+            pyarrow.parquet.write_table(rows, file, compression="zstd")
 
     def read(self) -> pa.Table:
         """All rows, in no particular order."""
         tables = [pyarrow.parquet.read_table(file) for file in self._parts()]
         return pa.concat_tables(tables, promote_options="permissive")
-
-    def _land(self, name: str, write: Any) -> None:
-        handle, scratch = tempfile.mkstemp(prefix=".part-", dir=self.folder)
-        os.close(handle)
-        try:
-            with naming(Path(scratch), self.folder / name) as file:
-                write(file)
-            Path(scratch).chmod(0o644)
-            Path(scratch).replace(self.folder / name)
-        except BaseException:
-            Path(scratch).unlink(missing_ok=True)
-            raise
 
     def _kept(self) -> dict[str, Any] | None:
         try:
@@ -145,8 +136,8 @@ class Dataset:
     def _parts(self) -> Sequence[Path]:
         return sorted(self.folder.glob("part-*.parquet"))
 
-    def _rows_of(self, column: str) -> set[str]:
+    def _keys(self) -> set[str]:
         found = set[str]()
         for file in self._parts():
-            found.update(map(str, pyarrow.parquet.read_table(file, columns=[column])[column].to_pylist()))
+            found.update(map(str, pyarrow.parquet.read_table(file, columns=["task"])["task"].to_pylist()))
         return found

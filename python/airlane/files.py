@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
-__all__ = ["NotTextError", "naming", "read_text", "write_text"]
+__all__ = ["NotTextError", "landing", "naming", "read_text", "write_text"]
 
 _BYTES_MAX = 16 << 20
 """Longer than any text need be; a limit so that reading one cannot take all memory."""
@@ -67,3 +68,25 @@ def naming(file: Path, place: Path) -> Iterator[Path]:
     except (OSError, pa.ArrowException) as error:
         number = error.errno if isinstance(error, OSError) and error.errno else errno.EIO
         raise OSError(number, os.strerror(number), os.fspath(place)) from error
+
+
+@contextmanager
+def landing(place: Path) -> Iterator[Path]:
+    """Give a scratch file beside a place; it takes the place when it is complete, and is gone when it is not.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; names the place.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        with naming(scratch, place):
+            yield scratch
+        scratch.chmod(0o644)
+        scratch.replace(place)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise

@@ -6,11 +6,10 @@ over its runs with a 95 % Student-t interval.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,9 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
-from airlane import stats
+from airlane import native, stats
 from airlane.dataset import Dataset
-from airlane.files import naming
+from airlane.files import landing
 from airlane.scenario import Scenario, parse_setting
 from airlane.tasks import Finished, Task, locally, on_cluster, tasks_of
 
@@ -219,7 +218,7 @@ class Plan:
 
     def rows(self, finished: Iterable[Finished]) -> pa.Table:
         """One table of finished tasks: the swept keys, `run`, `seed`, `task`, the columns of `flows`."""
-        types, parts = self.types(), list[pa.Table]()
+        types, parts = self.types, list[pa.Table]()
         for task, flows in finished:
             columns: dict[str, Any] = {}
             for key, value in self.settings[task.point].items():
@@ -231,6 +230,7 @@ class Plan:
             parts.append(pa.table(columns | {name: flows[name] for name in flows.column_names}))
         return pa.concat_tables(parts, promote_options="permissive")
 
+    @functools.cached_property
     def types(self) -> dict[str, pa.DataType]:
         """Type of each swept key's column; text in JSON where its values are of several types."""
         found = dict[str, pa.DataType]()
@@ -251,13 +251,23 @@ class Plan:
 
     def points(self, rows: pa.Table) -> list[Point]:
         """What each point gave."""
-        keys = np.array(rows["task"].to_pylist(), dtype=object)
+        of_task = dict[str, list[int]]()
+        for i, key in enumerate(rows["task"].to_pylist()):
+            of_task.setdefault(str(key), []).append(i)
+        of_point: list[list[int]] = [[] for _ in self.settings]
+        for task in self.tasks:
+            of_point[task.point] += of_task.get(task.key, [])
         flows = rows.drop([*self.settings[0], "task"])
-        of_point = [{task.key for task in self.tasks if task.point == i} for i in range(len(self.settings))]
         return [
-            Point(settings, flows.filter(pa.array([key in wanted for key in keys])))
-            for settings, wanted in zip(self.settings, of_point, strict=True)
+            Point(settings, flows.take(np.array(taken, np.int64)))
+            for settings, taken in zip(self.settings, of_point, strict=True)
         ]
+
+    def dataset(self, folder: Path, name: str) -> Dataset:
+        """The folder in which this sweep of a scenario of that name is kept."""
+        axes = {key: str(kind) for key, kind in self.types.items()}
+        about = {"scenario": name, "axes": axes, "seed": self.tasks[0].seed, "core": native.fingerprint()}
+        return Dataset(folder, about | {"tasks": len({task.key for task in self.tasks})})
 
 
 def planned(
@@ -358,13 +368,5 @@ def as_rows(points: Sequence[Point]) -> list[dict[str, object]]:
 def write(rows: pa.Table, path: Path) -> None:
     """Write a sweep as one Parquet file: beside its place first, so that the file is whole or not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    os.close(handle)
-    try:
-        with naming(Path(scratch), path) as file:
-            pyarrow.parquet.write_table(rows, file, compression="zstd")
-        Path(scratch).chmod(0o644)
-        Path(scratch).replace(path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    with landing(path) as file:
+        pyarrow.parquet.write_table(rows, file, compression="zstd")

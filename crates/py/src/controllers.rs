@@ -13,6 +13,7 @@ use airlane_scenario::controller::{
     SegmentWindow, Snapshot, TimeoutEpisode,
 };
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -187,10 +188,10 @@ impl PythonController {
         let wanted = Python::attach(|py| -> PyResult<f64> {
             let object = object.bind(py);
             if let Some(segments) = behind {
-                object.setattr("cwnd", f64::from(segments))?;
+                object.setattr(intern!(py, "cwnd"), f64::from(segments))?;
             }
             object.call_method1(method, (argument(py)?,))?;
-            let wanted: f64 = object.getattr("cwnd")?.extract()?;
+            let wanted: f64 = object.getattr(intern!(py, "cwnd"))?.extract()?;
             if wanted.is_nan() {
                 return Err(PyValueError::new_err(format!("after {method}, cwnd is nan")));
             }
@@ -274,10 +275,11 @@ impl CongestionController for PythonController {
             new_episode: timeout.new_episode,
         };
         window.reduce_to(window.segments / 2);
-        self.repairing = false;
+        // While a loss is repaired, the window that it knows of is the one it asked for, not yet this one.
         if let Some(segments) = self.call(window, "on_timeout", |py| Ok(Py::new(py, told)?.into_any())) {
             window.restart_from(segments);
         }
+        self.repairing = false;
     }
 
     fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {

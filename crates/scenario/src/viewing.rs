@@ -3,7 +3,7 @@
 use airlane_core::{Bytes, Direction, FlowId, Instant, Node};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::Resolver;
-use airlane_traffic::http::{Http1, Http1Settings, HttpServer, Message};
+use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, Message};
 use airlane_traffic::{
     BolaParameters, Media, PlayoutRules, ReadLimit, Rule, SegmentedVideo, Video, Viewer, Viewing,
 };
@@ -70,14 +70,9 @@ pub(crate) fn end(
         let resolver = Resolver::new(path, airlane_core::Duration::ZERO);
         return Box::new(HttpServer::new(tcp, path, dialogue, resolver));
     }
-    let settings = Http1Settings {
-        per_server: 1,
-        in_all: 1,
-        pipeline: 1,
-        keep_alive: watching.keep_alive.0,
-        port: PORT,
-    };
-    let http = Http1::new(settings, tcp, path, dialogue);
+    let settings =
+        HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive: watching.keep_alive.0, port: PORT };
+    let http = HttpOverTcp::new(settings, tcp, path, dialogue);
     let start: Instant = one.start(around.scenario);
     let (request, head): (Bytes, Bytes) = (watching.request.0, watching.response_head.0);
     let viewing = Viewing { media, views: watching.views, pause: watching.pause.0, start, request, head };

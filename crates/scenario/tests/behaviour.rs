@@ -3,6 +3,8 @@
 //! and why; `AIRLANE_BLESS=1` accepts a new one, and the change of the file is what is reviewed.
 //! The heads are in `behaviour/*.md`, the tables with their heads in `snapshots/behaviour-*.txt`.
 
+mod snapshots;
+
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
@@ -24,15 +26,7 @@ const CONTROLLERS: [&str; 7] = ["newreno", "cubic", "scalable", "vegas", "westwo
 /// Compares a table under its head with the one that was accepted.
 fn check(name: &str, head: &str, table: &str) {
     let printed = format!("{head}\n{table}");
-    let path = format!("{}/tests/snapshots/behaviour-{name}.txt", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("AIRLANE_BLESS").is_some() {
-        std::fs::write(&path, &printed).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    for (ours, theirs) in printed.lines().zip(expected.lines()) {
-        assert_eq!(ours, theirs, "set AIRLANE_BLESS=1 to accept");
-    }
-    assert_eq!(printed.lines().count(), expected.lines().count(), "set AIRLANE_BLESS=1 to accept");
+    snapshots::compare(&printed, &format!("behaviour-{name}.txt"));
 }
 
 /// The results of all jobs in order, on both cores of a small machine.

@@ -1,5 +1,7 @@
 //! What a user is told: each mistake with the whole text of its error.
 
+mod snapshots;
+
 use airlane_scenario::{Scenario, ScenarioError};
 
 /// A sane scenario; the cases change one thing each.
@@ -548,15 +550,7 @@ fn every_mistake_is_explained() {
     ];
     let cases = cases.into_iter().flatten();
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/errors.txt");
-    if std::env::var_os("AIRLANE_BLESS").is_some() {
-        std::fs::write(path, &printed).unwrap();
-    }
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    for (ours, theirs) in printed.lines().zip(expected.lines()) {
-        assert_eq!(ours, theirs, "set AIRLANE_BLESS=1 to accept");
-    }
-    assert_eq!(printed.lines().count(), expected.lines().count(), "set AIRLANE_BLESS=1 to accept");
+    snapshots::compare(&printed, "errors.txt");
 }
 
 #[test]

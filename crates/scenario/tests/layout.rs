@@ -1,5 +1,7 @@
 //! Layouts: where their cells and UEs are put, and what a user is told about a bad one.
 
+mod snapshots;
+
 use airlane_record::Column;
 use airlane_scenario::format::{Antenna, Cell};
 use airlane_scenario::{Resolved, Scenario, run};
@@ -182,9 +184,5 @@ fn every_mistake_is_explained() {
         mistake("network = \"lena\"", "network = \"wired\""),
     ]
     .join("\n");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/layout-errors.txt");
-    if std::env::var_os("AIRLANE_BLESS").is_some() {
-        std::fs::write(path, &printed).unwrap();
-    }
-    assert_eq!(printed, std::fs::read_to_string(path).unwrap(), "set AIRLANE_BLESS=1 to accept");
+    snapshots::compare(&printed, "layout-errors.txt");
 }

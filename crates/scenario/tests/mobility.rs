@@ -1,5 +1,7 @@
 //! Movement: what a user is told about a bad one, and that UEs go where the scenario sends them.
 
+mod snapshots;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -145,15 +147,7 @@ fn every_mistake_is_explained() {
     fs::write(folder.join("walk.tcl"), WALK).unwrap();
     let cases = of_form(&folder).into_iter().chain(of_files(&folder));
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/mobility-errors.txt");
-    if std::env::var_os("AIRLANE_BLESS").is_some() {
-        fs::write(path, &printed).unwrap();
-    }
-    let expected = fs::read_to_string(path).unwrap_or_default();
-    for (ours, theirs) in printed.lines().zip(expected.lines()) {
-        assert_eq!(ours, theirs, "set AIRLANE_BLESS=1 to accept");
-    }
-    assert_eq!(printed.lines().count(), expected.lines().count(), "set AIRLANE_BLESS=1 to accept");
+    snapshots::compare(&printed, "mobility-errors.txt");
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub mod dialogue;
 pub mod dns;
 pub mod http;
 mod information;
+mod pep_message;
 mod ppbp;
 mod quic;
 mod tcp;

@@ -3,8 +3,8 @@
 //! request.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload,
-    PepFate, Port, Topic,
+    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload, Port,
+    Topic,
 };
 use airlane_net::pep;
 use airlane_net::rni::Consumer;
@@ -12,6 +12,7 @@ use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, Role, StreamId};
 use airlane_transport::Path;
 
 use crate::information::{INFORMATION, Listener};
+use crate::pep_message;
 use crate::{PORT, Transfer};
 
 /// Bytes of a request: choice, about what a small HTTP/3 GET takes.
@@ -306,20 +307,10 @@ impl QuicServer {
     /// A message of a PEP has come, if this server listens to one.
     fn take_message(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let Some(receiver) = &mut self.pep else { return cx.discard(packet, DropCause::Endpoint) };
-        if cx.wants(Topic::Received) {
-            cx.emit_about(&packet, |packet| Event::Received { packet });
-        }
-        let packet = cx.pool.consume(packet);
-        let message = match &packet.payload {
-            Payload::Bytes(bytes) => receiver.accept(bytes),
-            Payload::Length(_) => Err(pep::Rejected::Malformed),
+        let message = pep_message::take(cx, self.end.flow, receiver, packet);
+        let Some(pep::Message { delay_us, body: pep::Body::Opaque(identifiers), .. }) = message else {
+            return;
         };
-        let fate = if message.is_ok() { PepFate::Accepted } else { PepFate::Rejected };
-        if cx.wants(Topic::Pep) {
-            cx.emit(&Event::PepMessage { flow: self.end.flow, fate });
-        }
-        cx.pool.recycle(packet);
-        let Ok(pep::Message { delay_us, body: pep::Body::Opaque(identifiers), .. }) = message else { return };
         self.end.endpoint.on_seen(cx, identifiers.as_slice(), Duration::from_micros(u64::from(delay_us)));
         self.end.endpoint.flush(cx);
     }

@@ -1,14 +1,14 @@
 //! The two ends of a one-way transfer over TCP.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Payload, PepFate, Port,
-    Topic,
+    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Port, Topic,
 };
 use airlane_net::pep;
 use airlane_net::rni::Consumer;
 use airlane_transport::{Path, PepReport, TcpConfig, TcpEndpoint, TcpStats};
 
 use crate::information::{INFORMATION, Listener};
+use crate::pep_message;
 
 /// How much an application sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,20 +87,8 @@ impl TcpSource {
     /// A datagram has come: a message of a PEP, if this sender listens to one.
     fn take_datagram(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let Some(receiver) = &mut self.pep else { return cx.discard(packet, DropCause::Endpoint) };
-        if cx.wants(Topic::Received) {
-            cx.emit_about(&packet, |packet| Event::Received { packet });
-        }
-        let packet = cx.pool.consume(packet);
-        let message = match &packet.payload {
-            Payload::Bytes(bytes) => receiver.accept(bytes),
-            Payload::Length(_) => Err(pep::Rejected::Malformed),
-        };
-        let fate = if message.is_ok() { PepFate::Accepted } else { PepFate::Rejected };
-        if cx.wants(Topic::Pep) {
-            cx.emit(&Event::PepMessage { flow: self.flow, fate });
-        }
-        cx.pool.recycle(packet);
-        let Ok(pep::Message { delay_us, body: pep::Body::Tcp(report), .. }) = message else { return };
+        let message = pep_message::take(cx, self.flow, receiver, packet);
+        let Some(pep::Message { delay_us, body: pep::Body::Tcp(report), .. }) = message else { return };
         let report = PepReport {
             delay: Duration::from_micros(u64::from(delay_us)),
             newest: report.newest,

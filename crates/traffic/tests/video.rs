@@ -7,7 +7,7 @@ use airlane_core::{
 };
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::Resolver;
-use airlane_traffic::http::{Http1, Http1Settings, HttpServer, Message};
+use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, Message};
 use airlane_traffic::{
     BolaParameters, Media, PlayoutRules, ReadLimit, Rule, SegmentedVideo, Video, Viewer, Viewing,
 };
@@ -45,8 +45,8 @@ fn watch(media: Media, views: u32, tcp: &TcpConfig, lost: impl Fn(u64) -> bool) 
     let dialogue: Dialogue<Message> = Dialogue::default();
     let (up, down) = ((FLOW, Direction::Uplink), (FLOW, Direction::Downlink));
     let keep_alive = Duration::from_secs(75);
-    let settings = Http1Settings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port: 80 };
-    let http = Http1::new(settings, tcp.clone(), up, dialogue.clone());
+    let settings = HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port: 80 };
+    let http = HttpOverTcp::new(settings, tcp.clone(), up, dialogue.clone());
     let viewing = Viewing {
         media,
         views,

@@ -133,11 +133,16 @@ def _ranked(result: Result, situation: Situation) -> Sequence[Any]:
     return sorted(result.contenders, key=lambda one: place(one.name))
 
 
-def _size(result: Result, situation: Situation, contender: str) -> str:
+def _multiple(result: Result, situation: Situation, contender: str) -> float:
+    """Of CUBIC's figure; a share is one of CUBIC's rate beside it already."""
     figure = main_figure(situation)
     if figure.more_is_better is None:
-        return f"{result.cells[situation.name, contender].estimate(figure.name).mean:.2f}×"
-    return f"{result.against_baseline(situation.name, contender, figure.name)[1]:.2f}×"
+        return result.cells[situation.name, contender].estimate(figure.name).mean
+    return result.against_baseline(situation.name, contender, figure.name)[1]
+
+
+def _size(result: Result, situation: Situation, contender: str) -> str:
+    return f"{_multiple(result, situation, contender):.2f}×"
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
@@ -233,12 +238,11 @@ def heat(result: Result) -> list[dict[str, Any]]:
 
 
 def _relative(result: Result, situation: Situation, contender: str) -> dict[str, Any]:
-    figure = main_figure(situation)
-    cell = _heat(result, situation, contender, figure)
+    cell = _heat(result, situation, contender, main_figure(situation))
     if cell["value"] is None:
         return cell
     text = _size(result, situation, contender)
-    return cell | {"text": text, "value": float(text.removesuffix("×"))}
+    return cell | {"text": text, "value": _multiple(result, situation, contender)}
 
 
 def _heat(result: Result, situation: Situation, contender: str, figure: Figure) -> dict[str, Any]:

@@ -4,6 +4,8 @@ use super::*;
 
 #[path = "../../examples/page_set.rs"]
 mod page_set;
+#[path = "../../tests/snapshots/mod.rs"]
+mod snapshots;
 
 fn objects(set: &PageSet) -> impl Iterator<Item = &PageObject> {
     set.pages.iter().flat_map(|page| page.objects())
@@ -226,13 +228,5 @@ fn mistakes_are_explained() {
         .into_iter()
         .flat_map(|(kind, cases)| [format!("# {kind}\n")].into_iter().chain(cases.into_iter().map(line)))
         .collect();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/page-errors.txt");
-    if std::env::var_os("AIRLANE_BLESS").is_some() {
-        std::fs::write(path, &printed).unwrap();
-    }
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    for (ours, theirs) in printed.lines().zip(expected.lines()) {
-        assert_eq!(ours, theirs, "set AIRLANE_BLESS=1 to accept");
-    }
-    assert_eq!(printed.lines().count(), expected.lines().count(), "set AIRLANE_BLESS=1 to accept");
+    snapshots::compare(&printed, "page-errors.txt");
 }

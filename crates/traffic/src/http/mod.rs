@@ -12,11 +12,6 @@ use airlane_core::{Bytes, Cx, Duration, Instant, PacketRef};
 pub use client::{HttpOverTcp, HttpSettings};
 pub use server::HttpServer;
 
-/// The client of HTTP/1.1.
-pub type Http1 = HttpOverTcp;
-/// How it goes about its connections.
-pub type Http1Settings = HttpSettings;
-
 /// What TLS 1.3 adds to a record: its header, the type of its content and the tag (RFC 8446 §5.2).
 const RECORD: u64 = 5 + 1 + 16;
 /// The stream of what belongs to none: TLS's handshake.

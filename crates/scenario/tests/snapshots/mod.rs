@@ -1,0 +1,15 @@
+//! Texts held against files that are written with `AIRLANE_BLESS=1`.
+
+/// Compares, line by line, with the file of that name beside this one, or writes it.
+#[track_caller]
+pub(crate) fn compare(printed: &str, name: &str) {
+    let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("AIRLANE_BLESS").is_some() {
+        std::fs::write(&path, printed).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    for (ours, theirs) in printed.lines().zip(expected.lines()) {
+        assert_eq!(ours, theirs, "set AIRLANE_BLESS=1 to accept");
+    }
+    assert_eq!(printed, expected, "set AIRLANE_BLESS=1 to accept");
+}
