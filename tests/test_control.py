@@ -54,6 +54,18 @@ class Undefined(Reno):
         self.cwnd = float("nan")
 
 
+class Paced(Reno):
+    """Names a rate beside a window that never limits it."""
+
+    def on_ack(self, ack: Ack) -> None:
+        self.cwnd, self.pacing_mbps = 1000.0, 5.0
+
+
+class PacedAtNothing(Paced):
+    def on_ack(self, ack: Ack) -> None:
+        self.pacing_mbps = float("nan")
+
+
 class Sometimes(Reno):
     every = "sometimes"  # type: ignore[assignment]
 
@@ -87,6 +99,16 @@ def test_threads_and_batches_make_no_difference() -> None:
     assert str(rows) == str(together.select(columns).to_pylist())
 
 
+def test_a_rate_is_kept_where_the_flow_is_paced() -> None:
+    def goodput(pacing: bool) -> float:
+        scenario = wired().set(OWN | {"flow.0.transport.pacing": pacing})
+        (row,) = scenario.run(controllers={"mine": Paced}).flows.to_pylist()
+        return float(row["goodput_mbps"])
+
+    assert goodput(True) == pytest.approx(5.0, rel=0.01)
+    assert goodput(False) > 60.0
+
+
 def test_once_a_round_is_seldom() -> None:
     results = wired().set(OWN).run(controllers={"mine": Round})
     calls, _ = results.costs["mine"]
@@ -100,6 +122,7 @@ def test_once_a_round_is_seldom() -> None:
     [
         (Raising, r"test_control\.py:\d+: RuntimeError: my own mistake"),
         (Undefined, "after on_ack, cwnd is nan"),
+        (PacedAtNothing, "after on_ack, pacing_mbps is nan"),
         (Sometimes, 'every is "sometimes"; it must be "ack" or "round"'),
     ],
 )

@@ -34,6 +34,9 @@ class Controller:
         When `on_ack` is called: for each acknowledgment, or for those of a `round` trip together.
     cwnd
         The window in segments. It counts in whole ones, at least 1; the fraction is yours to keep.
+    pacing_mbps
+        The rate to send at, where the flow's `transport.pacing` is on (TCP): payload in Mbit/s, or None for
+        what Linux makes of the window, 1.2 times the window per round trip (2 times in slow start).
     """
 
     every: ClassVar[Literal["ack", "round"]] = "ack"
@@ -41,6 +44,7 @@ class Controller:
     def __init__(self, segment_size: int, cwnd: float) -> None:
         self.segment_size = segment_size
         self.cwnd = float(cwnd)
+        self.pacing_mbps: float | None = None
 
     def on_ack(self, ack: Ack) -> None:
         """Acknowledgments came. What `cwnd` is then holds at once; while a loss is repaired, afterwards."""

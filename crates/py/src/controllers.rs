@@ -2,11 +2,12 @@
 //!
 //! A controller is called once per acknowledgment, or once per round trip, as its class says with `every`,
 //! and at losses and timeouts. The interpreter is held for the call alone. Between calls its window stands in
-//! Rust; it reads and writes the attribute `cwnd`, in segments.
+//! Rust; it reads and writes the attribute `cwnd`, in segments, and reads `pacing_mbps`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use airlane_core::BitRate;
 use airlane_scenario::Controllers;
 use airlane_scenario::controller::{
     AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController, OwnControllers,
@@ -19,6 +20,8 @@ use pyo3::types::PyDict;
 
 /// The largest window that a controller can ask for, in segments.
 const WINDOW_MAX: f64 = 1e7;
+/// The lowest and the highest rate that one can pace at, in Mbit/s.
+const PACING_MBPS: [f64; 2] = [0.001, 1e6];
 
 /// What one acknowledgment brought, or all those of a round trip.
 #[pyclass(frozen, get_all, module = "airlane._native")]
@@ -145,6 +148,7 @@ impl MakeController for Maker {
             object,
             shared: Arc::clone(&self.0),
             given: window.segments,
+            pacing: None,
             repairing: false,
             round: Round::default(),
         })
@@ -170,6 +174,8 @@ struct PythonController {
     shared: Arc<Shared>,
     /// The window that it knows of, in whole segments.
     given: u32,
+    /// The rate that it wants to be paced at; `None` for what follows from its window.
+    pacing: Option<BitRate>,
     /// True while losses are repaired: what it asks for holds afterwards.
     repairing: bool,
     round: Round,
@@ -185,7 +191,7 @@ impl PythonController {
         #[expect(clippy::disallowed_types, reason = "measures what the call costs; no result depends on it")]
         let began = std::time::Instant::now();
         let behind = (!self.repairing && window.segments != self.given).then_some(window.segments);
-        let wanted = Python::attach(|py| -> PyResult<f64> {
+        let wanted = Python::attach(|py| -> PyResult<(f64, Option<f64>)> {
             let object = object.bind(py);
             if let Some(segments) = behind {
                 object.setattr(intern!(py, "cwnd"), f64::from(segments))?;
@@ -195,13 +201,19 @@ impl PythonController {
             if wanted.is_nan() {
                 return Err(PyValueError::new_err(format!("after {method}, cwnd is nan")));
             }
-            Ok(wanted)
+            let pacing: Option<f64> = object.getattr(intern!(py, "pacing_mbps"))?.extract()?;
+            if pacing.is_some_and(f64::is_nan) {
+                return Err(PyValueError::new_err(format!("after {method}, pacing_mbps is nan")));
+            }
+            Ok((wanted, pacing))
         });
         self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let spent = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.shared.nanoseconds.fetch_add(spent, Ordering::Relaxed);
         match wanted {
-            Ok(wanted) => {
+            Ok((wanted, pacing)) => {
+                let [least, most] = PACING_MBPS;
+                self.pacing = pacing.map(|mbps| BitRate((mbps.clamp(least, most) * 1e6) as u64));
                 self.given = wanted.clamp(1.0, WINDOW_MAX) as u32;
                 Some(self.given)
             }
@@ -291,6 +303,10 @@ impl CongestionController for PythonController {
         {
             window.segments = segments;
         }
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.pacing
     }
 }
 

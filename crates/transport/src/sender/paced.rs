@@ -154,16 +154,18 @@ impl Sender {
         self.delivery.as_ref().map(|d| self.delivery_totals(d.delivered_at, 0))
     }
 
-    /// The pacing rate of a window-based controller follows its window.
+    /// The pacing rate of a window-based controller follows its window, unless it names one.
     pub(super) fn follow_window(&mut self) {
         let c = &self.controller;
-        let rate = window_rate(
-            c.window_segments(),
-            c.ssthresh_segments(),
-            self.board.outstanding(),
-            self.options.segment_size,
-            self.rtt.srtt(),
-        );
+        let rate = c.pacing_rate().or_else(|| {
+            window_rate(
+                c.window_segments(),
+                c.ssthresh_segments(),
+                self.board.outstanding(),
+                self.options.segment_size,
+                self.rtt.srtt(),
+            )
+        });
         if let Some(delivery) = &mut self.delivery {
             delivery.set_rate(rate);
         }

@@ -1,0 +1,427 @@
+"""Congestion control as a Gymnasium environment: a policy chooses the window.
+
+Needs `gymnasium` (`pip install airlane[gym]`). Importing this registers `airlane/CongestionControl-v0`.
+
+The simulation runs on a thread of its own and stops at each decision until `step` brings one: the two take
+turns, so a policy that draws no chance gives the same episode to the byte, and the same as a
+`airlane.Controller` that decides likewise.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from airlane import native, scenario
+from airlane.control import Ack, Controller, ControllerError, Loss, Timeout
+from airlane.examples import path as example
+from airlane.scenario import Scenario
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as error:
+    raise ImportError("airlane.gym needs gymnasium: pip install 'airlane[gym]'") from error
+
+__all__ = ["ENV_ID", "OBSERVATION", "CongestionEnv", "Decision", "Kept", "LogPower", "Quantity"]
+
+ENV_ID = "airlane/CongestionControl-v0"
+
+_NAME = "gym"
+"""What the scenario calls the controller."""
+_WINDOW_MAX = 10_000.0
+"""The largest window of an absolute action, in segments."""
+_RATE_FLOOR_MBPS = 0.001
+_TIMEOUT_S = 60.0
+"""A simulation that has been told to end does so within a fraction of this."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of an observation: its name, unit last, what it is, and its bound."""
+
+    name: str
+    meaning: str
+    high: float
+
+
+OBSERVATION = (
+    Quantity("interval_ms", "time since the last decision", 1e6),
+    Quantity("delivered_mbps", "payload newly delivered in it, over that time", 1e6),
+    Quantity("rtt_ms", "least round trip in it (the smoothed one where none was measured)", 1e6),
+    Quantity("srtt_ms", "smoothed round trip (RFC 6298)", 1e6),
+    Quantity("min_rtt_ms", "least round trip so far", 1e6),
+    Quantity("cwnd_segments", "the window", 1e7),
+    Quantity("outstanding_segments", "sent and not acknowledged", 1e7),
+    Quantity("losses", "episodes of loss that began in it", 1e6),
+    Quantity("timeouts", "retransmission timeouts in it", 1e6),
+    Quantity("window_limited", "1 if the window was what limited the sender", 1.0),
+    Quantity("may_grow", "1 if in-order data came and no loss is being repaired", 1.0),
+)
+"""What a policy sees, in this order."""
+
+
+class Kept(Controller):
+    """Leaves the window alone at a loss, which the policy sees; a timeout restarts it as TCP does.
+
+    Derive from it, or from `airlane.Controller`, which halves it, to give `CongestionEnv` another `base`.
+    """
+
+    def on_loss(self, loss: Loss) -> None:
+        """Nothing changes until the next decision."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known when a decision is due.
+
+    Attributes
+    ----------
+    time_s
+        Simulated time.
+    observation
+        By name, as in `OBSERVATION`.
+    """
+
+    time_s: float
+    observation: Mapping[str, float]
+
+
+class LogPower:
+    """Reward of a decision: log(rate in Mbit/s) - delta log(smoothed round trip in ms), natural logarithms.
+
+    The objective of Remy (Winstein and Balakrishnan, SIGCOMM 2013, section 3.3, with alpha = beta = 1); for
+    delta = 1 the logarithm of Kleinrock's power. A rate below 1 kbit/s counts as that.
+    """
+
+    def __init__(self, delta: float = 1.0) -> None:
+        self.delta = delta
+
+    def __call__(self, decision: Decision) -> float:
+        """Of what happened since the decision before."""
+        seen = decision.observation
+        rate = max(seen["delivered_mbps"], _RATE_FLOOR_MBPS)
+        return math.log(rate) - self.delta * math.log(max(seen["srtt_ms"], 1e-3))
+
+
+Action = Literal["factor", "factor+pacing", "window", "window+pacing"]
+Observation = npt.NDArray[np.float32]
+
+
+class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
+    """One flow of a scenario, whose window the agent chooses.
+
+    Parameters
+    ----------
+    base_scenario
+        The scenario, or the path of its file; by default the example `lte-download`. Its flow `flow` becomes
+        the agent's: TCP, one connection, all else of its transport as it is.
+    flow
+        Which flow, from 0, as in the file.
+    every
+        When a decision is due: once a round trip, or at each acknowledgment.
+    action
+        An action is an array of numbers from -1 to 1. `factor`: the window is multiplied by 2^a. `window`:
+        it is 10,000^((a + 1) / 2) segments. With `+pacing` a second number sets the rate at which
+        segments leave, 2^a times the window per smoothed round trip; without, the scenario's
+        `transport.pacing` holds.
+    reward
+        Of each decision; by default `LogPower()`.
+    base
+        What becomes of the window at losses and timeouts, between decisions.
+
+    Raises
+    ------
+    ScenarioError
+        At `reset`, when the scenario is none.
+    ControllerError
+        At `reset` or `step`, when the flow has more than one connection.
+    """
+
+    def __init__(
+        self,
+        base_scenario: Scenario | str | os.PathLike[str] | None = None,
+        *,
+        flow: int = 0,
+        every: Literal["round", "ack"] = "round",
+        action: Action = "factor",
+        reward: Callable[[Decision], float] | None = None,
+        base: type[Controller] = Kept,
+    ) -> None:
+        known = ("factor", "factor+pacing", "window", "window+pacing")
+        if action not in known:
+            raise ValueError(f"action is {action!r}; it must be one of {', '.join(known)}")
+        if every not in ("round", "ack"):
+            raise ValueError(f"every is {every!r}; it must be 'round' or 'ack'")
+        self._scenario = _scenario(base_scenario)
+        self._flow = flow
+        self._every: Literal["round", "ack"] = every
+        self._absolute = action.startswith("window")
+        self._paces = action.endswith("+pacing")
+        self._reward = LogPower() if reward is None else reward
+        self._base = base
+        self._episode: _Episode | None = None
+        high = np.array([one.high for one in OBSERVATION], dtype=np.float32)
+        self.observation_space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, shape=(1 + self._paces,), dtype=np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode: a run of the scenario up to the first decision.
+
+        Parameters
+        ----------
+        seed
+            Seed of the run. Without one, each episode has another, drawn from the last that was given.
+        options
+            `scenario`: another scenario for this episode; `set`: settings by dotted key.
+
+        Returns
+        -------
+        The observation, shape (11,), and what is known beside it: `time_s`, `seed`, and all of `OBSERVATION`
+        by name.
+        """
+        super().reset(seed=seed)
+        self.close()
+        given = dict(options or {})
+        chosen = _scenario(given.pop("scenario", self._scenario)).set(given.pop("set", {}))
+        if given:
+            raise ValueError(f"unknown options: {', '.join(given)}; there are scenario and set")
+        self._run_seed = int(self.np_random.integers(2**31)) if seed is None else seed
+        key = f"flow.{self._flow}.transport"
+        changed: dict[str, object] = {f"{key}.congestion": "own", f"{key}.controller": _NAME}
+        if self._paces:
+            changed[f"{key}.pacing"] = True
+        job = (chosen.set(changed).resolved, self._run_seed)
+        self._episode = _Episode(job, self._base, self._every)
+        self._closing = weakref.finalize(self, self._episode.close)
+        told = self._next(None)
+        if not isinstance(told, Decision):
+            self.close()
+            raise ControllerError(f"flow {self._flow} gets no acknowledgment in this run: nothing to decide")
+        self._last = told
+        return _array(told), self._info()
+
+    def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Decide, and go on to the next decision.
+
+        Returns
+        -------
+        Observation, reward, whether the transfer is complete, whether the run is over, and what is known
+        beside. In the last step of an episode no decision is due: the observation is the one before, the
+        reward 0, and `flow` has the flow's row of the results.
+        """
+        if self._episode is None:
+            raise RuntimeError("no episode is under way: reset() begins one")
+        window, pacing = self._chosen(np.asarray(action, dtype=np.float64).reshape(-1))
+        told = self._next((window, pacing))
+        if isinstance(told, Decision):
+            self._last = told
+            return _array(told), float(self._reward(told)), False, False, self._info()
+        rows = told.tables["flows"].to_pylist()
+        row = next((r for r in rows if r["congestion"] == _NAME), {})
+        self.close()
+        complete = not math.isnan(float(row.get("fct_s", math.nan)))
+        return _array(self._last), 0.0, complete, not complete, self._info() | {"flow": row}
+
+    def close(self) -> None:
+        """End the episode under way: its thread is gone when this returns."""
+        if self._episode is not None:
+            self._episode = None
+            self._closing()
+
+    def _next(self, answer: _Answer | None) -> _Told:
+        assert self._episode is not None
+        try:
+            return self._episode.next(answer)
+        except BaseException:  # an interrupt too: whose turn it is would not be known
+            self.close()
+            raise
+
+    def _chosen(self, action: npt.NDArray[np.float64]) -> tuple[float, float | None]:
+        """The window in segments, and the rate in Mbit/s to pace at."""
+        if not np.isfinite(action).all() or len(action) != 1 + self._paces:
+            raise ValueError(f"an action is {1 + self._paces} numbers from -1 to 1, not {action}")
+        assert self._episode is not None
+        action = np.clip(action, -1.0, 1.0)
+        if self._absolute:
+            window = _WINDOW_MAX ** ((float(action[0]) + 1.0) / 2.0)
+        else:
+            window = self._episode.window * 2.0 ** float(action[0])
+        window = max(1.0, window)
+        if not self._paces:
+            return window, None
+        srtt_ms = max(self._last.observation["srtt_ms"], 1e-3)
+        return window, 2.0 ** float(action[1]) * window * self._episode.segment_bits / srtt_ms * 1e-3
+
+    def _info(self) -> dict[str, Any]:
+        return {"time_s": self._last.time_s, "seed": self._run_seed, **self._last.observation}
+
+
+def _scenario(given: Scenario | str | os.PathLike[str] | None) -> Scenario:
+    if isinstance(given, Scenario):
+        return given
+    return scenario.load(example("lte-download") if given is None else given)
+
+
+def _array(decision: Decision) -> Observation:
+    values = [min(decision.observation[one.name], one.high) for one in OBSERVATION]
+    return np.array(values, dtype=np.float32)
+
+
+class _ClosedError(Exception):
+    """The episode was closed: ends the run from within the controller."""
+
+
+_Answer = tuple[float, float | None]
+_Told = Decision | native.Output
+
+
+class _Episode:
+    """A run on a thread of its own. Of the two threads one waits for the other at any time.
+
+    The controller of the run puts a decision into `_told` and waits for `_answers`, without the interpreter;
+    `next` does it the other way round. The end of the run, or its failure, comes through `_told` too.
+    """
+
+    def __init__(self, job: tuple[str, int], base: type[Controller], every: Literal["round", "ack"]) -> None:
+        self._told: queue.SimpleQueue[_Told | BaseException] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[_Answer | None] = queue.SimpleQueue()
+        self._closed = False
+        self._agent: Controller | None = None
+        made = _controller(self, base, every)
+        self._thread = threading.Thread(
+            target=self._run, args=(job, made), name="airlane-episode", daemon=True
+        )
+        self._thread.start()
+
+    def next(self, answer: _Answer | None = None) -> _Told:
+        """Hand over, with an answer to the decision before, and wait for what comes of it."""
+        if answer is not None:
+            self._answers.put(answer)
+        told = self._told.get()
+        if isinstance(told, BaseException):
+            raise told
+        return told
+
+    @property
+    def window(self) -> float:
+        """The agent's window, in segments."""
+        assert self._agent is not None
+        return self._agent.cwnd
+
+    @property
+    def segment_bits(self) -> float:
+        """Of a full segment's payload."""
+        assert self._agent is not None
+        return 8.0 * self._agent.segment_size
+
+    def close(self) -> None:
+        """End the run where it stands, and its thread."""
+        self._closed = True
+        self._answers.put(None)
+        self._thread.join(_TIMEOUT_S)
+
+    def ask(self, agent: Controller, decision: Decision, delivered: int) -> _Answer:
+        """In the run: what the policy decides."""
+        if self._agent is None:
+            self._agent = agent
+        if self._agent is not agent:
+            if delivered > 1:
+                raise ControllerError("the flow has more than one connection: a policy decides for one")
+            return float(agent.cwnd), None  # the receiver's end, whose FIN is acknowledged
+        if not self._closed:
+            self._told.put(decision)
+        answer = None if self._closed else self._answers.get()
+        if answer is None:
+            raise _ClosedError
+        return answer
+
+    def _run(self, job: tuple[str, int], made: type[Controller]) -> None:
+        try:
+            (output,) = native.run([job], 1, controllers={_NAME: made})
+        except BaseException as error:
+            self._told.put(error)
+        else:
+            self._told.put(output)
+
+
+def _controller(
+    episode: _Episode, base: type[Controller], rhythm: Literal["round", "ack"]
+) -> type[Controller]:
+    """The class by which the run asks this episode."""
+
+    class Agent(base):  # type: ignore[misc, valid-type]
+        every = rhythm
+        cwnd: float
+
+        def __init__(self, segment_size: int, cwnd: float) -> None:
+            super().__init__(segment_size, cwnd)
+            self._seen = _Seen()
+            self._delivered = 0
+
+        def on_ack(self, ack: Ack) -> None:
+            self._delivered += ack.delivered
+            decision = self._seen.decision(ack, self.cwnd, self.segment_size)
+            chosen = episode.ask(self, decision, self._delivered)
+            self.cwnd, self.pacing_mbps = chosen
+
+        def on_loss(self, loss: Loss) -> None:
+            self._seen.losses += 1
+            super().on_loss(loss)
+
+        def on_timeout(self, timeout: Timeout) -> None:
+            self._seen.timeouts += 1
+            super().on_timeout(timeout)
+
+    return Agent
+
+
+class _Seen:
+    """What happened since the last decision."""
+
+    def __init__(self) -> None:
+        self.losses = self.timeouts = 0
+        self._at_s: float | None = None
+        self._min_rtt_ms = math.inf
+        self._delivered_mbit = 0.0
+
+    def decision(self, ack: Ack, cwnd: float, segment_size: int) -> Decision:
+        """Of these acknowledgments; counts anew from here."""
+        rtt_ms = ack.srtt_ms if ack.rtt_ms is None else ack.rtt_ms
+        self._min_rtt_ms = min(self._min_rtt_ms, rtt_ms)
+        # The first acknowledgment comes a round trip after its data was sent.
+        interval_s = rtt_ms * 1e-3 if self._at_s is None else ack.now_s - self._at_s
+        self._at_s = ack.now_s
+        self._delivered_mbit += ack.delivered * segment_size * 8e-6
+        rate = self._delivered_mbit / interval_s if interval_s > 0.0 else 0.0
+        if interval_s > 0.0:  # what comes at one instant counts in the next interval
+            self._delivered_mbit = 0.0
+        values = {
+            "interval_ms": interval_s * 1e3,
+            "delivered_mbps": rate,
+            "rtt_ms": rtt_ms,
+            "srtt_ms": ack.srtt_ms,
+            "min_rtt_ms": self._min_rtt_ms,
+            "cwnd_segments": cwnd,
+            "outstanding_segments": float(ack.outstanding),
+            "losses": float(self.losses),
+            "timeouts": float(self.timeouts),
+            "window_limited": float(ack.window_limited),
+            "may_grow": float(ack.may_grow),
+        }
+        self.losses = self.timeouts = 0
+        return Decision(ack.now_s, values)
+
+
+gymnasium.register(id=ENV_ID, entry_point="airlane.gym:CongestionEnv")
