@@ -197,9 +197,34 @@ impl QuicEndpoint {
         self.connection.as_mut()?.1.streams().open(Dir::Bi)
     }
 
-    /// A stream that the peer opened.
+    /// Opens a stream that carries data to the peer alone, if it allows one more.
+    pub fn open_one_way(&mut self) -> Option<StreamId> {
+        self.connection.as_mut()?.1.streams().open(Dir::Uni)
+    }
+
+    /// A stream that the peer opened and that carries data both ways.
     pub fn accept(&mut self) -> Option<StreamId> {
         self.connection.as_mut()?.1.streams().accept(Dir::Bi)
+    }
+
+    /// A stream that the peer opened to be listened to.
+    pub fn accept_one_way(&mut self) -> Option<StreamId> {
+        self.connection.as_mut()?.1.streams().accept(Dir::Uni)
+    }
+
+    /// What is written on a stream from now on leaves before what is written on streams of a lower priority; streams
+    /// begin with 0.
+    pub fn set_priority(&mut self, id: StreamId, priority: i32) {
+        if let Some((_, connection)) = &mut self.connection {
+            // Fails only for a stream that is over.
+            let _ = connection.send_stream(id).set_priority(priority);
+        }
+    }
+
+    /// Writes these bytes, as many as flow control and the send window take, and says how many that were.
+    pub fn write_bytes(&mut self, id: StreamId, bytes: &[u8]) -> usize {
+        let Some((_, connection)) = &mut self.connection else { return 0 };
+        connection.send_stream(id).write(bytes).unwrap_or(0)
     }
 
     /// Writes up to so many bytes of zeros, as much as flow control and the send window take, and says how
@@ -226,15 +251,23 @@ impl QuicEndpoint {
         }
     }
 
-    /// Reads whatever has arrived in order.
+    /// Reads whatever has arrived in order, and forgets what it says.
     pub fn read(&mut self, id: StreamId) -> Readable {
+        self.read_with(id, |_| ())
+    }
+
+    /// Reads whatever has arrived in order, part by part.
+    pub fn read_with(&mut self, id: StreamId, mut take: impl FnMut(&[u8])) -> Readable {
         let mut readable = Readable::default();
         let Some((_, connection)) = &mut self.connection else { return readable };
         let mut stream = connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return readable };
         loop {
             match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => readable.bytes += chunk.bytes.len() as u64,
+                Ok(Some(chunk)) => {
+                    readable.bytes += chunk.bytes.len() as u64;
+                    take(&chunk.bytes);
+                }
                 Ok(None) => {
                     readable.at_end = true;
                     break;
@@ -245,6 +278,20 @@ impl QuicEndpoint {
         // Whether flow control has news for the peer; `flush` polls in any case.
         let _ = chunks.finalize();
         readable
+    }
+
+    /// True once a connection is over and nobody answers for it any more (RFC 9000 §10.2).
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.connection.as_ref().is_some_and(|(_, connection)| connection.is_drained())
+    }
+
+    /// True for a datagram that asks for a connection: an Initial packet of version 1 (RFC 9000 §17.2.2), whether or
+    /// not its fixed bit is set (RFC 9287).
+    #[must_use]
+    pub fn opens(datagram: &[u8]) -> bool {
+        datagram.first().is_some_and(|first| first & 0xB0 == 0x80)
+            && datagram.get(1..5) == Some(&[0, 0, 0, 1])
     }
 
     /// Closes the connection at once.

@@ -32,6 +32,6 @@ mod timeouts;
 
 pub use endpoint::{Identifier, QuicEndpoint, QuicEvent, Readable};
 pub use qlog::{QlogError, QlogFiles};
-pub use quinn_proto::StreamId;
+pub use quinn_proto::{Dir, StreamId};
 pub use setup::{QuicConfig, Role};
 pub use timeouts::QuicTimeouts;

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use airlane_core::{Bytes, Duration, Seeds, Stream};
+use airlane_core::{Bytes, Duration, Seeds, SocketPair, Stream};
 use airlane_transport::congestion::{CubicConfig, LossDiscrimination, MdccConfig, SlowStartRules};
 use airlane_transport::{CongestionKind, Path};
 use quinn_proto::{
@@ -86,7 +86,8 @@ pub struct QuicConfig {
     /// Whether observers hear of this end's round trips, losses and window: that of the end whose data the
     /// flow carries.
     pub reports: bool,
-    /// Where chance comes from: streams `flow/<number>/quic/…` and `flow/<number>/congestion`.
+    /// Where chance comes from: streams `flow/<number>/quic/…` and `flow/<number>/congestion`, with server and port
+    /// after the number where a flow has many connections.
     pub seeds: Seeds,
     /// The name of the flow and its files, if it writes what happens to it.
     pub qlog: Option<(String, Arc<QlogFiles>)>,
@@ -132,6 +133,18 @@ pub(crate) fn address(role: Role) -> SocketAddr {
     }
 }
 
+/// Where the names of a connection's streams of chance begin: its flow, and which of many on that it is.
+fn place(path: &Path) -> String {
+    let own = number(path).map_or_else(String::new, |number| format!("/{number}"));
+    format!("flow/{}{own}", path.flow.0)
+}
+
+/// What tells a connection from others of its flow; nothing where there are none.
+fn number(path: &Path) -> Option<String> {
+    let SocketPair { server, ue_port, .. } = path.sockets;
+    (path.sockets != SocketPair::default()).then(|| format!("{server}-{ue_port}"))
+}
+
 /// What an endpoint needs of its set-up once it has begun.
 pub(crate) struct Setup {
     pub(crate) config: QuicConfig,
@@ -144,17 +157,17 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) fn new(config: QuicConfig, path: Path, role: Role) -> Self {
-        let stream = config.seeds.stream(&format!("flow/{}/congestion", path.flow.0));
+        let place = place(&path);
+        let stream = config.seeds.stream(&format!("{place}/congestion"));
         let sender = Shared::new(&config, config.initial_mtu - HEADERS, stream);
-        let name = format!("flow/{}/quic/{}/ids", path.flow.0, role.name());
-        let ids = Ids::new(config.seeds.stream(&name));
+        let ids = Ids::new(config.seeds.stream(&format!("{place}/quic/{}/ids", role.name())));
         Self { config, role, path, ids, crypto: Arc::new(NullCrypto), sender }
     }
 
     /// The stream of this end of the flow.
     fn stream(&self, what: &str) -> Stream {
-        let (flow, end) = (self.path.flow.0, self.role.name());
-        self.config.seeds.stream(&format!("flow/{flow}/quic/{end}/{what}"))
+        let (place, end) = (place(&self.path), self.role.name());
+        self.config.seeds.stream(&format!("{place}/quic/{end}/{what}"))
     }
 
     pub(crate) fn endpoint(&self) -> quinn_proto::Endpoint {
@@ -223,7 +236,8 @@ impl Setup {
             .persistent_congestion_threshold(c.persistent_congestion.unwrap_or(u32::MAX))
             .congestion_controller_factory(Arc::new(Factory(self.sender.clone())));
         if let Some((name, files)) = &c.qlog {
-            t.qlog_stream(files.stream(&format!("{name}.{}", self.role.name())));
+            let own = number(&self.path).map_or_else(String::new, |number| format!(".{number}"));
+            t.qlog_stream(files.stream(&format!("{name}{own}.{}", self.role.name())));
         }
         t
     }

@@ -28,7 +28,7 @@ use crate::quantity::{Share, Size, Time};
 use crate::rnis::{self, loss_discrimination};
 use crate::run::Controllers;
 use crate::viewing;
-use crate::web::{self, Web};
+use crate::web::{self, Carrier, Web};
 use crate::wiring::data_direction;
 
 /// What the ends of all flows share.
@@ -71,7 +71,13 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         }
     };
     match (&flow.transport, &flow.app) {
-        (Transport::Tcp(tcp), App::Web(app)) => web::end(around, one, path, (app, tcp_config(tcp, around))),
+        (Transport::Tcp(tcp), App::Web(app)) => {
+            web::end(around, one, path, (app, Carrier::Tcp(tcp_config(tcp, around))))
+        }
+        (Transport::Quic(quic), App::Web(app)) => {
+            let config = quic_config(quic, around, &one.name);
+            web::end(around, one, path, (app, Carrier::Quic(config)))
+        }
         (Transport::Tcp(tcp), App::Video(_) | App::Dash(_)) => {
             viewing::end(around, one, (path.flow, path.direction), tcp_config(tcp, around))
         }
@@ -104,8 +110,7 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             let objects = if let App::Fixed(fixed) = app { fixed.objects } else { 1 };
             let to_host = flow.direction == FlowDirection::Downlink;
             let transfer = QuicTransfer { transfer: transfer(app), objects, start, stop, to_host };
-            let qlog = around.qlog.map(|files| (one.name.clone(), Arc::clone(files)));
-            let config = QuicConfig { qlog, ..quic_config(quic, scenario, seeds) };
+            let config = quic_config(quic, around, &one.name);
             match path.direction {
                 Direction::Downlink => {
                     let server = QuicServer::new(config, path, transfer);
@@ -175,8 +180,9 @@ fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
     SlowStartRules { rtt_exit, loss_max_ppm: (loss.0 * 1e6).round() as u32 }
 }
 
-/// QUIC's settings in the words of its implementation.
-fn quic_config(quic: &Quic, scenario: &Resolved, seeds: Seeds) -> QuicConfig {
+/// QUIC's settings in the words of its implementation, for the flow of this name.
+fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
+    let Around { scenario, seeds, .. } = around;
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
     QuicConfig {
         congestion: congestion_kind(quic.congestion),
@@ -204,7 +210,7 @@ fn quic_config(quic: &Quic, scenario: &Resolved, seeds: Seeds) -> QuicConfig {
         ecn: quic.ecn,
         reports: true, // the application knows
         seeds,
-        qlog: None,
+        qlog: around.qlog.map(|files| (name.to_owned(), Arc::clone(files))),
     }
 }
 

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use airlane_core::{Direction, Instant, Node};
+use airlane_quic::QuicConfig;
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::{Names, Resolver};
-use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, HttpVersion, Message};
+use airlane_traffic::http::{
+    HttpOverQuic, HttpOverTcp, HttpServer, HttpSettings, HttpVersion, Message, QuicHttpServer,
+};
 use airlane_traffic::{Browser, Browsing, Visits};
 use airlane_transport::{Path, TcpConfig};
 
@@ -18,7 +21,7 @@ use crate::pages::{self, PageSet};
 /// The ports of web servers, without and with TLS (RFC 9110 §4.2).
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
-/// Streams that a server of HTTP/2 allows at once: what RFC 9113 §6.5.2 recommends at least.
+/// Streams that a server of HTTP/2 or HTTP/3 allows at once: what RFC 9113 §6.5.2 and RFC 9114 §6.1 recommend at least.
 const STREAMS: usize = 100;
 
 /// What the two ends of a browser's flow share.
@@ -53,23 +56,52 @@ pub(crate) fn page_names(webs: &[Option<Web>]) -> Vec<Vec<String>> {
     if webs.iter().all(Option::is_none) { vec![] } else { webs.iter().map(names).collect() }
 }
 
+/// What carries a browser's connections.
+pub(crate) enum Carrier {
+    /// TCP, for HTTP/1.1 and HTTP/2.
+    Tcp(TcpConfig),
+    /// QUIC, for HTTP/3.
+    Quic(QuicConfig),
+}
+
 /// The end that sends along `path`: the browser in the UE, or its servers.
 pub(crate) fn end(
     around: Around<'_>,
     one: &OneFlow,
     path: Path,
-    (app, tcp): (&format::Web, TcpConfig),
+    (app, carrier): (&format::Web, Carrier),
 ) -> Box<dyn Node> {
     let Path { flow, direction, .. } = path;
     let web = around.webs[flow.index()].as_ref().expect("made for each flow with a browser");
     let own = (flow, direction);
     if direction == Direction::Downlink {
         let resolver = Resolver::new(own, app.dns_lookup.0);
-        let server = HttpServer::new(tcp, own, web.dialogue.clone(), resolver);
-        return Box::new(server.speaking(version(app), app.tls));
+        return match carrier {
+            Carrier::Quic(quic) => Box::new(QuicHttpServer::new(quic, own, resolver)),
+            Carrier::Tcp(tcp) => {
+                let server = HttpServer::new(tcp, own, web.dialogue.clone(), resolver);
+                Box::new(server.speaking(version(app), app.tls))
+            }
+        };
     }
+    let names = app.dns.then(|| Names::new(own, app.dns_ttl.0, web.set.hosts));
+    let draws = around.seeds.stream(&format!("flow/{}/browsing", one.name));
+    let browsing = browsing(around, one, app, web);
+    let settings = settings(app);
+    match carrier {
+        Carrier::Quic(quic) => {
+            Box::new(Browser::new(HttpOverQuic::new(settings, quic, own), names, flow, browsing, draws))
+        }
+        Carrier::Tcp(tcp) => {
+            let http = HttpOverTcp::new(settings, tcp, own, web.dialogue.clone());
+            Box::new(Browser::new(http.speaking(version(app), app.tls), names, flow, browsing, draws))
+        }
+    }
+}
+
+fn browsing(around: Around<'_>, one: &OneFlow, app: &format::Web, web: &Web) -> Browsing {
     let section = &around.scenario.flow[one.section];
-    let browsing = Browsing {
+    Browsing {
         pages: web.set.pages.clone(),
         visits: match app.visits {
             format::Visits::Random => Visits::Random,
@@ -79,27 +111,28 @@ pub(crate) fn end(
         think_time: app.think_time.0,
         start: one.start(around.scenario),
         stop: section.stop.map(|stop| Instant::ZERO + stop.0),
-    };
-    let names = app.dns.then(|| Names::new(own, app.dns_ttl.0, web.set.hosts));
-    let draws = around.seeds.stream(&format!("flow/{}/browsing", one.name));
+    }
+}
+
+fn settings(app: &format::Web) -> HttpSettings {
     let (per_server, pipeline) = match app.http {
         format::HttpVersion::One => (app.connections_per_server as usize, app.pipelining as usize),
-        format::HttpVersion::Two => (1, STREAMS),
+        format::HttpVersion::Two | format::HttpVersion::Three => (1, STREAMS),
     };
-    let settings = HttpSettings {
+    HttpSettings {
         per_server,
         in_all: app.connections as usize,
         pipeline,
         keep_alive: app.keep_alive.0,
         port: if app.tls { HTTPS_PORT } else { HTTP_PORT },
-    };
-    let http = HttpOverTcp::new(settings, tcp, own, web.dialogue.clone()).speaking(version(app), app.tls);
-    Box::new(Browser::new(http, names, flow, browsing, draws))
+    }
 }
 
-const fn version(app: &format::Web) -> HttpVersion {
+/// The version that is spoken over TCP.
+fn version(app: &format::Web) -> HttpVersion {
     match app.http {
         format::HttpVersion::One => HttpVersion::One,
         format::HttpVersion::Two => HttpVersion::Two,
+        format::HttpVersion::Three => unreachable!("checked when the scenario was resolved"),
     }
 }

@@ -240,6 +240,12 @@ fn watching(app: &str) -> String {
     changed(line, &format!("{line}\napp = {{ {app} }}"))
 }
 
+/// The base with a flow of this application over QUIC, with more settings of it.
+fn over_quic(more: &str, app: &str) -> String {
+    let transport = "kind = \"tcp\", congestion = \"cubic\" }";
+    changed(transport, &format!("kind = \"quic\"{more} }}\napp = {{ {app} }}"))
+}
+
 /// Mistakes of browsers.
 fn mistakes_of_browsers() -> Vec<(&'static str, String)> {
     let web = |settings: &str| watching(&format!("kind = \"web\", {settings}"));
@@ -251,7 +257,14 @@ fn mistakes_of_browsers() -> Vec<(&'static str, String)> {
         ("no connection", web("connections_per_server = 0")),
         ("connections without end", web("connections = 100000")),
         ("less than one request", web("pipelining = 0")),
-        ("a version of HTTP", web("http = \"3\"")),
+        ("a version of HTTP", web("http = \"4\"")),
+        ("HTTP/3 over TCP", web("http = \"3\"")),
+        ("HTTP/1.1 over QUIC", over_quic("", "kind = \"web\"")),
+        ("HTTP/3 without a handshake", over_quic("", "kind = \"web\", http = \"3\", tls = false")),
+        (
+            "a browser over QUIC that listens to a PEP",
+            over_quic(", congestion = \"mdcc\"", "kind = \"web\", http = \"3\""),
+        ),
         ("connections that close at once", web("keep_alive = \"0 s\"")),
         ("names known for no time", web("dns_ttl = \"0 s\"")),
         ("a key of HTTP", web("pipeline = 3")),

@@ -13,7 +13,7 @@ use airlane_core::{
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats, refusal};
 
 /// The dynamic ports (RFC 6335 §6).
-const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
+pub(crate) const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
 /// How long whoever closed first answers a FIN that comes again: TIME-WAIT, which RFC 9293 §3.4.1 wants to last
 /// four minutes and Linux ends after one (TCP_TIMEWAIT_LEN).
 const TIME_WAIT: Duration = Duration::from_secs(60);

@@ -10,8 +10,8 @@ use crate::de::nearest_help;
 use crate::endpoints;
 use crate::expand;
 use crate::format::{
-    App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Mdcc, Network, Ppbp,
-    Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
+    App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, HttpVersion, Mdcc,
+    Network, Ppbp, Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
 };
 use crate::pages;
 use crate::quantity::{Share, Size};
@@ -130,10 +130,22 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             let listens = tcp.congestion == Congestion::Mdcc;
             let help = "a PEP watches flows of one connection; choose another controller";
             at.require(!listens, "transport.congestion", "of no use to a browser", help)?;
+            let help = "use transport = \"quic\", or http = \"2\"";
+            at.require(web.http != HttpVersion::Three, "app.http", "HTTP/3 is spoken over QUIC", help)?;
             self::web(web, flow, at)
         }
-        (App::Web(_), Transport::Udp | Transport::Quic(_)) => {
-            at.fail("transport", "a browser speaks HTTP over TCP", "use transport = \"tcp\"")
+        (App::Web(web), Transport::Quic(quic)) => {
+            let listens = quic.congestion == Congestion::Mdcc;
+            let help = "a PEP watches flows of one connection; choose another controller";
+            at.require(!listens, "transport.congestion", "of no use to a browser", help)?;
+            let help = "use http = \"3\", or transport = \"tcp\"";
+            at.require(web.http == HttpVersion::Three, "app.http", "over QUIC, HTTP/3 is spoken", help)?;
+            at.require(web.tls, "app.tls", "QUIC always shakes hands as TLS does", "leave it out")?;
+            self::web(web, flow, at)
+        }
+        (App::Web(_), Transport::Udp) => {
+            let help = "use transport = \"tcp\", or \"quic\" with http = \"3\"";
+            at.fail("transport", "a browser speaks HTTP over TCP or QUIC", help)
         }
         (App::Dash(settings), _) => dash(settings, flow, at),
         (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {

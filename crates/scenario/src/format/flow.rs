@@ -94,7 +94,8 @@ pub struct Web {
     pub think_time: Time,
     /// The version of HTTP.
     pub http: HttpVersion,
-    /// Whether connections begin with a handshake of TLS 1.3 (RFC 8446) and carry its records.
+    /// Whether connections of TCP begin with a handshake of TLS 1.3 (RFC 8446) and carry its records. Those of QUIC
+    /// always shake hands as it does.
     pub tls: bool,
     /// Connections to a server at most, over HTTP/1.1.
     pub connections_per_server: u32,
@@ -131,6 +132,9 @@ pub enum HttpVersion {
     /// HTTP/2 (RFC 9113): one connection for each server, on which it sends the most urgent response first.
     #[serde(rename = "2")]
     Two,
+    /// HTTP/3 (RFC 9114), over QUIC: the same, with a stream for each response, and what is lost of one holds up no other.
+    #[serde(rename = "3")]
+    Three,
 }
 
 /// A transfer of so many bytes.

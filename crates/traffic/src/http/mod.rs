@@ -3,21 +3,24 @@
 //! An application (a browser, a player, a download) asks an [`HttpClient`] for objects and is told as they come.
 //! It knows nothing of connections: [`HttpOverTcp`] has some per server and puts one request after another on each,
 //! some into the pipeline (RFC 9112 §9.3), or many at once on one of HTTP/2; the other end is an [`HttpServer`].
+//! [`HttpOverQuic`] and [`QuicHttpServer`] are the same for HTTP/3.
 
 mod client;
 mod server;
+mod three;
 
 use airlane_core::{Bytes, Cx, Duration, Instant, PacketRef};
 
 pub use client::{HttpOverTcp, HttpSettings};
 pub use server::HttpServer;
+pub use three::{HttpOverQuic, QuicHttpServer};
 
 /// What TLS 1.3 adds to a record: its header, the type of its content and the tag (RFC 8446 §5.2).
 const RECORD: u64 = 5 + 1 + 16;
 /// The stream of what belongs to none: TLS's handshake.
 const HANDSHAKE: u32 = u32::MAX;
 
-/// A version of HTTP.
+/// A version of HTTP over TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpVersion {
     /// HTTP/1.1 (RFC 9112).

@@ -1,0 +1,217 @@
+//! The server of HTTP/3: it answers what it is asked for, on whatever connection, and names asked for.
+
+use airlane_core::{Cx, Direction, FlowId, Instant, Node, PacketRef, Payload, Port, SocketPair};
+use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, StreamId};
+
+use super::fields::{self, Asked};
+use super::frames::{self, FrameReader};
+use super::{is_request, listen, open};
+use crate::dns::Resolver;
+use crate::quic_host::QuicHost;
+
+/// Bytes of a body in a DATA frame: choice, what a frame of HTTP/2 holds (RFC 9113 §4.2).
+const CHUNK: u64 = 16 * 1024;
+
+/// A request that is not whole yet.
+#[derive(Debug)]
+struct Coming {
+    stream: StreamId,
+    frames: FrameReader,
+}
+
+/// A response, or what is left of it.
+#[derive(Debug)]
+struct Response {
+    stream: StreamId,
+    ready_at: Instant,
+    /// Bytes to be written next: heads of frames, and a frame of fields.
+    head: Vec<u8>,
+    /// Bytes of the DATA frame that was begun, and of the body behind it; `u64::MAX` for no end.
+    frame: u64,
+    body: u64,
+    /// The stream took no more when it was asked last.
+    blocked: bool,
+}
+
+/// A connection that was accepted.
+#[derive(Debug)]
+struct Accepted {
+    sockets: SocketPair,
+    coming: Vec<Coming>,
+    responses: Vec<Response>,
+}
+
+/// Answers requests over HTTP/3, and names asked for.
+#[derive(Debug)]
+pub struct QuicHttpServer {
+    quic: QuicHost,
+    accepted: Vec<Accepted>,
+    resolver: Resolver,
+}
+
+impl QuicHttpServer {
+    /// A server whose packets go in this direction.
+    #[must_use]
+    pub fn new(config: QuicConfig, (flow, direction): (FlowId, Direction), resolver: Resolver) -> Self {
+        let quic = QuicHost::server(config, flow, direction);
+        Self { quic, accepted: Vec::with_capacity(64), resolver }
+    }
+
+    /// The connections below.
+    #[must_use]
+    pub const fn quic(&self) -> &QuicHost {
+        &self.quic
+    }
+
+    /// Works through what a connection has to say. Returns the bytes that could be read.
+    fn work(&mut self, now: Instant, sockets: SocketPair) -> u64 {
+        let Some(endpoint) = self.quic.connection(sockets) else { return 0 };
+        let known = self.accepted.iter().position(|accepted| accepted.sockets == sockets);
+        let index = known.unwrap_or_else(|| {
+            self.accepted.push(Accepted { sockets, coming: vec![], responses: vec![] });
+            self.accepted.len() - 1
+        });
+        let accepted = &mut self.accepted[index];
+        let (mut in_order, mut lost) = (0, false);
+        while let Some(event) = endpoint.poll() {
+            match event {
+                QuicEvent::Connected => open(endpoint),
+                QuicEvent::Opened => {
+                    while let Some(stream) = endpoint.accept_one_way() {
+                        in_order += listen(endpoint, stream);
+                    }
+                    while let Some(stream) = endpoint.accept() {
+                        in_order += accepted.read(endpoint, stream, now);
+                    }
+                }
+                QuicEvent::Readable(stream) if is_request(stream) => {
+                    in_order += accepted.read(endpoint, stream, now);
+                }
+                QuicEvent::Readable(stream) => in_order += listen(endpoint, stream),
+                QuicEvent::Writable(stream) => accepted.unblock(stream),
+                QuicEvent::Finished(_) => {}
+                QuicEvent::Lost => lost = true,
+            }
+        }
+        if lost {
+            self.accepted.remove(index);
+        } else {
+            accepted.pump(endpoint, now);
+        }
+        in_order
+    }
+}
+
+impl Accepted {
+    /// When the next response can be written.
+    fn ready_at(&self) -> Instant {
+        let waiting = self.responses.iter().filter(|response| !response.blocked);
+        waiting.map(|response| response.ready_at).min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Some of a request may have come; the last of it makes a response. Returns how many bytes.
+    fn read(&mut self, endpoint: &mut QuicEndpoint, stream: StreamId, now: Instant) -> u64 {
+        let known = self.coming.iter().position(|coming| coming.stream == stream);
+        let place = known.unwrap_or_else(|| {
+            self.coming.push(Coming { stream, frames: FrameReader::default() });
+            self.coming.len() - 1
+        });
+        let frames = &mut self.coming[place].frames;
+        let read = endpoint.read_with(stream, |bytes| frames.take(bytes));
+        if read.at_end {
+            let frames = self.coming.swap_remove(place).frames;
+            let asked = frames.section().and_then(fields::asked).expect("clients here ask as they should");
+            self.responses.push(Response::new(stream, &asked, now));
+            endpoint.set_priority(stream, priority(stream, asked.urgency));
+        }
+        read.bytes
+    }
+
+    fn unblock(&mut self, stream: StreamId) {
+        if let Some(response) = self.responses.iter_mut().find(|response| response.stream == stream) {
+            response.blocked = false;
+        }
+    }
+
+    /// Writes what is ready, as much as the streams take.
+    fn pump(&mut self, endpoint: &mut QuicEndpoint, now: Instant) {
+        self.responses.retain_mut(|response| {
+            !(response.ready_at <= now && !response.blocked && response.write(endpoint))
+        });
+    }
+}
+
+impl Response {
+    fn new(stream: StreamId, asked: &Asked, now: Instant) -> Self {
+        let mut head = Vec::new();
+        frames::headers(&mut head, &fields::response(asked));
+        let (ready_at, body) = (now + asked.wait, asked.body.get());
+        Self { stream, ready_at, head, frame: 0, body, blocked: false }
+    }
+
+    /// Writes as much as the stream takes; true after the last byte.
+    fn write(&mut self, endpoint: &mut QuicEndpoint) -> bool {
+        loop {
+            let written = endpoint.write_bytes(self.stream, &self.head);
+            self.head.drain(..written);
+            if self.head.is_empty() {
+                self.frame -= endpoint.write(self.stream, self.frame);
+            }
+            self.blocked = !self.head.is_empty() || self.frame > 0;
+            if self.blocked {
+                return false;
+            }
+            if self.body == 0 {
+                endpoint.finish(self.stream);
+                return true;
+            }
+            self.frame = self.body.min(CHUNK);
+            if self.body != u64::MAX {
+                self.body -= self.frame;
+            }
+            frames::data_header(&mut self.head, self.frame);
+        }
+    }
+}
+
+/// The most urgent first, and of those what was asked for first: responses that are of no use in part (RFC 9218 §10).
+fn priority(stream: StreamId, urgency: u8) -> i32 {
+    let asked = stream.index().min((1 << 27) - 1) as i32;
+    -((i32::from(urgency) << 27) + asked)
+}
+
+impl Node for QuicHttpServer {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        if !matches!(cx.pool.get(&packet).payload, Payload::Bytes(_)) {
+            return self.resolver.handle_packet(cx, packet);
+        }
+        if let Some(packet) = self.quic.handle_packet(cx, packet) {
+            let in_order = self.work(cx.now, packet.sockets);
+            QuicHost::report(cx, &packet, in_order);
+        }
+        self.quic.flush(cx);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.resolver.handle_timeout(cx);
+        while let Some(sockets) = self.quic.handle_timeout(cx) {
+            self.work(cx.now, sockets);
+        }
+        // What is ready is written, or blocked, when it is ready no more.
+        let ready = |accepted: &&Accepted| accepted.ready_at() <= cx.now;
+        while let Some(sockets) = self.accepted.iter().find(ready).map(|accepted| accepted.sockets) {
+            self.work(cx.now, sockets);
+        }
+        self.quic.flush(cx);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let ready = self.accepted.iter().map(Accepted::ready_at).min().unwrap_or(Instant::FAR_FUTURE);
+        let at = ready.min(self.quic.next_timeout()).min(self.resolver.next_timeout());
+        (at != Instant::FAR_FUTURE).then_some(at)
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,171 @@
+//! One end of an application that has many QUIC connections: opened and accepted while it runs, reused, and closed.
+//!
+//! A client calls [`QuicHost::open`] and has a connection whose first packet leaves with the next flush, from a port of its
+//! own; a host that listens accepts whatever connects to it. Ports are drawn in order from the dynamic range (RFC 6335 §6),
+//! and a connection that was closed is kept until nothing can come of it any more (RFC 9000 §10.2).
+
+use airlane_core::{
+    Bytes, Cx, Direction, DropCause, Event, FlowId, Header, Instant, Packet, PacketRef, Payload, SocketPair,
+    Topic,
+};
+use airlane_quic::{QuicConfig, QuicEndpoint, Role};
+use airlane_transport::Path;
+
+use crate::tcp_host::DYNAMIC_PORTS;
+
+/// A connection and its bookkeeping.
+#[derive(Debug)]
+struct Connection {
+    sockets: SocketPair,
+    endpoint: QuicEndpoint,
+    /// Something was read, written or closed since it was last flushed.
+    touched: bool,
+}
+
+/// The connections of an application at one end of a flow.
+#[derive(Debug)]
+pub struct QuicHost {
+    config: QuicConfig,
+    flow: FlowId,
+    direction: Direction,
+    role: Role,
+    open: Vec<Connection>,
+    next_port: u16,
+    opened: u64,
+}
+
+impl QuicHost {
+    /// An end that opens connections and sends in this direction. It keeps quiet about the state of its
+    /// senders: what the results tell of a flow is told by the end that sends its data.
+    #[must_use]
+    pub fn client(config: QuicConfig, flow: FlowId, direction: Direction) -> Self {
+        let config = QuicConfig { reports: false, ..config };
+        Self::new(config, flow, direction, Role::Client)
+    }
+
+    /// An end that accepts connections on every port and sends in this direction.
+    #[must_use]
+    pub fn server(config: QuicConfig, flow: FlowId, direction: Direction) -> Self {
+        Self::new(config, flow, direction, Role::Server)
+    }
+
+    fn new(config: QuicConfig, flow: FlowId, direction: Direction, role: Role) -> Self {
+        let open = Vec::with_capacity(64);
+        Self { config, flow, direction, role, open, next_port: *DYNAMIC_PORTS.start(), opened: 0 }
+    }
+
+    /// Opens a connection to a port of a server.
+    pub fn open(&mut self, cx: &Cx<'_>, server: u16, server_port: u16) -> SocketPair {
+        let sockets = SocketPair { server, server_port, ue_port: self.free_port() };
+        self.add(sockets).endpoint.connect(cx);
+        sockets
+    }
+
+    fn free_port(&mut self) -> u16 {
+        loop {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(*DYNAMIC_PORTS.start());
+            if !self.open.iter().any(|connection| connection.sockets.ue_port == port) {
+                return port;
+            }
+        }
+    }
+
+    fn add(&mut self, sockets: SocketPair) -> &mut Connection {
+        let path = Path { flow: self.flow, direction: self.direction, sockets };
+        let endpoint = QuicEndpoint::new(self.config.clone(), path, self.role, crate::PORT);
+        self.opened += 1;
+        self.open.push(Connection { sockets, endpoint, touched: true });
+        self.open.last_mut().expect("just added")
+    }
+
+    /// The end of a connection, as long as it is kept. It will be flushed.
+    pub fn connection(&mut self, sockets: SocketPair) -> Option<&mut QuicEndpoint> {
+        let connection = self.open.iter_mut().find(|connection| connection.sockets == sockets)?;
+        connection.touched = true;
+        Some(&mut connection.endpoint)
+    }
+
+    /// Connections opened or accepted so far.
+    #[must_use]
+    pub const fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// Connections that are kept now.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.open.len()
+    }
+
+    /// A packet arrives: the packet without its bytes, if it is one of a connection that is kept, or accepted with it.
+    /// What it brought is to be read, and said with [`Self::report`].
+    pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Packet> {
+        let arrived = cx.pool.get(&packet);
+        let sockets = arrived.sockets;
+        let known = self.open.iter().any(|connection| connection.sockets == sockets);
+        let belongs = match (&arrived.header, &arrived.payload) {
+            (Header::Udp(_), Payload::Bytes(datagram)) => {
+                known || (self.role == Role::Server && QuicEndpoint::opens(datagram))
+            }
+            _ => false,
+        };
+        if !belongs {
+            cx.discard(packet, DropCause::Endpoint);
+            return None;
+        }
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
+        if !known {
+            self.add(sockets);
+        }
+        let mut packet = cx.pool.consume(packet);
+        let length = Payload::Length(packet.payload.len());
+        if let Payload::Bytes(datagram) = core::mem::replace(&mut packet.payload, length)
+            && let Some(endpoint) = self.connection(sockets)
+        {
+            endpoint.handle_datagram(cx, packet.ecn, datagram);
+        }
+        Some(packet)
+    }
+
+    /// So many bytes of streams could be read with a packet.
+    pub fn report(cx: &mut Cx<'_>, packet: &Packet, in_order: u64) {
+        if cx.wants(Topic::Delivered) {
+            cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order), fresh: None });
+        }
+    }
+
+    /// The time of [`Self::next_timeout`] has come: the next connection for which it has, of those that were not flushed
+    /// since, has been told. To be called until there is none.
+    pub fn handle_timeout(&mut self, cx: &Cx<'_>) -> Option<SocketPair> {
+        let due = |connection: &&mut Connection| {
+            !connection.touched && connection.endpoint.next_timeout() <= cx.now
+        };
+        let connection = self.open.iter_mut().find(due)?;
+        connection.endpoint.handle_timeout(cx);
+        connection.touched = true;
+        Some(connection.sockets)
+    }
+
+    /// Sends what can be sent. To be called after everything else that may have changed something.
+    pub fn flush(&mut self, cx: &mut Cx<'_>) {
+        let mut over = false;
+        for connection in self.open.iter_mut().filter(|connection| connection.touched) {
+            connection.touched = false;
+            connection.endpoint.flush(cx);
+            over |= connection.endpoint.is_drained();
+        }
+        if over {
+            self.open.retain(|connection| !connection.endpoint.is_drained());
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`]; [`Instant::FAR_FUTURE`] for never.
+    #[must_use]
+    pub fn next_timeout(&self) -> Instant {
+        let due = self.open.iter().map(|connection| connection.endpoint.next_timeout());
+        due.min().unwrap_or(Instant::FAR_FUTURE)
+    }
+}
