@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce test bench validate lint docs wheel wheel-check clean
+.PHONY: help build reproduce reproduce-full test bench validate lint docs wheel wheel-check clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -21,7 +21,8 @@ export PIP_QUIET := 1
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*')
 
 help:
-	@echo "make reproduce   published numbers beside ours, report in out/reproduce/index.html"
+	@echo "make reproduce   published numbers of five papers beside ours with few runs of each, in minutes"
+	@echo "make reproduce-full the same with all runs: narrower intervals, most of an hour"
 	@echo "make test        cargo test and pytest"
 	@echo "make bench       speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make validate    airlane held against reference figures"
@@ -35,6 +36,9 @@ help:
 build: $(STAMPS)/native
 
 reproduce: build
+	$(BIN)/airlane reproduce --quick $(ARGS)
+
+reproduce-full: build
 	$(BIN)/airlane reproduce $(ARGS)
 
 validate: build

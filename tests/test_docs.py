@@ -4,7 +4,8 @@ In a Markdown file, blocks mean:
 
 - `console`: lines that begin with `$ ` are run by bash, what follows each is what it prints. A line `...`
   stands for any lines, `...` inside a line for anything; blanks count as one. `console fails` must fail,
-  `console norun` is not run (its make targets must exist).
+  `console norun` is not run (its make targets must exist), `console slow` takes minutes and is run where
+  AIRLANE_SLOW=1, as `make test` has it.
 - `python`: run; all of a file share their names. One whose first line names a file as a comment is written
   there. A `text` block right after one is what it prints.
 - `toml`: written to the file that its first line names as a comment; without one, it must be a scenario.
@@ -38,6 +39,7 @@ FILES = [
     *(str(f.relative_to(ROOT)) for f in sorted(ROOT.glob("docs/**/*.md"))),
 ]
 BLESS = os.environ.get("AIRLANE_BLESS") == "1"
+SLOW = os.environ.get("AIRLANE_SLOW") == "1"
 NAMED = re.compile(r"# (\S+\.(?:toml|py))$")
 VARIES = re.compile(
     r"of \S+ µs, \d+% of the run time|in \S+ s of run time: \S+ × real time|; \d+\.\d s$|\(\d+\.\d s\)$"
@@ -87,6 +89,8 @@ class Document:
 
     def console(self, block: Block, where: str, how: str = "") -> None:
         """Run the commands of a block."""
+        if how == "slow" and not SLOW:
+            return
         for command, wanted, begin, end in commands(block):
             if how == "norun":
                 for target in re.findall(r"^make ([\w-]+)", command):
@@ -142,7 +146,7 @@ class Document:
         if agrees(wanted, printed):
             return
         assert BLESS, f"{where}\n--- stands there\n{wanted}\n--- is printed\n{printed}"
-        self.edits.append((begin, end, printed))
+        self.edits.append((begin, end, from_where_it_began(wanted, printed)))
 
     def bless(self) -> None:
         """Write what was printed into the file."""
@@ -176,6 +180,17 @@ def agrees(wanted: str, printed: str) -> bool:
     return re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
+def from_where_it_began(wanted: str, printed: str) -> str:
+    """What is printed, without the first lines if `...` stood for them."""
+    lines = printed.splitlines()
+    match wanted.splitlines():
+        case ["...", first, *_]:
+            begun = [i for i, line in enumerate(lines) if agrees(first, line)]
+            return "\n".join(["...", *lines[begun[0] :]]) if begun else printed
+        case _:
+            return printed
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_examples(name: str, tmp_path: Path) -> None:
     document = Document(ROOT / name, tmp_path)
@@ -192,6 +207,12 @@ def test_agreement() -> None:
     assert not agrees("a", "a\nb")
     assert not agrees("1.5", "1x5")
     assert not agrees("", "a")
+
+
+def test_blessing_keeps_what_was_left_out_at_the_beginning() -> None:
+    assert from_where_it_began("...\nb 1", "a\nb 1\nc") == "...\nb 1\nc"
+    assert from_where_it_began("b 1", "a\nb 2") == "a\nb 2"
+    assert from_where_it_began("...\nx", "a\nb") == "a\nb"
 
 
 def test_every_column_of_a_run_is_described() -> None:

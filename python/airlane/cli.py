@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -122,7 +123,7 @@ def _fail(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
-def _mistake(error: Exception) -> str | None:
+def _mistake(error: BaseException) -> str | None:
     """Say what the user did wrong; None if it was not the user."""
     from airlane.control import ControllerError
     from airlane.dataset import DatasetError
@@ -394,10 +395,14 @@ def reproduce(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
-    """Set published numbers beside ours and judge each."""
-    from airlane import experiments, native, papers, report, terminal
+    """Set published numbers beside ours and judge each.
+
+    Exit code 1 when one of several experiments came to nothing; the others are reported.
+    """
+    from airlane import native, papers, report, terminal
     from airlane.cache import Cache
     from airlane.files import write_text
+    from airlane.reproduction import Failed, Reproduction
 
     began = time.perf_counter()
     try:
@@ -407,31 +412,32 @@ def reproduce(
         _fail(f"error: there is no experiment {error.args[0]!r}; there are: {known}")
     kept = Cache(cache, native.fingerprint())
     out.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
-    outcomes: list[experiments.Outcome] = []
-    for experiment in chosen:
+    reproduction = Reproduction(kept, quick, seed, threads or os.cpu_count() or 1)
+    for place, experiment in enumerate(chosen, 1):
         with terminal.progress(experiment.id) as update:
-            outcome = experiments.conduct(
-                experiment,
-                papers.published(),
-                kept,
-                quick=quick,
-                seed=seed,
-                threads=threads or os.cpu_count() or 1,
-                on_done=update,
-            )
-        outcomes.append(outcome)
-        if not as_json:
-            terminal.output.print(terminal.outcome_view(outcome))
+            came = reproduction.conduct(experiment, update)
+        if isinstance(came, Failed):
+            if len(chosen) == 1:
+                raise came.error
+            why = _mistake(came.error) or "".join(traceback.format_exception(came.error))
+            typer.echo(f"error: {experiment.id}: {why}", err=True)
+        elif ids and not as_json:
+            terminal.output.print(terminal.outcome_view(came))
+        elif not as_json:
+            print(terminal.outcome_line(came, place, len(chosen)), flush=True)
     wall_s = time.perf_counter() - began
-    found = report.as_json(outcomes, wall_s)
-    report.write_html(outcomes, out / "index.html", wall_s)
+    found = report.as_json(reproduction.done, wall_s) | {"failed": [one.id for one in reproduction.failed]}
+    report.write_html(reproduction.done, out / "index.html", wall_s)
     write_text(out / "results.json", json.dumps(found, indent=2) + "\n")
     if as_json:
         print(json.dumps(found, indent=2))
     else:
-        terminal.output.print(
-            f"\nreport: {out}/index.html ({time.perf_counter() - began:.1f} s)", style="bold"
-        )
+        if len(chosen) > 1:
+            terminal.output.print(terminal.papers_view(reproduction))
+        took = time.perf_counter() - began
+        terminal.output.print(f"\nreport: {out}/index.html ({took:.1f} s)", style="bold")
+    if reproduction.failed:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airlane import plot, terminal
+from airlane import plot, reproduction, terminal
 from airlane.arena import Result, view
 from airlane.experiments import NumberRow, Outcome
 from airlane.files import write_text
@@ -29,7 +29,8 @@ def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
     """Numbers and claims of the experiments, in the documented form of `reproduce --json`.
 
     `ci95` is the half-width of the 95 % interval; `n` the repetitions behind it. `inputs` are the published
-    numbers that were taken as setup and are not scored.
+    numbers that were taken as setup and are not scored. `papers` counts the verdicts by paper, each published
+    number once.
     """
     return {
         "numbers": [_number(row) for outcome in outcomes for row in outcome.numbers],
@@ -48,6 +49,7 @@ def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
             for outcome in outcomes
             for row in outcome.claims
         ],
+        "papers": reproduction.numbers(outcomes),
         "wall_s": round(wall_s, 3),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -15,13 +16,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from airlane import stats
+from airlane import reproduction, stats
 from airlane.experiments import Outcome
+from airlane.reproduction import Reproduction
 from airlane.results import Results
 from airlane.sweep import FIGURES, Point
 from airlane.verdict import Verdict
 
-__all__ = ["errors", "interval", "outcome_view", "output", "progress", "run_view", "sweep_view"]
+__all__ = [
+    "errors",
+    "interval",
+    "outcome_line",
+    "outcome_view",
+    "output",
+    "papers_view",
+    "progress",
+    "run_view",
+    "sweep_view",
+]
 
 _PIPE_WIDTH = 140
 """Columns where there is no terminal to ask: wide enough that no table folds its headings."""
@@ -323,6 +335,50 @@ def outcome_view(outcome: Outcome) -> Group:
         )
     )
     return Group(*parts)
+
+
+def outcome_line(outcome: Outcome, place: int, of: int) -> str:
+    """What an experiment came to, as the line of a list."""
+    tally = Counter(row.judgement.verdict for row in outcome.numbers)
+    words = ", ".join(f"{tally[verdict]} {verdict}" for verdict in Verdict if tally[verdict])
+    holds = reproduction.claims([outcome])
+    told = [f"{holds[each]} {word}" for each, word in _HOLDS.items() if holds[each]]
+    if told:
+        words += "; " * bool(words) + f"claims: {', '.join(told)}"
+    return f"{place:2}/{of} {outcome.experiment.id}: {words or 'figures'}"
+
+
+_HOLDS = {True: "hold", False: "do not", None: "open"}
+
+
+def papers_view(of: Reproduction) -> Group:
+    """What became of each paper's published numbers."""
+    verdicts = reproduction.numbers(of.done)
+    total = sum(verdicts.values(), Counter[Verdict]())
+    table = _table("published numbers" + (", quick form" if of.quick else ""))
+    table.padding = (0, 1, 0, 0)  # so that it fits into 80 columns
+    table.add_column("paper")
+    for heading in ("numbers", *Verdict):
+        table.add_column(str(heading), justify="right")
+    for paper, tally in verdicts.items():
+        table.add_row(paper, *_tallied(tally))
+    if len(verdicts) > 1:
+        table.add_section()
+        table.add_row("all", *_tallied(total))
+    parts: list[Table | Text] = [Text(), table]
+    holds = reproduction.claims(of.done)
+    told = ", ".join(f"{holds[each]} {word}" for each, word in _HOLDS.items())
+    parts.append(Text(f"claims of the papers, and ours: {told}"))
+    if of.quick and total[Verdict.UNDECIDED]:
+        parts.append(Text("Few runs, wide intervals: the full form may settle what is undecided or open."))
+    if of.failed:
+        names = ", ".join(one.id for one in of.failed)
+        parts.append(Text(f"came to nothing, see above: {names}", style="bold red"))
+    return Group(*parts)
+
+
+def _tallied(tally: Counter[Verdict]) -> list[str]:
+    return [str(count or "") for count in (tally.total(), *(tally[verdict] for verdict in Verdict))]
 
 
 def _numbers_table(outcome: Outcome) -> Table:

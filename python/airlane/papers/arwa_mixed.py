@@ -579,7 +579,7 @@ def figure9() -> Experiment:
         scenario=examples.path("arwa-cell"),
         grid={_point9(p, b): _bursts(p, with_bursts=b == "bursts") for p, b in points},
         runs=10,
-        quick_runs=1,
+        quick_runs=2,
         numbers=(
             Number(
                 "arwa.cwnd_floor_seen_bytes",

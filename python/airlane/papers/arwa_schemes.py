@@ -441,7 +441,7 @@ def table6() -> Experiment:
         scenario=examples.path("arwa-cell"),
         grid=_grid6(),
         runs=10,
-        quick_runs=2,
+        quick_runs=4,
         quick=setup.QUICK,
         numbers=(
             *(_number(name, BASE, "mean over the numbers of users", _per_users(name)) for name in _GAINS),

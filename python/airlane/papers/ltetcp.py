@@ -600,7 +600,7 @@ def load_increase() -> Experiment:
         scenario=examples.path("ltetcp-load"),
         grid=_grid(),
         runs=10,
-        quick_runs=3,
+        quick_runs=5,
         numbers=(*_figure_2(), *_figure_3()),
         claims=_claims(),
         setup={

@@ -229,7 +229,7 @@ def seamless() -> Experiment:
         scenario=examples.path(_SCENARIO),
         grid=grid,
         runs=20,
-        quick_runs=3,
+        quick_runs=5,
         numbers=_seamless_numbers(),
         claims=(
             within(
@@ -285,7 +285,7 @@ def lossless() -> Experiment:
         scenario=examples.path(_SCENARIO),
         grid=grid,
         runs=20,
-        quick_runs=3,
+        quick_runs=5,
         numbers=(
             _figure(
                 "fig7_lossless.throughput_5s_kbps",
@@ -409,7 +409,7 @@ def queue_sweep() -> Experiment:
             for m, q, k, s in combinations
         },
         runs=int(_value("repeats")),
-        quick_runs=3,
+        quick_runs=5,
         numbers=(
             lost,
             replace(lost, id=f"{_ID}.fig9", label="delay by size", measure=at(_LOSSLESS, "delay_ms")),

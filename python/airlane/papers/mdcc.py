@@ -212,7 +212,7 @@ def _table(table: str, fading: str, title: str, setup_ids: dict[str, str]) -> Ex
         scenario=examples.path("mdcc-jump"),
         grid=_grid(fading),
         runs=int(value("longrun.runs")),
-        quick_runs=2,
+        quick_runs=4,
         numbers=(
             *(number for distance in DISTANCES for number in _row(table, fading, distance)),
             *_in_words(fading),
@@ -275,7 +275,7 @@ def figure4() -> Experiment:
         scenario=examples.path("mdcc-jump"),
         grid=grid,
         runs=int(value("longrun.runs")),
-        quick_runs=2,
+        quick_runs=4,
         numbers=(steady(100), steady(300)),
         claims=(
             Claim(

@@ -119,7 +119,7 @@ def figure7() -> Experiment:
         scenario=examples.path("mdcc-long"),
         grid={point(*p): _overrides(*p) for p in _POINTS},
         runs=12,
-        quick_runs=2,
+        quick_runs=4,
         numbers=(
             number("mean", "gain in throughput, %"),
             number("min", "gain in throughput, at least, %", Relation.AT_LEAST, single),

@@ -255,7 +255,7 @@ def table4() -> Experiment:
         scenario=examples.path("mdcc-short"),
         grid=_grid(tuple(SIZES), PLACES),
         runs=int(value("longrun.runs")),
-        quick_runs=2,
+        quick_runs=4,
         numbers=(
             *(number for size in SIZES for number in _row(size)),
             Number(
@@ -291,7 +291,7 @@ def figure5() -> Experiment:
         scenario=examples.path("mdcc-short"),
         grid=_grid(("f500kB", "f1MB"), PLACES),
         runs=int(value("longrun.runs")),
-        quick_runs=2,
+        quick_runs=4,
         numbers=(Number("mdcc.fig5", "completion of 1 MB with MD-CC, s", completion(point)),),
         pictures=lambda draws: [figures.distributions(draws, delay_ms) for delay_ms in DELAYS.values()],
     )
@@ -363,7 +363,7 @@ def figure6() -> Experiment:
         scenario=examples.path("mdcc-short"),
         grid=_grid(("f1MB",), PLACES),
         runs=int(value("longrun.runs")),
-        quick_runs=2,
+        quick_runs=4,
         numbers=(
             Number(
                 "mdcc.fig6.cubic_hystart_exit_ms",

@@ -181,7 +181,7 @@ def figure3() -> Experiment:
         scenario=examples.path("meld"),
         grid={"probe": _PING, **grid(cases)},
         runs=RUNS,
-        quick_runs=2,
+        quick_runs=4,
         numbers=(
             Number(
                 "meld.random_loss_pct",
@@ -365,7 +365,7 @@ def figure4() -> Experiment:
         scenario=examples.path("meld"),
         grid=grid(_FIG4),
         runs=RUNS,
-        quick_runs=2,
+        quick_runs=3,
         numbers=numbers,
         claims=tuple(claims),
         listings=(listing, _windows),

@@ -1,0 +1,91 @@
+"""Several experiments one after the other, and what became of each paper's published numbers.
+
+One that comes to nothing does not take the others with it: what they found is kept and shown, and what failed
+is named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from airlane import experiments, papers
+from airlane.cache import Cache
+from airlane.experiments import Experiment, Outcome
+from airlane.verdict import Verdict
+
+__all__ = ["Failed", "Reproduction", "claims", "numbers"]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An experiment that came to nothing, and why."""
+
+    id: str
+    error: BaseException
+
+
+@dataclass
+class Reproduction:
+    """Experiments as they are run.
+
+    Attributes
+    ----------
+    quick, seed, threads
+        As `experiments.conduct` takes them.
+    done, failed
+        What has come of the experiments so far, in their order.
+    """
+
+    cache: Cache
+    quick: bool
+    seed: int | None
+    threads: int
+    done: list[Outcome] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+
+    def conduct(
+        self, experiment: Experiment, on_done: Callable[[int, int], None] | None = None
+    ) -> Outcome | Failed:
+        """Run one. An error becomes a `Failed`; a signal that ends the command does not."""
+        try:
+            outcome = experiments.conduct(
+                experiment,
+                papers.published(),
+                self.cache,
+                quick=self.quick,
+                seed=self.seed,
+                threads=self.threads,
+                on_done=on_done,
+            )
+        except BaseException as error:
+            # PyO3's PanicException, an assertion of the core that did not hold, is no Exception and has no
+            # module to be imported from.
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            self.failed.append(Failed(experiment.id, error))
+            return self.failed[-1]
+        self.done.append(outcome)
+        return outcome
+
+
+def numbers(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
+    """Verdicts on the published numbers, by paper.
+
+    A number that several experiments judge counts once, as the first of them says: the others vary how the
+    publication is read.
+    """
+    first = dict[str, Verdict]()
+    for outcome in outcomes:
+        for row in outcome.numbers:
+            first.setdefault(row.number.id, row.judgement.verdict)
+    found = dict[str, Counter[Verdict]]()
+    for name, verdict in first.items():
+        found.setdefault(name.partition(".")[0], Counter())[verdict] += 1
+    return found
+
+
+def claims(outcomes: Sequence[Outcome]) -> Counter[bool | None]:
+    """How many claims hold (True), do not (False), and are open (None)."""
+    return Counter(row.finding.holds for outcome in outcomes for row in outcome.claims)
