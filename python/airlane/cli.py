@@ -213,6 +213,9 @@ def run(
     plot: Annotated[
         bool, typer.Option("--plot", help="Draw the first run over time into the folder.")
     ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Make an HTML page of it (report.html in the folder).")
+    ] = False,
     pcap: Annotated[
         bool, typer.Option("--pcap", help="Capture packets at the server and the UEs (pcap/*.pcapng).")
     ] = False,
@@ -254,13 +257,14 @@ def run(
         results.write(folder, described.resolved, os.fspath(file), captures)
     if plot:
         _plot(results, folder / "series.png", described.name)
+    if report:
+        _page(folder, results, json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
     if as_json:
         print(json.dumps(_summary_rows(results), indent=2))
         return
     terminal.output.print(terminal.run_view(results, described.name))
-    terminal.output.print(
-        f"written to {folder}/" + (" (series.png: the first run)" if plot else ""), style="dim"
-    )
+    made = ["series.png: the first run"] * plot + ["report.html: all of it"] * report
+    terminal.output.print(f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim")
 
 
 def _plot(results: Results, path: Path, title: str) -> None:
@@ -559,7 +563,6 @@ def report(
     """Make an HTML page of a result folder."""
     import pyarrow
 
-    from airlane.report import write_run_html
     from airlane.results import Results
 
     try:
@@ -567,9 +570,15 @@ def report(
         results = Results.read(folder)
     except (FileNotFoundError, ValueError, KeyError, pyarrow.ArrowInvalid):
         _fail(f"error: {folder} is not a result folder of `airlane run`")
+    print(f"written to {_page(folder, results, manifest)}")
+
+
+def _page(folder: Path, results: Results, manifest: dict[str, Any]) -> Path:
+    from airlane.report import write_run_html
+
     page = folder / "report.html"
     write_run_html(results, manifest, Path(manifest["file"]).stem or folder.name, page)
-    print(f"written to {page}")
+    return page
 
 
 @app.command()

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from airlane.chart import label_points
 from airlane.metrics import Run
 from airlane.results import Results
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -46,6 +48,11 @@ _STYLE: Any = {
 }
 
 _LEGEND_LIMIT = 8
+
+_MARKS_MAX = 24
+"""Events that are also drawn through every panel, if they are not more."""
+
+_EVENTS = {"loss": "#E69F00", "timeout": "#b00020", "handover": "#555555"}
 
 _NOTHING = np.empty(0)
 
@@ -77,42 +84,134 @@ def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 
 
 def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
-    """Goodput, delay, congestion window and RLC queue of each flow over the time of one run.
+    """One run over time on one axis: events, then goodput, delay, congestion window, RLC queue and MCS.
 
-    A panel without a value (no RLC queue on a wired link, no window for UDP) is left out.
+    A panel without a value (no RLC queue on a wired link, no window for UDP, no cell) is left out, and so are
+    the events where there were none. Events are losses that the sender noticed, expired timers and handovers.
     """
-    tables = {
-        name: table.filter(np.asarray(table["run"].to_numpy()) == run)
-        for name, table in results.tables.items()
-        if name in ("flows", "flow_series", "timeouts")
-    }
-    view = Run(tables)
+    view = Run(_of_run(results, run))
     flows = view.flows()
+    events = _events(view, flows)
     panels = [p for p in _PANELS if any(np.isfinite(view.series(f).get(p[2], _NOTHING)).any() for f in flows)]
+    rates = _mcs(view)
+    heights = [0.18 + 0.16 * len(events)] * bool(events) + [1.0] * (max(1, len(panels)) + bool(rates))
     with style():
-        fig, axes = figure(max(1, len(panels)), 1, (8.0, 0.6 + 2.0 * len(panels)), sharex=True)
-        for axis, (name, unit, column, factor) in zip(axes, panels, strict=False):
-            for i, flow in enumerate(flows):
-                series = view.series(flow)
-                axis.plot(
-                    series.get("t_s", _NOTHING),
-                    series.get(column, _NOTHING) * factor,
-                    label=flow,
-                    color=COLOURS[i % len(COLOURS)],
-                    alpha=1.0 if len(flows) <= _LEGEND_LIMIT else 0.6,
-                )
-                for t in view.timeouts_of(flow).get("t_s", ()) if column == "cwnd_bytes" else ():
-                    axis.axvline(t, color="#b00020", linewidth=0.7, linestyle=":")
-            axis.set_title(name)
-            axis.set_ylabel(unit)
-            axis.set_ylim(bottom=0)
+        size = (8.0, 0.6 + 2.0 * sum(heights))
+        fig, axes = figure(len(heights), 1, size, sharex=True, height_ratios=heights)
+        rest = iter(axes)
+        if events:
+            _draw_events(next(rest), events)
+        first = None
+        for panel, axis in zip(panels, rest, strict=False):
+            _draw_panel(axis, view, flows, panel)
+            first = first or axis
+        if rates:
+            _draw_mcs(axes[-1], rates)
+        for axis in axes[bool(events) :]:
+            _mark_handovers(axis, events.get("handover", []))
         axes[-1].set_xlabel("simulated time in s")
-        if 1 < len(flows) <= _LEGEND_LIMIT:
-            fig.legend(
-                *axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=min(4, len(flows))
-            )
+        if first is not None and 1 < len(flows) <= _LEGEND_LIMIT:
+            handles = [line for line in first.lines if line.get_label() in flows]
+            fig.legend(handles=handles, loc="outside upper right", ncols=min(4, len(flows)))
         fig.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return fig
+
+
+def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
+    wanted = ("flows", "flow_series", "cell_series", "timeouts", "handovers")
+    return {
+        name: table.filter(np.asarray(table["run"].to_numpy()) == run)
+        for name, table in results.tables.items()
+        if name in wanted
+    }
+
+
+def _draw_panel(axis: Axes, view: Run, flows: list[str], panel: tuple[str, str, str, float]) -> None:
+    name, unit, column, factor = panel
+    for i, flow in enumerate(flows):
+        series = view.series(flow)
+        axis.plot(
+            series.get("t_s", _NOTHING),
+            series.get(column, _NOTHING) * factor,
+            label=flow,
+            color=COLOURS[i % len(COLOURS)],
+            alpha=1.0 if len(flows) <= _LEGEND_LIMIT else 0.6,
+        )
+        for t in view.timeouts_of(flow).get("t_s", ()) if column == "cwnd_bytes" else ():
+            axis.axvline(t, color=_EVENTS["timeout"], linewidth=0.7, linestyle=":", label="timeout")
+    axis.set_title(name)
+    axis.set_ylabel(unit)
+    axis.set_ylim(bottom=0)
+
+
+def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
+    """When what happened to whom, by kind of event; kinds that did not occur are left out."""
+    found: dict[str, list[tuple[float, str]]] = {kind: [] for kind in _EVENTS}
+    for flow in flows:
+        series = view.series(flow)
+        lost = series.get("lost_segments", _NOTHING)
+        for t, count in zip(series.get("t_s", _NOTHING), lost, strict=False):
+            if count > 0:
+                found["loss"].append((float(t), f"{flow}: {count:.0f} lost"))
+        timeouts = view.timeouts_of(flow)
+        for t, rto in zip(timeouts.get("t_s", ()), timeouts.get("rto_ms", ()), strict=True):
+            found["timeout"].append((float(t), f"{flow}: after {rto:.0f} ms"))
+    handovers = view.tables.get("handovers")
+    for row in handovers.to_pylist() if handovers is not None else ():
+        at = next(
+            (row[c] for c in ("start_s", "decision_s", "report_s") if np.isfinite(row[c] or np.nan)), None
+        )
+        if at is not None:
+            found["handover"].append((at, f"{row['ue']}: {row['from']} to {row['to']}, {row['outcome']}"))
+    return {kind: sorted(many) for kind, many in found.items() if many}
+
+
+def _draw_events(axis: Axes, events: dict[str, list[tuple[float, str]]]) -> None:
+    for row, (kind, many) in enumerate(events.items()):
+        (marks,) = axis.plot(
+            [t for t, _ in many], [row] * len(many), "|", color=_EVENTS[kind], label=kind, markersize=8
+        )
+        label_points(marks, [words for _, words in many])
+    axis.set_title("events")
+    axis.set_yticks(range(len(events)), list(events))
+    axis.set_ylim(len(events) - 0.5, -0.5)
+
+
+def _mark_handovers(axis: Axes, handovers: list[tuple[float, str]]) -> None:
+    for t, words in handovers if len(handovers) <= _MARKS_MAX else ():
+        mark = axis.axvline(t, color=_EVENTS["handover"], linewidth=0.9, linestyle="--", label="handover")
+        label_points(mark, [words])
+
+
+def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:
+    """Mean MCS over time of each cell, or of all of them together where they are many."""
+    table = view.tables.get("cell_series")
+    if table is None or table.num_rows == 0:
+        return {}
+    cells = np.asarray(table["cell"].to_pylist())
+    t, mcs, blocks = (table[c].to_numpy().astype(np.float64) for c in ("t_s", "mcs_mean", "tb_sent"))
+    names = list(dict.fromkeys(cells.tolist()))
+    if not np.isfinite(mcs).any():
+        return {}
+    if len(names) <= _LEGEND_LIMIT:
+        return {f"cell {name}": (t[cells == name], mcs[cells == name]) for name in names}
+    times, bins = np.unique(t, return_inverse=True)
+    there = np.isfinite(mcs)
+    sent = np.bincount(bins[there], blocks[there], times.size)
+    with np.errstate(invalid="ignore"):
+        return {
+            f"{len(names)} cells": (times, np.bincount(bins[there], (mcs * blocks)[there], times.size) / sent)
+        }
+
+
+def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]]) -> None:
+    for i, (name, (t, mcs)) in enumerate(rates.items()):
+        axis.plot(t, mcs, label=name, color=COLOURS[(i + 2) % len(COLOURS)])
+    axis.set_title("MCS of first transmissions, downlink (mean of bin)")
+    axis.set_ylabel("MCS")
+    axis.set_ylim(0, 29)
+    if len(rates) > 1:
+        axis.legend(loc="lower left", ncols=4)
 
 
 def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int = 0) -> Figure | None:
@@ -152,17 +251,26 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
         fig, (axis,) = figure(1, 1, (8.0, 7.6))
         low, high = _frame(np.vstack([places, stands]))
         _borders(axis, stands, low, high)
-        shades = [colour[str(cells[a])] for a in ends[:-1]]
-        axis.add_collection(LineCollection(ways, colors=shades, linewidths=1.1, alpha=0.75))
+        serving = cells[ends[:-1]]
+        for cell in sites:
+            within = [way for way, of in zip(ways, serving, strict=True) if of == cell]
+            look = {"colors": colour[cell], "linewidths": 1.1, "alpha": 0.75, "label": cell}
+            if within:
+                axis.add_collection(LineCollection(within, **look))  # type: ignore[arg-type]
         starts = np.flatnonzero(np.r_[True, new_ue])
         x, y = places[starts].T
-        axis.scatter(x, y, s=7, c=[colour[str(c)] for c in cells[starts]], linewidths=0)
+        begins = axis.scatter(x, y, s=7, c=[colour[str(c)] for c in cells[starts]], linewidths=0)
+        label_points(begins, [f"{ue} begins" for ue in ues[starts]])
         x, y = changes.T
         label = f"a UE changes its cell ({len(changes)} times)"
         rim = {"facecolors": "white", "edgecolors": "#222222", "linewidths": 0.8}
-        axis.scatter(x, y, s=17, label=label, zorder=3, **rim)  # type: ignore[arg-type]
+        crossed = axis.scatter(x, y, s=17, label=label, zorder=3, **rim)  # type: ignore[arg-type]
+        at = np.flatnonzero(new_cell & ~new_ue)
+        times = table["t_s"].to_numpy()[order]
+        label_points(crossed, [f"{ues[i]}: {cells[i]} to {cells[i + 1]}, {times[i + 1]:g} s" for i in at])
         x, y = stands.T
-        axis.scatter(x, y, marker="^", s=60, c=list(colour.values()), edgecolors="black", zorder=4)
+        masts = axis.scatter(x, y, marker="^", s=60, c=list(colour.values()), edgecolors="black", zorder=4)
+        label_points(masts, [f"cell {name}" for name in sites])
         for name, (x, y) in _named(sites, stands):
             axis.annotate(name, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=7, zorder=5)
         axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
@@ -170,7 +278,7 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
         axis.set_title(f"{len(sites)} cells and the ways of {len(starts)} UEs, coloured by the serving cell")
         axis.grid(visible=False)
         if len(changes):
-            fig.legend(loc="outside lower left")
+            fig.legend(handles=[crossed], loc="outside lower left")
     return fig
 
 

@@ -1,4 +1,4 @@
-"""Reports: what `airlane reproduce` found, as JSON for machines and as one HTML page for people."""
+"""Reports: what `airlane reproduce` found, as JSON for machines and as HTML pages for people."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ import math
 import platform
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airlane import plot, reproduction, terminal
 from airlane.arena import Result, view
-from airlane.experiments import NumberRow, Outcome
+from airlane.exhibit import Beside, Exhibit, Inside, show
+from airlane.experiments import ClaimRow, NumberRow, Outcome
 from airlane.files import write_text
+from airlane.papers import PAPERS
+from airlane.ratios import CAPTION as RATIOS_CAPTION
+from airlane.ratios import draw_ratios
 from airlane.results import Results
 from airlane.verdict import Verdict
 
@@ -23,6 +29,11 @@ if TYPE_CHECKING:
     import jinja2
 
 __all__ = ["as_json", "sites", "write_arena_html", "write_html", "write_run_html"]
+
+_MAP_CAPTION = (
+    "Grey lines: where another site is nearer. A way has the colour of the cell that serves the UE; "
+    "cells that are not neighbours may share one."
+)
 
 
 def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
@@ -86,6 +97,7 @@ def _number(row: NumberRow) -> dict[str, Any]:
 
 def _environment() -> jinja2.Environment:
     import jinja2
+    from markupsafe import Markup
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("airlane", "templates"),
@@ -94,32 +106,112 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    assets = resources.files("airlane").joinpath("assets")
     environment.filters["interval"] = terminal.interval
-    environment.filters["uri"] = plot.data_uri
+    # JSON within a page: no end of a script in it.
+    environment.filters["inline"] = lambda text: Markup(text.replace("<", "\\u003c"))
+    environment.globals["asset"] = lambda name: Markup(assets.joinpath(name).read_text(encoding="utf-8"))
     environment.globals["published_text"] = terminal.published_text
+    environment.globals["finding"] = _finding
     return environment
 
 
+def _finding(row: ClaimRow) -> str:
+    return "open" if row.finding.holds is None else "yes" if row.finding.holds else "no"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An experiment in the report: where it stands, what came of it, its figures."""
+
+    outcome: Outcome
+    anchor: str
+    tally: Sequence[tuple[str, int]]
+    findings: Sequence[tuple[str, int]]
+    beside: Exhibit | None
+    pictures: Sequence[Exhibit]
+
+
+@dataclass(frozen=True)
+class _Paper:
+    """A paper in the report: its page, its experiments, and how they came out in all."""
+
+    id: str
+    title: str
+    reference: str
+    experiments: Sequence[_Entry]
+
+    @property
+    def file(self) -> str:
+        return f"{self.id}.html"
+
+    @property
+    def tally(self) -> Counter[str]:
+        return Counter(str(row.judgement.verdict) for one in self.experiments for row in one.outcome.numbers)
+
+    @property
+    def numbers(self) -> int:
+        return sum(len(one.outcome.numbers) for one in self.experiments)
+
+    @property
+    def claims(self) -> int:
+        return sum(len(one.outcome.claims) for one in self.experiments)
+
+    @property
+    def holding(self) -> int:
+        return sum(row.finding.holds is True for one in self.experiments for row in one.outcome.claims)
+
+
 def write_html(outcomes: Sequence[Outcome], path: Path, wall_s: float) -> None:
-    """Write one page that needs no other file."""
-    tally = Counter(row.judgement.verdict for outcome in outcomes for row in outcome.numbers)
-    page = (
-        _environment()
-        .get_template("reproduce.html.j2")
-        .render(
-            outcomes=outcomes,
-            pictures={
-                o.experiment.id: o.experiment.pictures(o.draws) if o.experiment.pictures else []
-                for o in outcomes
-            },
-            tally=[(v, tally[v]) for v in Verdict if tally[v]],
-            version=version("airlane"),
-            host=f"{platform.system()} {platform.machine()}",
-            wall_s=wall_s,
-        )
-    )
+    """Write an index, a page for each paper, and `figures` with a PDF, a PNG and a CSV of each figure.
+
+    A page needs no other file but its figures' PDFs, PNGs and CSVs.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, page)
+    place = Beside(path)
+    by_paper: dict[str, list[_Entry]] = {}
+    for outcome in outcomes:
+        by_paper.setdefault(outcome.experiment.id.partition("/")[0], []).append(_entry(outcome, place))
+    papers = [_Paper(name, *PAPERS.get(name, (name, "")), entries) for name, entries in by_paper.items()]
+    environment = _environment()
+    told: dict[str, Any] = {"papers": papers, "verdicts": [str(v) for v in Verdict]}
+    for paper in papers:
+        page = environment.get_template("paper.html.j2").render(paper=paper, **told)
+        write_text(path.parent / paper.file, page)
+    tally: Counter[str] = sum((paper.tally for paper in papers), Counter())
+    index = environment.get_template("index.html.j2").render(
+        outcomes=outcomes,
+        tally=_in_order(tally, told["verdicts"]),
+        version=version("airlane"),
+        host=f"{platform.system()} {platform.machine()}",
+        wall_s=wall_s,
+        **told,
+    )
+    write_text(path, index)
+
+
+def _entry(outcome: Outcome, place: Beside) -> _Entry:
+    experiment = outcome.experiment
+    anchor = experiment.id.replace("/", "-")
+    pictures = experiment.pictures(outcome.draws) if experiment.pictures else []
+    ratios = draw_ratios(outcome.numbers)
+    return _Entry(
+        outcome,
+        anchor,
+        _in_order(Counter(str(row.judgement.verdict) for row in outcome.numbers), [str(v) for v in Verdict]),
+        _in_order(Counter(_finding(row) for row in outcome.claims), ["yes", "open", "no"]),
+        None
+        if ratios is None
+        else show(ratios, f"{anchor}-numbers", "Published and ours", RATIOS_CAPTION, place),
+        [
+            show(one.figure, f"{anchor}-{i}", one.title, one.caption, place)
+            for i, one in enumerate(pictures, start=1)
+        ],
+    )
+
+
+def _in_order(counts: Counter[str], words: Sequence[str]) -> list[tuple[str, int]]:
+    return [(word, counts[word]) for word in words if counts[word]]
 
 
 def write_arena_html(result: Result, path: Path) -> None:
@@ -139,7 +231,7 @@ def write_arena_html(result: Result, path: Path) -> None:
             runs=" to ".join(str(n) for n in result.runs()),
             version=version("airlane"),
             simulated_s=result.simulated_s,
-            heat=view.heat(result),
+            heat=json.dumps(view.heat(result)),
             csv=base64.b64encode(view.cells_csv(result).encode()).decode(),
             cards=cards,
             criteria=criteria,
@@ -150,15 +242,18 @@ def write_arena_html(result: Result, path: Path) -> None:
 
 
 def write_run_html(results: Results, manifest: dict[str, Any], title: str, path: Path) -> None:
-    """Write a page about one result folder: figure, flows, cells, scenario."""
+    """Write a page about one result folder: figure, flows, cells, scenario. It needs no other file."""
     columns = [c for c in results.flows.column_names if c != "run"]
+    ways = plot.draw_map(results, sites(manifest["scenario"]), 0)
     page = (
         _environment()
         .get_template("run.html.j2")
         .render(
             title=title,
-            figure=plot.draw_run(results, 0),
-            map=plot.draw_map(results, sites(manifest["scenario"]), 0),
+            figure=show(
+                plot.draw_run(results, 0), "series", "Over time", "Panels share the axis of time.", Inside()
+            ),
+            map=None if ways is None else show(ways, "map", "Cells and UEs", _MAP_CAPTION, Inside()),
             runs=results.runs,
             columns=columns,
             rows=[[_cell(row[c]) for c in columns] for row in results.flows.to_pylist()],

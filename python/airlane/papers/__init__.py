@@ -9,7 +9,35 @@ from typing import Any
 from airlane.experiments import Experiment
 from airlane.verdict import Published
 
-__all__ = ["experiments", "published", "select"]
+__all__ = ["PAPERS", "experiments", "published", "select"]
+
+PAPERS = {
+    "ltetcp": (
+        "TCP when a cell fills up and when it is left",
+        "Nguyen et al., Towards Understanding TCP Performance on LTE/EPC Mobile Networks, "
+        "AllThingsCellular 2014",
+    ),
+    "arwa": (
+        "Adaptive receive windows",
+        "Adesh and Renuka, Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks, "
+        "Journal of Computer Networks and Communications 2019",
+    ),
+    "frto": ("A spurious timeout", "RFC 5682"),
+    "mdcc": (
+        "Multi-domain congestion control",
+        "Krämer et al., On the Benefits of Multi-Domain Congestion Control in LTE Networks",
+    ),
+    "meld": (
+        "Loss discrimination from radio information",
+        "Diarra, Dabbous, Ismail, Turletti, Cross-layer Loss Discrimination Algorithms for MEC in "
+        "4G networks, HPSR 2021",
+    ),
+    "splitproxy": (
+        "A split-connection proxy",
+        "Farkas, Héder and Nováczki, A Split Connection TCP Proxy in LTE Networks, EUNICE 2012",
+    ),
+}
+"""Title and reference of what the experiments before the slash of their ids stand beside."""
 
 
 @functools.cache

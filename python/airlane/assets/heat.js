@@ -1,0 +1,96 @@
+// The arena's heat map: a figure is chosen, a heading sorts, arrow keys go from cell to cell.
+"use strict";
+(() => {
+const figures = JSON.parse(document.getElementById("data").textContent);
+const select = document.getElementById("figure"), table = document.getElementById("heat"), told = document.getElementById("told");
+const NAMES = -1, NONE = null;
+let column = NONE, up = true, focus = [0, 0];
+figures.forEach((figure, i) => select.add(new Option(figure.title, i)));
+
+function make(tag, attributes, text) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function colour(cell) {
+  const strength = Math.abs(cell.shade) * (cell.sure ? 0.62 : 0.16);
+  return `color-mix(in srgb, ${cell.shade > 0 ? "#0072B2" : "#E07B39"} ${Math.round(strength * 100)}%, var(--paper))`;
+}
+
+// What has no value stands last, whichever way.
+function sorted(rows) {
+  if (column === NONE) return rows;
+  if (column === NAMES) return [...rows].sort((a, b) => (up ? 1 : -1) * a.name.localeCompare(b.name, "en"));
+  return [...rows].sort((a, b) => {
+    const [x, y] = [a.cells[column].value, b.cells[column].value];
+    if (x === null || y === null) return (x === null) - (y === null);
+    return up ? x - y : y - x;
+  });
+}
+
+function heading(title, i, upFirst) {
+  const th = make("th", { scope: "col", "aria-sort": i === column ? (up ? "ascending" : "descending") : "none" });
+  const button = make("button", { type: "button", "data-column": i }, title);
+  button.addEventListener("click", () => {
+    up = i === column ? !up : upFirst;
+    column = i;
+    draw();
+    table.querySelector(`button[data-column="${i}"]`).focus();
+    told.textContent = `sorted by ${title}, ${up ? "least" : "greatest"} first`;
+  });
+  th.append(button);
+  return th;
+}
+
+function cellOf(row, cell, i, figure) {
+  const td = make("td", {});
+  const words = `${row.name}, ${figure.situations[i]}: ${cell.more}`;
+  const box = make("div", { tabindex: "-1", title: cell.more, role: "group", "aria-label": words }, cell.text);
+  box.style.background = cell.value === null ? "none" : colour(cell);
+  for (const event of ["mouseenter", "focus", "click"]) box.addEventListener(event, () => { told.textContent = words; });
+  td.append(box);
+  return td;
+}
+
+function draw() {
+  const figure = figures[select.value];
+  document.getElementById("caption").textContent = figure.title + (figure.lessIsBetter ? " (less is better)" : "");
+  const head = make("tr", {});
+  head.append(heading("contender", NAMES, true));
+  figure.situations.forEach((title, i) => head.append(heading(title, i, figure.lessIsBetter)));
+  table.tHead.replaceChildren(head);
+  table.tBodies[0].replaceChildren(...sorted(figure.rows).map(row => {
+    const tr = make("tr", {});
+    tr.append(make("th", { scope: "row", title: row.title }, row.name), ...row.cells.map((cell, i) => cellOf(row, cell, i, figure)));
+    return tr;
+  }));
+  stand(0, 0, false);
+}
+
+// One cell takes part in the order of Tab; arrows go on from it.
+function stand(row, place, take) {
+  const rows = table.tBodies[0].rows;
+  const to = [Math.max(0, Math.min(rows.length - 1, row)), Math.max(0, Math.min(rows[0].cells.length - 2, place))];
+  const box = at => rows[at[0]]?.cells[at[1] + 1]?.firstChild;
+  box(focus)?.setAttribute("tabindex", "-1");
+  focus = to;
+  box(focus).setAttribute("tabindex", "0");
+  if (take) box(focus).focus();
+}
+table.addEventListener("keydown", event => {
+  if (!event.target.matches("td > div") || event.ctrlKey || event.altKey || event.metaKey) return;
+  const td = event.target.parentNode;
+  const [row, place] = [td.parentNode.sectionRowIndex, td.cellIndex - 1];
+  const to = {
+    ArrowUp: [row - 1, place], ArrowDown: [row + 1, place], ArrowLeft: [row, place - 1], ArrowRight: [row, place + 1],
+    Home: [row, 0], End: [row, Infinity],
+  }[event.key];
+  if (!to) return;
+  event.preventDefault();
+  stand(...to, true);
+});
+select.addEventListener("change", () => { column = NONE; draw(); });
+draw();
+})();

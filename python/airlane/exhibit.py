@@ -1,0 +1,223 @@
+"""A figure on a page: picture, chart for the page's script, PDF, CSV, and its words for who cannot see it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airlane.chart import Chart, chart_of
+from airlane.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Beside", "Exhibit", "Inside", "Table", "show"]
+
+_ROWS_MAX = 48
+"""Longer series are summed up in the table; the CSV has all of it."""
+
+_COLUMNS_MAX = 10
+
+_PICTURE_DPI = 120
+
+_TYPES = {"png": "image/png", "pdf": "application/pdf"}
+
+
+class Inside:
+    """Puts what belongs to a figure into the page, as `data:` addresses: the page stays one file.
+
+    A CSV is left to the page's script, which has the same values: those of many flows take megabytes.
+    """
+
+    def put(self, name: str, content: bytes) -> str:
+        """Give the address of the content."""
+        if name.endswith(".csv"):
+            return "#"
+        kind = _TYPES[name.rpartition(".")[2]]
+        return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Puts what belongs to a figure into a folder beside the page."""
+
+    page: Path
+    folder: str = "figures"
+
+    def put(self, name: str, content: bytes) -> str:
+        """Write the content, and give its address relative to the page."""
+        place = self.page.parent / self.folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+        return f"{self.folder}/{name}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a figure's values, or of what they come to where they are many."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """What a template needs of a figure.
+
+    Attributes
+    ----------
+    name
+        Of its files and its anchor.
+    words
+        Text alternative.
+    picture, pdf, csv
+        Addresses; no CSV of a drawing. `#` where the page's script makes it.
+    data
+        JSON for the page's script; empty for a drawing.
+    width, height
+        Of the picture in CSS pixels.
+    """
+
+    name: str
+    title: str
+    caption: str
+    words: str
+    picture: str
+    pdf: str
+    csv: str
+    data: str
+    tables: Sequence[Table]
+    width: int
+    height: int
+
+
+def show(figure: Figure, name: str, title: str, caption: str, place: Inside | Beside) -> Exhibit:
+    """Draw a figure in every form and put the forms where they belong.
+
+    The bytes depend on nothing but the figure and Matplotlib's version.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+    picture, pdf = io.BytesIO(), io.BytesIO()
+    with style():
+        # The canvases by themselves: `savefig` draws everything twice for each.
+        figure.set_dpi(_PICTURE_DPI)
+        FigureCanvasAgg(figure).print_png(picture, metadata={"Software": None})  # type: ignore[no-untyped-call]
+        figure.set_layout_engine("none")  # it stays as it was laid out
+        chart = chart_of(figure)
+        FigureCanvasPdf(figure).print_pdf(  # type: ignore[no-untyped-call]
+            pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None}
+        )
+    width, height = (round(96 * float(side)) for side in figure.get_size_inches())
+    return Exhibit(
+        name,
+        title,
+        caption,
+        _words(title, chart),
+        place.put(f"{name}.png", picture.getvalue()),
+        place.put(f"{name}.pdf", pdf.getvalue()),
+        place.put(f"{name}.csv", chart.csv().encode()) if chart else "",
+        json.dumps(chart.data() | {"ratio": round(height / width, 4)}, separators=(",", ":"))
+        if chart
+        else "",
+        _tables(chart) if chart else (),
+        width,
+        height,
+    )
+
+
+def _words(title: str, chart: Chart | None) -> str:
+    if chart is None:
+        return title
+    panels = [
+        f"{panel['title'] or title}: {panel['ylabel'] or 'values'} over {panel['xlabel'] or 'the cases'}"
+        for panel in chart.panels
+    ]
+    told = f"{title}. " + "; ".join(dict.fromkeys(panels)) + "."
+    if chart.series:
+        told += " Series: " + ", ".join(one["label"] for one in chart.series[:_COLUMNS_MAX])
+        told += f" and {len(chart.series) - _COLUMNS_MAX} more." if len(chart.series) > _COLUMNS_MAX else "."
+    return told
+
+
+def _tables(chart: Chart) -> list[Table]:
+    return [table for panel in chart.panels for table in _of_panel(chart, panel)]
+
+
+def _of_panel(chart: Chart, panel: dict[str, Any]) -> list[Table]:
+    """Values by x where all fits on a screen, else what each series comes to."""
+    named = [(chart.name_of(panel, item), item) for item in panel["items"] if item["t"] in ("line", "bars")]
+    series = [(name, _values(item)) for name, item in named]
+    series = [(name, values) for name, values in series if values]
+    if not series:
+        return []
+    words = dict(panel["x"].get("ticks", ()))
+    upright = dict(panel["y"].get("ticks", ()))
+    places = list(dict.fromkeys(x for _, values in series for x, _ in values))
+    caption = ", ".join(text for text in (panel["title"], panel["ylabel"]) if text)
+    single = all(len({x for x, _ in values}) == len(values) for _, values in series)
+    if len(places) > _ROWS_MAX or len(series) > _COLUMNS_MAX or not single or upright:
+        return [_summary(caption, panel, series)] if not upright else [_by_row(caption, panel, series)]
+    rows = [
+        [
+            words.get(x, f"{x:g}"),
+            *("; ".join(shown for at, shown in values if at == x) for _, values in series),
+        ]
+        for x in sorted(places)
+    ]
+    return [Table(caption, [panel["xlabel"] or "case", *(name for name, _ in series)], rows)]
+
+
+def _by_row(caption: str, panel: dict[str, Any], series: list[tuple[str, list[tuple[float, str]]]]) -> Table:
+    """Rows that have names on the y axis: at each, where the series stand on the x axis."""
+    rows = []
+    for at, word in panel["y"]["ticks"]:
+        shown = [[f"{x:g}" for x, y in values if y.split(" ")[0] == f"{at:.4g}"] for _, values in series]
+        if any(shown):
+            rows.append([word, *(_several(one) for one in shown)])
+    return Table(caption, [panel["ylabel"] or "", *(name for name, _ in series)], rows)
+
+
+def _several(values: list[str]) -> str:
+    return ", ".join(values) if len(values) <= 4 else f"{len(values)}, from {values[0]} to {values[-1]}"
+
+
+def _summary(caption: str, panel: dict[str, Any], series: list[tuple[str, list[tuple[float, str]]]]) -> Table:
+    rows = []
+    for name, values in series:
+        xs, ys = [x for x, _ in values], [float(y.split(" ")[0]) for _, y in values]
+        ends = (min(xs), max(xs), min(ys), math.fsum(ys) / len(ys), max(ys))
+        rows.append([name, str(len(ys)), *(f"{v:.4g}" for v in ends)])
+    axis = panel["xlabel"] or "x"
+    return Table(
+        f"{caption} (all points are in the CSV)",
+        ["series", "points", f"{axis}, from", "to", "least", "mean", "greatest"],
+        rows,
+    )
+
+
+def _values(item: dict[str, Any]) -> list[tuple[float, str]]:
+    """Each point's x, and its y with the interval as text."""
+    if item["t"] == "bars":
+        points = [(x + width / 2, y + height) for x, y, width, height in item["r"]]
+    else:
+        points = list(zip(item["x"], item["y"], strict=True))
+    none = [None] * len(points)
+    ends = zip(item.get("ylow", none), item.get("yhigh", none), strict=True)
+    return [
+        (
+            x,
+            f"{y:.4g}"
+            + ("" if low is None or high is None or low == high else f" ({low:.4g} to {high:.4g})"),
+        )
+        for (x, y), (low, high) in zip(points, ends, strict=True)
+        if x is not None and y is not None
+    ]
