@@ -4,7 +4,7 @@ A figure is drawn once, by Matplotlib, for the picture and the PDF; what is inte
 and the table for screen readers are read from the finished figure, so that all of them show the same.
 Understood are lines, error bars, bars, filled areas, scatters, line collections, lines and spans across an
 axis, texts in the coordinates of the data, linear and logarithmic axes. Where a figure is a drawing (an axis
-is off), there is no chart of it.
+is off or holds an image), there is no chart of it.
 
 An artist belongs to the series of its label; one without a label to the series of its colour, so that a faint
 first run goes with the mean of the same colour.
@@ -91,7 +91,7 @@ class Chart:
 def chart_of(figure: Figure) -> Chart | None:
     """Read a finished figure; `None` where it is a drawing."""
     axes = [axis for axis in figure.axes if axis.get_visible()]
-    if not axes or not all(axis.axison for axis in axes):
+    if not axes or not all(axis.axison and not axis.images for axis in axes):
         return None
     series = _Series()
     for axis in axes:

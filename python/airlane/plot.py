@@ -5,8 +5,6 @@ Matplotlib comes with the extra `report`, and takes a second to load: it is impo
 
 from __future__ import annotations
 
-import base64
-import io
 import itertools
 import os.path
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "data_uri", "draw_map", "draw_run", "figure", "style"]
+__all__ = ["COLOURS", "draw_map", "draw_run", "figure", "style"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 """Okabe and Ito's colours, which most colour-blind readers tell apart."""
@@ -328,11 +326,3 @@ def _named(sites: dict[str, tuple[float, float]], stands: np.ndarray) -> Iterato
         shared = os.path.commonprefix(names) if len(names) > 1 else names[0]  # noqa: RUF071
         shared = shared.rstrip("-") if len(names) > 1 else shared
         yield shared or ", ".join(names), at[names[0]]
-
-
-def data_uri(fig: Figure) -> str:
-    """PNG inside a `data:` address, for a page without other files."""
-    buffer = io.BytesIO()
-    with style():
-        fig.savefig(buffer, format="png", metadata={"Software": None})
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from airlane import plot, reproduction, terminal
 from airlane.arena import Result, view
+from airlane.arena.picture import draw_heat
 from airlane.exhibit import Beside, Exhibit, Inside, show
 from airlane.experiments import ClaimRow, NumberRow, Outcome
 from airlane.files import write_text
@@ -147,11 +148,11 @@ class _Paper:
 
     @property
     def tally(self) -> Counter[str]:
-        return Counter(str(row.judgement.verdict) for one in self.experiments for row in one.outcome.numbers)
-
-    @property
-    def numbers(self) -> int:
-        return sum(len(one.outcome.numbers) for one in self.experiments)
+        """Of its published numbers, each once."""
+        counted = Counter[str]()
+        for verdicts in reproduction.numbers(one.outcome for one in self.experiments).values():
+            counted.update({str(verdict): n for verdict, n in verdicts.items()})
+        return counted
 
     @property
     def claims(self) -> int:
@@ -221,6 +222,7 @@ def write_arena_html(result: Result, path: Path) -> None:
         for one in result.contenders
     }
     criteria = [(section, title) for section, title, _ in view.scorecard(result, result.contenders[0].name)]
+    maps = view.heat(result)
     told = [(one, one.told(), view.main_figure(one).title) for one in result.situations]
     page = (
         _environment()
@@ -231,7 +233,8 @@ def write_arena_html(result: Result, path: Path) -> None:
             runs=" to ".join(str(n) for n in result.runs()),
             version=version("airlane"),
             simulated_s=result.simulated_s,
-            heat=json.dumps(view.heat(result)),
+            heat=json.dumps(maps),
+            picture=show(draw_heat(maps[0]), "arena", "The heat map", maps[0]["title"], Inside()),
             csv=base64.b64encode(view.cells_csv(result).encode()).decode(),
             cards=cards,
             criteria=criteria,
