@@ -183,7 +183,7 @@ def _by_row(caption: str, panel: dict[str, Any], series: list[tuple[str, list[tu
         shown = [[f"{x:g}" for x, y in values if y.split(" ")[0] == f"{at:.4g}"] for _, values in series]
         if any(shown):
             rows.append([word, *(_several(one) for one in shown)])
-    return Table(caption, [panel["ylabel"] or "", *(name for name, _ in series)], rows)
+    return Table(caption, [panel["ylabel"] or "row", *(name for name, _ in series)], rows)
 
 
 def _several(values: list[str]) -> str:
