@@ -242,6 +242,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
             LossDetection::RackTlp => transport::LossDetection::RackTlp,
             LossDetection::Rfc6675 => transport::LossDetection::Rfc6675,
         },
+        careful_fast_retransmit: tcp.careful_fast_retransmit,
         frto: tcp.frto,
         hystart: tcp.hystart,
         rate_reduction: match tcp.rate_reduction {

@@ -120,6 +120,9 @@ pub struct TcpConfig {
     pub rto_initial: Duration,
     /// How losses are detected.
     pub loss_detection: LossDetection,
+    /// Whether, without SACK, duplicate ACKs that cover no more than the last recovery did start no other: the "careful"
+    /// variant of RFC 2582 §5, and RFC 6582 §3.2 step 2. Else what a recovery sent again in vain may start the next.
+    pub careful_fast_retransmit: bool,
     /// F-RTO (RFC 5682, SACK-enhanced).
     pub frto: bool,
     /// HyStart, for controllers that have it.
@@ -184,6 +187,7 @@ impl TcpConfig {
             rto_max: Duration::from_secs(120),      // TCP_RTO_MAX
             rto_initial: Duration::from_secs(1),    // RFC 6298 §2.1
             loss_detection: LossDetection::RackTlp, // tcp_recovery 1
+            careful_fast_retransmit: true,          // tcp_try_undo_recovery
             frto: true,                             // tcp_frto 2
             hystart: true,
             rate_reduction: RateReductionKind::Proportional, // since Linux 3.2

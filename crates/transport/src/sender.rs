@@ -83,6 +83,7 @@ struct SenderOptions {
     /// Segments that an acknowledgment is worth at most.
     growth_max: u32,
     loss_detection: LossDetection,
+    careful: bool,
     sack: bool,
     ecn: bool,
     frto: bool,
@@ -145,6 +146,9 @@ pub(crate) struct Sender {
     reordering: u32,
     /// Duplicate ACKs in a row, without SACK (RFC 6582); they count as SACKed.
     duplicates: u32,
+    /// Position beyond which duplicate ACKs count: the end of what the last recovery was for (RFC 6582's `recover`),
+    /// 0 if none is to be heeded.
+    recovered_to: u64,
     probe: Option<Probe>,
     /// F-RTO is waiting for its evidence.
     frto: bool,
@@ -204,6 +208,7 @@ impl Sender {
                     Growth::PerAck => 1,
                 },
                 loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
+                careful: config.careful_fast_retransmit,
                 sack: negotiated.sack,
                 ecn: negotiated.ecn,
                 frto: config.frto && negotiated.sack,
@@ -249,6 +254,7 @@ impl Sender {
             sack_cache: SackCache::default(),
             reordering: DUPLICATE_THRESHOLD,
             duplicates: 0,
+            recovered_to: 0,
             probe: None,
             frto: false,
             timeouts_in_row: 0,

@@ -203,6 +203,30 @@ fn without_sack_each_partial_ack_repairs_a_hole() {
     assert_eq!(r.flows[0].receiver.bytes_delivered, Bytes(300 * SEGMENT));
 }
 
+/// Every third of 37 segments is lost. Without SACK that ends in a timeout, after which some are sent again that had arrived; the
+/// ACKs that these bring do not cover more than what was outstanding at the timeout, so they start no recovery (RFC 6582
+/// §3.2 step 2). Where they may, each recovery sends again in vain what starts the next, until the end of the transfer.
+#[test]
+fn what_was_sent_again_in_vain_starts_no_recovery() {
+    let lost: Vec<u64> = (0..13).map(|i| 20 + 3 * i).collect();
+    let [careful, less] = [true, false].map(|careful_fast_retransmit| {
+        let newreno = TcpConfig { congestion: CongestionKind::NewReno, sack: false, ..linux() };
+        let config = TcpConfig {
+            careful_fast_retransmit,
+            timestamps: false,
+            rto_min: Duration::from_secs(1),
+            ..newreno
+        };
+        let r = lossy(&config, Some(600), &lost, 20_000);
+        assert_eq!(r.flows[0].receiver.bytes_delivered, Bytes(600 * SEGMENT));
+        let stats = r.flows[0].sender;
+        assert_eq!(stats.timeouts, 1);
+        (stats.recoveries, again(&r).len())
+    });
+    assert_eq!(careful, (1, 13 + 3), "three of them in vain");
+    assert!(less.0 > 50 && less.1 > 300, "{less:?}");
+}
+
 /// The SYN is lost: it goes again after 1 s (RFC 6298 §2.1), and the connection stands at
 /// 1040 ms. The SYN-ACK is lost: both ends repeat after 1 s, and the client's copy arrives first.
 #[test]

@@ -252,6 +252,9 @@ pub struct Tcp {
     pub rto_initial: Time,
     /// How losses are detected.
     pub loss_detection: LossDetection,
+    /// Whether, without SACK, duplicate acknowledgments that cover no more than the last recovery did start no other (RFC
+    /// 6582 §3.2 step 2).
+    pub careful_fast_retransmit: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub frto: bool,
     /// HyStart, for controllers that have it.

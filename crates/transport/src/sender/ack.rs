@@ -354,7 +354,8 @@ impl Sender {
         outcome.duplicate =
             !outcome.data_acked && !ack.with_data && !window_moved && ack.ack == self.una && !outcome.dsack;
         outcome.delivered = acked.newly_delivered + sacked.sacked;
-        if outcome.duplicate && !self.options.sack && self.duplicates < self.board.outstanding() {
+        let counts = !self.options.sack && self.una > self.recovered_to;
+        if outcome.duplicate && counts && self.duplicates < self.board.outstanding() {
             self.duplicates += 1;
             outcome.delivered += 1;
         }

@@ -278,7 +278,7 @@ impl Sender {
 
     /// All that was outstanding when recovery began is acknowledged.
     fn leave_recovery(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
-        self.duplicates = 0;
+        self.remember_recovery();
         let spurious = self.undo.all_were_duplicates() || self.undo.original_echoed(ack.echo);
         self.enter(Phase::Open);
         if spurious {
@@ -288,6 +288,14 @@ impl Sender {
             self.end_reduction();
         }
         self.rack.on_recovery_exit(false);
+    }
+
+    /// What was sent again in vain comes back as duplicate ACKs, which are no sign of a loss (RFC 6582 §3.2 step 2).
+    fn remember_recovery(&mut self) {
+        self.duplicates = 0;
+        if self.options.careful {
+            self.recovered_to = self.recovery_point;
+        }
     }
 
     /// The controller goes on with the window in which the reduction has ended.
@@ -366,7 +374,7 @@ impl Sender {
                 self.undo_reduction(false);
             }
             self.enter(Phase::Open);
-            self.duplicates = 0;
+            self.remember_recovery();
             self.rack.on_recovery_exit(false);
             return Resend::Nothing;
         }
