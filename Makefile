@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full test bench validate lint docs wheel wheel-check clean
+.PHONY: help build reproduce reproduce-full test bench bench-cluster validate lint docs wheel wheel-check clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -25,6 +25,7 @@ help:
 	@echo "make reproduce-full the same with all runs: narrower intervals, most of an hour"
 	@echo "make test        cargo test and pytest"
 	@echo "make bench       speed, beside ns-3 where it is installed; out/bench.json"
+	@echo "make bench-cluster a sweep on a Dask cluster whose worker and client are killed, against one process"
 	@echo "make validate    airlane held against reference figures"
 	@echo "make lint        formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness"
 	@echo "make docs        the manual as a site, out/docs/index.html"
@@ -46,6 +47,9 @@ validate: build
 
 bench: build
 	$(BIN)/python bench/run.py $(ARGS)
+
+bench-cluster: build $(STAMPS)/dev
+	$(BIN)/python bench/cluster.py $(ARGS)
 
 test: $(STAMPS)/native $(STAMPS)/dev
 	tools/test.sh

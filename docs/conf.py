@@ -7,9 +7,10 @@ author = "the airlane contributors"
 copyright = author  # noqa: A001 - Sphinx asks for it by this name
 version = release = _version("airlane")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["images"]
+nb_execution_mode = "off"  # the tests run the notebooks, and what they show is kept in them
 suppress_warnings = ["misc.highlighting_failure"]  # a `console` block may hold any output
 
 myst_enable_extensions = ["colon_fence", "deflist"]

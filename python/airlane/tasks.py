@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import itertools
 import os
 import time
 import zlib
@@ -26,8 +28,11 @@ _AT_ONCE_S = 2.0
 """So long the tasks that a local pool is given at a time should take together."""
 _AT_ONCE_MAX = 64
 """Runs whose whole output a local pool holds; of what is done, only the rows of flows are kept."""
-_SUBMITTED_MAX = 4000
-"""Tasks that a scheduler holds at a time."""
+_ERRAND_S = 0.25
+"""So long the tasks of one errand of a worker should take: an errand itself costs the machines some 10 ms."""
+_ERRAND_MAX = 64
+_ERRANDS_MIN = 32
+"""Errands that are under way at a time, however few the workers are."""
 
 
 class ClusterError(Exception):
@@ -55,6 +60,9 @@ class Task:
 
 Finished = tuple[Task, pa.Table]
 """A task and its rows of `flows`."""
+
+_Brought = tuple[float, list[pa.Table]]
+"""Seconds that an errand took, and the rows of each of its tasks."""
 
 
 def tasks_of(points: Sequence[str], runs: int, first_seed: int) -> list[Task]:
@@ -117,47 +125,64 @@ def _gathered(client: Client, tasks: Sequence[Task]) -> Iterator[list[Finished]]
     from distributed.client import FutureCancelledError, FuturesCancelledError
 
     core, packed = native.fingerprint(), functools.lru_cache(maxsize=256)(_packed)
-    waiting, under_way = iter(tasks), dict[str, Task]()
+    waiting, under_way = iter(tasks), dict[str, list[Task]]()
     coming = as_completed([], loop=client.loop, with_results=True, raise_errors=False)
+    per_task_s = _ERRAND_S  # unknown at first: one at a time
 
-    def submit(count: int) -> None:
-        for _, task in zip(range(count), waiting, strict=False):
-            under_way[task.key] = task
-            # Not pure in Dask's sense but by our key, so that asking again is asking for the same.
-            coming.add(client.submit(_work, packed(task.resolved), task.seed, core, key=task.key, retries=2))
+    def submit(errands: int) -> None:
+        size = max(1, min(_ERRAND_MAX, int(_ERRAND_S / max(per_task_s, 1e-6))))
+        for errand in itertools.islice(iter(lambda: list(itertools.islice(waiting, size)), []), errands):
+            # Named by our keys, so that asking again is asking for the same.
+            name = hashlib.sha256("".join(task.key for task in errand).encode()).hexdigest()[:40]
+            under_way[name] = errand
+            jobs = [(packed(task.resolved), task.seed) for task in errand]
+            coming.add(client.submit(_work, jobs, core, key=name, retries=2))
 
-    submit(_SUBMITTED_MAX)
+    at_once = _at_once(client)
+    submit(at_once)
     landed, last = list[Finished](), time.monotonic()
     try:
         while under_way:
             for future, result in coming.next_batch(block=True):
-                landed.append((under_way.pop(future.key), _checked(future.status, result)))
-            submit(_SUBMITTED_MAX - len(under_way))
+                errand = under_way.pop(future.key)
+                took_s, tables = _checked(future.status, result)
+                landed += zip(errand, tables, strict=True)
+                per_task_s = max(took_s / len(errand), per_task_s / 2)  # points differ: rather too few
+            submit(at_once - len(under_way))
             if time.monotonic() - last >= _LANDING_S:
                 yield landed
-                landed, last = [], time.monotonic()
+                landed, last, at_once = [], time.monotonic(), _at_once(client)
     except (OSError, FutureCancelledError, FuturesCancelledError) as error:
         if landed:
             yield landed
-        raise ClusterError(f"the scheduler is gone, {len(under_way)} tasks are not done: {error}") from error
+        left = sum(len(errand) for errand in under_way.values())
+        raise ClusterError(f"the scheduler is gone, {left} tasks are not done: {error}") from error
     if landed:
         yield landed
+
+
+def _at_once(client: Client) -> int:
+    """Errands that are under way at a time: enough that no worker waits, and no more."""
+    threads: dict[str, int] = client.nthreads()
+    return max(_ERRANDS_MIN, 4 * sum(threads.values()))
 
 
 def _packed(resolved: str) -> bytes:
     return zlib.compress(resolved.encode())
 
 
-def _checked(status: str, result: object) -> pa.Table:
-    if status == "finished" and isinstance(result, pa.Table):
+def _checked(status: str, result: object) -> _Brought:
+    if status == "finished":
+        assert isinstance(result, tuple), "what _work gives"
         return result
     reason = result[1] if isinstance(result, tuple) else result
     raise ClusterError(f"a task came to nothing: {reason}")
 
 
-def _work(packed: bytes, seed: int, core: str) -> pa.Table:
-    """On a worker: one run. Whoever has another core would give other bytes under the same key."""
+def _work(jobs: Sequence[tuple[bytes, int]], core: str) -> _Brought:
+    """On a worker: some runs. Whoever has another core would give other bytes under the same keys."""
     if native.fingerprint() != core:
         raise ClusterError("a worker has another version of airlane than this machine")
-    (output,) = native.run([(zlib.decompress(packed).decode(), seed)], 1)
-    return output.tables["flows"]
+    began = time.monotonic()
+    outputs = native.run([(zlib.decompress(packed).decode(), seed) for packed, seed in jobs], 1)
+    return time.monotonic() - began, [output.tables["flows"] for output in outputs]
