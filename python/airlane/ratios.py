@@ -31,6 +31,15 @@ _FAR = 100.0
 
 _LABEL_MAX = 64
 
+_LOOKS = {
+    Verdict.MATCH: ("o", 2),
+    Verdict.DIRECTION: ("s", 0),
+    Verdict.MISS: ("v", 1),
+    Verdict.UNDECIDED: ("^", 3),
+    Verdict.IMPOSSIBLE: ("X", 4),
+}
+"""Marker and colour of ours by its verdict; of a lost number there is no multiple."""
+
 
 @dataclass(frozen=True)
 class _Row:
@@ -76,11 +85,10 @@ def draw_ratios(numbers: Sequence[NumberRow]) -> Figure | None:
 
 
 def _draw_ours(axis: Axes, rows: Sequence[_Row]) -> None:
-    colours = {Verdict.MATCH: plot.COLOURS[2], Verdict.MISS: plot.COLOURS[1]}
     logarithmic = min(r.low for r in rows) > 0.0 and (
         max(r.high for r in rows) > _LOG_FROM or min(r.low for r in rows) < 1.0 / _LOG_FROM
     )
-    for verdict in Verdict:
+    for verdict in _LOOKS:
         chosen = [(i, r) for i, r in enumerate(rows) if r.verdict == verdict]
         if not chosen:
             continue
@@ -89,8 +97,8 @@ def _draw_ours(axis: Axes, rows: Sequence[_Row]) -> None:
             [r.ratio for _, r in chosen],
             [i for i, _ in chosen],
             xerr=spans,
-            fmt="o",
-            color=colours.get(verdict, plot.COLOURS[0] if verdict is Verdict.DIRECTION else plot.COLOURS[3]),
+            fmt=_LOOKS[verdict][0],
+            color=plot.COLOURS[_LOOKS[verdict][1]],
             markersize=5,
             capsize=3,
             label=f"ours: {verdict}",

@@ -107,6 +107,10 @@ class Panel {
       values: (u, splits) => splits.map(v => v === null ? null : format(v)),
     };
     if (!upright) Object.assign(axis, { label: this.labelled() ? this.data.xlabel : undefined, labelSize: 22, space: 46 });
+    if (scale.log && !scale.ticks) {
+      axis.splits = (u, i, low, high) => logTicks(low, high, (upright ? u.bbox.height : u.bbox.width) / devicePixelRatio / (upright ? 26 : 44));
+      axis.filter = (u, splits) => splits;
+    }
     if (scale.ticks) {
       const shorten = word => word.length > most ? `${word.slice(0, most - 1)}…` : word;
       axis.splits = (u, i, low, high) => scale.ticks.map(([v]) => v).filter(v => v >= Math.min(low, high) && v <= Math.max(low, high));
@@ -341,6 +345,20 @@ class Panel {
     this.tell([point]);
     say(this.readout.textContent);
   }
+}
+
+// 1, 2, 5 in each decade; all digits of one or two decades if there is room, powers alone if there is not.
+function logTicks(low, high, room) {
+  const decades = Math.log10(high / low);
+  const digits = decades * 9 <= room ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades * 3 <= room ? [1, 2, 5] : [1];
+  const ticks = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) {
+    for (const digit of digits) {
+      const v = +(digit * 10 ** e).toPrecision(12);
+      if (v >= low && v <= high) ticks.push(v);
+    }
+  }
+  return ticks.length >= 2 ? ticks : [low, Math.sqrt(low * high), high].map(v => +v.toPrecision(3));
 }
 
 const ascending = x => {

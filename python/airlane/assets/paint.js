@@ -69,7 +69,13 @@ const painters = {
     ctx.fillStyle = css("--soft");
     ctx.font = `${11 * ratio}px system-ui, sans-serif`;
     ctx.textAlign = item.align === "center" ? "center" : item.align === "right" ? "right" : "left";
-    item.s.split("\n").forEach((line, i) => ctx.fillText(line, X(item.x) + item.dx * ratio, Y(item.y) - (item.dy - 12 * i) * ratio));
+    const lines = item.s.split("\n"), width = Math.max(...lines.map(line => ctx.measureText(line).width));
+    let x = X(item.x) + item.dx * ratio;
+    if (item.align !== "center" && item.align !== "right" && x + width > bbox.left + bbox.width && x < bbox.left + bbox.width) {
+      ctx.textAlign = "right";
+      x = X(item.x) - item.dx * ratio;
+    }
+    lines.forEach((line, i) => ctx.fillText(line, x, Y(item.y) - (item.dy - 12 * i) * ratio));
   },
 };
 function segment(ctx, x0, y0, x1, y1) {
