@@ -5,7 +5,7 @@ In a Markdown file, blocks mean:
 - `console`: lines that begin with `$ ` are run by bash, what follows each is what it prints. A line `...`
   stands for any lines, `...` inside a line for anything; blanks count as one. `console fails` must fail,
   `console norun` is not run (its make targets must exist), `console slow` takes minutes and is run where
-  AIRLANE_SLOW=1, as `make test` has it.
+  AIRLANE_SLOW=1, as `make test` has it, `console tshark` where that tool is installed.
 - `python`: run; all of a file share their names. One whose first line names a file as a comment is written
   there. A `text` block right after one is what it prints.
 - `toml`: written to the file that its first line names as a comment; without one, it must be a scenario.
@@ -21,6 +21,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,6 +40,7 @@ FILES = [
     *(str(f.relative_to(ROOT)) for f in sorted(ROOT.glob("docs/**/*.md"))),
 ]
 BLESS = os.environ.get("AIRLANE_BLESS") == "1"
+TOOLS = ("tshark",)
 SLOW = os.environ.get("AIRLANE_SLOW") == "1"
 NAMED = re.compile(r"# (\S+\.(?:toml|py))$")
 VARIES = re.compile(
@@ -89,7 +91,7 @@ class Document:
 
     def console(self, block: Block, where: str, how: str = "") -> None:
         """Run the commands of a block."""
-        if how == "slow" and not SLOW:
+        if (how == "slow" and not SLOW) or (how in TOOLS and shutil.which(how) is None):
             return
         for command, wanted, begin, end in commands(block):
             if how == "norun":
