@@ -6,7 +6,7 @@ import json
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,9 @@ from airlane.trace import ExportError
 from conftest import Airlane
 
 tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+# What goes to the port of data is QUIC.
+QUIC_PORT = ["-d", "udp.port==5203,quic"]
 
 LOSSY = """
 network = "lena"
@@ -75,9 +78,9 @@ def packets(file: Path) -> Iterator[tuple[int, int, bytes]]:
     assert at == len(data)
 
 
-def fields(file: Path, what: list[str], show: str = "") -> list[list[str]]:
+def fields(file: Path, what: list[str], show: str = "", more: Sequence[str] = ()) -> list[list[str]]:
     """What tshark says of each packet that passes its filter, with checksums validated."""
-    command = ["tshark", "-r", str(file), "-n", "-T", "fields"]
+    command = ["tshark", "-r", str(file), "-n", "-T", "fields", *more]
     for preference in ("tcp.check_checksum", "ip.check_checksum", "udp.check_checksum"):
         command += ["-o", f"{preference}:TRUE"]
     for field in what:
@@ -289,3 +292,30 @@ def test_quic_leaves_qlog_in_the_folder(airlane: Airlane, scenarios: Path, tmp_p
     assert sorted(path.name for path in (folder / "qlog").iterdir()) == [
         f"run{run}-{name}" for run in (0, 1) for name in names
     ]
+
+
+@tshark
+@pytest.mark.parametrize("app", ["bulk", "web"])
+def test_tshark_reads_what_tls_protects(airlane: Airlane, tmp_path: Path, app: str) -> None:
+    """Streams, acknowledgments and frames of HTTP/3 stand in packets that are encrypted: secrets are in the file."""
+    web = '{ kind = "web", http = "3", dns = false, count = 1, visits = "in-order" }'
+    (tmp_path / "tls.toml").write_text(
+        'network = "wired"\n[run]\nduration = "2 s"\n[internet]\nrate = "10 Mbit/s"\ndelay = "20 ms"\nloss = "1 %"\n'
+        f'[[flow]]\napp = {web if app == "web" else repr(app)}\ntransport = {{ kind = "quic", crypto = "tls" }}\n'
+        '[output]\npcap = ["server", "ue"]\nsnaplen = "65535 B"\n'
+    )
+    done = airlane("run", "tls.toml", "-o", "here")
+    assert done.returncode == 0, done.stderr
+    for point in ("server", "ue"):
+        file = tmp_path / f"here/pcap/{point}.pcapng"
+        # HTTP/3 has its port; nobody knows the other.
+        rows = fields(file, ["frame.number", "quic.frame_type", "quic.stream.length"], "udp", QUIC_PORT)
+        kinds = {kind for _, kind, _ in rows for kind in kind.split(",")}
+        # CRYPTO, ACK and STREAM with offset and length (RFC 9000 section 19); nothing that could not be read.
+        assert {"6", "2"} <= kinds and kinds & {str(kind) for kind in range(8, 16)}, kinds
+        assert len(rows) > 100 and all(kind for _, kind, _ in rows)
+        wrong = "_ws.malformed || quic.decryption_failed"
+        assert fields(file, ["frame.number"], wrong, QUIC_PORT) == []
+        if app == "web":
+            frames = {kind for (kind,) in fields(file, ["http3.frame_type"], "http3") for kind in kind.split(",")}
+            assert {"0", "1", "4"} <= frames, frames  # DATA, HEADERS, SETTINGS

@@ -53,6 +53,8 @@ pub enum Topic {
     LossJudged,
     /// [`Event::RadioInformation`].
     RadioInformation,
+    /// [`Event::Secrets`].
+    Secrets,
 }
 
 /// A set of topics.
@@ -358,6 +360,13 @@ pub enum Event<'a> {
         /// What became of it.
         fate: InformationFate,
     },
+    /// The ends of a connection have agreed on secrets; none of the packets that they protect was sent before.
+    Secrets {
+        /// The flow.
+        flow: FlowId,
+        /// Lines of a key log in NSS's format (draft-ietf-tls-keylogfile).
+        lines: &'a str,
+    },
     /// The windows of a sender that has one for each domain, emitted with [`Event::FlowState`].
     DomainState {
         /// The flow.
@@ -505,6 +514,7 @@ impl Event<'_> {
             Self::PageBegan { .. } | Self::PageLoaded { .. } => Topic::Page,
             Self::LossJudged { .. } => Topic::LossJudged,
             Self::RadioInformation { .. } => Topic::RadioInformation,
+            Self::Secrets { .. } => Topic::Secrets,
             Self::CodeSent { .. } | Self::CodeApplied { .. } => Topic::ReceiverCode,
             Self::Playback { .. } => Topic::Playback,
             Self::ProxyBuffer { .. } => Topic::Proxy,

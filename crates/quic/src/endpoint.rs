@@ -11,7 +11,7 @@ use quinn_proto::{
 };
 
 use crate::congestion::{Expiry, Judged, News};
-use crate::setup::{QuicConfig, Role, Setup, address};
+use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
 use crate::time::{from_quinn, span_from_quinn, to_quinn};
 
 /// What applications write: zeros, which nobody copies until a packet is made of them.
@@ -322,6 +322,7 @@ impl QuicEndpoint {
         }
         self.expire(cx);
         self.report(cx);
+        self.tell_secrets(cx);
         let now = to_quinn(cx.now);
         let last_sent_at = {
             let mut sender = self.setup.sender.lock();
@@ -345,6 +346,16 @@ impl QuicEndpoint {
         // A timer that is due already would be called at this very instant for ever.
         let soon = cx.now + Duration::from_nanos(1);
         self.due = timeout.map_or(Instant::FAR_FUTURE, from_quinn).min(own).max(soon);
+    }
+
+    /// Tells what a handshake has agreed on, before anything that it protects is sent.
+    fn tell_secrets(&self, cx: &mut Cx<'_>) {
+        if self.setup.config.crypto == QuicCrypto::Tls {
+            let lines = self.setup.secrets.take();
+            if !lines.is_empty() {
+                cx.emit(&Event::Secrets { flow: self.path.flow, lines: &lines });
+            }
+        }
     }
 
     /// A timer of the sender's own, if it has one.

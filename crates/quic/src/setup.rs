@@ -17,6 +17,7 @@ use crate::identity::Ids;
 use crate::qlog::QlogFiles;
 use crate::time::span_to_quinn;
 use crate::timeouts::QuicTimeouts;
+use crate::tls::{self, Secrets};
 
 /// IPv4 and UDP header.
 pub(crate) const HEADERS: u16 = 28;
@@ -37,6 +38,15 @@ impl Role {
             Self::Server => "server",
         }
     }
+}
+
+/// What protects packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicCrypto {
+    /// Nothing: a handshake of the same messages that proves nothing, and clear text.
+    Null,
+    /// TLS 1.3 (RFC 9001), by rustls.
+    Tls,
 }
 
 /// The set-up of one endpoint.
@@ -83,6 +93,10 @@ pub struct QuicConfig {
     pub idle_timeout: Option<Duration>,
     /// Explicit congestion notification (RFC 9000 §13.4).
     pub ecn: bool,
+    /// What protects packets.
+    pub crypto: QuicCrypto,
+    /// The application that a handshake of TLS agrees on (RFC 7301).
+    pub application: &'static str,
     /// Whether observers hear of this end's round trips, losses and window: that of the end whose data the
     /// flow carries.
     pub reports: bool,
@@ -118,6 +132,8 @@ impl QuicConfig {
             initial_rtt: Duration::from_millis(333), // RFC 9002 §6.2.2
             idle_timeout: Some(Duration::from_secs(30)), // RFC 9308 §3.2
             ecn: true,
+            crypto: QuicCrypto::Null,
+            application: "airlane",
             reports: true,
             seeds,
             qlog: None,
@@ -151,8 +167,9 @@ pub(crate) struct Setup {
     pub(crate) role: Role,
     path: Path,
     ids: Ids,
-    crypto: Arc<NullCrypto>,
     pub(crate) sender: Shared,
+    /// What a server's handshakes have agreed on.
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 impl Setup {
@@ -161,7 +178,7 @@ impl Setup {
         let stream = config.seeds.stream(&format!("{place}/congestion"));
         let sender = Shared::new(&config, config.initial_mtu - HEADERS, stream);
         let ids = Ids::new(config.seeds.stream(&format!("{place}/quic/{}/ids", role.name())));
-        Self { config, role, path, ids, crypto: Arc::new(NullCrypto), sender }
+        Self { config, role, path, ids, sender, secrets: Arc::default() }
     }
 
     /// The stream of this end of the flow.
@@ -189,7 +206,12 @@ impl Setup {
     /// A server's settings, for a connection that begins now where `transport` is given.
     fn server(&self, transport: Option<TransportConfig>) -> ServerConfig {
         let token = Arc::new(NullTokenKey(0));
-        let mut config = ServerConfig::new(self.crypto.clone(), token);
+        let (crypto, application) = (self.config.crypto, self.config.application);
+        let crypto: Arc<dyn quinn_proto::crypto::ServerConfig> = match crypto {
+            QuicCrypto::Null => Arc::new(NullCrypto),
+            QuicCrypto::Tls => tls::server(application, self.stream("tls"), Arc::clone(&self.secrets)),
+        };
+        let mut config = ServerConfig::new(crypto, token);
         let mut validation = ValidationTokenConfig::default();
         validation.sent(0); // nobody comes back with one
         config.validation_token_config(validation).migration(false);
@@ -207,7 +229,11 @@ impl Setup {
     /// A client's settings for a connection that begins now.
     pub(crate) fn connect(&self) -> ClientConfig {
         let ids = self.ids.clone();
-        let mut config = ClientConfig::new(self.crypto.clone());
+        let crypto: Arc<dyn quinn_proto::crypto::ClientConfig> = match self.config.crypto {
+            QuicCrypto::Null => Arc::new(NullCrypto),
+            QuicCrypto::Tls => tls::client(self.config.application, self.stream("tls")),
+        };
+        let mut config = ClientConfig::new(crypto);
         config
             .transport_config(Arc::new(self.transport()))
             .token_store(Arc::new(NoneTokenStore))

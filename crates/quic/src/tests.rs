@@ -11,7 +11,7 @@ use airlane_transport::congestion::{
 };
 use airlane_transport::{CongestionKind, Path};
 
-use crate::{QuicConfig, QuicEndpoint, QuicEvent, QuicTimeouts, Role};
+use crate::{QuicConfig, QuicCrypto, QuicEndpoint, QuicEvent, QuicTimeouts, Role};
 
 const DELAY: Duration = Duration::from_millis(20);
 const CLIENT: usize = 0;
@@ -36,11 +36,12 @@ struct Heard {
     /// Timeouts: when, in a row, and what had been waited.
     timeouts: Vec<(Instant, u32, Duration)>,
     undone: usize,
+    secrets: String,
 }
 
 impl Probe for Heard {
     fn topics(&self) -> TopicSet {
-        [Topic::FlowState, Topic::SegmentLost, Topic::RttSample, Topic::Timeout]
+        [Topic::FlowState, Topic::SegmentLost, Topic::RttSample, Topic::Timeout, Topic::Secrets]
             .into_iter()
             .fold(TopicSet::NONE, TopicSet::with)
     }
@@ -48,6 +49,7 @@ impl Probe for Heard {
         match *event {
             Event::Timeout { backoff, rto, .. } => self.timeouts.push((now, backoff, rto)),
             Event::TimeoutUndone { .. } => self.undone += 1,
+            Event::Secrets { lines, .. } => self.secrets.push_str(lines),
             Event::FlowState { congestion_window, ssthresh, .. } => {
                 self.states.push((congestion_window.get(), ssthresh.map(Bytes::get)));
             }
@@ -209,15 +211,42 @@ fn every_byte_arrives_whatever_is_lost() {
 
 #[test]
 fn a_seed_makes_the_same_datagrams_each_time() {
-    let with = |seed| {
-        let mut loss = Seeds::new(seed).stream("loss");
-        let config = || QuicConfig { seeds: Seeds::new(seed), ..newreno()() };
-        let done =
-            download(config, 100_000, |_, _| if loss.chance(0.03) { Fate::Lost } else { Fate::Arrives });
-        done.sent.into_iter().map(|sent| (sent.at, sent.from, sent.datagram)).collect::<Vec<_>>()
-    };
-    assert!(with(1) == with(1));
-    assert!(with(1) != with(2));
+    for crypto in [QuicCrypto::Null, QuicCrypto::Tls] {
+        let with = |seed| {
+            let mut loss = Seeds::new(seed).stream("loss");
+            let config = || QuicConfig { seeds: Seeds::new(seed), crypto, ..newreno()() };
+            let done =
+                download(config, 100_000, |_, _| if loss.chance(0.03) { Fate::Lost } else { Fate::Arrives });
+            assert_eq!(done.received, 100_000);
+            let sent = done.sent.into_iter().map(|sent| (sent.at, sent.from, sent.datagram));
+            (sent.collect::<Vec<_>>(), done.heard.secrets)
+        };
+        let (one, again, another) = (with(1), with(1), with(2));
+        assert!(one == again, "{crypto:?}");
+        assert!(one != another, "{crypto:?}");
+        assert_eq!(one.1.is_empty(), crypto == QuicCrypto::Null);
+    }
+}
+
+/// A zero that was written is one on the wire, but not if it is encrypted; and what a key log has to have is told before the
+/// server's second flight.
+#[test]
+fn tls_hides_what_it_carries() {
+    let longest = |datagram: &[u8]| datagram.chunk_by(|a, b| a == b).map(<[u8]>::len).max().unwrap_or(0);
+    let with = |crypto| download(|| QuicConfig { crypto, ..newreno()() }, 100_000, ALL_ARRIVE);
+    let (null, tls) = (with(QuicCrypto::Null), with(QuicCrypto::Tls));
+    let runs = |done: &Outcome| done.of_server().map(|sent| longest(&sent.datagram)).max();
+    assert!(runs(&null) > Some(1_000) && runs(&tls) < Some(8), "{:?} {:?}", runs(&null), runs(&tls));
+    // As many round trips: the certificate is short, and the server may answer with three times what it was asked with.
+    let last = |done: &Outcome| done.sent.last().map(|sent| sent.at);
+    assert_eq!(last(&null), last(&tls));
+    let labels: Vec<&str> = tls.heard.secrets.lines().filter_map(|line| line.split(' ').next()).collect();
+    let labels: BTreeSet<&str> = labels.into_iter().collect();
+    for side in ["CLIENT", "SERVER"] {
+        for stage in ["HANDSHAKE_TRAFFIC_SECRET", "TRAFFIC_SECRET_0"] {
+            assert!(labels.contains(format!("{side}_{stage}").as_str()), "{labels:?}");
+        }
+    }
 }
 
 #[test]
@@ -238,8 +267,11 @@ fn an_initial_window_leaves_and_no_more() {
 
 #[test]
 fn keys_are_updated_under_way() {
+    for crypto in [QuicCrypto::Null, QuicCrypto::Tls] {
+        let done = download(|| QuicConfig { crypto, ..newreno()() }, 3_000_000, ALL_ARRIVE);
+        assert_eq!(done.received, 3_000_000, "{crypto:?}");
+    }
     let done = download(newreno(), 3_000_000, ALL_ARRIVE);
-    assert_eq!(done.received, 3_000_000);
     // RFC 9000 §17.3.1: the key phase of packets with a short header.
     let short = done.of_server().map(|s| s.datagram[0]).filter(|first| first & 0x80 == 0);
     let phases: BTreeSet<u8> = short.map(|first| first & 0x04).collect();

@@ -420,6 +420,7 @@ impl Probe for Recorder {
             Event::Received { .. }
             | Event::Tunnelled { .. }
             | Event::Assigned { .. }
+            | Event::Secrets { .. }
             | Event::ProxyBuffer { .. } => {}
         }
     }

@@ -21,7 +21,8 @@ use crate::expand::OneFlow;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
     CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Ppbp, PpbpReading, Quic,
-    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    QuicCrypto, QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp,
+    Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
@@ -208,6 +209,11 @@ fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
         initial_rtt: quic.initial_rtt.0,
         idle_timeout: Some(quic.idle_timeout.0).filter(|span| !span.is_zero()),
         ecn: quic.ecn,
+        crypto: match quic.crypto {
+            QuicCrypto::Null => quic::QuicCrypto::Null,
+            QuicCrypto::Tls => quic::QuicCrypto::Tls,
+        },
+        application: "airlane",
         reports: true, // the application knows
         seeds,
         qlog: around.qlog.map(|files| (name.to_owned(), Arc::clone(files))),

@@ -230,6 +230,14 @@ fn mistakes_of_quic() -> Vec<(&'static str, String)> {
                 "congestion = \"cubic\" }\napp = { kind = \"fixed\", size = \"1 MB\", objects = 2 }",
             ),
         ),
+        (
+            "no protection that is known",
+            changed("kind = \"tcp\", congestion = \"cubic\"", "kind = \"quic\", crypto = \"quic\""),
+        ),
+        (
+            "protection of TCP",
+            changed("congestion = \"cubic\" }", "congestion = \"cubic\", crypto = \"tls\" }"),
+        ),
         ("qlog without QUIC", extended("[output]\nqlog = true")),
     ]
 }

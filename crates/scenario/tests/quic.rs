@@ -241,28 +241,86 @@ fn qlog_follows_its_schema_and_agrees_with_the_tables() {
     assert_eq!(lost[0] as f64, number(&output, "retransmissions"));
 }
 
+/// Whatever protects packets: all that TLS draws is drawn from the seed.
 #[test]
 fn files_repeat_to_the_byte() {
-    let folders = [Folder::new("quic-once"), Folder::new("quic-twice")];
-    for folder in &folders {
-        write_files(&with_files(), &folder.0);
-    }
-    for name in ["flow.server.sqlog", "flow.client.sqlog", "server.pcapng", "ue.pcapng"] {
-        assert!(folders[0].read(name) == folders[1].read(name), "{name}");
+    for crypto in ["null", "tls"] {
+        let folders = ["once", "twice"].map(|name| Folder::new(&format!("quic-{crypto}-{name}")));
+        let outputs =
+            folders.each_ref().map(|folder| format!("{:?}", write_files(&protected(crypto), &folder.0)));
+        for name in ["flow.server.sqlog", "flow.client.sqlog", "server.pcapng", "ue.pcapng"] {
+            assert!(folders[0].read(name) == folders[1].read(name), "{crypto} {name}");
+        }
+        assert!(outputs[0] == outputs[1], "{crypto}");
     }
 }
 
-/// The packets of a pcapng file: its enhanced packet blocks (draft-ietf-opsawg-pcapng §4.3).
-fn packets(file: &[u8]) -> Vec<&[u8]> {
+fn protected(crypto: &str) -> String {
+    with_files().replace("kind = \"quic\"", &format!("kind = \"quic\", crypto = \"{crypto}\""))
+}
+
+/// TLS costs the bytes of its handshake, and no round trip: packets are as long with either.
+#[test]
+fn tls_takes_as_long_as_no_protection() {
+    let with = |crypto: &str| simulate(&protected(crypto).replace("0.5 %", "0 %"), 1);
+    let (null, tls) = (with("null"), with("tls"));
+    let fct = |output| number(output, "fct_s");
+    assert!((fct(&null) - fct(&tls)).abs() < 0.002, "{} s, {} s", fct(&null), fct(&tls));
+}
+
+/// Types of blocks (draft-ietf-opsawg-pcapng §4.3, §4.7): a packet, and secrets.
+const PACKET: usize = 6;
+const SECRETS: usize = 0xA;
+
+/// The packets and secrets of a pcapng file.
+fn blocks(file: &[u8]) -> Vec<(usize, &[u8])> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let (mut at, mut found) = (0, vec![]);
     while at < file.len() {
-        if word(at) == 6 {
-            found.push(&file[at + 28..at + 28 + word(at + 20)]);
+        match word(at) {
+            PACKET => found.push((PACKET, &file[at + 28..at + 28 + word(at + 20)])),
+            SECRETS => {
+                assert_eq!(&file[at + 8..at + 12], b"KSLT"); // little-endian
+                found.push((SECRETS, &file[at + 16..at + 16 + word(at + 12)]));
+            }
+            _ => {}
         }
         at += word(at + 4);
     }
     found
+}
+
+fn packets(file: &[u8]) -> Vec<&[u8]> {
+    blocks(file).into_iter().filter(|(kind, _)| *kind == PACKET).map(|(_, bytes)| bytes).collect()
+}
+
+/// Before the server's first packet a file has what a connection begins with, as lines of a key log: secrets of both ends for
+/// the handshake and for data, and one to export others from.
+#[test]
+fn captures_hold_the_secrets_of_tls() {
+    for (crypto, lines) in [("null", 0), ("tls", 5)] {
+        let folder = Folder::new(&format!("secrets-{crypto}"));
+        write_files(&protected(crypto), &folder.0);
+        for name in ["server.pcapng", "ue.pcapng"] {
+            let file = folder.read(name);
+            let blocks = blocks(&file);
+            let secrets = |blocks: &[(usize, &[u8])]| {
+                let texts = blocks.iter().filter(|(kind, _)| *kind == SECRETS);
+                texts.map(|(_, text)| str::from_utf8(text).unwrap().to_owned()).collect::<String>()
+            };
+            // The client's first packet in the server's file stands before them: nothing in it is secret.
+            let first =
+                blocks.iter().position(|(kind, bytes)| *kind == PACKET && bytes[12..16] == [10, 0, 0, 1]);
+            let first = first.expect("the server's first packet");
+            let text = secrets(&blocks[..first]);
+            assert_eq!((text.lines().count(), secrets(&blocks)), (lines, text.clone()), "{crypto} {name}");
+            for line in text.lines() {
+                let fields: Vec<&str> = line.split(' ').collect();
+                assert_eq!((fields.len(), fields[1].len()), (3, 64), "{line}");
+                assert!(fields[0].contains("_SECRET"), "{line}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -9,6 +9,8 @@
 //! tunnels have the identifier n in both directions. Whoever sends a flow's data does so from a
 //! port of the flow's own, 50000 + its number, to port 5203; a connection that is one of many has the ports that
 //! its application chose.
+//!
+//! Where packets are encrypted, the secrets of their connection stand before them, so that an analyser reads them.
 
 mod pcapng;
 #[cfg(test)]
@@ -169,6 +171,19 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
+    /// Writes down, in every file, by what packets from here on can be read.
+    fn write_secrets(&mut self, lines: &str) {
+        if self.failed.is_some() {
+            return;
+        }
+        for output in [&mut self.server, &mut self.ue, &mut self.s1u].into_iter().flatten() {
+            if let Err(error) = output.file.secrets(lines) {
+                self.failed = Some(CaptureError { path: output.path.clone(), error });
+                return;
+            }
+        }
+    }
+
     fn write(&mut self, now: Instant, point: CapturePoint, cell: Option<CellId>, packet: &Packet) {
         let Some(&flow) = self.flows.get(packet.flow.index()) else { return };
         let (output, interface) = match point {
@@ -246,7 +261,7 @@ fn numbered([a, b]: [u8; 2], index: u32) -> [u8; 4] {
 
 impl<W: Write> Probe for Capture<W> {
     fn topics(&self) -> TopicSet {
-        let mut topics = TopicSet::NONE;
+        let mut topics = TopicSet::NONE.with(Topic::Secrets);
         if self.server.is_some() || self.ue.is_some() {
             topics = topics.with(Topic::Sent).with(Topic::Received);
         }
@@ -269,6 +284,7 @@ impl<W: Write> Probe for Capture<W> {
                 };
                 self.write(now, point, None, packet);
             }
+            Event::Secrets { lines, .. } => self.write_secrets(lines),
             Event::Tunnelled { cell, packet } => self.write(now, CapturePoint::S1u, Some(cell), packet),
             _ => {}
         }

@@ -1,5 +1,5 @@
 //! The blocks of a pcapng file that a capture needs (draft-ietf-opsawg-pcapng-03): a section
-//! header, interfaces, and packets, little-endian.
+//! header, interfaces, packets, and secrets by which they can be read, little-endian.
 
 use std::io::{self, Write};
 
@@ -9,6 +9,9 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 0xA;
+/// Secrets that are lines of a key log of TLS: "TLSK".
+const TLS_KEY_LOG: u32 = 0x544C_534B;
 /// Options: the end of them, a section's application, an interface's name and the unit of its clock.
 const END_OF_OPTIONS: u16 = 0;
 const SHB_USERAPPL: u16 = 4;
@@ -66,6 +69,16 @@ impl<W: Write> PcapNg<W> {
         self.end()
     }
 
+    /// Adds lines of a key log, which hold for what comes after them.
+    pub(crate) fn secrets(&mut self, lines: &str) -> io::Result<()> {
+        self.begin(DECRYPTION_SECRETS);
+        self.u32(TLS_KEY_LOG);
+        self.u32(u32::try_from(lines.len()).expect("some lines"));
+        self.block.extend_from_slice(lines.as_bytes());
+        self.pad();
+        self.end()
+    }
+
     /// Hands all that was written to the operating system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
@@ -78,7 +91,7 @@ impl<W: Write> PcapNg<W> {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        let length = u32::try_from(self.block.len() + 4).expect("a block holds one packet");
+        let length = u32::try_from(self.block.len() + 4).expect("a block holds one packet, or some lines");
         self.block[4..8].copy_from_slice(&length.to_le_bytes());
         self.u32(length);
         self.out.write_all(&self.block)

@@ -336,6 +336,18 @@ pub struct Quic {
     pub idle_timeout: Time,
     /// Explicit congestion notification (RFC 9000 §13.4).
     pub ecn: bool,
+    /// What protects packets.
+    pub crypto: QuicCrypto,
+}
+
+/// What protects the packets of QUIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum QuicCrypto {
+    /// Nothing: a handshake that proves nothing in as many round trips, and clear text in packets as long as with AES-GCM.
+    Null,
+    /// TLS 1.3 (RFC 9001), as rustls speaks it. Captures hold the secrets, so that Wireshark reads them.
+    Tls,
 }
 
 /// Whose choices fill what is left out.

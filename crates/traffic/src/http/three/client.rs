@@ -6,7 +6,7 @@ use airlane_core::{Cx, Direction, FlowId, Instant, PacketRef, SocketPair};
 use airlane_quic::{QuicConfig, QuicEvent, StreamId};
 
 use super::frames::{self, FrameReader};
-use super::{fields, is_request, listen, open};
+use super::{APPLICATION, fields, is_request, listen, open};
 use crate::http::{HttpClient, HttpEvent, HttpSettings, Request};
 use crate::quic_host::QuicHost;
 
@@ -55,6 +55,7 @@ impl HttpOverQuic {
     /// server (RFC 9114 §3.3); `settings.pipeline` are the requests on it that are not answered yet, at most.
     #[must_use]
     pub fn new(settings: HttpSettings, config: QuicConfig, (flow, direction): (FlowId, Direction)) -> Self {
+        let config = QuicConfig { application: APPLICATION, ..config };
         Self {
             settings,
             quic: QuicHost::client(config, flow, direction),

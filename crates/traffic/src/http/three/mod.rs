@@ -18,6 +18,8 @@ use airlane_quic::{Dir, QuicEndpoint, StreamId};
 pub use client::HttpOverQuic;
 pub use server::QuicHttpServer;
 
+/// What the handshake agrees on (RFC 9114 §3.1).
+const APPLICATION: &str = "h3";
 /// The streams of which each end has one, before all others.
 const FIRST: i32 = i32::MAX;
 

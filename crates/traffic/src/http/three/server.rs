@@ -5,7 +5,7 @@ use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, StreamId};
 
 use super::fields::{self, Asked};
 use super::frames::{self, FrameReader};
-use super::{is_request, listen, open};
+use super::{APPLICATION, is_request, listen, open};
 use crate::dns::Resolver;
 use crate::quic_host::QuicHost;
 
@@ -53,6 +53,7 @@ impl QuicHttpServer {
     /// A server whose packets go in this direction.
     #[must_use]
     pub fn new(config: QuicConfig, (flow, direction): (FlowId, Direction), resolver: Resolver) -> Self {
+        let config = QuicConfig { application: APPLICATION, ..config };
         let quic = QuicHost::server(config, flow, direction);
         Self { quic, accepted: Vec::with_capacity(64), resolver }
     }
