@@ -237,6 +237,15 @@ impl Recorder {
         }
     }
 
+    fn on_segment_lost(&mut self, now: Instant, flow: FlowId) {
+        if let Some(recent) = self.recent.get_mut(flow.index()) {
+            recent.lost.add(now);
+        }
+        if let Some(flow) = self.flow_mut(flow) {
+            flow.bin.lost_segments += 1;
+        }
+    }
+
     fn on_timeout(&mut self, timeout: Timeout) {
         let Some(recent) = self.recent.get_mut(timeout.flow.index()) else { return };
         let lost_last_second = recent.lost.before(timeout.at);
@@ -371,14 +380,7 @@ impl Probe for Recorder {
                 });
             }
             Event::TimeoutUndone { flow, .. } => timeouts::undo(&mut self.timeouts, flow),
-            Event::SegmentLost { flow, .. } => {
-                if let Some(recent) = self.recent.get_mut(flow.index()) {
-                    recent.lost.add(now);
-                }
-                if let Some(flow) = self.flow_mut(flow) {
-                    flow.bin.lost_segments += 1;
-                }
-            }
+            Event::SegmentLost { flow, .. } => self.on_segment_lost(now, flow),
             Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window } => {
                 timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
                 if let Some(flow) = self.flow_mut(flow) {
