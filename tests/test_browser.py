@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import airlane
-from airlane import native, papers, report
+from airlane import arena, native, papers, report
 from airlane.cache import Cache
 from airlane.experiments import conduct
 
@@ -75,19 +75,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         conduct(replace(one, quick_runs=2), papers.published(), cache, quick=True)
         for one in papers.select(["arwa/fig3", "frto", "ltetcp/handover-lossless"])
     ]
-    report.write_html(outcomes, folder / "papers/index.html", 1.0)
-
-    from airlane import arena
-
     who = [one for one in arena.CONTENDERS if one.name in ("cubic", "vegas", "newreno")]
     where = [one for one in arena.SITUATIONS if one.name in ("one-user", "short-flows")]
-    report.write_arena_html(arena.conduct(who, where, cache, quick=True), folder / "arena.html")
+    result = arena.conduct(who, where, cache, quick=True)
+    report.write_arena_html(result, folder / "arena/index.html")
+    report.write_html(outcomes, folder / "reproduce/index.html", 1.0)
     return {
         "run": folder / "run/report.html",
-        "index": folder / "papers/index.html",
-        "arwa": folder / "papers/arwa.html",
-        "ltetcp": folder / "papers/ltetcp.html",
-        "arena": folder / "arena.html",
+        "index": folder / "reproduce/index.html",
+        "arwa": folder / "reproduce/arwa.html",
+        "ltetcp": folder / "reproduce/ltetcp.html",
+        "arena": folder / "arena/index.html",
     }
 
 
@@ -214,6 +212,18 @@ def test_a_phone_shows_a_page_without_scrolling_to_the_side(
     wide = visit.page.evaluate("document.documentElement.scrollWidth")
     context.close()
     assert wide <= PHONE["width"]
+
+
+def test_a_tap_says_the_values(pages: dict[str, Path], chromium: Any) -> None:
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    figure = Visit(context, pages["run"]).figure("series")
+    figure.plot(1).scroll_into_view_if_needed()
+    box = figure.plot(1).bounding_box()
+    figure.page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert re.search(r"load-1\s+[\d.]+", figure.readout(1))
+    figure.button("Zoom in").tap()
+    assert figure.scale()[0] > 0
+    context.close()
 
 
 def test_dragging_zooms_all_panels_of_an_axis(pages: dict[str, Path], context: Any) -> None:
@@ -415,6 +425,9 @@ def test_the_index_counts_verdicts_and_leads_to_experiments(pages: dict[str, Pat
     cells = row.get_by_role("cell").all_inner_texts()
     counts = dict(zip(heads[1:], cells, strict=True))
     assert int(counts["numbers"]) == sum(int(counts[v] or 0) for v in heads[1:-2])
+    visit.page.get_by_role("link", name="arena").click()
+    assert visit.page.get_by_role("heading", name="Heat map").is_visible()
+    visit.page.go_back()
     visit.page.get_by_role("link", name="arwa/fig3").click()
     assert visit.page.url.endswith("arwa.html#arwa-fig3")
     assert visit.page.locator("#arwa-fig3-title").is_visible()

@@ -186,9 +186,15 @@ def write_html(outcomes: Sequence[Outcome], path: Path, wall_s: float) -> None:
         version=version("airlane"),
         host=f"{platform.system()} {platform.machine()}",
         wall_s=wall_s,
+        arena=_beside(path, "arena"),
         **told,
     )
     write_text(path, index)
+
+
+def _beside(page: Path, other: str) -> str:
+    """Address of what another command wrote next door, as it does by default; empty if it did not."""
+    return f"../{other}/index.html" if (page.parent.parent / other / "index.html").is_file() else ""
 
 
 def _entry(outcome: Outcome, place: Beside) -> _Entry:
@@ -235,6 +241,7 @@ def write_arena_html(result: Result, path: Path) -> None:
             simulated_s=result.simulated_s,
             heat=json.dumps(maps),
             picture=show(draw_heat(maps[0]), "arena", "The heat map", maps[0]["title"], Inside()),
+            papers=_beside(path, "reproduce"),
             csv=base64.b64encode(view.cells_csv(result).encode()).decode(),
             cards=cards,
             criteria=criteria,
