@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from airlane import examples, papers, scenario
-from airlane.experiments import Experiment
+from airlane.experiments import Draw, Experiment
 from airlane.metrics import Run
 from airlane.papers import splitproxy_ftp as ftp
-from airlane.papers.splitproxy_measures import downloads
-from airlane.papers.splitproxy_setup import Case, derived, share_mbps, sites
+from airlane.papers.splitproxy_measures import downloads, dropped_pct, page_saving
+from airlane.papers.splitproxy_setup import Case, derived, needed_loss_pct, share_mbps, sites
 
 
 @pytest.mark.parametrize("experiment", papers.select(["splitproxy"]), ids=lambda e: e.id)
@@ -48,6 +48,35 @@ def test_a_window_per_round_trip_by_hand() -> None:
     assert on / off == pytest.approx(93 / 50)
 
 
+def test_the_loss_that_holds_downloads_to_their_share_by_hand() -> None:
+    # 56 downloads have 1.697 Mbit/s each: 20.8 segments in 143 ms, 6.25 in the 43 ms of the proxy's loop.
+    assert needed_loss_pct(Case("web", 8, 50)) == pytest.approx(100 * 1.5 / 20.8**2, rel=0.01)
+    assert needed_loss_pct(Case("web", 8, 50, proxy="gateway")) == pytest.approx(
+        100 * 1.5 / 6.25**2, rel=0.01
+    )
+    # 14 of them have windows for 5.2 of 6.8 Mbit/s.
+    assert needed_loss_pct(Case("web", 2, 50, proxy="gateway")) == 0.0
+
+
+def test_what_red_has_dropped_is_counted() -> None:
+    losses = {
+        "direction": ["downlink", "downlink", "uplink"],
+        "packets": [3, 5, 7],
+        "cause": ["queue_management", "radio", "queue_management"],
+    }
+    case = Case("web", 8, 50)
+    run = Run({"losses": pa.table(losses), "flows": pa.table({"packets_delivered": [97, 200]})})
+    assert dropped_pct(case)(Draw(1, {case.name: run})) == pytest.approx(100 * 3 / 300)
+
+
+def test_readers_do_not_begin_together() -> None:
+    flows = Case("web", 2, 50, others=2).overrides["flow"]
+    assert isinstance(flows, list)
+    starts = [flow["start"] for flow in flows if flow["app"] != "bulk"]
+    assert starts[:2] == ["4000 ms", "9000 ms"]
+    assert len(set(starts)) == 14
+
+
 def test_only_downloads_count() -> None:
     columns = {
         "flow": ["ftp-1-1", "ftp-1-2", "web-1-1"],
@@ -59,16 +88,39 @@ def test_only_downloads_count() -> None:
     assert found.fairness == pytest.approx(16 / (2 * 10))
 
 
-def test_the_uncongested_network_gives_what_the_windows_allow() -> None:
-    """Runs of a few seconds: 14 users, with and without a proxy, against the derivation."""
+def _run(cases: list[Case]) -> dict[str, Run]:
     from airlane import native
 
     base = scenario.load(examples.path("splitproxy"))
-    cases = [ftp.point(2, 125, proxy).but(duration_s=10, warmup_s=6) for proxy in ("none", "gateway")]
     outputs = native.run([(base.set(case.overrides).resolved, 1) for case in cases], 1)
-    off, on = (downloads(Run(output.tables)) for output in outputs)
+    return {case.name: Run(output.tables) for case, output in zip(cases, outputs, strict=True)}
+
+
+def test_the_uncongested_network_gives_what_the_windows_allow() -> None:
+    """Runs of a few seconds: 14 users, with and without a proxy, against the derivation."""
+    cases = [ftp.point(2, 125, proxy).but(duration_s=10, warmup_s=6) for proxy in ("none", "gateway")]
+    off, on = (downloads(run) for run in _run(cases).values())
     radio = off.rtt_ms - 2 * (125 + 10)
     assert 15.0 < radio < 35.0  # scheduling request, grants, HARQ
     for found, case in ((off, cases[0]), (on, cases[1])):
         assert found.throughput == pytest.approx(derived(case, radio), rel=0.05)
         assert found.fairness > 0.99
+
+
+def test_the_congested_network_is_full_and_fair() -> None:
+    """What the paper says of ten users per cell, in a short run."""
+    cases = [ftp.point(10, 50, proxy).but(duration_s=20, warmup_s=10) for proxy in ("none", "gateway")]
+    for found, case in zip(map(downloads, _run(cases).values()), cases, strict=True):
+        assert 0.9 * share_mbps(case) < found.throughput <= share_mbps(case)
+        assert found.fairness >= 0.95
+
+
+def test_pages_of_an_idle_network_are_faster_with_a_proxy_at_every_delay() -> None:
+    savings = []
+    for delay_ms in (50, 125):
+        off, on = (
+            Case("web", 0, delay_ms, proxy=proxy, others=2, duration_s=30) for proxy in ("none", "gateway")
+        )
+        savings.append(page_saving(off, on)(Draw(1, _run([off, on]))))
+    assert min(savings) > 0.1
+    assert max(savings) <= 1.4 * min(savings)  # about the same, as the paper says

@@ -22,7 +22,7 @@ _STACKS = {PAPER: "64 KiB windows, NewReno", LINUX: "Linux 6, CUBIC"}
 
 def _place(users: int, delay_ms: int, proxy: str, stack: str) -> Case:
     congestion = "cubic" if stack == LINUX else "newreno"
-    return point(users, delay_ms, proxy, congestion, stack=stack, stays=True)
+    return point(users, delay_ms, proxy, congestion, stack=stack)
 
 
 def _places_table(draws: Sequence[Draw]) -> Listing:
@@ -41,7 +41,12 @@ def _places_table(draws: Sequence[Draw]) -> Listing:
                         )
                     )
     columns = ("stack, users per cell, delay, place", "Mbit/s", "gain, %", "Jain")
-    return Listing("Where the proxy is", columns, rows, "UEs stay with their cell.")
+    return Listing(
+        "Where the proxy is",
+        columns,
+        rows,
+        "A UE's connections follow it between the proxies of eNBs, over X2.",
+    )
 
 
 def places() -> Experiment:

@@ -62,8 +62,13 @@ def _cases(delay_ms: int) -> list[Case]:
 
 READINGS: dict[str, dict[str, Any]] = {
     "the delay is that of a round trip": {"rtt": True},
-    "each server has a link of its own": {"own_links": True},
-    "a proxy without an interface's rate": {"unlimited": True},
+    "one link to all servers": {"shared_link": True},
+    "RED with 5 and 15": {"queue": "red-5-15"},
+    "one link, RED with 5 and 15, a proxy's interface": {
+        "shared_link": True,
+        "queue": "red-5-15",
+        "interface": True,
+    },
     "users anywhere within 250 m of their site": {"radius_m": 250},
     "Linux 6 on every leg": {"stack": LINUX},
 }

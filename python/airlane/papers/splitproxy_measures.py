@@ -19,8 +19,10 @@ __all__ = [
     "cell",
     "completion",
     "downloads",
+    "dropped_pct",
     "fairness",
     "gain_pct",
+    "median_page_time",
     "minus",
     "page_saving",
     "page_time",
@@ -96,6 +98,27 @@ def _page_times(run: Run) -> tuple[float, int, int]:
 def page_time(case: Case) -> Measure:
     """Mean time until a page is complete, s."""
     return lambda draw: _page_times(draw[case.name])[0]
+
+
+def median_page_time(case: Case) -> Measure:
+    """Median time until a page is complete, s."""
+    return lambda draw: float(np.nanmedian(_column(draw[case.name], "pages", "onload_s")))
+
+
+@functools.lru_cache(maxsize=8192)
+def _dropped_pct(run: Run) -> float:
+    """Share of downlink packets that RED has dropped, %; what reached the UEs is the rest."""
+    table = run.tables["losses"]
+    direction, cause = (table[name].to_pylist() for name in ("direction", "cause"))
+    managed = [d == "downlink" and c == "queue_management" for d, c in zip(direction, cause, strict=True)]
+    dropped = float(table["packets"].to_numpy()[np.array(managed, dtype=bool)].sum())
+    arrived = float(_column(run, "flows", "packets_delivered").sum())
+    return 100.0 * dropped / (dropped + arrived)
+
+
+def dropped_pct(case: Case) -> Measure:
+    """Share of downlink packets that the transport network's queue management has dropped, %."""
+    return lambda draw: _dropped_pct(draw[case.name])
 
 
 @functools.lru_cache(maxsize=8192)

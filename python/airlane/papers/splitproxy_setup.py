@@ -19,11 +19,14 @@ __all__ = [
     "NAMES",
     "NOTES",
     "PAPER",
+    "RADIO_MS",
+    "READERS",
     "SOURCE",
     "USERS",
     "Case",
     "derived",
     "grid",
+    "needed_loss_pct",
     "share_mbps",
     "sites",
     "transport",
@@ -56,6 +59,13 @@ WINDOW_B = 65_535
 """What a window field without scaling can say (RFC 9293 section 3.1)."""
 
 TRANSPORT_MBPS, TRANSPORT_MS = 100.0, 10.0
+
+READERS = 2
+"""Users per cell who read or watch: with 0, 2 to 4 and 6 to 8 downloads beside them there are 2, 4 to 6 and 8
+to 10, which is what the paper calls not, moderately and fully congested where all of them download."""
+
+FIRST_S, SPREAD_S = 4.0, 10.0
+"""When the first of them begins, and over how long all do: a mean time to think keeps them out of step."""
 
 _TCP: dict[str, dict[str, object]] = {
     PAPER: {
@@ -112,14 +122,19 @@ class Case:
         for those of the stack and of the preset.
     rtt
         Whether the delay is read as that of a round trip, not of one way.
-    own_links
-        Whether each server has a link of its own, rather than one for all.
+    shared_link
+        Whether one link leads to all servers, rather than each having its own.
     radius_m
         Within which distance of its site each user starts.
-    stays
-        Whether users stay with the cell in which they started: a proxy in an eNB keeps its connections.
-    unlimited
-        Whether a proxy's interface knows no rate; else it has that of all links, 100 Mbit/s.
+    interface
+        Whether a proxy has an interface of 100 Mbit/s, with a queue without end, before the transport.
+    queue
+        That of the transport network: `red`, `red-5-15` with the thresholds of Floyd and Jacobson's
+        examples, `drop-tail` without an end, or `fq-codel`.
+    names_known
+        Whether browsers need not look up names.
+    repairs
+        Whether TCP has SACK and a least timeout of 200 ms on every leg.
     """
 
     app: str
@@ -132,10 +147,12 @@ class Case:
     initial_window: int | None = None
     buffer_kib: int | None = None
     rtt: bool = False
-    own_links: bool = False
+    shared_link: bool = False
     radius_m: int = 100
-    unlimited: bool = False
-    stays: bool = False
+    interface: bool = False
+    queue: str = "red"
+    names_known: bool = False
+    repairs: bool = False
     duration_s: int = 30
     warmup_s: int = 10
 
@@ -147,9 +164,11 @@ class Case:
         parts += [f"iw{self.initial_window}"] if self.initial_window is not None else []
         parts += [f"{self.buffer_kib}KiB"] if self.buffer_kib is not None else []
         parts += ["rtt"] if self.rtt else []
-        parts += ["stays"] if self.stays else []
-        parts += ["unlimited"] if self.unlimited else []
-        parts += ["own"] if self.own_links else []
+        parts += ["interface"] if self.interface else []
+        parts += ["shared"] if self.shared_link else []
+        parts += [self.queue] if self.queue != "red" else []
+        parts += ["names"] if self.names_known else []
+        parts += ["repairs"] if self.repairs else []
         parts += [f"{self.radius_m}m"] if self.radius_m != 100 else []
         return "/".join(parts)
 
@@ -177,50 +196,69 @@ class Case:
 
     def _middleboxes(self) -> list[dict[str, object]]:
         places = {"none": (), "gateway": ("gateway",), "enb": ("enb",), "both": ("gateway", "enb")}
-        core = transport(self.stack, self.congestion)
-        ran = transport(self.stack, self.congestion, self.initial_window)
+        core = self._tcp()
+        ran = self._tcp(self.initial_window)
         buffer = {} if self.buffer_kib is None else {"buffer": f"{self.buffer_kib} KiB"}
-        rate = {} if self.unlimited else {"interface_rate": f"{TRANSPORT_MBPS:g} Mbit/s"}
+        rate = {"interface_rate": f"{TRANSPORT_MBPS:g} Mbit/s"} if self.interface else {}
         # Between two proxies is the transport network: the one in the eNB has the radio alone.
         return [
             {"kind": "split-proxy", "at": place, "core": core, "ran": ran, **rate, **buffer}
             for place in places[self.proxy]
         ]
 
+    def _tcp(self, initial_window: int | None = None) -> dict[str, object]:
+        more = {"sack": True, "rto_min": "200 ms"} if self.repairs else {}
+        return {**transport(self.stack, self.congestion, initial_window), **more}
+
+    def _flows(self, app: str, cell: int, count: int) -> list[dict[str, object]]:
+        """Flows of one application in a cell."""
+        name, common = f"{app}-{cell}", {"transport": {"kind": "tcp", **self._tcp()}}
+        if app == "ftp":
+            return [{"name": name, "to": name, "app": "bulk", **common}]
+        kind: dict[str, object] = {"kind": app}
+        if app == "web":
+            kind |= {"pages": "2011", "dns": not self.names_known}
+        each = [f"{name}-{user}" for user in range(1, count + 1)] if count > 1 else [name]
+        starts = [
+            FIRST_S + SPREAD_S * (CELLS * user + cell - 1) / (CELLS * count) for user in range(len(each))
+        ]
+        return [
+            {"name": to, "to": to, "app": kind, "start": f"{round(1e3 * start)} ms", **common}
+            for to, start in zip(each, starts, strict=True)
+        ]
+
     @property
     def overrides(self) -> dict[str, object]:
         """Settings that make it of the scenario `splitproxy`."""
-        tcp = {"kind": "tcp", **transport(self.stack, self.congestion)}
         ues: list[dict[str, object]] = []
         flows: list[dict[str, object]] = []
         for cell, site in enumerate((*sites(0), *sites(1)), 1):
             for app, count in ((self.app, self.others), ("ftp", self.ftp)):
                 if count:
                     ues.append(self._ue(f"{app}-{cell}", count, site))
-                    flows.append(
-                        {**_flow(app), "name": f"{app}-{cell}", "to": f"{app}-{cell}", "transport": tcp}
-                    )
+                    flows += self._flows(app, cell, count)
         boxes = self._middleboxes()
         return {
             "run.duration": f"{self.duration_s} s",
             "run.warmup": f"{self.warmup_s} s",
             "run.series_bin": f"{self.duration_s} s",  # nothing looks at how it goes on
+            "output.losses": self.app == "web",
             "internet.delay": f"{self.one_way_ms:g} ms",
-            "internet.shared": not self.own_links,
+            "internet.shared": self.shared_link,
+            **_QUEUES[self.queue],
             "ue": ues,
             "flow": flows,
             **({"middlebox": boxes} if boxes else {}),
-            **({"handover": None, "x2": None} if self.stays else {}),
         }
 
 
-def _flow(app: str) -> dict[str, object]:
-    """What a flow has beside its ends; readers and viewers begin when the downloads are there."""
-    if app == "web":
-        return {"app": {"kind": "web", "pages": "2011"}, "start": "4 s"}
-    if app == "video":
-        return {"app": {"kind": "video"}, "start": "4 s"}
-    return {"app": "bulk"}
+_QUEUES: dict[str, dict[str, object]] = {
+    "red": {},
+    "red-5-15": {"backhaul.aqm.min_packets": 5, "backhaul.aqm.max_packets": 15},
+    "drop-tail": {"backhaul.aqm": {"kind": "drop-tail"}, "backhaul.queue": "16 MB"},
+    "fq-codel": {"backhaul.aqm": {"kind": "fq-codel"}},
+}
+"""What differs from the scenario: 16 MB are more than all windows together."""
 
 
 def grid(cases: Iterable[Case]) -> dict[str, dict[str, object]]:
@@ -253,10 +291,27 @@ def derived(case: Case, radio_ms: float) -> float:
     return min(WINDOW_B * 8e-3 / slowest, share_mbps(case))
 
 
+RADIO_MS = 23.0
+"""Round trip between eNB and UE where nothing is congested; `splitproxy/fig4` measures it."""
+
+
+def needed_loss_pct(case: Case) -> float:
+    """Loss that holds a download of NewReno to its share of the transport network, %.
+
+    Mathis et al., Computer Communication Review 27(3), 1997: sqrt(3/2p) segments per round trip. The loop
+    that has the losses is that from the server, or from the proxy in the SAE-GW. 0 if the windows allow no
+    more than the share.
+    """
+    if derived(case, RADIO_MS) < share_mbps(case):
+        return 0.0
+    wires_ms = 2 * TRANSPORT_MS + (2 * case.one_way_ms if case.proxy == "none" else 0.0)
+    segments = share_mbps(case) * 1e3 * (wires_ms + RADIO_MS) / (8 * 1460)
+    return 100.0 * 1.5 / segments**2
+
+
 NOTES = (
-    "Taken where the paper is silent (docs/papers/splitproxy.md says why): the delay is of one way, one "
-    "link of 100 Mbit/s to all servers, RED with 5, 15, 0.002 and 1/50, a first window of three segments, "
-    "users that start "
+    "Taken where the paper is silent (docs/papers/splitproxy.md says why): the delay is of one way, RED "
+    "with 90, 270, 0.002 and 1/50, a first window of three segments, users that start "
     'within 100 m of a site of 500 m between sites ("average radio conditions").',
     "Whatever is compared has the same places, walks and fading: differences are paired by seed.",
 )

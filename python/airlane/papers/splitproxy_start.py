@@ -33,7 +33,7 @@ def _name(size: str, delay_ms: int, proxy: str) -> str:
 
 def _overrides(size: str, delay_ms: int, proxy: str) -> dict[str, object]:
     """One user of the cell in the middle fetches files, one after the other, with the network to itself."""
-    case = Case("ftp", 1, delay_ms, "newreno", proxy, stays=True)
+    case = Case("ftp", 1, delay_ms, "newreno", proxy)
     changes = case.overrides
     ues = changes["ue"]
     assert isinstance(ues, list)
