@@ -22,7 +22,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*
 
 help:
 	@echo "make reproduce   published numbers of five papers beside ours with few runs of each, in minutes"
-	@echo "make reproduce-full the same with all runs: narrower intervals, most of an hour"
+	@echo "make reproduce-full the same with all runs: narrower intervals, about half an hour"
 	@echo "make test        cargo test and pytest"
 	@echo "make bench       speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make bench-cluster a sweep on a Dask cluster whose worker and client are killed, against one process"
