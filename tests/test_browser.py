@@ -79,7 +79,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     where = [one for one in arena.SITUATIONS if one.name in ("one-user", "short-flows")]
     result = arena.conduct(who, where, cache, quick=True)
     report.write_arena_html(result, folder / "arena/index.html")
-    report.write_html(outcomes, folder / "reproduce/index.html", 1.0)
+    book = report.Book(folder / "reproduce/index.html")
+    for outcome in outcomes:
+        book.add(outcome)
+    book.write(1.0)
     return {
         "run": folder / "run/report.html",
         "index": folder / "reproduce/index.html",

@@ -116,8 +116,12 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
         axis.plot([0, 1], [2, 3], label="a")
         return show(fig, "one", "One", "A line.", place)
 
-    beside = [make(Beside(tmp_path / name / "index.html")) for name in ("first", "second")]
+    places = [Beside(tmp_path / name / "index.html") for name in ("first", "second")]
+    beside = [make(place) for place in places]
     assert beside[0] == beside[1]
+    assert list(tmp_path.iterdir()) == []
+    for place in places:
+        place.write()
     files = [sorted((tmp_path / name / "figures").iterdir()) for name in ("first", "second")]
     assert [f.name for f in files[0]] == ["one.csv", "one.pdf", "one.png"]
     assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]

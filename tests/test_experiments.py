@@ -12,7 +12,7 @@ from airlane import native
 from airlane.cache import Cache
 from airlane.experiments import Claim, Draw, Experiment, Finding, Measure, Number, Reading, conduct
 from airlane.metrics import Window, goodput_mbps
-from airlane.report import as_json, write_html
+from airlane.report import Book, as_json
 from airlane.verdict import Published, Verdict
 
 WINDOW = Window(1.0, 3.0)
@@ -126,7 +126,10 @@ def test_machines_and_people_get_the_same_rows(experiment: Experiment, tmp_path:
             "evidence": outcome.claims[0].finding.evidence,
         }
     ]
-    write_html([outcome], tmp_path / "report/index.html", 1.0)
+    book = Book(tmp_path / "report/index.html")
+    book.add(outcome)
+    assert not (tmp_path / "report").exists()  # a command that is stopped leaves nothing
+    book.write(1.0)
     index, page = ((tmp_path / "report" / name).read_text() for name in ("index.html", "test.html"))
     assert all(row["id"] in page and row["verdict"] in page for row in found["numbers"])
     assert all(row["verdict"] in index for row in found["numbers"])

@@ -11,7 +11,7 @@ import typer
 
 from airlane import cli, examples, experiments, native, papers, reproduction, terminal
 from airlane.cache import Cache
-from airlane.experiments import Claim, Draw, Experiment, Finding, Number
+from airlane.experiments import Claim, Draw, Experiment, Finding, Number, Outcome
 from airlane.metrics import Window, goodput_mbps
 from airlane.reproduction import Failed, Reproduction
 from airlane.verdict import Published, Verdict
@@ -67,7 +67,7 @@ def of_mine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def conducted(tmp_path: Path, quick: bool = False) -> Reproduction:
-    parts = Reproduction(Cache(tmp_path / "cache", native.fingerprint()), quick, None, 2)
+    parts = Reproduction(Cache(tmp_path / "cache", native.fingerprint()), quick, None, 2, lambda _: None)
     for each in PARTS:
         parts.conduct(each)
     return parts
@@ -87,6 +87,23 @@ def test_numbers_count_once_and_by_paper(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("of_mine")
+def test_runs_are_shown_and_let_go_of_and_a_figure_that_fails_is_a_failure(tmp_path: Path) -> None:
+    seen = []
+
+    def show(outcome: Outcome) -> None:
+        seen.append(len(outcome.draws))
+        if outcome.experiment.id == "two/a":
+            raise ValueError("no such colour")
+
+    parts = Reproduction(Cache(tmp_path / "cache", native.fingerprint()), False, None, 2, show)
+    for each in PARTS:
+        parts.conduct(each)
+    assert seen == [2, 2, 2]
+    assert [outcome.draws for outcome in parts.done] == [[], []]
+    assert [failed.id for failed in parts.failed] == ["one/broken", "two/a"]
+
+
+@pytest.mark.usefixtures("of_mine")
 def test_a_panic_of_the_core_is_a_failure_and_a_signal_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +113,7 @@ def test_a_panic_of_the_core_is_a_failure_and_a_signal_is_none(
 
         monkeypatch.setattr(experiments, "conduct", conduct)
 
-    parts = Reproduction(Cache(tmp_path / "cache", "core"), False, None, 1)
+    parts = Reproduction(Cache(tmp_path / "cache", "core"), False, None, 1, lambda _: None)
     panic = type("PanicException", (BaseException,), {})("a queue is never negative")
     raising(panic)
     assert parts.conduct(PARTS[0]) == Failed("one/a", panic)

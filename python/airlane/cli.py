@@ -416,7 +416,8 @@ def reproduce(
         _fail(f"error: there is no experiment {error.args[0]!r}; there are: {known}")
     kept = Cache(cache, native.fingerprint())
     out.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
-    reproduction = Reproduction(kept, quick, seed, threads or os.cpu_count() or 1)
+    book = report.Book(out / "index.html")
+    reproduction = Reproduction(kept, quick, seed, threads or os.cpu_count() or 1, book.add)
     for place, experiment in enumerate(chosen, 1):
         with terminal.progress(experiment.id) as update:
             came = reproduction.conduct(experiment, update)
@@ -431,7 +432,7 @@ def reproduce(
             print(terminal.outcome_line(came, place, len(chosen)), flush=True)
     wall_s = time.perf_counter() - began
     found = report.as_json(reproduction.done, wall_s) | {"failed": [one.id for one in reproduction.failed]}
-    report.write_html(reproduction.done, out / "index.html", wall_s)
+    book.write(wall_s)
     write_text(out / "results.json", json.dumps(found, indent=2) + "\n")
     if as_json:
         print(json.dumps(found, indent=2))

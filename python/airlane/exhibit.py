@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,17 +45,23 @@ class Inside:
 
 @dataclass(frozen=True)
 class Beside:
-    """Puts what belongs to a figure into a folder beside the page."""
+    """Puts what belongs to a figure into a folder beside the page, once the page is written."""
 
     page: Path
     folder: str = "figures"
+    held: dict[str, bytes] = field(default_factory=dict)
 
     def put(self, name: str, content: bytes) -> str:
-        """Write the content, and give its address relative to the page."""
-        place = self.page.parent / self.folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+        """Hold the content for `write`, and give its address relative to the page."""
+        self.held[name] = content
         return f"{self.folder}/{name}"
+
+    def write(self) -> None:
+        """Write what is held."""
+        place = self.page.parent / self.folder
+        place.mkdir(parents=True, exist_ok=True)
+        for name, content in self.held.items():
+            (place / name).write_bytes(content)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import math
 import platform
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +29,7 @@ from airlane.verdict import Verdict
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["as_json", "sites", "write_arena_html", "write_html", "write_run_html"]
+__all__ = ["Book", "as_json", "sites", "write_arena_html", "write_run_html"]
 
 _MAP_CAPTION = (
     "Grey lines: where another site is nearer. A way has the colour of the cell that serves the UE; "
@@ -163,33 +163,52 @@ class _Paper:
         return sum(row.finding.holds is True for one in self.experiments for row in one.outcome.claims)
 
 
-def write_html(outcomes: Sequence[Outcome], path: Path, wall_s: float) -> None:
-    """Write an index, a page for each paper, and `figures` with a PDF, a PNG and a CSV of each figure.
+class Book:
+    """The pages of `airlane reproduce`: an index and one for each paper.
 
-    A page needs no other file but its figures' PDFs, PNGs and CSVs.
+    Beside them is `figures` with a PDF, a PNG and a CSV of each figure; a page needs no other file. Figures
+    are drawn when an outcome is added, so that its runs need not be held until all others are there; nothing
+    is written before `write`.
+
+    Parameters
+    ----------
+    path
+        Of the index.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    place = Beside(path)
-    by_paper: dict[str, list[_Entry]] = {}
-    for outcome in outcomes:
-        by_paper.setdefault(outcome.experiment.id.partition("/")[0], []).append(_entry(outcome, place))
-    papers = [_Paper(name, *PAPERS.get(name, (name, "")), entries) for name, entries in by_paper.items()]
-    environment = _environment()
-    told: dict[str, Any] = {"papers": papers, "verdicts": [str(v) for v in Verdict]}
-    for paper in papers:
-        page = environment.get_template("paper.html.j2").render(paper=paper, **told)
-        write_text(path.parent / paper.file, page)
-    tally: Counter[str] = sum((paper.tally for paper in papers), Counter())
-    index = environment.get_template("index.html.j2").render(
-        outcomes=outcomes,
-        tally=_in_order(tally, told["verdicts"]),
-        version=version("airlane"),
-        host=f"{platform.system()} {platform.machine()}",
-        wall_s=wall_s,
-        arena=_beside(path, "arena"),
-        **told,
-    )
-    write_text(path, index)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._place = Beside(path)
+        self._entries: list[_Entry] = []
+
+    def add(self, outcome: Outcome) -> None:
+        """Draw the figures of an experiment, and let go of its runs."""
+        self._entries.append(_entry(outcome, self._place))
+
+    def write(self, wall_s: float) -> None:
+        """Write all pages."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        by_paper: dict[str, list[_Entry]] = {}
+        for entry in self._entries:
+            by_paper.setdefault(entry.outcome.experiment.id.partition("/")[0], []).append(entry)
+        papers = [_Paper(name, *PAPERS.get(name, (name, "")), entries) for name, entries in by_paper.items()]
+        environment = _environment()
+        told: dict[str, Any] = {"papers": papers, "verdicts": [str(v) for v in Verdict]}
+        self._place.write()
+        for paper in papers:
+            page = environment.get_template("paper.html.j2").render(paper=paper, **told)
+            write_text(self._path.parent / paper.file, page)
+        tally: Counter[str] = sum((paper.tally for paper in papers), Counter())
+        index = environment.get_template("index.html.j2").render(
+            outcomes=[entry.outcome for entry in self._entries],
+            tally=_in_order(tally, told["verdicts"]),
+            version=version("airlane"),
+            host=f"{platform.system()} {platform.machine()}",
+            wall_s=wall_s,
+            arena=_beside(self._path, "arena"),
+            **told,
+        )
+        write_text(self._path, index)
 
 
 def _beside(page: Path, other: str) -> str:
@@ -203,7 +222,7 @@ def _entry(outcome: Outcome, place: Beside) -> _Entry:
     pictures = experiment.pictures(outcome.draws) if experiment.pictures else []
     ratios = draw_ratios(outcome.numbers)
     return _Entry(
-        outcome,
+        replace(outcome, draws=[]),
         anchor,
         _in_order(Counter(str(row.judgement.verdict) for row in outcome.numbers), [str(v) for v in Verdict]),
         _in_order(Counter(_finding(row) for row in outcome.claims), ["yes", "open", "no"]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from airlane import experiments, papers
 from airlane.cache import Cache
@@ -34,6 +34,8 @@ class Reproduction:
     ----------
     quick, seed, threads
         As `experiments.conduct` takes them.
+    show
+        Is given each outcome with its runs, which are then let go of: those of all experiments are gigabytes.
     done, failed
         What has come of the experiments so far, in their order.
     """
@@ -42,6 +44,7 @@ class Reproduction:
     quick: bool
     seed: int | None
     threads: int
+    show: Callable[[Outcome], None]
     done: list[Outcome] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
 
@@ -59,6 +62,7 @@ class Reproduction:
                 threads=self.threads,
                 on_done=on_done,
             )
+            self.show(outcome)
         except BaseException as error:
             # PyO3's PanicException, an assertion of the core that did not hold, is no Exception and has no
             # module to be imported from.
@@ -66,8 +70,8 @@ class Reproduction:
                 raise
             self.failed.append(Failed(experiment.id, error))
             return self.failed[-1]
-        self.done.append(outcome)
-        return outcome
+        self.done.append(replace(outcome, draws=[]))
+        return self.done[-1]
 
 
 def numbers(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
