@@ -237,14 +237,24 @@ fn background(s: &mut Stream, to: Option<&str>) -> String {
     )
 }
 
+/// What came to QUIC later: controllers that model the path or listen to a PEP, and encryption. Lines of a transport; one of
+/// a controller takes the place of `congestion`.
+pub(crate) fn of_quic(s: &mut Stream, congestion: &str, downlink: bool) -> String {
+    let later = ["bbr", "bbr3", "mdcc"];
+    let congestion = if s.chance(0.5) { one_of(s, &later[..2 + usize::from(downlink)]) } else { congestion };
+    let crypto = if s.chance(0.3) { "tls" } else { "null" };
+    format!("congestion = \"{congestion}\"\ncrypto = \"{crypto}\"\n")
+}
+
 /// A flow over QUIC, with whatever can be set; often none.
-fn over_quic(s: &mut Stream, to: Option<&str>) -> String {
+fn over_quic(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.3) {
         return String::new();
     }
     let mut text = to.map_or("[[flow]]\n".to_owned(), |to| format!("[[flow]]\nto = \"{to}\"\n"));
     text += &format!("name = \"quic\"\nstart = \"{} ms\"\n", s.below(300));
-    text += &format!("direction = \"{}\"\n", one_of(s, &["downlink", "uplink"]));
+    let direction = one_of(s, &["downlink", "uplink"]);
+    text += &format!("direction = \"{direction}\"\n");
     if s.chance(0.5) {
         let (size, objects) = (1 + s.below(200_000), 1 + s.below(5));
         text += &format!("app = {{ kind = \"fixed\", size = \"{size} B\", objects = {objects} }}\n");
@@ -252,7 +262,11 @@ fn over_quic(s: &mut Stream, to: Option<&str>) -> String {
         text += &format!("stop = \"{} ms\"\n", 301 + s.below(600));
     }
     let controllers = ["cubic", "newreno", "scalable", "vegas", "westwood", "veno"];
-    text += &format!("[flow.transport]\nkind = \"quic\"\ncongestion = \"{}\"\n", one_of(s, &controllers));
+    let congestion = one_of(s, &controllers);
+    text += &format!(
+        "[flow.transport]\nkind = \"quic\"\n{}",
+        of_quic(later, congestion, direction == "downlink")
+    );
     let initial_mtu = 1_228 + s.below(300);
     text += &format!("initial_mtu = \"{initial_mtu} B\"\nmtu = \"{} B\"\n", initial_mtu + s.below(600));
     for option in ["hystart", "mtu_discovery", "ecn"] {
@@ -495,6 +509,7 @@ fn scenario(seed: u64) -> String {
     let datagrams = &mut Seeds::new(seed).stream("swarm/quic");
     let watchers = &mut Seeds::new(seed).stream("swarm/viewers");
     let readers = &mut Seeds::new(seed).stream("swarm/web");
+    let versions = &mut Seeds::new(seed).stream("swarm/versions");
     let judges = &mut Seeds::new(seed).stream("swarm/losses");
     let wired = s.chance(0.3);
     let cells = Cells::draw(newest);
@@ -512,11 +527,11 @@ fn scenario(seed: u64) -> String {
         for _ in 0..=s.below(3) {
             text += &flow(s, None);
         }
-        text += &(background(bursts, None) + &over_quic(datagrams, None));
+        text += &(background(bursts, None) + &over_quic(datagrams, versions, None));
         if judges.chance(0.4) {
             text = discerning(judges, &text, true);
         }
-        return text + &viewers::viewer(watchers, None) + &pages::browser(readers, None);
+        return text + &viewers::viewer(watchers, None) + &pages::browser(readers, versions, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
@@ -547,9 +562,9 @@ fn scenario(seed: u64) -> String {
         text += &proxies::proxies(splitting);
     }
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
-    text += &(background(bursts, first) + &over_quic(datagrams, first));
+    text += &(background(bursts, first) + &over_quic(datagrams, versions, first));
     if judges.chance(0.4) {
         text = discerning(judges, &text, false);
     }
-    text + &viewers::viewer(watchers, first) + &pages::browser(readers, first)
+    text + &viewers::viewer(watchers, first) + &pages::browser(readers, versions, first)
 }

@@ -2,10 +2,10 @@
 
 use airlane_core::Stream;
 
-use super::one_of;
+use super::{of_quic, one_of};
 
 /// A browser, with whatever can be set; often none.
-pub(super) fn browser(s: &mut Stream, to: Option<&str>) -> String {
+pub(super) fn browser(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.25) {
         return String::new();
     }
@@ -16,11 +16,22 @@ pub(super) fn browser(s: &mut Stream, to: Option<&str>) -> String {
     }
     let transport =
         ["\"tcp\"", "{ kind = \"tcp\", preset = \"ns3.26\" }", "{ kind = \"tcp\", congestion = \"bbr\" }"];
-    text += &format!("transport = {}\n[flow.app]\nkind = \"web\"\n", one_of(s, &transport));
+    let transport = one_of(s, &transport);
     let (visits, http) = (one_of(s, &["random", "in-order"]), one_of(s, &["1.1", "2"]));
-    text += &format!("visits = \"{visits}\"\nhttp = \"{http}\"\n");
+    let over_quic = later.chance(0.4);
+    if over_quic {
+        text += "[flow.transport]\nkind = \"quic\"\n";
+        text += &of_quic(later, "cubic", false);
+        text += &format!("idle_timeout = \"{} ms\"\n", one_of(later, &["100", "400", "30000"]));
+        text += &format!("send_window = \"{} B\"\n", 2_000 + later.below(300_000));
+    } else {
+        text += &format!("transport = {transport}\n");
+    }
+    let http = if over_quic { "3" } else { http };
+    text += &format!("[flow.app]\nkind = \"web\"\nvisits = \"{visits}\"\nhttp = \"{http}\"\n");
     if s.chance(0.3) {
-        text += &format!("tls = {}\n", s.chance(0.5));
+        let tls = s.chance(0.5);
+        text += &format!("tls = {}\n", tls || over_quic);
     }
     if s.chance(0.3) {
         text += &format!("count = {}\n", 1 + s.below(3));
