@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full test bench bench-cluster validate lint docs wheel wheel-check clean
+.PHONY: help build reproduce reproduce-full test bench bench-cluster validate readme-check lint docs wheel wheel-check clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -21,18 +21,19 @@ export PIP_QUIET := 1
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*')
 
 help:
-	@echo "make reproduce   published numbers of five papers beside ours with few runs of each, in minutes"
-	@echo "make reproduce-full the same with all runs: narrower intervals, about half an hour"
-	@echo "make test        cargo test and pytest"
-	@echo "make bench       speed, beside ns-3 where it is installed; out/bench.json"
-	@echo "make bench-cluster a sweep on a Dask cluster whose worker and client are killed, against one process"
-	@echo "make validate    airlane held against reference figures"
-	@echo "make lint        formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness"
-	@echo "make docs        the manual as a site, out/docs/index.html"
-	@echo "make wheel       a wheel for any Linux with Python >= 3.11, and a source distribution, in dist/"
-	@echo "make wheel-check installs that wheel as a machine without Rust would, and runs it"
-	@echo "make build       only the environment and the extension; then $(BIN)/airlane --help"
-	@echo "make clean       remove what was built and kept"
+	@echo "make reproduce       published numbers of five papers beside ours: the quick form, three minutes"
+	@echo "make reproduce-full  the same with all runs and so narrower intervals, about half an hour"
+	@echo "make test            cargo test and pytest"
+	@echo "make readme-check    the README's first table against what make reproduce prints"
+	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
+	@echo "make bench-cluster   a sweep on a Dask cluster that loses a worker and the client on the way"
+	@echo "make validate        airlane held against reference figures"
+	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness"
+	@echo "make docs            the manual as a site, out/docs/index.html"
+	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
+	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"
+	@echo "make build           only the environment and the extension; then $(BIN)/airlane --help"
+	@echo "make clean           removes what was built and kept"
 
 build: $(STAMPS)/native
 
@@ -53,6 +54,10 @@ bench-cluster: build $(STAMPS)/dev
 
 test: $(STAMPS)/native $(STAMPS)/dev
 	tools/test.sh
+
+# Apart from `test`, for it takes as long as `reproduce`. With AIRLANE_BLESS=1 it writes the table anew.
+readme-check: $(STAMPS)/native $(STAMPS)/dev
+	AIRLANE_SLOW=1 $(BIN)/python -m pytest tests/test_docs.py -k README
 
 lint: $(STAMPS)/dev
 	tools/lint.sh

@@ -5,7 +5,7 @@ In a Markdown file, blocks mean:
 - `console`: lines that begin with `$ ` are run by bash, what follows each is what it prints. A line `...`
   stands for any lines, `...` inside a line for anything; blanks count as one. `console fails` must fail,
   `console norun` is not run (its make targets must exist), `console slow` takes minutes and is run where
-  AIRLANE_SLOW=1, as `make test` has it, `console tshark` where that tool is installed.
+  AIRLANE_SLOW=1, as `make readme-check` has it, `console tshark` where that tool is installed.
 - `python`: run; all of a file share their names. One whose first line names a file as a comment is written
   there. A `text` block right after one is what it prints.
 - `toml`: written to the file that its first line names as a comment; without one, it must be a scenario.
