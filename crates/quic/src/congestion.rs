@@ -23,6 +23,7 @@ use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, 
 use crate::domains::Domains;
 use crate::flight::Flight;
 use crate::model::{Model, Note, Totals};
+use crate::pacer::{Pacer, QuicPacing};
 use crate::setup::QuicConfig;
 use crate::time::{from_quinn, span_from_quinn};
 use crate::timeouts::{QuicTimeouts, Timeouts};
@@ -132,6 +133,8 @@ pub(crate) struct Sender {
     domains: Option<Domains>,
     /// Rate and pacing, for a controller that models the path.
     model: Option<Model>,
+    /// Pacing that is stricter than quinn's.
+    pacer: Option<Pacer>,
     /// Where loss recovery stands.
     phase: Phase,
     /// Probe timeouts in a row.
@@ -175,6 +178,7 @@ impl Sender {
             judged: Vec::new(),
             domains,
             model,
+            pacer: (config.pacing == QuicPacing::Picoquic2020).then(Pacer::default),
             phase: Phase::Open,
             probes_in_row: 0,
         }
@@ -218,6 +222,7 @@ impl Sender {
     /// Before anything is sent: what was acknowledged and lost goes to a controller that models the path, and data may
     /// leave if its turn has come.
     pub(crate) fn settle(&mut self, now: Instant) {
+        self.pace(now);
         let totals = self.totals(now);
         let Some(model) = &mut self.model else { return };
         if let Some(sample) = model.sample(&totals) {
@@ -230,9 +235,25 @@ impl Sender {
         model.open(now, self.controller.send_quantum());
     }
 
+    /// The bucket goes by the window of now.
+    fn pace(&mut self, now: Instant) {
+        let (window, segment, srtt) = (self.window(), self.segment(), self.srtt);
+        let slow_start = self.controller.ssthresh().is_none_or(|threshold| window < threshold);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.fill(now);
+            pacer.set(window.get(), segment, srtt, slow_start);
+        }
+    }
+
+    /// Until when data has to wait, whatever the window.
+    fn waits_until(&self) -> Option<Instant> {
+        let model = self.model.as_ref().and_then(Model::waits_until);
+        model.max(self.pacer.as_ref().and_then(Pacer::waits_until))
+    }
+
     /// When data that has to wait may leave.
     pub(crate) fn paced_until(&self) -> Option<Instant> {
-        let until = self.model.as_ref()?.waits_until()?;
+        let until = self.waits_until()?;
         (Bytes(self.in_flight) < self.controller.congestion_window()).then_some(until)
     }
 
@@ -477,6 +498,9 @@ impl Sender {
         let in_flight = self.segments(self.in_flight);
         let note =
             self.model.as_mut().map_or_else(Note::default, |model| model.on_sent(now, bytes, in_flight));
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_sent(now);
+        }
         self.last_sent_at = now;
         self.sent += bytes;
         self.in_flight += bytes;
@@ -619,8 +643,7 @@ impl QuinnController for Shared {
     /// RFC 9002 §7 lets them reach it.
     fn window(&self) -> u64 {
         let sender = self.lock();
-        let waits = sender.model.as_ref().is_some_and(|model| model.waits_until().is_some());
-        if waits { 0 } else { sender.window().get() + 1 }
+        if sender.waits_until().is_some() { 0 } else { sender.window().get() + 1 }
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -14,7 +14,7 @@
 //!   one likes, with all that it draws from a named stream;
 //! - connection ids, tokens and the generator that quinn draws from, all seeded by named streams.
 //!
-//! What quinn does is quinn's: pacing (always on, 1.25 windows per round trip), loss detection by packet
+//! What quinn does is quinn's: pacing (always on, 1.25 windows per round trip; a narrower bucket may stand before it), loss detection by packet
 //! and time threshold, probe timeouts, which reduce no window, and path MTU discovery.
 
 mod congestion;
@@ -24,6 +24,7 @@ mod endpoint;
 mod flight;
 mod identity;
 mod model;
+mod pacer;
 mod qlog;
 mod setup;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod timeouts;
 mod tls;
 
 pub use endpoint::{Identifier, QuicEndpoint, QuicEvent, Readable};
+pub use pacer::QuicPacing;
 pub use qlog::{QlogError, QlogFiles};
 pub use quinn_proto::{Dir, StreamId};
 pub use setup::{QuicConfig, QuicCrypto, Role};

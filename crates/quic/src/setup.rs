@@ -14,6 +14,7 @@ use quinn_proto::{
 use crate::congestion::{Factory, Shared};
 use crate::crypto::{NullCrypto, NullTokenKey};
 use crate::identity::Ids;
+use crate::pacer::QuicPacing;
 use crate::qlog::QlogFiles;
 use crate::time::span_to_quinn;
 use crate::timeouts::QuicTimeouts;
@@ -66,6 +67,8 @@ pub struct QuicConfig {
     pub slow_start: SlowStartRules,
     /// What silence costs.
     pub timeouts: QuicTimeouts,
+    /// Who says when a datagram may leave.
+    pub pacing: QuicPacing,
     /// Packets acknowledged above a packet that make it lost (RFC 9002 §6.1.1).
     pub packet_threshold: u32,
     /// Time, in round trips, after which a packet with one acknowledged above it is lost, in thousandths (RFC 9002
@@ -119,6 +122,7 @@ impl QuicConfig {
             mdcc: MdccConfig::PAPER,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             timeouts: QuicTimeouts::Probe,
+            pacing: QuicPacing::Quinn,
             packet_threshold: 3,            // RFC 9002 §6.1.1
             time_threshold_permille: 1_125, // RFC 9002 §6.1.2: 9/8
             persistent_congestion: Some(3), // RFC 9002 §7.6.1

@@ -16,6 +16,7 @@ use crate::mac::downlink::DownlinkMac;
 use crate::mac::grid::rbg_size;
 use crate::mac::harq::HarqEntity;
 use crate::mac::phy::{CodedBlocks, Phy};
+use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::uplink::UplinkMac;
 use crate::network::Cell;
@@ -172,6 +173,7 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
             known_backlog: 0,
             outstanding: 0,
             request_pending: false,
+            polls: Polls::default(),
             active: false,
         },
     }

@@ -325,6 +325,18 @@ pub enum UplinkAccess {
         /// Size of the grant that answers a request.
         initial_grant: Bytes,
     },
+    /// No scheduling requests: the eNB grants a block to a UE that has been silent, and serves what buffer status
+    /// reports say once it has had several.
+    Polled {
+        /// From a PUSCH to the one of a grant that nobody asked for, in slots.
+        interval: u32,
+        /// Size of that grant.
+        initial_grant: Bytes,
+        /// Such grants in a row that it takes.
+        polls: u32,
+        /// From the last of them until the grant that answers it is decided, in slots.
+        processing: u32,
+    },
     /// Buffer status reaches the eNB out of band, without a grant, as in ns-3.
     IdealBufferStatus {
         /// Slots that a report takes.

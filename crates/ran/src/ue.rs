@@ -10,6 +10,7 @@ use crate::cqi::CqiReports;
 use crate::interference::{Air, Moment, Neighbours};
 use crate::mac::control;
 use crate::mac::harq::HarqEntity;
+use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::rrc::measurement::MeasurementConfig;
 
@@ -65,6 +66,8 @@ pub(crate) struct UplinkState {
     pub(crate) outstanding: u64,
     /// A scheduling request or a buffer status is on its way to the eNB.
     pub(crate) request_pending: bool,
+    /// What an eNB that polls remembers of it.
+    pub(crate) polls: Polls,
     /// It stands in its cell's list of UEs that may send.
     pub(crate) active: bool,
 }
@@ -98,6 +101,7 @@ impl Ue {
         uplink.harq.flush();
         (uplink.outer_loop, uplink.active) = (0.0, false);
         (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
+        uplink.polls = Polls::default();
     }
 
     /// RSRP of every cell over the period that ends now, by their numbers. Of a cell so weak that it

@@ -21,8 +21,8 @@ use crate::expand::OneFlow;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
     CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Ppbp, PpbpReading, Quic,
-    QuicCrypto, QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp,
-    Transport,
+    QuicCrypto, QuicPacing, QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling,
+    Tcp, Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
@@ -195,6 +195,10 @@ fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
         timeouts: match quic.timeouts {
             QuicTimeouts::Probe => quic::QuicTimeouts::Probe,
             QuicTimeouts::Collapse => quic::QuicTimeouts::Collapse { floor: quic.rto_min.0 },
+        },
+        pacing: match quic.pacing {
+            QuicPacing::Quinn => quic::QuicPacing::Quinn,
+            QuicPacing::Picoquic2020 => quic::QuicPacing::Picoquic2020,
         },
         packet_threshold: quic.packet_threshold,
         time_threshold_permille: (quic.time_threshold * 1e3).round() as u32,

@@ -279,6 +279,12 @@ fn mac(cell: &Cell) -> MacConfig {
                     processing: slots(u.processing),
                     initial_grant: u.initial_grant.0,
                 },
+                format::Uplink::Polled(u) => UplinkAccess::Polled {
+                    interval: slots(u.interval),
+                    initial_grant: u.initial_grant.0,
+                    polls: u.polls,
+                    processing: slots(u.processing),
+                },
                 format::Uplink::IdealBufferStatus(u) => {
                     UplinkAccess::IdealBufferStatus { delay: slots(u.report_delay) }
                 }

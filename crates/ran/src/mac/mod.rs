@@ -5,6 +5,7 @@ pub(crate) mod downlink;
 pub(crate) mod grid;
 pub(crate) mod harq;
 pub(crate) mod phy;
+pub(crate) mod polls;
 pub(crate) mod power;
 pub(crate) mod scheduler;
 pub(crate) mod throttle;

@@ -2,7 +2,7 @@
 //!
 //! A UE with data asks by a scheduling request in its PUCCH opportunity and tells how much it
 //! has in the buffer status report that rides on each PUSCH; or, as in ns-3, its buffer status
-//! reaches the eNB out of band. A grant decided in slot n is used in slot n + 4. Retransmissions
+//! reaches the eNB out of band; or the eNB polls. A grant decided in slot n is used in slot n + 4. Retransmissions
 //! are synchronous: same PRBs, one HARQ round trip later (TS 36.213 §8).
 
 use core::ops::Range;
@@ -14,7 +14,8 @@ use airlane_radio::{Cqi, Mcs};
 use super::downlink::{block_event, outer_loop};
 use super::harq::PROCESSES;
 use super::phy::Phy;
-use crate::config::{CellConfig, McsRule, SLOT, UplinkAccess};
+use super::polls::Report;
+use crate::config::{CellConfig, MacConfig, McsRule, SLOT, UplinkAccess};
 use crate::interference::Air;
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -113,7 +114,25 @@ impl UplinkMac {
                 ue.uplink.harq.release(process as u8);
                 // What was waiting when the block was built, less what has been granted since.
                 ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
+                if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
+                    self.answer_poll(slot.number, (polls, processing), pusch, &mut slot.ues[pusch.ue as usize]);
+                }
                 slot.deliver(Direction::Uplink, pusch.ue);
+            }
+        }
+    }
+
+    /// An eNB that polls has received a PUSCH: it may go by what it says, later, or not at all.
+    fn answer_poll(&mut self, slot: u64, (polls, processing): (u32, u32), pusch: Grant, ue: &mut Ue) {
+        let (from, known) = (pusch.slot, ue.uplink.known_backlog);
+        match ue.uplink.polls.on_pusch(from, pusch.backlog > 0, polls) {
+            Report::Served => {}
+            Report::Ignored => ue.uplink.known_backlog = 0,
+            Report::Answered => {
+                (ue.uplink.known_backlog, ue.uplink.request_pending) = (0, true);
+                let due = slot + u64::from(processing);
+                let at = self.requests.partition_point(|request| request.slot <= due);
+                self.requests.insert(at, Request { slot: due, ue: pusch.ue, bytes: known });
             }
         }
     }
@@ -216,7 +235,7 @@ impl UplinkMac {
             ue.request_pending = false;
             ue.known_backlog = ue.known_backlog.max(request.bytes.saturating_sub(ue.outstanding));
         }
-        let access = slot.cell.mac.uplink.access;
+        let mac = &slot.cell.mac;
         let requests = &mut self.requests;
         let (ues, now, number) = (&mut *slot.ues, slot.cx.now, slot.number);
         self.active.retain(|&index| {
@@ -229,10 +248,11 @@ impl UplinkMac {
             }
             if !granted
                 && !ue.uplink.request_pending
-                && let Some((due, bytes)) = ask(access, number, ue, backlog)
+                && let Some((due, bytes)) = ask(mac, number, ue, backlog)
             {
                 ue.uplink.request_pending = true;
-                requests.push_back(Request { slot: due, ue: index, bytes });
+                let at = requests.partition_point(|request| request.slot <= due);
+                requests.insert(at, Request { slot: due, ue: index, bytes });
             }
             true
         });
@@ -296,12 +316,18 @@ fn process_of(pusch_slot: u64) -> usize {
 }
 
 /// When and with how many bytes a UE's wish reaches the eNB, if it can be sent in this slot.
-fn ask(access: UplinkAccess, slot: u64, ue: &Ue, backlog: u64) -> Option<(u64, u64)> {
-    match access {
+fn ask(mac: &MacConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, u64)> {
+    match mac.uplink.access {
         UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
             // A block that is still in the air carries a buffer status already.
             (!ue.uplink.harq.any_busy() && slot % u64::from(period) == ue.scheduling_request_offset(period))
                 .then(|| (slot + u64::from(processing), initial_grant.get()))
+        }
+        UplinkAccess::Polled { interval, initial_grant, .. } => {
+            // What is due now is granted in the next slot.
+            let pusch = slot + 1 + u64::from(mac.grant_to_pusch);
+            (!ue.uplink.harq.any_busy() && ue.uplink.polls.is_due(pusch, interval))
+                .then_some((slot + 1, initial_grant.get()))
         }
         UplinkAccess::IdealBufferStatus { delay } => Some((slot + u64::from(delay), backlog)),
     }
@@ -397,7 +423,7 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
     let used = ue.bearer.transmit(cx, Direction::Uplink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");
     // Where nothing fits, the eNB still learns how much would (TS 36.321 §5.4.5), unless it knows.
-    let asks = matches!(cell.mac.uplink.access, UplinkAccess::SchedulingRequest { .. });
+    let asks = !matches!(cell.mac.uplink.access, UplinkAccess::IdealBufferStatus { .. });
     let reports = asks && ue.bearer.backlog(Direction::Uplink, cx.now) > Bytes::ZERO;
     if process.pdus.is_empty() && !reports {
         ue.uplink.harq.release(id as u8);

@@ -99,12 +99,22 @@ fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
 }
 
 fn uplink(uplink: &Uplink, at: &Place<'_>) -> Checked {
+    let first_grant = |size: Size| {
+        let grant = (1..=1500).contains(&size.0.get());
+        at.require(grant, "initial_grant", "no size for a first grant", "from 1 B to 1500 B")
+    };
     match uplink {
         Uplink::SchedulingRequest(u) => {
             at.slots(u.scheduling_request_period, "scheduling_request_period", 1)?;
             at.slots(u.processing, "processing", 0)?;
-            let grant = (1..=1500).contains(&u.initial_grant.0.get());
-            at.require(grant, "initial_grant", "no size for a first grant", "from 1 B to 1500 B")
+            first_grant(u.initial_grant)
+        }
+        Uplink::Polled(u) => {
+            at.slots(u.interval, "interval", 1)?;
+            at.slots(u.processing, "processing", 0)?;
+            let polls = (1..=100).contains(&u.polls);
+            at.require(polls, "polls", "no number of grants", "from 1 to 100")?;
+            first_grant(u.initial_grant)
         }
         Uplink::IdealBufferStatus(u) => at.slots(u.report_delay, "report_delay", 0),
     }

@@ -351,11 +351,14 @@ pub struct EffectiveMcs {
 pub enum Uplink {
     /// Scheduling requests on PUCCH, then buffer status with each transmission.
     SchedulingRequest(SchedulingRequest),
+    /// No scheduling requests: the eNB grants a block to each UE that has been silent, as OpenAirInterface's does.
+    Polled(Polled),
     /// The eNB hears of queued data out of band, without a grant, as in ns-3.
     IdealBufferStatus(IdealBufferStatus),
 }
 tagged!(Uplink by "kind" {
     "scheduling-request" => SchedulingRequest(SchedulingRequest),
+    "polled" => Polled(Polled),
     "ideal-buffer-status" => IdealBufferStatus(IdealBufferStatus),
 });
 
@@ -369,6 +372,20 @@ pub struct SchedulingRequest {
     pub processing: Time,
     /// Size of that grant.
     pub initial_grant: Size,
+}
+
+/// Settings of uplink access by polling.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Polled {
+    /// From a UE's last transmission to the one of a grant that it did not ask for.
+    pub interval: Time,
+    /// Size of that grant.
+    pub initial_grant: Size,
+    /// Such grants in a row that it takes until the eNB serves what the UE reports to have.
+    pub polls: u32,
+    /// From the last of these reports until the grant that answers it is decided.
+    pub processing: Time,
 }
 
 /// Settings of out-of-band buffer status.

@@ -310,6 +310,8 @@ pub struct Quic {
     pub initial_window: u32,
     /// What silence costs.
     pub timeouts: QuicTimeouts,
+    /// Who says when a datagram may leave.
+    pub pacing: QuicPacing,
     /// Floor of the retransmission timeout. Of no use with probe timeouts.
     pub rto_min: Time,
     /// Packets acknowledged above a packet that make it lost (RFC 9002 §6.1.1).
@@ -387,6 +389,17 @@ pub enum QuicTimeouts {
     /// A retransmission timeout that runs from the oldest packet and leaves two datagrams of the window, taken back if
     /// that packet is acknowledged after all.
     Collapse,
+}
+
+/// How a QUIC sender spreads its window over a round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum QuicPacing {
+    /// 1.25 windows per round trip, in bursts of at least ten datagrams.
+    #[serde(rename = "quinn")]
+    Quinn,
+    /// One window per round trip, after a pause at most a quarter of it or 16 datagrams at once.
+    #[serde(rename = "picoquic-2020")]
+    Picoquic2020,
 }
 
 /// Whose CUBIC it is.
