@@ -50,8 +50,8 @@ impl Pacer {
             let quarter = window / 4;
             self.most = if slow_start && srtt > INTERVAL_MAX * 4 && quarter >= 2 * datagram {
                 // The rate is the one without the quarter more there.
-                let in_interval = u128::from(window) * u128::from(INTERVAL_MAX.as_nanos())
-                    / u128::from(srtt.as_nanos());
+                let in_interval =
+                    u128::from(window) * u128::from(INTERVAL_MAX.as_nanos()) / u128::from(srtt.as_nanos());
                 let larger = if quarter < SLOW_START_QUANTUM { SLOW_START_QUANTUM } else { quarter };
                 let quantum = if quarter < SLOW_START_QUANTUM || in_interval as u64 <= SLOW_START_QUANTUM {
                     larger

@@ -88,9 +88,8 @@ impl Timeouts {
         self.backoff
     }
 
-    /// A packet is acknowledged. If it is the one that made the timer fire, how long ago it did.
-    pub(crate) fn on_acked(&mut self, now: Instant, packet: Flying) -> Option<Duration> {
-        self.fired.take_if(|fired| fired.serial == packet.serial)?;
-        Some(now.saturating_since(self.fired_at?))
+    /// A packet is acknowledged. Whether it is the one that made the timer fire.
+    pub(crate) fn proves_spurious(&mut self, packet: Flying) -> bool {
+        self.fired.take_if(|fired| fired.serial == packet.serial).is_some()
     }
 }

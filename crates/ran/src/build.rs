@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, CellId, Decibel, Direction, Duration, Instant, Seeds, UeId};
+use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, Seeds, UeId};
 use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
 use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing};
@@ -250,11 +250,16 @@ fn build_channel(
     Channel::new(budget, scenery.clone(), fading, scene.alone).with_bursts(bursts(index, direction, scene))
 }
 
-/// What hits a UE is the same whichever cell it listens to.
+/// What hits a UE is the same whichever cell it listens to, and what hits an eNB whoever sends.
 fn bursts(index: usize, direction: Direction, scene: &Scene<'_>) -> Option<Bursts> {
-    let law = scene.channel.bursts.filter(|_| direction == Direction::Downlink)?;
     let mac = &scene.cell.mac;
-    // A CQI report may be made as late as when its successor comes into force, a block is judged a slot after.
-    let memory: Duration = SLOT * u64::from(mac.cqi_period + mac.cqi_delay + 2);
-    Some(Bursts::new(law, memory, scene.seeds.stream(&format!("ue/{index}/bursts"))))
+    let (law, name, reach) = match direction {
+        // A CQI report may be made as late as when its successor comes into force, a block is judged a slot after.
+        Direction::Downlink => {
+            (scene.channel.bursts?, format!("ue/{index}/bursts"), mac.cqi_period + mac.cqi_delay + 2)
+        }
+        // It is sounded at once.
+        Direction::Uplink => (scene.channel.uplink_bursts?, format!("cell/{}/bursts", scene.id.index()), 2),
+    };
+    Some(Bursts::new(law, SLOT * u64::from(reach), scene.seeds.stream(&name)))
 }

@@ -44,6 +44,8 @@ pub struct ChannelConfig {
     pub fading: Option<FadingConfig>,
     /// Bursts of interference that UEs hear, each its own, or none.
     pub bursts: Option<BurstLaw>,
+    /// The same that eNBs hear.
+    pub uplink_bursts: Option<BurstLaw>,
 }
 
 /// A path-loss model; the carrier comes from the cell.

@@ -5,7 +5,7 @@ use airlane_core::{
     Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::{AmcRule, Antenna, Mcs, Position, Profile, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, BurstLaw, Mcs, Position, Profile, TransmissionMode};
 
 use crate::bearer::{BearerConfig, RlcMode};
 use crate::config::*;
@@ -78,6 +78,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
             shadowing: None,
             fading: None,
             bursts: None,
+            uplink_bursts: None,
         },
         measurements: None,
         handover: None,
@@ -626,4 +627,74 @@ fn the_rank_is_the_one_that_carries_more() {
         assert!(two < 2.0 * siso);
         assert!(adaptive > 0.98 * one.max(two), "{adaptive} against {one} and {two}");
     }
+}
+
+#[test]
+fn an_enb_that_polls_serves_on_the_second_report() {
+    let access = UplinkAccess::Polled { interval: 27, initial_grant: Bytes(100), polls: 2, processing: 3 };
+    let mut config = network(1, access);
+    config.cells[0].bearer.mode = RlcMode::Tm; // whole packets
+    let mut d = Driver::new(&config);
+    let crowd = |d: &mut Driver, ms: u64| {
+        (0..5).for_each(|_| d.send(Instant::from_nanos(ms * 1_000_000 + 137_000), 0, Direction::Uplink, 52));
+    };
+    crowd(&mut d, 5);
+    d.run_to(Instant::from_millis(90));
+    // Nobody asks. Slots 27 and 54 are polled: two PRBs, as 100 bytes take, hold 185 bytes at MCS 28 and so two packets
+    // of 82. The second report is there at 55 ms and answered 3 slots later with a grant for the rest, sent in 62.
+    let ms = |d: &Driver| -> Vec<u64> { d.arrived.iter().map(|a| a.0.as_nanos() / 1_000_000).collect() };
+    assert_eq!(ms(&d), [28, 28, 55, 55, 63]);
+    // Silent since slot 62: polled in 89, when there is nothing, and in 116, 143.
+    d.arrived.clear();
+    crowd(&mut d, 100);
+    d.run_to(Instant::from_millis(200));
+    assert_eq!(ms(&d), [117, 117, 144, 144, 152]);
+    d.conserved();
+}
+
+#[test]
+fn bursts_hit_the_direction_that_hears_them() {
+    // Practically all the time, and below any code: nothing comes through.
+    let law =
+        BurstLaw { good: Duration::from_micros(1), bad: Duration::from_secs(3600), depth: Decibel(100.0) };
+    let arrived = |downlink: bool, uplink: bool| {
+        let mut config = network(1, IDEAL);
+        config.channel.bursts = downlink.then_some(law);
+        config.channel.uplink_bursts = uplink.then_some(law);
+        let mut d = Driver::new(&config);
+        for k in 10..60_u64 {
+            for direction in [Direction::Downlink, Direction::Uplink] {
+                d.send(Instant::from_millis(k), 0, direction, 200);
+            }
+        }
+        // AM's own reports go the other way too: what is judged is the first transmission of everything.
+        d.run_to(Instant::from_millis(75));
+        let up = d.arrived.iter().filter(|a| a.1 == d.ran.s1u_port(0)).count();
+        (d.arrived.len() - up, up)
+    };
+    let (down, up) = arrived(false, false);
+    assert!(down == 50 && up == 50, "{down} and {up}");
+    assert_eq!(arrived(true, false), (0, 50));
+    assert_eq!(arrived(false, true), (50, 0));
+}
+
+#[test]
+fn the_ues_of_a_cell_are_disturbed_together_in_the_uplink() {
+    let law =
+        BurstLaw { good: Duration::from_millis(40), bad: Duration::from_millis(40), depth: Decibel(100.0) };
+    let mut config = network(2, IDEAL);
+    config.channel.uplink_bursts = Some(law);
+    config.cells[0].mac.harq = false;
+    config.cells[0].bearer.mode = RlcMode::Tm;
+    let mut d = Driver::new(&config);
+    for k in 10..2000_u64 {
+        (0..2).for_each(|ue| d.send(Instant::from_millis(k), ue, Direction::Uplink, 52));
+    }
+    d.run_to(Instant::from_millis(2100));
+    let of = |ue| -> Vec<Instant> { d.arrived.iter().filter(|a| a.3 == FlowId(ue)).map(|a| a.0).collect() };
+    let (one, other) = (of(0), of(1));
+    assert!((600..1400).contains(&one.len()), "about half of 1990: {}", one.len());
+    // Half of them if each had its own.
+    let common = one.iter().filter(|at| other.contains(at)).count();
+    assert!(common * 10 > one.len() * 9, "{common} of {} and {}", one.len(), other.len());
 }

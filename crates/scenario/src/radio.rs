@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{CellId, Decibel, Instant, UeId};
+use airlane_core::{CellId, Decibel, Direction, Instant, UeId};
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, WaypointLaw,
 };
@@ -57,7 +57,8 @@ pub(crate) fn configuration(
             path_loss: path_loss(&channel.path_loss),
             shadowing: shadowing(&channel.shadowing),
             fading: fading(&channel.fading),
-            bursts: bursts(&channel.bursts),
+            bursts: bursts(&channel.bursts, Direction::Downlink),
+            uplink_bursts: bursts(&channel.bursts, Direction::Uplink),
         },
         measurements: scenario.handover.as_ref().map(measurements),
         handover: handover(scenario),
@@ -359,11 +360,16 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
     })
 }
 
-fn bursts(bursts: &format::Bursts) -> Option<BurstLaw> {
+/// A burst that takes nothing is none.
+fn bursts(bursts: &format::Bursts, direction: Direction) -> Option<BurstLaw> {
     match bursts {
         format::Bursts::None => None,
         format::Bursts::GilbertElliott(law) => {
-            Some(BurstLaw { good: law.good.0, bad: law.bad.0, depth: law.depth.0 })
+            let depth = match direction {
+                Direction::Downlink => law.depth.0,
+                Direction::Uplink => law.uplink_depth.0,
+            };
+            (depth.0 > 0.0).then_some(BurstLaw { good: law.good.0, bad: law.bad.0, depth })
         }
     }
 }

@@ -115,7 +115,12 @@ impl UplinkMac {
                 // What was waiting when the block was built, less what has been granted since.
                 ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
                 if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
-                    self.answer_poll(slot.number, (polls, processing), pusch, &mut slot.ues[pusch.ue as usize]);
+                    self.answer_poll(
+                        slot.number,
+                        (polls, processing),
+                        pusch,
+                        &mut slot.ues[pusch.ue as usize],
+                    );
                 }
                 slot.deliver(Direction::Uplink, pusch.ue);
             }
@@ -142,7 +147,7 @@ impl UplinkMac {
         let ue = &mut slot.ues[pusch.ue as usize];
         let sent = slot.cx.now - SLOT;
         let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
-        let mean = mean * ue.uplink.power.factor(mean, pusch.prbs);
+        let mean = mean * ue.uplink.power.factor(mean, pusch.prbs) * ue.uplink.channel.burst_gain(sent);
         let process = &mut ue.uplink.harq.processes[process_of(pusch.slot)];
         let draws = &mut ue.uplink.draws;
         let decoded = if !slot.air.is_quiet() {
@@ -345,7 +350,8 @@ fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
     sounding
         .sinr
         .resize(if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) }, 0.0);
-    channel.sinr(now, sounding.mean, &mut sounding.sinr);
+    let heard = sounding.mean * channel.burst_gain(now);
+    channel.sinr(now, heard, &mut sounding.sinr);
     if !air.is_quiet() {
         air.weaken_uplink_mean(ue.cell.index(), &mut sounding.sinr);
     }

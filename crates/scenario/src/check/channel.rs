@@ -68,8 +68,11 @@ fn bursts(bursts: &Bursts, at: &Place<'_>) -> Checked {
         let known = (BURST_MIN..=BURST_MAX).contains(&mean);
         at.require(known, key, "no mean length", "from 100 us to 1 h")?;
     }
-    let depth = (0.0..=100.0).contains(&law.depth.0.0);
-    at.require(depth, "depth", "no loss of SINR", "from 0 dB to 100 dB")
+    for (depth, key) in [(law.depth, "depth"), (law.uplink_depth, "uplink_depth")] {
+        let known = (0.0..=100.0).contains(&depth.0.0);
+        at.require(known, key, "no loss of SINR", "from 0 dB to 100 dB")?;
+    }
+    Ok(())
 }
 
 pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {

@@ -87,7 +87,7 @@ pub struct Channel {
     pub shadowing: Shadowing,
     /// Small-scale fading.
     pub fading: Fading,
-    /// Bursts of interference that UEs hear in the downlink, each its own.
+    /// Bursts of interference, at each UE and each eNB its own.
     pub bursts: Bursts,
 }
 
@@ -244,6 +244,8 @@ pub struct GilbertElliott {
     pub good: Time,
     /// Mean length of a burst.
     pub bad: Time,
-    /// How far SINR falls in one.
+    /// How far SINR falls in one at a UE.
     pub depth: Gain,
+    /// How far SINR falls in one at an eNB; 0 dB if it hears none.
+    pub uplink_depth: Gain,
 }
