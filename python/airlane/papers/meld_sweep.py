@@ -18,8 +18,8 @@ __all__ = ["sweep"]
 LOSSES = ("0.1", "0.2", "0.3", "0.4", "0.6", "0.8", "1.2")
 """Packets lost on the link before the cell, in percent, in bursts as the authors' logs have them."""
 
-DELAYS = {"22": "0 ms", "40": "9 ms", "55": "16500 us", "75": "26500 us"}
-"""Round trip of an idle cell in ms: the logs' shortest, two between, the paper's, and one above it."""
+DELAYS = {"25": "0 ms", "43": "9 ms", "58": "16500 us", "78": "26500 us"}
+"""Mean ping in an idle cell, in ms: no delay but the cell's, one between, the paper's, and one above it."""
 
 
 def _case(controller: str, recovery: str, rtt: str, loss: str) -> Case:
