@@ -22,7 +22,7 @@ use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, 
 
 use crate::domains::Domains;
 use crate::flight::Flight;
-use crate::model::{Model, Note, Totals};
+use crate::model::{Limit, Model, Note, Totals};
 use crate::pacer::{Pacer, QuicPacing};
 use crate::setup::QuicConfig;
 use crate::time::{from_quinn, span_from_quinn};
@@ -558,7 +558,12 @@ impl Sender {
         }
         self.news.rtt = Some(rtt);
         if let Some(model) = &mut self.model {
-            model.on_end_acks(rtt, max_outstanding, app_limited);
+            let limit = match app_limited {
+                true => Limit::Application,
+                false if max_outstanding >= self.controller.window_segments() => Limit::Window,
+                false => Limit::Rate,
+            };
+            model.on_end_acks(rtt, max_outstanding, limit);
             return;
         }
         if self.domains.is_some() {

@@ -30,8 +30,20 @@ struct Pending {
     delivered: u32,
     lost: u32,
     prior_in_flight: u32,
-    window_limited: bool,
+    limit: Limit,
     rtt: Option<Duration>,
+}
+
+/// What kept the sender from having more in flight when an acknowledgment came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// It had nothing to send.
+    Application,
+    /// Its pacing.
+    #[default]
+    Rate,
+    /// Its window.
+    Window,
 }
 
 /// What was sent, delivered and lost over time, and when the next packet may leave.
@@ -67,7 +79,7 @@ impl Model {
                 delivered: 0,
                 lost: 0,
                 prior_in_flight: 0,
-                window_limited: false,
+                limit: Limit::Rate,
                 rtt: None,
             },
             rate: None,
@@ -125,11 +137,11 @@ impl Model {
     }
 
     /// All packets of an acknowledgment were named.
-    pub(crate) fn on_end_acks(&mut self, rtt: Duration, prior_in_flight: u32, app_limited: bool) {
+    pub(crate) fn on_end_acks(&mut self, rtt: Duration, prior_in_flight: u32, limit: Limit) {
         self.min_rtt = self.min_rtt.min(rtt);
         self.pending.rtt = Some(rtt);
         self.pending.prior_in_flight = prior_in_flight;
-        self.pending.window_limited = !app_limited;
+        self.pending.limit = limit;
     }
 
     pub(crate) fn on_lost(&mut self, now: Instant, packet: &Flying) -> LostSegment {
@@ -159,7 +171,7 @@ impl Model {
         if pending.delivered > 0 {
             self.delivered_at = totals.now;
         }
-        if !pending.window_limited && pending.rtt.is_some() {
+        if pending.limit == Limit::Application && pending.rtt.is_some() {
             self.mark_app_limited(totals.in_flight);
         }
         let prior_in_flight = pending.prior_in_flight.max(totals.in_flight);
@@ -167,7 +179,7 @@ impl Model {
             newly_delivered: pending.delivered,
             newly_lost: pending.lost,
             prior_in_flight,
-            window_limited: pending.window_limited,
+            window_limited: pending.limit == Limit::Window,
             rtt: pending.rtt,
             rate,
             ..self.totals(totals)

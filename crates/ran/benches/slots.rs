@@ -76,7 +76,13 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
         cells: vec![cell()],
         ues: (0..ues).map(ue).collect(),
         flows: (0..ues as u32).map(UeId).collect(),
-        channel: ChannelConfig { path_loss: PathLossModel::Friis, shadowing: None, fading, bursts: None, uplink_bursts: None },
+        channel: ChannelConfig {
+            path_loss: PathLossModel::Friis,
+            shadowing: None,
+            fading,
+            bursts: None,
+            uplink_bursts: None,
+        },
         measurements: None,
         handover: None,
     }
