@@ -26,7 +26,8 @@ def without_form(contender: Contender, situation: Situation) -> str | None:
     beginning = contender.name.partition("-")[0]
     if situation.name == "uplink" and contender.downlink_only:
         return contender.downlink_only
-    if situation.name in ("web", "video") and beginning in ("mdcc", "meld", "quic"):
+    others = {"web": ("mdcc", "meld"), "video": ("mdcc", "meld", "quic")}
+    if beginning in others.get(situation.name, ()):
         return r"flow\.\d"
     return None
 
