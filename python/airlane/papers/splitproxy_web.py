@@ -87,8 +87,10 @@ def _pages_not_worse(draws: Sequence[Draw]) -> Finding:
 def _saving_constant(background: int) -> Claim:
     def check(draws: Sequence[Draw]) -> Finding:
         savings = [mean(draws, _saving(background, d)).mean for d in DELAYS_MS]
-        spread = max(savings) / min(savings) - 1.0 if min(savings) > 0.0 else float("inf")
         figures = ", ".join(f"{s:.2f} s at {d} ms" for s, d in zip(savings, DELAYS_MS, strict=True))
+        if min(savings) <= 0.0:
+            return Finding(False, f"{figures}: not a saving at every delay")
+        spread = max(savings) / min(savings) - 1.0
         return Finding(spread <= 0.4, f"{figures}: the largest is {100 * spread:.0f} % above the smallest")
 
     text = (
