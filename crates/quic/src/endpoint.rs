@@ -280,6 +280,12 @@ impl QuicEndpoint {
         readable
     }
 
+    /// True once a connection is closed, by whichever end or by silence; some of its packets may still come.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.connection.as_ref().is_some_and(|(_, connection)| connection.is_closed())
+    }
+
     /// True once a connection is over and nobody answers for it any more (RFC 9000 §10.2).
     #[must_use]
     pub fn is_drained(&self) -> bool {

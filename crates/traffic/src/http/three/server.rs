@@ -64,14 +64,23 @@ impl QuicHttpServer {
         &self.quic
     }
 
+    /// Connections on which it may be asked for something.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.accepted.len()
+    }
+
     /// Works through what a connection has to say. Returns the bytes that could be read.
     fn work(&mut self, now: Instant, sockets: SocketPair) -> u64 {
         let Some(endpoint) = self.quic.connection(sockets) else { return 0 };
-        let known = self.accepted.iter().position(|accepted| accepted.sockets == sockets);
-        let index = known.unwrap_or_else(|| {
-            self.accepted.push(Accepted { sockets, coming: vec![], responses: vec![] });
-            self.accepted.len() - 1
-        });
+        let index = match self.accepted.iter().position(|accepted| accepted.sockets == sockets) {
+            Some(index) => index,
+            None if endpoint.is_closed() => return 0,
+            None => {
+                self.accepted.push(Accepted { sockets, coming: vec![], responses: vec![] });
+                self.accepted.len() - 1
+            }
+        };
         let accepted = &mut self.accepted[index];
         let (mut in_order, mut lost) = (0, false);
         while let Some(event) = endpoint.poll() {
