@@ -101,4 +101,12 @@ def test_interference_loses_blocks_not_packets() -> None:
     assert (lengths >= 2).mean() > 0.7
     lost = sum(int(run.tables["flows"]["packets_lost"][0].as_py()) for run in runs)
     assert lengths.sum() == lost  # nothing else lost any
-    assert all(3.0 < goodput_mbps(run) < 7.0 for run in runs)
+
+
+def test_newreno_is_as_slow_as_the_runs_that_were_held_out() -> None:
+    """The bar of `meld/fig4`, on goodput that no constant was fitted on."""
+    base = scenario.load(examples.path("meld"))
+    overrides = Case("newreno", rtt="logs", noise="fitted").overrides
+    outputs = native.run([(base.set(overrides).resolved, seed) for seed in (1, 2, 3)], 1)
+    ours = float(np.mean([goodput_mbps(Run(output.tables)) for output in outputs]))
+    assert ours == pytest.approx(pooled_goodput_mbps(impaired("newreno", "held-out")), rel=0.35)

@@ -65,8 +65,8 @@ RECOVERIES: dict[str, dict[str, object]] = {
 """What the sender does: the authors' picoquic of 2020, or RFC 9002 with RFC 9438 as quinn has it."""
 
 RTTS = {"paper": "16500 us", "logs": "1 ms"}
-"""Delay one way, for a ping of 55 ms as in Table 1, and for the shortest round trips of the authors' logs (11 to
-27 ms)."""
+"""Delay one way, for a ping of 55 ms as in Table 1, and for the shortest round trips of the authors' logs
+(11 to 27 ms)."""
 
 _DISCRIMINATORS: dict[str, dict[str, object]] = {
     "de": {"kind": "meld-de", "stale_after": "0 s"},

@@ -1,4 +1,4 @@
-"""Why NewReno is as slow in the authors' cell as their logs say: its uplink, its pacing, or noise at the eNB."""
+"""Why NewReno is as slow in the authors' cell as their logs say: uplink, pacing, or noise at the eNB."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _bursts_per_1000(controller: str, way: str) -> Measure:
 
 
 def _listing(draws: Sequence[Draw]) -> Listing:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for controller in CONTROLLERS:
         for role in ("fit", "held-out"):
             runs = impaired(controller, role)
@@ -102,7 +102,9 @@ def _polling_counts(draws: Sequence[Draw]) -> Finding:
     noise = estimate(draws, lambda d: 100.0 * (1.0 - noisy(d) / base(d)))
     polling = estimate(draws, lambda d: 100.0 * (1.0 - polled(d) / base(d)))
     apart = estimate(draws, lambda d: 100.0 * (noisy(d) - polled(d)) / base(d))
-    evidence = f"noise takes {terminal.interval(noise)} %, polling {terminal.interval(polling)} %, n = {noise.n}"
+    evidence = (
+        f"noise takes {terminal.interval(noise)} %, polling {terminal.interval(polling)} %, n = {noise.n}"
+    )
     settled = apart.half_width is not None and not apart.low <= 0.0 <= apart.high
     return Finding(apart.low > 0.0 if settled else None, evidence)
 
@@ -125,8 +127,8 @@ def uplink() -> Experiment:
         claims=(
             Claim(
                 "meld.uplink.polling",
-                "NewReno loses more goodput to an eNB that polls and a sender that paces by one window than to "
-                "interference at an eNB that is asked, as deep as at the UE",
+                "NewReno loses more goodput to an eNB that polls and a sender that paces by one window than "
+                "to interference at an eNB that is asked, as deep as at the UE",
                 _polling_counts,
             ),
         ),
