@@ -35,9 +35,9 @@ use airlane_core::{Instant, Stream};
 
 use pulp::{Simd, WithSimd};
 
-use oscillators::{MAX_TAPS, Taps, Values};
+use oscillators::{Taps, Values};
 pub use profile::{FrequencyGrid, Profile};
-use profile::{PAIRS, Phasors, Response, SINGLES};
+use profile::{Last, PAIRS, Phasors, REST, Response, SINGLES};
 
 use crate::path_loss::SPEED_OF_LIGHT;
 
@@ -120,43 +120,81 @@ impl WithSimd for All<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
+        match self.taps.len() {
+            4 => self.compute::<S, 4>(simd),
+            7 => self.compute::<S, 7>(simd),
+            9 => self.compute::<S, 9>(simd),
+            taps => unreachable!("a profile of {taps} taps"),
+        }
+    }
+}
+
+impl All<'_> {
+    /// For so many taps, which spares loops their counting.
+    #[inline(always)]
+    fn compute<S: Simd, const TAPS: usize>(self, simd: S) {
         let Self { response, out, .. } = self;
         let mut taps = self.taps.at(self.micros);
         if let Some(turn) = &response.turn {
-            for tap in 0..MAX_TAPS {
+            for tap in 0..TAPS {
                 let (a, b, c, s) = (taps.re[tap], taps.im[tap], turn.re[tap], turn.im[tap]);
                 (taps.re[tap], taps.im[tap]) = (a * c - b * s, a * s + b * c);
             }
         }
         // Two chunks at a time, which share the work that is done once for a tap.
-        let mut chunks = response.phasors.chunks_exact(2 * self.taps.len());
+        let (twos, one) = response.phasors.as_chunks::<TAPS>().0.as_chunks::<2>();
         let mut first = 0;
-        for two in &mut chunks {
-            let (one, other) = two.split_at(self.taps.len());
+        for [one, other] in twos {
             let [one, other] = Sums::of(&taps, [one, other]);
-            put_pairs(out, first, &one);
-            put_pairs(out, first + PAIRS, &other);
+            put_pairs(out, first, one.powers());
+            put_pairs(out, first + PAIRS, other.powers());
             first += 2 * PAIRS;
         }
-        if !chunks.remainder().is_empty() {
-            let [last] = Sums::of(&taps, [chunks.remainder()]);
-            put_pairs(out, first, &last);
+        if let [one] = one {
+            let [one] = Sums::of(&taps, [one]);
+            put_pairs(out, first, one.powers());
+            first += PAIRS;
+        }
+        if let Some(last) = response.last.first_chunk::<TAPS>() {
+            put_pairs(out, first, last_powers(simd, &taps, last));
         }
     }
+}
+
+/// [`Sums::powers`] of the pairs that are left: their four sums side by side. In vectors by name, since the
+/// compiler would make shorter ones.
+#[inline(always)]
+fn last_powers<S: Simd, const TAPS: usize>(
+    simd: S,
+    taps: &Values,
+    phasors: &[Last; TAPS],
+) -> ([f32; REST], [f32; REST]) {
+    assert!((4 * REST).is_multiple_of(S::F32_LANES), "whole vectors");
+    let mut sums = [0.0; 4 * REST];
+    for (vector, sums) in S::as_mut_simd_f32s(&mut sums).0.iter_mut().enumerate() {
+        for tap in 0..TAPS {
+            let (a, b) = (taps.re[tap], taps.im[tap]);
+            let factors = [a, a, b, b, b, b, a, a];
+            let factors = S::as_simd_f32s(&factors).0[vector];
+            let phasors = S::as_simd_f32s(&phasors[tap].0).0[vector];
+            *sums = simd.add_f32s(*sums, simd.mul_f32s(factors, phasors));
+        }
+    }
+    let [ac0, ac1, bs0, bs1, bc0, bc1, as0, as1] = sums;
+    Sums { ac: [ac0, ac1], bs: [bs0, bs1], bc: [bc0, bc1], as_: [as0, as1] }.powers()
 }
 
 /// Writes the gains of the pairs from `first` on. Pair `j` is the points `pairs − 1 − j` and
 /// `half + j`; of an odd number of points the first pair is the middle one, twice.
 #[inline(always)]
-fn put_pairs(out: &mut [f32], first: usize, sums: &Sums<PAIRS>) {
+fn put_pairs<const N: usize>(out: &mut [f32], first: usize, (upper, mut lower): ([f32; N], [f32; N])) {
     let (half, pairs) = (out.len() / 2, out.len().div_ceil(2));
-    let (upper, mut lower) = sums.powers();
     let (above, below) = (half + first, pairs - first);
-    if first + PAIRS <= pairs {
+    if first + N <= pairs {
         lower.reverse();
-        out[below - PAIRS..below].copy_from_slice(&lower);
-        out[above..above + PAIRS].copy_from_slice(&upper);
+        out[below - N..below].copy_from_slice(&lower);
+        out[above..above + N].copy_from_slice(&upper);
     } else {
         for lane in 0..pairs - first {
             out[below - 1 - lane] = lower[lane];
@@ -178,15 +216,28 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
+        match self.fading.taps.len() {
+            4 => self.compute::<4>(),
+            7 => self.compute::<7>(),
+            9 => self.compute::<9>(),
+            taps => unreachable!("a profile of {taps} taps"),
+        }
+    }
+}
+
+impl<I: Iterator<Item = Range<usize>>> Few<'_, I> {
+    #[inline(always)]
+    fn compute<const TAPS: usize>(self) {
         let Fading { taps, grid } = self.fading;
         let (values, mut last) = (taps.at(self.micros), usize::MAX);
+        let (chunks, _) = grid.prbs.upwards.as_chunks::<TAPS>();
         for range in self.prbs {
-            for chunk in range.start / SINGLES..range.end.div_ceil(SINGLES) {
+            let chunks = chunks.iter().enumerate().take(range.end.div_ceil(SINGLES));
+            for (chunk, phasors) in chunks.skip(range.start / SINGLES) {
                 if chunk == last {
                     continue; // Neighbours share a chunk.
                 }
                 last = chunk;
-                let phasors = &grid.prbs.upwards[chunk * taps.len()..][..taps.len()];
                 let ([sums], out) = (Sums::of(&values, [phasors]), &mut self.out[chunk * SINGLES..]);
                 let (power, _) = sums.powers();
                 match out.first_chunk_mut() {
@@ -215,20 +266,20 @@ impl<const N: usize> Sums<N> {
     /// Of several chunks. The first tap has no delay (`Response::new` checks it), so that its phasor
     /// is real and it begins the sums.
     #[inline(always)]
-    fn of<const CHUNKS: usize>(taps: &Values, phasors: [&[Phasors<N>]; CHUNKS]) -> [Self; CHUNKS] {
+    fn of<const CHUNKS: usize, const TAPS: usize>(
+        taps: &Values,
+        phasors: [&[Phasors<N>; TAPS]; CHUNKS],
+    ) -> [Self; CHUNKS] {
         let mut sums = [Self::ZERO; CHUNKS];
-        let count = phasors[0].len();
-        let (re, im) = (&taps.re[..count], &taps.im[..count]);
         // Loops and no closures, which the compiler would not be bound to compile for the vectors.
         for (sums, chunk) in sums.iter_mut().zip(&phasors) {
-            assert_eq!(chunk.len(), count, "a phasor for each tap");
             for lane in 0..N {
-                sums.ac[lane] = re[0] * chunk[0].cos[lane];
-                sums.bc[lane] = im[0] * chunk[0].cos[lane];
+                sums.ac[lane] = taps.re[0] * chunk[0].cos[lane];
+                sums.bc[lane] = taps.im[0] * chunk[0].cos[lane];
             }
         }
-        for tap in 1..count {
-            let (a, b) = (re[tap], im[tap]);
+        for tap in 1..TAPS {
+            let (a, b) = (taps.re[tap], taps.im[tap]);
             for (sums, chunk) in sums.iter_mut().zip(&phasors) {
                 let p = &chunk[tap];
                 for lane in 0..N {

@@ -5,10 +5,7 @@ use airlane_core::Stream;
 /// Cosines per tap, each standing for two waves.
 pub(super) const OSCILLATORS: usize = 8;
 
-/// Taps computed together: one SSE register.
-const LANES: usize = 4;
-
-/// Most taps a profile has, rounded up to whole registers.
+/// Most taps a profile has.
 pub(super) const MAX_TAPS: usize = 12;
 
 /// Turns in one unit of phase: phases are 32-bit fractions of a turn and wrap by themselves.
@@ -28,31 +25,101 @@ const TURN: f64 = 4_294_967_296.0;
 /// fading channels", IEEE Trans. Commun. 51(6), 2003, with the angles mirrored where theirs are
 /// shifted.
 ///
-/// Places beyond the last tap stay silent.
+/// Places beyond the last tap stay silent. Eight taps stand side by side, and of a ninth its oscillators do:
+/// either way the cosines fill the widest vectors.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
     count: usize,
-    fours: Vec<Four>,
+    eight: Option<Box<Eight>>,
+    /// The oscillators of the taps that are in no group of eight, one row after the other: those of four taps
+    /// side by side, or of the only one.
+    rest: Vec<Angles<LANES>>,
+    four: Option<Box<Directions<4>>>,
+    lone: Option<Box<Directions<1>>>,
 }
 
-/// Four taps, laid out for vectors: their first oscillators side by side, then their second, and so on.
+/// Oscillators whose cosines are computed together: one AVX register, or two of SSE.
+const LANES: usize = 8;
+/// Rows of so many in four taps.
+const ROWS: usize = 4 * OSCILLATORS / LANES;
+
+/// Eight taps.
+#[derive(Clone, Debug)]
+struct Eight {
+    angles: Angles<{ 8 * OSCILLATORS }>,
+    directions: Directions<8>,
+}
+
+/// Where oscillators of taps that stand side by side begin, and how fast they go: the first oscillators of
+/// these taps, then the second, and so on.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Four {
+struct Angles<const N: usize> {
     /// θ.
-    phase: [u32; LANES * OSCILLATORS],
+    phase: [u32; N],
     /// Phase per microsecond.
-    step: [u32; LANES * OSCILLATORS],
-    /// √(2/M) e^(jβ) by oscillator: the real parts of the taps, then the imaginary ones.
-    direction: [[f32; 2 * LANES]; OSCILLATORS],
+    step: [u32; N],
 }
 
-impl Four {
-    const SILENT: Self = Self {
-        phase: [0; LANES * OSCILLATORS],
-        step: [0; LANES * OSCILLATORS],
-        direction: [[0.0; 2 * LANES]; OSCILLATORS],
-    };
+impl<const N: usize> Angles<N> {
+    /// The cosine of each at this many microseconds.
+    #[inline(always)]
+    fn put_cosines(&self, micros: u32, cosines: &mut [f32; N]) {
+        for (c, (phase, step)) in cosines.iter_mut().zip(self.phase.iter().zip(&self.step)) {
+            *c = cosine(phase.wrapping_add(step.wrapping_mul(micros)));
+        }
+    }
+}
+
+/// √(2/M) e^(jβ) of taps that stand side by side, by oscillator: real and imaginary parts.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Directions<const N: usize> {
+    re: [[f32; N]; OSCILLATORS],
+    im: [[f32; N]; OSCILLATORS],
+}
+
+impl<const N: usize> Directions<N> {
+    /// Writes the values of the taps, of whose oscillators these are the cosines, from place `first` on.
+    #[inline(always)]
+    fn put(&self, cosines: &[f32], first: usize, values: &mut Values) {
+        let (mut re, mut im) = ([0.0_f32; N], [0.0_f32; N]);
+        for ((c, to_re), to_im) in cosines.as_chunks::<N>().0.iter().zip(&self.re).zip(&self.im) {
+            for lane in 0..N {
+                re[lane] += c[lane] * to_re[lane];
+                im[lane] += c[lane] * to_im[lane];
+            }
+        }
+        values.re[first..first + N].copy_from_slice(&re);
+        values.im[first..first + N].copy_from_slice(&im);
+    }
+}
+
+/// The next taps of a stream, at most `N`, the others silent; the angles row by row.
+fn draw<const N: usize>(
+    taps: usize,
+    max_doppler_hz: f64,
+    stream: &mut Stream,
+) -> (Vec<Angles<LANES>>, Directions<N>) {
+    let (mut phase, mut step) = ([[0; N]; OSCILLATORS], [[0; N]; OSCILLATORS]);
+    let mut directions = Directions { re: [[0.0; N]; OSCILLATORS], im: [[0.0; N]; OSCILLATORS] };
+    let amplitude = (2.0 / OSCILLATORS as f64).sqrt();
+    for tap in 0..taps {
+        let aside = stream.uniform();
+        let turned = stream.uniform();
+        for m in 0..OSCILLATORS {
+            let within = if m % 2 == 0 { aside } else { 1.0 - aside };
+            let alpha = core::f64::consts::FRAC_PI_2 * (m as f64 + within) / OSCILLATORS as f64;
+            let reversed = (m as u32).reverse_bits() >> (32 - OSCILLATORS.ilog2());
+            let beta = core::f64::consts::PI * (f64::from(reversed) / OSCILLATORS as f64 + 2.0 * turned);
+            phase[m][tap] = stream.bits() as u32;
+            step[m][tap] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
+            directions.re[m][tap] = (amplitude * libm::cos(beta)) as f32;
+            directions.im[m][tap] = (amplitude * libm::sin(beta)) as f32;
+        }
+    }
+    let rows = phase.as_flattened().as_chunks().0.iter().zip(step.as_flattened().as_chunks().0);
+    (rows.map(|(&phase, &step)| Angles { phase, step }).collect(), directions)
 }
 
 /// The values of all taps at one time.
@@ -66,28 +133,26 @@ impl Taps {
     /// Independent taps of this largest Doppler shift.
     pub(super) fn new(count: usize, max_doppler_hz: f64, stream: &mut Stream) -> Self {
         assert!(count <= MAX_TAPS, "no profile has so many taps");
-        let mut taps = Self { count, fours: vec![Four::SILENT; count.div_ceil(LANES)] };
-        for tap in 0..count {
-            taps.draw(tap, max_doppler_hz, stream);
+        let mut taps = Self { count, eight: None, rest: Vec::new(), four: None, lone: None };
+        let mut beyond = count;
+        if count > 4 {
+            let (rows, directions) = draw(count.min(8), max_doppler_hz, stream);
+            let mut angles = Angles { phase: [0; 8 * OSCILLATORS], step: [0; 8 * OSCILLATORS] };
+            for (k, row) in rows.iter().enumerate() {
+                angles.phase[k * LANES..][..LANES].copy_from_slice(&row.phase);
+                angles.step[k * LANES..][..LANES].copy_from_slice(&row.step);
+            }
+            taps.eight = Some(Box::new(Eight { angles, directions }));
+            beyond = count.saturating_sub(8);
+        }
+        if beyond > 1 {
+            let (rows, directions) = draw(beyond, max_doppler_hz, stream);
+            (taps.rest, taps.four) = (rows, Some(Box::new(directions)));
+        } else if beyond == 1 {
+            let (rows, directions) = draw(1, max_doppler_hz, stream);
+            (taps.rest, taps.lone) = (rows, Some(Box::new(directions)));
         }
         taps
-    }
-
-    fn draw(&mut self, tap: usize, max_doppler_hz: f64, stream: &mut Stream) {
-        let aside = stream.uniform();
-        let turned = stream.uniform();
-        let amplitude = (2.0 / OSCILLATORS as f64).sqrt();
-        for m in 0..OSCILLATORS {
-            let within = if m % 2 == 0 { aside } else { 1.0 - aside };
-            let alpha = core::f64::consts::FRAC_PI_2 * (m as f64 + within) / OSCILLATORS as f64;
-            let reversed = (m as u32).reverse_bits() >> (32 - OSCILLATORS.ilog2());
-            let beta = core::f64::consts::PI * (f64::from(reversed) / OSCILLATORS as f64 + 2.0 * turned);
-            let (four, lane) = (&mut self.fours[tap / LANES], tap % LANES);
-            four.phase[m * LANES + lane] = stream.bits() as u32;
-            four.step[m * LANES + lane] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
-            four.direction[m][lane] = (amplitude * libm::cos(beta)) as f32;
-            four.direction[m][LANES + lane] = (amplitude * libm::sin(beta)) as f32;
-        }
     }
 
     /// Number of taps.
@@ -98,24 +163,24 @@ impl Taps {
     /// Each tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes.
     #[inline(always)]
     pub(super) fn at(&self, micros: u32) -> Values {
+        // Passes of their own over plain arrays, and over a number of rows that the compiler does not know:
+        // only such loops become vectors.
         let mut values = Values::default();
-        let places =
-            values.re.as_chunks_mut::<LANES>().0.iter_mut().zip(values.im.as_chunks_mut::<LANES>().0);
-        for (four, (re, im)) in self.fours.iter().zip(places) {
-            // A pass of its own over plain arrays, since only such a loop becomes vectors.
-            let mut cosines = [0.0_f32; LANES * OSCILLATORS];
-            for (k, c) in cosines.iter_mut().enumerate() {
-                *c = cosine(four.phase[k].wrapping_add(four.step[k].wrapping_mul(micros)));
-            }
-            let mut sums = [0.0_f32; 2 * LANES];
-            for (c, direction) in cosines.as_chunks::<LANES>().0.iter().zip(&four.direction) {
-                let twice = [c[0], c[1], c[2], c[3], c[0], c[1], c[2], c[3]];
-                for lane in 0..2 * LANES {
-                    sums[lane] += twice[lane] * direction[lane];
-                }
-            }
-            re.copy_from_slice(&sums[..LANES]);
-            im.copy_from_slice(&sums[LANES..]);
+        let mut first = 0;
+        if let Some(eight) = &self.eight {
+            let mut cosines = [0.0; 8 * OSCILLATORS];
+            eight.angles.put_cosines(micros, &mut cosines);
+            eight.directions.put(&cosines, first, &mut values);
+            first = 8;
+        }
+        let mut cosines = [[0.0; LANES]; ROWS];
+        for (cosines, angles) in cosines.iter_mut().zip(&self.rest) {
+            angles.put_cosines(micros, cosines);
+        }
+        if let Some(four) = &self.four {
+            four.put(cosines.as_flattened(), first, &mut values);
+        } else if let Some(lone) = &self.lone {
+            lone.put(&cosines[0], first, &mut values);
         }
         values
     }
@@ -151,14 +216,28 @@ mod tests {
     #[test]
     fn directions_balance() {
         let taps = Taps::new(1, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
-        let sum = |f: &dyn Fn(&[f32; 2 * LANES]) -> f32| taps.fours[0].direction.iter().map(f).sum::<f32>();
+        let lone = taps.lone.as_ref().expect("one tap stands alone");
+        let (re, im) = (lone.re.as_flattened(), lone.im.as_flattened());
+        let sum = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
         // Mean power of I and of Q one half each, and uncorrelated: Σ re² / 2 = 1/2, Σ re im = 0.
-        assert!((sum(&|d| d[0] * d[0]) - 1.0).abs() < 1e-6);
-        assert!((sum(&|d| d[LANES] * d[LANES]) - 1.0).abs() < 1e-6);
-        assert!(sum(&|d| d[0] * d[LANES]).abs() < 1e-6);
-        // The three places beyond the only tap are silent.
+        assert!((sum(re, re) - 1.0).abs() < 1e-6);
+        assert!((sum(im, im) - 1.0).abs() < 1e-6);
+        assert!(sum(re, im).abs() < 1e-6);
+        // The places beyond the only tap are silent.
         let values = taps.at(12_345);
         assert!(values.re[0] != 0.0 && values.im[0] != 0.0);
         assert!(values.re[1..].iter().chain(&values.im[1..]).all(|&v| v == 0.0));
+    }
+
+    #[test]
+    fn a_tap_is_the_same_wherever_it_stands() {
+        let taps = |count| Taps::new(count, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
+        let most = taps(MAX_TAPS).at(98_765);
+        for count in 1..=MAX_TAPS {
+            let fewer = taps(count).at(98_765);
+            assert_eq!(fewer.re[..count], most.re[..count], "{count}");
+            assert_eq!(fewer.im[..count], most.im[..count], "{count}");
+            assert!(fewer.re[count..].iter().chain(&fewer.im[count..]).all(|&v| v == 0.0), "{count}");
+        }
     }
 }

@@ -66,6 +66,9 @@ impl Profile {
 /// Pairs of points computed together: one AVX register, or two of SSE.
 pub(super) const PAIRS: usize = 8;
 
+/// Pairs that are computed together where no more are left: both of their parts side by side fill one register.
+pub(super) const REST: usize = 2;
+
 /// Single points computed together: as many as the PRBs of most RBGs.
 pub(super) const SINGLES: usize = 4;
 
@@ -80,6 +83,11 @@ pub(super) struct Phasors<const N: usize> {
 impl<const N: usize> Phasors<N> {
     const SILENT: Self = Self { cos: [0.0; N], sin: [0.0; N] };
 }
+
+/// One tap's phasors at the last pairs: their cosines, their sines, and both again.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub(super) struct Last(pub(super) [f32; 4 * REST]);
 
 /// How each tap of a profile turns over the carrier. Depends on nothing random: one per cell
 /// serves every link.
@@ -101,6 +109,8 @@ pub(super) struct Response {
     pub(super) points: usize,
     /// By chunk of [`PAIRS`] pairs from the middle outwards, then by tap.
     pub(super) phasors: Vec<Phasors<PAIRS>>,
+    /// The pairs after these by tap, where there are no more than [`REST`].
+    pub(super) last: Vec<Last>,
     /// What the middle of these points turns each tap by, where it is not the middle of the
     /// carrier.
     pub(super) turn: Option<Values>,
@@ -167,14 +177,27 @@ impl Response {
         let pairs = points.div_ceil(2);
         // Offsets from the middle: 0, 1, 2, … spacings, or ½, 1½, 2½, …
         let first = if points % 2 == 1 { 0.0 } else { 0.5 };
-        let mut phasors = Vec::with_capacity(pairs.div_ceil(PAIRS) * taps.len());
-        for chunk in (0..pairs).collect::<Vec<_>>().chunks(PAIRS) {
-            for &(delay, power) in taps {
+        let phasor = |pair: usize, (delay, power): (f64, f64)| {
+            let angle = 2.0 * core::f64::consts::PI * (pair as f64 + first) * spacing * delay;
+            ((power.sqrt() * libm::cos(angle)) as f32, (power.sqrt() * libm::sin(angle)) as f32)
+        };
+        let (mut phasors, mut last) = (Vec::new(), Vec::new());
+        for from in (0..pairs).step_by(PAIRS) {
+            let chunk = from..pairs.min(from + PAIRS);
+            for &tap in taps {
+                if chunk.len() <= REST {
+                    let mut l = Last([0.0; 4 * REST]);
+                    for (lane, pair) in chunk.clone().enumerate() {
+                        let (cos, sin) = phasor(pair, tap);
+                        (l.0[lane], l.0[2 * REST + lane]) = (cos, cos);
+                        (l.0[REST + lane], l.0[3 * REST + lane]) = (sin, sin);
+                    }
+                    last.push(l);
+                    continue;
+                }
                 let mut p = Phasors::SILENT;
-                for (lane, &pair) in chunk.iter().enumerate() {
-                    let angle = 2.0 * core::f64::consts::PI * (pair as f64 + first) * spacing * delay;
-                    p.cos[lane] = (power.sqrt() * libm::cos(angle)) as f32;
-                    p.sin[lane] = (power.sqrt() * libm::sin(angle)) as f32;
+                for (lane, pair) in chunk.clone().enumerate() {
+                    (p.cos[lane], p.sin[lane]) = phasor(pair, tap);
                 }
                 phasors.push(p);
             }
@@ -191,13 +214,12 @@ impl Response {
         for point in 0..points {
             let half = points / 2;
             let (pair, sign) = if point >= half { (point - half, 1.0) } else { (pairs - 1 - point, -1.0) };
-            for tap in 0..taps.len() {
-                let from = &phasors[pair / PAIRS * taps.len() + tap];
-                let to = &mut upwards[point / SINGLES * taps.len() + tap];
-                to.cos[point % SINGLES] = from.cos[pair % PAIRS];
-                to.sin[point % SINGLES] = sign * from.sin[pair % PAIRS];
+            for (number, &tap) in taps.iter().enumerate() {
+                let to = &mut upwards[point / SINGLES * taps.len() + number];
+                let (cos, sin) = phasor(pair, tap);
+                (to.cos[point % SINGLES], to.sin[point % SINGLES]) = (cos, sign * sin);
             }
         }
-        Self { points, phasors, turn, upwards }
+        Self { points, phasors, last, turn, upwards }
     }
 }
