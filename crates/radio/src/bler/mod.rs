@@ -185,6 +185,31 @@ impl CodedBlock {
     }
 }
 
+impl CodedBlock {
+    /// A linear SINR: a first transmission whose every PRB reaches it has an error rate of zero, as
+    /// [`CodedBlock::error_rate`] counts. Infinite where there is none.
+    #[must_use]
+    pub fn certain_from(&self) -> f32 {
+        // What rounding in a mean over PRBs takes at most, and more.
+        const ROUNDING: f64 = 1e-4;
+        let is_certain = |sinr: f32| {
+            let information = mutual_information::at(self.modulation, sinr).mean * (1.0 - ROUNDING);
+            let lowest = mutual_information::sinr_of(self.modulation, information as f32);
+            self.error_rate_at(lowest) == 0.0
+        };
+        // The error rate falls with the SINR: halve the bracket until it is a quarter of a decibel.
+        let (mut low, mut high) = (-8.0_f64, 12.0_f64);
+        if !is_certain(libm::exp2(high) as f32) {
+            return f32::INFINITY;
+        }
+        for _ in 0..8 {
+            let middle = 0.5 * (low + high);
+            if is_certain(libm::exp2(middle) as f32) { high = middle } else { low = middle }
+        }
+        libm::exp2(high) as f32
+    }
+}
+
 /// Code block segmentation, TS 36.212 v8.8.0 §5.1.2: how many code blocks, and the mean bits
 /// of each with its CRC. Filler bits and the two block lengths of a cut are left out.
 fn segment(transport_block: Bytes) -> (u32, f64) {

@@ -194,3 +194,27 @@ fn uplink_rates_share_their_block_size() {
         assert!(CodeScheme::new(mcs, Uplink).code_rate < 0.93);
     }
 }
+
+#[test]
+fn what_is_certain_never_fails() {
+    for direction in [Downlink, Uplink] {
+        for (mcs, prbs) in Mcs::all().flat_map(|mcs| [1, 2, 3, 7, 25, 50, 100].map(|prbs| (mcs, prbs))) {
+            let block = CodedBlock::new(mcs, direction, mcs.transport_block(prbs, direction));
+            let from = block.certain_from();
+            assert!(from < linear(45.0), "{mcs:?} on {prbs} PRBs");
+            // It is not far above what there is to know.
+            assert!(block.error_rate_at(from * linear(-1.2)) > 0.0, "{mcs:?} on {prbs} PRBs");
+            for k in 0..400 {
+                let mut state = HarqSoftState::default();
+                let (worst, others) = (from * linear(0.01 * f64::from(k % 20)), linear(0.1 * f64::from(k)));
+                let sinr: Vec<_> =
+                    (0..prbs).map(|p| if p % 3 == 0 { worst } else { worst * others }).collect();
+                state.receive(&block, &sinr);
+                assert!(
+                    block.error_rate(&state) == 0.0,
+                    "{mcs:?} on {prbs} PRBs: {worst} and {others} times that"
+                );
+            }
+        }
+    }
+}

@@ -102,6 +102,23 @@ const fn spans() -> Spans {
     Spans(spans)
 }
 
+/// The same by modulation.
+static SPANS_OF: [[[f32; 2]; PLACES]; 3] = spans_of();
+
+const fn spans_of() -> [[[f32; 2]; PLACES]; 3] {
+    let (all, mut of) = (spans(), [[[0.0; 2]; PLACES]; 3]);
+    let mut m = 0;
+    while m < 3 {
+        let mut i = 0;
+        while i < PLACES {
+            of[m][i] = [all.0[i][0][m], all.0[i][1][m]];
+            i += 1;
+        }
+        m += 1;
+    }
+    of
+}
+
 /// The summed information of one symbol at each of these linear SINRs, in bits, for every
 /// modulation.
 #[must_use]
@@ -124,25 +141,35 @@ pub fn sum(sinr: &[f32]) -> Lanes {
     total
 }
 
-/// Where each of many SINRs lies. The positions first: a pass over plain slices becomes four-lane code.
+/// Where each of many SINRs lies. The positions of some first: passes over arrays become four-lane code.
 #[inline(always)]
 fn each_place(sinr: &[f32], mut act: impl FnMut(usize, f32)) {
-    let (mut entries, mut fractions) = ([0_u32; MANY], [0.0; MANY]);
-    for chunk in sinr.chunks(MANY) {
-        let (entries, fractions) = (&mut entries[..chunk.len()], &mut fractions[..chunk.len()]);
-        for ((i, fraction), &x) in entries.iter_mut().zip(&mut *fractions).zip(chunk) {
-            (*i, *fraction) = place(x);
-        }
-        for (&i, &fraction) in entries.iter().zip(&*fractions) {
+    let (chunks, rest) = sinr.as_chunks::<SOME>();
+    for chunk in chunks {
+        let (entries, fractions) = places(chunk);
+        for (&i, &fraction) in entries.iter().zip(&fractions) {
             act(i as usize, fraction);
         }
     }
+    for &x in rest {
+        let (i, fraction) = place(x);
+        act(i as usize, fraction);
+    }
+}
+
+#[inline(always)]
+fn places(sinr: &[f32; SOME]) -> ([u32; SOME], [f32; SOME]) {
+    let (mut entries, mut fractions) = ([0; SOME], [0.0; SOME]);
+    for ((i, fraction), &x) in entries.iter_mut().zip(&mut fractions).zip(sinr) {
+        (*i, *fraction) = place(x);
+    }
+    (entries, fractions)
 }
 
 /// SINRs that are summed one by one.
 const FEW: usize = 8;
 /// SINRs whose positions are found together.
-const MANY: usize = 64;
+const SOME: usize = 8;
 
 /// The mean information of one symbol over these linear SINRs, in bits. None gives zero.
 #[must_use]
@@ -155,10 +182,10 @@ pub fn mean(sinr: &[f32]) -> Lanes {
 /// The same for one modulation alone, for who has use for no other.
 #[must_use]
 pub fn mean_of(modulation: Modulation, sinr: &[f32]) -> f32 {
-    let (mut total, lane) = (0.0, modulation.index() % 4);
+    let (mut total, spans) = (0.0, &SPANS_OF[modulation.index()]);
     each_place(sinr, |i, fraction| {
-        let [left, span] = &SPANS.0[i & (PLACES - 1)];
-        total += left[lane] + fraction * span[lane];
+        let [left, span] = spans[i & (PLACES - 1)];
+        total += left + fraction * span;
     });
     total * (1.0 / sinr.len().max(1) as f32)
 }

@@ -13,10 +13,17 @@ use crate::config::MacConfig;
 /// the cache where many would not.
 #[derive(Debug)]
 pub(crate) struct CodedBlocks {
-    downlink: Vec<OnceLock<CodedBlock>>,
-    uplink: Vec<OnceLock<CodedBlock>>,
+    downlink: Vec<OnceLock<Block>>,
+    uplink: Vec<OnceLock<Block>>,
     /// Places of an MCS.
     sizes: usize,
+}
+
+#[derive(Debug)]
+struct Block {
+    coded: CodedBlock,
+    /// [`CodedBlock::certain_from`].
+    certain_from: f32,
 }
 
 impl CodedBlocks {
@@ -27,14 +34,16 @@ impl CodedBlocks {
         Self { downlink: none(), uplink: none(), sizes }
     }
 
-    fn get(&self, mcs: Mcs, prbs: u16, direction: Direction) -> &CodedBlock {
+    fn get(&self, mcs: Mcs, prbs: u16, direction: Direction) -> &Block {
         let blocks = match direction {
             Direction::Downlink => &self.downlink,
             Direction::Uplink => &self.uplink,
         };
         let prbs = usize::from(prbs);
-        blocks[usize::from(mcs.index()) * self.sizes + prbs]
-            .get_or_init(|| CodedBlock::new(mcs, direction, mcs.transport_block(prbs, direction)))
+        blocks[usize::from(mcs.index()) * self.sizes + prbs].get_or_init(|| {
+            let coded = CodedBlock::new(mcs, direction, mcs.transport_block(prbs, direction));
+            Block { coded, certain_from: coded.certain_from() }
+        })
     }
 }
 
@@ -57,7 +66,7 @@ impl Phy {
             uplink_amc: amc(mac.uplink.amc, Direction::Uplink),
             blocks,
             sinr: vec![0.0; prbs],
-            gathered: Vec::with_capacity(prbs),
+            gathered: vec![0.0; prbs],
         }
     }
 
@@ -82,7 +91,7 @@ impl Phy {
         sinr: f32,
         draws: &mut Stream,
     ) -> bool {
-        let block = self.blocks.get(process.mcs, process.coded_prbs, direction);
+        let block = &self.blocks.get(process.mcs, process.coded_prbs, direction).coded;
         process.soft.receive_flat(block, sinr);
         decodes(block, process, draws)
     }
@@ -97,13 +106,55 @@ impl Phy {
         draws: &mut Stream,
     ) -> bool {
         let block = self.blocks.get(process.mcs, process.coded_prbs, direction);
-        self.gathered.clear();
+        let (mut count, mut least) = (0, Least::default());
         for range in prbs {
-            self.gathered.extend_from_slice(&self.sinr[range]);
+            let from = &self.sinr[range];
+            least.copy(from, &mut self.gathered[count..][..from.len()]);
+            count += from.len();
         }
-        process.soft.receive(block, &self.gathered);
+        // Many blocks need no more than a look at their worst PRB. What is received of them is not kept.
+        if process.transmissions == 1 && least.value() >= block.certain_from {
+            return true;
+        }
+        let block = &block.coded;
+        process.soft.receive(block, &self.gathered[..count]);
         decodes(block, process, draws)
     }
+}
+
+/// The lowest of what is copied, for each place of four.
+struct Least([f32; 4]);
+
+impl Default for Least {
+    fn default() -> Self {
+        Self([f32::INFINITY; 4])
+    }
+}
+
+impl Least {
+    #[inline(always)]
+    fn copy(&mut self, from: &[f32], to: &mut [f32]) {
+        let (fours, rest) = from.as_chunks::<4>();
+        let (places, places_of_rest) = to.as_chunks_mut::<4>();
+        for (place, four) in places.iter_mut().zip(fours) {
+            *place = *four;
+            for lane in 0..4 {
+                self.0[lane] = lower(self.0[lane], four[lane]);
+            }
+        }
+        for (lane, (place, &x)) in places_of_rest.iter_mut().zip(rest).enumerate().take(3) {
+            *place = x;
+            self.0[lane] = lower(self.0[lane], x);
+        }
+    }
+
+    fn value(&self) -> f32 {
+        lower(lower(self.0[0], self.0[1]), lower(self.0[2], self.0[3]))
+    }
+}
+
+fn lower(a: f32, b: f32) -> f32 {
+    if b < a { b } else { a }
 }
 
 fn decodes(block: &CodedBlock, process: &HarqProcess, draws: &mut Stream) -> bool {
