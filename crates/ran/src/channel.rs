@@ -112,6 +112,11 @@ impl Channel {
         self.bursts.as_mut().map_or(1.0, |bursts| bursts.gain(at))
     }
 
+    /// True where no bursts of interference are heard.
+    pub(crate) fn has_no_bursts(&self) -> bool {
+        self.bursts.is_none()
+    }
+
     /// True without fading: the SINR is the same on every PRB.
     pub(crate) fn is_flat(&self) -> bool {
         self.fading.is_none()
@@ -251,16 +256,24 @@ impl Channel {
 
     /// Writes the SINR of each PRB at `now`, as factors.
     pub(crate) fn sinr(&mut self, now: Instant, mean_sinr: f32, out: &mut [f32]) {
-        let Some(fading) = &self.fading else { return out.fill(mean_sinr) };
+        match self.gains(now) {
+            Some(gains) => out.iter_mut().zip(gains).for_each(|(out, gain)| *out = *gain * mean_sinr),
+            None => out.fill(mean_sinr),
+        }
+    }
+
+    /// The fading gain of each PRB at `now`; `None` without fading.
+    pub(crate) fn gains(&mut self, now: Instant) -> Option<&[f32]> {
+        let fading = self.fading.as_ref()?;
         // Control, data and CQI of one slot look at the same band, and a block is judged in the slot
         // after, for which the UE may have measured its CQI already.
         let (held_at, held) = &mut self.held;
         if *held_at != now {
-            held.resize(out.len(), 0.0);
+            held.resize(fading.grid().n_prb(), 0.0);
             fading.gains(now, held);
             *held_at = now;
         }
-        out.iter_mut().zip(held).for_each(|(out, gain)| *out = *gain * mean_sinr);
+        Some(held)
     }
 
     /// [`Channel::sinr`] of these PRBs alone, in their places of `out`; the others may hold

@@ -23,6 +23,20 @@ impl Ue {
         amc: &Amc,
         scratch: &mut [f32],
     ) {
+        if air.is_quiet() && self.downlink.channel.has_no_bursts() && self.mobility.is_static() {
+            return self.downlink.cqi.measure_steady(slot, &serving.mac);
+        }
+        self.measure_each(slot, (serving, air), amc, scratch);
+    }
+
+    /// The same for a UE whose reports differ in more than the slot of their measurement.
+    fn measure_each(
+        &mut self,
+        slot: u64,
+        (serving, air): (&CellConfig, &Air),
+        amc: &Amc,
+        scratch: &mut [f32],
+    ) {
         let now = Instant::ZERO + SLOT * slot;
         let mac = &serving.mac;
         let mean = self.downlink.channel.mean_sinr(now, &mut self.mobility);
@@ -52,6 +66,9 @@ impl Ue {
         amc: &Amc,
         scratch: &mut [f32],
     ) -> (&[Cqi; MAX_RBGS], u8) {
+        if let Some(slot) = self.downlink.cqi.steady_in_force(&around.0.mac) {
+            self.update_steady(slot, around, amc);
+        }
         self.downlink.cqi.current.asked = true;
         if !self.downlink.cqi.current.is_made() {
             let mut report = self.downlink.cqi.current;
@@ -59,6 +76,24 @@ impl Ue {
             self.downlink.cqi.current = report;
         }
         self.downlink.cqi.known()
+    }
+
+    /// A report that was measured in this slot, and maybe not written down, is in force.
+    fn update_steady(&mut self, slot: u64, (serving, air): (&CellConfig, &Air), amc: &Amc) {
+        let (channel, reports) = (&mut self.downlink.channel, &mut self.downlink.cqi);
+        // Without fading one report is as good as another.
+        if reports.current.seen.slot == slot || (channel.is_flat() && reports.current.is_made()) {
+            return;
+        }
+        let mean = channel.mean_sinr(Instant::ZERO + SLOT * slot, &mut self.mobility);
+        let look = air.look(Instant::ZERO + SLOT * slot, &mut self.neighbours, &mut self.mobility);
+        reports.current = Report::of(Seen { slot, mean, look });
+        if channel.is_flat() {
+            let measurement = Measurement { serving, amc, points: reports.rbg_size };
+            let mut one = [Cqi::OUT_OF_RANGE];
+            reports.current.rank = measurement.report(&mut [mean], &mut one);
+            reports.current.cqi[..reports.subbands].fill(one[0]);
+        }
     }
 
     fn make_report(
@@ -180,6 +215,9 @@ pub(crate) struct CqiReports {
     offset: u64,
     flat: Option<(f32, Cqi, u8)>,
     valid: bool,
+    /// Of a UE whose reports differ in the slot of their measurement alone: its first one, and up to where
+    /// it has measured.
+    steady: Option<(u64, u64)>,
 }
 
 impl CqiReports {
@@ -201,12 +239,33 @@ impl CqiReports {
             offset,
             flat: None,
             valid: false,
+            steady: None,
         }
     }
 
     /// Whether a report is in force: the first has arrived.
     pub(crate) fn is_valid(&self) -> bool {
         self.valid
+    }
+
+    /// What is due up to `slot` is measured, and the newest usable report in force, without either being written
+    /// down: the slot of its measurement follows from this one.
+    fn measure_steady(&mut self, slot: u64, mac: &MacConfig) {
+        if let Some((_, until)) = &mut self.steady {
+            *until = slot;
+        } else if let Some(first) = self.next_due(slot, mac) {
+            (self.steady, self.valid) = (Some((first, slot)), true);
+            self.current = Report::of(Seen { slot: u64::MAX, mean: 0.0, look: Look::default() });
+        }
+    }
+
+    /// In which slot that was measured.
+    fn steady_in_force(&self, mac: &MacConfig) -> Option<u64> {
+        let (first, until) = self.steady?;
+        let (period, usable) = (u64::from(mac.cqi_period.max(1)), until.saturating_sub(mac.cqi_delay.into()));
+        let phase = self.offset % period;
+        // The very first one stands in until another could have arrived.
+        Some(if usable > first { usable - (usable - phase) % period } else { first })
     }
 
     /// The CQI of each sub-band and the layers that they hold for, of a report that has been asked for.

@@ -79,3 +79,39 @@ fn a_report_that_would_outlive_what_was_heard_is_made_at_once() {
     assert!(!may_wait(&config.cells[0].mac));
     assert_eq!(reports(&config, true), reports(&config, false));
 }
+
+#[test]
+fn a_steady_report_is_the_one_that_would_have_been_written_down() {
+    for (period, delay, fades) in [(1, 6, true), (5, 6, true), (10, 3, true), (3, 0, true), (5, 6, false)] {
+        let mut config = passing();
+        config.cells.truncate(1);
+        let mac = &mut config.cells[0].mac;
+        (mac.cqi_period, mac.cqi_delay) = (period, delay);
+        config.channel.fading = config.channel.fading.filter(|_| fades);
+        config.ues[0].movement = Movement::Static;
+        let air = Air::new(&config.cells);
+        let (cell, mut slot) = (&config.cells[0], 0);
+        let [mut steady, mut other] = [1, 1].map(|seed| build::ues(&config, Seeds::new(seed)));
+        let (steady, other) = (&mut steady[0], &mut other[0]);
+        for ue in [&mut *steady, &mut *other] {
+            let reports = &mut ue.downlink.cqi;
+            (reports.next, reports.offset) = (u64::from(period - 1), u64::from(period - 1));
+        }
+        let mut phy = Phy::new(100, 4, &cell.mac, Arc::new(CodedBlocks::new(100)));
+        let mut stream = Seeds::new(1).stream("pauses");
+        let mut compared = 0;
+        for _ in 0..1000 {
+            slot += if stream.chance(0.1) { stream.below(40) } else { 1 };
+            let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
+            steady.measure_cqi(slot, (cell, &air), amc, scratch);
+            other.measure_each(slot, (cell, &air), amc, scratch);
+            assert_eq!(steady.downlink.cqi.is_valid(), other.downlink.cqi.is_valid());
+            if other.downlink.cqi.is_valid() && stream.chance(0.5) {
+                let expected = other.reported_cqi((cell, &air), amc, scratch);
+                assert_eq!(steady.reported_cqi((cell, &air), amc, scratch), expected, "slot {slot}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 400 && steady.downlink.cqi.pending.is_empty(), "{compared}");
+    }
+}
