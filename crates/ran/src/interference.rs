@@ -27,7 +27,7 @@ use pulp::Arch;
 use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::{RbgSet, rbg_size};
-use noise::AddUp;
+use noise::{AddUp, Heard, LANES, Listen};
 pub(crate) use noise::{Noise, PLACES};
 
 /// An interferer this far under the noise counts as silent: -30 dB.
@@ -71,36 +71,39 @@ struct ControlLevels {
 pub(crate) struct Neighbours {
     /// One for each, ascending.
     links: Vec<Link>,
-    /// Mean power over the noise by link where the UE was last looked for and at the look before, by turns;
-    /// zero where it is silent.
+    /// Mean power over the noise by cell where the UE was last looked for and at the look before, by turns;
+    /// zero where it is silent, for the cell that serves, and in the places beyond the last.
     downlink: [Vec<f32>; 2],
     latest: Look,
-    /// The same for the uplink, computed when the UE sends.
+    /// The same for the uplink by link, computed when the UE sends.
     uplink: Vec<f32>,
     uplink_is_old: bool,
     control: ControlLevels,
     looked_at: Option<Instant>,
     place: Option<Position>,
-    /// Those heard in what is being received: link, mean power, and on which RBGs.
-    heard: Vec<(usize, f32, RbgSet)>,
-    /// Fading of each RBG by link, and when it was that.
+    /// What is heard in what is being received.
+    heard: Heard,
+    /// Fading of each RBG by cell, and when it was that.
     gains: Vec<(Instant, [f32; PLACES])>,
 }
 
 impl Neighbours {
     pub(crate) fn new(links: Vec<Link>) -> Self {
         let count = links.len();
+        // Without others there is nothing to keep.
+        let cells = if links.is_empty() { 0 } else { count + 1 };
+        let places = whole_vectors(cells);
         Self {
             links,
-            downlink: [vec![0.0; count], vec![0.0; count]],
+            downlink: [vec![0.0; places], vec![0.0; places]],
             latest: Look(0),
             uplink: vec![0.0; count],
             uplink_is_old: false,
             control: ControlLevels { fading: Vec::with_capacity(count), ..ControlLevels::default() },
             looked_at: None,
             place: None,
-            heard: Vec::with_capacity(count),
-            gains: vec![(Instant::FAR_FUTURE, [0.0; PLACES]); count],
+            heard: Heard::new(places),
+            gains: vec![(Instant::FAR_FUTURE, [0.0; PLACES]); cells],
         }
     }
 
@@ -138,8 +141,9 @@ impl Neighbours {
         let mut common = None;
         self.latest.0 = self.latest.0.wrapping_add(1);
         let levels = &mut self.downlink[self.latest.0 as usize % 2];
-        for (link, level) in self.links.iter_mut().zip(levels) {
-            *level = audible(link.downlink.interference_at(&here, &mut common));
+        levels.fill(0.0);
+        for link in &mut self.links {
+            levels[link.cell.index()] = audible(link.downlink.interference_at(&here, &mut common));
         }
         self.uplink_is_old = true;
     }
@@ -156,10 +160,12 @@ impl Neighbours {
     }
 
     /// Computes what goes for the control regions of the cells on the carrier of the UE's.
-    fn hear_control(&mut self, look: Look, serving: CellId, rivals: &[bool]) {
+    fn hear_control(&mut self, look: Look, rivals: &[RbgSet]) {
         let Self { links, control, .. } = self;
-        let levels = Self::levels(&self.downlink, self.latest, look).iter().copied().enumerate();
-        let heard = levels.filter(|&(link, level)| level > 0.0 && rivals[cell_of(link, serving)]);
+        let levels = Self::levels(&self.downlink, self.latest, look);
+        let heard = links.iter().map(|link| link.cell.index()).enumerate();
+        let heard = heard.map(|(link, cell)| (link, if rivals[cell] == 0 { 0.0 } else { levels[cell] }));
+        let heard = heard.filter(|&(_, level)| level > 0.0);
         let total = heard.clone().fold(1.0, |total, (_, level)| total + level);
         control.fading.clear();
         (control.of, control.flat) = (Some(look), 0.0);
@@ -172,7 +178,7 @@ impl Neighbours {
         }
     }
 
-    /// Mean power over the noise by link, as it was at a look that may be the one before the latest.
+    /// Mean power over the noise by cell, as it was at a look that may be the one before the latest.
     fn levels(downlink: &[Vec<f32>; 2], latest: Look, look: Look) -> &[f32] {
         assert!(latest.0.wrapping_sub(look.0) < 2, "what was heard then is forgotten");
         &downlink[look.0 as usize % 2]
@@ -180,9 +186,10 @@ impl Neighbours {
 
     /// The fading of each RBG between a cell and the UE; `None` without fading.
     fn gains(&mut self, link: usize, at: Instant, rbgs: usize) -> Option<&[f32; PLACES]> {
-        let (computed, gains) = &mut self.gains[link];
+        let link = &self.links[link];
+        let (computed, gains) = &mut self.gains[link.cell.index()];
         if *computed != at {
-            if !self.links[link].downlink.rbg_gains(at, &mut gains[..rbgs]) {
+            if !link.downlink.rbg_gains(at, &mut gains[..rbgs]) {
                 return None;
             }
             *computed = at;
@@ -191,9 +198,14 @@ impl Neighbours {
     }
 }
 
-/// The number of the cell behind a link of a UE that `serving` serves.
-fn cell_of(link: usize, serving: CellId) -> usize {
-    link + usize::from(link >= serving.index())
+/// The link of a UE that `serving` serves to another cell.
+fn link_to(cell: usize, serving: CellId) -> usize {
+    cell - usize::from(cell > serving.index())
+}
+
+/// Places for so many cells side by side.
+fn whole_vectors(cells: usize) -> usize {
+    cells.next_multiple_of(LANES)
 }
 
 /// RBGs by the slot in which they were in the air, those of all cells side by side.
@@ -234,8 +246,9 @@ impl History {
 /// What one cell has to do with the others.
 #[derive(Debug)]
 struct Site {
-    /// Whose downlink is on the same carrier, by cell.
-    downlink_rivals: Vec<bool>,
+    /// All RBGs for a cell whose downlink is on the same carrier, none for another, this one and the places
+    /// beyond the last.
+    downlink_rivals: Vec<RbgSet>,
     /// Whose uplink is.
     uplink_rivals: Vec<usize>,
     /// Interference over noise on each PRB of the uplink in the latest slot, and its average.
@@ -278,10 +291,10 @@ impl Air {
         let depth = depth.max().expect("there are two cells").next_power_of_two() as usize;
         let site = |(index, cell): (usize, &CellConfig)| {
             let others = || cells.iter().enumerate().filter(move |(other, _)| *other != index);
-            let mut downlink_rivals = vec![false; cells.len()];
+            let mut downlink_rivals = vec![0; whole_vectors(cells.len())];
             for (other, config) in others().filter(|(_, c)| c.downlink_hz == cell.downlink_hz) {
                 assert!(config.resource_blocks == cell.resource_blocks, "one carrier, two bandwidths");
-                downlink_rivals[other] = true;
+                downlink_rivals[other] = RbgSet::MAX;
             }
             let uplink_rivals = others().filter(|(_, c)| c.uplink_hz == cell.uplink_hz);
             let (prbs, size) = (cell.resource_blocks, rbg_size(cell.resource_blocks));
@@ -295,7 +308,8 @@ impl Air {
             }
         };
         let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
-        let always = cells.iter().map(|cell| if cell.interferer { RbgSet::MAX } else { 0 }).collect();
+        let mut always: Vec<_> = cells.iter().map(|c| if c.interferer { RbgSet::MAX } else { 0 }).collect();
+        always.resize(whole_vectors(cells.len()), 0);
         Self { sent: History::new(always, depth), sites, arch: Arch::new(), slot: 0 }
     }
 
@@ -379,25 +393,11 @@ impl Air {
         }
         let site = self.sites.get(cell.index())?;
         let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
-        let mut total = 1.0;
         let Neighbours { downlink, latest, heard, .. } = &mut *neighbours;
-        heard.clear();
-        // Links pass the serving cell over.
-        let (here, sent) = (cell.index(), self.sent.of(slot));
-        let (before, after) = Neighbours::levels(downlink, *latest, moment.look).split_at(here);
-        let mut hear = |first: usize, levels: &[f32], cells: Range<usize>| {
-            let others = sent[cells.clone()].iter().zip(&site.downlink_rivals[cells]);
-            for (link, (&level, (&rbgs, &rival))) in levels.iter().zip(others).enumerate() {
-                let rbgs = rbgs & wanted;
-                if rival && level > 0.0 && rbgs != 0 {
-                    total += level;
-                    heard.push((first + link, level, rbgs));
-                }
-            }
-        };
-        hear(0, before, 0..here);
-        hear(here, after, here + 1..sent.len());
-        (!heard.is_empty()).then(|| self.add_up(site, (wanted, total), moment, neighbours))
+        let levels = Neighbours::levels(downlink, *latest, moment.look);
+        let (sent, rivals) = (self.sent.of(slot), &site.downlink_rivals);
+        let total = self.arch.dispatch(Listen { heard, levels, sent, rivals, wanted });
+        (total > 1.0).then(|| self.add_up(cell, (wanted, total), moment, neighbours))
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
@@ -409,7 +409,7 @@ impl Air {
     ) -> Option<Noise> {
         let site = self.sites.get(cell.index())?;
         if neighbours.control.of != Some(moment.look) {
-            neighbours.hear_control(moment.look, cell, &site.downlink_rivals);
+            neighbours.hear_control(moment.look, &site.downlink_rivals);
         }
         let flat = neighbours.control.flat;
         if flat == 0.0 && neighbours.control.fading.is_empty() {
@@ -419,9 +419,9 @@ impl Air {
         for index in 0..neighbours.control.fading.len() {
             let (link, level) = neighbours.control.fading[index];
             let gains = neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
-            noise.rbgs.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += level * gain);
+            noise.add(gains, level);
         }
-        noise.rbgs.iter_mut().for_each(|sum| *sum += flat);
+        noise.add(&[1.0; PLACES], flat);
         Some(noise)
     }
 
@@ -434,33 +434,32 @@ impl Air {
     ) -> f32 {
         let Some(site) = self.sites.get(cell.index()) else { return 1.0 };
         neighbours.look(now, mobility);
-        let levels = neighbours.downlink[neighbours.latest.0 as usize % 2].iter().enumerate();
-        let heard = levels.filter(|(link, _)| site.downlink_rivals[cell_of(*link, cell)]);
-        1.0 + heard.map(|(_, level)| level).sum::<f32>()
+        let levels = neighbours.downlink[neighbours.latest.0 as usize % 2].iter();
+        let heard = levels.zip(&site.downlink_rivals).filter(|(_, rival)| **rival != 0);
+        1.0 + heard.map(|(level, _)| level).sum::<f32>()
     }
 
     /// Noise and interference of those that are heard, `total` altogether before fading.
     fn add_up(
         &self,
-        site: &Site,
+        cell: CellId,
         (wanted, total): (RbgSet, f32),
         moment: Moment,
         neighbours: &mut Neighbours,
     ) -> Noise {
-        let counts = SMALL * total;
-        for index in 0..neighbours.heard.len() {
-            let (link, level, _) = neighbours.heard[index];
-            if level >= counts {
-                neighbours.gains(link, moment.fading, site.rbgs);
+        let (site, counts) = (&self.sites[cell.index()], SMALL * total);
+        for other in 0..self.sites.len() {
+            if neighbours.heard.levels[other] >= counts {
+                neighbours.gains(link_to(other, cell), moment.fading, site.rbgs);
             }
         }
         let Neighbours { heard, gains, .. } = neighbours;
         let mut noise = Noise::alone(site.rbgs, site.rbg_size);
-        let fades = |link: usize, level: f32| {
-            let (at, gains) = &gains[link];
-            (level >= counts && *at == moment.fading).then_some(gains)
+        let fades = |cell: usize| {
+            let (at, gains) = &gains[cell];
+            (*at == moment.fading).then_some(gains)
         };
-        self.arch.dispatch(AddUp { noise: &mut noise, heard, wanted, fades });
+        self.arch.dispatch(AddUp { noise: &mut noise, heard, wanted, counts, fades });
         noise
     }
 }

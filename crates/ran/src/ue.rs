@@ -135,13 +135,14 @@ impl Ue {
         if channel.is_flat() && noise.is_none() {
             return mean;
         }
-        channel.sinr(now, mean, scratch);
-        // Control is spread over the band: among several cells an RBG's middle speaks for it.
-        let seen = match &noise {
-            Some(noise) => noise.weakened_by_rbg(scratch),
-            None => scratch,
+        let Some(noise) = noise else {
+            channel.sinr(now, mean, scratch);
+            return control::effective_sinr(scratch);
         };
-        if noise.is_some() && seen.iter().all(|sinr| *sinr >= control::SAFE) {
+        // Control is spread over the band: among several cells an RBG's middle speaks for it.
+        let (seen, rbgs) = noise.seen_by_rbg(channel.gains(now), mean);
+        let seen = &seen[..rbgs];
+        if seen.iter().all(|sinr| *sinr >= control::SAFE) {
             return control::SAFE; // The effective SINR lies between them.
         }
         control::effective_sinr(seen)

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::mac::grid::RbgSet;
+use crate::mac::grid::{RbgSet, each};
 use crate::mac::scheduler::MAX_RBGS;
 
 /// Noise and interference on each resource block group, over the noise alone.
@@ -10,20 +10,41 @@ use crate::mac::scheduler::MAX_RBGS;
 pub(crate) struct Noise {
     pub(super) rbgs: [f32; PLACES],
     rbg_size: usize,
-    /// Vectors that the band fills.
+    /// RBGs of the band.
+    count: usize,
+    /// Vectors that they fill.
     vectors: usize,
 }
 
 impl Noise {
     /// Noise and nothing else.
     pub(super) fn alone(rbgs: usize, rbg_size: usize) -> Self {
-        Self { rbgs: [1.0; PLACES], rbg_size, vectors: rbgs.div_ceil(LANES) }
+        Self { rbgs: [1.0; PLACES], rbg_size, count: rbgs, vectors: rbgs.div_ceil(LANES) }
     }
 
     /// The RBGs of the band, vector by vector.
     #[inline(always)]
     fn vectors_mut(&mut self) -> &mut [[f32; LANES]] {
         &mut self.rbgs.as_chunks_mut().0[..self.vectors]
+    }
+
+    /// Adds an interferer of these gains on the RBGs.
+    #[inline]
+    pub(super) fn add(&mut self, gains: &[f32; PLACES], level: f32) {
+        for (noise, gains) in self.vectors_mut().iter_mut().zip(gains.as_chunks::<LANES>().0) {
+            for lane in 0..LANES {
+                noise[lane] += level * gains[lane];
+            }
+        }
+    }
+
+    /// Divides what some RBGs would have without interference.
+    pub(crate) fn weaken_on(&self, rbgs: RbgSet, sinr: &mut [f32]) {
+        for rbg in each(rbgs).map(usize::from) {
+            let share = 1.0 / self.rbgs[rbg];
+            let prbs = rbg * self.rbg_size..sinr.len().min((rbg + 1) * self.rbg_size);
+            sinr[prbs].iter_mut().for_each(|sinr| *sinr *= share);
+        }
     }
 
     /// Divides what the band would have without interference.
@@ -44,78 +65,134 @@ impl Noise {
         }
     }
 
-    /// The SINR at the middle PRB of each RBG, from what the band would have without interference.
-    pub(crate) fn weakened_by_rbg<'a>(&self, sinr: &'a mut [f32]) -> &'a mut [f32] {
-        let mut seen = match self.rbg_size {
-            1 => middles::<1>(sinr),
-            2 => middles::<2>(sinr),
-            3 => middles::<3>(sinr),
-            4 => middles::<4>(sinr),
-            size => unreachable!("RBGs of {size} PRBs"),
+    /// The SINR at the middle PRB of each RBG of a band that has these gains, where there is fading, and
+    /// without interference this SINR on average. How many RBGs there are comes with it.
+    pub(crate) fn seen_by_rbg(&self, gains: Option<&[f32]>, mean: f32) -> ([f32; PLACES], usize) {
+        let mut seen = match (gains, self.rbg_size) {
+            (None, _) => [1.0; PLACES],
+            (Some(gains), 1) => middles::<1>(gains),
+            (Some(gains), 2) => middles::<2>(gains),
+            (Some(gains), 3) => middles::<3>(gains),
+            (Some(gains), 4) => middles::<4>(gains),
+            (_, size) => unreachable!("RBGs of {size} PRBs"),
         };
-        seen.iter_mut().zip(&self.rbgs).for_each(|(seen, noise)| *seen /= noise);
-        let rbgs = sinr.len().div_ceil(self.rbg_size);
-        sinr[..rbgs].copy_from_slice(&seen[..rbgs]);
-        &mut sinr[..rbgs]
+        let noise = &self.rbgs.as_chunks::<LANES>().0[..self.vectors];
+        for (seen, noise) in seen.as_chunks_mut::<LANES>().0.iter_mut().zip(noise) {
+            for lane in 0..LANES {
+                seen[lane] = seen[lane] * mean / noise[lane];
+            }
+        }
+        (seen, self.count)
     }
 }
 
 /// Places for RBGs, in whole vectors; those beyond the band may hold anything.
 pub(crate) const PLACES: usize = MAX_RBGS.next_multiple_of(LANES);
 
-/// RBGs side by side in the widest vectors.
-const LANES: usize = 8;
+/// RBGs, or cells, side by side in the widest vectors.
+pub(super) const LANES: usize = 8;
+
+/// What a receiver hears of each cell: mean power, and on which RBGs; nothing of those that are silent there.
+/// The loops over cells and RBGs are in vectors by name, since the compiler finds too few of them.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) levels: Vec<f32>,
+    rbgs: Vec<RbgSet>,
+    /// The levels again of those that are heard alike on all that is wanted.
+    flat: Vec<f32>,
+}
+
+impl Heard {
+    /// In so many places, which fill whole vectors.
+    pub(super) fn new(places: usize) -> Self {
+        Self { levels: vec![0.0; places], rbgs: vec![0; places], flat: vec![0.0; places] }
+    }
+}
+
+/// Finds those that are heard on some RBGs that are wanted. Gives the sum of noise and these.
+pub(super) struct Listen<'a> {
+    pub(super) heard: &'a mut Heard,
+    /// By cell.
+    pub(super) levels: &'a [f32],
+    /// What each cell sends on, and all RBGs for those that matter.
+    pub(super) sent: &'a [RbgSet],
+    pub(super) rivals: &'a [RbgSet],
+    pub(super) wanted: RbgSet,
+}
+
+impl WithSimd for Listen<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let Self { heard, levels, sent, rivals, wanted } = self;
+        let (nothing, silence, wanted) = (simd.splat_u32s(0), simd.splat_f32s(0.0), simd.splat_u32s(wanted));
+        let cells =
+            S::as_simd_u32s(sent).0.iter().zip(S::as_simd_u32s(rivals).0).zip(S::as_simd_f32s(levels).0);
+        let places = S::as_mut_simd_u32s(&mut heard.rbgs).0.iter_mut();
+        for ((rbgs, level), ((&sent, &rivals), &all)) in
+            places.zip(S::as_mut_simd_f32s(&mut heard.levels).0).zip(cells)
+        {
+            *rbgs = simd.and_u32s(simd.and_u32s(sent, rivals), wanted);
+            *level = simd.select_f32s(simd.equal_u32s(*rbgs, nothing), silence, all);
+        }
+        heard.levels.iter().fold(1.0, |total, level| total + level)
+    }
+}
 
 /// Adds what is heard of others up, in their order.
 pub(super) struct AddUp<'a, F> {
     pub(super) noise: &'a mut Noise,
-    /// Link, mean power, and on which RBGs.
-    pub(super) heard: &'a [(usize, f32, RbgSet)],
-    /// What goes for all of these is added to all there is.
+    pub(super) heard: &'a mut Heard,
+    /// What goes for all of these is added to all there is; of others nothing is said.
     pub(super) wanted: RbgSet,
-    /// The gain of each RBG of a link of such a power, if that counts as fading.
+    /// From which level on an interferer may fade.
+    pub(super) counts: f32,
+    /// The gain of each RBG of a cell of such a level, if it fades.
     pub(super) fades: F,
 }
 
-impl<'g, F: Fn(usize, f32) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
+impl<'g, F: Fn(usize) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { noise, heard, wanted, fades } = self;
-        let (sums, bits) = (noise.vectors_mut(), BITS.as_chunks::<LANES>().0);
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { noise, heard, wanted, counts, fades } = self;
+        let (all, silence, fading) = (simd.splat_u32s(wanted), simd.splat_f32s(0.0), simd.splat_f32s(counts));
+        let cells = S::as_simd_u32s(&heard.rbgs).0.iter().zip(S::as_simd_f32s(&heard.levels).0);
+        for (flat, (&rbgs, &level)) in S::as_mut_simd_f32s(&mut heard.flat).0.iter_mut().zip(cells) {
+            let alike = simd.select_f32s(simd.equal_u32s(rbgs, all), level, silence);
+            *flat = simd.select_f32s(simd.greater_than_or_equal_f32s(level, fading), silence, alike);
+        }
         let mut flat = 0.0;
-        for &(link, level, rbgs) in heard {
-            let rbgs = if rbgs == wanted { RbgSet::MAX } else { rbgs };
-            // The others get nothing, which costs less than to leave them out: a mask makes vectors.
-            if let Some(gains) = fades(link, level) {
-                for ((sums, bits), gains) in sums.iter_mut().zip(bits).zip(gains.as_chunks::<LANES>().0) {
-                    for lane in 0..LANES {
-                        sums[lane] += if_in(rbgs, bits[lane], level * gains[lane]);
-                    }
-                }
-            } else if rbgs == RbgSet::MAX {
+        let (vectors, sums) = (noise.vectors * LANES, S::as_mut_simd_f32s(&mut noise.rbgs).0);
+        let (vectors, bits) = (vectors / S::F32_LANES, S::as_simd_u32s(&BITS).0);
+        for (cell, (&level, &alike)) in heard.levels.iter().zip(&heard.flat).enumerate() {
+            flat += alike;
+            if level == alike {
+                continue; // most
+            }
+            let gains = if level >= counts { fades(cell) } else { None };
+            let rbgs = heard.rbgs[cell];
+            if gains.is_none() && rbgs == wanted {
                 flat += level;
-            } else {
-                for (sums, bits) in sums.iter_mut().zip(bits) {
-                    for lane in 0..LANES {
-                        sums[lane] += if_in(rbgs, bits[lane], level);
-                    }
-                }
+                continue;
+            }
+            // The others get nothing, which costs less than to leave them out.
+            let (rbgs, level) = (simd.splat_u32s(rbgs), simd.splat_f32s(level));
+            let gains = gains.map(|gains| S::as_simd_f32s(gains).0);
+            for vector in 0..vectors {
+                let power = gains.map_or(level, |gains| simd.mul_f32s(level, gains[vector]));
+                let is_in = simd.equal_u32s(simd.and_u32s(rbgs, bits[vector]), bits[vector]);
+                let power = simd.select_f32s(is_in, power, silence);
+                sums[vector] = simd.add_f32s(sums[vector], power);
             }
         }
-        for sums in sums {
-            for sum in sums {
-                *sum += flat;
-            }
+        let flat = simd.splat_f32s(flat);
+        for sum in &mut sums[..vectors] {
+            *sum = simd.add_f32s(*sum, flat);
         }
     }
-}
-
-/// A power where the bit is in the set, and nothing elsewhere.
-#[inline(always)]
-fn if_in(rbgs: RbgSet, bit: RbgSet, power: f32) -> f32 {
-    f32::from_bits(power.to_bits() & if rbgs & bit == bit { u32::MAX } else { 0 })
 }
 
 /// The bit of each RBG in a set.
@@ -129,8 +206,8 @@ const BITS: [RbgSet; PLACES] = {
 };
 
 /// What stands in the middle of each group; of a smaller last one, as if it had all or last.
-fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; MAX_RBGS] {
-    let mut middles = [0.0; MAX_RBGS];
+fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; PLACES] {
+    let mut middles = [0.0; PLACES];
     let (groups, rest) = sinr.as_chunks::<SIZE>();
     for (middle, group) in middles.iter_mut().zip(groups) {
         *middle = group[SIZE / 2];

@@ -137,7 +137,7 @@ impl DownlinkMac {
             let prbs = self.grid.runs(process.rbgs);
             state.channel.sinr_on(sent, mean, prbs.clone(), slot.phy.sinr_mut());
             if let Some(noise) = noise {
-                noise.weaken(slot.phy.sinr_mut());
+                noise.weaken_on(process.rbgs, slot.phy.sinr_mut());
             }
             slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
         };
