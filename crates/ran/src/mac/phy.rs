@@ -138,9 +138,7 @@ impl Least {
         let (places, places_of_rest) = to.as_chunks_mut::<4>();
         for (place, four) in places.iter_mut().zip(fours) {
             *place = *four;
-            for lane in 0..4 {
-                self.0[lane] = lower(self.0[lane], four[lane]);
-            }
+            self.0.iter_mut().zip(four).for_each(|(least, &x)| *least = lower(*least, x));
         }
         for (lane, (place, &x)) in places_of_rest.iter_mut().zip(rest).enumerate().take(3) {
             *place = x;
