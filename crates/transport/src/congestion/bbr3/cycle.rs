@@ -5,17 +5,17 @@ use airlane_core::{Duration, Instant};
 
 use super::{Bbr3, DeliverySample, Mode, RateSample, SegmentWindow, UNIT, WINDOW_MIN, delivery_rate};
 
-/// §5.3.3.5: time between probes, 2 s and up to a second more.
+/// §5.3.3.8: time between probes, 2 s and up to a second more.
 const WAIT_MIN: Duration = Duration::from_secs(2);
 const WAIT_RANDOM_NS: u64 = 1_000_000_000;
-/// §5.3.3.5: round trips after which a Reno flow would have probed.
+/// §5.3.3.8: round trips after which a Reno flow would have probed.
 const RENO_ROUNDS: u64 = 63;
 /// §2.7: of the long-term bound, 15 % stay free in Cruise.
 const HEADROOM_PERCENT: u32 = 15;
-/// §5.3.3.6: the slope of Up doubles so often at most.
+/// §5.3.3.9: the slope of Up doubles so often at most.
 const UP_ROUNDS_MAX: u32 = 30;
 
-/// Which phase of probing the samples of the moment belong to (§5.3.3.6).
+/// Which phase of probing the samples of the moment belong to (§5.3.3.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AckPhase {
     /// None: a probe's samples are all in.
@@ -40,6 +40,10 @@ pub(super) struct Cycle {
     up_acks: u64,
     /// Segments acknowledged per segment of growth of the long-term bound.
     up_count: u64,
+    /// The last Up lost too much (§5.3.3.6): the next goes no further than the bound.
+    pub(super) too_high: bool,
+    /// It did, and was ended there: if no loss follows, another comes at once.
+    precautionary: bool,
 }
 
 impl Cycle {
@@ -62,19 +66,20 @@ impl Bbr3 {
         self.mode = Mode::Down;
     }
 
-    fn start_refill(&mut self, sample: &DeliverySample) {
+    pub(super) fn start_refill(&mut self, delivered: u64) {
         self.reset_short_term();
         self.cycle.up_rounds = 0;
         self.cycle.up_acks = 0;
+        self.cycle.precautionary = false;
         self.cycle.ack_phase = AckPhase::Refilling;
-        self.start_round(sample.delivered);
+        self.start_round(delivered);
         self.mode = Mode::Refill;
     }
 
-    pub(super) fn start_up(&mut self, window: &SegmentWindow, delivered: u64, rate: Option<&RateSample>) {
+    fn start_up(&mut self, window: &SegmentWindow, delivered: u64, rate: &RateSample) {
         self.cycle.ack_phase = AckPhase::Starting;
         self.start_round(delivered);
-        self.full_pipe.restart(rate.map_or(0, delivery_rate));
+        self.full_pipe.restart(delivery_rate(rate));
         self.mode = Mode::Up;
         self.raise_slope(window);
     }
@@ -89,11 +94,13 @@ impl Bbr3 {
         if !self.full_pipe.ever {
             return;
         }
-        self.adapt_long_term(window, sample, rate);
+        if self.adapt_long_term(window, sample, rate) {
+            return self.start_refill(sample.delivered);
+        }
         match self.mode {
             Mode::Down | Mode::Cruise => {
                 if self.is_time_to_probe(window, sample.now) {
-                    self.start_refill(sample);
+                    self.start_refill(sample.delivered);
                 } else if self.mode == Mode::Down && self.is_time_to_cruise(window, sample.in_flight) {
                     self.mode = Mode::Cruise;
                 }
@@ -101,11 +108,12 @@ impl Bbr3 {
             Mode::Refill => {
                 if self.round_start {
                     self.cycle.probe_samples = true;
-                    self.start_up(window, sample.delivered, Some(rate));
+                    self.start_up(window, sample.delivered, rate);
                 }
             }
             Mode::Up => {
                 if self.is_time_to_go_down(window, sample, rate) {
+                    self.cycle.too_high = false; // no loss so far
                     self.start_down(sample.now, sample.delivered);
                 }
             }
@@ -129,6 +137,10 @@ impl Bbr3 {
         sample: &DeliverySample,
         rate: &RateSample,
     ) -> bool {
+        if self.cycle.too_high && self.inflight_long.is_some_and(|long| sample.in_flight >= long) {
+            self.cycle.precautionary = true;
+            return true;
+        }
         if self.is_at_long_term_bound(window, sample) {
             self.full_pipe.restart(delivery_rate(rate)); // the bound holds us, not the path
             return false;
@@ -170,8 +182,13 @@ impl Bbr3 {
         }
     }
 
-    /// BBRAdaptLongTermModel.
-    fn adapt_long_term(&mut self, window: &SegmentWindow, sample: &DeliverySample, rate: &RateSample) {
+    /// AdaptLongTermModel. True if the probe that has ended was cut short by precaution, and for nothing.
+    fn adapt_long_term(
+        &mut self,
+        window: &SegmentWindow,
+        sample: &DeliverySample,
+        rate: &RateSample,
+    ) -> bool {
         if self.round_start {
             match self.cycle.ack_phase {
                 AckPhase::Starting => self.cycle.ack_phase = AckPhase::Feedback,
@@ -181,17 +198,21 @@ impl Bbr3 {
                     if self.mode.probes_bandwidth() && !rate.app_limited {
                         self.cycles += 1; // §5.5.6
                     }
+                    if self.mode.probes_bandwidth() && self.cycle.precautionary && !self.cycle.too_high {
+                        return true;
+                    }
                 }
                 AckPhase::Over | AckPhase::Refilling | AckPhase::Feedback => {}
             }
         }
         if super::loss::is_too_high(rate.lost, rate.in_flight_when_sent) {
-            return;
+            return false;
         }
-        let Some(long) = self.inflight_long else { return };
+        let Some(long) = self.inflight_long else { return false };
         self.inflight_long = Some(long.max(rate.in_flight_when_sent));
         if self.mode == Mode::Up {
             self.probe_upward(window, sample);
         }
+        false
     }
 }

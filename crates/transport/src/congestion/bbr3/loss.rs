@@ -20,14 +20,15 @@ pub(super) struct LossRound {
     /// Separate ranges lost in this round, and the last segment of the last range.
     ranges: u32,
     last_number: Option<u64>,
-    /// What to go back to if the losses were none (§5.5.11.1).
+    /// The bounds to go back to if the losses were none (§5.5.11.1).
     before: Option<Before>,
+    /// The state that the losses ended, Startup or Up.
+    ended: Option<Mode>,
 }
 
 /// The bounds before a loss.
 #[derive(Clone, Copy, Debug)]
 struct Before {
-    mode: Mode,
     bandwidth_short: Option<u64>,
     inflight_short: Option<u32>,
     inflight_long: Option<u32>,
@@ -102,6 +103,7 @@ impl Bbr3 {
             return;
         }
         self.full_pipe.ever = true;
+        self.loss.ended = Some(Mode::Startup);
         let product = self.product(self.bandwidth(), UNIT);
         self.inflight_long = Some(product.max(self.loss.inflight_latest as u32));
     }
@@ -125,40 +127,55 @@ impl Bbr3 {
 
     /// BBRHandleInflightTooHigh.
     fn handle_too_high(&mut self, window: &SegmentWindow, lost: &LostSegment, in_flight: u32) {
+        self.cycle.too_high = true;
         self.cycle.probe_samples = false; // once per probe
         if !lost.app_limited {
             let floor = u64::from(self.target_inflight(window)) * BETA_TENTHS / 10;
             self.inflight_long = Some(in_flight.max(floor as u32));
         }
         if self.mode == Mode::Up {
+            self.loss.ended = Some(Mode::Up);
             self.start_down(lost.now, lost.delivered);
         }
     }
 
+    /// A loss recovery begins (§5.6.4.4). The losses that it begins with have been noted, and may have ended a
+    /// state; only a recovery without any is the first to save.
+    pub(super) fn note_recovery(&mut self) {
+        if !self.loss.in_round {
+            self.save_before_loss();
+        }
+    }
+
+    /// SaveStateUponLoss.
     fn save_before_loss(&mut self) {
+        self.loss.ended = None;
         self.loss.before = Some(Before {
-            mode: self.mode,
             bandwidth_short: self.bandwidth_short,
             inflight_short: self.inflight_short,
             inflight_long: self.inflight_long,
         });
     }
 
-    /// BBRHandleSpuriousLossDetection.
-    pub(super) fn restore_after_spurious_loss(&mut self, window: &SegmentWindow) {
+    /// HandleSpuriousLossDetection.
+    pub(super) fn restore_after_spurious_loss(&mut self, window: &mut SegmentWindow) {
+        window.segments = window.segments.max(self.prior_window);
         self.loss.in_round = false;
         self.full_pipe.restart(0);
-        let Some(before) = self.loss.before.take() else { return };
-        // None is no bound: larger than any.
-        self.bandwidth_short = self.bandwidth_short.zip(before.bandwidth_short).map(|(a, b)| a.max(b));
-        self.inflight_short = self.inflight_short.zip(before.inflight_short).map(|(a, b)| a.max(b));
-        self.inflight_long = self.inflight_long.zip(before.inflight_long).map(|(a, b)| a.max(b));
-        if self.mode != Mode::ProbeRtt && self.mode != before.mode {
-            match before.mode {
-                Mode::Startup => self.mode = Mode::Startup,
-                Mode::Up => self.start_up(window, self.next_round_delivered, None),
-                Mode::Drain | Mode::Down | Mode::Cruise | Mode::Refill | Mode::ProbeRtt => {}
+        let ended = self.loss.ended.take();
+        if let Some(before) = self.loss.before.take() {
+            // None is no bound: larger than any.
+            self.bandwidth_short = self.bandwidth_short.zip(before.bandwidth_short).map(|(a, b)| a.max(b));
+            self.inflight_short = self.inflight_short.zip(before.inflight_short).map(|(a, b)| a.max(b));
+            self.inflight_long = self.inflight_long.zip(before.inflight_long).map(|(a, b)| a.max(b));
+        }
+        if ended == Some(Mode::Startup) && self.mode != Mode::Startup {
+            self.full_pipe.ever = false;
+            if self.mode != Mode::ProbeRtt {
+                self.mode = Mode::Startup;
             }
+        } else if ended == Some(Mode::Up) && !matches!(self.mode, Mode::Up | Mode::ProbeRtt) {
+            self.start_refill(self.delivered);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! BBR, version 3 (draft-ietf-ccwg-bbr-05): version 1's model of rate and delay, with bounds that
+//! BBR, version 3 (draft-ietf-ccwg-bbr-06): version 1's model of rate and delay, with bounds that
 //! come from loss.
 //!
 //! Two models stand beside each other. The long-term one, the largest delivery rate of the last
@@ -8,7 +8,7 @@
 //! the probing cycle, [`loss`] what losses do.
 //!
 //! Where the draft leaves something open: a probing phase's last samples are over after one round
-//! trip, once per cycle (§5.5.6; the pseudocode of §5.3.3.6 would forget the rate each round), and a
+//! trip, once per cycle (§5.5.6; the pseudocode of §5.3.3.9 would forget the rate each round), and a
 //! negative prefix in §5.5.10.2 counts as none. Marks of congestion (ECN) are not looked at: the
 //! draft says nothing of them. Rates are in segments per microsecond times 2^24, gains in 1/256.
 
@@ -135,6 +135,8 @@ pub struct Bbr3 {
     rounds: u64,
     round_start: bool,
     next_round_delivered: u64,
+    /// Segments delivered by the last news.
+    delivered: u64,
     full_pipe: FullPipe,
     drain_began: u64,
     cycle: cycle::Cycle,
@@ -174,6 +176,7 @@ impl Bbr3 {
             rounds: 0,
             round_start: false,
             next_round_delivered: 0,
+            delivered: 0,
             full_pipe: FullPipe::default(),
             drain_began: 0,
             cycle: cycle::Cycle::default(),
@@ -341,7 +344,7 @@ impl Bbr3 {
         self.quantize(window, self.product(bandwidth, gain))
     }
 
-    /// What is to be in flight: the estimated product, unless congestion cut the window (§5.3.3.5).
+    /// What is to be in flight: the estimated product, unless congestion cut the window (§5.3.3.8).
     fn target_inflight(&self, window: &SegmentWindow) -> u32 {
         self.product(self.bandwidth(), UNIT).min(window.segments)
     }
@@ -449,6 +452,7 @@ impl CongestionController for Bbr3 {
             window.segments = window.segments.max(self.prior_window); // §5.6.4.4
         }
         self.prior_phase = sample.phase;
+        self.delivered = sample.delivered;
         self.round_start = false;
         if let Some(rate) = &sample.rate {
             self.update_latest(sample, rate);
@@ -471,6 +475,7 @@ impl CongestionController for Bbr3 {
     }
 
     fn on_segment_lost(&mut self, window: &mut SegmentWindow, lost: &LostSegment) {
+        self.delivered = lost.delivered;
         self.handle_lost(window, lost);
     }
 
@@ -480,6 +485,7 @@ impl CongestionController for Bbr3 {
 
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, _: LossCause) {
         self.save_window(window);
+        self.note_recovery();
     }
 
     fn on_recovery_exit(&mut self, _: &mut SegmentWindow) {}
@@ -487,6 +493,7 @@ impl CongestionController for Bbr3 {
     fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
         if timeout.new_episode {
             self.save_window(window);
+            self.note_recovery();
         }
         self.prior_phase = Phase::Loss;
         window.restart_from(timeout.restart_segments);

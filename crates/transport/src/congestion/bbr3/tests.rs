@@ -1,4 +1,4 @@
-//! Expected values from draft-ietf-ccwg-bbr-05, worked out by hand.
+//! Expected values from draft-ietf-ccwg-bbr-06, worked out by hand.
 
 use airlane_core::Seeds;
 
@@ -158,7 +158,7 @@ fn losses_end_startup() {
     assert_eq!(lossy_round(6, 1).bbr.mode, Mode::Startup); // 1 of 80 is below 2 %
 }
 
-/// §5.3.3.5: with 40 segments in the path a Reno flow would have lost again after 40 round trips, of
+/// §5.3.3.8: with 40 segments in the path a Reno flow would have lost again after 40 round trips, of
 /// which one is random; that comes before the 2 to 3 s.
 #[test]
 fn small_paths_are_probed_as_often_as_reno_would() {
@@ -207,7 +207,7 @@ fn a_loss_while_probing_bounds_the_flight() {
     assert_eq!(flow.bbr.inflight_long, Some(49));
     flow.ack(45);
     assert_eq!((flow.bbr.mode, flow.window.segments), (Mode::Down, 49)); // the bound itself
-    // §5.3.3.6: Cruise leaves 15 % free: 49 - 7 = 42; the flow first drains below that.
+    // §5.3.3.9: Cruise leaves 15 % free: 49 - 7 = 42; the flow first drains below that.
     flow.until(Mode::Cruise, 40);
     assert_eq!(flow.window.segments, 42);
 }
@@ -300,7 +300,7 @@ fn probe_rtt_halves_the_flight_every_five_seconds() {
     assert_eq!(flow.bbr.min_rtt, Some(Duration::from_millis(40)));
 }
 
-/// §5.5.11: what turned out to be no loss is forgotten, and the probe goes on.
+/// §5.5.11.2: what turned out to be no loss is forgotten, and the probe begins anew.
 #[test]
 fn a_spurious_loss_is_taken_back() {
     let mut flow = Flow::steady();
@@ -310,7 +310,79 @@ fn a_spurious_loss_is_taken_back() {
     flow.lose(1001, 50, 2);
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
     flow.bbr.on_undo(&mut flow.window, &Snapshot::default());
-    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Up, None));
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Refill, None));
+    let refill = flow.now;
+    flow.until(Mode::Up, 40);
+    assert_eq!((flow.now - refill).as_millis(), 40);
+    // Once: what is undone again has ended nothing.
+    flow.until(Mode::Down, 50);
+    flow.bbr.on_undo(&mut flow.window, &Snapshot::default());
+    assert_eq!(flow.bbr.mode, Mode::Down);
+}
+
+/// §5.5.11.2: Startup that losses ended, and that were none, goes on until it has found the plateau itself; the
+/// window is at least that of before.
+#[test]
+fn startup_goes_on_after_a_spurious_loss() {
+    let mut flow = Flow::new();
+    for _ in 0..45 {
+        flow.ack(80);
+    }
+    let window = flow.window.segments;
+    let episode = LossEpisode {
+        now: flow.now,
+        in_flight_segments: 80,
+        window_segments: window,
+        marked: false,
+        lost_segments: 6,
+        newest_lost: 110,
+    };
+    for i in 0..6 {
+        flow.lose(100 + 2 * i, 80, 1 + i);
+    }
+    flow.bbr.on_loss(&mut flow.window, &episode, LossCause::Congestion);
+    flow.phase = Phase::Recovery;
+    flow.rate = 60;
+    for _ in 0..41 {
+        flow.ack_with(40, 80, 6);
+    }
+    assert!(flow.bbr.full_pipe.ever && flow.bbr.mode != Mode::Startup);
+    flow.window.segments = 10;
+    flow.bbr.on_undo(&mut flow.window, &Snapshot::default());
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Startup, None));
+    assert!(flow.window.segments >= window);
+    flow.phase = Phase::Open;
+    flow.ack(80);
+    assert_eq!(flow.bbr.mode, Mode::Startup);
+    flow.until(Mode::Drain, 80);
+}
+
+/// §5.3.3.6: the Up after one that lost too much goes down as soon as the flight is at the bound; a round trip
+/// later, without a loss, it probes again at once, and stays.
+#[test]
+fn a_probe_after_a_loss_is_cautious() {
+    let mut flow = Flow::steady();
+    flow.until(Mode::Up, 40);
+    flow.ack(50);
+    for i in 0..3 {
+        flow.lose(1000 + i, 50, 1 + i);
+    }
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
+    flow.until(Mode::Cruise, 30);
+    flow.ack_with(39, 40, 0); // a shorter round trip, so that none is looked for
+    flow.until(Mode::Up, 40);
+    flow.ack(48);
+    assert_eq!(flow.bbr.mode, Mode::Up);
+    flow.ack(49);
+    assert_eq!(flow.bbr.mode, Mode::Down);
+    let down = flow.now;
+    flow.until(Mode::Refill, 45);
+    assert_eq!((flow.now - down).as_millis(), 40, "not the two seconds of Cruise");
+    flow.until(Mode::Up, 45);
+    for _ in 0..30 {
+        flow.ack(49);
+        assert_eq!(flow.bbr.mode, Mode::Up);
+    }
 }
 
 /// §5.6.3: a millisecond at 1448 B/ms is a segment, but two may always go; at 100 times that it is
