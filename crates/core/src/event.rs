@@ -55,6 +55,47 @@ pub enum Topic {
     RadioInformation,
     /// [`Event::Secrets`].
     Secrets,
+    /// [`Event::PathModel`].
+    PathModel,
+}
+
+/// What a controller that models the path (BBR) thinks of it. Volumes are in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathModel {
+    /// Its state, in the words of its specification.
+    pub state: &'static str,
+    /// Pacing gain and window gain of the state.
+    pub gains: [f64; 2],
+    /// Round trips so far.
+    pub round: u64,
+    /// The rate at which it sends.
+    pub pacing_rate: BitRate,
+    /// Congestion window.
+    pub congestion_window: u32,
+    /// Segments in flight.
+    pub in_flight: u32,
+    /// The newest sample of the delivery rate, and whether the application limited it.
+    pub delivery_rate: BitRate,
+    /// See `delivery_rate`.
+    pub app_limited: bool,
+    /// The largest rate of the last cycles.
+    pub max_bandwidth: BitRate,
+    /// The least round trip.
+    pub min_rtt: Option<Duration>,
+    /// What is to be in flight at a gain of one: `Inflight(1.0)`.
+    pub target: u32,
+    /// Aggregation that the window allows for.
+    pub extra_acked: u32,
+    /// Bounds from loss of the moment, of the rate and of the flight, and of the flight in the long run.
+    pub bandwidth_short: Option<BitRate>,
+    /// See `bandwidth_short`.
+    pub inflight_short: Option<u32>,
+    /// See `bandwidth_short`.
+    pub inflight_long: Option<u32>,
+    /// Rounds without growth, of the three that make a full pipe.
+    pub full_rounds: u32,
+    /// Whether the pipe has ever been full.
+    pub full_reached: bool,
 }
 
 /// A set of topics.
@@ -367,6 +408,13 @@ pub enum Event<'a> {
         /// Lines of a key log in NSS's format (draft-ietf-tls-keylogfile).
         lines: &'a str,
     },
+    /// What a sender that models its path thinks of it, after each acknowledgment and timeout.
+    PathModel {
+        /// The flow.
+        flow: FlowId,
+        /// What it thinks.
+        model: PathModel,
+    },
     /// The windows of a sender that has one for each domain, emitted with [`Event::FlowState`].
     DomainState {
         /// The flow.
@@ -518,6 +566,7 @@ impl Event<'_> {
             Self::CodeSent { .. } | Self::CodeApplied { .. } => Topic::ReceiverCode,
             Self::Playback { .. } => Topic::Playback,
             Self::ProxyBuffer { .. } => Topic::Proxy,
+            Self::PathModel { .. } => Topic::PathModel,
         }
     }
 }

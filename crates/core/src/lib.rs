@@ -16,7 +16,9 @@ mod time;
 mod units;
 
 pub use contract::{Cx, Node, Outbox, Port, Probe, Silence};
-pub use event::{Event, HandoverStep, InformationFate, LossVerdict, PepFate, PlaybackStep, Topic, TopicSet};
+pub use event::{
+    Event, HandoverStep, InformationFate, LossVerdict, PathModel, PepFate, PlaybackStep, Topic, TopicSet,
+};
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{
     Direction, DropCause, Ecn, Header, Packet, PacketPool, PacketRef, Payload, SackBlock, SackList,

@@ -27,8 +27,8 @@ pub mod trace;
 mod trace_link;
 
 pub use gateway::Gateway;
-pub use link::{Link, LinkParameters, LinkStatistics};
-pub use loss::RandomLoss;
+pub use link::{Detour, Link, LinkParameters, LinkStatistics, Policer};
+pub use loss::{LossStep, RandomLoss};
 pub use managed::ManagedLink;
 pub use queue::{Aqm, Discipline, QueueDiscipline};
 pub use router::{FlowRouter, TunnelRouter};

@@ -7,11 +7,12 @@
 //!
 //! In this order, for each packet that arrives:
 //! 1. random loss, for packets with payload; others draw nothing;
-//! 2. drop-tail: if the transmitter is busy and the bytes that wait plus this packet exceed the
+//! 2. the policer, if there is one;
+//! 3. drop-tail: if the transmitter is busy and the bytes that wait plus this packet exceed the
 //!    limit, it is dropped. The packet in transmission does not count as waiting; an idle link
 //!    accepts any packet;
-//! 3. transmission at the rate in force when it begins, rounded to the nanosecond, then
-//!    propagation. No reordering, no corruption.
+//! 4. transmission at the rate in force when it begins, rounded to the nanosecond, then
+//!    propagation, and a detour where there is one: the only reordering. No corruption.
 //!
 //! A transmission that is due to begin at the very instant of an arrival has begun.
 
@@ -37,6 +38,51 @@ pub struct LinkParameters {
     pub holds: Vec<Hold>,
     /// Random loss before the queue.
     pub loss: Option<RandomLoss>,
+    /// A token bucket before the queue; what it has no tokens for is dropped.
+    pub policer: Option<Policer>,
+    /// Times at which packets take longer beyond the link, so that later ones overtake them.
+    pub detours: Vec<Detour>,
+}
+
+/// A token bucket that drops (RFC 2697's committed part): tokens for `burst` bytes at most, filled at `rate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policer {
+    /// How fast it fills.
+    pub rate: BitRate,
+    /// How much it holds.
+    pub burst: Bytes,
+}
+
+/// What would arrive in `[from, until)` arrives `extra` later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detour {
+    /// Its first instant.
+    pub from: Instant,
+    /// The first instant after it.
+    pub until: Instant,
+    /// How much longer it takes.
+    pub extra: Duration,
+}
+
+/// A policer at work.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    policer: Policer,
+    /// When it is full again.
+    full_at: Instant,
+}
+
+impl Bucket {
+    /// True if there are tokens for so many bytes, which are then gone.
+    fn takes(&mut self, now: Instant, size: Bytes) -> bool {
+        let Policer { rate, burst } = self.policer;
+        let full_at = self.full_at.max(now) + rate.transmission_time(size);
+        let conforms = full_at - now <= rate.transmission_time(burst);
+        if conforms {
+            self.full_at = full_at;
+        }
+        conforms
+    }
 }
 
 /// What a link did so far.
@@ -50,6 +96,8 @@ pub struct LinkStatistics {
     pub managed_drops: u64,
     /// Packets that an AQM gave CE instead.
     pub marks: u64,
+    /// Packets dropped by the policer.
+    pub policed: u64,
     /// Packets lost at random.
     pub random_drops: u64,
     /// Packets delivered.
@@ -89,7 +137,11 @@ pub struct Link {
     waiting: Bytes,
     /// When the transmitter has finished all of them.
     free_at: Instant,
-    /// When the oldest is delivered; [`Instant::FAR_FUTURE`] without one.
+    bucket: Option<Bucket>,
+    detours: Vec<Detour>,
+    /// Packets on a detour, in the order of their arrival.
+    detoured: VecDeque<(Instant, PacketRef)>,
+    /// When the next is delivered; [`Instant::FAR_FUTURE`] without one.
     due: Instant,
     statistics: LinkStatistics,
 }
@@ -103,7 +155,7 @@ impl Link {
     /// An idle link.
     #[must_use]
     pub fn new(parameters: LinkParameters) -> Self {
-        let LinkParameters { rate, delay, queue, rate_steps, holds, loss } = parameters;
+        let LinkParameters { rate, delay, queue, rate_steps, holds, loss, policer, detours } = parameters;
         Self {
             schedule: Schedule::new(rate, rate_steps, holds),
             delay,
@@ -113,6 +165,9 @@ impl Link {
             begun: 0,
             waiting: Bytes::ZERO,
             free_at: Instant::ZERO,
+            bucket: policer.map(|policer| Bucket { policer, full_at: Instant::ZERO }),
+            detours,
+            detoured: VecDeque::new(),
             due: Instant::FAR_FUTURE,
             statistics: LinkStatistics::default(),
         }
@@ -154,7 +209,36 @@ impl Link {
             }
             self.statistics.delivered += 1;
             self.statistics.delivered_bytes += Bytes(u64::from(front.size));
-            cx.send(Self::OUTPUT, front.packet);
+            if self.detours.is_empty() {
+                cx.send(Self::OUTPUT, front.packet);
+            } else {
+                self.send_or_detour(cx, front.deliver_at, front.packet);
+            }
+        }
+        self.end_detours(cx);
+    }
+
+    #[cold]
+    fn send_or_detour(&mut self, cx: &mut Cx<'_>, at: Instant, packet: PacketRef) {
+        match self.detours.iter().find(|detour| detour.from <= at && at < detour.until) {
+            None => cx.send(Self::OUTPUT, packet),
+            Some(detour) => {
+                let at = at + detour.extra;
+                let place = self.detoured.partition_point(|&(other, _)| other <= at);
+                self.detoured.insert(place, (at, packet));
+            }
+        }
+    }
+
+    /// Gives out what has come to the end of its detour.
+    fn end_detours(&mut self, cx: &mut Cx<'_>) {
+        while let Some(&(at, _)) = self.detoured.front() {
+            if at > cx.now {
+                self.due = self.due.min(at);
+                return;
+            }
+            let (_, packet) = self.detoured.pop_front().expect("there is a front");
+            cx.send(Self::OUTPUT, packet);
         }
     }
 }
@@ -168,6 +252,11 @@ impl Node for Link {
         if RandomLoss::takes(&mut self.loss, cx, &packet) {
             self.statistics.random_drops += 1;
             cx.discard(packet, DropCause::RandomLoss);
+            return;
+        }
+        if self.bucket.as_mut().is_some_and(|bucket| !bucket.takes(cx.now, size)) {
+            self.statistics.policed += 1;
+            cx.discard(packet, DropCause::QueueManagement);
             return;
         }
         self.begin_until(cx.now);
@@ -203,7 +292,7 @@ impl Node for Link {
     }
 
     fn packets_held(&self) -> usize {
-        self.ring.len()
+        self.ring.len() + self.detoured.len()
     }
 }
 

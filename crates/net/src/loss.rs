@@ -1,6 +1,6 @@
 //! Random loss: each packet with payload is lost with the same probability, independently or in bursts.
 
-use airlane_core::{Cx, PacketRef, Stream};
+use airlane_core::{Cx, Instant, PacketRef, Stream};
 
 /// Decides which packets are lost.
 #[derive(Clone, Debug)]
@@ -10,6 +10,17 @@ pub struct RandomLoss {
     after_loss: f64,
     lost: bool,
     source: Source,
+    /// Changes that are to come, the last first.
+    steps: Vec<LossStep>,
+}
+
+/// From `at` on, packets are lost with this probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossStep {
+    /// The time of the change.
+    pub at: Instant,
+    /// The new probability.
+    pub probability: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -26,7 +37,13 @@ impl RandomLoss {
     #[must_use]
     pub fn new(probability: f64, stream: Stream) -> Self {
         assert!((0.0..=1.0).contains(&probability), "a probability of {probability}");
-        Self { probability, after_loss: probability, lost: false, source: Source::Named(stream) }
+        Self {
+            probability,
+            after_loss: probability,
+            lost: false,
+            source: Source::Named(stream),
+            steps: Vec::new(),
+        }
     }
 
     /// Loss of this share of the packets, `burst` of them in the mean one after the other (E. N. Gilbert,
@@ -43,14 +60,40 @@ impl RandomLoss {
         );
         // In the long run as many bursts begin as end: (1 - share) * probability = share / burst.
         let probability = share / burst / (1.0 - share);
-        Self { probability, after_loss: 1.0 - 1.0 / burst, lost: false, source: Source::Named(stream) }
+        let after_loss = 1.0 - 1.0 / burst;
+        Self { probability, after_loss, lost: false, source: Source::Named(stream), steps: Vec::new() }
+    }
+
+    /// The same with changes of the probability, in the order of time; from the first on, losses know nothing of
+    /// each other.
+    ///
+    /// # Panics
+    /// If a probability does not lie in 0..=1.
+    #[must_use]
+    pub fn with_steps(mut self, mut steps: Vec<LossStep>) -> Self {
+        assert!(steps.iter().all(|step| (0.0..=1.0).contains(&step.probability)), "{steps:?}");
+        steps.reverse();
+        self.steps = steps;
+        self
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while let Some(step) = self.steps.last()
+            && step.at <= now
+        {
+            (self.probability, self.after_loss) = (step.probability, step.probability);
+            self.steps.pop();
+        }
     }
 
     /// True if the next packet of a link is lost. Where nothing is drawn nothing is lost, and for a
     /// packet without payload nothing is drawn.
     #[inline]
     pub(crate) fn takes(loss: &mut Option<Self>, cx: &Cx<'_>, packet: &PacketRef) -> bool {
-        loss.as_mut().is_some_and(|loss| !cx.pool.get(packet).payload.is_empty() && loss.strikes())
+        loss.as_mut().is_some_and(|loss| {
+            loss.advance(cx.now);
+            !cx.pool.get(packet).payload.is_empty() && loss.strikes()
+        })
     }
 
     /// Loss drawn from splitmix64 (Steele, Lea and Flood, OOPSLA 2014) with an explicit seed, for
@@ -61,7 +104,13 @@ impl RandomLoss {
     #[must_use]
     pub fn with_splitmix64(probability: f64, seed: u64) -> Self {
         assert!((0.0..=1.0).contains(&probability), "a probability of {probability}");
-        Self { probability, after_loss: probability, lost: false, source: Source::SplitMix64(seed) }
+        Self {
+            probability,
+            after_loss: probability,
+            lost: false,
+            source: Source::SplitMix64(seed),
+            steps: Vec::new(),
+        }
     }
 
     /// One draw: true if the packet is lost.

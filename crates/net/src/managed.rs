@@ -40,7 +40,7 @@ impl ManagedLink {
     /// If `parameters.queue` is given all the same.
     #[must_use]
     pub fn new(parameters: LinkParameters, queue: Discipline) -> Self {
-        let LinkParameters { rate, delay, queue: limit, rate_steps, holds, loss } = parameters;
+        let LinkParameters { rate, delay, queue: limit, rate_steps, holds, loss, .. } = parameters;
         assert!(limit.is_none(), "the discipline has the limit of the queue");
         Self {
             schedule: Schedule::new(rate, rate_steps, holds),

@@ -7,7 +7,7 @@
 //! `views` where a video is watched, `verdicts` where a sender tells losses apart, and `rnis` where there is a radio network information service.
 //! Names of columns carry units. On request others listen beside it
 //! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, [`Losses`] by cause, the
-//! [`ProxySeries`] of buffers, and a [`Capture`],
+//! [`ProxySeries`] of buffers, the [`PathModels`] of senders, and a [`Capture`],
 //! the only one that writes files.
 //!
 //! Conventions of all tables:
@@ -30,6 +30,7 @@ mod histogram;
 mod information;
 mod losses;
 mod pages;
+mod path_model;
 mod pep;
 mod proxy;
 mod ran_log;
@@ -47,6 +48,7 @@ pub use deliveries::Deliveries;
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;
 pub use losses::Losses;
+pub use path_model::PathModels;
 pub use proxy::ProxySeries;
 pub use ran_log::{RanLog, RanLogParameters};
 pub use recorder::Recorder;

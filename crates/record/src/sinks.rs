@@ -2,7 +2,7 @@
 
 use airlane_core::{Event, Instant, Probe, TopicSet};
 
-use crate::{Capture, CaptureError, Deliveries, Losses, ProxySeries, RanLog, Recorder, Table};
+use crate::{Capture, CaptureError, Deliveries, Losses, PathModels, ProxySeries, RanLog, Recorder, Table};
 
 /// The recorder, and whatever else was asked for.
 pub struct Sinks {
@@ -18,6 +18,8 @@ pub struct Sinks {
     pub losses: Option<Losses>,
     /// Follows the buffers of split-connection proxies.
     pub proxies: Option<ProxySeries>,
+    /// Follows what senders think of their paths.
+    pub models: Option<PathModels>,
 }
 
 impl Sinks {
@@ -29,6 +31,7 @@ impl Sinks {
             && self.deliveries.is_none()
             && self.losses.is_none()
             && self.proxies.is_none()
+            && self.models.is_none()
     }
 
     /// Ends the captures.
@@ -47,16 +50,18 @@ impl Sinks {
         tables.extend(self.deliveries.map(|deliveries| ("deliveries", deliveries.finish())));
         tables.extend(self.losses.map(|losses| ("losses", losses.finish())));
         tables.extend(self.proxies.map(|proxies| ("proxy_series", proxies.finish())));
+        tables.extend(self.models.map(|models| ("path_model", models.finish())));
         tables
     }
 
-    fn others(&mut self) -> [Option<&mut dyn Probe>; 5] {
+    fn others(&mut self) -> [Option<&mut dyn Probe>; 6] {
         [
             self.capture.as_mut().map(|sink| sink as &mut dyn Probe),
             self.ran_log.as_mut().map(|sink| sink as &mut dyn Probe),
             self.deliveries.as_mut().map(|sink| sink as &mut dyn Probe),
             self.losses.as_mut().map(|sink| sink as &mut dyn Probe),
             self.proxies.as_mut().map(|sink| sink as &mut dyn Probe),
+            self.models.as_mut().map(|sink| sink as &mut dyn Probe),
         ]
     }
 }
@@ -69,6 +74,7 @@ impl Probe for Sinks {
             self.deliveries.as_ref().map(Probe::topics),
             self.losses.as_ref().map(Probe::topics),
             self.proxies.as_ref().map(Probe::topics),
+            self.models.as_ref().map(Probe::topics),
         ];
         others.into_iter().flatten().fold(self.recorder.topics(), TopicSet::union)
     }

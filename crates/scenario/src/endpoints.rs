@@ -7,8 +7,8 @@ use airlane_quic::{self as quic, QlogFiles, QuicConfig};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::http::Message;
 use airlane_traffic::{
-    BurstParameters, Bursts, Datagrams, PpbpSender, QuicClient, QuicServer, QuicTransfer, Reading, TcpSink,
-    TcpSource, Transfer, UdpSink, UdpSource,
+    BurstParameters, Bursts, Datagrams, Pace, PpbpSender, QuicClient, QuicServer, QuicTransfer, Reading,
+    TcpSink, TcpSource, Transfer, UdpSink, UdpSource, Writes,
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{
@@ -45,6 +45,15 @@ pub(crate) struct Around<'a> {
     pub(crate) dialogues: &'a [Dialogue<Message>],
     /// Controllers of the user's own.
     pub(crate) controllers: &'a Controllers,
+}
+
+fn written(told: &crate::format::Writes) -> Writes {
+    let pace = match told.rate {
+        Some(rate) => Pace::Rate(rate.0),
+        None if told.pause => Pace::Nothing,
+        None => Pace::Everything,
+    };
+    Writes { at: Instant::ZERO + told.at.0, pace }
 }
 
 /// The server's end of a flow.
@@ -84,6 +93,10 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         }
         (Transport::Tcp(tcp), app) if is_source => {
             let source = TcpSource::new(tcp_config(tcp, around), path, transfer(app), start, stop);
+            let source = match &flow.writes {
+                Some(writes) => source.with_writes(writes.iter().map(written).collect()),
+                None => source,
+            };
             let source = match rnis::consumer(scenario, path.flow, one) {
                 Some(consumer) => source.with_information(consumer),
                 None => source,

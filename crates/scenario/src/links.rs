@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use airlane_core::{BitRate, Duration, Instant, Node, Seeds};
 use airlane_net::queue::Limit;
-use airlane_net::{Discipline, Hold, Link, LinkParameters, ManagedLink, RandomLoss, RateStep, TraceLink};
+use airlane_net::{
+    Detour, Discipline, Hold, Link, LinkParameters, LossStep, ManagedLink, Policer, RandomLoss, RateStep,
+    TraceLink,
+};
 
 use crate::aqm::aqm;
 use crate::error::ScenarioError;
 use crate::files;
-use crate::format::{Aqm, Backhaul, Internet};
+use crate::format::{self, Aqm, Backhaul, Internet};
 use crate::quantity::Size;
 
 /// From the server towards host or core; `name` begins the names of its random streams.
@@ -20,11 +23,17 @@ pub(crate) fn internet_downlink(
 ) -> Result<Box<dyn Node>, ScenarioError> {
     let name = format!("{name}/downlink");
     let stream = || seeds.stream(&format!("{name}/loss"));
-    let loss = (internet.loss.0 > 0.0).then(|| match (internet.loss_seed, internet.loss_burst) {
-        (Some(seed), _) => RandomLoss::with_splitmix64(internet.loss.0, seed),
-        (None, Some(burst)) => RandomLoss::in_bursts(internet.loss.0, burst, stream()),
-        (None, None) => RandomLoss::new(internet.loss.0, stream()),
+    let from = |time: Duration| Instant::ZERO + time;
+    let loss = (internet.loss.0 > 0.0 || internet.loss_steps.is_some()).then(|| {
+        match (internet.loss_seed, internet.loss_burst) {
+            (Some(seed), _) => RandomLoss::with_splitmix64(internet.loss.0, seed),
+            (None, Some(burst)) => RandomLoss::in_bursts(internet.loss.0, burst, stream()),
+            (None, None) => RandomLoss::new(internet.loss.0, stream()),
+        }
     });
+    let changes = internet.loss_steps.iter().flatten();
+    let changes = changes.map(|step| LossStep { at: from(step.at.0), probability: step.loss.0 }).collect();
+    let loss = loss.map(|loss| loss.with_steps(changes));
     if let Some(file) = &internet.trace {
         let queue = discipline(&internet.aqm, internet.queue, (seeds, &name));
         return Ok(Box::new(TraceLink::new(
@@ -34,7 +43,6 @@ pub(crate) fn internet_downlink(
             loss,
         )));
     }
-    let from = |time: Duration| Instant::ZERO + time;
     let steps = internet.rate_steps.iter().map(|step| RateStep { at: from(step.at.0), rate: step.rate.0 });
     let holds = internet
         .hold
@@ -47,8 +55,15 @@ pub(crate) fn internet_downlink(
         rate_steps: steps.collect(),
         holds: holds.collect(),
         loss,
+        policer: internet.policer.as_ref().map(|one| Policer { rate: one.rate.0, burst: one.burst.0 }),
+        detours: internet.detours.iter().flatten().map(detour).collect(),
     };
     Ok(link(parameters, &internet.aqm, internet.queue, (seeds, &name)))
+}
+
+fn detour(told: &format::Detour) -> Detour {
+    let from = Instant::ZERO + told.at.0;
+    Detour { from, until: from + told.duration.0, extra: told.extra.0 }
 }
 
 /// From host or core towards the server; `name` begins the names of its random streams.

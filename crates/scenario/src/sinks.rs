@@ -4,7 +4,7 @@ use airlane_core::{Duration, FlowId, Instant, UeId};
 use airlane_ran::config::SLOT;
 use airlane_record::{
     CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
-    ProxySeries, RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
+    PathModels, ProxySeries, RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
 };
 use airlane_transport::congestion::LossDiscrimination;
 
@@ -32,6 +32,9 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
             let (bin, end) = (scenario.run.series_bin.0, Instant::ZERO + scenario.run.duration.0);
             ProxySeries::new(middlebox::proxy_names(scenario), flows, bin, end)
         }),
+        models: output
+            .path_model
+            .then(|| PathModels::new(flows.iter().map(|flow| flow.name.clone()).collect())),
     }
 }
 

@@ -28,7 +28,7 @@ pub use information::INFORMATION;
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use quic_host::QuicHost;
-pub use tcp::{TcpSink, TcpSource, Transfer};
+pub use tcp::{Pace, TcpSink, TcpSource, Transfer, WRITE, Writes};
 pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};
 pub use video::{

@@ -1,7 +1,7 @@
 //! The two ends of a one-way transfer over TCP.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Port, Topic,
+    BitRate, Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Port, Topic,
 };
 use airlane_net::pep;
 use airlane_net::rni::Consumer;
@@ -19,6 +19,29 @@ pub enum Transfer {
     Fixed(Bytes),
 }
 
+/// How much an application has to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As much as the transport takes.
+    Everything,
+    /// So much, [`WRITE`] at a time.
+    Rate(BitRate),
+    /// Nothing.
+    Nothing,
+}
+
+/// A change of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// When.
+    pub at: Instant,
+    /// What holds from then on.
+    pub pace: Pace,
+}
+
+/// What an application writes at once at a rate: the payload of a segment of 1500 bytes with timestamps.
+pub const WRITE: Bytes = Bytes(1448);
+
 /// Connects at its start time and sends.
 #[derive(Debug)]
 pub struct TcpSource {
@@ -30,6 +53,10 @@ pub struct TcpSource {
     flow: FlowId,
     start: Option<Instant>,
     stop: Option<Instant>,
+    /// Changes of what the application writes that are to come, the last first.
+    writes: Vec<Writes>,
+    /// The rate at which it writes, and when it does next.
+    writing: Option<(BitRate, Instant)>,
     /// When a finite transfer began, until its end is acknowledged.
     finishing: Option<Finishing>,
 }
@@ -60,8 +87,50 @@ impl TcpSource {
             flow: path.flow,
             start: Some(start),
             stop,
+            writes: Vec::new(),
+            writing: None,
             finishing: None,
         }
+    }
+
+    /// The same sender, whose application has less at times; changes before its start hold from there.
+    #[must_use]
+    pub fn with_writes(self, mut writes: Vec<Writes>) -> Self {
+        writes.reverse();
+        Self { writes, ..self }
+    }
+
+    /// What the application writes by now.
+    fn write(&mut self, now: Instant) {
+        while let Some(change) = self.writes.last()
+            && change.at <= now
+        {
+            self.writing = None;
+            match change.pace {
+                Pace::Everything => self.endpoint.supply_endless(),
+                Pace::Nothing => self.endpoint.hold_supply(),
+                Pace::Rate(rate) => {
+                    self.endpoint.hold_supply();
+                    self.writing = Some((rate, change.at.max(now)));
+                }
+            }
+            self.writes.pop();
+        }
+        while let Some((rate, at)) = self.writing
+            && at <= now
+        {
+            self.endpoint.supply(WRITE.get());
+            self.writing = Some((rate, at + rate.transmission_time(WRITE)));
+        }
+    }
+
+    /// When the application next changes its mind, or writes.
+    fn next_write(&self) -> Instant {
+        if self.start.is_some() {
+            return Instant::FAR_FUTURE;
+        }
+        let change = self.writes.last().map_or(Instant::FAR_FUTURE, |change| change.at);
+        change.min(self.writing.map_or(Instant::FAR_FUTURE, |(_, at)| at))
     }
 
     /// The same sender, listening to the messages that this receiver believes.
@@ -164,7 +233,12 @@ impl Node for TcpSource {
         if self.start.is_some_and(|at| at <= cx.now) {
             self.begin(cx);
         }
+        if self.next_write() <= cx.now {
+            self.write(cx.now);
+        }
         if self.stop.is_some_and(|at| at <= cx.now) {
+            self.writes.clear();
+            self.writing = None;
             self.stop = None;
             self.endpoint.close();
             self.end_information(cx);
@@ -178,7 +252,7 @@ impl Node for TcpSource {
 
     fn next_timeout(&self) -> Option<Instant> {
         let own = self.start.or(self.stop).unwrap_or(Instant::FAR_FUTURE);
-        some(own.min(self.endpoint.next_timeout()))
+        some(own.min(self.endpoint.next_timeout()).min(self.next_write()))
     }
 
     fn packets_held(&self) -> usize {

@@ -20,6 +20,7 @@ const TIME_WAIT: Duration = Duration::from_secs(60);
 /// What a host that is quiet does not tell: the state of its sender, which is not that of the flow's data.
 const OF_SENDER: TopicSet = TopicSet::NONE
     .with(Topic::FlowState)
+    .with(Topic::PathModel)
     .with(Topic::RttSample)
     .with(Topic::Timeout)
     .with(Topic::SegmentLost)

@@ -151,6 +151,15 @@ impl TcpEndpoint {
         }
     }
 
+    /// The application that always had more has nothing more for now; [`Self::supply`] and
+    /// [`Self::supply_endless`] go on.
+    pub fn hold_supply(&mut self) {
+        self.wishes.endless = false;
+        if let Some(h) = &mut self.halves {
+            h.sender.hold_supply();
+        }
+    }
+
     /// The application writes `bytes` more; [`Self::flush`] sends them.
     pub fn supply(&mut self, bytes: u64) {
         self.wishes.bytes += bytes;

@@ -341,6 +341,13 @@ impl Sender {
         self.supply.written = self.supply.written.saturating_add(bytes);
         self.supply.fresh = true;
     }
+    /// The application that always had more has no more for now than was sent.
+    pub(crate) fn hold_supply(&mut self) {
+        if self.supply.written == u64::MAX || self.writer.take().is_some() {
+            self.supply.written = self.nxt;
+        }
+    }
+
     /// True when all that was written has been sent at least once.
     pub(crate) const fn all_sent(&self) -> bool {
         self.nxt >= self.supply.written
@@ -460,6 +467,12 @@ impl Sender {
                 offered_window: Some(Bytes(self.window_end.saturating_sub(self.una))),
             });
             self.report_domains(io);
+        }
+        if io.cx.wants(Topic::PathModel)
+            && self.supply.written > 1
+            && let Some(model) = self.controller.path_model(self.in_flight())
+        {
+            io.cx.emit(&Event::PathModel { flow: io.path.flow, model });
         }
     }
 }

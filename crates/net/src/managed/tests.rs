@@ -41,6 +41,7 @@ fn with_drop_tail_it_is_the_plain_link_to_the_nanosecond() {
             rate_steps,
             holds: vec![hold(time()), hold(time())],
             loss: Some(RandomLoss::with_splitmix64(0.02, seed)),
+            ..LinkParameters::default()
         };
         let limit = Bytes(30_000);
         let mut plain = Link::new(LinkParameters { queue: Some(limit), ..parameters.clone() });

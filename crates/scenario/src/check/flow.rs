@@ -54,6 +54,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
         at.require(ordered, "stop", "before it starts", "it must be above `start`")?;
         repeat(flow, &at)?;
+        writes(flow, &at)?;
         app(flow, scenario, &at)?;
         match &flow.transport {
             Transport::Tcp(settings) => {
@@ -104,6 +105,18 @@ fn destination(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
         return at.fail("to", "no UE of that name", nearest_help(to, &names));
     }
     Ok(())
+}
+
+fn writes(flow: &Flow, at: &Place<'_>) -> Checked {
+    let Some(writes) = &flow.writes else { return Ok(()) };
+    let bulk =
+        flow.app == App::Bulk && matches!(&flow.transport, Transport::Tcp(tcp) if tcp.write_size.is_none());
+    let help = "use app = \"bulk\" and transport = \"tcp\", without `write_size`";
+    at.require(bulk, "writes", "only a download without end over TCP has it", help)?;
+    let sorted = writes.is_sorted_by_key(|write| write.at.0);
+    at.require(sorted, "writes", "not in the order of time", "sort them by `at`")?;
+    let one = writes.iter().all(|write| !(write.pause && write.rate.is_some()));
+    at.require(one, "writes", "a pause has no rate", "leave out one of `pause` and `rate`")
 }
 
 fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {

@@ -20,7 +20,7 @@ use airlane_core::Duration;
 
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{Internet, Network, Resolved, Run};
+use crate::format::{Aqm, Internet, Network, Resolved, Run};
 use crate::quantity::{Metres, Size, Time};
 use crate::tree::{OVERRIDE, Tree, Value};
 
@@ -150,6 +150,7 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
     aqm::aqm(&internet.aqm, &at.under("aqm"))?;
     let sorted = internet.rate_steps.is_sorted_by_key(|step| step.at.0);
     at.require(sorted, "rate_steps", "not in the order of time", "sort them by `at`")?;
+    impairments(internet, at)?;
     if let Some(burst) = internet.loss_burst {
         let help =
             "1 packet or more, and loss at most burst / (1 + burst): between two there is one that arrives";
@@ -169,6 +170,26 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
         at.require(internet.hold.is_empty(), "hold", "of no use with a trace", help)?;
     }
     Ok(())
+}
+
+/// What the downlink does to packets at given times, and its policer.
+fn impairments(internet: &Internet, at: &Place<'_>) -> Checked {
+    let steps = internet.loss_steps.as_deref().unwrap_or_default();
+    let sorted = steps.is_sorted_by_key(|step| step.at.0);
+    at.require(sorted, "loss_steps", "not in the order of time", "sort them by `at`")?;
+    let plain = internet.trace.is_none() && matches!(internet.aqm, Aqm::DropTail);
+    let help = "leave it out, or `aqm` and `trace`";
+    let only = "only a drop-tail link of a given rate has it";
+    at.require(plain || internet.detours.is_none(), "detours", only, help)?;
+    at.require(plain || internet.policer.is_none(), "policer", only, help)?;
+    internet.policer.as_ref().map_or(Ok(()), |policer| {
+        at.at_least(policer.burst, internet_packet(), "policer.burst", "too small for any packet")
+    })
+}
+
+/// The largest packet of a common path.
+const fn internet_packet() -> Size {
+    Size(airlane_core::Bytes(1500))
 }
 
 /// What a wired network cannot have; asked before anything is filled in.

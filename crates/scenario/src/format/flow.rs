@@ -25,9 +25,25 @@ pub struct Flow {
     pub start: Time,
     /// When the application ends; none for the end of the run.
     pub stop: Option<Time>,
+    /// When an application that sends as much as the transport takes has less, over TCP; none if it never has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<Vec<Writes>>,
     /// More flows like it, which start later; none for one flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
+}
+
+/// How much an application writes from some time on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Writes {
+    /// When.
+    pub at: Time,
+    /// At which rate; none for as much as the transport takes.
+    pub rate: Option<Rate>,
+    /// True for nothing at all.
+    #[serde(default)]
+    pub pause: bool,
 }
 
 /// Flows that are alike but for their start. They are called `name-1`, `name-2`, ...

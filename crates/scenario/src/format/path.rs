@@ -34,6 +34,15 @@ pub struct Internet {
     pub loss_seed: Option<u64>,
     /// Changes of the downlink rate.
     pub rate_steps: Vec<RateStep>,
+    /// Changes of the random loss, from which on losses know nothing of each other; none for no changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_steps: Option<Vec<LossStep>>,
+    /// A token bucket before the downlink's queue, which drops what it has no tokens for; none for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
+    /// Times at which packets of the downlink take a longer way, so that later ones overtake them; none for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detours: Option<Vec<Detour>>,
     /// Pauses of the downlink: nothing is lost by them, it waits.
     pub hold: Vec<Hold>,
     /// A file of delivery opportunities that replaces the downlink rate, in Mahimahi's format: one
@@ -49,6 +58,38 @@ pub struct RateStep {
     pub at: Time,
     /// The rate from then on.
     pub rate: Rate,
+}
+
+/// A change of the random loss.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LossStep {
+    /// When.
+    pub at: Time,
+    /// The share of packets that are lost from then on.
+    pub loss: Share,
+}
+
+/// A token bucket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Policer {
+    /// How fast it fills.
+    pub rate: Rate,
+    /// How much it holds; it is full when the run begins.
+    pub burst: Size,
+}
+
+/// A longer way for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Detour {
+    /// When it begins to count, at the far end of the link.
+    pub at: Time,
+    /// How long it counts.
+    pub duration: Time,
+    /// How much longer it takes.
+    pub extra: Time,
 }
 
 /// A pause.

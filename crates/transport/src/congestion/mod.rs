@@ -47,7 +47,7 @@ pub use window::SegmentWindow;
 use discriminator::Discriminator;
 use slow_start::SlowStartEnd;
 
-use airlane_core::{BitRate, Bytes, Duration, Instant, Stream};
+use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel, Stream};
 
 pub use crate::recovery::Phase;
 
@@ -364,6 +364,10 @@ pub trait CongestionController {
     /// Segments that may leave at once where the controller paces.
     fn send_quantum(&self, _segment_size: u32) -> u32 {
         1
+    }
+    /// What the controller thinks of the path, if it models it and can say.
+    fn path_model(&self, _: &SegmentWindow, _in_flight: u32) -> Option<PathModel> {
+        None
     }
     /// True while the controller holds the flight down to look at the empty path: rates seen now
     /// are not the path's.
@@ -724,6 +728,11 @@ impl Controller {
     #[must_use]
     pub fn pacing_rate(&self) -> Option<BitRate> {
         each!(&self.law, law => law.pacing_rate())
+    }
+    /// [`CongestionController::path_model`].
+    #[must_use]
+    pub fn path_model(&self, in_flight: u32) -> Option<PathModel> {
+        each!(&self.law, law => law.path_model(&self.window, in_flight))
     }
     /// [`CongestionController::holds_back`].
     #[must_use]

@@ -17,7 +17,7 @@ mod loss;
 #[cfg(test)]
 mod tests;
 
-use airlane_core::{BitRate, Duration, Instant, Stream};
+use airlane_core::{BitRate, Duration, Instant, PathModel, Stream};
 
 use super::max_filter::MaxFilter;
 use super::{
@@ -74,6 +74,18 @@ enum Mode {
 }
 
 impl Mode {
+    /// Its name in the draft.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "Startup",
+            Self::Drain => "Drain",
+            Self::Down => "ProbeBW_DOWN",
+            Self::Cruise => "ProbeBW_CRUISE",
+            Self::Refill => "ProbeBW_REFILL",
+            Self::Up => "ProbeBW_UP",
+            Self::ProbeRtt => "ProbeRTT",
+        }
+    }
     /// One of the four states of ProbeBW.
     const fn probes_bandwidth(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
@@ -137,6 +149,8 @@ pub struct Bbr3 {
     next_round_delivered: u64,
     /// Segments delivered by the last news.
     delivered: u64,
+    /// The newest rate, and whether the application limited it.
+    latest: (u64, bool),
     full_pipe: FullPipe,
     drain_began: u64,
     cycle: cycle::Cycle,
@@ -177,6 +191,7 @@ impl Bbr3 {
             round_start: false,
             next_round_delivered: 0,
             delivered: 0,
+            latest: (0, false),
             full_pipe: FullPipe::default(),
             drain_began: 0,
             cycle: cycle::Cycle::default(),
@@ -455,6 +470,7 @@ impl CongestionController for Bbr3 {
         self.delivered = sample.delivered;
         self.round_start = false;
         if let Some(rate) = &sample.rate {
+            self.latest = (delivery_rate(rate), rate.app_limited);
             self.update_latest(sample, rate);
             self.update_bandwidth(sample, rate);
             self.update_congestion_signals(window);
@@ -509,6 +525,32 @@ impl CongestionController for Bbr3 {
 
     fn send_quantum(&self, segment_size: u32) -> u32 {
         self.quantum(segment_size)
+    }
+
+    fn path_model(&self, window: &SegmentWindow, in_flight: u32) -> Option<PathModel> {
+        let bits = |rate: u64| {
+            BitRate(((u128::from(rate) * u128::from(window.segment_size()) * 8_000_000) >> 24) as u64)
+        };
+        let (pacing, volume) = self.mode.gains();
+        Some(PathModel {
+            state: self.mode.name(),
+            gains: [pacing, volume].map(|gain| gain as f64 / UNIT as f64),
+            round: self.rounds,
+            pacing_rate: BitRate(self.pacing_rate * 8),
+            congestion_window: window.segments,
+            in_flight,
+            delivery_rate: bits(self.latest.0),
+            app_limited: self.latest.1,
+            max_bandwidth: bits(self.max_bandwidth.get()),
+            min_rtt: self.min_rtt,
+            target: self.inflight(window, self.max_bandwidth.get(), UNIT),
+            extra_acked: self.extra_acked.get() as u32,
+            bandwidth_short: self.bandwidth_short.map(bits),
+            inflight_short: self.inflight_short,
+            inflight_long: self.inflight_long,
+            full_rounds: self.full_pipe.rounds,
+            full_reached: self.full_pipe.ever,
+        })
     }
 
     fn holds_back(&self) -> bool {

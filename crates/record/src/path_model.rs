@@ -1,0 +1,82 @@
+//! What senders that model their path (BBR) thought of it, as it changed.
+
+use airlane_core::{Event, FlowId, Instant, PathModel, Probe, Topic, TopicSet};
+
+use crate::table::{Column, Table};
+
+/// Listens to what senders think of their paths.
+#[derive(Debug)]
+pub struct PathModels {
+    flows: Vec<String>,
+    rows: Vec<(Instant, u32, PathModel)>,
+    /// The latest row of each flow.
+    latest: Vec<Option<PathModel>>,
+}
+
+impl PathModels {
+    /// Nobody has thought anything yet.
+    #[must_use]
+    pub fn new(flows: Vec<String>) -> Self {
+        Self { latest: vec![None; flows.len()], flows, rows: Vec::new() }
+    }
+
+    fn add(&mut self, now: Instant, flow: FlowId, model: PathModel) {
+        let Some(latest) = self.latest.get_mut(flow.index()) else { return };
+        if latest.is_none_or(|latest| says_more(&latest, &model)) {
+            *latest = Some(model);
+            self.rows.push((now, flow.0, model));
+        }
+    }
+
+    /// The table `path_model`: a row where a round trip begins, or the state or a bound changes.
+    #[must_use]
+    pub fn finish(self) -> Table {
+        let all = || self.rows.iter();
+        let models = || all().map(|(.., model)| model);
+        let bound = |volume: Option<u32>| volume.map_or(f64::NAN, f64::from);
+        let mut table = Table::default();
+        table.push_f64("t_s", all().map(|(at, ..)| at.as_secs_f64()));
+        table.push("flow", Column::labels(&self.flows, all().map(|(_, flow, _)| *flow)));
+        table.push_text("state", models().map(|model| model.state));
+        table.push_f64("pacing_gain", models().map(|model| model.gains[0]));
+        table.push_f64("cwnd_gain", models().map(|model| model.gains[1]));
+        table.push_count("round", models().map(|model| model.round));
+        table.push_f64("pacing_mbps", models().map(|model| model.pacing_rate.0 as f64 / 1e6));
+        table.push_count("cwnd_segments", models().map(|model| u64::from(model.congestion_window)));
+        table.push_count("in_flight_segments", models().map(|model| u64::from(model.in_flight)));
+        table.push_f64("delivery_mbps", models().map(|model| model.delivery_rate.0 as f64 / 1e6));
+        table.push("app_limited", Column::Bool(models().map(|model| model.app_limited).collect()));
+        table.push_f64("max_bw_mbps", models().map(|model| model.max_bandwidth.0 as f64 / 1e6));
+        let rtt = |model: &PathModel| model.min_rtt.map_or(f64::NAN, |rtt| rtt.as_millis_f64());
+        table.push_f64("min_rtt_ms", models().map(rtt));
+        table.push_count("target_segments", models().map(|model| u64::from(model.target)));
+        table.push_count("extra_acked_segments", models().map(|model| u64::from(model.extra_acked)));
+        let short = |model: &PathModel| model.bandwidth_short.map_or(f64::NAN, |rate| rate.0 as f64 / 1e6);
+        table.push_f64("bw_shortterm_mbps", models().map(short));
+        table.push_f64("inflight_shortterm_segments", models().map(|model| bound(model.inflight_short)));
+        table.push_f64("inflight_longterm_segments", models().map(|model| bound(model.inflight_long)));
+        table.push_count("full_bw_count", models().map(|model| u64::from(model.full_rounds)));
+        table.push("full_bw_reached", Column::Bool(models().map(|model| model.full_reached).collect()));
+        table
+    }
+}
+
+fn says_more(before: &PathModel, now: &PathModel) -> bool {
+    let key = |model: &PathModel| {
+        let bounds = (model.bandwidth_short, model.inflight_short, model.inflight_long);
+        (model.state, model.round, bounds, model.full_rounds, model.full_reached)
+    };
+    key(before) != key(now)
+}
+
+impl Probe for PathModels {
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::PathModel)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        if let Event::PathModel { flow, model } = *event {
+            self.add(now, flow, model);
+        }
+    }
+}
