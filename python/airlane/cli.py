@@ -118,6 +118,13 @@ class _What(StrEnum):
     SCENARIOS = "scenarios"
 
 
+class _Set(StrEnum):
+    """What `airlane arena` can conduct."""
+
+    SITUATIONS = "situations"
+    BBR_DRAFT = "bbr-draft"
+
+
 def _fail(message: str) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(2)
@@ -456,6 +463,9 @@ def arena(
         list[str] | None, typer.Option("--situation", metavar="NAME", help="Only these [default: all].")
     ] = None,
     controllers: Own = None,
+    chosen_set: Annotated[
+        _Set, typer.Option("--set", help="Situations, or the test cases of the BBR draft for BBRv3.")
+    ] = _Set.SITUATIONS,
     quick: Annotated[bool, typer.Option("--quick", help="Two runs each: wide intervals.")] = False,
     as_json: AsJson = False,
     seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 1,
@@ -464,6 +474,11 @@ def arena(
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
     """Every mechanism in every situation, on the same radio, each held against CUBIC."""
+    if chosen_set is _Set.BBR_DRAFT:
+        if contenders or controllers:
+            _fail("error: the test cases look into BBRv3 itself: --contender and --controller are of no use")
+        _bbr_draft(situations, (quick, seed, threads or os.cpu_count() or 1), out, as_json)
+        return
     from airlane import arena as ring
     from airlane import control, native, report, terminal
     from airlane.arena import view
@@ -490,6 +505,29 @@ def arena(
         return
     terminal.output.print(view.terminal_view(result))
     print(f"written to {out}/index.html and cells.csv")
+
+
+def _bbr_draft(names: list[str] | None, how: tuple[bool, int, int], out: Path, as_json: bool) -> None:
+    """The test cases of the BBR draft."""
+    from airlane import terminal
+    from airlane.arena import draft, draft_view
+    from airlane.arena.draft_cases import CASES
+    from airlane.files import write_text
+
+    cases = _chosen("case", names, {case.section: case for case in CASES})
+    place = out / "bbr-draft.csv"
+    _check_file(place)
+    quick, seed, threads = how
+    runs = draft.QUICK_RUNS if quick else draft.RUNS
+    with terminal.progress("cases") as update:
+        judged = draft.conduct(cases, runs=runs, seed=seed, threads=threads, on_done=update)
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(place, draft_view.as_csv(judged))
+    if as_json:
+        print(json.dumps(draft_view.as_json(judged), indent=2))
+        return
+    terminal.output.print(draft_view.terminal_view(judged))
+    print(f"written to {place}")
 
 
 def _chosen(what: str, names: list[str] | None, known: dict[str, T], always: str = "") -> list[T]:

@@ -141,7 +141,7 @@ pub struct Link {
     detours: Vec<Detour>,
     /// Packets on a detour, in the order of their arrival.
     detoured: VecDeque<(Instant, PacketRef)>,
-    /// When the next is delivered; [`Instant::FAR_FUTURE`] without one.
+    /// When the oldest of the ring is delivered; [`Instant::FAR_FUTURE`] without one.
     due: Instant,
     statistics: LinkStatistics,
 }
@@ -234,7 +234,6 @@ impl Link {
     fn end_detours(&mut self, cx: &mut Cx<'_>) {
         while let Some(&(at, _)) = self.detoured.front() {
             if at > cx.now {
-                self.due = self.due.min(at);
                 return;
             }
             let (_, packet) = self.detoured.pop_front().expect("there is a front");
@@ -288,7 +287,9 @@ impl Node for Link {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        (self.due != Instant::FAR_FUTURE).then_some(self.due)
+        let detoured = self.detoured.front().map_or(Instant::FAR_FUTURE, |&(at, _)| at);
+        let next = self.due.min(detoured);
+        (next != Instant::FAR_FUTURE).then_some(next)
     }
 
     fn packets_held(&self) -> usize {

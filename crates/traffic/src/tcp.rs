@@ -400,6 +400,31 @@ mod tests {
         }
     }
 
+    /// Ten milliseconds there, without a rate: what is written at a time is there 10 ms later.
+    #[test]
+    fn an_application_writes_as_it_is_told() {
+        let path = |direction| Path::new(FlowId(0), direction);
+        let at = Instant::from_millis;
+        let arrived = |writes: Vec<Writes>, until_ms| {
+            let mut source =
+                TcpSource::new(TcpConfig::linux(), path(Direction::Downlink), Transfer::Bulk, at(0), None)
+                    .with_writes(writes);
+            let mut sink = TcpSink::new(TcpConfig::linux(), path(Direction::Uplink), at(0));
+            run(&mut [&mut source, &mut sink], at(until_ms)).0.1
+        };
+        let rate = |ms, kbits: u64| Writes { at: at(ms), pace: Pace::Rate(BitRate(1000 * kbits)) };
+        let pause = |ms| Writes { at: at(ms), pace: Pace::Nothing };
+        // A write of 1448 bytes each 10 ms from 100 ms on.
+        let ten = rate(100, 1158);
+        assert_eq!(arrived(vec![pause(0), ten, pause(305)], 1000), 21 * 1448);
+        // What had been sent when the pause began, and no more; then on from there. Slow start doubles each
+        // 20 ms without end, so the times are short.
+        let early = arrived(vec![pause(50)], 70);
+        assert!(early > 0 && early == arrived(vec![pause(50)], 2000), "{early}");
+        let again = Writes { at: at(100), pace: Pace::Everything };
+        assert!(arrived(vec![pause(50), again], 150) > early);
+    }
+
     #[test]
     fn a_fixed_transfer_completes_when_its_last_byte_is_read() {
         let path = |direction| Path::new(FlowId(0), direction);

@@ -1,6 +1,7 @@
 use airlane_core::FlowId;
 
 use super::*;
+use crate::LossStep;
 use crate::bench_top::BenchTop;
 
 const MS: u64 = 1_000_000;
@@ -125,4 +126,54 @@ fn a_link_without_rate_and_delay_passes_on_at_once() {
     top.give(&mut link, Link::INPUT, FlowId(0), 1500, 3);
     assert_eq!(top.sent(), [(Link::OUTPUT, FlowId(0), Bytes(1500))]);
     assert_eq!((link.next_timeout(), link.packets_held()), (None, 0));
+}
+
+#[test]
+fn a_policer_drops_what_it_has_no_tokens_for() {
+    // 3000 bytes, filled at 1 Mbit/s: 1500 bytes in 12 ms.
+    let policer = Policer { rate: BitRate(1_000_000), burst: Bytes(3_000) };
+    let mut top = BenchTop::new();
+    let mut link = Link::new(LinkParameters { policer: Some(policer), ..ten_megabit() });
+    for (flow, at) in [(0, 0), (1, 0), (2, 0), (3, 11), (4, 12), (5, 13), (6, 100), (7, 100), (8, 100)] {
+        top.give(&mut link, Link::INPUT, FlowId(flow), 1500, at * MS);
+    }
+    // The bucket is full at 0 and again at 100 ms; in between there is one packet's worth at 12 ms.
+    let left = top.run(&mut link, 200 * MS);
+    let flows: Vec<_> = left.iter().map(|&(_, flow)| flow.0).collect();
+    assert_eq!(flows, [0, 1, 4, 6, 7]);
+    assert_eq!(link.statistics().policed, 4);
+    assert_eq!(top.pool.discarded(DropCause::QueueManagement), 4);
+    assert_eq!(top.pool.live(), 0);
+}
+
+#[test]
+fn a_detour_lets_later_packets_overtake() {
+    let at = Instant::from_millis;
+    let detours = vec![Detour { from: at(21), until: at(23), extra: Duration::from_millis(10) }];
+    let mut top = BenchTop::new();
+    let mut link = Link::new(LinkParameters { detours, ..ten_megabit() });
+    for flow in 0..4 {
+        top.give(&mut link, Link::INPUT, FlowId(flow), 1500, 0);
+    }
+    // They would arrive at 21.2, 22.4, 23.6 and 24.8 ms; the first two take 10 ms more.
+    let left = top.run(&mut link, 30 * MS);
+    assert_eq!(times(&left), [23_600, 24_800]);
+    assert_eq!(link.packets_held(), 2);
+    let left = top.run(&mut link, 100 * MS);
+    assert_eq!((left[0].1, left[1].1), (FlowId(0), FlowId(1)));
+    assert_eq!(times(&left), [31_200, 32_400]);
+    assert_eq!(link.packets_held(), 0);
+}
+
+#[test]
+fn loss_changes_at_its_steps() {
+    let step = |ms, probability| LossStep { at: Instant::from_millis(ms), probability };
+    let loss = RandomLoss::with_splitmix64(0.0, 7).with_steps(vec![step(10, 1.0), step(20, 0.0)]);
+    let mut top = BenchTop::new();
+    let mut link = Link::new(LinkParameters { loss: Some(loss), ..ten_megabit() });
+    for ms in 0..30 {
+        top.give(&mut link, Link::INPUT, FlowId(ms as u32), 1500, ms * MS);
+    }
+    let flows: Vec<_> = top.run(&mut link, 100 * MS).iter().map(|&(_, flow)| flow.0).collect();
+    assert_eq!(flows, (0..10).chain(20..30).collect::<Vec<_>>());
 }

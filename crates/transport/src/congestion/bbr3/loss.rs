@@ -22,6 +22,8 @@ pub(super) struct LossRound {
     last_number: Option<u64>,
     /// The bounds to go back to if the losses were none (§5.5.11.1).
     before: Option<Before>,
+    /// This recovery has saved them.
+    saved: bool,
     /// The state that the losses ended, Startup or Up.
     ended: Option<Mode>,
 }
@@ -35,6 +37,11 @@ struct Before {
 }
 
 impl LossRound {
+    /// A recovery is over: the next loss begins another.
+    pub(super) fn end_recovery(&mut self) {
+        self.saved = false;
+    }
+
     /// BBRResetCongestionSignals.
     pub(super) fn forget_latest(&mut self) {
         self.in_round = false;
@@ -112,9 +119,9 @@ impl Bbr3 {
     pub(super) fn handle_lost(&mut self, window: &SegmentWindow, lost: &LostSegment) {
         if !self.loss.in_round {
             self.loss.round_delivered = lost.delivered;
-            self.save_before_loss();
         }
         self.loss.in_round = true;
+        self.save_before_loss();
         let adjoins = self.loss.last_number.is_some_and(|last| lost.number == last + 1);
         self.loss.ranges += u32::from(!adjoins);
         self.loss.last_number = Some(lost.number);
@@ -139,16 +146,13 @@ impl Bbr3 {
         }
     }
 
-    /// A loss recovery begins (§5.6.4.4). The losses that it begins with have been noted, and may have ended a
-    /// state; only a recovery without any is the first to save.
-    pub(super) fn note_recovery(&mut self) {
-        if !self.loss.in_round {
-            self.save_before_loss();
+    /// SaveStateUponLoss, once for each recovery (§5.5.11.1, as Linux does). The pseudocode of §5.5.10.2 saves at
+    /// each first loss of a round, but Down begins a new one: the second segment lost of those that end Up would
+    /// save what the first has changed.
+    pub(super) fn save_before_loss(&mut self) {
+        if core::mem::replace(&mut self.loss.saved, true) {
+            return;
         }
-    }
-
-    /// SaveStateUponLoss.
-    fn save_before_loss(&mut self) {
         self.loss.ended = None;
         self.loss.before = Some(Before {
             bandwidth_short: self.bandwidth_short,
@@ -161,6 +165,7 @@ impl Bbr3 {
     pub(super) fn restore_after_spurious_loss(&mut self, window: &mut SegmentWindow) {
         window.segments = window.segments.max(self.prior_window);
         self.loss.in_round = false;
+        self.loss.saved = false;
         self.full_pipe.restart(0);
         let ended = self.loss.ended.take();
         if let Some(before) = self.loss.before.take() {

@@ -9,8 +9,8 @@
 //!
 //! Where the draft leaves something open: a probing phase's last samples are over after one round
 //! trip, once per cycle (§5.5.6; the pseudocode of §5.3.3.9 would forget the rate each round), and a
-//! negative prefix in §5.5.10.2 counts as none. Marks of congestion (ECN) are not looked at: the
-//! draft says nothing of them. Rates are in segments per microsecond times 2^24, gains in 1/256.
+//! negative prefix in §5.5.10.2 counts as none; the state before a loss is saved once for each recovery
+//! (`save_before_loss`). Marks of congestion (ECN) are not looked at: §3.7 specifies no response. Rates are in segments per microsecond times 2^24, gains in 1/256.
 
 mod cycle;
 mod loss;
@@ -465,6 +465,7 @@ impl CongestionController for Bbr3 {
     fn on_delivery(&mut self, window: &mut SegmentWindow, sample: &DeliverySample) {
         if self.prior_phase >= Phase::Recovery && sample.phase < Phase::Recovery {
             window.segments = window.segments.max(self.prior_window); // §5.6.4.4
+            self.loss.end_recovery();
         }
         self.prior_phase = sample.phase;
         self.delivered = sample.delivered;
@@ -501,7 +502,7 @@ impl CongestionController for Bbr3 {
 
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, _: LossCause) {
         self.save_window(window);
-        self.note_recovery();
+        self.save_before_loss();
     }
 
     fn on_recovery_exit(&mut self, _: &mut SegmentWindow) {}
@@ -509,7 +510,7 @@ impl CongestionController for Bbr3 {
     fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
         if timeout.new_episode {
             self.save_window(window);
-            self.note_recovery();
+            self.save_before_loss();
         }
         self.prior_phase = Phase::Loss;
         window.restart_from(timeout.restart_segments);

@@ -309,6 +309,7 @@ fn a_spurious_loss_is_taken_back() {
     flow.lose(1000, 50, 1);
     flow.lose(1001, 50, 2);
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
+    flow.lose(1002, 50, 3); // of the same recovery: what was saved before it stays
     flow.bbr.on_undo(&mut flow.window, &Snapshot::default());
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Refill, None));
     let refill = flow.now;

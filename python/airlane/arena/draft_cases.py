@@ -1,0 +1,255 @@
+"""The 22 test cases of the BBR draft: what it wants to be seen, and what was left to choose."""
+
+from __future__ import annotations
+
+from airlane.arena import draft_looks as look
+from airlane.arena.draft import Case
+
+__all__ = ["CASES"]
+
+CASES = (
+    Case(
+        "A.1",
+        "exiting Startup on a plateau",
+        "plain",
+        "The largest rate is found to 2 %; three rounds with less than a quarter more end Startup, and"
+        " Drain follows.",
+        "max_bw as Startup ends, full_bw_count 3",
+        "max_bw of the link's, %",
+        look.plateau,
+    ),
+    Case(
+        "A.2",
+        "exiting Startup on loss, application-limited",
+        "limited-lossy",
+        "Loss above 2 % in a round trip, in six ranges or more, ends Startup although the application"
+        " limits the rate.",
+        "a tenth is lost from 2 s on; before, every round is application-limited; Drain, or what follows"
+        " it at once, without a plateau",
+        "from the first loss to Drain, round trips",
+        look.startup_loss,
+    ),
+    Case(
+        "A.3",
+        "exiting Drain on inflight",
+        "plain",
+        "Drain paces at a gain of 0.5 and ends when no more than Inflight(1.0) is in flight.",
+        "flight against Inflight(1.0) as Drain ends",
+        "flight as Drain ends, % of Inflight(1.0)",
+        look.drained,
+    ),
+    Case(
+        "A.4",
+        "exiting Drain on time",
+        "plain",
+        "The link loses a tenth of its rate as Drain begins: the flight stays above the BDP, and Drain"
+        " ends after 3 rounds.",
+        "rounds in Drain; 3 or 4, for section 5.3.2 ends it after more than 3",
+        "Drain, round trips",
+        look.drain_times_out,
+        (look.narrower(0.9, "Drain", 10.0),),
+    ),
+    Case(
+        "A.4b",
+        "the same, with a link that loses seven tenths",
+        "plain",
+        "As A.4.",
+        "as A.4",
+        "Drain, round trips",
+        look.drain_times_out,
+        (look.narrower(0.3, "Drain", 10.0),),
+    ),
+    Case(
+        "A.5",
+        "exiting Up on a plateau",
+        "plain",
+        "Without loss, three rounds with less than a quarter more end Up, and Down follows.",
+        "full_bw_count 3 as Up ends, no packet lost",
+        "Up, round trips",
+        look.up_plateau,
+    ),
+    Case(
+        "A.6",
+        "exiting Up on loss, application-limited",
+        "wide",
+        "Loss above 2 % of a round trip ends Up, and Down follows, although the application limits the rate.",
+        "half the rate from the begin of Up, a tenth lost 1.5 round trips later; no long-term bound"
+        " (section 5.5.10.2)",
+        "from the first loss to Down, round trips",
+        look.up_loss_limited,
+        (look.limit_and_lose,),
+    ),
+    Case(
+        "A.7",
+        "never exiting Startup when application-limited",
+        "limited",
+        "Without loss and with application-limited rounds, Startup does not end.",
+        "nothing but ProbeRTT follows, which comes from any state (section 5.3.4.1)",
+        "Startup, s",
+        look.stays("Startup"),
+    ),
+    Case(
+        "A.7b",
+        "never exiting Up when application-limited",
+        "wide",
+        "The same of Up.",
+        "half the rate from the begin of the first Up after ProbeRTT; nothing but ProbeRTT follows",
+        "Up, s",
+        look.stays("ProbeBW_UP"),
+        (look.limit_in_up,),
+    ),
+    Case(
+        "A.8",
+        "exiting Down on inflight",
+        "plain",
+        "Down paces at a gain of 0.9 and goes over to Cruise when no more than Inflight(1.0), and no"
+        " more than the"
+        " bound less its headroom, is in flight.",
+        "flight against Inflight(1.0) as Cruise begins; the gain to 1/256",
+        "flight as Down ends, % of Inflight(1.0)",
+        look.down,
+    ),
+    Case(
+        "A.9",
+        "exiting Down after its time",
+        "plain",
+        "The link loses a tenth of its rate as Down begins, so that the flight does not fall: when it is"
+        " time to probe,"
+        " Refill follows without Cruise.",
+        "Refill after Down with the flight above Inflight(1.0); here Reno's clock (section 5.3.3.8) is"
+        " the one that runs out",
+        "Down, s",
+        look.skips_cruise,
+        (look.narrower(0.9, "ProbeBW_DOWN", 10.0),),
+    ),
+    Case(
+        "A.10",
+        "entering and exiting ProbeRTT",
+        "plain",
+        "5 s without a smaller round trip, then half of the window for 200 ms and a round trip, and ProbeBW.",
+        "entered between 5 and 5.2 s, window gain 0.5, at least 200 ms",
+        "ProbeRTT, ms",
+        look.probe_rtt,
+    ),
+    Case(
+        "A.11",
+        "skipping ProbeRTT after idleness",
+        "idle",
+        "An application that was silent while the 5 s ran out: no ProbeRTT as it goes on.",
+        "the next ProbeRTT comes 4.5 s after the silence or later",
+        "from the end of the silence to ProbeRTT, s",
+        look.idle,
+    ),
+    Case(
+        "A.12",
+        "Startup on a link with aggregation",
+        "plain",
+        "extra_acked is seen and the window is above two BDPs; all of the bandwidth is found.",
+        "40 Mbit/s for 5 of each 20 ms; max_bw at least 98 % of the mean rate as Startup ends",
+        "max_bw of the mean rate, %",
+        look.startup_batched,
+        (look.batches_from_start,),
+    ),
+    Case(
+        "A.13",
+        "Cruise on a link with aggregation",
+        "plain",
+        "extra_acked rises and widens the window, and the link stays full.",
+        "the same from the first Cruise on; goodput at least 95 % from half a second later",
+        "goodput of the mean rate, %",
+        look.cruise_batched,
+        (look.batches_in_cruise,),
+    ),
+    Case(
+        "A.14",
+        "BDPs of less than a packet",
+        "thin",
+        "The window is 4 segments or more, and the pacing rate is that of the link.",
+        "mean pacing rate in Cruise within 2 % of 99 % of the link's",
+        "pacing rate of the link's, %",
+        look.thin,
+    ),
+    Case(
+        "A.15",
+        "ten times the bandwidth",
+        "plain",
+        "10 Mbit/s become 100: all of it is found in a number of round trips that grows with the logarithm.",
+        "95 % found within 21.6 rounds of Up, twice what a gain of 1.25 x 0.99 takes; without loss there"
+        " is no long-term"
+        " bound whose growth could be seen",
+        "rounds of Up until 95 %",
+        look.found,
+        (look.faster,),
+    ),
+    Case(
+        "A.16",
+        "a tenth of the bandwidth",
+        "fast",
+        "100 Mbit/s become 10: loss brings bw_shortterm down at once, and after two cycles max_bw is the"
+        " new rate.",
+        "max_bw within 2 % of the new rate after three Ups at most",
+        "until max_bw has adapted, s",
+        look.adapted,
+        (look.slower,),
+    ),
+    Case(
+        "A.17",
+        "a token bucket policer",
+        "policed",
+        "Its drops bring the short-term bounds down, and the connection conforms without much loss.",
+        "from 10 s on, at most 2 % lost (BBR.LossThresh)",
+        "lost from 10 s on, %",
+        look.policed,
+    ),
+    Case(
+        "A.18",
+        "a spurious fast recovery",
+        "plain",
+        "Reordering makes segments count as lost; when it turns out that none was, the bounds are as"
+        " before and Up goes on.",
+        "no bounds 2 s later, and Up again within 1 s or ended by its plateau",
+        "from the loss that was none to Up again, ms",
+        look.undone(timeout=False),
+        (look.overtaken,),
+    ),
+    Case(
+        "A.19",
+        "a spurious timeout",
+        "plain",
+        "The same after a retransmission timeout that was none.",
+        "a pause of 600 ms in Up; every timeout undone, no bounds 2 s later, Up again within 1 s",
+        "from the loss that was none to Up again, ms",
+        look.undone(timeout=True),
+        (look.paused,),
+    ),
+    Case(
+        "A.20",
+        "ProbeRTT during Startup",
+        "limited",
+        "ProbeRTT that comes before the pipe was ever full goes back to Startup.",
+        "Startup after ProbeRTT, full_bw_reached false",
+        "ProbeRTT, ms",
+        look.starts_again,
+    ),
+    Case(
+        "A.21",
+        "loss in Up with a long-term bound",
+        "wide",
+        "Loss before the plateau lowers inflight_longterm, not below Beta, and Down follows at once.",
+        "a tenth lost in the round trip from the begin of an Up that has a bound",
+        "bound after of bound before, %",
+        look.bound_lowered,
+        (look.lose_in_up, look.lose_again),
+    ),
+    Case(
+        "A.22",
+        "application-limited in Refill",
+        "plain",
+        "An application that pauses during Refill: its low samples do not lower max_bw, and Up follows.",
+        "max_bw as Refill ends at least 99.9 % of before",
+        "max_bw of before, %",
+        look.refill_limited,
+        (look.pause_in_refill,),
+    ),
+)
+"""In the order of the appendix; a letter marks a variant of ours."""
