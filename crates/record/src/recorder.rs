@@ -1,0 +1,433 @@
+//! The probe that fills the tables.
+
+use airlane_core::{
+    Bytes, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, Probe, Topic, TopicSet,
+    UeId,
+};
+
+use crate::cell::{self, Block, CellRecord, Radio};
+use crate::codes;
+use crate::flow::{self, FlowRecord};
+use crate::handover::HandoverLog;
+use crate::information::InformationLog;
+use crate::pages::{Loaded, PageLog};
+use crate::pep::PepLog;
+use crate::series::{CellSeries, FlowSeries, bins};
+use crate::table::{Column, Table};
+use crate::timeouts::{self, LastSecond, Timeout};
+use crate::track::UeSeries;
+use crate::verdicts::VerdictLog;
+use crate::views::ViewLog;
+use crate::{FlowDescription, RecorderParameters};
+
+/// Listens to a run and adds it up. It allocates at the start, and afterwards only for what has
+/// no bound known beforehand (timeouts, delays beyond ten seconds).
+pub struct Recorder {
+    parameters: RecorderParameters,
+    flows: Vec<FlowRecord>,
+    cells: Vec<CellRecord>,
+    ues: Vec<UeRecord>,
+    timeouts: Vec<Timeout>,
+    /// Segments declared lost, and packets dropped, by flow.
+    recent: Vec<Recent>,
+    series: Option<Series>,
+    tracks: UeSeries,
+    handovers: HandoverLog,
+    pep: PepLog,
+    pages: PageLog,
+    views: ViewLog,
+    verdicts: VerdictLog,
+    information: InformationLog,
+    /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
+    bin_end: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Recent {
+    lost: LastSecond,
+    dropped: LastSecond,
+}
+
+#[derive(Debug, Default)]
+struct UeRecord {
+    measured: Radio,
+    /// Downlink and uplink.
+    queue: [Option<Bytes>; 2],
+}
+
+struct Series {
+    bin: Duration,
+    flows: FlowSeries,
+    cells: CellSeries,
+}
+
+impl Recorder {
+    /// A recorder for a run that has not begun.
+    ///
+    /// # Panics
+    /// If the bin of the series is zero.
+    #[must_use]
+    pub fn new(parameters: RecorderParameters) -> Self {
+        let series = parameters.bin.map(|bin| {
+            assert!(!bin.is_zero(), "a series needs a bin above zero");
+            let bins = bins(parameters.end, bin);
+            let flows = FlowSeries::with_capacity(bins * parameters.flows.len());
+            let cells = CellSeries::with_capacity(bins * parameters.cells.len());
+            Series { bin, flows, cells }
+        });
+        Self {
+            flows: parameters.flows.iter().map(|flow| FlowRecord::new(flow, &parameters)).collect(),
+            cells: parameters.cells.iter().cloned().map(CellRecord::new).collect(),
+            ues: (0..parameters.ues).map(|_| UeRecord::default()).collect(),
+            timeouts: Vec::with_capacity(64),
+            recent: parameters.flows.iter().map(|_| Recent::default()).collect(),
+            bin_end: parameters.bin.map_or(Instant::FAR_FUTURE, |bin| Instant::ZERO + bin),
+            series,
+            tracks: UeSeries::default(),
+            handovers: HandoverLog::default(),
+            views: ViewLog::default(),
+            verdicts: VerdictLog::new(parameters.discriminators.len()),
+            information: InformationLog::new(if parameters.information { parameters.flows.len() } else { 0 }),
+            pep: if parameters.pep {
+                let flows = parameters.flows.len();
+                PepLog::new(flows, flows * parameters.bin.map_or(0, |bin| bins(parameters.end, bin)))
+            } else {
+                PepLog::default()
+            },
+            pages: PageLog::new(parameters.pages.len()),
+            parameters,
+        }
+    }
+
+    /// The tables, by name, once the run has reached its end.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<(&'static str, Table)> {
+        self.close_bins(self.parameters.end);
+        if let Some(series) = &self.series
+            && self.parameters.end > self.bin_end - series.bin
+        {
+            self.close_bin(self.parameters.end); // the run ends within a bin
+        }
+        let flows = self.flows_table();
+        let flow_names: Vec<&str> = self.parameters.flows.iter().map(|flow| flow.name.as_str()).collect();
+        let cell_names: Vec<&str> = self.parameters.cells.iter().map(|cell| cell.name.as_str()).collect();
+        let mut tables = vec![
+            ("flows", flows),
+            ("cells", cell::table(&self.cells, &self.parameters)),
+            ("timeouts", timeouts::table(&self.timeouts, &flow_names)),
+        ];
+        let has_series = self.series.is_some();
+        if let Some(series) = self.series {
+            tables.push(("flow_series", series.flows.into_table(&flow_names)));
+            tables.push(("cell_series", series.cells.into_table(&cell_names)));
+        }
+        if !self.parameters.tracked.is_empty() {
+            tables.push(("ue_series", self.tracks.into_table(&self.parameters.tracked, &cell_names)));
+        }
+        if self.parameters.codes {
+            let codes: Vec<_> = self.flows.iter().map(|flow| flow.codes).collect();
+            tables.push(("codes", codes::table(&flow_names, &codes)));
+        }
+        if !self.parameters.viewers.is_empty() {
+            let (viewers, end) = (&self.parameters.viewers, self.parameters.end);
+            tables.push(("views", self.views.into_table(&flow_names, viewers, end)));
+        }
+        if !self.parameters.handovers.is_empty() {
+            tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
+        }
+        if !self.parameters.pages.is_empty() {
+            tables.push(("pages", self.pages.table(&flow_names, &self.parameters.pages)));
+        }
+        if !self.parameters.discriminators.is_empty() {
+            tables.push(("verdicts", self.verdicts.table(&flow_names, &self.parameters.discriminators)));
+        }
+        if self.parameters.information {
+            tables.push(("rnis", self.information.table(&flow_names)));
+        }
+        if self.parameters.pep {
+            tables.push(("pep", self.pep.summary(&flow_names)));
+            if has_series {
+                tables.push(("pep_series", self.pep.into_series(&flow_names)));
+            }
+        }
+        tables
+    }
+
+    fn flows_table(&self) -> Table {
+        let mut table = Table::default();
+        let described = || self.parameters.flows.iter();
+        let ue_name = |flow: &'_ FlowDescription| flow.ue.as_ref().map_or("", |(name, _)| name).to_owned();
+        table.push_text("flow", described().map(|flow| flow.name.as_str()));
+        table.push_text("to", described().map(|flow| flow.to.as_str()));
+        table.push("ue", Column::Text(described().map(ue_name).collect()));
+        table.push_text("kind", described().map(|flow| flow.kind.as_str()));
+        table.push_text("congestion", described().map(|flow| flow.congestion.as_str()));
+        table.push_f64("start_s", described().map(|flow| flow.start.as_secs_f64()));
+        flow::push_columns(&mut table, &self.flows);
+        let count = |flow: usize, counts: fn(&Timeout) -> bool| {
+            let own = self.timeouts.iter().filter(|timeout| timeout.flow.index() == flow && counts(timeout));
+            own.filter(|timeout| self.flows[flow].measures_timeout(timeout.at)).count() as u64
+        };
+        table.push_count("timeouts", (0..self.flows.len()).map(|flow| count(flow, |_| true)));
+        table.push_count("timeouts_undone", (0..self.flows.len()).map(|flow| count(flow, |t| t.undone)));
+        // The radio of the flow's UE in the data direction, shared by all flows of that UE.
+        let blocks = |flow: &FlowDescription| {
+            let (_, ue) = flow.ue.as_ref()?;
+            Some(self.ues.get(ue.index())?.measured.in_direction(flow.direction))
+        };
+        table.push_f64("mcs_mean", described().map(|flow| blocks(flow).map_or(f64::NAN, |b| b.mcs_mean())));
+        table.push_count("harq_retx", described().map(|flow| blocks(flow).map_or(0, |b| b.retransmissions)));
+        table
+    }
+
+    /// The first event after the end of a bin.
+    #[cold]
+    #[inline(never)]
+    fn observe_after(&mut self, now: Instant, event: &Event<'_>) {
+        self.close_bins(now);
+        self.observe(now, event);
+    }
+
+    /// Closes every bin that ends at `now` or before.
+    fn close_bins(&mut self, now: Instant) {
+        while now >= self.bin_end {
+            self.close_bin(self.bin_end);
+        }
+    }
+
+    #[cold]
+    fn close_bin(&mut self, until: Instant) {
+        let Some(series) = &mut self.series else { return };
+        let from = self.bin_end - series.bin;
+        for (index, (flow, described)) in self.flows.iter_mut().zip(&self.parameters.flows).enumerate() {
+            if described.start >= until || flow.completed_at.is_some_and(|at| at < from) {
+                continue;
+            }
+            let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
+            let queue = ue.and_then(|ue| ue.queue[described.direction as usize]);
+            series.flows.push((from, until), index as u32, flow, queue);
+            self.pep.push(from, index);
+        }
+        for (index, cell) in self.cells.iter_mut().enumerate() {
+            series.cells.push((from, until), index as u32, cell);
+        }
+        self.bin_end += series.bin;
+    }
+
+    /// The record of the flow that the packet carries data for.
+    #[inline]
+    fn data_flow(&mut self, packet: &Packet) -> Option<&mut FlowRecord> {
+        let flow = self.flows.get_mut(packet.flow.index())?;
+        (flow.direction == packet.direction && !packet.payload.is_empty()).then_some(flow)
+    }
+
+    fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
+        if cause == DropCause::Endpoint {
+            return; // it arrived; that nobody had a use for it is no loss
+        }
+        if packet.header == Header::Signalling {
+            return; // it is not the flow's own
+        }
+        if let Some(recent) = self.recent.get_mut(packet.flow.index()) {
+            recent.dropped.add(now); // acknowledgements too: their loss can bring a timeout
+        }
+        if let Some(flow) = self.data_flow(packet) {
+            flow.on_dropped(now);
+            self.verdicts.on_dropped(now, packet, cause);
+        }
+    }
+
+    fn on_segment_lost(&mut self, now: Instant, flow: FlowId) {
+        if let Some(recent) = self.recent.get_mut(flow.index()) {
+            recent.lost.add(now);
+        }
+        if let Some(flow) = self.flow_mut(flow) {
+            flow.bin.lost_segments += 1;
+        }
+    }
+
+    fn on_timeout(&mut self, timeout: Timeout) {
+        let Some(recent) = self.recent.get_mut(timeout.flow.index()) else { return };
+        let lost_last_second = recent.lost.before(timeout.at);
+        let drops_last_second = recent.dropped.before(timeout.at);
+        self.timeouts.push(Timeout { lost_last_second, drops_last_second, ..timeout });
+    }
+
+    #[inline]
+    fn flow_mut(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
+        self.flows.get_mut(flow.index())
+    }
+
+    /// Does something to the record of the flow that the packet carries data for.
+    #[inline]
+    fn with_data(&mut self, packet: &Packet, act: impl FnOnce(&mut FlowRecord)) {
+        if let Some(flow) = self.data_flow(packet) {
+            act(flow);
+        }
+    }
+
+    /// Does something to the record of a flow.
+    #[inline]
+    fn with<R>(&mut self, flow: FlowId, act: impl FnOnce(&mut FlowRecord) -> R) {
+        if let Some(flow) = self.flow_mut(flow) {
+            act(flow);
+        }
+    }
+
+    fn on_block(&mut self, now: Instant, cell: usize, ue: UeId, direction: Direction, block: &Block) {
+        // A block is reported when it has arrived: its slot ends now.
+        let measured = self.parameters.warmup < now && now <= self.parameters.end;
+        let Some(cell) = self.cells.get_mut(cell) else { return };
+        cell.add(direction, block, measured);
+        if measured && let Some(ue) = self.ues.get_mut(ue.index()) {
+            ue.measured.of(direction).add(block, cell.description.harq_transmissions);
+        }
+    }
+
+    /// What only some runs ask to be told: of applications, of middleboxes, of what senders were told.
+    fn on_asked_for(&mut self, now: Instant, event: &Event<'_>) {
+        match *event {
+            Event::PageBegan { flow, page } => self.pages.on_began(now, flow, page),
+            Event::PageLoaded { flow, first_byte, time, objects, bytes, connections, queries } => {
+                let loaded = Loaded { first_byte, time, objects, bytes, connections, queries };
+                self.pages.on_loaded(flow, loaded);
+            }
+            Event::PepMessage { flow, fate } => self.pep.on_message(flow, fate),
+            Event::DomainState { flow, internet, ran, pep_srtt } => {
+                self.pep.on_state(flow, internet, ran, pep_srtt);
+            }
+            Event::LossJudged { flow, sent_at, timeout, verdict } => {
+                let measured = self.flow_mut(flow).is_some_and(|flow| flow.measures(now));
+                self.verdicts.on_judged(flow, sent_at, (timeout, measured), verdict);
+            }
+            Event::RadioInformation { flow, fate } => self.information.on_notification(flow, fate),
+            Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),
+            Event::CodeSent { flow, case, code } => {
+                self.with(flow, |flow| flow.measures(now).then(|| flow.codes.on_sent(case, code)));
+            }
+            Event::CodeApplied { flow, code, congestion_window } => {
+                let applied = |flow: &mut FlowRecord| flow.codes.on_applied(code, congestion_window);
+                self.with(flow, |flow| flow.measures(now).then(|| applied(flow)));
+            }
+            _ => unreachable!("`observe` sees to every other event"),
+        }
+    }
+}
+
+impl Probe for Recorder {
+    fn topics(&self) -> TopicSet {
+        let summary = TopicSet::NONE
+            .with(Topic::Delivered)
+            .with(Topic::Sent)
+            .with(Topic::Dropped)
+            .with(Topic::Marked)
+            .with(Topic::RttSample)
+            .with(Topic::Timeout)
+            .with(Topic::SegmentLost)
+            .with(Topic::TransportBlock)
+            .with(Topic::FlowCompleted);
+        let summary =
+            if self.parameters.tracked.is_empty() { summary } else { summary.with(Topic::UePosition) };
+        let summary =
+            if self.parameters.handovers.is_empty() { summary } else { summary.with(Topic::Handover) };
+        let summary = if self.parameters.pep { summary.with(Topic::Pep) } else { summary };
+        let judged = !self.parameters.discriminators.is_empty();
+        let summary = if judged { summary.with(Topic::LossJudged) } else { summary };
+        let summary =
+            if self.parameters.information { summary.with(Topic::RadioInformation) } else { summary };
+        let summary = if self.parameters.codes { summary.with(Topic::ReceiverCode) } else { summary };
+        let summary = if self.parameters.pages.is_empty() { summary } else { summary.with(Topic::Page) };
+        let summary =
+            if self.parameters.viewers.is_empty() { summary } else { summary.with(Topic::Playback) };
+        if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        if now >= self.bin_end {
+            return self.observe_after(now, event);
+        }
+        match *event {
+            Event::Delivered { packet, in_order, fresh } => {
+                if let Some(flow) = self.data_flow(packet) {
+                    flow.on_delivered(now, now - packet.sent_at, in_order);
+                    flow.bin.add_fresh(Bytes(u64::from(packet.payload.len())), fresh);
+                }
+            }
+            Event::Sent { packet, retransmission } => {
+                self.with_data(packet, |flow| flow.on_sent(now, retransmission));
+            }
+            Event::Dropped { packet, cause } => self.on_dropped(now, packet, cause),
+            Event::Marked { packet } => self.with_data(packet, |flow| flow.on_marked(now)),
+            Event::RttSample { flow, rtt, srtt, rto } => {
+                if let Some(flow) = self.flow_mut(flow) {
+                    flow.on_rtt(now, rtt);
+                    (flow.state.srtt, flow.state.rto) = (Some(srtt), Some(rto));
+                }
+            }
+            Event::Timeout { flow, rto, congestion_window, in_flight, backoff, in_recovery } => {
+                self.on_timeout(Timeout {
+                    at: now,
+                    flow,
+                    rto,
+                    congestion_window,
+                    in_flight,
+                    backoff,
+                    in_recovery,
+                    lost_last_second: 0,
+                    drops_last_second: 0,
+                    undone: false,
+                    congestion_window_after: None,
+                });
+            }
+            Event::TimeoutUndone { flow, .. } => timeouts::undo(&mut self.timeouts, flow),
+            Event::SegmentLost { flow, .. } => self.on_segment_lost(now, flow),
+            Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window } => {
+                timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
+                if let Some(flow) = self.flow_mut(flow) {
+                    flow.state.congestion_window = Some(congestion_window);
+                    flow.state.ssthresh = ssthresh;
+                    flow.state.in_flight = Some(in_flight);
+                    flow.state.offered_window = offered_window;
+                }
+            }
+            Event::FlowSent { flow, started_at } => {
+                self.with(flow, |flow| flow.on_last_byte_sent(now, started_at))
+            }
+            Event::FlowAcknowledged { flow, started_at } => {
+                self.with(flow, |flow| flow.on_acknowledged(now, started_at))
+            }
+            Event::FlowCompleted { flow, started_at } => {
+                self.with(flow, |flow| flow.on_completed(now, started_at))
+            }
+            Event::TransportBlock { cell, ue, direction, mcs, prbs, bytes, attempt, decoded, .. } => {
+                let block = Block { mcs, prbs, bytes: bytes.get(), attempt, decoded };
+                self.on_block(now, cell.index(), ue, direction, &block);
+            }
+            Event::UePosition { ue, position_m, cell } => self.tracks.push(now, ue, position_m, cell),
+            Event::Handover { ue, attempt, step } => self.handovers.add(now, ue, attempt, step),
+            Event::QueueDepth { ue, direction, bytes } => {
+                if let Some(ue) = self.ues.get_mut(ue.index()) {
+                    ue.queue[direction as usize] = Some(bytes);
+                }
+            }
+            Event::PageBegan { .. }
+            | Event::PageLoaded { .. }
+            | Event::PepMessage { .. }
+            | Event::DomainState { .. }
+            | Event::LossJudged { .. }
+            | Event::RadioInformation { .. }
+            | Event::Playback { .. }
+            | Event::CodeSent { .. }
+            | Event::CodeApplied { .. } => self.on_asked_for(now, event),
+            Event::Received { .. }
+            | Event::Tunnelled { .. }
+            | Event::Assigned { .. }
+            | Event::Secrets { .. }
+            | Event::PathModel { .. }
+            | Event::ProxyBuffer { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -500,6 +500,33 @@ fn mistakes_of_the_channel_and_times() -> Vec<(&'static str, String)> {
         ("warm-up too long", changed("duration = \"30s\"", "duration = \"30s\"\nwarmup = \"31 s\"")),
         ("fine bins", changed("duration = \"30s\"", "duration = \"30s\"\nseries_bin = \"10 ns\"")),
         ("cell in a wired network", error(&format!("{WIRED}[[cell]]\nname = \"a\"")).to_string()),
+        (
+            "writes of an application that ends",
+            error(&format!("{WIRED}app = {{ kind = \"fixed\", size = \"1 MB\" }}\nwrites = [{{ at = \"1 s\", pause = true }}]"))
+                .to_string(),
+        ),
+        (
+            "a pause with a rate",
+            error(&format!("{WIRED}writes = [{{ at = \"1 s\", pause = true, rate = \"1 Mbit/s\" }}]")).to_string(),
+        ),
+        (
+            "a policer too small for a packet",
+            error(&format!("{WIRED}[internet]\npolicer = {{ rate = \"1 Mbit/s\", burst = \"1 kB\" }}")).to_string(),
+        ),
+        (
+            "a detour behind an AQM",
+            error(&format!(
+                "{WIRED}[internet]\naqm = \"codel\"\ndetours = [{{ at = \"1 s\", duration = \"5 ms\", extra = \"9 ms\" }}]"
+            ))
+            .to_string(),
+        ),
+        (
+            "steps of loss out of order",
+            error(&format!(
+                "{WIRED}[internet]\nloss_steps = [{{ at = \"2 s\", loss = \"1 %\" }}, {{ at = \"1 s\", loss = \"0 %\" }}]"
+            ))
+            .to_string(),
+        ),
         ("no such trace", error(&format!("{WIRED}[internet]\ntrace = \"no.down\"")).to_string()),
         ("zero rate", error(&format!("{WIRED}[internet]\nrate = \"0 bit/s\"")).to_string()),
         ("share without unit", error(&format!("{WIRED}[internet]\nloss = 0.01")).to_string()),
