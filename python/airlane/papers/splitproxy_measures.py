@@ -22,6 +22,7 @@ __all__ = [
     "dropped_pct",
     "fairness",
     "gain_pct",
+    "longest_start",
     "median_page_time",
     "minus",
     "page_saving",
@@ -165,6 +166,11 @@ def pages(draws: Sequence[Draw], case: Case) -> tuple[int, int]:
 def satisfied(case: Case) -> Measure:
     """Share of views whose viewer was satisfied, %."""
     return lambda draw: 100.0 * float(_column(draw[case.name], "views", "satisfied").mean())
+
+
+def longest_start(case: Case) -> Measure:
+    """Longest time that a viewer waited until the video began, s; NaN if none began."""
+    return lambda draw: float(np.nanmax(_column(draw[case.name], "views", "startup_s")))
 
 
 def views(draws: Sequence[Draw], case: Case) -> int:

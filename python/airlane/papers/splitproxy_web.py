@@ -12,6 +12,7 @@ from airlane.papers.splitproxy_measures import (
     cell,
     dropped_pct,
     gain_pct,
+    longest_start,
     median_page_time,
     minus,
     page_saving,
@@ -339,9 +340,18 @@ def _video_table(draws: Sequence[Draw]) -> Listing:
     for d in DELAYS_MS:
         for b in _BESIDE_VIDEOS:
             off, on = (_video(b, d, p) for p in ("none", "gateway"))
-            measures = (satisfied(off), satisfied(on), minus(satisfied(on), satisfied(off)))
+            more = minus(satisfied(on), satisfied(off))
+            measures = (satisfied(off), satisfied(on), more, longest_start(off), longest_start(on))
             rows.append((f"{d} ms, {b}", *(cell(draws, m) for m in measures), str(views(draws, off))))
-    columns = ("delay, downloads per cell", "satisfied without, %", "with, %", "more, points", "views")
+    columns = (
+        "delay, downloads per cell",
+        "satisfied without, %",
+        "with, %",
+        "more, points",
+        "longest start without, s",
+        "with, s",
+        "views",
+    )
     return Listing("Satisfied viewers", columns, rows)
 
 
