@@ -1,5 +1,6 @@
 //! HTTP/3 beside HTTP/2 over a wire of 10 ms each way without a rate: times that can be worked out by hand.
 
+mod pages;
 mod wire;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use airlane_traffic::http::{
 };
 use airlane_traffic::{Browser, Browsing, Page, PageObject, Visits};
 use airlane_transport::TcpConfig;
+use pages::{object, page};
 
 const FLOW: FlowId = FlowId(0);
 const UP: (FlowId, Direction) = (FLOW, Direction::Uplink);
@@ -62,27 +64,10 @@ impl Probe for Seen {
     }
 }
 
-fn object(server: u16, body: u64, (parent, after): (u32, u64)) -> PageObject {
-    PageObject {
-        server,
-        request: Bytes(400),
-        head: Bytes(300),
-        body: Bytes(body),
-        wait: Duration::ZERO,
-        urgency: 3,
-        parent,
-        after: Bytes(after),
-    }
-}
-
 fn browsing(pages: Vec<Page>) -> Browsing {
     let count = Some(pages.len() as u32);
     let (visits, think_time, start) = (Visits::InOrder, Duration::ZERO, Instant::from_millis(100));
     Browsing { pages: Arc::from(pages), visits, count, think_time, start, stop: None }
-}
-
-fn page(objects: Vec<PageObject>) -> Page {
-    Page::new("page".to_owned(), objects)
 }
 
 fn draws() -> airlane_core::Stream {

@@ -1,5 +1,6 @@
 //! A browser and its servers over a wire of 10 ms each way without a rate: times that can be worked out by hand.
 
+mod pages;
 mod wire;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use airlane_traffic::dns::{Names, Resolver};
 use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, HttpVersion, Message};
 use airlane_traffic::{Browser, Browsing, Page, PageObject, Visits};
 use airlane_transport::TcpConfig;
+use pages::{object, page};
 
 const FLOW: FlowId = FlowId(0);
 const SETTINGS: HttpSettings =
@@ -69,24 +71,6 @@ impl Probe for Seen {
             _ => {}
         }
     }
-}
-
-/// An object of `body` bytes on a server, named after so many bytes of the object before.
-fn object(server: u16, body: u64, (parent, after): (u32, u64)) -> PageObject {
-    PageObject {
-        server,
-        request: Bytes(400),
-        head: Bytes(300),
-        body: Bytes(body),
-        wait: Duration::ZERO,
-        urgency: 3,
-        parent,
-        after: Bytes(after),
-    }
-}
-
-fn page(objects: Vec<PageObject>) -> Page {
-    Page::new("page".to_owned(), objects)
 }
 
 struct Web {
