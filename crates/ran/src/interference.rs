@@ -27,7 +27,7 @@ use pulp::Arch;
 use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::{RbgSet, rbg_size};
-use noise::{AddUp, Heard, LANES, Listen};
+use noise::{AddAll, AddUp, Heard, LANES, Listen};
 pub(crate) use noise::{Noise, PLACES};
 
 /// An interferer this far under the noise counts as silent: -30 dB.
@@ -313,6 +313,11 @@ impl Air {
         Self { sent: History::new(always, depth), sites, arch: Arch::new(), slot: 0 }
     }
 
+    /// The widest vectors of this machine.
+    pub(crate) const fn arch(&self) -> Arch {
+        self.arch
+    }
+
     /// True if there is one cell.
     pub(crate) fn is_quiet(&self) -> bool {
         self.sites.is_empty()
@@ -415,13 +420,14 @@ impl Air {
         if flat == 0.0 && neighbours.control.fading.is_empty() {
             return None;
         }
-        let mut noise = Noise::alone(site.rbgs, site.rbg_size);
         for index in 0..neighbours.control.fading.len() {
-            let (link, level) = neighbours.control.fading[index];
-            let gains = neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
-            noise.add(gains, level);
+            let (link, _) = neighbours.control.fading[index];
+            neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
         }
-        noise.add(&[1.0; PLACES], flat);
+        let Neighbours { links, control, gains, .. } = &*neighbours;
+        let fading = control.fading.iter().map(|&(link, level)| (&gains[links[link].cell.index()].1, level));
+        let mut noise = Noise::alone(site.rbgs, site.rbg_size);
+        self.arch.dispatch(AddAll { noise: &mut noise, fading, flat });
         Some(noise)
     }
 

@@ -140,7 +140,7 @@ impl Ue {
             return control::effective_sinr(scratch);
         };
         // Control is spread over the band: among several cells an RBG's middle speaks for it.
-        let (seen, rbgs) = noise.seen_by_rbg(channel.gains(now), mean);
+        let (seen, rbgs) = noise.seen_by_rbg(channel.gains(now), mean, air.arch());
         let seen = &seen[..rbgs];
         if seen.iter().all(|sinr| *sinr >= control::SAFE) {
             return control::SAFE; // The effective SINR lies between them.

@@ -1,6 +1,6 @@
 //! Noise and interference by resource block group, and what they make of a band.
 
-use pulp::{Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::mac::grid::{RbgSet, each};
 use crate::mac::scheduler::MAX_RBGS;
@@ -20,22 +20,6 @@ impl Noise {
     /// Noise and nothing else.
     pub(super) fn alone(rbgs: usize, rbg_size: usize) -> Self {
         Self { rbgs: [1.0; PLACES], rbg_size, count: rbgs, vectors: rbgs.div_ceil(LANES) }
-    }
-
-    /// The RBGs of the band, vector by vector.
-    #[inline(always)]
-    fn vectors_mut(&mut self) -> &mut [[f32; LANES]] {
-        &mut self.rbgs.as_chunks_mut().0[..self.vectors]
-    }
-
-    /// Adds an interferer of these gains on the RBGs.
-    #[inline]
-    pub(super) fn add(&mut self, gains: &[f32; PLACES], level: f32) {
-        for (noise, gains) in self.vectors_mut().iter_mut().zip(gains.as_chunks::<LANES>().0) {
-            for lane in 0..LANES {
-                noise[lane] += level * gains[lane];
-            }
-        }
     }
 
     /// Divides what some RBGs would have without interference.
@@ -67,7 +51,7 @@ impl Noise {
 
     /// The SINR at the middle PRB of each RBG of a band that has these gains, where there is fading, and
     /// without interference this SINR on average. How many RBGs there are comes with it.
-    pub(crate) fn seen_by_rbg(&self, gains: Option<&[f32]>, mean: f32) -> ([f32; PLACES], usize) {
+    pub(crate) fn seen_by_rbg(&self, gains: Option<&[f32]>, mean: f32, arch: Arch) -> ([f32; PLACES], usize) {
         let mut seen = match (gains, self.rbg_size) {
             (None, _) => [1.0; PLACES],
             (Some(gains), 1) => middles::<1>(gains),
@@ -76,12 +60,7 @@ impl Noise {
             (Some(gains), 4) => middles::<4>(gains),
             (_, size) => unreachable!("RBGs of {size} PRBs"),
         };
-        let noise = &self.rbgs.as_chunks::<LANES>().0[..self.vectors];
-        for (seen, noise) in seen.as_chunks_mut::<LANES>().0.iter_mut().zip(noise) {
-            for lane in 0..LANES {
-                seen[lane] = seen[lane] * mean / noise[lane];
-            }
-        }
+        arch.dispatch(Weaken { seen: &mut seen, mean, noise: self });
         (seen, self.count)
     }
 }
@@ -191,6 +170,56 @@ impl<'g, F: Fn(usize) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
         let flat = simd.splat_f32s(flat);
         for sum in &mut sums[..vectors] {
             *sum = simd.add_f32s(*sum, flat);
+        }
+    }
+}
+
+/// Adds interferers up that are heard on all of the band: those that fade, in their order, and then the others.
+pub(super) struct AddAll<'a, F> {
+    pub(super) noise: &'a mut Noise,
+    /// The gains of each that fades, and its level.
+    pub(super) fading: F,
+    pub(super) flat: f32,
+}
+
+impl<'g, F: Iterator<Item = (&'g [f32; PLACES], f32)>> WithSimd for AddAll<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { noise, fading, flat } = self;
+        let vectors = noise.vectors * LANES / S::F32_LANES;
+        let sums = &mut S::as_mut_simd_f32s(&mut noise.rbgs).0[..vectors];
+        for (gains, level) in fading {
+            let level = simd.splat_f32s(level);
+            for (sum, gains) in sums.iter_mut().zip(S::as_simd_f32s(gains).0) {
+                *sum = simd.add_f32s(*sum, simd.mul_f32s(level, *gains));
+            }
+        }
+        let flat = simd.splat_f32s(flat);
+        for sum in sums {
+            *sum = simd.add_f32s(*sum, flat);
+        }
+    }
+}
+
+/// Gives gains this mean, and divides them by the noise on the RBGs.
+struct Weaken<'a> {
+    seen: &'a mut [f32; PLACES],
+    mean: f32,
+    noise: &'a Noise,
+}
+
+impl WithSimd for Weaken<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { seen, mean, noise } = self;
+        let (mean, vectors) = (simd.splat_f32s(mean), noise.vectors * LANES / S::F32_LANES);
+        let noise = &S::as_simd_f32s(&noise.rbgs).0[..vectors];
+        for (seen, noise) in S::as_mut_simd_f32s(seen).0.iter_mut().zip(noise) {
+            *seen = simd.div_f32s(simd.mul_f32s(*seen, mean), *noise);
         }
     }
 }
