@@ -65,6 +65,18 @@ def test_entries_of_older_cores_are_removed(tmp_path: Path) -> None:
     assert Cache(tmp_path, "c" * 16).get("key") is not None
 
 
+def test_a_folder_with_something_else_in_it_keeps_that(tmp_path: Path) -> None:
+    for name in ("thesis", "photos", "2024", "0123456789ABCDEF"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("mine")
+    (tmp_path / ("0" * 16)).write_text("a file")
+    for core in ("a" * 16, "b" * 16, "c" * 16):
+        Cache(tmp_path, core)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["thesis", "photos", "2024", "0123456789ABCDEF", "0" * 16, "b" * 16, "c" * 16]
+    )
+
+
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     # In a process of its own, since the limit is one of the process.
     code = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,9 @@ T = TypeVar("T")
 
 _BATCH = 32
 """Runs handed to the core at once: their outputs are in memory together and reach the cache together."""
+
+_CORE = re.compile("[0-9a-f]{16}")
+"""What the folder of a core is called: the beginning of its fingerprint."""
 
 _CORES_KEPT = 2
 """Cores whose entries stay: the one in use and the one before, for going back and forth."""
@@ -55,8 +59,9 @@ class Cache:
         self._folder = folder / core[:16]
         self._folder.mkdir(parents=True, exist_ok=True)
         os.utime(self._folder)
-        cores = sorted((f for f in folder.iterdir() if f.is_dir()), key=lambda f: f.stat().st_mtime)
-        for old in cores[:-_CORES_KEPT]:
+        # The folder may be any, such as somebody's home: what is not named like a core is not ours to remove.
+        cores = [f for f in folder.iterdir() if _CORE.fullmatch(f.name) and f.is_dir()]
+        for old in sorted(cores, key=lambda f: f.stat().st_mtime)[:-_CORES_KEPT]:
             shutil.rmtree(old, ignore_errors=True)
 
     def key(self, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
