@@ -137,6 +137,18 @@ def test_a_folder_of_something_else_is_left_alone(airlane: Airlane, scenarios: P
     assert left_behind(tmp_path) == ["thesis/chapter1.tex"]
 
 
+@pytest.mark.parametrize("manifest", ['{"name": "My app"}', "[]", "{", ""])
+def test_a_manifest_of_something_else_is_left_alone(
+    airlane: Airlane, scenarios: Path, tmp_path: Path, manifest: str
+) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app/manifest.json").write_text(manifest)
+    done = airlane("run", scenarios / "lte-download.toml", *SHORT, "-o", "app")
+    assert done.returncode == 2
+    assert "not a result folder" in done.stderr
+    assert left_behind(tmp_path) == ["app/manifest.json"]
+
+
 def test_an_older_result_folder_is_replaced(airlane: Airlane, scenarios: Path, tmp_path: Path) -> None:
     for seed in ("1", "2"):
         assert (

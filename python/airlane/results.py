@@ -234,12 +234,21 @@ def check_place(folder: Path) -> None:
     FolderInTheWayError
         When `folder` exists and is not a result folder.
     """
-    if not folder.exists() or (folder / "manifest.json").is_file():
+    if not folder.exists() or _is_ours(folder):
         return
     if not folder.is_dir():
         raise FolderInTheWayError(f"{folder} exists and is a file; choose another place with -o")
     if any(folder.iterdir()):
         raise FolderInTheWayError(f"{folder} exists and is not a result folder; choose another with -o")
+
+
+def _is_ours(folder: Path) -> bool:
+    # Other programs call files so too, and a folder that is replaced is removed with all that is in it.
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and {"airlane", "scenario", "seeds", "runs"} <= manifest.keys()
 
 
 @contextmanager
