@@ -1,7 +1,7 @@
 //! Antennas of a site: how much each direction gains.
 //!
 //! The pattern of a sector is horizontal only, `-min(12 (θ / θ_3dB)², A_m)` (TR 25.814 v7.1.0
-//! Table A.2.1.1-3: θ_3dB = 70°, A_m = 20 dB; TS 36.942 v8.4.0 §4.2.1.1 has 65°). Left out: the
+//! Table A.2.1.1-3: θ_3dB = 70°, A_m = 20 dB; TR 36.942 v8.4.0 §4.2.1.1 has 65°). Left out: the
 //! vertical pattern and downtilt, and antennas of UEs other than isotropic.
 
 use airlane_core::Decibel;

@@ -10,7 +10,7 @@ use crate::preset;
 use crate::tree::{Table, Tree, Value};
 
 /// Where the first of three sectors looks if nothing else is said: between two neighbours, as in
-/// 3GPP TR 36.942 section 4.2.
+/// 3GPP TR 36.942 section 4.4.
 const FIRST_SECTOR_DEG: f64 = 30.0;
 
 /// The one section that is read ahead of the others.

@@ -9,7 +9,7 @@
 //! ([`PathLoss::heights`]): some of the formulas have no value there.
 //!
 //! Left out: indoor micro cells, TR 36.814's outdoor-to-indoor part and its SMa scene, its
-//! Manhattan layout, and the minimum coupling loss of TS 36.942.
+//! Manhattan layout, and the minimum coupling loss of TR 36.942.
 
 mod hata;
 mod tr36814;
@@ -28,7 +28,7 @@ use crate::geometry::Position;
 pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 /// Loss at 1 km in dB and rise per decade of distance at 2 GHz: TR 25.814 v7.1.0 Table A.2.1.1-3,
-/// which is TS 36.942 v8.4.0 §4.5.2 with the antenna 15 m above the roofs.
+/// which is TR 36.942 v8.4.0 §4.5.2 with the antenna 15 m above the roofs.
 const MACRO_25814: (f64, f64) = (128.1, 37.6);
 /// Least distance of UE and site in metres, same table.
 const MACRO_25814_NEAREST_M: f64 = 35.0;

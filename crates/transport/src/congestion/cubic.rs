@@ -274,7 +274,7 @@ impl Curve {
             self.follow_curve(now, window, delivered, delay_min);
         }
         self.be_friendly(window);
-        self.per_segment = self.per_segment.max(2); // at most 1.5 times per round trip, §4.4
+        self.per_segment = self.per_segment.max(2); // at most 1.5 times per round trip, §4.2
         self.per_segment
     }
 
