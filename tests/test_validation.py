@@ -14,6 +14,7 @@ from airlane.validation.claims import Family, Row, families, within
 from airlane.validation.measured import measured_rows
 from airlane.validation.measures import MEASURES
 from airlane.validation.transport import TcpCase, linux, linux_runs, tcp_cell, window_apart
+from conftest import ROOT
 
 FAMILY = Family("f", "A family", "distance", "somewhere", band=0.01)
 
@@ -71,6 +72,26 @@ def test_json_has_the_promised_keys_and_no_nan() -> None:
     assert only["ours"] is None
     assert only["ok"] is False
     assert value["skipped"] == ["nothing here"]
+
+
+def test_the_document_begins_as_it_is_written() -> None:
+    document = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
+    assert document.startswith(report.as_markdown(Validation([], [])))
+
+
+@pytest.mark.parametrize(
+    ("reference", "ours", "text"),
+    [
+        (100.0, 101.0, "| 100 | 101 | +1.00% |"),
+        (2.5, 2.0, "| 2.500 | 2.000 | -20.00% |"),
+        (2401.6667, 2412.6667, "| 2402 | 2413 | +0.46% |"),
+        (1e-8, -0.041, "| 0.000 | -0.041 | – |"),
+        (0.0, 0.3, "| 0.000 | 0.300 | – |"),
+    ],
+)
+def test_figures_have_the_digits_that_say_something(reference: float, ours: float, text: str) -> None:
+    one = replace(row(ours), reference=reference)
+    assert text in report.as_markdown(Validation([(FAMILY, [one])], []))
 
 
 def test_the_document_names_source_band_and_value() -> None:

@@ -19,6 +19,9 @@ __all__ = ["as_json", "as_markdown", "run_command"]
 _DOCUMENT = Path("docs/validation.md")
 _OVERLAY = Path("docs/images/linux-cwnd.png")
 
+_DIFFERENCE_MAX = 10.0
+"""Tenfold: beyond it the reference is next to nothing."""
+
 _PREFACE = """\
 # Validation
 
@@ -30,8 +33,8 @@ made.
 
 The numbers of the papers are not rows here: `airlane reproduce` holds them. What comes of them, which bars
 are missed and which term of the model makes the difference stands in
-[multi-domain congestion control](papers/mdcc.md) and [adaptive receive windows](papers/arwa.md), and for
-handover in the tables of `airlane reproduce ltetcp`.
+[multi-domain congestion control](papers/mdcc.md), [a split-connection proxy](papers/splitproxy.md) and
+[adaptive receive windows](papers/arwa.md), and for handover in the tables of `airlane reproduce ltetcp`.
 
 Unless a family says otherwise the cell is the preset `lena`: one eNB with 100 resource blocks (20 MHz) at
 30 dBm and 2120 MHz, SISO, Friis path loss, proportional fair, 30 ms one way from server to gateway, payload
@@ -151,16 +154,19 @@ def _band(family: Family) -> str:
 
 
 def _figure(value: float) -> str:
-    return f"{value:.0f}" if value == round(value) and abs(value) >= 10 else f"{value:.3f}"
+    whole = abs(value) >= 1000 or (abs(value) >= 10 and value == round(value))
+    return f"{value:.0f}" if whole else f"{value:.3f}"
 
 
 def _ours(row: Row) -> str:
-    interval = f" ±{row.ci95:.3f} (n={row.n})" if row.ci95 is not None else ""
+    digits = 0 if abs(row.ours) >= 1000 else 3
+    interval = f" ±{row.ci95:.{digits}f} (n={row.n})" if row.ci95 is not None else ""
     return _figure(row.ours) + interval
 
 
 def _difference(row: Row) -> str:
-    return f"{row.difference:+.2%}" if math.isfinite(row.difference) else "–"
+    # Of a reference that is next to nothing per cents say nothing; such a row has a band in its own unit.
+    return f"{row.difference:+.2%}" if abs(row.difference) < _DIFFERENCE_MAX else "–"
 
 
 def _judgement(row: Row) -> str:
