@@ -1,9 +1,9 @@
 //! FQ-CoDel: flow queues, served in turn with precedence for flows that build no queue, each
 //! under CoDel of its own (RFC 8290; sections of it are cited from memory).
 //!
-//! A flow's packets go to the queue that a hash of its id names; two flows may share one, as with
+//! A connection's packets go to the queue that a hash of its flow and its ports names; two may share one, as with
 //! the hash of a 5-tuple. The hash is the same in every run (RFC 8290 §4.1 perturbs it): which
-//! flows collide is a property of the scenario. Queues take memory once a flow has used them.
+//! connections collide is a property of the scenario. Queues take memory once one has used them.
 //!
 //! At the limit, packets go from the head of the queue with the most bytes, half of them, no more
 //! than [`BATCH_MAX`] at once (§4.1).
@@ -162,7 +162,7 @@ impl FqCoDel {
     }
 }
 
-/// What is hashed: RFC 8290 §4.1.1 takes the 5-tuple, which is the flow and the sockets of its connection.
+/// What is hashed: RFC 8290 §4.1 takes the 5-tuple, which is the flow and the sockets of its connection.
 type Connection = (FlowId, SocketPair);
 
 /// The bucket of a connection: its flow and ports, mixed (the finaliser of splitmix64) and scaled down.
