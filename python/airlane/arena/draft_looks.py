@@ -84,7 +84,8 @@ def drain_times_out(trace: Trace) -> Seen:
     span = trace.span("Drain")
     left = _left(span)
     if left["in_flight_segments"] <= left["target_segments"]:
-        raise NotHadError(f"the flight falls to the BDP within {span.rounds} round trips")
+        trips = "a round trip" if span.rounds == 1 else f"{span.rounds} round trips"
+        raise NotHadError(f"the flight falls to the BDP within {trips}")
     return Seen(span.rounds, span.rounds in (3, 4) and left["state"] in _PROBING)
 
 
