@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os.path
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "draw_map", "draw_run", "figure", "style"]
+    from airlane.stats import Estimate
+
+__all__ = ["COLOURS", "draw_map", "draw_means", "draw_run", "figure", "style"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 """Okabe and Ito's colours, which most colour-blind readers tell apart."""
@@ -79,6 +81,21 @@ def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -
     fig = Figure(figsize=size, layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **options)
     return fig, list(np.asarray(axes).ravel())
+
+
+def draw_means(
+    axis: Axes, places: Sequence[float], estimates: Sequence[Estimate], label: str, marker: str = "o"
+) -> None:
+    """Draw a line through means with their 95 % intervals."""
+    axis.errorbar(
+        places,
+        [e.mean for e in estimates],
+        yerr=[e.half_width or 0.0 for e in estimates],
+        marker=marker,
+        markersize=4,
+        capsize=3,
+        label=label,
+    )
 
 
 def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:

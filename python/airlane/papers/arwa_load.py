@@ -85,14 +85,12 @@ def _queue_picture(draws: Sequence[Draw]) -> list[Picture]:
         for axis, name in zip(axes, ("throughput", "delay"), strict=True):
             for i, (scheme, users) in enumerate(itertools.product(_TCP, _USERS)):
                 points = [mean(draws, at(_queue(scheme, users, queue, PAPER), name)) for queue in QUEUES_B]
-                axis.errorbar(
+                plot.draw_means(
+                    axis,
                     [queue / 1024 for queue in QUEUES_B],
-                    [p.mean for p in points],
-                    yerr=[p.half_width or 0.0 for p in points],
-                    marker="osv^"[i],
-                    markersize=4,
-                    capsize=3,
-                    label=f"{WORDS[scheme]}, {users} users",
+                    points,
+                    f"{WORDS[scheme]}, {users} users",
+                    "osv^"[i],
                 )
             title, _, unit = FIGURES[name].partition(", ")
             axis.set_title(title)
@@ -203,15 +201,7 @@ def _mixed_pictures(draws: Sequence[Draw]) -> list[Picture]:
         for axis, name in zip(axes, ("throughput", "delay"), strict=True):
             for i, (scheme, preset) in enumerate(itertools.product(_TCP, PRESETS)):
                 points = [mean(draws, at(_mixed(scheme, users, preset), name)) for users in USERS]
-                axis.errorbar(
-                    USERS,
-                    [p.mean for p in points],
-                    yerr=[p.half_width or 0.0 for p in points],
-                    marker="osv^"[i],
-                    markersize=4,
-                    capsize=3,
-                    label=f"{WORDS[scheme]}, {preset}",
-                )
+                plot.draw_means(axis, USERS, points, f"{WORDS[scheme]}, {preset}", "osv^"[i])
             title, _, unit = FIGURES[name].partition(", ")
             axis.set_title(title)
             axis.set_ylabel(unit)

@@ -397,15 +397,7 @@ def _figure_6(draws: Sequence[Draw], preset: str, schemes: Sequence[str]) -> Pic
         for axis, (name, label) in zip(axes, FIGURES.items(), strict=True):
             for i, scheme in enumerate(schemes):
                 points = [mean(draws, at(of(scheme, n, preset), name)) for n in USERS]
-                axis.errorbar(
-                    USERS,
-                    [p.mean for p in points],
-                    yerr=[p.half_width or 0.0 for p in points],
-                    marker="osv^D"[i],
-                    markersize=4,
-                    capsize=3,
-                    label=WORDS[scheme],
-                )
+                plot.draw_means(axis, USERS, points, WORDS[scheme], "osv^D"[i])
             title, _, unit = label.partition(", ")
             axis.set_title(title)
             axis.set_ylabel(unit)

@@ -569,15 +569,7 @@ def _over_grid(draws: Sequence[Draw]) -> Picture:
         fig, axes = plot.figure(1, 2, (10.0, 3.4))
         for axis, (title, unit, measure, told, text) in zip(axes, panels, strict=True):
             points = [stats.estimate([measure(str(n))(draw) for draw in draws]) for n in ADDED]
-            axis.errorbar(
-                ADDED,
-                [p.mean for p in points],
-                yerr=[p.half_width or 0.0 for p in points],
-                marker="o",
-                markersize=4,
-                capsize=3,
-                label="airlane, mean and 95 %",
-            )
+            plot.draw_means(axis, ADDED, points, "airlane, mean and 95 %")
             axis.axhline(told, color=plot.COLOURS[1], linestyle="--", label=text)
             axis.set_title(title)
             axis.set_ylabel(unit)
