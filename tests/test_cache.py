@@ -46,11 +46,17 @@ def test_whatever_decides_a_run_makes_another_key(tmp_path: Path) -> None:
     assert cache.key("s", {"a": "1", "b": "2"}, 1) == cache.key("s", {"b": "2", "a": "1"}, 1)
 
 
-def test_a_damaged_entry_counts_as_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "keep"),
+    [("flows.arrow", 40), ("flows.arrow", None), ("meta.json", 5), ("meta.json", 0), ("meta.json", None)],
+)
+def test_a_damaged_entry_counts_as_none(tmp_path: Path, name: str, keep: int | None) -> None:
     cache = Cache(tmp_path, "core")
     cache.put("key", output(3.0))
-    (table,) = tmp_path.rglob("flows.arrow")
-    table.write_bytes(table.read_bytes()[:40])
+    (file,) = tmp_path.rglob(name)
+    file.write_bytes(file.read_bytes()[:keep])
+    if keep is None:
+        file.unlink()
     assert cache.get("key") is None
     cache.put("key", output(4.0))
     kept = cache.get("key")

@@ -72,11 +72,13 @@ class Cache:
         """Return the output kept under this key, or `None`."""
         entry = self._folder / key
         try:
-            meta = json.loads((entry / "meta.json").read_text(encoding="utf-8"))
-            tables = {f.stem: pyarrow.feather.read_table(f) for f in sorted(entry.glob("*.arrow"))}
-        except (OSError, ValueError, pa.ArrowInvalid):
-            return None  # not there, or not readable: run it again
-        return Output(tables, meta)
+            kept = json.loads((entry / "meta.json").read_text(encoding="utf-8"))
+            tables = {
+                str(name): pyarrow.feather.read_table(entry / f"{name}.arrow") for name in kept["tables"]
+            }
+            return Output(tables, kept["meta"])
+        except (OSError, ValueError, LookupError, TypeError, pa.ArrowException):
+            return None  # not there, not whole, or not readable: run it again
 
     def put(self, key: str, output: Output) -> None:
         """Keep an output. The entry appears whole or not at all.
@@ -93,7 +95,8 @@ class Cache:
                 with naming(scratch / f"{name}.arrow", entry / f"{name}.arrow") as file:
                     pyarrow.feather.write_feather(table, str(file), compression="zstd")
             with naming(scratch / "meta.json", entry / "meta.json") as file:
-                file.write_text(json.dumps(output.meta), encoding="utf-8")
+                kept = {"meta": output.meta, "tables": sorted(output.tables)}
+                file.write_text(json.dumps(kept), encoding="utf-8")
             shutil.rmtree(entry, ignore_errors=True)
             scratch.rename(entry)
         except BaseException:
