@@ -53,6 +53,13 @@ def test_every_key_written_out_is_the_same_scenario(tmp_path: Path, kind: Kind) 
     assert package.load(tmp_path / "a.toml").resolved == short
 
 
+def test_a_trace_has_a_file_of_its_own(airlane: Airlane, tmp_path: Path) -> None:
+    assert airlane("init", "mine.down", "--kind", "trace").returncode == 0
+    assert (tmp_path / "mine.down").read_text().startswith("#")
+    assert (tmp_path / "mine.down.down").read_text().split()[0].isdecimal()
+    assert package.load(tmp_path / "mine.down").settings["internet"]["trace"] is not None
+
+
 @pytest.mark.parametrize("in_the_way", ["mine.toml", "mine.down"])
 def test_nothing_is_overwritten_unless_asked(airlane: Airlane, tmp_path: Path, in_the_way: str) -> None:
     (tmp_path / in_the_way).write_text("years of work")

@@ -102,6 +102,7 @@ def write_starter(path: Path, kind: Kind, *, full: bool = False, force: bool = F
     files = [path]
     if kind is Kind.TRACE:
         trace = path.with_suffix(".down")
+        trace = trace if trace != path else path.with_name(f"{path.name}.down")
         chosen["internet"] = {**chosen["internet"], "trace": trace.name}
         files.insert(0, trace)
     for file in files:
