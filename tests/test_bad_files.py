@@ -174,7 +174,9 @@ def test_a_file_in_the_way_of_a_folder(airlane: Airlane, tmp_path: Path) -> None
     assert (tmp_path / "here").read_text() == "mine"
 
 
-@pytest.mark.parametrize("raw", [b"", b"\xff\xfe\0", b"t_us,highest_ack,rtt_us\n\xff,1,2\n"])
+@pytest.mark.parametrize(
+    "raw", [b"", b"\xff\xfe\0", b"t_us,highest_ack,rtt_us\n\xff,1,2\n", b'"' + b"x" * 200_000]
+)
 def test_a_log_that_is_none(airlane: Airlane, tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "log.csv").write_bytes(raw)
     is_one_message(airlane("trace", "from-log", "log.csv", "-o", "x.trace"), "log.csv")

@@ -97,21 +97,27 @@ def read_log(path: Path) -> list[LogLine]:
     """
     # Bytes that are no UTF-8 become characters that no column and no number has.
     with path.open(newline="", encoding="utf-8", errors="replace") as file:
-        reader = csv.DictReader(file)
-        missing = [c for c in _COLUMNS if c not in (reader.fieldnames or ())]
-        if missing:
-            raise LogError(f"{path}: no column {missing[0]!r}; a log needs {', '.join(_COLUMNS)}")
-        lines: list[LogLine] = []
-        for row in reader:
-            try:
-                line = LogLine(*(int(row[c]) for c in _COLUMNS))
-            except (TypeError, ValueError):
-                raise LogError(
-                    f"{path}:{reader.line_num}: whole numbers are needed in {', '.join(_COLUMNS)}"
-                ) from None
-            if lines and (line.t_us < lines[-1].t_us or line.highest_ack < lines[-1].highest_ack):
-                raise LogError(f"{path}:{reader.line_num}: t_us and highest_ack must not go back")
-            lines.append(line)
+        try:
+            return _log_lines(path, csv.DictReader(file))
+        except csv.Error as error:  # a field longer than any, as files that are no text have them
+            raise LogError(f"{path}: no CSV ({error}); a log needs {', '.join(_COLUMNS)}") from error
+
+
+def _log_lines(path: Path, reader: csv.DictReader[str]) -> list[LogLine]:
+    missing = [c for c in _COLUMNS if c not in (reader.fieldnames or ())]
+    if missing:
+        raise LogError(f"{path}: no column {missing[0]!r}; a log needs {', '.join(_COLUMNS)}")
+    lines: list[LogLine] = []
+    for row in reader:
+        try:
+            line = LogLine(*(int(row[c]) for c in _COLUMNS))
+        except (TypeError, ValueError):
+            raise LogError(
+                f"{path}:{reader.line_num}: whole numbers are needed in {', '.join(_COLUMNS)}"
+            ) from None
+        if lines and (line.t_us < lines[-1].t_us or line.highest_ack < lines[-1].highest_ack):
+            raise LogError(f"{path}:{reader.line_num}: t_us and highest_ack must not go back")
+        lines.append(line)
     return lines
 
 
