@@ -123,6 +123,7 @@ def test_the_command_prints_a_table_and_writes_parquet(airlane: Airlane, tmp_pat
         (("ue.count=1,many",), ("ue.0.count", "many")),
         (("uee.count=1",), ("uee", "did you mean `ue`")),
         (("ue.count=1", "ue.count=2"), ("given twice",)),
+        (("run.seed=1..10000:1", "ue.count=1..9000:1"), ("90,000,000 points", "at most")),
     ],
 )
 def test_a_mistake_is_named_before_anything_runs(

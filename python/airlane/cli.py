@@ -142,11 +142,12 @@ def _mistake(error: BaseException) -> str | None:
     from airlane.trace import ExportError, LogError
 
     match error:
+    from airlane.sweep import SweepError
         case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
             return str(error)
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
             return str(error)
-        case DatasetError() | ClusterError() | ControllerError():
+        case DatasetError() | ClusterError() | ControllerError() | SweepError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""

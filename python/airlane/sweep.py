@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ __all__ = [
     "Figure",
     "Plan",
     "Point",
+    "SweepError",
     "as_rows",
     "axes",
     "conduct",
@@ -45,6 +47,13 @@ _LISTS = ("cell", "ue", "flow")
 
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?):(\d+(?:\.\d+)?)( ?[A-Za-z%][\w/%]*)?")
 _STEPS_MAX = 10_000
+
+_RUNS_MAX = 1_000_000
+"""Runs of a sweep: so many are days of work, and all of their settings are in memory."""
+
+
+class SweepError(Exception):
+    """A grid that is too large."""
 
 
 @dataclass(frozen=True)
@@ -279,9 +288,17 @@ def planned(
     ------
     ScenarioError
         When a point is no scenario, naming the key.
+    SweepError
+        When there are too many points.
     OSError
         When a file that the scenario names cannot be read.
     """
+    count = math.prod(map(len, of.values())) * runs
+    if count > _RUNS_MAX:
+        raise SweepError(
+            f"a grid of {count // runs:,} points with {runs:,} runs each is {count:,} runs; "
+            f"{_RUNS_MAX:,} at most"
+        )
     points = [(settings, variant.resolved) for settings, variant in grid(scenario, of)]
     first = scenario.seed if seed is None else seed
     return Plan([settings for settings, _ in points], tasks_of([text for _, text in points], runs, first))
