@@ -166,6 +166,33 @@ def test_a_report_of_a_folder(airlane: Airlane, scenarios: Path, tmp_path: Path)
     assert "goodput_mbps" in page
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("manifest.json", "[]", "not a result folder"),
+        ("manifest.json", '{"airlane": "0.1.0", "runs": []}', "not a result folder"),
+        ("manifest.json", "[" * 100_000, "not a result folder"),
+        ("summary.parquet", "PAR1", "not whole"),
+        ("series/flows.parquet", "", "not whole"),
+        ("cells.parquet", None, "not whole"),
+    ],
+)
+def test_a_report_of_what_is_left_of_a_folder(
+    airlane: Airlane, tmp_path: Path, file: str, text: str | None, words: str
+) -> None:
+    run = ("run", "--example", "wired-cubic", "--set", "run.duration=2s", "--set", "run.warmup=1s")
+    assert airlane(*run, "-o", "here").returncode == 0
+    place = tmp_path / "here" / file
+    if text is None:
+        place.unlink()
+    else:
+        place.write_text(text)
+    done = airlane("report", "here")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_schema_and_list(airlane: Airlane, scenarios: Path) -> None:
     assert "properties" in json.loads(airlane("schema").stdout)
     listed = json.loads(airlane("list", "--json", "--folder", scenarios).stdout)

@@ -603,7 +603,7 @@ def report(
     """Make an HTML page of a result folder."""
     import pyarrow
 
-    from airlane.results import Results
+    from airlane.results import Results, manifest_of
 
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -643,6 +643,9 @@ def trace_from_log_command(
     end: Annotated[float, typer.Option(min=0, help="Leave out what was delivered after, s.")] = float("inf"),
 ) -> None:
     """Make a Mahimahi delivery trace from a sender's log of a measured run.
+    manifest = manifest_of(folder)
+    if manifest is None:
+        _fail(f"error: {folder} is not a result folder of `airlane run`")
 
     Assumes that every packet up to the highest acknowledged one arrived, half of the smallest round trip
     before its acknowledgement, and that the sender kept the link busy.

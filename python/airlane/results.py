@@ -24,7 +24,7 @@ from airlane import stats
 from airlane.files import naming
 from airlane.native import Output
 
-__all__ = ["FolderInTheWayError", "Results", "captures_beside", "check_place"]
+__all__ = ["FolderInTheWayError", "Results", "captures_beside", "check_place", "manifest_of"]
 
 # Tables whose file in `series` is not named like them. `flows` and `cells` stand beside that folder.
 _STEMS = {"flow_series": "flows", "cell_series": "cells", "ue_series": "ues"}
@@ -234,7 +234,8 @@ def check_place(folder: Path) -> None:
     FolderInTheWayError
         When `folder` exists and is not a result folder.
     """
-    if not folder.exists() or _is_ours(folder):
+    # Other programs have a manifest.json too, and a folder that is replaced goes with all that is in it.
+    if not folder.exists() or manifest_of(folder) is not None:
         return
     if not folder.is_dir():
         raise FolderInTheWayError(f"{folder} exists and is a file; choose another place with -o")
@@ -242,13 +243,17 @@ def check_place(folder: Path) -> None:
         raise FolderInTheWayError(f"{folder} exists and is not a result folder; choose another with -o")
 
 
-def _is_ours(folder: Path) -> bool:
-    # Other programs call files so too, and a folder that is replaced is removed with all that is in it.
+def manifest_of(folder: Path) -> dict[str, Any] | None:
+    """What stands in the manifest of a result folder; None where `folder` is none."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and {"airlane", "scenario", "seeds", "runs"} <= manifest.keys()
+    except (OSError, ValueError, RecursionError):
+        return None
+    parts = {"airlane": str, "file": str, "scenario": dict, "inputs": dict, "seeds": list, "runs": list}
+    whole = isinstance(manifest, dict) and all(
+        isinstance(manifest.get(name), kind) for name, kind in parts.items()
+    )
+    return manifest if whole else None
 
 
 @contextmanager
