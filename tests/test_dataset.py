@@ -114,6 +114,22 @@ def test_an_unfinished_sweep_is_not_thrown_away(tmp_path: Path) -> None:
     dataset.check(resume=False, force=False)
 
 
+@pytest.mark.parametrize("damage", ["cut", "strange"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, damage: str) -> None:
+    plan = a_plan()
+    dataset = stopped_after(tmp_path / "s", plan)
+    (part,) = (tmp_path / "s").glob("part-*.parquet")
+    if damage == "cut":
+        part.write_bytes(part.read_bytes()[:100])
+    else:
+        pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), part)
+    with pytest.raises(DatasetError, match=part.name):
+        dataset.check(resume=False, force=False)
+    with pytest.raises(DatasetError, match=part.name):
+        sweep.keep(plan, dataset, resume=True)
+    sweep.keep(plan, dataset)
+
+
 def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
     plan = a_plan()
     with (

@@ -123,7 +123,7 @@ class Dataset:
 
     def read(self) -> pa.Table:
         """All rows, in no particular order."""
-        tables = [pyarrow.parquet.read_table(file) for file in self._parts()]
+        tables = [_read(file) for file in self._parts()]
         return pa.concat_tables(tables, promote_options="permissive")
 
     def _kept(self) -> dict[str, Any] | None:
@@ -131,7 +131,7 @@ class Dataset:
             kept = json.loads((self.folder / _PLAN).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return kept if isinstance(kept, dict) else None
+        return kept if isinstance(kept, dict) and isinstance(kept.get("tasks"), int) else None
 
     def _parts(self) -> Sequence[Path]:
         return sorted(self.folder.glob("part-*.parquet"))
@@ -139,5 +139,15 @@ class Dataset:
     def _keys(self) -> set[str]:
         found = set[str]()
         for file in self._parts():
-            found.update(map(str, pyarrow.parquet.read_table(file, columns=["task"])["task"].to_pylist()))
+            found.update(map(str, _read(file, ["task"])["task"].to_pylist()))
         return found
+
+
+def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    try:
+        table = pyarrow.parquet.read_table(file, columns=columns)
+    except (pa.ArrowException, OSError) as error:
+        raise DatasetError(f"{file} cannot be read: delete it, and --resume runs its tasks again") from error
+    if "task" not in table.column_names:
+        raise DatasetError(f"{file} was not written by a sweep: it has no column `task`")
+    return table
