@@ -66,6 +66,16 @@ class PacedAtNothing(Paced):
         self.pacing_mbps = float("nan")
 
 
+class Wordy(Reno):
+    def on_ack(self, ack: Ack) -> None:
+        self.cwnd = "ten"  # type: ignore[assignment]
+
+
+class Forgetful(Reno):
+    def on_ack(self, ack: Ack) -> None:
+        self.cwnd = None  # type: ignore[assignment]
+
+
 class Sometimes(Reno):
     every = "sometimes"  # type: ignore[assignment]
 
@@ -123,6 +133,8 @@ def test_once_a_round_is_seldom() -> None:
         (Raising, r"test_control\.py:\d+: RuntimeError: my own mistake"),
         (Undefined, "after on_ack, cwnd is nan"),
         (PacedAtNothing, "after on_ack, pacing_mbps is nan"),
+        (Wordy, "after on_ack, cwnd is 'ten'; it must be a number"),
+        (Forgetful, "after on_ack, cwnd is None; it must be a number"),
         (Sometimes, 'every is "sometimes"; it must be "ack" or "round"'),
     ],
 )
@@ -151,15 +163,28 @@ def test_a_name_that_nobody_brings_along() -> None:
         ("m=a.py:Nobody", "no class Nobody derived from airlane.Controller; there are: Mine"),
         ("m=broken.py:Mine", "broken.py: SyntaxError"),
         ("m=nowhere.py:Mine", "nowhere.py: No such file"),
+        ("m=exits.py:Mine", "exits.py: SystemExit: 0"),
+        ("m=a.py:Mine", "no flow has the controller 'm'; --set flow.0.transport.congestion=own"),
     ],
 )
 def test_files_that_have_none(airlane: Airlane, tmp_path: Path, setting: str, words: str) -> None:
     (tmp_path / "a.py").write_text("import airlane\nclass Mine(airlane.Controller): pass\n")
     (tmp_path / "broken.py").write_text("class Mine(\n")
+    (tmp_path / "exits.py").write_text("import sys\nsys.exit(0)\n")
     done = airlane("run", "--example", "wired-cubic", "--controller", setting)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_two_of_one_name(airlane: Airlane, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import airlane\nclass Mine(airlane.Controller): pass\n")
+    twice = ("--controller", "m=a.py:Mine") * 2
+    for command in (("run", "--example", "wired-cubic"), ("arena", "--quick")):
+        done = airlane(*command, *twice)
+        assert done.returncode == 2
+        assert "there is another 'm'" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_file_by_its_class_alone(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ import airlane
 from airlane import examples
 
 if TYPE_CHECKING:
+    from airlane.control import Controller
     from airlane.results import Results
     from airlane.scenario import Scenario
 
@@ -251,6 +252,12 @@ def run(
     with captures_beside(folder) as captures:
         with terminal.progress(described.name) as update:
             done = 0
+    own = _controllers(controllers)
+    for name in sorted(own.keys() - control.wanted(described.settings)):
+        _fail(
+            f"error: no flow has the controller {name!r}; "
+            f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
+        )
 
             def tick(_index: int) -> None:
                 nonlocal done
@@ -258,7 +265,6 @@ def run(
                 update(done, runs)
 
             update(0, runs)
-            own = dict(control.load(setting) for setting in controllers or [])
             results = described.run(
                 runs=runs, seed=seed, threads=threads, on_done=tick, pcap=captures, controllers=own
             )
@@ -280,6 +286,18 @@ def _plot(results: Results, path: Path, title: str) -> None:
     from airlane.plot import draw_run, style
 
     with style(), naming(path, path):
+def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
+    from airlane import control
+
+    found: dict[str, type[Controller]] = {}
+    for setting in settings or []:
+        name, made = control.load(setting)
+        if name in found:
+            _fail(f"error: --controller {setting}: there is another {name!r}; write OTHER=FILE.py:CLASS")
+        found[name] = made
+    return found
+
+
         draw_run(results, 0, title).savefig(path, metadata={"Software": None})
 
 
@@ -481,14 +499,14 @@ def arena(
         _bbr_draft(situations, (quick, seed, threads or os.cpu_count() or 1), out, as_json)
         return
     from airlane import arena as ring
-    from airlane import control, native, report, terminal
+    from airlane import native, report, terminal
     from airlane.arena import view
     from airlane.cache import Cache
     from airlane.files import write_text
 
-    brought = [control.load(setting) for setting in controllers or []]
-    own = [ring.own(name, made) for name, made in brought]
-    for name, _ in brought:
+    brought = _controllers(controllers)
+    own = [ring.own(name, made) for name, made in brought.items()]
+    for name in brought:
         if any(one.name == name for one in ring.CONTENDERS):
             _fail(f"error: there is a contender {name!r}; write --controller OTHER=FILE.py:CLASS")
     who = _chosen("contender", contenders, {one.name: one for one in ring.CONTENDERS}, ring.BASELINE) + own

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 
 from airlane.native import Ack, ControllerError, Loss, Timeout
 
-__all__ = ["Ack", "Controller", "ControllerError", "Loss", "Timeout", "load"]
+__all__ = ["Ack", "Controller", "ControllerError", "Loss", "Timeout", "load", "wanted"]
 
 
 class Controller:
@@ -88,7 +88,7 @@ def load(setting: str) -> tuple[str, type[Controller]]:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file raises
+    except (Exception, SystemExit) as error:  # whatever a user's file raises
         raise ControllerError(f"{file}: {type(error).__name__}: {error}") from error
     classes = {
         key: value
@@ -101,3 +101,15 @@ def load(setting: str) -> tuple[str, type[Controller]]:
             f"{file}: no class {wanted} derived from airlane.Controller; there are: {known}"
         )
     return name or wanted.lower(), classes[wanted]
+
+
+def wanted(settings: object) -> set[str]:
+    """Names of the controllers of one's own that the settings of a scenario ask for."""
+    match settings:
+        case dict():
+            found = {name} if isinstance(name := settings.get("controller"), str) else set[str]()
+            return found.union(*(wanted(value) for value in settings.values()))
+        case list():
+            return set[str]().union(*(wanted(value) for value in settings))
+        case _:
+            return set()

@@ -13,10 +13,10 @@ use airlane_scenario::controller::{
     AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController, OwnControllers,
     SegmentWindow, Snapshot, TimeoutEpisode,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 /// The largest window that a controller can ask for, in segments.
 const WINDOW_MAX: f64 = 1e7;
@@ -155,6 +155,20 @@ impl MakeController for Maker {
     }
 }
 
+/// A number that a controller has for an attribute after a call of a method; nothing if that is `None`.
+fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
+    let value = object.getattr(name)?;
+    match value.extract::<Option<f64>>() {
+        Ok(Some(given)) if given.is_nan() => {
+            Err(PyValueError::new_err(format!("after {method}, {name} is nan")))
+        }
+        Ok(given) => Ok(given),
+        Err(_) => {
+            Err(PyTypeError::new_err(format!("after {method}, {name} is {value:?}; it must be a number")))
+        }
+    }
+}
+
 /// The acknowledgments since the last call of a controller that is called once a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
@@ -197,15 +211,10 @@ impl PythonController {
                 object.setattr(intern!(py, "cwnd"), f64::from(segments))?;
             }
             object.call_method1(method, (argument(py)?,))?;
-            let wanted: f64 = object.getattr(intern!(py, "cwnd"))?.extract()?;
-            if wanted.is_nan() {
-                return Err(PyValueError::new_err(format!("after {method}, cwnd is nan")));
-            }
-            let pacing: Option<f64> = object.getattr(intern!(py, "pacing_mbps"))?.extract()?;
-            if pacing.is_some_and(f64::is_nan) {
-                return Err(PyValueError::new_err(format!("after {method}, pacing_mbps is nan")));
-            }
-            Ok((wanted, pacing))
+            let wanted = number(object, method, intern!(py, "cwnd"))?.ok_or_else(|| {
+                PyTypeError::new_err(format!("after {method}, cwnd is None; it must be a number"))
+            })?;
+            Ok((wanted, number(object, method, intern!(py, "pacing_mbps"))?))
         });
         self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let spent = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
