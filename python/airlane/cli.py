@@ -40,6 +40,7 @@ T = TypeVar("T")
 app = typer.Typer(
     name="airlane",
     help="A laboratory for transport protocols over cellular networks.",
+    epilog="Exit codes: 0 done; 1 a check failed; 2 a mistake in what was asked for, which is named.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -83,7 +84,9 @@ Settings = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, help="Worker threads [default: one per core]. Results do not depend on it."),
+    typer.Option(
+        metavar="N", min=1, help="Worker threads [default: one per core]. Results do not depend on it."
+    ),
 ]
 Own = Annotated[
     list[str] | None,
@@ -139,11 +142,11 @@ def _mistake(error: BaseException) -> str | None:
     from airlane.native import ScenarioError
     from airlane.results import FolderInTheWayError
     from airlane.starter import FileInTheWayError
+    from airlane.sweep import SweepError
     from airlane.tasks import ClusterError
     from airlane.trace import ExportError, LogError
 
     match error:
-    from airlane.sweep import SweepError
         case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
             return str(error)
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
@@ -213,8 +216,10 @@ def run(
     scenario: File = None,
     example: Example = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs, with consecutive seeds.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="First seed [default: the scenario's].")
+    ] = None,
+    runs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs, with consecutive seeds.")] = 1,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Result folder [default: out/runs/<scenario>].")
     ] = None,
@@ -247,17 +252,17 @@ def run(
         wanted["output.ran_log"] = True
     described = described.set(wanted)
     _ = described.resolved  # a mistake is told before anything is made
-    folder = out if out is not None else Path("out/runs") / described.name
-    check_place(folder)
-    with captures_beside(folder) as captures:
-        with terminal.progress(described.name) as update:
-            done = 0
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
         _fail(
             f"error: no flow has the controller {name!r}; "
             f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
         )
+    folder = out if out is not None else Path("out/runs") / described.name
+    check_place(folder)
+    with captures_beside(folder) as captures:
+        with terminal.progress(described.name) as update:
+            done = 0
 
             def tick(_index: int) -> None:
                 nonlocal done
@@ -281,11 +286,6 @@ def run(
     terminal.output.print(f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim")
 
 
-def _plot(results: Results, path: Path, title: str) -> None:
-    from airlane.files import naming
-    from airlane.plot import draw_run, style
-
-    with style(), naming(path, path):
 def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
     from airlane import control
 
@@ -298,6 +298,11 @@ def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
     return found
 
 
+def _plot(results: Results, path: Path, title: str) -> None:
+    from airlane.files import naming
+    from airlane.plot import draw_run, style
+
+    with style(), naming(path, path):
         draw_run(results, 0, title).savefig(path, metadata={"Software": None})
 
 
@@ -350,8 +355,12 @@ def sweep(
             help="Values of a key, such as ue.count=1,5,10 or ue.count=20..100:20.",
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs per point, with consecutive seeds.")] = 5,
-    seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
+    runs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Runs per point, with consecutive seeds.")
+    ] = 5,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="First seed [default: the scenario's].")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -370,7 +379,10 @@ def sweep(
     as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:
-    """Run a scenario at every point of a grid of settings, all with the same seeds."""
+    """Run a scenario at every point of a grid of settings.
+
+    All points take the same seeds.
+    """
     from airlane import sweep as sweeping
     from airlane import terminal
 
@@ -413,14 +425,16 @@ def reproduce(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ID]...",
+            metavar="ID",
             help="Experiments, such as ltetcp/load [default: all].",
             autocompletion=_complete_experiment,
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: wider intervals.")] = False,
     as_json: AsJson = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="First seed [default: the scenario's].")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="First seed [default: the scenario's].")
+    ] = None,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
     cache: CacheFolder = Path("out/cache"),
@@ -487,12 +501,15 @@ def arena(
     ] = _Set.SITUATIONS,
     quick: Annotated[bool, typer.Option("--quick", help="Two runs each: wide intervals.")] = False,
     as_json: AsJson = False,
-    seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="First seed.")] = 1,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the page.")] = Path("out/arena"),
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
-    """Every mechanism in every situation, on the same radio, each held against CUBIC."""
+    """Hold every mechanism against CUBIC in every situation.
+
+    All see the same radio.
+    """
     if chosen_set is _Set.BBR_DRAFT:
         if contenders or controllers:
             _fail("error: the test cases look into BBRv3 itself: --contender and --controller are of no use")
@@ -607,7 +624,10 @@ def validate(
     write: Annotated[bool, typer.Option("--write", help="Write docs/validation.md.")] = False,
     threads: Threads = None,
 ) -> None:
-    """Hold airlane against other people's figures; exit code 1 when a row leaves its band."""
+    """Hold airlane against other people's figures.
+
+    Exit code 1 when a counted row leaves its band.
+    """
     from airlane.validation.report import run_command
 
     raise typer.Exit(run_command(as_json, write, threads))
@@ -623,11 +643,13 @@ def report(
 
     from airlane.results import Results, manifest_of
 
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        results = Results.read(folder)
-    except (FileNotFoundError, ValueError, KeyError, pyarrow.ArrowInvalid):
+    manifest = manifest_of(folder)
+    if manifest is None:
         _fail(f"error: {folder} is not a result folder of `airlane run`")
+    try:
+        results = Results.read(folder)
+    except (FileNotFoundError, pyarrow.ArrowException) as error:
+        _fail(f"error: {folder} is not whole ({str(error).splitlines()[0]}); run it again")
     print(f"written to {_page(folder, results, manifest)}")
 
 
@@ -641,7 +663,7 @@ def _page(folder: Path, results: Results, manifest: dict[str, Any]) -> Path:
 
 @app.command()
 def completion(shell: Annotated[_Shell, typer.Argument(help="Shell to write it for.")]) -> None:
-    """Print a script that makes a shell complete our commands, options and names.
+    """Print a script that completes our words in a shell.
 
     In ~/.bashrc: eval "$(airlane completion bash)". In ~/.zshrc: eval "$(airlane completion zsh)".
     For fish: airlane completion fish > ~/.config/fish/completions/airlane.fish.
@@ -656,14 +678,15 @@ def completion(shell: Annotated[_Shell, typer.Argument(help="Shell to write it f
 def trace_from_log_command(
     log: Annotated[Path, typer.Argument(metavar="RUN.csv", help="Log with t_us, highest_ack and rtt_us.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
-    packet_bytes: Annotated[int, typer.Option(min=1, help="Bytes of each packet.")] = 1440,
-    begin: Annotated[float, typer.Option(min=0, help="Leave out what was delivered before, s.")] = 0.0,
-    end: Annotated[float, typer.Option(min=0, help="Leave out what was delivered after, s.")] = float("inf"),
+    packet_bytes: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes of each packet.")] = 1440,
+    begin: Annotated[
+        float, typer.Option(metavar="S", min=0, help="Leave out what was delivered before, in s.")
+    ] = 0.0,
+    end: Annotated[
+        float, typer.Option(metavar="S", min=0, help="Leave out what was delivered after, in s.")
+    ] = float("inf"),
 ) -> None:
-    """Make a Mahimahi delivery trace from a sender's log of a measured run.
-    manifest = manifest_of(folder)
-    if manifest is None:
-        _fail(f"error: {folder} is not a result folder of `airlane run`")
+    """Make a trace from a sender's log of a measured run.
 
     Assumes that every packet up to the highest acknowledged one arrived, half of the smallest round trip
     before its acknowledgement, and that the sender kept the link busy.
@@ -685,7 +708,9 @@ def trace_export_command(
     scenario: File = None,
     example: Example = None,
     settings: Settings = None,
-    ue: Annotated[str, typer.Option(help="The UE, such as phone, or phone-2 of a group.")] = "",
+    ue: Annotated[
+        str, typer.Option(metavar="NAME", help="The UE, such as phone, or phone-2 of a group.")
+    ] = "",
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")] = Path("trace.down"),
     uplink: Annotated[bool, typer.Option("--uplink", help="From the UE, not towards it.")] = False,
     delivered: Annotated[
@@ -693,14 +718,17 @@ def trace_export_command(
         typer.Option("--delivered", help="What the UE's own flows got, not what it could have had."),
     ] = False,
     begin: Annotated[
-        float | None, typer.Option(min=0, help="Leave out what came before, s [default: the warm-up].")
+        float | None,
+        typer.Option(metavar="S", min=0, help="Leave out what came before, in s [default: the warm-up]."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed [default: the scenario's].")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Seed [default: the scenario's].")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Then run UDP and TCP over the trace and over the cell.")
     ] = False,
 ) -> None:
-    """Make a Mahimahi delivery trace of what a UE of a scenario is given.
+    """Make a trace of what a UE of a scenario is given.
 
     Unless --delivered, the UE's own flows are replaced by one that always has data for it, all others stay
     as they are: the trace shows each 1500 bytes that the scheduler would have given it.
