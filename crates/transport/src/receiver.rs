@@ -216,9 +216,6 @@ impl Receiver {
         let start = segment.start;
         let end = start + u64::from(segment.payload) + u64::from(segment.fin);
         self.pending = true;
-        if segment.fin {
-            self.fin_at = Some(end - 1);
-        }
         if end <= self.next {
             // Received before: the sender must hear of it at once (RFC 2883 §4).
             self.dsack = Some(Block { left: start, right: end });
@@ -234,7 +231,11 @@ impl Receiver {
             return 0;
         }
         // What lies beyond the window is cut off (RFC 9293 §3.10.7.4).
-        let end = if start + u64::from(segment.payload) > self.edge { self.edge.max(start) } else { end };
+        let is_cut = start + u64::from(segment.payload) > self.edge;
+        let end = if is_cut { self.edge.max(start) } else { end };
+        if segment.fin && !is_cut {
+            self.fin_at = Some(end - 1);
+        }
         if start > self.next {
             self.hold(start, end);
             let arrival = self.arrival(segment);

@@ -144,3 +144,20 @@ fn the_fin_is_no_data() {
     assert!(r.finished());
     assert_eq!(r.acknowledge(false).next, 2 + u64::from(SEGMENT)); // the FIN takes a position
 }
+
+/// RFC 9293 §3.10.7.4: of a segment outside the window nothing is believed, not even a FIN.
+#[test]
+fn a_fin_outside_the_window_ends_nothing() {
+    let mut r = receiver(3000);
+    r.on_data(&data(0, 0));
+    for start in [r.edge, r.edge + 900_000_000] {
+        assert_eq!(r.on_data(&DataSegment { start, fin: true, ..data(1, 0) }), 0);
+    }
+    assert_eq!(r.on_data(&DataSegment { start: 1, payload: 100, fin: true, ..data(1, 0) }), 0);
+    assert_eq!(r.read(Instant::from_millis(2), u64::MAX), u64::from(SEGMENT));
+    assert!(!r.finished());
+    assert_eq!(r.offered_end(), r.edge);
+    assert_eq!(r.on_data(&DataSegment { fin: true, ..data(3, 1) }), u64::from(SEGMENT));
+    assert_eq!(r.read(Instant::from_millis(3), u64::MAX), u64::from(SEGMENT));
+    assert!(r.finished());
+}
