@@ -44,6 +44,8 @@ struct Move {
 pub(super) struct Luggage {
     pub(super) connections: Vec<Box<Connection>>,
     pub(super) partings: Vec<Parting>,
+    /// Until when a SYN may belong to a connection that passes and is not among them.
+    pub(super) full_until: Instant,
 }
 
 /// A packet that follows connections over X2.
@@ -110,6 +112,12 @@ impl EnbProxies {
     #[must_use]
     pub fn cell(&self, cell: usize) -> &SplitProxy {
         &self.cells[cell]
+    }
+
+    /// True if nothing is left of any connection, nor under way between cells.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.moves.is_empty() && self.followers.is_empty() && self.cells.iter().all(SplitProxy::is_empty)
     }
 
     /// Lets the proxy of a cell do something, and what it sends go.

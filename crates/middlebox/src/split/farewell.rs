@@ -79,13 +79,16 @@ impl Farewells {
         self.by_key.remove(&key);
     }
 
-    /// Keeps one of a connection that has ended; the oldest go when there are too many.
-    pub(super) fn add(&mut self, until: Instant, key: Key, farewell: Farewell) {
+    /// Keeps one of a connection that has ended; the oldest go when there are too many. How many went before their
+    /// time.
+    pub(super) fn add(&mut self, until: Instant, key: Key, farewell: Farewell) -> u64 {
         self.by_key.insert(key, (until, farewell));
         self.until[ENDED].push_back((until, key));
+        let mut forgotten = 0;
         while self.until[ENDED].len() > self.most {
-            self.drop_first(ENDED);
+            forgotten += u64::from(self.drop_first(ENDED));
         }
+        forgotten
     }
 
     /// A connection passes, and its SYN may come again until then. When there are too many of them, no other
@@ -95,7 +98,7 @@ impl Farewells {
             self.by_key.insert(key, (until, Farewell::Passes));
             self.until[PASSING].push_back((until, key));
         } else {
-            self.full_until = until;
+            self.be_full_until(until);
         }
     }
 
@@ -108,15 +111,22 @@ impl Farewells {
             farewell: *farewell,
         };
         let taken: Vec<Parting> = ours.map(parting).collect();
-        taken.iter().for_each(|parting| self.remove(parting.key));
+        if !taken.is_empty() {
+            taken.iter().for_each(|parting| self.remove(parting.key));
+            // They may come back, and must not take up room twice.
+            self.until.iter_mut().for_each(|queue| queue.retain(|(_, key)| !is_of(*key)));
+        }
         taken
     }
 
     /// Keeps what another proxy has kept, a little longer perhaps than it would have.
-    pub(super) fn put(&mut self, parting: Parting) {
+    pub(super) fn put(&mut self, parting: Parting) -> u64 {
         let Parting { key, until, farewell } = parting;
         match farewell {
-            Farewell::Passes => self.add_passing(until, key),
+            Farewell::Passes => {
+                self.add_passing(until, key);
+                0
+            }
             Farewell::Closed(_) | Farewell::Reset => self.add(until, key, farewell),
         }
     }
@@ -124,6 +134,16 @@ impl Farewells {
     /// True if a SYN may belong to a connection that passes, though nothing of it is kept.
     pub(super) fn are_full(&self, now: Instant) -> bool {
         now < self.full_until
+    }
+
+    /// Until when [`Self::are_full`].
+    pub(super) const fn full_until(&self) -> Instant {
+        self.full_until
+    }
+
+    /// A SYN may belong to a connection that passes another proxy, of which nothing is kept there.
+    pub(super) fn be_full_until(&mut self, until: Instant) {
+        self.full_until = self.full_until.max(until);
     }
 
     /// Forgets those whose time has come.
@@ -139,10 +159,57 @@ impl Farewells {
         self.until.iter().filter_map(|queue| queue.front().map(|(at, _)| *at)).min()
     }
 
-    fn drop_first(&mut self, queue: usize) {
-        let Some((at, key)) = self.until[queue].pop_front() else { return };
-        if self.by_key.get(&key).is_some_and(|(until, _)| *until == at) {
+    /// Forgets the first of a queue; false if it was replaced or removed before.
+    fn drop_first(&mut self, queue: usize) -> bool {
+        let Some((at, key)) = self.until[queue].pop_front() else { return false };
+        let stands = self.by_key.get(&key).is_some_and(|(until, _)| *until == at);
+        if stands {
             self.by_key.remove(&key);
         }
+        stands
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{Direction, FlowId, Header, Packet, Payload, TcpHeader};
+
+    use super::*;
+
+    fn key(flow: u32) -> Key {
+        let (header, payload) = (Header::Tcp(TcpHeader::default()), Payload::Length(0));
+        Key::of(&Packet::new(FlowId(flow), Direction::Uplink, header, payload, Instant::ZERO))
+    }
+
+    #[test]
+    fn who_comes_back_takes_up_its_room_once() {
+        let until = Instant::from_millis(60_000);
+        let (mut here, mut there) = (Farewells::new(2), Farewells::new(2));
+        here.add_passing(until, key(0));
+        assert_eq!(here.add(until, key(1), Farewell::Reset), 0);
+        for _ in 0..5 {
+            for (from, to) in [(0, 1), (1, 0)] {
+                let both = [&mut here, &mut there];
+                let taken = both[from].take(|_| true);
+                assert!(both[from].is_empty() && both[from].next_timeout().is_none());
+                assert_eq!(taken.into_iter().map(|parting| both[to].put(parting)).sum::<u64>(), 0);
+            }
+        }
+        assert!(matches!(here.get(key(0)), Some(Farewell::Passes)) && !here.are_full(Instant::ZERO));
+        assert!(matches!(here.get(key(1)), Some(Farewell::Reset)));
+        // The third that ends is one too many: the first is forgotten before its time.
+        assert_eq!(here.add(until, key(2), Farewell::Reset) + here.add(until, key(3), Farewell::Reset), 1);
+        assert!(here.get(key(1)).is_none());
+        here.forget_until(until);
+        assert!(here.is_empty());
+    }
+
+    #[test]
+    fn a_proxy_is_full_as_long_as_any_that_passes_may_come_again() {
+        let at = Instant::from_millis;
+        let mut farewells = Farewells::new(0);
+        farewells.add_passing(at(60), key(0));
+        farewells.add_passing(at(50), key(1)); // from another proxy, where it had passed before
+        assert!(farewells.are_full(at(59)) && !farewells.are_full(at(60)));
     }
 }

@@ -162,6 +162,7 @@ impl SplitProxy {
             }
         }
         luggage.partings = self.farewells.take(|key| is_of(key.flow()));
+        luggage.full_until = self.farewells.full_until();
         luggage
     }
 
@@ -171,11 +172,13 @@ impl SplitProxy {
             if connection.join(cx, &mut self.shop) {
                 self.put(connection);
             } else {
-                let until = cx.now.saturating_add(self.shop.config.time_wait);
-                self.farewells.add(until, connection.key, Farewell::Reset);
+                self.part(cx.now, connection.key, Farewell::Reset);
             }
         }
-        luggage.partings.into_iter().for_each(|parting| self.farewells.put(parting));
+        self.farewells.be_full_until(luggage.full_until);
+        for parting in luggage.partings {
+            self.shop.statistics.forgotten += self.farewells.put(parting);
+        }
     }
 
     /// There is no room for a connection.
@@ -242,7 +245,13 @@ impl SplitProxy {
             Ending::Closed => Farewell::closed(ends, cx.now),
             _ => Farewell::Reset,
         };
-        self.farewells.add(cx.now.saturating_add(self.shop.config.time_wait), key, farewell);
+        self.part(cx.now, key, farewell);
+    }
+
+    /// Keeps for a time what there is to say to stragglers.
+    fn part(&mut self, now: Instant, key: Key, farewell: Farewell) {
+        let until = now.saturating_add(self.shop.config.time_wait);
+        self.shop.statistics.forgotten += self.farewells.add(until, key, farewell);
     }
 
     /// A segment of a connection that has ended, or of one that passes.

@@ -35,6 +35,8 @@ pub struct SplitStatistics {
     pub refused: u64,
     /// Connections by their ending, in the order of [`Ending`].
     pub endings: [u64; 6],
+    /// Ended connections whose stragglers it stopped answering before their time, because there was no room.
+    pub forgotten: u64,
     /// Connections that came from the proxy of another eNB, and that went to one.
     pub moved_in: u64,
     /// See `moved_in`.
