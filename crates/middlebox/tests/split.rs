@@ -5,103 +5,12 @@ mod world;
 
 use std::collections::VecDeque;
 
-use airlane_core::{
-    Bytes, Cx, Direction, Duration, FlowId, Header, Instant, Node, Outbox, PacketPool, Seeds, Silence,
-    Stream, TopicSet,
+use airlane_core::{Bytes, Direction, FlowId, Header, Instant, Node, PacketPool, Seeds};
+use airlane_middlebox::{ConnectOrder, Ending, Middlebox, Side, SplitConfig, SplitProxy};
+use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
+use world::{
+    Channel, Circumstances, Mischief, World, channel, is_bounded, is_done, judge, pairs, proxy, with,
 };
-use airlane_middlebox::{ConnectOrder, Ending, Middlebox, Side, SplitConfig, SplitProxy, WhenFull};
-use airlane_transport::{
-    CongestionKind, ConnectionState, LossDetection, Path, ReceiveWindowKind, TcpConfig, TcpEndpoint,
-};
-use world::{Channel, Script, World};
-
-fn pick<T: Clone>(s: &mut Stream, from: &[T]) -> T {
-    from[s.below(from.len() as u64) as usize].clone()
-}
-
-fn tcp(s: &mut Stream) -> TcpConfig {
-    TcpConfig {
-        congestion: pick(s, &[CongestionKind::NewReno, CongestionKind::Cubic, CongestionKind::Bbr]),
-        timestamps: s.chance(0.5),
-        sack: s.chance(0.7),
-        window_scaling: s.chance(0.6),
-        delayed_ack: s.chance(0.8),
-        nagle: s.chance(0.5),
-        ecn: s.chance(0.3),
-        initial_window_segments: pick(s, &[1, 3, 10]),
-        loss_detection: pick(s, &[LossDetection::RackTlp, LossDetection::Rfc6675]),
-        receive_window: pick(
-            s,
-            &[
-                ReceiveWindowKind::Fixed(Bytes(3000)),
-                ReceiveWindowKind::Fixed(Bytes(65_536)),
-                ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) },
-            ],
-        ),
-        mtu: pick(s, &[576, 1500]),
-        rto_initial: Duration::from_millis(300),
-        rto_max: Duration::from_secs(5),
-        initial_sequence: s.bits() as u32,
-        ..TcpConfig::linux()
-    }
-}
-
-fn proxy(s: &mut Stream, id: u32) -> SplitConfig {
-    SplitConfig {
-        id,
-        core: tcp(s),
-        ran: tcp(s),
-        connect: pick(s, &[ConnectOrder::AtOnce, ConnectOrder::AfterHandshake, ConnectOrder::FarEndFirst]),
-        buffer: Bytes(pick(s, &[3_000, 20_000, 1 << 20])),
-        memory: Bytes(pick(s, &[24_000, 100_000, 1 << 30])),
-        connections: pick(s, &[2, 1000]),
-        when_full: WhenFull::PassThrough,
-        connect_timeout: Duration::from_secs(60),
-        stall_timeout: Duration::from_secs(300),
-        idle_timeout: Duration::from_secs(600),
-        time_wait: Duration::from_secs(60),
-        cell: None,
-        seeds: Seeds::new(s.bits()),
-    }
-}
-
-fn channel(s: &mut Stream) -> Channel {
-    Channel {
-        delay_us: s.below(60_000),
-        jitter_us: pick(s, &[0, 0, 500, 30_000]),
-        loss: pick(s, &[0.0, 0.01, 0.1, 0.2]),
-        duplication: pick(s, &[0.0, 0.05]),
-    }
-}
-
-/// What the peers of a run are up to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mischief {
-    None,
-    Aborts,
-    Vanishes,
-}
-
-fn script(s: &mut Stream, connects: Option<Instant>, mischief: Mischief) -> Script {
-    let at = |s: &mut Stream, most: u64| Instant::from_millis(s.below(most));
-    let mut writes = vec![];
-    let mut when = Instant::ZERO;
-    for _ in 0..=s.below(4) {
-        writes.push((when, pick(s, &[0, 1, 700, 1448, 20_000, 120_000])));
-        when += Duration::from_millis(s.below(3_000));
-    }
-    let from = at(s, 4_000);
-    let until = from + Duration::from_millis(s.below(20_000));
-    let never = Instant::FAR_FUTURE;
-    Script {
-        config: tcp(s),
-        connects,
-        writes,
-        stalls: if s.chance(0.4) { (from, until) } else { (never, never) },
-        aborts: if mischief == Mischief::Aborts && s.chance(0.6) { at(s, 6_000) } else { never },
-        vanishes: if mischief == Mischief::Vanishes && s.chance(0.6) { at(s, 6_000) } else { never },
-    }
-}
 
 /// A run of some connections through one proxy or two. Returns what it came to, in one line.
 fn run(seed: u64, mischief: Mischief) -> String {
@@ -110,53 +19,22 @@ fn run(seed: u64, mischief: Mischief) -> String {
     let configs: Vec<SplitConfig> = (0..count).map(|id| proxy(&mut s, id)).collect();
     let channels: Vec<Channel> = (0..=count).map(|_| channel(&mut s)).collect();
     let reliable = channels.iter().all(|channel| channel.loss == 0.0);
-    let pairs: Vec<(Script, Script)> = (0..1 + s.below(4))
-        .map(|_| {
-            let start = Instant::from_millis(s.below(500));
-            let by_client = s.chance(0.5);
-            let server = script(&mut s, (!by_client).then_some(start), mischief);
-            (server, script(&mut s, by_client.then_some(start), mischief))
-        })
-        .collect();
+    let pairs = pairs(&mut s, mischief);
     let describe = format!("seed {seed}, {mischief:?}");
     let memory: Vec<u64> = configs.iter().map(|config| config.memory.get()).collect();
     let proxies = configs.into_iter().map(SplitProxy::new).collect();
-    let mut world = World::new(proxies, channels, pairs, (s, true));
+    let mut world = World::new(proxies, channels, pairs, s);
     world.run(Instant::from_millis(2_000_000), |world| {
         for (proxy, most) in world.proxies.iter().zip(&memory) {
-            let held: u64 = proxy.function().statistics().held.iter().sum();
-            let (used, peak) = proxy.function().memory();
-            assert!(held <= used && used <= peak && peak <= *most, "{held} {used} {peak} {most}: {describe}");
+            is_bounded(proxy.function(), *most, &describe);
         }
     });
-    for proxy in world.proxies.iter().map(|proxy| proxy.function()) {
-        assert!(proxy.is_empty(), "connections are left: {:?} {describe}", proxy.statistics());
-        assert_eq!(proxy.memory().0, 0, "memory is left: {describe}");
-        assert_eq!((proxy.statistics().held, proxy.statistics().open), ([0; 2], 0), "{describe}");
-    }
-
-    let passed = world.proxies.iter().any(|proxy| proxy.function().statistics().passed > 0);
-    assert!(passed || world.pool.live() == 0, "packets are left: {describe}");
-    let mut lines = vec![];
-    for (server, client) in world.servers.iter().zip(&world.clients) {
-        for (from, to) in [(server, client), (client, server)] {
-            assert!(to.read <= from.script.total(), "more came than was sent: {describe}");
-            if mischief == Mischief::None {
-                assert_eq!(to.read, from.script.total(), "not all came: {describe}");
-                assert_eq!(to.end.state(), ConnectionState::Closed, "{describe}");
-            } else {
-                let over = matches!(
-                    to.end.state(),
-                    ConnectionState::Closed | ConnectionState::Reset | ConnectionState::Listen
-                );
-                // An end that has nothing to send does not learn of a RST that is lost, and nobody gives up a
-                // connection that passes.
-                assert!(over || to.gone || passed || !reliable, "{:?} {describe}", to.end.state());
-            }
-            lines.push(format!("{} {:?}", to.read, to.end.stats().established_at));
-        }
-    }
-    format!("{lines:?} {:?}", world.proxies[0].function().statistics())
+    world.proxies.iter().for_each(|proxy| is_done(proxy.function(), &describe));
+    let statistics: Vec<_> = world.proxies.iter().map(|proxy| proxy.function().statistics()).collect();
+    let how = Circumstances::new(mischief, reliable, &statistics);
+    assert!(how.may_leave_packets() || world.pool.live() == 0, "packets are left: {describe}");
+    let came = judge((&world.servers, &world.clients), how, &describe);
+    format!("{came} {statistics:?}")
 }
 
 #[test]
@@ -244,8 +122,4 @@ fn memory_stays_under_its_bound_with_ten_thousand_stalled_clients() {
     assert!(proxy.function().is_empty());
     assert_eq!(proxy.function().statistics().ended(Ending::Stalled), u64::from(CLIENTS));
     assert_eq!(proxy.function().memory().0, 0);
-}
-
-fn with(pool: &mut PacketPool, now: Instant, outbox: &mut Outbox, act: impl FnOnce(&mut Cx<'_>)) {
-    act(&mut Cx { now, pool, outbox, topics: TopicSet::NONE, probe: &mut Silence });
 }
