@@ -177,7 +177,7 @@ impl Cells {
             Stop::Gateway(port) => self.at_gateway(port, packet),
             Stop::S1(cell) => self.at_proxy(cell, Side::Core, packet),
             Stop::X2(ue) => match self.ues[ue].cell {
-                Some(cell) => self.to_ue(cell, ue, packet),
+                Some(cell) => self.downlink(cell, ue, packet),
                 None => self.ues[ue].waiting[Direction::Downlink as usize].push(packet),
             },
             Stop::Ue(ue, epoch) if epoch == self.ues[ue].epoch => {
@@ -189,7 +189,7 @@ impl Cells {
             }
             // The link has gone.
             Stop::Ue(ue, _) if self.is_kept(ue) => self.over_x2(ue, packet),
-            Stop::Enb(_, ue, _) if self.is_kept(ue) => self.from_ue(ue, packet),
+            Stop::Enb(_, ue, _) if self.is_kept(ue) => self.uplink(ue, packet),
             Stop::Ue(..) | Stop::Enb(..) => self.lose(packet),
         }
     }
@@ -239,8 +239,8 @@ impl Cells {
         if let Some((_, to)) = ue.returns.filter(|(at, _)| *at <= now) {
             (ue.cell, ue.returns, ue.asks) = (Some(to), None, Some(now));
             let [down, up] = core::mem::take(&mut ue.waiting);
-            down.into_iter().for_each(|packet| self.to_ue(to, index, packet));
-            up.into_iter().for_each(|packet| self.from_ue(index, packet));
+            down.into_iter().for_each(|packet| self.downlink(to, index, packet));
+            up.into_iter().for_each(|packet| self.uplink(index, packet));
         }
         if let Some(cell) = self.ues[index].cell
             && self.ues[index].asks.is_some_and(|at| at <= now)
@@ -255,7 +255,7 @@ impl Cells {
     }
 
     /// A packet for a UE is at an eNB.
-    fn to_ue(&mut self, cell: usize, ue: usize, packet: PacketRef) {
+    fn downlink(&mut self, cell: usize, ue: usize, packet: PacketRef) {
         let Ue { cell: serving, epoch, forgets, .. } = self.ues[ue];
         if serving == Some(cell) {
             let at = (self.now, &mut self.pool);
@@ -273,7 +273,7 @@ impl Cells {
     }
 
     /// A UE has a packet to send.
-    fn from_ue(&mut self, ue: usize, packet: PacketRef) {
+    fn uplink(&mut self, ue: usize, packet: PacketRef) {
         let Ue { cell, epoch, .. } = self.ues[ue];
         let Some(cell) = cell else {
             return self.ues[ue].waiting[Direction::Uplink as usize].push(packet);
@@ -308,7 +308,7 @@ impl Cells {
         if came.header != Header::Signalling {
             let ue = came.flow.index() % self.ues.len();
             gtp::decapsulate(self.pool.get_mut(&packet));
-            return self.to_ue(cell, ue, packet);
+            return self.downlink(cell, ue, packet);
         }
         if let Some(Message::PathSwitchRequestAcknowledge { ue }) = Message::decode(&came.payload)
             && self.ues[ue.index()].cell == Some(cell)
@@ -327,7 +327,7 @@ impl Cells {
                 if self.front.is_some() {
                     self.with_front(|front, cx| front.handle_packet(cx, Side::Ran.port(), packet));
                 } else {
-                    self.into_internet(Stop::Server, packet);
+                    self.through_internet(Stop::Server, packet);
                 }
             } else {
                 let cell = usize::from(port - Gateway::enb(0));
@@ -344,12 +344,12 @@ impl Cells {
             if port == Side::Ran.port() {
                 self.at_gateway(Gateway::INTERNET, packet);
             } else {
-                self.into_internet(Stop::Server, packet);
+                self.through_internet(Stop::Server, packet);
             }
         }
     }
 
-    fn into_internet(&mut self, stop: Stop, packet: PacketRef) {
+    fn through_internet(&mut self, stop: Stop, packet: PacketRef) {
         self.flights.send((self.now, &mut self.pool), self.plan.internet, stop, packet);
     }
 
@@ -359,9 +359,9 @@ impl Cells {
         peer.call((&mut self.pool, self.now), &mut outbox, act);
         for (_, packet) in outbox {
             if server {
-                self.into_internet(Stop::Core, packet);
+                self.through_internet(Stop::Core, packet);
             } else {
-                self.from_ue(index % self.ues.len(), packet);
+                self.uplink(index % self.ues.len(), packet);
             }
         }
     }
