@@ -143,7 +143,7 @@ class Dataset:
         return found
 
 
-def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
+def _read(file: Path, columns: list[str] | None = None) -> pa.Table:
     try:
         table = pyarrow.parquet.read_table(file, columns=columns)
     except (pa.ArrowException, OSError) as error:
