@@ -16,6 +16,7 @@ import numpy as np
 from airlane.chart import label_points
 from airlane.metrics import Run
 from airlane.results import Results
+from airlane.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -230,7 +231,7 @@ def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]]) -> None:
 
 
 def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int = 0) -> Figure | None:
-    """Cells, the ways of the UEs in the colour of the cell that serves them, and where they change it.
+    """Cells, the tracks of the UEs in the colour of the cell that serves them, and where they change it.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
         begins = axis.scatter(x, y, s=7, c=[colour[str(c)] for c in cells[starts]], linewidths=0)
         label_points(begins, [f"{ue} begins" for ue in ues[starts]])
         x, y = changes.T
-        label = f"a UE changes its cell ({len(changes)} times)"
+        label = f"a UE changes its cell ({counted(len(changes), 'time')})"
         rim = {"facecolors": "white", "edgecolors": "#222222", "linewidths": 0.8}
         crossed = axis.scatter(x, y, s=17, label=label, zorder=3, **rim)  # type: ignore[arg-type]
         at = np.flatnonzero(new_cell & ~new_ue)
@@ -290,7 +291,8 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
             axis.annotate(name, (x, y), (0, 7), textcoords="offset points", ha="center", fontsize=7, zorder=5)
         axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         axis.set(xlabel="km to the east", ylabel="km to the north")
-        axis.set_title(f"{len(sites)} cells and the ways of {len(starts)} UEs, coloured by the serving cell")
+        ues_there = counted(len(starts), "UE")
+        axis.set_title(f"{len(sites)} cells and the tracks of {ues_there}, coloured by the serving cell")
         axis.grid(visible=False)
         if len(changes):
             fig.legend(handles=[crossed], loc="outside lower left")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Book", "as_json", "sites", "write_arena_html", "write_run_html"]
 
 _MAP_CAPTION = (
-    "Grey lines: where another site is nearer. A way has the colour of the cell that serves the UE; "
+    "Grey lines: where another site is nearer. A track has the colour of the cell that serves the UE; "
     "cells that are not neighbours may share one."
 )
 
@@ -161,6 +161,10 @@ class _Paper:
     @property
     def holding(self) -> int:
         return sum(row.finding.holds is True for one in self.experiments for row in one.outcome.claims)
+
+    @property
+    def open(self) -> int:
+        return sum(row.finding.holds is None for one in self.experiments for row in one.outcome.claims)
 
 
 class Book:

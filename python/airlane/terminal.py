@@ -22,6 +22,7 @@ from airlane.reproduction import Reproduction
 from airlane.results import Results
 from airlane.sweep import FIGURES, Point
 from airlane.verdict import Verdict
+from airlane.words import counted
 
 __all__ = [
     "errors",
@@ -254,16 +255,12 @@ def _handovers(results: Results) -> str:
         return ""
     total = {key: sum(int(one[key]) for one in counts) for key in counts[0]}
     return (
-        f"{_counted(total['successful'], 'handover')} ({total['ping_pongs']:,} ping-pong), "
+        f"{counted(total['successful'], 'handover')} ({total['ping_pongs']:,} ping-pong), "
         f"{total['preparations_failed']:,} refused; "
-        f"{_counted(total['radio_link_failures'], 'radio link')} lost "
-        f"({total['too_late']:,} handed over too late), {_counted(total['accesses_failed'], 'target')} not "
-        f"reached, {_counted(total['releases'], 'release')}"
+        f"{counted(total['radio_link_failures'], 'radio link')} lost "
+        f"({total['too_late']:,} handed over too late), {counted(total['accesses_failed'], 'target')} not "
+        f"reached, {counted(total['releases'], 'release')}"
     )
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
 def sweep_view(points: Sequence[Point], title: str) -> Group:
@@ -272,7 +269,7 @@ def sweep_view(points: Sequence[Point], title: str) -> Group:
     settings = [{key: _word(value) for key, value in point.settings.items()} for point in points]
     swept = [key for key in settings[0] if len({one[key] for one in settings}) > 1]
     same = "".join(f", {key} = {value}" for key, value in settings[0].items() if key not in swept)
-    head = f"{title}: {_counted(len(points), 'point')}, "
+    head = f"{title}: {counted(len(points), 'point')}, "
     head += (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run") + same
     columns = [
         (figure.heading, figure.name, "")

@@ -11,6 +11,7 @@ from airlane.papers import arwa_setup as setup
 from airlane.papers.arwa_measures import FIGURES, at, best_at, decide, higher, mean, row
 from airlane.papers.arwa_schemes import SOURCE, of
 from airlane.papers.arwa_setup import BEYOND, PAPER, PRESETS, TODAY, WORDS, Case
+from airlane.words import counted
 
 __all__ = ["joint", "table3", "table4"]
 
@@ -239,7 +240,11 @@ def _joint_picture(draws: Sequence[Draw]) -> list[Picture]:
             axes[1].annotate(name, (delay, throughput), (6, 4), textcoords="offset points", fontsize=7)
         axes[1].set_xscale("log")
         fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
-    return [Picture("Throughput against delay", f"{JOINT_USERS} users; means of {len(draws)} runs.", fig)]
+    return [
+        Picture(
+            "Throughput against delay", f"{JOINT_USERS} users; means of {counted(len(draws), 'run')}.", fig
+        )
+    ]
 
 
 def joint() -> Experiment:

@@ -11,6 +11,7 @@ from airlane.papers import arwa_setup as setup
 from airlane.papers.arwa_measures import FIGURES, at, decide, gain_pct, higher, mean, row
 from airlane.papers.arwa_schemes import SOURCE
 from airlane.papers.arwa_setup import PAPER, PRESETS, TODAY, USERS, WORDS, Case
+from airlane.words import counted
 
 __all__ = ["table2", "table5"]
 
@@ -98,7 +99,9 @@ def _queue_picture(draws: Sequence[Draw]) -> list[Picture]:
             axis.set_xlabel("queue of a user in KiB")
             axis.set_ylim(bottom=0)
         axes[1].legend(loc="upper left")
-    return [Picture("Over the queue", f"{PAPER}; mean of {len(draws)} runs and 95 % interval.", fig)]
+    return [
+        Picture("Over the queue", f"{PAPER}; mean of {counted(len(draws), 'run')} and 95 % interval.", fig)
+    ]
 
 
 def table2() -> Experiment:
@@ -209,7 +212,7 @@ def _mixed_pictures(draws: Sequence[Draw]) -> list[Picture]:
             axis.set_xticks(USERS)
             axis.set_ylim(bottom=0)
         axes[1].legend(loc="upper left")
-    return [Picture("As Fig. 5", f"Mean of {len(draws)} runs and 95 % interval.", fig)]
+    return [Picture("As Fig. 5", f"Mean of {counted(len(draws), 'run')} and 95 % interval.", fig)]
 
 
 def table5() -> Experiment:

@@ -16,6 +16,7 @@ from airlane.papers.arwa_measures import Part, codes, decide, higher, mean
 from airlane.papers.arwa_schemes import SOURCE
 from airlane.papers.arwa_setup import BASE, CHOICES, PAPER, PRESETS, SCHEMES, WORDS, Case, Choice
 from airlane.stats import estimate
+from airlane.words import counted
 
 __all__ = ["figure7", "figure8", "figure9"]
 
@@ -255,7 +256,11 @@ def _picture7(draws: Sequence[Draw]) -> list[Picture]:
                 axis.set_xticks(np.arange(len(PLACES)), [f"{place} signal" for place in PLACES])
         fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return [
-        Picture("As Fig. 7", f"Four users at each place; mean of {len(draws)} runs and 95 % interval.", fig)
+        Picture(
+            "As Fig. 7",
+            f"Four users at each place; mean of {counted(len(draws), 'run')} and 95 % interval.",
+            fig,
+        )
     ]
 
 

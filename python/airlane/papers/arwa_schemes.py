@@ -30,6 +30,7 @@ from airlane.papers.arwa_measures import (
 )
 from airlane.papers.arwa_setup import BASE, BEYOND, CHOICES, PAPER, SCHEMES, TODAY, USERS, WORDS, Case, Choice
 from airlane.stats import Estimate, estimate
+from airlane.words import counted
 
 __all__ = ["SOURCE", "combinations", "table6"]
 
@@ -407,7 +408,7 @@ def _figure_6(draws: Sequence[Draw], preset: str, schemes: Sequence[str]) -> Pic
             axis.set_xlabel("users")
             axis.set_xticks(USERS)
         fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=len(schemes))
-    return Picture(f"As Fig. 6: {preset}", f"Mean of {len(draws)} runs and 95 % interval.", fig)
+    return Picture(f"As Fig. 6: {preset}", f"Mean of {counted(len(draws), 'run')} and 95 % interval.", fig)
 
 
 def _grid6() -> Mapping[str, Mapping[str, object]]:

@@ -25,6 +25,7 @@ from airlane.papers.handover_setup import (
     mean,
     point,
 )
+from airlane.words import counted
 
 __all__ = ["by_run", "by_size", "capacity", "combinations", "over_sizes", "over_time"]
 
@@ -202,9 +203,10 @@ def over_time(draw: Draw, name: str, title: str) -> Picture:
         axes[1].set_title("throughput of the radio (mean of 0.2 s)")
         axes[1].set_ylabel("kbit/s")
         axes[1].legend(loc="upper left")
-        axes[2].plot(t, series["cwnd_bytes"] / 1000.0 / _SEGMENT_KB, label="congestion window")
+        window = series["cwnd_bytes"] / 1000.0 / _SEGMENT_KB
+        axes[2].plot(t, window, color=plot.COLOURS[2], label="congestion window")
         again = series["retransmissions"] > 0
-        axes[2].plot(t[again], np.zeros(again.sum()), "|", color=plot.COLOURS[1], label="segments sent again")
+        axes[2].plot(t[again], np.zeros(again.sum()), "|", color=plot.COLOURS[3], label="segments sent again")
         axes[2].set_title("sender")
         axes[2].set_ylabel("segments")
         axes[2].legend(loc="upper left", ncols=2)
@@ -242,7 +244,9 @@ def capacity(draws: Sequence[Draw], name: str) -> Picture:
         axes[0].set_ylabel("Mbit/s")
         axes[0].set_xlim(-8.0, 10.0)
         axes[0].set_ylim(bottom=0)
-    return Picture("Capacity", f"UDP at 200 Mbit/s, {len(draws)} runs; the first one is darker.", fig)
+    return Picture(
+        "Capacity", f"UDP at 200 Mbit/s, {counted(len(draws), 'run')}; the first one is darker.", fig
+    )
 
 
 def over_sizes(draws: Sequence[Draw], queue: str) -> Picture:
@@ -274,5 +278,7 @@ def over_sizes(draws: Sequence[Draw], queue: str) -> Picture:
             axis.set_ylim(bottom=0)
             axis.legend(loc="upper left" if metric == "delay_ms" else "lower left")
     return Picture(
-        f"As Figs. 8 and 9: {WORDS[queue]}", f"Mean and standard deviation over {len(draws)} runs.", fig
+        f"As Figs. 8 and 9: {WORDS[queue]}",
+        f"Mean and standard deviation over {counted(len(draws), 'run')}.",
+        fig,
     )

@@ -28,6 +28,7 @@ from airlane.experiments import (
 from airlane.metrics import Array, Run, Window
 from airlane.papers import published
 from airlane.verdict import Bound, Relation
+from airlane.words import counted
 
 __all__ = ["load_increase"]
 
@@ -577,7 +578,9 @@ def _over_grid(draws: Sequence[Draw]) -> Picture:
             axis.set_xticks(ADDED)
             axis.set_ylim(bottom=0)
             axis.legend(loc="lower right")
-    return Picture("As Figs. 2b and 2c", f"Mean over {len(draws)} runs and the two first UEs.", fig)
+    return Picture(
+        "As Figs. 2b and 2c", f"Mean over {counted(len(draws), 'run')} and the two first UEs.", fig
+    )
 
 
 def load_increase() -> Experiment:

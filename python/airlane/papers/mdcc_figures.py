@@ -18,6 +18,7 @@ from airlane.papers.mdcc_setup import (
     jump_point,
     short_point,
 )
+from airlane.words import counted
 
 __all__ = ["around_the_jump", "distributions", "over_100_s", "windows"]
 
@@ -55,7 +56,8 @@ def around_the_jump(draws: Sequence[Draw], delay_ms: float) -> Picture:
             axis.set_ylabel("Mbit/s")
     return Picture(
         f"As Fig. 4, with {delay_ms:g} ms between server and PEP",
-        f"Mean of {len(draws)} runs (bins of 0.5 s), the first one faintly; dashed: eight flows stop.",
+        f"Mean of {counted(len(draws), 'run')} (bins of 0.5 s), the first one faintly; "
+        "dashed: eight flows stop.",
         fig,
     )
 

@@ -28,6 +28,7 @@ from airlane.papers.meld_setup import (
     told,
 )
 from airlane.verdict import Relation
+from airlane.words import counted
 
 __all__ = ["figure3", "figure4", "figure5", "figure6", "table2"]
 
@@ -448,7 +449,7 @@ def _rtt_experiment(
                 axis.set_ylim(bottom=0)
             axes[0].set_ylabel("smoothed round trip in ms")
             axes[2].legend(loc="upper right")
-        return [Picture(f"As Fig. {figure}: round trips", f"Means of {len(draws)} runs.", fig)]
+        return [Picture(f"As Fig. {figure}: round trips", f"Means of {counted(len(draws), 'run')}.", fig)]
 
     def listing(draws: Sequence[Draw]) -> Listing:
         rows = [

@@ -24,6 +24,7 @@ from airlane.papers.splitproxy_setup import (
     share_mbps,
 )
 from airlane.verdict import Relation
+from airlane.words import counted
 
 __all__ = ["figure4", "figure5", "figure6", "point", "radio_ms"]
 
@@ -319,7 +320,7 @@ def _picture(delay_ms: int) -> Callable[[Sequence[Draw]], list[Picture]]:
         return [
             Picture(
                 f"Fig. {_FIGURES[delay_ms]} made again",
-                f"{len(draws)} runs; Internet delay {delay_ms} ms.",
+                f"{counted(len(draws), 'run')}; Internet delay {delay_ms} ms.",
                 fig,
             )
         ]

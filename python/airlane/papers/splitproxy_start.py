@@ -11,6 +11,7 @@ from airlane.papers.arwa_measures import decide, higher, mean
 from airlane.papers.splitproxy_map import network
 from airlane.papers.splitproxy_measures import cell
 from airlane.papers.splitproxy_setup import DELAYS_MS, NAMES, NOTES, SOURCE, Case, transport
+from airlane.words import counted
 
 __all__ = ["figure2"]
 
@@ -119,7 +120,7 @@ def _picture(draws: Sequence[Draw]) -> list[Picture]:
             axis.set_title(f"Internet delay {delay} ms")
         axes[0].set_ylabel("ms until the last byte")
         axes[0].legend(fontsize=7)
-    return [network(), Picture("Set-up and slow start", f"{len(draws)} runs.", fig)]
+    return [network(), Picture("Set-up and slow start", f"{counted(len(draws), 'run')}.", fig)]
 
 
 def figure2() -> Experiment:

@@ -32,6 +32,7 @@ from airlane.papers.splitproxy_setup import (
     grid,
     needed_loss_pct,
 )
+from airlane.words import counted
 
 __all__ = ["figure7", "figure8"]
 
@@ -261,7 +262,7 @@ def _bars(
             axis.set_title(f"Internet delay {delay} ms")
         axes[0].set_ylabel(unit)
         axes[0].legend(fontsize=7)
-    return [Picture(title, f"NewReno, {len(draws)} runs.", fig)]
+    return [Picture(title, f"NewReno, {counted(len(draws), 'run')}.", fig)]
 
 
 def figure7() -> Experiment:
