@@ -28,7 +28,7 @@ impl PathModels {
         }
     }
 
-    /// The table `path_model`: a row where a round trip begins, or the state or a bound changes.
+    /// The table `path_model`: a row where a round trip begins, or the state, a gain or a bound changes.
     #[must_use]
     pub fn finish(self) -> Table {
         let all = || self.rows.iter();
@@ -64,7 +64,7 @@ impl PathModels {
 fn says_more(before: &PathModel, now: &PathModel) -> bool {
     let key = |model: &PathModel| {
         let bounds = (model.bandwidth_short, model.inflight_short, model.inflight_long);
-        (model.state, model.round, bounds, model.full_rounds, model.full_reached)
+        (model.state, model.gains, model.round, bounds, model.full_rounds, model.full_reached)
     };
     key(before) != key(now)
 }

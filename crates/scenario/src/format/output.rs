@@ -22,7 +22,7 @@ pub struct Output {
     pub losses: bool,
     /// Whether to follow the buffers of split proxies (table `proxy_series`).
     pub proxy_series: bool,
-    /// Whether to follow what senders over BBR version 3 think of their paths (table `path_model`).
+    /// Whether to follow what senders over BBR think of their paths (table `path_model`).
     pub path_model: bool,
     /// Whether each end of a flow over QUIC writes what happens to it into a qlog file
     /// (draft-ietf-quic-qlog-main-schema).

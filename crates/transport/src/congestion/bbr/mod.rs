@@ -17,7 +17,7 @@ mod policer;
 #[cfg(test)]
 mod tests;
 
-use airlane_core::{BitRate, Duration, Instant, Stream};
+use airlane_core::{BitRate, Duration, Instant, PathModel, Stream};
 
 use super::max_filter::MaxFilter;
 use super::{
@@ -71,6 +71,18 @@ enum Mode {
     ProbeRtt,
 }
 
+impl Mode {
+    /// In the words of the draft (§4.3).
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "Startup",
+            Self::Drain => "Drain",
+            Self::ProbeBandwidth => "ProbeBW",
+            Self::ProbeRtt => "ProbeRTT",
+        }
+    }
+}
+
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Bbr {
@@ -80,6 +92,8 @@ pub struct Bbr {
     window_gain: u64,
     // The model.
     bandwidth: MaxFilter,
+    /// The newest sample of the rate, and whether the application limited it.
+    latest: (u64, bool),
     /// Smallest round trip in microseconds, and when it was seen, in milliseconds.
     min_rtt_us: Option<u64>,
     min_rtt_at_ms: u64,
@@ -120,6 +134,7 @@ impl Bbr {
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
             bandwidth: MaxFilter::default(),
+            latest: (0, false),
             min_rtt_us: None,
             min_rtt_at_ms: 0,
             policer: Policer::default(),
@@ -161,6 +176,7 @@ impl Bbr {
         }
         self.sample_policer(segment_size, sample, sample.newly_lost, rate.app_limited);
         let bw = rate.delivered * BW_UNIT / rate.interval.as_micros().max(1);
+        self.latest = (bw, rate.app_limited);
         if !rate.app_limited || bw >= self.bandwidth.get() {
             self.bandwidth.update(BANDWIDTH_ROUNDS, self.rounds, bw);
         }
@@ -508,6 +524,32 @@ impl CongestionController for Bbr {
 
     fn pacing_rate(&self) -> Option<BitRate> {
         Some(BitRate(self.pacing_rate * 8))
+    }
+
+    fn path_model(&self, window: &SegmentWindow, in_flight: u32) -> Option<PathModel> {
+        let segment_size = window.segment_size();
+        let bits =
+            |rate: u64| BitRate(((u128::from(rate) * u128::from(segment_size) * 8_000_000) >> 24) as u64);
+        Some(PathModel {
+            state: self.mode.name(),
+            gains: [self.pacing_gain, self.window_gain].map(|gain| gain as f64 / UNIT as f64),
+            round: self.rounds,
+            pacing_rate: BitRate(self.pacing_rate * 8),
+            congestion_window: window.segments,
+            in_flight,
+            delivery_rate: bits(self.latest.0),
+            app_limited: self.latest.1,
+            max_bandwidth: bits(self.bandwidth.get()),
+            min_rtt: self.min_rtt_us.map(Duration::from_micros),
+            target: self.inflight(segment_size, self.bandwidth.get(), UNIT),
+            extra_acked: self.aggregation.window(self.bw()),
+            // This version sets no bounds by loss.
+            bandwidth_short: None,
+            inflight_short: None,
+            inflight_long: None,
+            full_rounds: self.full_rounds,
+            full_reached: self.filled_pipe,
+        })
     }
 
     fn holds_back(&self) -> bool {

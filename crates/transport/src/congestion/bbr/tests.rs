@@ -94,6 +94,32 @@ fn startup_ends_after_three_rounds_without_growth() {
     assert_ne!(flow.bbr.cycle, 1, "the first phase is never the one that drains");
 }
 
+/// What it says of the path: one segment a millisecond is 1448 x 8 kbit/s, and 40 segments and three
+/// bursts are what is to be in flight.
+#[test]
+fn it_says_what_it_thinks_of_the_path() {
+    let mut flow = Flow::new();
+    let told = |flow: &Flow| flow.bbr.path_model(&flow.window, 17).unwrap();
+    let first = told(&flow);
+    assert_eq!((first.state, first.full_reached, first.max_bandwidth), ("Startup", false, BitRate(0)));
+    assert_eq!(first.gains.map(|gain| (1000.0 * gain).round()), [2887.0, 2887.0]);
+    while flow.bbr.mode == Mode::Startup {
+        flow.acks(1, 100);
+    }
+    let drain = told(&flow);
+    assert_eq!((drain.state, drain.full_rounds, drain.full_reached), ("Drain", 3, true));
+    flow.acks(400, 40);
+    let model = told(&flow);
+    assert_eq!((model.state, model.round, model.in_flight), ("ProbeBW", flow.bbr.rounds, 17));
+    let rate = model.max_bandwidth.bits_per_second();
+    // Rates are whole numbers of 2^-24 segments per microsecond: 690.5 bit/s each.
+    assert!(rate.abs_diff(11_584_000) < 691, "{rate}");
+    assert_eq!(model.delivery_rate, model.max_bandwidth);
+    assert_eq!(model.min_rtt, Some(Duration::from_millis(40)));
+    assert_eq!(model.target, flow.bbr.inflight(SEGMENT, flow.bbr.bandwidth.get(), UNIT));
+    assert_eq!((model.bandwidth_short, model.inflight_short, model.inflight_long), (None, None, None));
+}
+
 /// A cycle has eight phases of a round trip; the gains are 1.25, 0.75 and six times 1, and the
 /// pacing rate follows them less one per cent.
 #[test]
