@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 app = typer.Typer(
     name="airlane",
@@ -136,6 +135,7 @@ def _fail(message: str) -> NoReturn:
 
 def _mistake(error: BaseException) -> str | None:
     """Say what the user did wrong; None if it was not the user."""
+    from airlane.arena.contenders import ArenaError
     from airlane.control import ControllerError
     from airlane.dataset import DatasetError
     from airlane.files import NotTextError
@@ -151,7 +151,7 @@ def _mistake(error: BaseException) -> str | None:
             return str(error)
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
             return str(error)
-        case DatasetError() | ClusterError() | ControllerError() | SweepError():
+        case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -497,7 +497,7 @@ def arena(
     ] = None,
     controllers: Own = None,
     chosen_set: Annotated[
-        _Set, typer.Option("--set", help="Situations, or the test cases of the BBR draft for BBRv3.")
+        _Set, typer.Option("--set", help="Situations, or the test cases of the BBR draft.")
     ] = _Set.SITUATIONS,
     quick: Annotated[bool, typer.Option("--quick", help="Two runs each: wide intervals.")] = False,
     as_json: AsJson = False,
@@ -510,69 +510,24 @@ def arena(
 
     All see the same radio.
     """
-    if chosen_set is _Set.BBR_DRAFT:
-        if contenders or controllers:
-            _fail("error: the test cases look into BBRv3 itself: --contender and --controller are of no use")
-        _bbr_draft(situations, (quick, seed, threads or os.cpu_count() or 1), out, as_json)
-        return
-    from airlane import arena as ring
-    from airlane import native, report, terminal
-    from airlane.arena import view
-    from airlane.cache import Cache
-    from airlane.files import write_text
+    from airlane.arena import command
 
-    brought = _controllers(controllers)
-    own = [ring.own(name, made) for name, made in brought.items()]
-    for name in brought:
-        if any(one.name == name for one in ring.CONTENDERS):
-            _fail(f"error: there is a contender {name!r}; write --controller OTHER=FILE.py:CLASS")
-    who = _chosen("contender", contenders, {one.name: one for one in ring.CONTENDERS}, ring.BASELINE) + own
-    where = _chosen("situation", situations, {one.name: one for one in ring.SITUATIONS})
-    _check_file(out / "index.html")
-    kept = Cache(cache, native.fingerprint())
-    with terminal.progress("arena") as update:
-        result = ring.conduct(
-            who, where, kept, quick=quick, seed=seed, threads=threads or os.cpu_count() or 1, on_done=update
-        )
-    report.write_arena_html(result, out / "index.html")
-    write_text(out / "cells.csv", view.cells_csv(result))
-    if as_json:
-        print(json.dumps(view.as_json(result), indent=2))
-        return
-    terminal.output.print(view.terminal_view(result))
-    print(f"written to {out}/index.html and cells.csv")
-
-
-def _bbr_draft(names: list[str] | None, how: tuple[bool, int, int], out: Path, as_json: bool) -> None:
-    """The test cases of the BBR draft."""
-    from airlane import terminal
-    from airlane.arena import draft, draft_view
-    from airlane.arena.draft_cases import CASES
-    from airlane.files import write_text
-
-    cases = _chosen("case", names, {case.section: case for case in CASES})
-    place = out / "bbr-draft.csv"
-    _check_file(place)
-    quick, seed, threads = how
-    runs = draft.QUICK_RUNS if quick else draft.RUNS
-    with terminal.progress("cases") as update:
-        judged = draft.conduct(cases, runs=runs, seed=seed, threads=threads, on_done=update)
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(place, draft_view.as_csv(judged))
-    if as_json:
-        print(json.dumps(draft_view.as_json(judged), indent=2))
-        return
-    terminal.output.print(draft_view.terminal_view(judged))
-    print(f"written to {place}")
-
-
-def _chosen(what: str, names: list[str] | None, known: dict[str, T], always: str = "") -> list[T]:
-    if not names:
-        return list(known.values())
-    for name in names:
-        if name not in known:
-            _fail(f"error: there is no {what} {name!r}; there are: {', '.join(known)}")
-    return [one for name, one in known.items() if name in (*names, always)]
+    bbr_draft = chosen_set is _Set.BBR_DRAFT
+    _check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
+    call = command.Call(
+        contenders=contenders or [],
+        situations=situations or [],
+        controllers=_controllers(controllers),
+        quick=quick,
+        seed=seed,
+        threads=threads or os.cpu_count() or 1,
+        out=out,
+        as_json=as_json,
+    )
+    if bbr_draft:
+        call.judge()
+    else:
+        call.meet(cache)
 
 
 @app.command(name="list")

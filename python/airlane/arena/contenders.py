@@ -11,13 +11,17 @@ from airlane.control import Controller
 from airlane.native import ScenarioError
 from airlane.scenario import Scenario
 
-__all__ = ["BASELINE", "CONTENDERS", "Contender", "NotForError", "own"]
+__all__ = ["BASELINE", "CONTENDERS", "ArenaError", "Contender", "NotForError", "own"]
 
 BASELINE = "cubic"
 """Whom all others are held against: what most senders use."""
 
 _CARRIED = ("tested", "peer")
 """Flows, by the beginning of their names, that a contender carries."""
+
+
+class ArenaError(Exception):
+    """Somebody or something was named that is not there; the message says what is."""
 
 
 class NotForError(Exception):

@@ -3,6 +3,10 @@
 A case is a scenario file, what is done to it once the connection is in a given state, and what is looked at.
 The state is only known after a run: a case runs once to find it, and again, with the same seed and so the
 same up to that moment, with the intervention at that time.
+
+The cases are about BBR version 3. Other controllers are asked what they can be asked: version 1 about the
+states that it shares, any sender about what a network sees of it. To them the path does the same at the same
+time, or, where they have the state that a case names, in that state.
 """
 
 from __future__ import annotations
@@ -14,9 +18,34 @@ from pathlib import Path
 from typing import Any
 
 from airlane import native, scenario, stats
+from airlane.arena.contenders import CONTENDERS, Contender, NotForError
 from airlane.native import Output
+from airlane.scenario import Scenario
 
-__all__ = ["SOURCE", "Case", "Judged", "NotHadError", "Seen", "Span", "Trace", "conduct"]
+__all__ = [
+    "OTHERS",
+    "SOURCE",
+    "SUBJECT",
+    "Case",
+    "Judged",
+    "NotHadError",
+    "Question",
+    "Seen",
+    "Span",
+    "Trace",
+    "conduct",
+]
+
+SUBJECT = "bbr3"
+"""Whom the cases are about."""
+
+_MODELS = (SUBJECT, "bbr")
+"""Who says what it thinks of the path (table `path_model`)."""
+
+OTHERS = ("bbr", "cubic", "newreno")
+"""Who is asked beside it unless others are named."""
+
+_STATELESS = "no states and no model of the path that could be looked at"
 
 SOURCE = "draft-ietf-ccwg-bbr-06, appendix A"
 RUNS, QUICK_RUNS = 10, 2
@@ -73,7 +102,7 @@ class Trace:
         self.series: list[dict[str, Any]] = output.tables["flow_series"].to_pylist()
         self.settings = settings
         begins = [i for i, row in enumerate(self.rows) if i == 0 or row["state"] != self.rows[i - 1]["state"]]
-        ends = [*begins[1:], len(self.rows)]
+        ends = [*begins, len(self.rows)][1:]
         self.spans = [
             Span(
                 self.rows[begin]["state"],
@@ -110,6 +139,28 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Question:
+    """What a controller is asked.
+
+    Attributes
+    ----------
+    look
+        Judges the last run.
+    figure
+        What the printed number is, unit last; empty for the case's own.
+    criterion
+        What we look at, with the numbers that the draft leaves open; empty for the case's own.
+    of
+        Who can be asked; anyone if empty.
+    """
+
+    look: Callable[[Trace], Seen]
+    figure: str = ""
+    criterion: str = ""
+    of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Case:
     """A test case.
 
@@ -121,14 +172,14 @@ class Case:
         Name of the scenario in `bbr_draft/`.
     expects
         What the draft wants to be seen, in our words.
-    criterion
-        What we look at, with the numbers that the draft leaves open.
-    figure
-        What the printed number is, unit last.
-    look
-        Judges the last run.
+    criterion, figure, look
+        What BBRv3 is asked.
     interventions
         Settings by what the run before showed, one run for each.
+    others
+        What other controllers are asked, if anything.
+    alone
+        Why version 1 is not asked.
     """
 
     section: str
@@ -139,14 +190,29 @@ class Case:
     figure: str
     look: Callable[[Trace], Seen]
     interventions: tuple[Callable[[Trace], Mapping[str, object]], ...] = ()
+    others: Question | None = None
+    alone: str = ""
+
+    def question(self, contender: str) -> Question | str:
+        """What it is asked; or why it cannot be asked."""
+        if contender == SUBJECT:
+            return Question(self.look, self.figure, self.criterion)
+        other = self.others
+        if other is not None and contender in (other.of or (contender,)):
+            return Question(other.look, other.figure or self.figure, other.criterion or self.criterion)
+        return self.alone if contender in _MODELS else _STATELESS
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A case over its runs.
+    """A controller in a case, over its runs.
 
     Attributes
     ----------
+    contender
+        Its name.
+    asked
+        What it was asked; or why it cannot be.
     values
         The number that is looked at, of each run that came to one.
     held
@@ -156,18 +222,27 @@ class Judged:
     """
 
     case: Case
+    contender: str
+    asked: Question | str
     values: Sequence[float]
     held: int
     reasons: Sequence[str]
 
     @property
     def estimate(self) -> stats.Estimate:
-        """Mean and interval of the number."""
+        """Mean and interval of the number; infinite where it is in a run, as what never came about."""
+        if any(map(math.isinf, self.values)):
+            return stats.Estimate(math.inf, None, len(self.values), None)
         return stats.estimate(self.values)
 
     @property
     def verdict(self) -> str:
-        """`holds`, `does not` or `in K of N`; `cannot be had` if no run came to what the case asks for."""
+        """`holds`, `does not` or `in K of N`.
+
+        `cannot be had` if no run came to what the case asks for; `not applicable` to who cannot be asked.
+        """
+        if isinstance(self.asked, str):
+            return "not applicable"
         n = len(self.values)
         if n == 0:
             return "cannot be had"
@@ -176,6 +251,7 @@ class Judged:
 
 def conduct(
     cases: Sequence[Case],
+    others: Sequence[Contender] = (),
     *,
     runs: int = RUNS,
     seed: int = 1,
@@ -186,41 +262,113 @@ def conduct(
 
     Parameters
     ----------
+    others
+        Who is asked beside BBRv3.
     runs
         Per case; each takes one run more for each intervention.
+
+    Returns
+    -------
+    list
+        Case by case; in each BBRv3, then the others.
     """
+    stage = _Stage(range(seed, seed + runs), threads)
     judged = []
     for i, case in enumerate(cases):
-        judged.append(_judge(case, runs, seed, threads))
+        judged += stage.play(case, others)
         if on_done is not None:
             on_done(i + 1, len(cases))
     return judged
 
 
-def _judge(case: Case, runs: int, seed: int, threads: int) -> Judged:
-    base = scenario.load(_FOLDER / f"{case.file}.toml")
-    forms: dict[int, scenario.Scenario] = {seed + i: base for i in range(runs)}
-    traces = _run(forms, threads)
-    reasons: list[str] = []
-    for intervene in case.interventions:
-        changed: dict[int, scenario.Scenario] = {}
-        for one, trace in traces.items():
+_Forms = Mapping[int, Scenario]
+"""A scenario for each seed."""
+
+_Changes = Mapping[int, Mapping[str, object]]
+"""What an intervention changed, for each seed."""
+
+
+class _Stage:
+    """Runs cases; keeps the runs with which several of them begin."""
+
+    def __init__(self, seeds: range, threads: int) -> None:
+        self._seeds, self._threads = seeds, threads
+        self._begun: dict[str, dict[int, Trace]] = {}
+
+    def play(self, case: Case, others: Sequence[Contender]) -> list[Judged]:
+        """The case for BBRv3 and the others."""
+        base = scenario.load(_FOLDER / f"{case.file}.toml")
+        subject = next(one for one in CONTENDERS if one.name == SUBJECT)
+        lead = self._chain(case, subject.enter(base), [{} for _ in case.interventions])
+        judged = [_judge(case, subject, lead.traces, lead.reasons)]
+        for one in others:
+            asked = case.question(one.name)
+            if isinstance(asked, str):
+                judged.append(Judged(case, one.name, asked, [], 0, []))
+                continue
             try:
-                changed[one] = forms[one].set(intervene(trace))
-            except NotHadError as error:
-                reasons.append(str(error))
-        forms, traces = changed, _run(changed, threads)
-    seen = []
+                judged.append(self._ask(case, one, base, lead))
+            except NotForError as error:
+                judged.append(Judged(case, one.name, str(error), [], 0, []))
+        return judged
+
+    def _ask(self, case: Case, one: Contender, base: Scenario, lead: _Played) -> Judged:
+        if one.name in _MODELS:
+            played = self._chain(case, one.enter(base), lead.changes)
+            return _judge(case, one, played.traces, played.reasons)
+        forms = {seed: one.enter(form) for seed, form in lead.forms.items()}
+        return _judge(case, one, self._run(forms, one), lead.reasons)
+
+    def _chain(
+        self, case: Case, base: Scenario, led: Sequence[Mapping[int, Mapping[str, object]]]
+    ) -> _Played:
+        """Run, intervene, run again; where the state for it does not come, with the changes that led."""
+        forms: _Forms = dict.fromkeys(self._seeds, base)
+        if base.resolved not in self._begun:
+            self._begun[base.resolved] = self._run(forms)
+        traces, reasons = self._begun[base.resolved], list[str]()
+        changes: list[dict[int, Mapping[str, object]]] = []
+        for intervene, before in zip(case.interventions, led, strict=True):
+            change: dict[int, Mapping[str, object]] = {}
+            for one, trace in traces.items():
+                try:
+                    change[one] = intervene(trace)
+                except NotHadError as error:
+                    if one in before:
+                        change[one] = before[one]
+                    else:
+                        reasons.append(str(error))
+            forms = {one: forms[one].set(settings) for one, settings in change.items()}
+            traces = self._run(forms)
+            changes.append(change)
+        return _Played(forms, traces, changes, reasons)
+
+    def _run(self, forms: _Forms, contender: Contender | None = None) -> dict[int, Trace]:
+        jobs = [(form.resolved, seed) for seed, form in forms.items()]
+        own = {} if contender is None or contender.own is None else {contender.name: contender.own}
+        outputs = native.run(jobs, self._threads, controllers=own) if jobs else []
+        told = zip(forms.items(), outputs, strict=True)
+        return {seed: Trace(output, form.settings) for (seed, form), output in told}
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A case before it is judged: last forms and runs, each intervention, why some did not come so far."""
+
+    forms: _Forms
+    traces: Mapping[int, Trace]
+    changes: Sequence[_Changes]
+    reasons: Sequence[str]
+
+
+def _judge(case: Case, contender: Contender, traces: Mapping[int, Trace], before: Sequence[str]) -> Judged:
+    asked = case.question(contender.name)
+    assert isinstance(asked, Question), "who cannot be asked is not run"
+    seen, reasons = [], list(before)
     for trace in traces.values():
         try:
-            seen.append(case.look(trace))
+            seen.append(asked.look(trace))
         except NotHadError as error:
             reasons.append(str(error))
-    return Judged(case, [one.value for one in seen], sum(one.holds for one in seen), reasons)
-
-
-def _run(forms: Mapping[int, scenario.Scenario], threads: int) -> dict[int, Trace]:
-    jobs = [(form.resolved, seed) for seed, form in forms.items()]
-    outputs = native.run(jobs, threads) if jobs else []
-    told = zip(forms.items(), outputs, strict=True)
-    return {seed: Trace(output, form.settings) for (seed, form), output in told}
+    held = sum(one.holds for one in seen)
+    return Judged(case, contender.name, asked, [one.value for one in seen], held, reasons)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from airlane.arena import draft_looks as look
-from airlane.arena.draft import Case
+from airlane.arena.draft import Case, Question
 
 __all__ = ["CASES"]
+
+_V1 = ("bbr",)
+
+
+def _no(phase: str) -> str:
+    return f"its ProbeBW has no {phase}"
+
 
 CASES = (
     Case(
@@ -17,6 +24,7 @@ CASES = (
         "max_bw as Startup ends, full_bw_count 3",
         "max_bw of the link's, %",
         look.plateau,
+        others=Question(look.plateau, of=_V1),
     ),
     Case(
         "A.2",
@@ -28,6 +36,7 @@ CASES = (
         " it at once, without a plateau",
         "from the first loss to Drain, round trips",
         look.startup_loss,
+        others=Question(look.startup_loss, of=_V1),
     ),
     Case(
         "A.3",
@@ -36,7 +45,12 @@ CASES = (
         "Drain paces at a gain of 0.5 and ends when no more than Inflight(1.0) is in flight.",
         "flight against Inflight(1.0) as Drain ends",
         "flight as Drain ends, % of Inflight(1.0)",
-        look.drained,
+        look.drained(0.5),
+        others=Question(
+            look.drained(88 / 256),
+            criterion="flight against Inflight(1.0) as Drain ends; paced at its own gain of 88/256",
+            of=_V1,
+        ),
     ),
     Case(
         "A.4",
@@ -48,6 +62,7 @@ CASES = (
         "Drain, round trips",
         look.drain_times_out,
         (look.narrower(0.9, "Drain", 10.0),),
+        others=Question(look.drain_lasts, criterion="rounds in Drain; 3 or 4", of=_V1),
     ),
     Case(
         "A.4b",
@@ -58,6 +73,7 @@ CASES = (
         "Drain, round trips",
         look.drain_times_out,
         (look.narrower(0.3, "Drain", 10.0),),
+        others=Question(look.drain_lasts, criterion="rounds in Drain; 3 or 4", of=_V1),
     ),
     Case(
         "A.5",
@@ -67,6 +83,7 @@ CASES = (
         "full_bw_count 3 as Up ends, no packet lost",
         "Up, round trips",
         look.up_plateau,
+        alone=_no("Up"),
     ),
     Case(
         "A.6",
@@ -78,6 +95,7 @@ CASES = (
         "from the first loss to Down, round trips",
         look.up_loss_limited,
         (look.limit_and_lose,),
+        alone=_no("Up"),
     ),
     Case(
         "A.7",
@@ -87,6 +105,7 @@ CASES = (
         "nothing but ProbeRTT follows, which comes from any state (section 5.3.4.1)",
         "Startup, s",
         look.stays("Startup"),
+        others=Question(look.stays("Startup"), of=_V1),
     ),
     Case(
         "A.7b",
@@ -97,6 +116,7 @@ CASES = (
         "Up, s",
         look.stays("ProbeBW_UP"),
         (look.limit_in_up,),
+        alone=_no("Up"),
     ),
     Case(
         "A.8",
@@ -108,6 +128,7 @@ CASES = (
         "flight against Inflight(1.0) as Cruise begins; the gain to 1/256",
         "flight as Down ends, % of Inflight(1.0)",
         look.down,
+        alone=_no("Down"),
     ),
     Case(
         "A.9",
@@ -121,6 +142,7 @@ CASES = (
         "Down, s",
         look.skips_cruise,
         (look.narrower(0.9, "ProbeBW_DOWN", 10.0),),
+        alone=_no("Down"),
     ),
     Case(
         "A.10",
@@ -130,6 +152,7 @@ CASES = (
         "entered between 5 and 5.2 s, window gain 0.5, at least 200 ms",
         "ProbeRTT, ms",
         look.probe_rtt,
+        alone="its ProbeRTT is due after 10 s and goes down to four segments",
     ),
     Case(
         "A.11",
@@ -139,6 +162,7 @@ CASES = (
         "the next ProbeRTT comes 4.5 s after the silence or later",
         "from the end of the silence to ProbeRTT, s",
         look.idle,
+        alone="its ProbeRTT is due after 10 s, which do not run out within the silence",
     ),
     Case(
         "A.12",
@@ -149,6 +173,7 @@ CASES = (
         "max_bw of the mean rate, %",
         look.startup_batched,
         (look.batches_from_start,),
+        others=Question(look.startup_batched, of=_V1),
     ),
     Case(
         "A.13",
@@ -159,6 +184,7 @@ CASES = (
         "goodput of the mean rate, %",
         look.cruise_batched,
         (look.batches_in_cruise,),
+        others=Question(look.batched, criterion="goodput at least 95 % from half a second later"),
     ),
     Case(
         "A.14",
@@ -168,6 +194,11 @@ CASES = (
         "mean pacing rate in Cruise within 2 % of 99 % of the link's",
         "pacing rate of the link's, %",
         look.thin,
+        others=Question(
+            look.thin,
+            criterion="mean pacing rate in ProbeBW at a gain of 1 within 2 % of 99 % of the link's",
+            of=_V1,
+        ),
     ),
     Case(
         "A.15",
@@ -180,6 +211,11 @@ CASES = (
         "rounds of Up until 95 %",
         look.found,
         (look.faster,),
+        others=Question(
+            look.found,
+            criterion="95 % found within 21.6 rounds of ProbeBW at a gain of 5/4",
+            of=_V1,
+        ),
     ),
     Case(
         "A.16",
@@ -191,6 +227,11 @@ CASES = (
         "until max_bw has adapted, s",
         look.adapted,
         (look.slower,),
+        others=Question(
+            look.lowered,
+            criterion="max_bw within 2 % of the new rate after three times of probing at most",
+            of=_V1,
+        ),
     ),
     Case(
         "A.17",
@@ -200,6 +241,7 @@ CASES = (
         "from 10 s on, at most 2 % lost (BBR.LossThresh)",
         "lost from 10 s on, %",
         look.policed,
+        others=Question(look.lost, criterion="from 10 s on, at most 2 % lost"),
     ),
     Case(
         "A.18",
@@ -211,6 +253,11 @@ CASES = (
         "from the loss that was none to Up again, ms",
         look.undone(timeout=False),
         (look.overtaken,),
+        others=Question(
+            look.window_kept,
+            figure="window a second later, % of before",
+            criterion="segments count as lost; a second later the window is at least 90 % of before",
+        ),
     ),
     Case(
         "A.19",
@@ -221,6 +268,11 @@ CASES = (
         "from the loss that was none to Up again, ms",
         look.undone(timeout=True),
         (look.paused,),
+        others=Question(
+            look.timeouts_undone,
+            figure="timeouts undone, %",
+            criterion="a pause of 600 ms when BBRv3 is in Up; every timeout undone",
+        ),
     ),
     Case(
         "A.20",
@@ -230,6 +282,7 @@ CASES = (
         "Startup after ProbeRTT, full_bw_reached false",
         "ProbeRTT, ms",
         look.starts_again,
+        others=Question(look.starts_again, of=_V1),
     ),
     Case(
         "A.21",
@@ -240,6 +293,7 @@ CASES = (
         "bound after of bound before, %",
         look.bound_lowered,
         (look.lose_in_up, look.lose_again),
+        alone="it has no long-term bound",
     ),
     Case(
         "A.22",
@@ -250,6 +304,7 @@ CASES = (
         "max_bw of before, %",
         look.refill_limited,
         (look.pause_in_refill,),
+        alone=_no("Refill"),
     ),
 )
 """In the order of the appendix; a letter marks a variant of ours."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 from airlane.arena.draft import NotHadError, Seen, Span, Trace
 
 _DOWN, _CRUISE, _REFILL, _UP = "ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP"
-_PROBING = (_DOWN, _CRUISE, _REFILL, _UP)
+_V1 = "ProbeBW"
+"""The one state of version 1 for the four; its phases are told by its gain."""
+_PROBING = (_DOWN, _CRUISE, _REFILL, _UP, _V1)
 _PAYLOAD = 1448 / 1500
 """Of a packet of 1500 bytes, with IPv4, TCP and timestamps: what a rate of delivery counts."""
 
@@ -59,7 +62,9 @@ def plateau(trace: Trace) -> Seen:
 
 def startup_loss(trace: Trace) -> Seen:
     span = trace.span("Startup")
-    left = _left(span)
+    if span.after is None:
+        return Seen(math.inf, False)
+    left = span.after
     before = _rows(trace, 1.5, 2.0)
     limited = bool(before) and all(row["app_limited"] for row in before)
     rounds = int(left["round"]) - int(before[-1]["round"])
@@ -68,12 +73,15 @@ def startup_loss(trace: Trace) -> Seen:
     return Seen(rounds, limited and goes and left["full_bw_count"] < 3)
 
 
-def drained(trace: Trace) -> Seen:
-    span = trace.span("Drain")
-    left = _left(span)
-    full = 100.0 * left["in_flight_segments"] / left["target_segments"]
-    gained = all(row["pacing_gain"] == 0.5 for row in span.rows)
-    return Seen(full, gained and full <= 100.0 and left["state"] in _PROBING)
+def drained(pacing_gain: float) -> Any:
+    def look(trace: Trace) -> Seen:
+        span = trace.span("Drain")
+        left = _left(span)
+        full = 100.0 * left["in_flight_segments"] / left["target_segments"]
+        gained = all(row["pacing_gain"] == pacing_gain for row in span.rows)
+        return Seen(full, gained and full <= 100.0 and left["state"] in _PROBING)
+
+    return look
 
 
 def narrower(part: float, state: str, mbps: float) -> Any:
@@ -84,9 +92,21 @@ def drain_times_out(trace: Trace) -> Seen:
     span = trace.span("Drain")
     left = _left(span)
     if left["in_flight_segments"] <= left["target_segments"]:
-        trips = "a round trip" if span.rounds == 1 else f"{span.rounds} round trips"
-        raise NotHadError(f"the flight falls to the BDP within {trips}")
+        raise NotHadError(_falls(span))
     return Seen(span.rounds, span.rounds in (3, 4) and left["state"] in _PROBING)
+
+
+def _falls(span: Span) -> str:
+    within = f"{span.rounds} round trips" if span.rounds > 1 else "a round trip"
+    return f"the flight falls to the BDP within {within}"
+
+
+def drain_lasts(trace: Trace) -> Seen:
+    """Of version 1, whose Drain knows no limit of time."""
+    span = trace.span("Drain")
+    if span.rounds < 3:
+        raise NotHadError(_falls(span))
+    return Seen(span.rounds, span.rounds in (3, 4))
 
 
 def stays(state: str) -> Any:
@@ -226,8 +246,14 @@ def cruise_batched(trace: Trace) -> Seen:
     product = [r["max_bw_mbps"] * 1e3 * r["min_rtt_ms"] / (1448 * 8) for r in cruise]
     wide = all(r["cwnd_segments"] > 2.0 * p for r, p in zip(cruise, product, strict=True))
     more = min(r["extra_acked_segments"] for r in cruise) > before
+    full = batched(trace)
+    return Seen(full.value, full.holds and wide and more)
+
+
+def batched(trace: Trace) -> Seen:
+    """What of it any sender shows: that the link stays full."""
     share = 100.0 * trace.flow["goodput_mbps"] / (10.0 * _PAYLOAD)
-    return Seen(share, share >= 95.0 and wide and more)
+    return Seen(share, share >= 95.0)
 
 
 def thin(trace: Trace) -> Seen:
@@ -235,7 +261,7 @@ def thin(trace: Trace) -> Seen:
     if not rows:
         raise NotHadError("the connection does not come to ProbeBW")
     floor = min(row["cwnd_segments"] for row in rows)
-    cruising = [row["pacing_mbps"] for row in rows if row["state"] == _CRUISE]
+    cruising = [row["pacing_mbps"] for row in rows if row["pacing_gain"] == 1.0 and row["state"] != _REFILL]
     paced = 100.0 * sum(cruising) / len(cruising) / (0.1 * _PAYLOAD)
     return Seen(paced, floor >= 4 and abs(paced - 99.0) <= 2.0)
 
@@ -244,16 +270,43 @@ def faster(trace: Trace) -> Mapping[str, object]:
     return _rate(trace.span(_CRUISE).begin, 100.0) | {"run.duration": "12 s", "internet.queue": "2 MB"}
 
 
+def _changed(trace: Trace) -> float:
+    """When the link changes its rate, in seconds."""
+    return _first(trace, "rate_steps")
+
+
+def _first(trace: Trace, what: str) -> float:
+    """When the link does something for the first time, in seconds."""
+    number, unit = trace.settings["internet"][what][0]["at"].split()
+    return float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+
+
+def _ups(trace: Trace, after_s: float, until_s: float) -> list[list[dict[str, Any]]]:
+    """The rows of each time in which more than the model's rate is probed, version 1's too."""
+    runs = itertools.groupby(trace.rows, lambda row: row["state"] in (_UP, _V1) and row["pacing_gain"] > 1.0)
+    probes = [list(rows) for probes, rows in runs if probes]
+    return [rows for rows in probes if after_s < rows[0]["t_s"] <= until_s]
+
+
+_ROUNDS_MOST = 2.0 * math.log(10.0) / math.log(1.2375)
+"""Up accelerates by 1.25 x 0.99 a round trip: ten times takes log(10) / log(1.2375) of them, 10.8."""
+
+
 def found(trace: Trace) -> Seen:
-    begin = trace.span(_CRUISE).begin
-    reached = [row for row in _rows(trace, begin) if row["max_bw_mbps"] >= 0.95 * 100.0 * _PAYLOAD]
+    reached, ups = _reached(trace)
     if not reached:
         return Seen(math.inf, False)
-    ups = [s for s in trace.spans if s.state == _UP and begin < s.begin <= reached[0]["t_s"]]
-    ends = [min(int(s.rows[-1]["round"]), int(reached[0]["round"])) for s in ups]
-    rounds = sum(end - int(s.rows[0]["round"]) for end, s in zip(ends, ups, strict=True))
-    # Up accelerates by 1.25 x 0.99 a round trip: ten times takes log(10) / log(1.2375) of them, 10.8.
-    return Seen(rounds, rounds <= 2.0 * math.log(10.0) / math.log(1.2375))
+    rounds = sum(min(int(up[-1]["round"]), int(reached["round"])) - int(up[0]["round"]) for up in ups)
+    return Seen(rounds, rounds <= _ROUNDS_MOST)
+
+
+def _reached(trace: Trace) -> tuple[Mapping[str, Any], list[list[dict[str, Any]]]]:
+    """The first row with 95 % of the new rate, and the times of probing until then; empty without one."""
+    begin = _changed(trace)
+    for row in _rows(trace, begin):
+        if row["max_bw_mbps"] >= 0.95 * 100.0 * _PAYLOAD:
+            return row, _ups(trace, begin, row["t_s"])
+    return {}, []
 
 
 def slower(trace: Trace) -> Mapping[str, object]:
@@ -261,23 +314,39 @@ def slower(trace: Trace) -> Mapping[str, object]:
 
 
 def adapted(trace: Trace) -> Seen:
-    begin = trace.span(_CRUISE).begin
-    short = [row for row in _rows(trace, begin) if _bounded(row)]
-    lower = [row for row in _rows(trace, begin) if row["max_bw_mbps"] <= 1.02 * 10.0 * _PAYLOAD]
+    short = [row for row in _rows(trace, _changed(trace)) if _bounded(row)]
+    lower, seen = _lowered(trace)
+    fast = bool(short) and short[0]["t_s"] < lower
+    return Seen(seen.value, fast and seen.holds)
+
+
+def lowered(trace: Trace) -> Seen:
+    """What of it version 1 shows, which has no bounds."""
+    return _lowered(trace)[1]
+
+
+def _lowered(trace: Trace) -> tuple[float, Seen]:
+    """When the model has the new rate, and whether three times of probing were enough."""
+    begin = _changed(trace)
+    lower = [row["t_s"] for row in _rows(trace, begin) if row["max_bw_mbps"] <= 1.02 * 10.0 * _PAYLOAD]
     if not lower:
-        return Seen(math.inf, False)
-    ups = sum(1 for s in trace.spans if s.state == _UP and begin < s.begin <= lower[0]["t_s"])
-    fast = bool(short) and short[0]["t_s"] < lower[0]["t_s"]
-    return Seen(lower[0]["t_s"] - begin, fast and ups <= 3)
+        return math.inf, Seen(math.inf, False)
+    return lower[0], Seen(lower[0] - begin, len(_ups(trace, begin, lower[0])) <= 3)
 
 
 def policed(trace: Trace) -> Seen:
     short = any(_bounded(row) for row in trace.rows if row["state"] in _PROBING)
+    borne = lost(trace)
+    return Seen(borne.value, short and borne.holds)
+
+
+def lost(trace: Trace) -> Seen:
+    """What of it any sender shows: how much is lost."""
     late = [bin_ for bin_ in trace.series if bin_["t_s"] >= 10.0]
     segments = sum(bin_["goodput_mbps"] for bin_ in late) * 1e6 / (1448 * 8)
     lost = sum(bin_["lost_segments"] for bin_ in late)
     share = 100.0 * lost / (segments + lost)
-    return Seen(share, short and share <= 2.0)
+    return Seen(share, share <= 2.0)
 
 
 # Losses that are none, and losses that bound
@@ -311,6 +380,25 @@ def undone(timeout: bool) -> Any:
         return Seen(1e3 * away, free and undone and away <= 1.0)
 
     return look
+
+
+def window_kept(trace: Trace) -> Seen:
+    """Of any sender: a second after segments were overtaken, its window is what it was or more."""
+    at = _first(trace, "detours")
+    taken = sum(bin_["lost_segments"] for bin_ in trace.series if at - 0.1 < bin_["t_s"] < at + 0.3)
+    if taken == 0:
+        raise NotHadError("nothing is taken for lost")
+    before = [bin_ for bin_ in trace.series if bin_["t_s"] < at - 0.1][-1]["cwnd_bytes"]
+    after = [bin_ for bin_ in trace.series if bin_["t_s"] < at + 1.0][-1]["cwnd_bytes"]
+    return Seen(100.0 * after / before, after >= 0.9 * before)
+
+
+def timeouts_undone(trace: Trace) -> Seen:
+    """Of any sender: every timeout was found to be none."""
+    timeouts, undone = trace.flow["timeouts"], trace.flow["timeouts_undone"]
+    if timeouts == 0:
+        raise NotHadError("no timeout comes")
+    return Seen(100.0 * undone / timeouts, undone == timeouts)
 
 
 def lose_in_up(trace: Trace) -> Mapping[str, object]:

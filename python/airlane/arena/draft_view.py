@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -13,7 +15,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from airlane.arena.draft import SOURCE, Judged
+from airlane.arena.draft import SOURCE, SUBJECT, Case, Judged, Question
 
 __all__ = ["as_csv", "as_json", "terminal_view"]
 
@@ -23,24 +25,96 @@ def measured(one: Judged) -> str:
     told = one.estimate
     if told.n == 0:
         return ""
+    if math.isinf(told.mean):
+        return "never"
     alike = not told.half_width or told.half_width < 1e-6 * abs(told.mean)  # but for rounding
     return f"{told.mean:.4g}" if alike else f"{told.mean:.4g} ± {told.half_width:.2g}"
 
 
 def terminal_view(judged: Sequence[Judged]) -> Group:
-    """A row per case: what is looked at, what it came to, and the verdict."""
-    table = Table(title=SOURCE, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    """A row per case: what is looked at, what it came to, the verdict; then the same of other controllers."""
+    table = _table(SOURCE)
     for heading in ("case", "", "what is looked at", "measured", "verdict"):
         table.add_column(heading, overflow="fold", justify="right" if heading == "measured" else "left")
-    for one in judged:
+    ours = [one for one in judged if one.contender == SUBJECT]
+    for one in ours:
         case = one.case
         table.add_row(case.section, case.title, case.figure, measured(one), one.verdict)
-    reasons = [Text(f"{one.case.section}: {reason}") for one in judged for reason in _reasons(one)]
+    reasons = [Text(f"{one.case.section}: {reason}") for one in ours for reason in _reasons(one)]
     words = ("holds", "does not", "cannot be had", "in some runs")
-    counts = Counter(one.verdict if one.verdict in words else words[-1] for one in judged)
+    counts = Counter(one.verdict if one.verdict in words else words[-1] for one in ours)
     told = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
     note = Text(f"{told}; mean and 95 % interval over the seeds, none where all are alike.")
-    return Group(table, *reasons, note)
+    return Group(table, *reasons, note, *_beside(judged))
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _beside(judged: Sequence[Judged]) -> list[Table | Text]:
+    """What others came to where they can be asked the same, beside BBRv3; who cannot be, and why."""
+    names = list(dict.fromkeys(one.contender for one in judged if one.contender != SUBJECT))
+    if not names:
+        return []
+    told = {(one.case.section, one.contender): one for one in judged}
+    cases = list(dict.fromkeys(one.case for one in judged))
+    table = _table("other controllers, asked the same")
+    for heading in ("case", "what is looked at", SUBJECT, *names):
+        table.add_column(heading, overflow="fold")
+    for case in cases:
+        asked = {name: told[case.section, name].asked for name in names}
+        figures = {of.figure for of in asked.values() if isinstance(of, Question)}
+        for figure in sorted(figures):
+            same = [SUBJECT] if figure == case.figure else []
+            shown = [
+                *same,
+                *(n for n, of in asked.items() if isinstance(of, Question) and of.figure == figure),
+            ]
+            cells = [_cell(told[case.section, n]) if n in shown else "–" for n in (SUBJECT, *names)]
+            table.add_row(case.section, figure, *cells)
+    return [Text(""), table, *map(Text, _not_asked(cases, names, told)), *map(Text, _came_to_nothing(judged))]
+
+
+def _not_asked(
+    cases: Sequence[Case], names: Sequence[str], told: Mapping[tuple[str, str], Judged]
+) -> list[str]:
+    """Who is not asked what, and why; those together to whom the same applies."""
+    order = [case.section for case in cases]
+    who: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name in names:
+        why: dict[str, list[str]] = {}
+        for case in cases:
+            if isinstance(asked := told[case.section, name].asked, str):
+                why.setdefault(asked, []).append(case.section)
+        for reason, where in why.items():
+            who.setdefault((reason, tuple(where)), []).append(name)
+    return [
+        f"not applicable to {', '.join(those)}: {_ranges(where, order)}: {reason}"
+        for (reason, where), those in who.items()
+    ]
+
+
+def _ranges(some: Sequence[str], order: Sequence[str]) -> str:
+    """Those that follow one another as `first to last`."""
+    runs = [
+        [order[i] for _, i in run]
+        for _, run in itertools.groupby(enumerate(map(order.index, some)), lambda pair: pair[1] - pair[0])
+    ]
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def _came_to_nothing(judged: Sequence[Judged]) -> list[str]:
+    others = [one for one in judged if one.contender != SUBJECT]
+    return [f"{one.case.section}, {one.contender}: {reason}" for one in others for reason in _reasons(one)]
+
+
+def _asks(one: Judged, figure: str) -> bool:
+    return isinstance(one.asked, Question) and one.asked.figure == figure
+
+
+def _cell(one: Judged) -> str:
+    return f"{measured(one)} {one.verdict}".strip()
 
 
 def _reasons(one: Judged) -> list[str]:
@@ -55,15 +129,16 @@ def rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
         {
             "case": one.case.section,
             "title": one.case.title,
+            "controller": one.contender,
             "expects": one.case.expects,
-            "criterion": one.case.criterion,
-            "figure": one.case.figure,
-            "mean": one.estimate.mean if one.values else None,
+            "criterion": one.asked.criterion if isinstance(one.asked, Question) else None,
+            "figure": one.asked.figure if isinstance(one.asked, Question) else None,
+            "mean": one.estimate.mean if one.values and math.isfinite(one.estimate.mean) else None,
             "ci95": one.estimate.half_width,
             "n": len(one.values),
             "held": one.held,
             "verdict": one.verdict,
-            "note": "; ".join(_reasons(one)),
+            "note": one.asked if isinstance(one.asked, str) else "; ".join(_reasons(one)),
         }
         for one in judged
     ]

@@ -1,0 +1,116 @@
+"""What `airlane arena` does: chooses, conducts, prints and writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from airlane import native, report, terminal
+from airlane.arena import draft, draft_view, view
+from airlane.arena.conduct import conduct
+from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
+from airlane.arena.draft_cases import CASES
+from airlane.arena.situations import SITUATIONS
+from airlane.cache import Cache
+from airlane.control import Controller
+from airlane.files import write_text
+
+__all__ = ["Call"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the command line asks for.
+
+    Attributes
+    ----------
+    contenders, situations
+        Names; all where there are none.
+    controllers
+        The user's own, by name.
+    quick
+        Two runs of each.
+    seed, threads
+        First seed; worker threads.
+    out
+        Folder of what is written.
+    as_json
+        Whether JSON is printed and nothing else.
+    """
+
+    contenders: Sequence[str]
+    situations: Sequence[str]
+    controllers: Mapping[str, type[Controller]]
+    quick: bool
+    seed: int
+    threads: int
+    out: Path
+    as_json: bool
+
+    def meet(self, cache: Path) -> None:
+        """Every contender in every situation.
+
+        Raises
+        ------
+        ArenaError
+            When there is no such contender or situation.
+        """
+        brought = self._own()
+        who = _chosen("contender", self.contenders, {one.name: one for one in CONTENDERS}, BASELINE) + brought
+        where = _chosen("situation", self.situations, {one.name: one for one in SITUATIONS})
+        kept = Cache(cache, native.fingerprint())
+        with terminal.progress("arena") as update:
+            result = conduct(
+                who, where, kept, quick=self.quick, seed=self.seed, threads=self.threads, on_done=update
+            )
+        report.write_arena_html(result, self.out / "index.html")
+        write_text(self.out / "cells.csv", view.cells_csv(result))
+        if self.as_json:
+            print(json.dumps(view.as_json(result), indent=2))
+            return
+        terminal.output.print(view.terminal_view(result))
+        print(f"written to {self.out}/index.html and cells.csv")
+
+    def judge(self) -> None:
+        """The test cases of the BBR draft.
+
+        Raises
+        ------
+        ArenaError
+            When there is no such contender or case.
+        """
+        cases = _chosen("case", self.situations, {case.section: case for case in CASES})
+        known = {one.name: one for one in CONTENDERS if one.name != draft.SUBJECT}
+        known = {name: known[name] for name in draft.OTHERS} | known
+        others = _chosen("contender", self.contenders or draft.OTHERS, known) + self._own()
+        runs = draft.QUICK_RUNS if self.quick else draft.RUNS
+        with terminal.progress("cases") as update:
+            judged = draft.conduct(
+                cases, others, runs=runs, seed=self.seed, threads=self.threads, on_done=update
+            )
+        self.out.mkdir(parents=True, exist_ok=True)
+        place = self.out / "bbr-draft.csv"
+        write_text(place, draft_view.as_csv(judged))
+        if self.as_json:
+            print(json.dumps(draft_view.as_json(judged), indent=2))
+            return
+        terminal.output.print(draft_view.terminal_view(judged))
+        print(f"written to {place}")
+
+    def _own(self) -> list[Contender]:
+        for name in self.controllers:
+            if any(one.name == name for one in CONTENDERS):
+                raise ArenaError(f"there is a contender {name!r}; write --controller OTHER=FILE.py:CLASS")
+        return [own(name, made) for name, made in self.controllers.items()]
+
+
+def _chosen(what: str, names: Sequence[str], known: Mapping[str, T], always: str = "") -> list[T]:
+    for name in names:
+        if name not in known:
+            raise ArenaError(f"there is no {what} {name!r}; there are: {', '.join(known)}")
+    return [one for name, one in known.items() if not names or name in (*names, always)]
