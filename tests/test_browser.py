@@ -18,9 +18,11 @@ from typing import Any, TypeAlias
 import pytest
 
 import airlane
-from airlane import arena, native, papers, report
+from airlane import native, papers, report
 from airlane.cache import Cache
 from airlane.experiments import conduct
+from conftest import ROOT
+from test_docs import Document, commands
 
 CHROMIUM = os.environ.get("AIRLANE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
@@ -62,7 +64,7 @@ to = "car"
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A run, two papers and an arena, each as its command writes it."""
-    folder = tmp_path_factory.mktemp("pages")
+    folder = tmp_path_factory.mktemp("pages") / "out"
     scenario = airlane.loads(STREET)
     results = scenario.run()
     assert results.handovers.num_rows >= 2, "nothing happens on the way"
@@ -75,10 +77,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         conduct(replace(one, quick_runs=2), papers.published(), cache, quick=True)
         for one in papers.select(["arwa/fig3", "frto", "ltetcp/handover-lossless"])
     ]
-    who = [one for one in arena.CONTENDERS if one.name in ("cubic", "vegas", "newreno")]
-    where = [one for one in arena.SITUATIONS if one.name in ("one-user", "short-flows")]
-    result = arena.conduct(who, where, cache, quick=True)
-    report.write_arena_html(result, folder / "arena/index.html")
+    arena_of_the_manual(folder.parent)
     book = report.Book(folder / "reproduce/index.html")
     for outcome in outcomes:
         book.add(outcome)
@@ -90,6 +89,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "ltetcp": folder / "reproduce/ltetcp.html",
         "arena": folder / "arena/index.html",
     }
+
+
+def arena_of_the_manual(folder: Path) -> None:
+    """What the manual has a reader do for a controller of their own in the arena, to the letter."""
+    manual = Document(ROOT / "docs/howto/controller.md", folder)
+    blocks = manual.blocks()
+    (source,) = (one for one in blocks if one.text.startswith("# gentle.py"))
+    manual.python(source, "gentle.py")
+    (arena,) = (one for one in blocks if "$ airlane arena" in one.text)
+    assert "--controller gentle.py:Gentle" in arena.text
+    assert len(list(commands(arena))) == 1
+    manual.console(arena, "controller.md")
 
 
 NAMES = ("run", "index", "arwa", "ltetcp", "arena")
@@ -462,3 +473,45 @@ def test_the_heat_map_sorts_by_click_and_by_key(pages: dict[str, Path], context:
     name = page.locator("#heat tbody th").nth(1).inner_text()
     assert told.startswith(f"{name}, ")
     assert "× CUBIC" in told
+
+
+def test_the_controller_of_the_manual_stands_in_the_heat_map(pages: dict[str, Path], context: Any) -> None:
+    page = Visit(context, pages["arena"]).page
+    written = {
+        (row["situation"], row["figure"]): float(row["over_cubic"] or "nan")
+        for row in csv.DictReader((pages["arena"].parent / "cells.csv").read_text().splitlines())
+        if row["contender"] == "gentle"
+    }
+    delay, rate = written["one-user", "owd_p95_ms"], written["rtt-200", "goodput_mbps"]
+    own = page.locator("#heat tbody tr").filter(has=page.get_by_role("rowheader", name="gentle", exact=True))
+    headings = page.get_by_role("columnheader")
+
+    def found() -> tuple[int, list[list[float]]]:
+        """The place of its row, and the columns from top to bottom."""
+        assert own.get_by_role("cell").all_inner_texts() == [f"{delay:.2f}×", f"{rate:.2f}×"]
+        names = page.locator("#heat tbody th").all_inner_texts()
+        columns = [page.locator(f"#heat tbody td:nth-child({i})").all_inner_texts() for i in (2, 3)]
+        return names.index("gentle"), [[float(text.rstrip("×")) for text in one] for one in columns]
+
+    found()
+    headings.nth(1).get_by_role("button").click()
+    assert headings.nth(1).get_attribute("aria-sort") == "descending"
+    clicked, (delays, _) = found()
+    assert delays == sorted(delays, reverse=True)
+    assert delays[clicked] == round(delay, 2) < 1.0, "it is for less delay than CUBIC's"
+    own.get_by_role("cell").first.hover()
+    assert page.locator("#told").inner_text().startswith("gentle, one user, deep queue: delay, p95: ")
+    # The heading that was pressed has the focus; the next one is a Tab away.
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert headings.nth(2).get_attribute("aria-sort") == "descending"
+    page.keyboard.press("Space")
+    assert headings.nth(2).get_attribute("aria-sort") == "ascending"
+    place, (_, rates) = found()
+    assert rates == sorted(rates)
+    page.keyboard.press("Tab")
+    for key in ["ArrowDown"] * place + ["ArrowRight"]:
+        page.keyboard.press(key)
+    told = page.locator("#told").inner_text()
+    assert told.startswith("gentle, round trip of 200 ms: goodput: ")
+    assert f"{rate:.2f} × CUBIC" in told
