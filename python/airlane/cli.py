@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
+_SEEDS = 10**18
+"""Seeds are below it: it and as many runs as anybody makes are below 2**63, which tables hold."""
+
 P = ParamSpec("P")
 
 app = typer.Typer(
@@ -95,6 +98,24 @@ Own = Annotated[
 ]
 CacheFolder = Annotated[Path, typer.Option(help="Folder of the outputs that are kept.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
+
+
+def _below_limit(seed: int | None) -> int | None:
+    if seed is not None and seed >= _SEEDS:
+        raise typer.BadParameter(f"{seed} is too large: seeds are below {_SEEDS}")
+    return seed
+
+
+FirstSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        callback=_below_limit,
+        help="First seed [default: the scenario's].",
+    ),
+]
 
 
 class _Shell(StrEnum):
@@ -216,9 +237,7 @@ def run(
     scenario: File = None,
     example: Example = None,
     settings: Settings = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="First seed [default: the scenario's].")
-    ] = None,
+    seed: FirstSeed = None,
     runs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs, with consecutive seeds.")] = 1,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Result folder [default: out/runs/<scenario>].")
@@ -358,9 +377,7 @@ def sweep(
     runs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs per point, with consecutive seeds.")
     ] = 5,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="First seed [default: the scenario's].")
-    ] = None,
+    seed: FirstSeed = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -432,9 +449,7 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: wider intervals.")] = False,
     as_json: AsJson = False,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="First seed [default: the scenario's].")
-    ] = None,
+    seed: FirstSeed = None,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
     cache: CacheFolder = Path("out/cache"),
@@ -501,7 +516,7 @@ def arena(
     ] = _Set.SITUATIONS,
     quick: Annotated[bool, typer.Option("--quick", help="Two runs each: wide intervals.")] = False,
     as_json: AsJson = False,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="First seed.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, callback=_below_limit, help="First seed.")] = 1,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the page.")] = Path("out/arena"),
     cache: CacheFolder = Path("out/cache"),
@@ -676,9 +691,7 @@ def trace_export_command(
         float | None,
         typer.Option(metavar="S", min=0, help="Leave out what came before, in s [default: the warm-up]."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Seed [default: the scenario's].")
-    ] = None,
+    seed: FirstSeed = None,
     check: Annotated[
         bool, typer.Option("--check", help="Then run UDP and TCP over the trace and over the cell.")
     ] = False,
