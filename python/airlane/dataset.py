@@ -72,7 +72,7 @@ class Dataset:
                     raise DatasetError(f"{self.folder} was begun with {what}; --force begins anew")
             return
         done, of = len(self._keys()), plan.get("tasks", 0)
-        if done < of:
+        if 0 < done < of:  # of none there is nothing to lose: a cluster that did not answer
             raise DatasetError(
                 f"{self.folder} has {done:,} of {of:,} tasks of a sweep that did not end; "
                 "--resume goes on with it, --force begins anew"

@@ -108,9 +108,11 @@ def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[list[Finished]]:
     """
     try:
         from distributed import Client
+        from distributed.comm.addressing import resolve_address
     except ImportError as error:
         raise ClusterError("a cluster needs Dask: pip install 'airlane[cluster]'") from error
     try:
+        resolve_address(address)  # what is no address leaves a client behind that complains when it goes
         client = Client(address, timeout="5s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address}; such as tcp://host:8786") from error
