@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
 import sys
@@ -232,8 +233,10 @@ def check_place(folder: Path) -> None:
     Raises
     ------
     FolderInTheWayError
-        When `folder` exists and is not a result folder.
+        When `folder` exists and is not a result folder, or when somebody stands in it.
     """
+    if Path.cwd().is_relative_to(os.path.realpath(folder)):
+        raise FolderInTheWayError(f"{folder} is where you are; name a folder below or beside it with -o")
     # Other programs have a manifest.json too, and a folder that is replaced goes with all that is in it.
     if not folder.exists() or manifest_of(folder) is not None:
         return
