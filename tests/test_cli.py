@@ -115,6 +115,12 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
         (("run", "{scenario}", "--runs", "0"), "--runs"),
         (("reproduce", "ltetcp/nothing"), "ltetcp/load"),
         (("report", "."), "not a result folder"),
+        (("run", "{scenario}", "-o", "."), "is where you are"),
+        (("run", "{scenario}", "-o", "../.."), "is where you are"),
+        (("run", "{scenario}", "--seed", "9223372036854775807"), "too large"),
+        (("arena", "--seed", "9223372036854775807"), "too large"),
+        (("list", "--folder", "nowhere"), "nowhere is no folder"),
+        (("trace", "export", "{scenario}"), "name a UE (--ue); there are: phone"),
         (("trace", "from-log", "absent.csv", "-o", "x.trace"), "absent.csv"),
     ],
 )

@@ -561,6 +561,8 @@ def list_command(
 
         experiments = [{"id": e.id, "title": e.title} for e in papers.experiments()]
     scenarios: list[dict[str, str]] = []
+    if folder is not None and not folder.is_dir():
+        _fail(f"error: {folder} is no folder")
     if what is not _What.EXPERIMENTS:
         scenarios = [
             {"name": f.stem, "file": os.fspath(f), "title": examples.title(f)}

@@ -128,7 +128,7 @@ def export(
     names = _ue_names(scenario.settings)
     if ue not in names:
         there = f"there are: {', '.join(names[:20])}" if names else "a wired network has none"
-        raise ExportError(f"there is no UE {ue!r}; {there}")
+        raise ExportError(f"there is no UE {ue!r}; {there}" if ue else f"name a UE (--ue); {there}")
     run = scenario if delivered else _with_flow(scenario, ue, _probe(scenario.settings, ue, direction))
     run = run.set(
         {"output.deliveries": True, "output.pcap": [], "output.ran_log": False, "output.qlog": False}
