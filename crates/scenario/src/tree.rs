@@ -11,6 +11,9 @@ use crate::error::ScenarioError;
 /// Deeper nesting than any scenario needs; a limit so that reading cannot exhaust the stack.
 const DEPTH_MAX: u32 = 32;
 
+/// Characters of a value that are shown.
+const WRITTEN_MAX: usize = 80;
+
 /// The line of what an override says.
 pub(crate) const OVERRIDE: u32 = u32::MAX;
 
@@ -70,27 +73,47 @@ impl Tree {
 
     /// The value as a user would write it, cut short when long.
     pub(crate) fn written(&self) -> String {
-        let full = match &self.value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(b) => b.to_string(),
-            Value::Integer(i) => i.to_string(),
-            Value::Float(x) => format!("{x:?}"),
-            Value::Text(s) => format!("{s:?}"),
-            Value::Array(items) => {
-                let items: Vec<_> = items.iter().take(8).map(Tree::written).collect();
-                format!("[{}]", items.join(", "))
-            }
-            Value::Table(entries) => {
-                let own = entries.iter().filter(|(_, v)| v.line != 0).take(8);
-                let entries: Vec<_> = own.map(|(k, v)| format!("{k} = {}", v.written())).collect();
-                format!("{{ {} }}", entries.join(", "))
-            }
-        };
-        if full.chars().count() <= 80 {
+        let mut full = String::new();
+        self.write_to(&mut full);
+        if full.chars().count() <= WRITTEN_MAX {
             return full;
         }
-        let head: String = full.chars().take(77).collect();
+        let head: String = full.chars().take(WRITTEN_MAX - 3).collect();
         head + "..."
+    }
+
+    /// Adds it to a text, or so much of it that the text is longer than anybody is shown.
+    fn write_to(&self, text: &mut String) {
+        match &self.value {
+            Value::Null => text.push_str("null"),
+            Value::Bool(b) => *text += &b.to_string(),
+            Value::Integer(i) => *text += &i.to_string(),
+            Value::Float(x) => *text += &format!("{x:?}"),
+            Value::Text(s) => *text += &format!("{s:?}"),
+            Value::Array(items) => {
+                text.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    if text.chars().count() > WRITTEN_MAX {
+                        return;
+                    }
+                    text.push_str(if i == 0 { "" } else { ", " });
+                    item.write_to(text);
+                }
+                text.push(']');
+            }
+            Value::Table(entries) => {
+                text.push_str("{ ");
+                let own = entries.iter().filter(|(_, value)| value.line != 0);
+                for (i, (key, value)) in own.enumerate() {
+                    if text.chars().count() > WRITTEN_MAX {
+                        return;
+                    }
+                    *text += &format!("{}{key} = ", if i == 0 { "" } else { ", " });
+                    value.write_to(text);
+                }
+                text.push_str(" }");
+            }
+        }
     }
 
     /// The line, if there is one.
