@@ -364,6 +364,40 @@ fn a_missed_grant_leaves_the_data_with_the_ue() {
     assert!(first.fold(0.0, f64::max) > 12.0, "some grants are missed at 40 km");
 }
 
+/// Eight processes, in turn: where the round trip is eight slots, a block is sent again in a slot of its own process.
+#[test]
+fn an_uplink_block_is_sent_again_in_the_slot_of_another_process() {
+    let delays = |round_trip: u32| {
+        let d = far(40_000.0, Direction::Uplink, |cell| cell.mac.harq_round_trip = round_trip);
+        assert_eq!(d.arrived.len(), 200, "round trip {round_trip}");
+        let delays = d.arrived.iter().map(|(_, _, delay, _)| *delay);
+        let (least, most) = delays.fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
+        most - least
+    };
+    for round_trip in [5, 6, 7, 8, 9, 12, 16, 21] {
+        let spread = delays(round_trip);
+        assert!(spread >= f64::from(round_trip), "round trip {round_trip}: {spread} ms between delays");
+    }
+}
+
+/// The same with a UE that always has something to send: it sends one block in a slot, old or new.
+#[test]
+fn a_full_uplink_takes_any_round_trip() {
+    for round_trip in [5, 6, 7, 8, 9, 12, 16, 21] {
+        let mut config = network(1, IDEAL);
+        config.cells[0].mac.harq_round_trip = round_trip;
+        config.ues[0].start = Start::At(Position::on_ground(40_000.0, 0.0));
+        let mut d = Driver::new(&config);
+        for k in 0..4000_u64 {
+            d.send(Instant::from_nanos(k * 250_000), 0, Direction::Uplink, 1400);
+        }
+        d.run_to(Instant::from_millis(1000));
+        d.conserved();
+        assert!(d.meter.uplink_most <= 100, "{} PRBs sold in one slot", d.meter.uplink_most);
+        assert!(d.arrived.len() > 20, "round trip {round_trip}: {} arrived", d.arrived.len());
+    }
+}
+
 #[test]
 fn concentrated_power_reaches_further() {
     // 23 dBm over 20 km: −4.8 dB on each PRB of the whole band, 17 dB more on two of them.

@@ -123,6 +123,10 @@ fn mistakes_of_the_uplink() -> Vec<(&'static str, String)> {
         ("polled between slots", uplink("kind = \"polled\", interval = \"1.5 ms\"")),
         ("polled never", uplink("kind = \"polled\", polls = 0")),
         ("a grant for nothing", uplink("kind = \"polled\", initial_grant = \"0 B\"")),
+        (
+            "sent again before its grant",
+            changed("name = \"a\"", "name = \"a\"\nmac = { harq_round_trip = \"4 ms\" }"),
+        ),
         ("a request where nobody asks", uplink("kind = \"polled\", scheduling_request_period = \"10 ms\"")),
     ]
 }

@@ -25,6 +25,8 @@ use crate::ue::Ue;
 struct Grant {
     slot: u64,
     ue: u32,
+    /// The HARQ process, that of the first transmission's slot.
+    process: u8,
     mcs: Mcs,
     prbs: u16,
     /// The first of them, once it is sent.
@@ -64,6 +66,8 @@ impl UplinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
         let pucch = cell.mac.uplink.pucch_resource_blocks;
         assert!(pucch < cell.resource_blocks, "PUCCH leaves no PRB for PUSCH");
+        let (grant, round_trip) = (cell.mac.grant_to_pusch, cell.mac.harq_round_trip);
+        assert!(round_trip > grant, "a retransmission is granted before the block was received");
         Self {
             prbs: cell.resource_blocks - pucch,
             active: Vec::with_capacity(ues),
@@ -108,10 +112,9 @@ impl UplinkMac {
             let pusch = self.in_air.pop_front().expect("the front was there");
             if self.decode(slot, pusch) {
                 let ue = &mut slot.ues[pusch.ue as usize];
-                let process = process_of(pusch.slot);
-                let pdus = &ue.uplink.harq.processes[process].pdus;
+                let pdus = &ue.uplink.harq.processes[usize::from(pusch.process)].pdus;
                 ue.bearer.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
-                ue.uplink.harq.release(process as u8);
+                ue.uplink.harq.release(pusch.process);
                 // What was waiting when the block was built, less what has been granted since.
                 ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
                 if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
@@ -148,7 +151,7 @@ impl UplinkMac {
         let sent = slot.cx.now - SLOT;
         let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
         let mean = mean * ue.uplink.power.factor(mean, pusch.prbs) * ue.uplink.channel.burst_gain(sent);
-        let process = &mut ue.uplink.harq.processes[process_of(pusch.slot)];
+        let process = &mut ue.uplink.harq.processes[usize::from(pusch.process)];
         let draws = &mut ue.uplink.draws;
         let decoded = if !slot.air.is_quiet() {
             let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.prbs);
@@ -168,7 +171,7 @@ impl UplinkMac {
             outer_loop(&mut ue.uplink.outer_loop, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
-            let of = (process_of(pusch.slot) as u8, &*process);
+            let of = (pusch.process, &*process);
             slot.cx.emit(&block_event((ue.cell, ue.id), Direction::Uplink, of, decoded));
         }
         if decoded {
@@ -179,7 +182,7 @@ impl UplinkMac {
             self.retransmissions.push_back(Grant { slot: again, retransmission: true, ..pusch });
         } else {
             ue.bearer.lose(slot.cx, Direction::Uplink, &process.pdus);
-            ue.uplink.harq.release(process_of(pusch.slot) as u8);
+            ue.uplink.harq.release(pusch.process);
         }
         false
     }
@@ -198,16 +201,16 @@ impl UplinkMac {
                 if grant.missed {
                     // The eNB finds nothing in the PRBs and knows of as much data as before.
                     ue.uplink.known_backlog += grant.size.get();
-                    ue.uplink.harq.release(process_of(grant.slot) as u8);
+                    ue.uplink.harq.release(grant.process);
                     continue;
                 }
                 if !build(slot.cx, grant, slot.cell, ue) {
                     continue; // Nothing left to send: padding, which the model leaves out.
                 }
             }
-            ue.uplink.harq.processes[process_of(grant.slot)].transmissions += 1;
+            ue.uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
             if slot.cx.wants(Topic::Assigned) {
-                let (process, queue) = (process_of(grant.slot) as u8, ue.bearer.queue(Direction::Uplink));
+                let (process, queue) = (grant.process, ue.bearer.queue(Direction::Uplink));
                 let direction = Direction::Uplink;
                 slot.cx.emit(&Event::Assigned { ue: ue.id, direction, process, cqi: None, queue });
             }
@@ -274,11 +277,15 @@ impl UplinkMac {
             left -= grant.prbs;
             self.grants.push_back(grant);
         }
-        let process = process_of(pusch) as u8;
+        let process = process_of(pusch);
+        // Where the round trip is no multiple of the processes, a UE may send again in the slot of another one.
+        let grants = &self.grants;
+        let sends_again =
+            |ue: u32| grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue);
         self.waiting.clear();
-        self.waiting.extend(self.active.iter().copied().filter(|&ue| {
-            let ue = &slot.ues[ue as usize].uplink;
-            ue.known_backlog > 0 && ue.harq.is_free(process)
+        self.waiting.extend(self.active.iter().copied().filter(|&index| {
+            let ue = &slot.ues[index as usize].uplink;
+            ue.known_backlog > 0 && ue.harq.is_free(process) && !sends_again(index)
         }));
         let n = self.waiting.len();
         let served = n.min(usize::from(slot.cell.mac.uplink.grants_per_slot));
@@ -316,8 +323,9 @@ impl UplinkMac {
 /// so many beside PUCCH.
 const MIN_SHARE: u16 = 3;
 
-fn process_of(pusch_slot: u64) -> usize {
-    (pusch_slot % PROCESSES as u64) as usize
+/// The process of a first transmission.
+fn process_of(pusch_slot: u64) -> u8 {
+    (pusch_slot % PROCESSES as u64) as u8
 }
 
 /// When and with how many bytes a UE's wish reaches the eNB, if it can be sent in this slot.
@@ -402,6 +410,7 @@ fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> O
     Some(Grant {
         slot: pusch,
         ue: ue.id.0,
+        process: process_of(pusch),
         mcs,
         prbs,
         first: 0,
@@ -421,8 +430,7 @@ const DFT_SIZES: [u16; 35] = [
 /// Fills a granted block, if need be with the buffer status report alone. False if there was nothing
 /// to send; the process is free again then.
 fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
-    let id = process_of(grant.slot);
-    let process = &mut ue.uplink.harq.processes[id];
+    let process = &mut ue.uplink.harq.processes[usize::from(grant.process)];
     (process.mcs, process.size) = (grant.mcs, grant.size);
     (process.prbs, process.coded_prbs) = (grant.prbs, grant.prbs);
     let room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
@@ -432,7 +440,7 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
     let asks = !matches!(cell.mac.uplink.access, UplinkAccess::IdealBufferStatus { .. });
     let reports = asks && ue.bearer.backlog(Direction::Uplink, cx.now) > Bytes::ZERO;
     if process.pdus.is_empty() && !reports {
-        ue.uplink.harq.release(id as u8);
+        ue.uplink.harq.release(grant.process);
         return false;
     }
     true

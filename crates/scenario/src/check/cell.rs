@@ -87,6 +87,9 @@ fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
     let in_time = mac.harq_round_trip >= mac.downlink_latency;
     let help = "at least mac.downlink_latency";
     at.require(in_time, "harq_round_trip", "before the block was received", help)?;
+    let heard = mac.harq_round_trip > mac.grant_to_pusch; // a PUSCH takes a slot
+    let help = "above mac.grant_to_pusch";
+    at.require(heard, "harq_round_trip", "before the block of a grant was received", help)?;
     let grants = (1..=110).contains(&mac.grants_per_slot);
     at.require(grants, "grants_per_slot", "no number of grants", "from 1 to 110")?;
     let blank = &mac.blank_subframes;
