@@ -2,11 +2,23 @@
 //! and repeat, and flows without an excuse must receive something. More of them run by
 //! `cargo run --release -p airlane-scenario --example swarm -- --count 20000 --seed 1`.
 
+use std::collections::BTreeSet;
+
+#[path = "swarm/coverage.rs"]
+mod coverage;
 #[path = "swarm/generate.rs"]
 mod generate;
 
 /// Scenarios per test run.
 const SCENARIOS: u64 = 200;
+/// Scenarios in which each key of the format has to stand once.
+const DRAWN: u64 = 1_000;
+
+/// What random scenarios do not write, and why.
+const NOT_DRAWN: [(&str, &str); 2] = [
+    ("Tcp.mdcc", "of a connection of a split proxy, beside which no PEP may stand"),
+    ("Tcp.write_size", "of a connection of a split proxy, which writes what it reads"),
+];
 
 #[test]
 fn whatever_the_format_allows_runs() {
@@ -34,5 +46,22 @@ fn whatever_the_format_allows_runs() {
     assert!(
         5 * alive > 4 * within_reach && 3 * u64::from(within_reach) > 2 * SCENARIOS,
         "{alive} of {within_reach} runs with a UE within reach delivered anything to speak of"
+    );
+}
+
+#[test]
+fn each_key_of_the_format_is_drawn() {
+    let format = coverage::Format::new();
+    let (names, mut drawn) = (format.names(), BTreeSet::new());
+    for seed in 0..DRAWN {
+        format.written(&generate::drawn(seed), &mut drawn);
+    }
+    let unknown: Vec<_> = drawn.difference(&names).collect();
+    assert!(unknown.is_empty(), "written, and not in the schema as it is read here: {unknown:?}");
+    let expected = NOT_DRAWN.map(|(name, _)| name.to_owned()).into();
+    let missing: BTreeSet<_> = names.difference(&drawn).cloned().collect();
+    assert_eq!(
+        missing, expected,
+        "not written in {DRAWN} scenarios, against what is known not to be: draw it, or say why not"
     );
 }

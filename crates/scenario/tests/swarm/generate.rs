@@ -1,17 +1,30 @@
 //! Random scenarios from a seed, with everything that the format offers, and what must hold of each.
 
+use core::fmt;
+
 use airlane_core::{Seeds, Stream};
 use airlane_record::Table;
-use airlane_scenario::{Meta, Resolved, Scenario, build};
+use airlane_scenario::{Meta, Resolved, Scenario, ScenarioError, build_with};
+use serde_json::Value;
 
 #[path = "cells.rs"]
 mod cells;
+#[path = "host_settings.rs"]
+mod host_settings;
+#[path = "own.rs"]
+mod own;
 #[path = "pages.rs"]
 mod pages;
 #[path = "proxies.rs"]
 mod proxies;
+#[path = "radio_settings.rs"]
+mod radio_settings;
 #[path = "reach.rs"]
 mod reach;
+#[path = "settings.rs"]
+mod settings;
+#[path = "ue_settings.rs"]
+mod ue_settings;
 #[path = "viewers.rs"]
 mod viewers;
 
@@ -19,6 +32,33 @@ use cells::Cells;
 
 /// Where the scenarios pretend to be, so that they find their files.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/swarm/swarm.toml");
+
+/// A scenario as it was drawn: a text, and values of keys that are written over it.
+pub(crate) struct Drawn {
+    pub(crate) text: String,
+    pub(crate) settings: Vec<(String, Value)>,
+}
+
+impl Drawn {
+    /// What it stands for.
+    ///
+    /// # Errors
+    /// If the format does not allow it, which is a mistake of whoever drew it.
+    pub(crate) fn resolve(&self) -> Result<Resolved, ScenarioError> {
+        let mut scenario = Scenario::parse(&self.text, FILE)?;
+        for (path, value) in &self.settings {
+            scenario.set(path, value)?;
+        }
+        scenario.resolve()
+    }
+}
+
+impl fmt::Display for Drawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        self.settings.iter().try_for_each(|(path, value)| write!(f, "\n# set {path} = {value}"))
+    }
+}
 
 /// What came of a scenario.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +87,7 @@ struct Left {
 fn run(resolved: &Resolved, seed: u64) -> Left {
     let folder = std::env::temp_dir().join(format!("airlane-swarm-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let mut built = build(resolved, seed).unwrap();
+    let mut built = build_with(resolved, seed, &own::controllers()).unwrap();
     built.capture_to(&format!("{}/", folder.display())).unwrap();
     assert!(built.run(&std::sync::atomic::AtomicBool::new(false)), "it ran to its end");
     built.end_capture().unwrap();
@@ -66,10 +106,9 @@ fn run(resolved: &Resolved, seed: u64) -> Left {
 /// # Errors
 /// The scenario, if anything of it fails; a panic has then been reported already.
 pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
-    let text = scenario(seed);
+    let drawn = drawn(seed);
     let outcome = std::panic::catch_unwind(|| {
-        let resolved = Scenario::parse(&text, FILE).and_then(|s| s.resolve());
-        let resolved = resolved.unwrap_or_else(|e| panic!("{e}"));
+        let resolved = drawn.resolve().unwrap_or_else(|e| panic!("{e}"));
         let (once, again) = (run(&resolved, seed), run(&resolved, seed));
         assert!(once.meta.conserved);
         assert_eq!(once.meta, again.meta);
@@ -89,7 +128,17 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
             written: once.files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
         }
     });
-    outcome.map_err(|_| text)
+    outcome.map_err(|_| drawn.to_string())
+}
+
+/// The scenario of a seed.
+pub(crate) fn drawn(seed: u64) -> Drawn {
+    let mut drawn = Drawn { text: text(seed), settings: Vec::new() };
+    if let Ok(base) = drawn.resolve() {
+        let s = &mut Seeds::new(seed).stream("swarm/settings");
+        drawn.settings = settings::draw(s, &base, drawn.text.contains("[layout]"));
+    }
+    drawn
 }
 
 fn one_of<'a>(s: &mut Stream, choices: &[&'a str]) -> &'a str {
@@ -496,7 +545,7 @@ fn queue_rule(s: &mut Stream, latest: &mut Stream) -> String {
     format!("\"{rule}\"")
 }
 
-fn scenario(seed: u64) -> String {
+fn text(seed: u64) -> String {
     let newest = &mut Seeds::new(seed).stream("swarm/newest");
     if newest.chance(0.1) {
         return cells::open(newest);

@@ -1,7 +1,7 @@
 //! Who must receive something in a random scenario: where the budget of the channel and the rules of
 //! whoever is on the way leave no excuse.
 
-use airlane_core::{BitRate, Decibel, Duration};
+use airlane_core::{BitRate, Bytes, Dbm, Decibel, Duration};
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{PathLoss, Position, RadioPath, noise};
 use airlane_record::{Column, Table};
@@ -23,6 +23,18 @@ const SYN_AGAIN: Duration = Duration::from_millis(1000);
 const QUEUE_MAX: Duration = Duration::from_millis(100);
 /// A packet that waits for so long in a cell that serves everyone is one of many.
 const DISCARD_MIN: Duration = Duration::from_millis(100);
+/// The largest packet of a common path, which every cell has room for.
+const ETHERNET: Bytes = Bytes(1500);
+/// With fewer transmissions, HARQ lets one block of a hundred be lost (target error rate of the first: 10 %).
+const HARQ_MIN: u8 = 3;
+/// With fewer, RLC gives a PDU up that TCP then has to send again.
+const RLC_MIN: u8 = 4;
+/// What RLC needs to find a lost PDU missing and to ask for it; longer is no repair within the time of a flow.
+const REPAIR_MAX: Duration = Duration::from_millis(250);
+/// A UE's way to its first grant for which there is time anyway.
+const ACCESS: Duration = Duration::from_millis(20);
+/// More than the widest cell brings up.
+const UPLINK_MAX: u64 = 100_000_000;
 /// Less than this for each flow of a link is an excuse.
 const SHARE_MIN: u64 = 500_000;
 
@@ -36,7 +48,14 @@ pub(crate) fn within_reach(scenario: &Resolved, ue: &format::Ue) -> bool {
 /// that has less.
 fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     let Some(channel) = &scenario.channel else { return f64::INFINITY };
-    // Drawn or moving UEs stay within 250 m of the first cell.
+    // Drawn or moving UEs stay within 250 m of the first cell, or in the hexagon around the only one.
+    let hexagon = match &ue.placement {
+        Some(format::Placement::Hexagonal(hexagons)) => hexagons.inter_site_distance.0 / 3.0_f64.sqrt(),
+        Some(format::Placement::Disc(_)) | None => 0.0,
+    };
+    if hexagon > 0.0 && scenario.cell.len() > 1 {
+        return 0.0;
+    }
     let metres = |index: usize, cell: &format::Cell| match (&ue.position, &ue.mobility) {
         (Some([x, y]), format::Mobility::Static) => {
             let (dx, dy) = (x.0 - cell.position[0].0, y.0 - cell.position[1].0);
@@ -47,7 +66,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
                 [&scenario.cell[0], cell].map(|cell| (cell.position[0].0, cell.position[1].0));
             let (dx, dy) = (this.0 - first.0, this.1 - first.1);
             let apart = (dx * dx + dy * dy).sqrt();
-            if index == 0 { 250.0 } else { (apart - 250.0).abs() }
+            if index == 0 { hexagon.max(250.0) } else { (apart - 250.0).abs() }
         }
     };
     let loss = |index: usize, cell: &format::Cell, hz: f64| {
@@ -56,20 +75,31 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
         law(&channel.path_loss, hz).loss(&path)
     };
     let prbs = |cell: &format::Cell| usize::from(cell.resource_blocks);
+    // Walls take, and an antenna without direction gives, as much both ways.
+    let on_the_way = |cell: &format::Cell| match &cell.antenna {
+        format::Antenna::Omni(omni) => ue.penetration_loss.0 - omni.gain.0,
+        format::Antenna::Sector(_) => ue.penetration_loss.0,
+    };
     let heard = |(index, cell): (usize, &format::Cell)| {
         let sent = noise::prb_power(cell.tx_power.0, prbs(cell));
-        f64::from(noise::prb_snr(
-            sent,
-            loss(index, cell, cell.frequency.0),
-            noise::prb_noise(ue.noise_figure.0),
-        ))
+        let lost = loss(index, cell, cell.frequency.0) + on_the_way(cell);
+        f64::from(noise::prb_snr(sent, lost, noise::prb_noise(ue.noise_figure.0)))
     };
     let heard: Vec<f64> = scenario.cell.iter().enumerate().map(heard).collect();
-    let best = (0..heard.len()).max_by(|a, b| heard[*a].total_cmp(&heard[*b])).unwrap_or(0);
+    let serving = (0..heard.len()).filter(|index| !scenario.cell[*index].interferer);
+    let named = serving.clone().find(|index| Some(&scenario.cell[*index].name) == ue.cell.as_ref());
+    let best = named.or(serving.max_by(|a, b| heard[*a].total_cmp(&heard[*b]))).unwrap_or(0);
     let cell = &scenario.cell[best];
     let downlink = heard[best] / (1.0 + heard.iter().sum::<f64>() - heard[best]);
-    let sent = noise::prb_power(ue.tx_power.0, prbs(cell));
-    let up = loss(best, cell, cell.uplink_frequency.0);
+    let up = loss(best, cell, cell.uplink_frequency.0) + on_the_way(cell);
+    let most = noise::prb_power(ue.tx_power.0, prbs(cell));
+    let sent = match &cell.mac.power_control {
+        format::PowerControl::None => most,
+        format::PowerControl::OpenLoop(law) => {
+            let asked = law.p0.0.0 + law.alpha.0 * up.0;
+            if asked < most.0 { Dbm(asked) } else { most }
+        }
+    };
     let uplink = f64::from(noise::prb_snr(sent, up, noise::prb_noise(cell.noise_figure.0)));
     downlink.min(uplink)
 }
@@ -122,36 +152,111 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
         | format::Fading::Eva(m)
         | format::Fading::Etu(m) => (m.speed.0 >= FAST_KMH).then_some(true),
     };
-    let fair = !matches!(
-        cell.scheduler,
-        format::Scheduler::MaximumThroughput(_) | format::Scheduler::ThroughputToAverage
-    );
-    let open = matches!(channel.shadowing, format::Shadowing::None)
+    let clear = matches!(channel.shadowing, format::Shadowing::None)
         && matches!(channel.bursts, format::Bursts::None)
-        && matches!(cell.antenna, format::Antenna::Omni(_))
-        && (matches!(cell.rlc, format::Rlc::Am(_)) || cell.harq && !cell.control_errors)
-        // What no block can hold stands in the way of all that comes after it.
-        && !matches!(cell.rlc, format::Rlc::Tm(_))
-        && cell.early_throttling.is_none()
-        && cell.pdcp.discard_timer.is_none_or(|timer| timer.0 >= DISCARD_MIN);
-    let (Some(fades), true) = (fades, fair && open && links_are_wide(scenario, backhaul)) else {
+        && proxies_are_patient(scenario);
+    let (Some(fades), true) = (fades, clear && is_open(cell) && links_are_wide(scenario, backhaul)) else {
         return Vec::new();
     };
     let least = BUDGET.linear() * if fades { FADES.linear() } else { 1.0 };
     let alone = scenario.flow.len() == 1 && scenario.ue.iter().map(|ue| ue.count).sum::<u32>() == 1;
-    let long_enough = if alone { LONG_ENOUGH } else { SYN_AGAIN + LONG_ENOUGH };
     let excused = |flow: &format::Flow| {
         let ue = scenario.ue.iter().find(|ue| Some(&ue.name) == flow.to.as_ref());
+        // What came before the warm-up was over does not count.
+        let start = flow.start.0.max(scenario.run.warmup.0);
         let end = flow.stop.map_or(scenario.run.duration.0, |stop| stop.0.min(scenario.run.duration.0));
-        let saturates = matches!(flow.app, format::App::Bulk | format::App::Cbr(_));
+        let long_enough = LONG_ENOUGH + access(cell) + if alone { Duration::ZERO } else { syn_again(flow) };
         flow.direction != format::FlowDirection::Downlink
-            || !saturates
-            || end.saturating_sub(flow.start.0) < long_enough
+            || !saturates(flow)
+            || end.saturating_sub(start) < long_enough
+            || largest_packet(flow) > rlc_buffer(cell).min(scenario.internet.queue.0.max(ETHERNET))
             || ue.is_none_or(|ue| {
-                !matches!(ue.mobility, format::Mobility::Static) || budget(scenario, ue) < least
+                !matches!(ue.mobility, format::Mobility::Static)
+                    // An MCS that does not ask what the channel carries.
+                    || ue.fixed_mcs.is_some()
+                    || budget(scenario, ue) < least
             })
     };
     (0..scenario.flow.len()).filter(|section| !excused(&scenario.flow[*section])).collect()
+}
+
+/// Whether a cell serves everyone, and repairs what it loses before TCP has to.
+fn is_open(cell: &format::Cell) -> bool {
+    let fair = !matches!(
+        cell.scheduler,
+        format::Scheduler::MaximumThroughput(_) | format::Scheduler::ThroughputToAverage
+    );
+    let harq = cell.harq && !cell.control_errors && cell.mac.harq_transmissions >= HARQ_MIN;
+    let repairs = match &cell.rlc {
+        format::Rlc::Am(am) => {
+            let waits = am.poll_retransmit.0 + am.reordering.0 + am.status_prohibit.0;
+            waits <= REPAIR_MAX && am.max_retransmissions >= RLC_MIN
+        }
+        format::Rlc::Um(_) => false,
+        // What no block can hold stands in the way of all that comes after it.
+        format::Rlc::Tm(_) => return false,
+    };
+    fair && (repairs || harq)
+        && matches!(cell.antenna, format::Antenna::Omni(_))
+        && cell.early_throttling.is_none()
+        && cell.pdcp.discard_timer.is_none_or(|timer| timer.0 >= DISCARD_MIN)
+}
+
+/// How much longer than usual a UE may have to wait until it can answer.
+fn access(cell: &format::Cell) -> Duration {
+    let wait = match &cell.uplink {
+        format::Uplink::SchedulingRequest(u) => u.scheduling_request_period.0 + u.processing.0,
+        // So many grants for nothing before the one that counts.
+        format::Uplink::Polled(u) => u.interval.0 * u64::from(u.polls) + u.processing.0,
+        format::Uplink::IdealBufferStatus(u) => u.report_delay.0,
+    };
+    (wait + cell.mac.grant_to_pusch.0).saturating_sub(ACCESS)
+}
+
+/// When a SYN that met a full queue is sent again.
+fn syn_again(flow: &format::Flow) -> Duration {
+    match &flow.transport {
+        format::Transport::Tcp(tcp) => SYN_AGAIN.max(tcp.rto_initial.0),
+        format::Transport::Udp | format::Transport::Quic(_) => SYN_AGAIN,
+    }
+}
+
+/// Whether a flow always has something to send, or has again before anybody counts what came.
+fn saturates(flow: &format::Flow) -> bool {
+    match &flow.app {
+        format::App::Bulk => flow.writes.is_none(),
+        format::App::Cbr(cbr) => cbr.rate.0.transmission_time(cbr.payload.0) <= LONG_ENOUGH / 2,
+        _ => false,
+    }
+}
+
+/// The largest IP packet of a flow.
+fn largest_packet(flow: &format::Flow) -> Bytes {
+    match &flow.transport {
+        format::Transport::Tcp(tcp) => tcp.mtu.0,
+        format::Transport::Quic(quic) => quic.mtu.0,
+        format::Transport::Udp => ETHERNET,
+    }
+}
+
+fn rlc_buffer(cell: &format::Cell) -> Bytes {
+    match &cell.rlc {
+        format::Rlc::Am(am) => am.buffer.0,
+        format::Rlc::Um(um) => um.buffer.0,
+        format::Rlc::Tm(tm) => tm.buffer.0,
+    }
+}
+
+/// Whether no split-connection proxy refuses connections, or gives up those that are slow.
+fn proxies_are_patient(scenario: &Resolved) -> bool {
+    scenario.middlebox.iter().all(|one| match one {
+        format::Middlebox::Pep(_) => true,
+        format::Middlebox::SplitProxy(proxy) => {
+            let times = [proxy.connect_timeout.0, proxy.stall_timeout.0, proxy.idle_timeout.0];
+            proxy.when_full == format::WhenFull::PassThrough
+                && times.iter().all(|time| *time >= scenario.run.duration.0)
+        }
+    })
 }
 
 /// Whether the links before the cell leave every flow something, soon.
@@ -160,7 +265,13 @@ fn links_are_wide(scenario: &Resolved, backhaul: &format::Backhaul) -> bool {
     if scenario.flow.iter().any(|flow| matches!(flow.app, format::App::Ppbp(_))) {
         return false; // bursts may add up to anything
     }
-    if internet.trace.is_some() || !internet.hold.is_empty() || internet.loss.0 > 0.0 {
+    let loses = internet.loss.0 > 0.0 || internet.policer.is_some();
+    let will_lose = internet.loss_steps.iter().flatten().any(|step| step.loss.0 > 0.0);
+    if internet.trace.is_some() || !internet.hold.is_empty() || loses || will_lose {
+        return false;
+    }
+    // A packet that takes a longer way waits as it would behind others.
+    if internet.detours.iter().flatten().any(|detour| detour.extra.0 > QUEUE_MAX) {
         return false;
     }
     let ues: u64 = scenario.ue.iter().map(|ue| u64::from(ue.count)).sum();
@@ -178,11 +289,18 @@ fn links_are_wide(scenario: &Resolved, backhaul: &format::Backhaul) -> bool {
             _ => None,
         })
         .sum();
-    let rates = steps.chain([internet.rate.0, backhaul.rate.0]);
-    rates.clone().all(wide)
+    let first = steps.chain([internet.rate.0]);
+    let rates = first.clone().chain([backhaul.rate.0]);
+    // Servers with a link each fill the one to the cell together.
+    let servers = if internet.shared { 1 } else { scenario.flow.len() as u64 * ues };
+    // What comes up out of a cell is no more than that, or hardly waits.
+    let up = internet.uplink_rate.0;
+    let upwards = wide(up) && (up.bits_per_second() >= UPLINK_MAX || short(up, internet.uplink_queue));
+    upwards
+        && rates.clone().all(wide)
         && short(internet.rate.0, internet.queue)
         // Nothing waits at a link that is wider than the one before.
-        && rates.clone().all(|rate| rate <= backhaul.rate.0)
+        && first.clone().all(|rate| servers * rate.bits_per_second() <= backhaul.rate.0.bits_per_second())
         && rates.clone().all(|rate| 2 * offered <= rate.bits_per_second())
 }
 

@@ -1,0 +1,44 @@
+//! A congestion controller that is brought along.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use airlane_scenario::Controllers;
+use airlane_scenario::controller::{
+    AckSample, CongestionController, MakeController, OwnController, OwnControllers, SegmentWindow,
+};
+
+use super::host_settings::OWN;
+
+/// Grows as Reno does, and gives a quarter at a loss.
+#[derive(Clone, Debug)]
+struct Gentle;
+
+impl CongestionController for Gentle {
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
+        window.grow_as_reno(ack);
+    }
+
+    fn threshold(&mut self, window: &SegmentWindow) -> u32 {
+        (window.segments * 3 / 4).max(2)
+    }
+}
+
+impl OwnController for Gentle {
+    fn clone_box(&self) -> Box<dyn OwnController> {
+        Box::new(self.clone())
+    }
+}
+
+#[derive(Debug)]
+struct Maker;
+
+impl MakeController for Maker {
+    fn make(&self, _: &SegmentWindow) -> Box<dyn OwnController> {
+        Box::new(Gentle)
+    }
+}
+
+pub(super) fn controllers() -> Controllers {
+    BTreeMap::from([(OWN.to_owned(), OwnControllers(Arc::new(Maker)))])
+}

@@ -1,0 +1,220 @@
+//! Values for keys of the channel and of cells.
+
+use airlane_core::Stream;
+use airlane_scenario::{Resolved, format};
+use serde_json::{Value, json};
+
+use super::settings::{
+    Draw, Settings, aqm, bytes, decibels, degrees, flag, kbps, khz, metres, ms, number, one_of, percent,
+    real, whole,
+};
+
+pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
+    match &base.path_loss {
+        format::PathLoss::LogDistance(_) => settings.some(
+            "channel.path_loss",
+            vec![
+                ("exponent", real(2.0, 4.0)),
+                ("reference_distance", metres(1, 10)),
+                ("reference_loss", decibels(30, 50, "dB")),
+            ],
+        ),
+        format::PathLoss::Tr36814(_) => settings.some(
+            "channel.path_loss",
+            vec![("street_width", metres(5, 50)), ("building_height", metres(5, 50))],
+        ),
+        format::PathLoss::Friis | format::PathLoss::Cost231Hata(_) | format::PathLoss::Tr25814 => {}
+    }
+    if base.shadowing == format::Shadowing::None {
+        settings.maybe(0.05, "channel", "shadowing", one_of(&["none"]));
+    } else {
+        let keys = vec![
+            ("deviation", decibels(0, 10, "dB")),
+            ("correlation_distance", metres(1, 200)),
+            ("site_correlation", percent(0, 100)),
+        ];
+        settings.some("channel.shadowing", keys);
+    }
+    if base.fading != format::Fading::None {
+        settings.some("channel.fading", vec![("prb_spacing", khz(1, 400))]);
+    }
+    if matches!(base.bursts, format::Bursts::GilbertElliott(_)) {
+        settings.maybe(0.5, "channel.bursts", "uplink_depth", decibels(0, 60, "dB"));
+    } else {
+        settings.maybe(0.05, "channel", "bursts", one_of(&["none"]));
+    }
+}
+
+/// Each cell of the text.
+pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
+    let written = if layout { 1 } else { base.cell.len() };
+    for (i, cell) in base.cell.iter().enumerate().take(written) {
+        let at = &format!("cell.{i}");
+        let keys = vec![("tx_power", decibels(20, 46, "dBm")), ("noise_figure", decibels(0, 10, "dB"))];
+        settings.some(at, keys);
+        antenna(settings, &format!("{at}.antenna"), &cell.antenna);
+        scheduler(settings, &format!("{at}.scheduler"), &cell.scheduler);
+        mac(settings, &format!("{at}.mac"), cell);
+        uplink(settings, at, &cell.uplink);
+        bearers(settings, at, cell);
+        if base.handover.is_some() {
+            neighbours(settings, at, i, base, layout);
+        }
+        if i > 0 {
+            settings.maybe(0.15, at, "interferer", Box::new(|_| json!(true)));
+        }
+    }
+    if layout {
+        settings.maybe(0.3, "layout", "serving_rings", whole(0, 0)); // one ring or less around the middle
+    }
+    if base.handover.is_some() {
+        // As X2 and interruptions are drawn, these are longer.
+        let keys = vec![("n311", whole(1, 10)), ("t304", ms(61, 2_000)), ("t311", ms(1_000, 3_000))];
+        settings.some("handover", keys);
+    }
+}
+
+fn antenna(settings: &mut Settings<'_>, at: &str, antenna: &format::Antenna) {
+    let keys = match antenna {
+        format::Antenna::Omni(_) => vec![("gain", decibels(-3, 15, "dB"))],
+        format::Antenna::Sector(_) => vec![
+            ("gain", decibels(0, 20, "dB")),
+            ("beamwidth", degrees(20, 180)),
+            ("front_to_back", decibels(0, 40, "dB")),
+        ],
+    };
+    settings.some(at, keys);
+}
+
+fn scheduler(settings: &mut Settings<'_>, at: &str, scheduler: &format::Scheduler) {
+    let window = || ("window", whole(1, 2_000));
+    let domain = || ("domain", one_of(&["frequency", "time"]));
+    let keys = match scheduler {
+        format::Scheduler::ProportionalFair(_) => vec![window()],
+        format::Scheduler::BlindEqualThroughput(_) => vec![window(), domain()],
+        format::Scheduler::MaximumThroughput(_) => vec![domain()],
+        format::Scheduler::PrioritySet(_) => vec![
+            window(),
+            ("target", kbps(1, 20_000)),
+            ("multiplexed", whole(1, 10)),
+            ("metric", one_of(&["pfsch", "coita"])),
+        ],
+        format::Scheduler::RoundRobin | format::Scheduler::ThroughputToAverage => return,
+    };
+    settings.some(at, keys);
+}
+
+fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
+    let resource_blocks = u64::from(cell.resource_blocks);
+    // A retransmission comes after the block has been received.
+    let keys = vec![
+        ("cqi_period", ms(1, 80)),
+        ("cqi_delay", ms(0, 20)),
+        ("harq_transmissions", whole(1, 10)),
+        ("harq_round_trip", ms(6, 24)),
+        ("downlink_latency", ms(1, 6)),
+        ("subheaders", flag()),
+        ("grants_per_slot", whole(1, 110)),
+        ("sounding_period", ms(1, 320)),
+        ("pucch_resource_blocks", whole(0, resource_blocks - 1)),
+        ("blank_subframes", blank_subframes()),
+    ];
+    settings.some(at, keys);
+    if settings.s.chance(0.1) {
+        // A block is sent again after its own grant.
+        let grant = number(settings.s, 1, 10);
+        settings.maybe(1.0, at, "grant_to_pusch", ms(grant, grant));
+        settings.maybe(1.0, at, "harq_round_trip", ms(6.max(grant + 1), 24));
+    }
+    if let format::McsRule::Effective(_) = &cell.mac.mcs_rule {
+        settings.some(&format!("{at}.mcs_rule"), vec![("target_bler", percent(1, 60))]);
+    }
+    if let format::PowerControl::OpenLoop(_) = &cell.mac.power_control {
+        let keys = vec![("p0", decibels(-110, -60, "dBm")), ("alpha", percent(0, 100))];
+        settings.some(&format!("{at}.power_control"), keys);
+    }
+}
+
+/// Up to nine of ten.
+fn blank_subframes() -> Draw {
+    Box::new(|s| {
+        let share = s.uniform_in(0.05, 0.9);
+        let spared = s.below(10);
+        json!((0..10).filter(|subframe| *subframe != spared && s.chance(share)).collect::<Vec<u64>>())
+    })
+}
+
+fn uplink(settings: &mut Settings<'_>, at: &str, uplink: &format::Uplink) {
+    if settings.s.chance(0.25) {
+        settings.set(at, "uplink", json!("polled"));
+        let keys = vec![
+            ("interval", ms(1, 60)),
+            ("initial_grant", bytes(1, 1_500)),
+            ("polls", whole(1, 6)),
+            ("processing", ms(0, 10)),
+        ];
+        return settings.some(&format!("{at}.uplink"), keys);
+    }
+    let keys = match uplink {
+        format::Uplink::SchedulingRequest(_) => vec![
+            ("scheduling_request_period", ms(1, 80)),
+            ("processing", ms(0, 10)),
+            ("initial_grant", bytes(1, 1_500)),
+        ],
+        format::Uplink::IdealBufferStatus(_) => vec![("report_delay", ms(0, 20))],
+        format::Uplink::Polled(_) => return,
+    };
+    settings.some(&format!("{at}.uplink"), keys);
+}
+
+fn bearers(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
+    let sn_bits = |choices: &'static [u64]| -> Draw {
+        Box::new(move |s: &mut Stream| json!(choices[s.below(choices.len() as u64) as usize]))
+    };
+    let (keys, rule) = match &cell.rlc {
+        format::Rlc::Am(am) => (
+            vec![
+                ("sn_bits", sn_bits(&[10, 16])),
+                ("poll_retransmit", ms(5, 300)),
+                ("reordering", ms(0, 200)),
+                ("status_prohibit", ms(0, 200)),
+                ("poll_pdu", whole(1, 256)),
+                ("poll_byte", bytes(1, 1_000_000)),
+                ("max_retransmissions", whole(1, 32)),
+                ("status_alone", flag()),
+            ],
+            &am.aqm,
+        ),
+        format::Rlc::Um(um) => (vec![("sn_bits", sn_bits(&[5, 10])), ("reordering", ms(0, 200))], &um.aqm),
+        format::Rlc::Tm(tm) => (vec![], &tm.aqm),
+    };
+    settings.some(&format!("{at}.rlc"), keys);
+    aqm(settings, &format!("{at}.rlc.aqm"), rule);
+    let mut keys = vec![("sn_bits", sn_bits(&[7, 12, 15, 18]))];
+    if matches!(cell.rlc, format::Rlc::Am(_)) {
+        keys.extend([
+            ("retransmission_queue", bytes(1, 600_000)),
+            ("shares_buffer", flag()),
+            ("holds_waiting", flag()),
+        ]);
+    }
+    settings.some(&format!("{at}.pdcp"), keys);
+}
+
+fn neighbours(settings: &mut Settings<'_>, at: &str, own: usize, base: &Resolved, layout: bool) {
+    settings.maybe(0.2, at, "max_ues", whole(1, 12));
+    if !settings.s.chance(0.2) {
+        return;
+    }
+    let others = base.cell.iter().enumerate().filter(|(i, _)| *i != own && !layout);
+    let names: Vec<&str> =
+        others.filter(|_| settings.s.chance(0.7)).map(|(_, cell)| cell.name.as_str()).collect();
+    settings.set(at, "neighbours", json!(names));
+}
+
+/// A place near the first cell, such that who is put within 200 m of it stays in all areas that are drawn
+/// to move in.
+pub(super) fn near_the_middle(s: &mut Stream) -> Value {
+    let mut within = |low: i64, many: u64| format!("{} m", low + number(s, 0, many) as i64);
+    json!([within(-20, 20), within(-10, 40)])
+}
