@@ -138,6 +138,32 @@ fn pages_over_persistent_connections_allocate_nothing() {
     }
 }
 
+/// Warm-up of a video: players have come to the bitrate and the buffer at which they stay.
+const WATCHED_MS: u64 = 12_000;
+
+/// Videos of one file and in segments, by players that take what comes and that wait until they have room, with and
+/// without a split proxy on the way.
+#[test]
+fn videos_allocate_nothing() {
+    let players = [
+        "kind = \"video\", bitrate = \"8 Mbit/s\"",
+        "kind = \"video\", bitrate = \"8 Mbit/s\", buffer = \"5 s\"",
+        "kind = \"dash\", rule = \"bola\"",
+        "kind = \"dash\", rule = \"rate\"",
+    ];
+    for player in players {
+        for proxy in ["", "[[middlebox]]\nkind = \"split-proxy\"\n"] {
+            let flow = format!("app = {{ {player}, length = \"300 s\" }}");
+            let mut run = built(&(scenario(1, EVA, "am", Some(&flow)) + proxy));
+            run.run_until(Instant::from_millis(WATCHED_MS));
+            let taken = measure(|| run.run_until(Instant::from_millis(WATCHED_MS + 15_000)));
+            let output = run.finish();
+            assert!(output.meta.delivered > 10_000, "{player} {proxy}: {} packets", output.meta.delivered);
+            assert_eq!(taken.count_total, 0, "{player} {proxy}: {taken:?}");
+        }
+    }
+}
+
 #[test]
 fn an_idle_ue_takes_little() {
     for fading in ["{ model = \"none\" }", EVA] {
