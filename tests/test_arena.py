@@ -14,6 +14,7 @@ from airlane import report
 from airlane.arena import BASELINE, CONTENDERS, SITUATIONS, Cell, Contender, Result, Situation, conduct, view
 from airlane.arena.conduct import FIGURES
 from airlane.arena.contenders import NotForError
+from airlane.arena.markdown import markdown
 from airlane.cache import Cache
 from conftest import Airlane
 
@@ -116,6 +117,11 @@ def test_an_arena_runs_and_tells_the_same_everywhere(tmp_path: Path) -> None:
     )
     assert vegas["cells"][0]["value"] == pytest.approx(float(written["mean"]))
     assert vegas["cells"][0]["shade"] > 0.5, "a quarter of the delay is blue"
+    tables = markdown(result).splitlines()
+    (multiples,) = (line.split(" | ") for line in tables if line.startswith("| `vegas` | **"))
+    assert multiples[1] == f"**{float(written['over_cubic']):.2f}×**", "told from CUBIC, and so bold"
+    (drwa,) = (line for line in tables if line.startswith("| `drwa` |") and "×" in line)
+    assert drwa.endswith("| – |"), "it has no form for uploads"
     report.write_arena_html(result, tmp_path / "index.html")
     page = (tmp_path / "index.html").read_text()
     data = page.split('id="data">')[1].split("</script>")[0]
@@ -124,11 +130,34 @@ def test_an_arena_runs_and_tells_the_same_everywhere(tmp_path: Path) -> None:
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
+def test_tables_in_markdown_tell_who_is_first_and_at_what_price() -> None:
+    rates, delays = [10.0, 20.0, 30.0], [100.0, 101.0, 102.0]
+    cells = {
+        ("one-user", BASELINE): Cell({GOODPUT.name: rates, DELAY.name: delays}),
+        ("one-user", "vegas"): Cell({GOODPUT.name: [4.0, 14.0, 24.0], DELAY.name: [50.0, 51.0, 52.0]}),
+        ("one-user", "veno"): Cell({GOODPUT.name: rates, DELAY.name: [49.0, 53.0, 51.0]}),
+        ("one-user", "bbr"): Cell({GOODPUT.name: rates, DELAY.name: [60.0, 61.0, 62.5]}),
+    }
+    who = [BY_NAME[name] for name in (BASELINE, "vegas", "veno", "bbr")]
+    told = markdown(Result(who, [SITUATIONS[0]], cells, 1.0))
+    (row,) = (line for line in told.splitlines() if line.startswith("| one user, deep queue | 95"))
+    assert [cell.strip() for cell in row.strip("|").split("|")][2:] == [
+        "101 ± 2.5",
+        "vegas 51 ± 2.5, at 0.70× CUBIC's goodput",
+        "veno",
+        "cubic 101 ± 2.5",
+    ]
+    (card,) = (line for line in told.splitlines() if line.startswith("| `vegas` | 1+"))
+    assert card == "| `vegas` | 1+ | 1− |", "less delay (5.1.2), less goodput (6.1)"
+
+
 def test_the_command(airlane: Airlane, tmp_path: Path) -> None:
-    done = airlane("arena", "--quick", "--contender", "vegas", "--situation", "one-user")
+    some = ("--contender", "vegas", "--situation", "one-user")
+    done = airlane("arena", "--quick", *some, "--markdown", "tables/some.md")
     assert done.returncode == 0, done.stderr
     assert "vegas 0." in done.stdout
     assert (tmp_path / "out/arena/index.html").is_file()
+    assert "| `vegas` |" in (tmp_path / "tables/some.md").read_text()
     told = airlane("arena", "--quick", "--contender", "vegas", "--situation", "one-user", "--json")
     cells = json.loads(told.stdout)["cells"]
     assert {cell["contender"] for cell in cells} == {"vegas", "cubic"}

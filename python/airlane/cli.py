@@ -519,6 +519,12 @@ def arena(
     seed: Annotated[int, typer.Option(metavar="N", min=0, callback=_below_limit, help="First seed.")] = 1,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the page.")] = Path("out/arena"),
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write scorecards and tables as Markdown.", show_default=False
+        ),
+    ] = None,
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
     """Hold every mechanism against CUBIC in every situation.
@@ -529,6 +535,8 @@ def arena(
 
     bbr_draft = chosen_set is _Set.BBR_DRAFT
     _check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
+    if markdown is not None:
+        _check_file(markdown)
     call = command.Call(
         contenders=contenders or [],
         situations=situations or [],
@@ -538,6 +546,7 @@ def arena(
         threads=threads or os.cpu_count() or 1,
         out=out,
         as_json=as_json,
+        markdown=markdown,
     )
     if bbr_draft:
         call.judge()

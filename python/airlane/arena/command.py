@@ -13,6 +13,7 @@ from airlane.arena import draft, draft_view, view
 from airlane.arena.conduct import conduct
 from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
+from airlane.arena.markdown import markdown
 from airlane.arena.situations import SITUATIONS
 from airlane.cache import Cache
 from airlane.control import Controller
@@ -41,6 +42,8 @@ class Call:
         Folder of what is written.
     as_json
         Whether JSON is printed and nothing else.
+    markdown
+        File of tables in Markdown, if one is wanted.
     """
 
     contenders: Sequence[str]
@@ -51,6 +54,7 @@ class Call:
     threads: int
     out: Path
     as_json: bool
+    markdown: Path | None = None
 
     def meet(self, cache: Path) -> None:
         """Every contender in every situation.
@@ -70,11 +74,15 @@ class Call:
             )
         report.write_arena_html(result, self.out / "index.html")
         write_text(self.out / "cells.csv", view.cells_csv(result))
+        if self.markdown is not None:
+            self.markdown.parent.mkdir(parents=True, exist_ok=True)
+            write_text(self.markdown, markdown(result))
         if self.as_json:
             print(json.dumps(view.as_json(result), indent=2))
             return
         terminal.output.print(view.terminal_view(result))
-        print(f"written to {self.out}/index.html and cells.csv")
+        also = "" if self.markdown is None else f", and {self.markdown}"
+        print(f"written to {self.out}/index.html and cells.csv{also}")
 
     def judge(self) -> None:
         """The test cases of the BBR draft.

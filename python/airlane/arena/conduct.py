@@ -88,11 +88,15 @@ class Result:
         """The numbers of runs per cell, least first."""
         return sorted({len(next(iter(cell.values.values()))) for cell in self.cells.values() if cell.values})
 
+    def against(self, situation: str, one: str, other: str, figure: str) -> stats.Estimate:
+        """Paired difference of one contender to another on the same seeds."""
+        own, base = (self.cells[situation, name].values.get(figure, ()) for name in (one, other))
+        return stats.paired_difference(own, base)
+
     def against_baseline(self, situation: str, contender: str, figure: str) -> tuple[stats.Estimate, float]:
         """Paired difference to CUBIC's runs on the same seeds, and the ratio of the means."""
-        own = self.cells[situation, contender].values.get(figure, ())
-        base = self.cells[situation, BASELINE].values.get(figure, ())
-        difference = stats.paired_difference(own, base)
+        own, base = (self.cells[situation, name].values.get(figure, ()) for name in (contender, BASELINE))
+        difference = self.against(situation, contender, BASELINE, figure)
         below = stats.estimate(base).mean
         return difference, stats.estimate(own).mean / below if below else math.nan
 

@@ -6,7 +6,6 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from rich import box
@@ -15,10 +14,21 @@ from rich.table import Table
 from rich.text import Text
 
 from airlane.arena.conduct import FIGURES, Figure, Result
-from airlane.arena.contenders import BASELINE
+from airlane.arena.contenders import BASELINE, Contender
 from airlane.arena.situations import Situation
 
-__all__ = ["CRITERIA", "as_json", "cells_csv", "heat", "scorecard", "terminal_view"]
+__all__ = [
+    "CRITERIA",
+    "as_json",
+    "cells_csv",
+    "heat",
+    "judged",
+    "main_figure",
+    "multiple",
+    "ranked",
+    "scorecard",
+    "terminal_view",
+]
 
 CRITERIA = {
     "5.1.1": "protection against congestion collapse",
@@ -94,7 +104,7 @@ def terminal_view(result: Result) -> Group:
         sides = [
             ", ".join(
                 f"{one.name} {_size(result, situation, one.name)}"
-                for one in _ranked(result, situation)
+                for one in ranked(result, situation)
                 if judged(result, situation, one.name) in words.split(", ")
             )
             for words in (good, bad)
@@ -122,7 +132,8 @@ def terminal_view(result: Result) -> Group:
     )
 
 
-def _ranked(result: Result, situation: Situation) -> Sequence[Any]:
+def ranked(result: Result, situation: Situation) -> list[Contender]:
+    """The contenders by a situation's own figure, the best first; shares from the least."""
     figure = main_figure(situation)
     sign = -1.0 if figure.more_is_better else 1.0
 
@@ -133,7 +144,7 @@ def _ranked(result: Result, situation: Situation) -> Sequence[Any]:
     return sorted(result.contenders, key=lambda one: place(one.name))
 
 
-def _multiple(result: Result, situation: Situation, contender: str) -> float:
+def multiple(result: Result, situation: Situation, contender: str) -> float:
     """Of CUBIC's figure; a share is one of CUBIC's rate beside it already."""
     figure = main_figure(situation)
     if figure.more_is_better is None:
@@ -142,7 +153,7 @@ def _multiple(result: Result, situation: Situation, contender: str) -> float:
 
 
 def _size(result: Result, situation: Situation, contender: str) -> str:
-    return f"{_multiple(result, situation, contender):.2f}×"
+    return f"{multiple(result, situation, contender):.2f}×"
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
@@ -242,7 +253,7 @@ def _relative(result: Result, situation: Situation, contender: str) -> dict[str,
     if cell["value"] is None:
         return cell
     text = _size(result, situation, contender)
-    return cell | {"text": text, "value": _multiple(result, situation, contender)}
+    return cell | {"text": text, "value": multiple(result, situation, contender)}
 
 
 def _heat(result: Result, situation: Situation, contender: str, figure: Figure) -> dict[str, Any]:
