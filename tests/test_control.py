@@ -76,6 +76,23 @@ class Forgetful(Reno):
         self.cwnd = None  # type: ignore[assignment]
 
 
+class Leaving(Reno):
+    def on_ack(self, ack: Ack) -> None:
+        raise SystemExit(0)
+
+
+class Bare(Reno):
+    def __init__(self, segment_size: int, cwnd: float) -> None:
+        pass
+
+    def on_ack(self, ack: Ack) -> None:
+        pass
+
+
+class Numbered(Reno):
+    every = 3  # type: ignore[assignment]
+
+
 class Sometimes(Reno):
     every = "sometimes"  # type: ignore[assignment]
 
@@ -135,6 +152,9 @@ def test_once_a_round_is_seldom() -> None:
         (PacedAtNothing, "after on_ack, pacing_mbps is nan"),
         (Wordy, "after on_ack, cwnd is 'ten'; it must be a number"),
         (Forgetful, "after on_ack, cwnd is None; it must be a number"),
+        (Leaving, r"test_control\.py:\d+: SystemExit: 0"),
+        (Bare, r"there is no cwnd in it: its __init__ must call super\(\)"),
+        (Numbered, 'every is 3; it must be "ack" or "round"'),
         (Sometimes, 'every is "sometimes"; it must be "ack" or "round"'),
     ],
 )

@@ -193,7 +193,7 @@ def run(
         outputs = _native.run(list(jobs), threads, on_done, captures, own, costs)
     except (ScenarioError, OSError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # whatever a user's class raises
         if own is None:
             raise
         raise ControllerError(f"{_place(error)}{type(error).__name__}: {error}") from error

@@ -13,7 +13,7 @@ use airlane_scenario::controller::{
     AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController, OwnControllers,
     SegmentWindow, Snapshot, TimeoutEpisode,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -91,12 +91,14 @@ impl PythonControllers {
     pub(crate) fn new(classes: Option<&Bound<'_, PyDict>>, cancel: &Arc<AtomicBool>) -> PyResult<Self> {
         let mut found = Vec::new();
         for (name, class) in classes.into_iter().flatten() {
-            let every: String = class.getattr("every")?.extract()?;
-            let per_round = match every.as_str() {
-                "ack" => false,
-                "round" => true,
-                other => {
-                    let message = format!("{name}.every is {other:?}; it must be \"ack\" or \"round\"");
+            let every = class.getattr("every")?;
+            let word = every.extract::<String>();
+            let per_round = match word.as_deref() {
+                Ok("ack") => false,
+                Ok("round") => true,
+                _ => {
+                    let shown = word.map_or_else(|_| format!("{every:?}"), |word| format!("{word:?}"));
+                    let message = format!("{name}.every is {shown}; it must be \"ack\" or \"round\"");
                     return Err(PyValueError::new_err(message));
                 }
             };
@@ -157,7 +159,13 @@ impl MakeController for Maker {
 
 /// A number that a controller has for an attribute after a call of a method; nothing if that is `None`.
 fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
-    let value = object.getattr(name)?;
+    let value = object.getattr(name).map_err(|error| {
+        if error.is_instance_of::<PyAttributeError>(object.py()) {
+            let help = "its __init__ must call super().__init__(segment_size, cwnd)";
+            return PyTypeError::new_err(format!("there is no {name} in it: {help}"));
+        }
+        error
+    })?;
     match value.extract::<Option<f64>>() {
         Ok(Some(given)) if given.is_nan() => {
             Err(PyValueError::new_err(format!("after {method}, {name} is nan")))
