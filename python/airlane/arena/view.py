@@ -124,8 +124,9 @@ def terminal_view(result: Result) -> Group:
     return Group(
         table,
         Text(
-            "Multiples of CUBIC's figure; beside CUBIC, of CUBIC's rate. Who is in neither list cannot be\n"
-            "told from CUBIC (95 % interval of the paired difference)."
+            "Multiples of CUBIC's figure; beside CUBIC, of CUBIC's rate: there who is fair stands under\n"
+            "better, who takes or yields under worse. Who is in neither list cannot be told from CUBIC\n"
+            "(95 % interval of the paired difference)."
         ),
         Text(""),
         cards,
@@ -217,7 +218,7 @@ def heat(result: Result) -> list[dict[str, Any]]:
     """What the page's heat map can show: first each situation's own figure, then every figure by itself."""
     own = {
         "name": "main",
-        "title": "what each situation is about, as a multiple of CUBIC's",
+        "title": "the figure that each situation is ranked by, as a multiple of CUBIC's",
         "lessIsBetter": False,
         "situations": [f"{one.title}: {main_figure(one).short}" for one in result.situations],
         "rows": [

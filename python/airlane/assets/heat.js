@@ -5,6 +5,7 @@ const figures = JSON.parse(document.getElementById("data").textContent);
 const select = document.getElementById("figure"), table = document.getElementById("heat"), told = document.getElementById("told");
 const NAMES = -1, NONE = null;
 let column = NONE, up = true, focus = [0, 0];
+document.getElementById("choice").hidden = false;
 figures.forEach((figure, i) => select.add(new Option(figure.title, i)));
 
 function make(tag, attributes, text) {
