@@ -118,7 +118,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
             resolved.ue.is_empty() || resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue));
         let must = reach::without_excuse(&resolved);
         let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
-        let nothing = reach::received_nothing(&must, flows);
+        let nothing = reach::received_nothing(&resolved, &must, flows);
         assert!(nothing.is_empty(), "received nothing without an excuse: {nothing:?}");
         Outcome {
             within_reach,

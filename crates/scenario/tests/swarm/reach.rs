@@ -134,17 +134,43 @@ fn law(law: &format::PathLoss, frequency_hz: f64) -> PathLoss {
 }
 
 /// The sections of the flows that have no excuse: downlink, with more to send than passes, to UEs that
-/// stand still within reach of the only cell.
+/// stand still within reach of the only cell, or to the host of a wired network.
 ///
 /// What excuses is left out by rule. Maximum throughput serves the best UE as long as it has data, so
 /// others starve, and so does throughput to average where a flat band makes all equal and the first wins; a deep fade, burst, shadow or the back of a sector antenna is not in the budget; a short
 /// discard timer may expire on a slow cell; and what is lost at the beginning and repaired neither by HARQ
 /// nor by RLC, TCP sends again after a second, which is all that a run has.
 pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
-    let ([cell], Some(channel), Some(backhaul)) = (&scenario.cell[..], &scenario.channel, &scenario.backhaul)
-    else {
-        return Vec::new();
+    let air = match scenario.network {
+        format::Network::Wired => None,
+        _ => match open_air(scenario) {
+            Some(air) => Some(air),
+            None => return Vec::new(),
+        },
     };
+    if !proxies_are_patient(scenario) || !links_are_wide(scenario) {
+        return Vec::new();
+    }
+    let alone = scenario.flow.len() == 1 && scenario.ue.iter().map(|ue| ue.count).sum::<u32>() <= 1;
+    let room = scenario.internet.queue.0.max(ETHERNET);
+    let excused = |flow: &format::Flow| {
+        // What came before the warm-up was over does not count.
+        let start = flow.start.0.max(scenario.run.warmup.0);
+        let end = flow.stop.map_or(scenario.run.duration.0, |stop| stop.0.min(scenario.run.duration.0));
+        let wait = air.map_or(Duration::ZERO, |(cell, _)| access(cell));
+        let long_enough = LONG_ENOUGH + wait + if alone { Duration::ZERO } else { syn_again(flow) };
+        flow.direction != format::FlowDirection::Downlink
+            || !saturates(flow)
+            || end.saturating_sub(start) < long_enough
+            || largest_packet(flow) > air.map_or(room, |(cell, _)| room.min(rlc_buffer(cell)))
+            || air.is_some_and(|(_, least)| is_far(scenario, flow, least))
+    };
+    (0..scenario.flow.len()).filter(|section| !excused(&scenario.flow[*section])).collect()
+}
+
+/// The only cell, if it and the air around it leave no excuse, and the budget that a UE in it needs.
+fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
+    let ([cell], Some(channel)) = (&scenario.cell[..], &scenario.channel) else { return None };
     let fades = match &channel.fading {
         format::Fading::None => Some(false),
         format::Fading::Flat(m)
@@ -154,30 +180,20 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
     };
     let clear = matches!(channel.shadowing, format::Shadowing::None)
         && matches!(channel.bursts, format::Bursts::None)
-        && proxies_are_patient(scenario);
-    let (Some(fades), true) = (fades, clear && is_open(cell) && links_are_wide(scenario, backhaul)) else {
-        return Vec::new();
-    };
-    let least = BUDGET.linear() * if fades { FADES.linear() } else { 1.0 };
-    let alone = scenario.flow.len() == 1 && scenario.ue.iter().map(|ue| ue.count).sum::<u32>() == 1;
-    let excused = |flow: &format::Flow| {
-        let ue = scenario.ue.iter().find(|ue| Some(&ue.name) == flow.to.as_ref());
-        // What came before the warm-up was over does not count.
-        let start = flow.start.0.max(scenario.run.warmup.0);
-        let end = flow.stop.map_or(scenario.run.duration.0, |stop| stop.0.min(scenario.run.duration.0));
-        let long_enough = LONG_ENOUGH + access(cell) + if alone { Duration::ZERO } else { syn_again(flow) };
-        flow.direction != format::FlowDirection::Downlink
-            || !saturates(flow)
-            || end.saturating_sub(start) < long_enough
-            || largest_packet(flow) > rlc_buffer(cell).min(scenario.internet.queue.0.max(ETHERNET))
-            || ue.is_none_or(|ue| {
-                !matches!(ue.mobility, format::Mobility::Static)
-                    // An MCS that does not ask what the channel carries.
-                    || ue.fixed_mcs.is_some()
-                    || budget(scenario, ue) < least
-            })
-    };
-    (0..scenario.flow.len()).filter(|section| !excused(&scenario.flow[*section])).collect()
+        && is_open(cell);
+    let least = BUDGET.linear() * if fades? { FADES.linear() } else { 1.0 };
+    clear.then_some((cell, least))
+}
+
+/// Whether the UE of a flow may be out of reach, or what it is sent not meant for where it is.
+fn is_far(scenario: &Resolved, flow: &format::Flow, least: f64) -> bool {
+    let ue = scenario.ue.iter().find(|ue| Some(&ue.name) == flow.to.as_ref());
+    ue.is_none_or(|ue| {
+        !matches!(ue.mobility, format::Mobility::Static)
+            // An MCS that does not ask what the channel carries.
+            || ue.fixed_mcs.is_some()
+            || budget(scenario, ue) < least
+    })
 }
 
 /// Whether a cell serves everyone, and repairs what it loses before TCP has to.
@@ -259,8 +275,8 @@ fn proxies_are_patient(scenario: &Resolved) -> bool {
     })
 }
 
-/// Whether the links before the cell leave every flow something, soon.
-fn links_are_wide(scenario: &Resolved, backhaul: &format::Backhaul) -> bool {
+/// Whether the links before the cell, or the host, leave every flow something, soon.
+fn links_are_wide(scenario: &Resolved) -> bool {
     let internet = &scenario.internet;
     if scenario.flow.iter().any(|flow| matches!(flow.app, format::App::Ppbp(_))) {
         return false; // bursts may add up to anything
@@ -275,6 +291,7 @@ fn links_are_wide(scenario: &Resolved, backhaul: &format::Backhaul) -> bool {
         return false;
     }
     let ues: u64 = scenario.ue.iter().map(|ue| u64::from(ue.count)).sum();
+    let ues = if scenario.ue.is_empty() { scenario.flow.len() as u64 } else { ues };
     let steps = internet.rate_steps.iter().map(|step| step.rate.0);
     let wide = |rate: BitRate| rate.bits_per_second() >= SHARE_MIN * ues;
     let short = |rate: BitRate, queue: Size| {
@@ -290,7 +307,8 @@ fn links_are_wide(scenario: &Resolved, backhaul: &format::Backhaul) -> bool {
         })
         .sum();
     let first = steps.chain([internet.rate.0]);
-    let rates = first.clone().chain([backhaul.rate.0]);
+    let core = scenario.backhaul.as_ref().map(|backhaul| backhaul.rate.0);
+    let rates = first.clone().chain(core);
     // Servers with a link each fill the one to the cell together.
     let servers = if internet.shared { 1 } else { scenario.flow.len() as u64 * ues };
     // What comes up out of a cell is no more than that, or hardly waits.
@@ -300,12 +318,14 @@ fn links_are_wide(scenario: &Resolved, backhaul: &format::Backhaul) -> bool {
         && rates.clone().all(wide)
         && short(internet.rate.0, internet.queue)
         // Nothing waits at a link that is wider than the one before.
-        && first.clone().all(|rate| servers * rate.bits_per_second() <= backhaul.rate.0.bits_per_second())
+        && core.is_none_or(|core| {
+            first.clone().all(|rate| servers * rate.bits_per_second() <= core.bits_per_second())
+        })
         && rates.clone().all(|rate| 2 * offered <= rate.bits_per_second())
 }
 
 /// Which of these flows received nothing, by their rows in the table `flows`.
-pub(crate) fn received_nothing(sections: &[usize], flows: &Table) -> Vec<String> {
+pub(crate) fn received_nothing(scenario: &Resolved, sections: &[usize], flows: &Table) -> Vec<String> {
     let (Some(Column::Text(names)), Some(Column::I64(delivered))) =
         (flows.column("flow"), flows.column("packets_delivered"))
     else {
@@ -313,7 +333,9 @@ pub(crate) fn received_nothing(sections: &[usize], flows: &Table) -> Vec<String>
     };
     let of = |name: &str| {
         sections.iter().any(|section| {
-            let rest = name.strip_prefix(&format!("flow-{}", section + 1));
+            let own = scenario.flow[*section].name.clone();
+            let own = own.unwrap_or_else(|| format!("flow-{}", section + 1));
+            let rest = name.strip_prefix(&own);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         })
     };

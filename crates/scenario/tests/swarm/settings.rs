@@ -14,6 +14,8 @@ const SCENARIOS: f64 = 0.6;
 const GROUPS: f64 = 0.4;
 /// Keys of such a group that are written.
 const KEYS: f64 = 0.3;
+/// Scenarios in which most groups have most of their keys written.
+const DENSE: f64 = 0.1;
 
 /// A value for a key, drawn.
 pub(super) type Draw = Box<dyn Fn(&mut Stream) -> Value>;
@@ -21,6 +23,8 @@ pub(super) type Draw = Box<dyn Fn(&mut Stream) -> Value>;
 /// What is written into a scenario, in this order.
 pub(super) struct Settings<'a> {
     pub(super) s: &'a mut Stream,
+    /// Shares of groups, and of keys in each.
+    shares: [f64; 2],
     pub(super) list: Vec<(String, Value)>,
 }
 
@@ -30,7 +34,8 @@ pub(super) fn draw(s: &mut Stream, base: &Resolved, layout: bool) -> Vec<(String
     if !s.chance(SCENARIOS) {
         return Vec::new();
     }
-    let mut settings = Settings { s, list: Vec::new() };
+    let shares = if s.chance(DENSE) { [0.8, 0.7] } else { [GROUPS, KEYS] };
+    let mut settings = Settings { s, shares, list: Vec::new() };
     run(&mut settings, base);
     internet(&mut settings, &base.internet);
     if let Some(backhaul) = &base.backhaul {
@@ -62,7 +67,7 @@ impl Settings<'_> {
 
     /// Some keys of a table, now and then.
     pub(super) fn some(&mut self, at: &str, keys: Vec<(&str, Draw)>) {
-        if self.s.chance(GROUPS) {
+        if self.s.chance(self.shares[0]) {
             self.each(at, keys);
         }
     }
@@ -70,7 +75,7 @@ impl Settings<'_> {
     /// Each key by chance.
     pub(super) fn each(&mut self, at: &str, keys: Vec<(&str, Draw)>) {
         for (key, draw) in keys {
-            if self.s.chance(KEYS) {
+            if self.s.chance(self.shares[1]) {
                 let value = draw(self.s);
                 self.set(at, key, value);
             }
@@ -153,6 +158,8 @@ fn run(settings: &mut Settings<'_>, base: &Resolved) {
     if base.network == format::Network::Lena337 {
         settings.maybe(0.5, "", "network", one_of(&["lena-2014", "lena-3.37"]));
     }
+    // Each flow has begun by then, and has an end to come.
+    settings.maybe(0.2, "run", "duration", ms(500, 2_500));
     let keys = vec![
         ("warmup", ms(0, 400)),
         ("seed", whole(0, 1_000_000)),
