@@ -50,7 +50,7 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
     let written = if layout { 1 } else { base.cell.len() };
     for (i, cell) in base.cell.iter().enumerate().take(written) {
         let at = &format!("cell.{i}");
-        let keys = vec![("tx_power", decibels(20, 46, "dBm")), ("noise_figure", decibels(0, 10, "dB"))];
+        let keys = vec![("tx_power", decibels(27, 46, "dBm")), ("noise_figure", decibels(0, 10, "dB"))];
         settings.some(at, keys);
         antenna(settings, &format!("{at}.antenna"), &cell.antenna);
         scheduler(settings, &format!("{at}.scheduler"), &cell.scheduler);
@@ -130,7 +130,7 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         settings.some(&format!("{at}.mcs_rule"), vec![("target_bler", percent(1, 60))]);
     }
     if let format::PowerControl::OpenLoop(_) = &cell.mac.power_control {
-        let keys = vec![("p0", decibels(-110, -60, "dBm")), ("alpha", percent(0, 100))];
+        let keys = vec![("p0", decibels(-105, -60, "dBm")), ("alpha", percent(60, 100))];
         settings.some(&format!("{at}.power_control"), keys);
     }
 }

@@ -21,9 +21,9 @@ pub(super) fn ues(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
         let at = &format!("ue.{i}");
         let cell = first.clone();
         let mut keys = vec![
-            ("tx_power", decibels(0, 26, "dBm")),
+            ("tx_power", decibels(10, 26, "dBm")),
             ("noise_figure", decibels(0, 12, "dB")),
-            ("penetration_loss", decibels(0, 20, "dB")),
+            ("penetration_loss", decibels(0, 15, "dB")),
             ("bearer_setup", ms(0, 900)),
             ("cell", Box::new(move |_: &mut _| json!(cell)) as _),
         ];
