@@ -13,4 +13,6 @@ mod split;
 pub use node::{Middlebox, NetworkFunction, Side};
 pub use pep::{Claim, Fault, Pep, PepConfig, PepStatistics};
 pub use rnis::{Rnis, RnisFault};
-pub use split::{ConnectOrder, EnbProxies, Ending, SplitConfig, SplitProxy, SplitStatistics, WhenFull};
+pub use split::{
+    ConnectOrder, EnbProxies, Ending, LegStatistics, SplitConfig, SplitProxy, SplitStatistics, WhenFull,
+};

@@ -210,8 +210,7 @@ impl Built {
     pub fn finish(self) -> RunOutput {
         let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
         let mut tables = self.sinks.finish();
-        let proxies = proxies::table(&self.simulation, &self.proxies, &self.proxy_names);
-        tables.extend(proxies.map(|table| ("proxies", table)));
+        tables.extend(proxies::tables(&self.simulation, &self.proxies, &self.proxy_names));
         let meta = Meta {
             sim_s: self.simulation.now().as_secs_f64(),
             events: counters.events,

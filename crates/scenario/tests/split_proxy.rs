@@ -92,6 +92,49 @@ fn what_goes_in_comes_out_and_connections_close() {
     }
 }
 
+/// What an operator sees of the legs. A player stops reading while it has enough: the phone's window closes, the proxy's
+/// buffer fills, and its window to the server closes.
+#[test]
+fn the_legs_of_a_proxy_tell_what_holds_them() {
+    let proxy = "[[middlebox]]\nkind = \"split-proxy\"\nbuffer = \"256 KiB\"\ncore = { congestion = \"vegas\" }\n\
+                 ran = { congestion = \"bbr\" }\n";
+    let done = flow("done", "app = { kind = \"fixed\", size = \"20 kB\" }");
+    let video = "app = { kind = \"video\", bitrate = \"500 kbit/s\", length = \"300 s\", buffer = \"8 s\" }";
+    let run = output(&[WINDOWED, proxy, &done, &flow("video", video)]);
+    let of = |column| counts(&run, "proxy_legs", column);
+    let names = |column: &str| match table(&run, "proxy_legs").column(column) {
+        Some(Column::Text(values)) => values.clone(),
+        other => panic!("{column} is {other:?}"),
+    };
+    assert_eq!(names("proxy"), ["gateway", "gateway"]);
+    assert_eq!(names("leg"), ["core", "ran"]);
+    assert_eq!(names("congestion"), ["vegas", "bbr"]);
+    // One connection has closed, one goes on.
+    assert_eq!((of("opening"), of("established"), of("closed")), (vec![0, 0], vec![1, 1], vec![0, 0]));
+    assert_eq!((of("half_closed"), of("handshakes")), (vec![0, 0], vec![2, 2]));
+    // The video waits for the phone, and nothing for the server.
+    let waiting = of("waiting_bytes");
+    assert!(waiting[0] == 0 && waiting[1] > 200_000 && waiting[1] <= 256 * 1024, "{waiting:?}");
+    let (closed, closed_s) = (of("windows_closed"), reals(&run, "proxy_legs", "window_closed_s"));
+    assert!(closed[0] > 2 && closed[1] == 0, "{closed:?}");
+    assert!((1.0..20.0).contains(&closed_s[0]) && closed_s[1] == 0.0, "{closed_s:?}");
+    let probes = of("window_probes");
+    assert!(probes[0] == 0 && probes[1] > 2, "the phone's window is asked after: {probes:?}");
+    assert_eq!((of("resets_received"), of("resets_sent")), (vec![0, 0], vec![0, 0]));
+    let (segments, relayed) = (of("segments_sent"), counts(&run, "proxies", "downlink_bytes")[0]);
+    // The request is all that goes up.
+    assert!(
+        (1..=2).contains(&segments[0]) && segments[1] * 1448 >= relayed - waiting[1],
+        "{segments:?} {relayed}"
+    );
+    // 50 ms each way to the server, and the radio's to the phone.
+    let (handshake, rtt) =
+        (reals(&run, "proxy_legs", "handshake_ms"), reals(&run, "proxy_legs", "rtt_min_ms"));
+    assert!((50.0..103.0).contains(&handshake[0]) && handshake[1] < 50.0, "{handshake:?}");
+    assert!((100.0..103.0).contains(&rtt[0]) && rtt[1] < 50.0, "{rtt:?}");
+    assert_eq!(counts(&run, "proxies", "forgotten"), [0]);
+}
+
 #[test]
 fn at_the_bound_connections_pass_as_they_are() {
     let fixed = "app = { kind = \"fixed\", size = \"100 kB\" }";

@@ -11,11 +11,15 @@ use super::budget::Budget;
 use super::config::{ConnectOrder, SplitConfig};
 use super::content::{Content, Stock};
 use super::key::Key;
+use super::legs::{Gate, LegStatistics};
 use super::statistics::{Ending, SplitStatistics};
 use crate::node::Side;
 
 /// One side may be silent for so long once the other has closed (RFC 5382 §5, REQ-5: at least 4 minutes).
 const HALF_CLOSED: Duration = Duration::from_secs(240);
+
+/// Of IPv4 and TCP, without options: what a segment has less than the MTU.
+const HEADERS: u16 = 40;
 
 /// What all connections of a proxy share.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub(super) struct Shop {
     pub(super) config: SplitConfig,
     pub(super) budget: Budget,
     pub(super) statistics: SplitStatistics,
+    /// By side: of connections that have ended.
+    pub(super) legs: [LegStatistics; 2],
     pub(super) stock: Stock,
     /// What an end has sent during a call.
     pub(super) scratch: Outbox,
@@ -39,6 +45,8 @@ struct Relay {
     acknowledged: u64,
     /// When it last came on, or had nothing to do.
     progressed_at: Instant,
+    /// To whoever sends them.
+    gate: Gate,
     content: Content,
 }
 
@@ -74,6 +82,7 @@ impl Connection {
             held: 0,
             acknowledged: 0,
             progressed_at: now,
+            gate: Gate::default(),
             content: Content::default(),
         };
         let relays = charged.map(relay);
@@ -141,9 +150,15 @@ impl Connection {
     /// Tells both peers that it is over.
     pub(super) fn abort(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
         for side in [Side::Core, Side::Ran] {
+            let knows = matches!(
+                self.ends[side as usize].state(),
+                ConnectionState::SynReceived | ConnectionState::Established
+            );
+            shop.legs[side as usize].resets_sent += u64::from(knows);
             self.on_end(cx, shop, side, TcpEndpoint::abort);
         }
         if let Some(syn) = self.unanswered.take() {
+            shop.legs[self.opener as usize].resets_sent += 1;
             self.on_end(cx, shop, self.opener, |end, cx| end.handle_segment(cx, &syn, Ecn::NotCapable, 0));
         }
     }
@@ -158,6 +173,7 @@ impl Connection {
         shop.budget.release(self.relays.each_ref().map(|relay| relay.charged));
         shop.statistics.leave();
         for side in [Side::Core, Side::Ran] {
+            self.relays[side as usize].gate.set(cx.now, false, &mut shop.legs[side as usize]);
             let held = self.relays[side as usize].held;
             self.note_held(cx, shop, side, (held, 0));
         }
@@ -188,9 +204,21 @@ impl Connection {
         }
     }
 
+    /// Adds how its leg to a side stands, and what it has counted.
+    pub(super) fn look_at(&self, now: Instant, side: Side, leg: &mut LegStatistics) {
+        let end = &self.ends[side as usize];
+        leg.look_at(end);
+        leg.count(&end.stats(), self.opened_at);
+        leg.waiting += self.relays[side.across() as usize].held;
+        self.relays[side as usize].gate.look_at(now, leg);
+    }
+
     /// Gives back what it holds, and leaves its ends.
     pub(super) fn dismantle(mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> [TcpEndpoint; 2] {
         for side in [Side::Core, Side::Ran] {
+            let leg = &mut shop.legs[side as usize];
+            leg.count(&self.ends[side as usize].stats(), self.opened_at);
+            self.relays[side as usize].gate.set(cx.now, false, leg);
             let held = self.relays[side as usize].held;
             self.note_held(cx, shop, side, (held, 0));
             self.relays[side as usize].content.clear(&mut shop.stock);
@@ -268,6 +296,19 @@ impl Connection {
             self.on_end(cx, shop, side, TcpEndpoint::flush);
         }
         self.settle(&mut shop.budget);
+        self.note_windows(cx.now, shop);
+    }
+
+    /// What its peers are offered.
+    #[inline]
+    fn note_windows(&mut self, now: Instant, shop: &mut Shop) {
+        let segments = [shop.config.core.mtu, shop.config.ran.mtu];
+        let legs = shop.legs.iter_mut().zip(segments);
+        for ((relay, end), (leg, segment)) in self.relays.iter_mut().zip(&self.ends).zip(legs) {
+            let may_send = end.state() == ConnectionState::Established && !end.at_end();
+            let offered = end.offered_to().saturating_sub(end.received_to());
+            relay.gate.set(now, may_send && offered < u64::from(segment - HEADERS), leg);
+        }
     }
 
     /// The end that has waited for the other goes on with its handshake.
@@ -325,6 +366,9 @@ impl Connection {
     fn ending(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> Option<Ending> {
         let states = self.ends.each_ref().map(TcpEndpoint::state);
         if states.contains(&ConnectionState::Reset) {
+            for (leg, state) in shop.legs.iter_mut().zip(states) {
+                leg.resets_received += u64::from(state == ConnectionState::Reset);
+            }
             let opening = self.ends[self.opener.across() as usize].stats().established_at.is_none();
             let by_far = states[self.opener.across() as usize] == ConnectionState::Reset;
             self.abort(cx, shop);

@@ -21,6 +21,7 @@ mod content;
 mod enb;
 mod farewell;
 mod key;
+mod legs;
 mod statistics;
 mod timers;
 
@@ -41,6 +42,7 @@ use timers::Timers;
 
 pub use config::{ConnectOrder, SplitConfig, WhenFull};
 pub use enb::EnbProxies;
+pub use legs::LegStatistics;
 pub use statistics::{Ending, SplitStatistics};
 
 /// The proxy.
@@ -65,6 +67,7 @@ impl SplitProxy {
             shop: Shop {
                 budget: Budget::new(config.memory.get(), config.reserve(), config.connections as u64),
                 statistics: SplitStatistics::default(),
+                legs: Default::default(),
                 stock: Stock::default(),
                 scratch: Outbox::with_capacity(64),
                 config,
@@ -80,6 +83,24 @@ impl SplitProxy {
     #[must_use]
     pub const fn statistics(&self) -> SplitStatistics {
         self.shop.statistics
+    }
+
+    /// Its connections to each side at this time, in the order of [`Side`]. This looks at every connection.
+    #[must_use]
+    pub fn legs(&self, now: Instant) -> [LegStatistics; 2] {
+        let mut legs = self.shop.legs;
+        for connection in self.slots.iter().flatten() {
+            for side in [Side::Core, Side::Ran] {
+                connection.look_at(now, side, &mut legs[side as usize]);
+            }
+        }
+        legs
+    }
+
+    /// How it is set up.
+    #[must_use]
+    pub const fn config(&self) -> &SplitConfig {
+        &self.shop.config
     }
 
     /// Bytes of memory that its buffers have taken or promised, and the most that ever were.

@@ -14,7 +14,8 @@ pub(crate) use peer::{Peer, Script, with};
 pub(crate) use random::{Mischief, channel, pairs, pick, proxy};
 pub(crate) use row::World;
 
-use airlane_middlebox::{SplitProxy, SplitStatistics};
+use airlane_core::{Duration, Instant};
+use airlane_middlebox::{Ending, SplitProxy, SplitStatistics};
 use airlane_transport::ConnectionState;
 
 /// Asserts that a proxy keeps its bound; says `run` if not.
@@ -29,6 +30,15 @@ pub(crate) fn is_done(proxy: &SplitProxy, run: &str) {
     assert!(proxy.is_empty(), "connections are left: {:?} {run}", proxy.statistics());
     assert_eq!(proxy.memory().0, 0, "memory is left: {run}");
     assert_eq!((proxy.statistics().held, proxy.statistics().open), ([0; 2], 0), "{run}");
+    let legs = proxy.legs(Instant::FAR_FUTURE);
+    for leg in &legs {
+        let left = [leg.opening, leg.established, leg.closed, leg.waiting, leg.windows_closed_now];
+        assert_eq!(left, [0; 5], "{run}");
+        assert!((leg.window_closed > Duration::ZERO) <= (leg.windows_closed > 0), "{leg:?} {run}");
+    }
+    // Whoever reset a connection did so on one leg, or both peers did at once.
+    let resets = proxy.statistics().ended(Ending::Reset) + proxy.statistics().ended(Ending::ConnectRefused);
+    assert!((resets..=2 * resets).contains(&legs.iter().map(|leg| leg.resets_received).sum()), "{run}");
 }
 
 /// How a run went, as far as it excuses an end.
