@@ -122,7 +122,7 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
             _draw_panel(axis, view, flows, panel)
             first = first or axis
         if rates:
-            _draw_mcs(axes[-1], rates)
+            _draw_mcs(axes[-1], rates, max(2, len(flows)))
         for axis in axes[bool(events) :]:
             _mark_handovers(axis, events.get("handover", []))
         axes[-1].set_xlabel("simulated time in s")
@@ -220,9 +220,11 @@ def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:
         }
 
 
-def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]]) -> None:
-    for i, (name, (t, mcs)) in enumerate(rates.items()):
-        axis.plot(t, mcs, label=name, color=COLOURS[(i + 2) % len(COLOURS)])
+def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]], first: int) -> None:
+    # The colours after those of the flows, as far as there are enough, and none of an event.
+    free = [colour for colour in COLOURS if colour not in _EVENTS.values()]
+    for i, (name, (t, mcs)) in enumerate(rates.items(), start=first):
+        axis.plot(t, mcs, label=name, color=free[i % len(free)])
     axis.set_title("MCS of first transmissions, downlink (mean of bin)")
     axis.set_ylabel("MCS")
     axis.set_ylim(0, 29)

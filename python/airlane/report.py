@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Book", "as_json", "sites", "write_arena_html", "write_run_html"]
 
+_RUN_CAPTION = (
+    "Panels share the axis of time. Goodput counts bytes in order: a loss that is repaired shows as a gap, "
+    "and as a peak when what waited behind it is there."
+)
+
 _MAP_CAPTION = (
     "Grey lines: where another site is nearer. A track has the colour of the cell that serves the UE; "
     "cells that are not neighbours may share one."
@@ -283,9 +288,7 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
         .get_template("run.html.j2")
         .render(
             title=title,
-            figure=show(
-                plot.draw_run(results, 0), "series", "Over time", "Panels share the axis of time.", Inside()
-            ),
+            figure=show(plot.draw_run(results, 0), "series", "Over time", _RUN_CAPTION, Inside()),
             map=None if ways is None else show(ways, "map", "Cells and UEs", _MAP_CAPTION, Inside()),
             runs=results.runs,
             columns=columns,
