@@ -458,10 +458,6 @@ impl PacketPool {
     pub fn discarded(&self, cause: DropCause) -> u64 {
         self.discarded[cause as usize]
     }
-    /// Visits every packet under way, in no meaningful order; for conservation checks.
-    pub fn iter_live(&self) -> impl Iterator<Item = &Packet> {
-        self.slots.iter().flatten()
-    }
 }
 
 #[cfg(test)]

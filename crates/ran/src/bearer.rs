@@ -29,7 +29,6 @@
 //! ```
 
 use airlane_core::{Bytes, Cx, Direction, Duration, Instant, PacketRef, Stream};
-use airlane_net::queue::QueueStatistics;
 
 use crate::pdcp::PdcpConfig;
 use crate::rlc::queue::TransmitQueue;
@@ -506,12 +505,6 @@ impl RadioBearer {
     #[must_use]
     pub fn queue(&self, direction: Direction) -> Bytes {
         Bytes(self.way(direction).source.backlog())
-    }
-
-    /// What the discipline of the transmit queue dropped and marked so far.
-    #[must_use]
-    pub fn queue_statistics(&self, direction: Direction) -> QueueStatistics {
-        self.way(direction).source.queue.statistics()
     }
 
     /// How often RLC told that the maximum of retransmissions of a PDU was reached

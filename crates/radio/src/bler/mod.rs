@@ -120,12 +120,6 @@ impl CodedBlock {
         self.modulation
     }
 
-    /// Code blocks it is cut into.
-    #[must_use]
-    pub const fn code_blocks(&self) -> u32 {
-        self.count
-    }
-
     /// Bits of a code block with its CRC.
     #[must_use]
     pub const fn code_block_bits(&self) -> f64 {

@@ -5,7 +5,7 @@
 //! one that drops at the head, and one that lets an SDU overtake another.
 
 use airlane_core::{Bytes, Cx, Duration, Instant, PacketRef, Stream};
-use airlane_net::queue::{Aqm, Discipline, Limit, QueueDiscipline, QueueStatistics, Waiting};
+use airlane_net::queue::{Aqm, Discipline, Limit, QueueDiscipline, Waiting};
 
 use crate::pdcp::PdcpConfig;
 
@@ -87,10 +87,5 @@ impl TransmitQueue {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.discipline.backlog().packets
-    }
-
-    /// What the discipline did so far.
-    pub(crate) fn statistics(&self) -> QueueStatistics {
-        self.discipline.statistics()
     }
 }

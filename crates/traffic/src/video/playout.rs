@@ -92,12 +92,6 @@ impl Playout {
         self.state == State::Playing
     }
 
-    /// True before the first frame was shown.
-    #[must_use]
-    pub fn is_waiting(&self) -> bool {
-        self.state == State::Waiting
-    }
-
     /// True when all was played.
     #[must_use]
     pub fn has_ended(&self) -> bool {
