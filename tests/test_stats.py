@@ -89,3 +89,10 @@ def test_jain(shares: list[float], index: float) -> None:
 
 def test_jain_of_nothing() -> None:
     assert math.isnan(jain([]))
+    assert math.isnan(jain([math.nan, math.nan]))
+
+
+def test_jain_leaves_out_who_was_not_there() -> None:
+    # (3 + 1)² / (2 (9 + 1)); with who was not there as a share, whatever it is, that would be another number.
+    assert jain([3.0, math.nan, 1.0]) == pytest.approx(0.8)
+    assert jain([0.0, math.nan]) == 1.0

@@ -151,14 +151,16 @@ def jain(shares: Sequence[float] | npt.NDArray[np.float64]) -> float:
     """Jain's fairness index: 1 for equal shares, 1/n when one of n takes all.
 
     (Σx)² / (n Σx²), R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. NaN for no shares; 1 when all are 0,
-    since nobody is then worse off than another.
+    since nobody is then worse off than another. A share that is NaN, that of a flow that was not there, is
+    left out.
 
     Examples
     --------
-    >>> jain([3.0, 3.0, 3.0]), jain([1.0, 0.0, 0.0, 0.0])
-    (1.0, 0.25)
+    >>> jain([3.0, 3.0, 3.0]), jain([1.0, 0.0, 0.0, 0.0]), jain([1.0, 0.0, float("nan")])
+    (1.0, 0.25, 0.5)
     """
     x = np.asarray(shares, dtype=np.float64)
+    x = x[~np.isnan(x)]
     if x.size == 0:
         return math.nan
     squares = float(np.sum(x * x))
