@@ -109,10 +109,6 @@ def _came_to_nothing(judged: Sequence[Judged]) -> list[str]:
     return [f"{one.case.section}, {one.contender}: {reason}" for one in others for reason in _reasons(one)]
 
 
-def _asks(one: Judged, figure: str) -> bool:
-    return isinstance(one.asked, Question) and one.asked.figure == figure
-
-
 def _cell(one: Judged) -> str:
     return f"{measured(one)} {one.verdict}".strip()
 
