@@ -176,6 +176,7 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
             polls: Polls::default(),
             active: false,
         },
+        control: (Instant::FAR_FUTURE, 0.0),
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Ue {
     pub(crate) neighbours: Neighbours,
     pub(crate) downlink: DownlinkState,
     pub(crate) uplink: UplinkState,
+    /// What [`Ue::control_sinr`] last found, and when: assignment and grant of one slot share it.
+    pub(crate) control: (Instant, f32),
 }
 
 /// The downlink side of a UE.
@@ -85,6 +87,7 @@ impl Ue {
         let channels = [&mut self.downlink.channel, &mut self.uplink.channel];
         self.neighbours.exchange(self.cell, id, channels);
         self.cell = id;
+        self.control.0 = Instant::FAR_FUTURE;
         self.reset_mac(cell);
     }
 
@@ -120,6 +123,18 @@ impl Ue {
     /// Linear SINR of a flat control region in which the UE would miss as much as in its own now.
     /// Where it can miss nothing, at least [`control::SAFE`].
     pub(crate) fn control_sinr(
+        &mut self,
+        now: Instant,
+        around: (&CellConfig, &Air),
+        scratch: &mut [f32],
+    ) -> f32 {
+        if self.control.0 != now {
+            self.control = (now, self.control_sinr_anew(now, around, scratch));
+        }
+        self.control.1
+    }
+
+    fn control_sinr_anew(
         &mut self,
         now: Instant,
         (serving, air): (&CellConfig, &Air),

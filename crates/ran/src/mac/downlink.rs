@@ -127,19 +127,19 @@ impl DownlinkMac {
             * state.channel.burst_gain(sent);
         let look = slot.air.look(slot.cx.now, &mut ue.neighbours, &mut ue.mobility);
         let moment = Moment { look, fading: sent };
-        let heard = (slot.number - 1, process.rbgs);
-        let noise = slot.air.data_noise(ue.cell, heard, moment, &mut ue.neighbours);
-        let decoded = if process.missed {
-            false
-        } else if state.channel.is_flat() && noise.is_none() {
-            slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
-        } else {
-            let prbs = self.grid.runs(process.rbgs);
-            state.channel.sinr_on(sent, mean, prbs.clone(), slot.phy.sinr_mut());
-            if let Some(noise) = noise {
-                noise.weaken_on(process.rbgs, slot.phy.sinr_mut());
+        let decoded = !process.missed && {
+            let heard = (slot.number - 1, process.rbgs);
+            let noise = slot.air.data_noise(ue.cell, heard, moment, &mut ue.neighbours);
+            if state.channel.is_flat() && noise.is_none() {
+                slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
+            } else {
+                let prbs = self.grid.runs(process.rbgs);
+                state.channel.sinr_on(sent, mean, prbs.clone(), slot.phy.sinr_mut());
+                if let Some(noise) = noise {
+                    noise.weaken_on(process.rbgs, slot.phy.sinr_mut());
+                }
+                slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
             }
-            slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
         };
         if process.transmissions == 1 && !process.missed {
             outer_loop(&mut state.outer_loop, cell.mac.mcs_rule, decoded);
