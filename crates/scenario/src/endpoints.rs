@@ -89,7 +89,10 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             web::end(around, one, path, (app, Carrier::Quic(config)))
         }
         (Transport::Tcp(tcp), App::Video(_) | App::Dash(_)) => {
-            viewing::end(around, one, (path.flow, path.direction), tcp_config(tcp, around))
+            viewing::end(around, one, path, Carrier::Tcp(tcp_config(tcp, around)))
+        }
+        (Transport::Quic(quic), App::Dash(_)) => {
+            viewing::end(around, one, path, Carrier::Quic(quic_config(quic, around, &one.name)))
         }
         (Transport::Tcp(tcp), app) if is_source => {
             let source = TcpSource::new(tcp_config(tcp, around), path, transfer(app), start, stop);

@@ -1,20 +1,18 @@
 //! Videos in the words of their players, and the two ends of a flow by which they are watched.
 
-use airlane_core::{Bytes, Direction, FlowId, Instant, Node};
+use airlane_core::{Bytes, Direction, Duration, Instant, Node};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::Resolver;
-use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, Message};
+use airlane_traffic::http::{HttpOverQuic, HttpOverTcp, HttpServer, HttpSettings, Message, QuicHttpServer};
 use airlane_traffic::{
     BolaParameters, Media, PlayoutRules, ReadLimit, Rule, SegmentedVideo, Video, Viewer, Viewing,
 };
-use airlane_transport::TcpConfig;
+use airlane_transport::Path;
 
 use crate::endpoints::Around;
 use crate::expand::OneFlow;
 use crate::format::{App, Dash, DashRule, Satisfied, Watching};
-
-/// The port of HTTP (RFC 9110 §4.2.1).
-const PORT: u16 = 80;
+use crate::web::{Carrier, HTTP_PORT, HTTPS_PORT};
 
 /// What is watched by a flow, and how; `None` if nothing is.
 pub(crate) fn watching(app: &App) -> Option<(Media, &Watching, Satisfied)> {
@@ -55,27 +53,34 @@ fn segmented(settings: &Dash) -> SegmentedVideo {
     }
 }
 
-/// The viewer's end of a flow, or the server's.
-pub(crate) fn end(
-    around: Around<'_>,
-    one: &OneFlow,
-    (flow, direction): (FlowId, Direction),
-    tcp: TcpConfig,
-) -> Box<dyn Node> {
+/// The end that sends along `path`: the viewer in the UE, or the server.
+pub(crate) fn end(around: Around<'_>, one: &OneFlow, path: Path, carrier: Carrier) -> Box<dyn Node> {
     let app = &around.scenario.flow[one.section].app;
     let (media, watching, _) = watching(app).expect("the flow is one by which videos are watched");
+    let Path { flow, direction, .. } = path;
     let dialogue: Dialogue<Message> = around.dialogues[flow.index()].clone();
-    let path = (flow, direction);
+    let own = (flow, direction);
     if direction == Direction::Downlink {
-        let resolver = Resolver::new(path, airlane_core::Duration::ZERO);
-        return Box::new(HttpServer::new(tcp, path, dialogue, resolver));
+        let resolver = Resolver::new(own, Duration::ZERO);
+        return match carrier {
+            Carrier::Tcp(tcp) => Box::new(HttpServer::new(tcp, own, dialogue, resolver)),
+            Carrier::Quic(quic) => Box::new(QuicHttpServer::new(quic, own, resolver)),
+        };
     }
-    let settings =
-        HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive: watching.keep_alive.0, port: PORT };
-    let http = HttpOverTcp::new(settings, tcp, path, dialogue);
     let start: Instant = one.start(around.scenario);
     let (request, head): (Bytes, Bytes) = (watching.request.0, watching.response_head.0);
     let viewing = Viewing { media, views: watching.views, pause: watching.pause.0, start, request, head };
     let draws = around.seeds.stream(&format!("flow/{}/views", one.name));
-    Box::new(Viewer::new(http, flow, viewing, draws))
+    let keep_alive = watching.keep_alive.0;
+    let settings = |port| HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port };
+    match carrier {
+        Carrier::Tcp(tcp) => {
+            let http = HttpOverTcp::new(settings(HTTP_PORT), tcp, own, dialogue);
+            Box::new(Viewer::new(http, flow, viewing, draws))
+        }
+        Carrier::Quic(quic) => {
+            let http = HttpOverQuic::new(settings(HTTPS_PORT), quic, own);
+            Box::new(Viewer::new(http, flow, viewing, draws))
+        }
+    }
 }

@@ -19,8 +19,8 @@ use crate::format::{self, App, Resolved};
 use crate::pages::{self, PageSet};
 
 /// The ports of web servers, without and with TLS (RFC 9110 §4.2).
-const HTTP_PORT: u16 = 80;
-const HTTPS_PORT: u16 = 443;
+pub(crate) const HTTP_PORT: u16 = 80;
+pub(crate) const HTTPS_PORT: u16 = 443;
 /// Streams that a server of HTTP/2 or HTTP/3 allows at once: what RFC 9113 §6.5.2 and RFC 9114 §6.1 recommend at least.
 const STREAMS: usize = 100;
 
@@ -56,7 +56,7 @@ pub(crate) fn page_names(webs: &[Option<Web>]) -> Vec<Vec<String>> {
     if webs.iter().all(Option::is_none) { vec![] } else { webs.iter().map(names).collect() }
 }
 
-/// What carries a browser's connections.
+/// What carries connections of HTTP.
 pub(crate) enum Carrier {
     /// TCP, for HTTP/1.1 and HTTP/2.
     Tcp(TcpConfig),

@@ -335,6 +335,21 @@ fn mistakes_of_videos() -> Vec<(&'static str, String)> {
             "a PEP for a viewer",
             changed("congestion = \"cubic\" }", "congestion = \"mdcc\" }\napp = \"video\""),
         ),
+        ("segments over HTTP/3 and TCP", watching("kind = \"dash\", http = \"3\"")),
+        ("segments over HTTP/2", watching("kind = \"dash\", http = \"2\"")),
+        ("segments over HTTP/1.1 and QUIC", over_quic("", "kind = \"dash\"")),
+        ("a file over QUIC", over_quic("", "kind = \"video\"")),
+        (
+            "a viewer over QUIC that listens to a PEP",
+            over_quic(", congestion = \"mdcc\"", "kind = \"dash\", http = \"3\""),
+        ),
+        (
+            "segments over UDP",
+            changed(
+                "transport = { kind = \"tcp\", congestion = \"cubic\" }",
+                "transport = \"udp\"\napp = \"dash\"",
+            ),
+        ),
         ("a key of a viewer", video("satisfied = { stall = 3 }")),
         (
             "a video over UDP",

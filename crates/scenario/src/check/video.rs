@@ -4,7 +4,8 @@ use airlane_core::{Bytes, Duration};
 
 use super::{Checked, Place};
 use crate::format::{
-    BolaRule, Congestion, Dash, DashRule, Flow, FlowDirection, RateRule, Transport, Video, Watching,
+    BolaRule, Congestion, Dash, DashRule, Flow, FlowDirection, HttpVersion, RateRule, Transport, Video,
+    Watching,
 };
 use crate::quantity::{Size, Time};
 
@@ -24,6 +25,8 @@ const VIEWS_MAX: u32 = 100_000;
 
 /// A flow by which one file is watched.
 pub(super) fn video(video: &Video, flow: &Flow, at: &Place<'_>) -> Checked {
+    let over_tcp = matches!(flow.transport, Transport::Tcp(_));
+    at.require(over_tcp, "app", "a video that is one file is fetched over TCP", "use transport = \"tcp\"")?;
     watched(&video.watching, flow, at)?;
     length(video.length, at)?;
     bitrate(video.bitrate.0.bits_per_second(), "app.bitrate", at)?;
@@ -39,6 +42,7 @@ pub(super) fn video(video: &Video, flow: &Flow, at: &Place<'_>) -> Checked {
 
 /// A flow by which segments are watched.
 pub(super) fn dash(dash: &Dash, flow: &Flow, at: &Place<'_>) -> Checked {
+    carried(dash, flow, at)?;
     watched(&dash.watching, flow, at)?;
     length(dash.length, at)?;
     let some = (1..=BITRATES_MAX).contains(&dash.bitrates.len());
@@ -80,11 +84,32 @@ fn bola(rule: &BolaRule, dash: &Dash, at: &Place<'_>) -> Checked {
     at.require(between, "app.rule.buffer_low", "not a level below the highest", &help)
 }
 
+/// What carries segments speaks this version of HTTP.
+fn carried(dash: &Dash, flow: &Flow, at: &Place<'_>) -> Checked {
+    match &flow.transport {
+        Transport::Tcp(_) => {
+            let help = "use http = \"1.1\", or \"3\" with transport = \"quic\"";
+            let what = "over TCP, segments are fetched by HTTP/1.1";
+            at.require(dash.http == HttpVersion::One, "app.http", what, help)
+        }
+        Transport::Quic(_) => {
+            let help = "use http = \"3\", or transport = \"tcp\"";
+            at.require(dash.http == HttpVersion::Three, "app.http", "over QUIC, HTTP/3 is spoken", help)
+        }
+        Transport::Udp => {
+            let help = "use transport = \"tcp\", or \"quic\" with http = \"3\"";
+            at.fail("transport", "segments are fetched over TCP or QUIC", help)
+        }
+    }
+}
+
 fn watched(watching: &Watching, flow: &Flow, at: &Place<'_>) -> Checked {
-    let Transport::Tcp(tcp) = &flow.transport else {
-        return at.fail("app", "a video is fetched over TCP", "use transport = \"tcp\"");
+    let congestion = match &flow.transport {
+        Transport::Tcp(tcp) => Some(tcp.congestion),
+        Transport::Quic(quic) => Some(quic.congestion),
+        Transport::Udp => None,
     };
-    let listens = tcp.congestion == Congestion::Mdcc;
+    let listens = congestion == Some(Congestion::Mdcc);
     let help = "use it for app = \"bulk\" or \"fixed\"";
     at.require(!listens, "transport.congestion", "no server of videos listens to a PEP", help)?;
     let down = flow.direction == FlowDirection::Downlink;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tagged;
+use super::{HttpVersion, tagged};
 use crate::quantity::{Rate, Size, Time};
 
 /// A video that is one file, fetched by one HTTP request and played while it comes.
@@ -47,6 +47,8 @@ pub struct Dash {
     pub buffer: Time,
     /// How it chooses.
     pub rule: DashRule,
+    /// The version of HTTP: 1.1 over TCP, or 3 over QUIC.
+    pub http: HttpVersion,
     /// How often it is watched, and over what kind of HTTP.
     pub watching: Watching,
     /// When a viewer counts as satisfied.
@@ -84,7 +86,7 @@ pub struct BolaRule {
     pub buffer_low: Option<Time>,
 }
 
-/// How often a video is watched, and the HTTP/1.1 that fetches it over one connection.
+/// How often a video is watched, and the requests that fetch it over one connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Watching {
