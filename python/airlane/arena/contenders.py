@@ -37,7 +37,8 @@ class Contender:
     name, title
         For tables; for people.
     transport
-        Settings of the flows that it carries; with `kind` all of them, and over QUIC browsers speak HTTP/3.
+        Settings of the flows that it carries; with `kind` all of them, and over QUIC
+        browsers and players of segments speak HTTP/3.
     cell
         Settings of every cell, by key below it.
     middleboxes
@@ -76,8 +77,8 @@ class Contender:
                 raise NotForError(self.downlink_only)
             if "kind" in self.transport:
                 changed[f"flow.{i}.transport"] = dict(self.transport)
-                if flow["app"]["kind"] == "web":
-                    changed[f"flow.{i}.app.http"] = "3"  # what browsers speak over QUIC
+                if flow["app"]["kind"] in ("web", "dash"):
+                    changed[f"flow.{i}.app.http"] = "3"  # what browsers and players speak over QUIC
             else:
                 changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
         if self.cell and not told["cell"]:
