@@ -39,6 +39,9 @@ use crate::window::{ReceiveWindow, Window};
 pub use relay::ClosedEnd;
 pub use reset::refusal;
 
+/// The least segment that a peer may ask for, options included (Linux TCP_MIN_SND_MSS).
+const MSS_MIN: u16 = 48;
+
 /// Where a connection stands (RFC 9293 §3.3.2, closing states folded into one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionState {
@@ -415,7 +418,7 @@ impl TcpEndpoint {
             header.flags.has(TcpFlags::ECE | TcpFlags::CWR)
         };
         let option_bytes = if timestamps { 12 } else { 0 };
-        let peer_mss = u32::from(header.syn.mss.unwrap_or(536)); // RFC 9293 §3.7.1
+        let peer_mss = u32::from(header.syn.mss.unwrap_or(536).max(MSS_MIN)); // RFC 9293 §3.7.1
         let negotiated = Negotiated {
             local_initial: c.initial_sequence,
             remote_initial: header.sequence,
@@ -515,8 +518,8 @@ impl TcpEndpoint {
             return 0;
         }
         let acked = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
-        if !header.flags.has(TcpFlags::ACK) || acked == 0 {
-            return 0;
+        if !header.flags.has(TcpFlags::ACK) || acked != 1 {
+            return 0; // our SYN is all that there is to acknowledge
         }
         self.complete_handshake(cx.now, header);
         self.on_segment(cx, header, ecn, payload)
@@ -537,6 +540,9 @@ impl TcpEndpoint {
             h.receiver.demand_ack(); // the peer did not get our ACK of its SYN-ACK
             return 0;
         }
+        if !header.flags.has(TcpFlags::ACK) {
+            return 0; // RFC 9293 §3.10.7.4: dropped
+        }
         let (mut value, mut echo) = (None, None);
         if n.timestamps
             && let Some(ts) = header.timestamps
@@ -548,20 +554,23 @@ impl TcpEndpoint {
         let with_data = payload > 0 || fin;
         let mut io =
             Io { cx, path: &self.path, negotiated: &n, receiver: &mut h.receiver, stats: &mut self.stats };
-        if header.flags.has(TcpFlags::ACK) {
-            let una = h.sender.una();
-            let ack = Ack {
-                ack: sequence::position(header.acknowledgment, n.local_initial, una),
-                window: u64::from(header.window) << n.remote_scale,
-                segment_start: start,
-                with_data,
-                sack: if n.sack { header.sack.as_slice() } else { &[] },
-                echo,
-                congestion_echoed: n.ecn && header.flags.has(TcpFlags::ECE),
-                code: if n.codes { header.receiver_code } else { None },
-            };
-            h.sender.on_ack(&mut io, &ack);
+        let una = h.sender.una();
+        let ack = Ack {
+            ack: sequence::position(header.acknowledgment, n.local_initial, una),
+            window: u64::from(header.window) << n.remote_scale,
+            segment_start: start,
+            with_data,
+            sack: if n.sack { header.sack.as_slice() } else { &[] },
+            echo,
+            congestion_echoed: n.ecn && header.flags.has(TcpFlags::ECE),
+            code: if n.codes { header.receiver_code } else { None },
+        };
+        if ack.ack > h.sender.nxt() {
+            // Acknowledges what was never sent: dropped with all that it carries. The ACK that RFC 9293 §3.10.7.4 asks for
+            // is left out: two ends with foreign numbers would go on with it for ever (RFC 5961 §7 bounds it).
+            return 0;
         }
+        h.sender.on_ack(&mut io, &ack);
         let now = io.now();
         if with_data {
             if n.ecn {

@@ -225,8 +225,8 @@ impl Receiver {
             return 0;
         }
         let bare_fin = segment.payload == 0 && start == self.next; // takes no room
-        if start >= self.edge && !bare_fin {
-            self.grant_quick_acks(); // beyond the window: dropped, the ACK says where we are
+        if start >= self.edge && !bare_fin || self.contradicts(segment, end) {
+            self.grant_quick_acks(); // beyond the window or the end: dropped, the ACK says where we are
             self.at_once = true;
             return 0;
         }
@@ -255,6 +255,16 @@ impl Receiver {
         }
         let in_order = self.next - before;
         in_order - u64::from(self.fin_at.is_some_and(|f| f >= before && f < self.next))
+    }
+
+    /// True if a segment has data behind a FIN, or a FIN before data.
+    fn contradicts(&self, segment: &DataSegment, end: u64) -> bool {
+        let behind = self.fin_at.is_some_and(|fin| end > fin + 1);
+        let before = |fin: u64| {
+            self.fin_at.is_some_and(|known| known != fin)
+                || self.beyond.back().is_some_and(|b| b.right > fin + 1)
+        };
+        behind || (segment.fin && before(end - 1))
     }
 
     fn arrival(&self, segment: &DataSegment) -> Arrival {

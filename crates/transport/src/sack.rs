@@ -28,12 +28,14 @@ impl Blocks {
     pub(crate) fn as_slice(&self) -> &[Block] {
         &self.blocks[..usize::from(self.len)]
     }
-    /// The blocks of an option; `near` is a position close to them.
+    /// The blocks of an option, without those that end before they begin; `near` is a position close to them.
     pub(crate) fn from_wire(option: &[SackBlock], initial: u32, near: u64) -> Self {
         let mut blocks = Self::default();
         for b in option {
-            let left = sequence::position(b.left, initial, near);
-            blocks.push(Block { left, right: sequence::position(b.right, initial, near) });
+            let [left, right] = [b.left, b.right].map(|wire| sequence::position(wire, initial, near));
+            if left < right {
+                blocks.push(Block { left, right });
+            }
         }
         blocks
     }

@@ -161,3 +161,24 @@ fn a_fin_outside_the_window_ends_nothing() {
     assert_eq!(r.read(Instant::from_millis(3), u64::MAX), u64::from(SEGMENT));
     assert!(r.finished());
 }
+
+/// There is one end, and nothing behind it.
+#[test]
+fn a_stream_ends_where_its_first_fin_says() {
+    let mut r = receiver(20_000);
+    r.on_data(&data(0, 3));
+    let fin = |number| DataSegment { fin: true, ..data(1, number) };
+    assert_eq!(r.on_data(&fin(1)), 0);
+    assert_eq!(r.held_beyond(), u64::from(SEGMENT), "before data that has come");
+    r.on_data(&fin(4));
+    let end = r.offered_end();
+    for other in [fin(2), fin(5), data(2, 5)] {
+        assert_eq!(r.on_data(&other), 0);
+        assert_eq!((r.offered_end(), r.held_beyond()), (end, 2 * u64::from(SEGMENT)));
+    }
+    for number in 0..3 {
+        r.on_data(&data(3, number));
+    }
+    assert_eq!(r.read(Instant::from_millis(4), u64::MAX), 5 * u64::from(SEGMENT));
+    assert!(r.finished());
+}

@@ -60,9 +60,7 @@ struct Acked {
 impl Sender {
     /// Processes an acknowledgment and sends what it allows.
     pub(crate) fn on_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
-        if ack.ack > self.nxt {
-            return; // acknowledges what was never sent: RFC 9293 §3.10.7.4
-        }
+        debug_assert!(ack.ack <= self.nxt, "the end drops what acknowledges what was never sent");
         if let Some(code) = ack.code {
             self.obey(io, code);
         }
@@ -221,7 +219,7 @@ impl Sender {
         let mut out = SackOutcome::default();
         let blocks = Blocks::from_wire(ack.sack, io.negotiated.local_initial, self.una);
         let (dsack, blocks) = blocks.split_dsack(ack.ack);
-        if let Some(block) = dsack {
+        if let Some(block) = dsack.filter(|block| block.right <= self.nxt) {
             out.dsack = true;
             io.stats.dsack_received += 1;
             self.on_dsack(block.left, block.right);
