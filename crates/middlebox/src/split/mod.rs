@@ -321,9 +321,10 @@ impl Luggage {
     }
 }
 
-/// True if a segment asks for a connection.
-fn is_first(header: &TcpHeader) -> bool {
-    header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK)
+/// True if a segment asks for a connection; one that resets it as well does not (RFC 9293 §3.10.7.2).
+const fn is_first(header: &TcpHeader) -> bool {
+    let others = TcpFlags::ACK | TcpFlags::RST;
+    header.flags.0 & (TcpFlags::SYN | others) == TcpFlags::SYN
 }
 
 impl NetworkFunction for SplitProxy {
