@@ -343,14 +343,16 @@ impl OneWay {
                         keep(numbered(rest));
                     }
                 }
-                // TS 36.323 v17.0 §5.2.1.1: all from the first that is not confirmed; the eNB has
-                // discarded those that it has not delivered.
-                HandoverMode::Lossless => {
-                    assert!(!confirmed_so_far || packet.is_none(), "confirmed what was not delivered");
-                    if !confirmed_so_far {
-                        keep(numbered(packet));
+                HandoverMode::Lossless if confirmed_so_far => {
+                    // What RLC kept back behind a lost status report of PDCP it hands up now (TS 36.322 v17.0 §5.4).
+                    if let Some(packet) = packet {
+                        assert!(is_complete, "confirmed what has not come");
+                        self.source.sdus.reception.store(count, packet);
                     }
                 }
+                // TS 36.323 v17.0 §5.2.1.1: all from the first that is not confirmed; the eNB has
+                // discarded those that it has not delivered.
+                HandoverMode::Lossless => keep(numbered(packet)),
             }
         }
         let mut left = Vec::new();

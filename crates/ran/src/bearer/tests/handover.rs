@@ -285,6 +285,36 @@ fn the_uplink_sends_all_again_from_the_first_unconfirmed() {
     assert_eq!(network.rig.bearer.duplicates(UP), 0);
 }
 
+/// RLC keeps back what has come behind a lost status report of PDCP. That is none of what the UE sends again, so nobody
+/// would send what is confirmed behind it: RLC hands it up as it is re-established (TS 36.322 v17.0 §5.4).
+#[test]
+fn what_is_confirmed_behind_a_lost_report_is_delivered_by_the_next_handover() {
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    network.leave(CellId(1));
+    network.arrive();
+    network.advance(ms(6));
+    let report = network.rig.transmit_in(UP, 4);
+    assert_eq!(data(&report).len(), 1, "the report alone, which is lost");
+    (0..3).for_each(|_| network.rig.submit_in(UP, 98));
+    let pdus: Vec<Vec<Pdu>> = (0..3).map(|_| network.rig.transmit_in(UP, 102)).collect();
+    network.rig.receive_in(UP, &pdus[0]);
+    network.rig.receive_in(UP, &pdus[2]);
+    network.advance(ms(16));
+    let status = network.rig.transmit_in(DOWN, 100);
+    network.rig.receive_in(DOWN, &status);
+    assert_eq!(network.rig.bearer.unconfirmed(UP).map(|sdu| sdu.count).collect::<Vec<_>>(), [1, 2]);
+    assert!(network.rig.delivered_uplink.is_empty());
+    network.leave(CellId(0));
+    // 0 is in order and confirmed; 2 the source discards, and the UE sends 1 and 2.
+    assert_eq!(network.rig.delivered_uplink, [0]);
+    assert_eq!(network.rig.bearer.queue(UP), Bytes(200));
+    network.arrive();
+    network.advance(ms(30));
+    network.run_dry(UP);
+    assert_eq!(network.rig.delivered_uplink, [0, 1, 2]);
+    assert_eq!(network.rig.bearer.duplicates(UP), 0);
+}
+
 #[test]
 fn fresh_packets_wait_for_the_end_marker() {
     let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
