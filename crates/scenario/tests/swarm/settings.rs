@@ -159,7 +159,7 @@ fn run(settings: &mut Settings<'_>, base: &Resolved) {
         settings.maybe(0.5, "", "network", one_of(&["lena-2014", "lena-3.37"]));
     }
     // Each flow has begun by then, and has an end to come.
-    settings.maybe(0.2, "run", "duration", ms(500, 2_500));
+    settings.maybe(0.2, "run", "duration", ms(500, 5_000));
     let keys = vec![
         ("warmup", ms(0, 400)),
         ("seed", whole(0, 1_000_000)),
