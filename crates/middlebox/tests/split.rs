@@ -5,7 +5,9 @@ mod world;
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Direction, FlowId, Header, Instant, Node, PacketPool, Seeds};
+use airlane_core::{
+    Bytes, Direction, FlowId, Header, Instant, Node, Packet, PacketPool, Payload, Seeds, TcpFlags, TcpHeader,
+};
 use airlane_middlebox::{ConnectOrder, Ending, Middlebox, Side, SplitConfig, SplitProxy};
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
 use world::{
@@ -122,4 +124,59 @@ fn memory_stays_under_its_bound_with_ten_thousand_stalled_clients() {
     assert!(proxy.function().is_empty());
     assert_eq!(proxy.function().statistics().ended(Ending::Stalled), u64::from(CLIENTS));
     assert_eq!(proxy.function().memory().0, 0);
+}
+
+/// What a stranger sends in the right place, without an acknowledgment or with one of what was never sent, is not taken;
+/// nor may it lie in the buffer in place of what had come behind a gap.
+#[test]
+fn what_an_end_throws_away_does_not_reach_its_buffer() {
+    let mut s = Seeds::new(1).stream("strangers");
+    let tcp = TcpConfig { timestamps: false, nagle: false, ..TcpConfig::linux() };
+    let (buffer, memory, connections) = (Bytes(1 << 20), Bytes(1 << 24), 10);
+    let connect = ConnectOrder::AtOnce;
+    let (core, ran) = (tcp.clone(), tcp.clone());
+    let config = SplitConfig { core, ran, connect, buffer, memory, connections, ..proxy(&mut s, 0) };
+    let mut proxy = Middlebox::new(SplitProxy::new(config));
+    let mut client = TcpEndpoint::new(tcp, Path::new(FlowId(0), Direction::Uplink));
+    let (mut pool, mut came, mut proxy_number) = (PacketPool::default(), vec![], 0);
+    // The server is played by hand: its SYN has the number 99, its data begin at 100.
+    let mut say = |sequence: u32, acknowledges: Option<u32>, flags: u8, bytes: &[u8]| {
+        let acknowledgment = acknowledges.unwrap_or(0);
+        let flags = TcpFlags(flags | if acknowledges.is_some() { TcpFlags::ACK } else { 0 });
+        let header = TcpHeader { sequence, acknowledgment, window: 60_000, flags, ..TcpHeader::default() };
+        let payload = Payload::Bytes(bytes.to_vec().into());
+        let now = Instant::from_millis(1);
+        let packet = Packet::new(FlowId(0), Direction::Downlink, Header::Tcp(header), payload, now);
+        let mut line = VecDeque::from([(Side::Core, pool.insert(packet))]);
+        let mut outbox = vec![];
+        while let Some((side, packet)) = line.pop_front() {
+            with(&mut pool, now, &mut outbox, |cx| proxy.handle_packet(cx, side.port(), packet));
+            for (port, packet) in core::mem::take(&mut outbox) {
+                let packet = pool.consume(packet);
+                let Header::Tcp(header) = packet.header else { panic!("a stranger") };
+                if port == Side::Core.port() {
+                    proxy_number = header.sequence.wrapping_add(u32::from(header.flags.has(TcpFlags::SYN)));
+                    continue;
+                }
+                if let Payload::Bytes(bytes) = &packet.payload {
+                    came.extend_from_slice(bytes);
+                }
+                with(&mut pool, now, &mut outbox, |cx| {
+                    client.handle_segment(cx, &header, packet.ecn, packet.payload.len());
+                    client.read(now, u64::MAX);
+                    client.flush(cx);
+                });
+                line.extend(outbox.drain(..).map(|(_, packet)| (Side::Ran, packet)));
+            }
+        }
+        (proxy_number, came.clone())
+    };
+    let (number, _) = say(99, None, TcpFlags::SYN, &[]);
+    say(100, Some(number), 0, &[]);
+    say(110, Some(number), 0, &[2; 10]);
+    say(105, None, 0, &[9; 15]);
+    say(105, Some(number.wrapping_add(1)), 0, &[9; 15]);
+    say(105, Some(number.wrapping_add(1)), TcpFlags::SYN, &[9; 15]);
+    let (_, came) = say(100, Some(number), 0, &[1; 10]);
+    assert_eq!(came, [[1; 10], [2; 10]].concat());
 }
