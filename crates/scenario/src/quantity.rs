@@ -62,10 +62,12 @@ impl Kind {
     fn bare<E: de::Error>(&self, number: &str) -> E {
         let main = self.example.rsplit(' ').next().unwrap_or_default();
         let message = format!("{number} has no unit; it should be {}", self.name);
-        self.error(
-            &message,
-            &format!("write \"{number} {main}\" if you mean that; units: {}", self.unit_names()),
-        )
+        let of_one = number.parse().ok().filter(|part: &f64| main == "%" && *part > 0.0 && *part < 1.0);
+        let percent =
+            of_one.map_or(String::new(), |part| format!("\"{} %\", or ", (part * 1e8).round() / 1e6));
+        let help =
+            format!("write {percent}\"{number} {main}\" if you mean that; units: {}", self.unit_names());
+        self.error(&message, &help)
     }
 
     /// Something that is no text.
