@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full test bench bench-cluster validate readme-check lint docs wheel wheel-check clean
+.PHONY: help build reproduce reproduce-full arena-tables test bench bench-cluster validate readme-check lint docs wheel wheel-check clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -23,6 +23,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*
 help:
 	@echo "make reproduce       published numbers of five papers beside ours: the quick form, three minutes"
 	@echo "make reproduce-full  the same with all runs and so narrower intervals, about half an hour"
+	@echo "make arena-tables    the whole arena, some minutes; writes docs/arena-tables.md"
 	@echo "make test            cargo test and pytest"
 	@echo "make readme-check    the README's first table against what make reproduce prints"
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
@@ -42,6 +43,9 @@ reproduce: build
 
 reproduce-full: build
 	$(BIN)/airlane reproduce $(ARGS)
+
+arena-tables: build
+	$(BIN)/airlane arena --markdown docs/arena-tables.md $(ARGS)
 
 validate: build
 	$(BIN)/airlane validate $(ARGS)

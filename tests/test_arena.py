@@ -104,7 +104,9 @@ def test_an_arena_runs_and_tells_the_same_everywhere(tmp_path: Path) -> None:
     assert result.cells["one-user", "vegas"].estimate("owd_p95_ms").mean < 100
     assert result.verdict("one-user", "vegas", DELAY) == "better"
     assert math.isnan(result.cells["one-user", "vegas"].estimate("share").mean)
-    assert set(result.cells["short-flows", "cubic"].values) == {"fct_s", "owd_p95_ms"}
+    assert result.cells["one-user", "vegas"].estimate("lost_percent").mean == 0.0, "it fills no queue"
+    assert 0.0 < result.cells["one-user", "cubic"].estimate("lost_percent").mean < 1.0
+    assert set(result.cells["short-flows", "cubic"].values) == {"fct_s", "owd_p95_ms", "lost_percent"}
     again = conduct(who, where, cache, quick=True)
     assert again.cells == result.cells
     table = list(csv.DictReader(io.StringIO(view.cells_csv(result))))

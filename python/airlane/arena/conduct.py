@@ -47,6 +47,7 @@ class Figure:
 FIGURES = (
     Figure("goodput_mbps", "goodput, Mbit/s", "goodput", True),
     Figure("owd_p95_ms", "95th percentile of one-way delay, ms", "delay, p95", False),
+    Figure("lost_percent", "packets lost, %", "lost", False),
     Figure("fct_s", "completion time, s", "time", False),
     Figure("page_s", "page time (onload), s", "page time", False),
     Figure("stalled_s", "time a picture stood still, start-up included, s", "waiting", False),
@@ -209,6 +210,7 @@ def _figures(situation: Situation, tables: Tables) -> dict[str, float]:
         of("goodput_mbps", "rival"),
         of("fct_s", "tested"),
     )
+    sent = of("packets_sent", "tested").sum()
     app = "pages" in tables or "views" in tables
     finite = not np.isnan(completion).all() and not app
     return {
@@ -216,6 +218,7 @@ def _figures(situation: Situation, tables: Tables) -> dict[str, float]:
         "stalled_s": _mean(tables, "views", "startup_s") + _mean(tables, "views", "stalled_s"),
         "goodput_mbps": math.nan if finite or app else float(goodput.sum()),
         "owd_p95_ms": float(np.nanmean(of("owd_p95_ms", situation.delay_of))),
+        "lost_percent": 100.0 * float(of("packets_lost", "tested").sum() / sent) if sent > 0.0 else math.nan,
         "fct_s": float(np.nanmean(completion)) if finite else math.nan,
         "jain": stats.jain(goodput) if len(goodput) > 1 and not finite and not app else math.nan,
         "share": float(goodput.mean() / rival.mean()) if len(rival) and rival.mean() > 0.0 else math.nan,

@@ -21,11 +21,13 @@ _SIGNS = {"better": "+", "same": "=", "worse": "−"}
 _TRADES = (
     ("one-user", "goodput_mbps"),
     ("one-user", "owd_p95_ms"),
+    ("one-user", "lost_percent"),
     ("random-loss", "goodput_mbps"),
     ("users-20", "goodput_mbps"),
     ("users-20", "owd_p95_ms"),
     ("users-20", "jain"),
     ("wired-bottleneck", "owd_p95_ms"),
+    ("wired-bottleneck", "lost_percent"),
     ("beside-cubic", "share"),
     ("beside-cubic-wired", "share"),
     ("beside-voice", "owd_p95_ms"),
@@ -80,8 +82,10 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: int = 
 def _told(estimate: stats.Estimate) -> str:
     if estimate.n == 0:
         return "–"
-    width = "" if estimate.half_width is None else f" ± {estimate.half_width:.2g}"
-    return f"{estimate.mean:.4g}{width}"
+    if estimate.half_width is None:
+        return f"{estimate.mean:.4g}"
+    alike = estimate.half_width < 1e-9 * abs(estimate.mean)  # but for rounding
+    return f"{estimate.mean:.4g} ± {0.0 if alike else estimate.half_width:.2g}"
 
 
 def _first(result: Result) -> list[str]:

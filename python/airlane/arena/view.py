@@ -276,11 +276,12 @@ def _heat(result: Result, situation: Situation, contender: str, figure: Figure) 
     # Doubling and halving are the ends of the scale.
     log = max(-1.0, min(1.0, math.log2(ratio))) if ratio > 0.0 else 0.0
     shade = -abs(log) if figure.more_is_better is None else log if figure.more_is_better else -log
+    times = "" if math.isnan(ratio) else f", {ratio:.2f} × CUBIC"  # of nothing there is no multiple
     width = "" if own.half_width is None else f" ± {own.half_width:.2g}"
     return {
         "value": own.mean,
         "text": f"{own.mean:.3g}",
-        "more": f"{own.mean:.4g}{width} (n = {own.n}), {ratio:.2f} × CUBIC" + ("" if sure else ", not sure"),
+        "more": f"{own.mean:.4g}{width} (n = {own.n}){times}" + ("" if sure else ", not sure"),
         "shade": round(shade, 3),
         "sure": sure,
     }
