@@ -68,6 +68,7 @@ const painters = {
   text(ctx, item, X, Y, bbox, ratio) {
     ctx.fillStyle = css("--soft");
     ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+    ctx.textBaseline = "alphabetic"; // the axes leave another
     ctx.textAlign = item.align === "center" ? "center" : item.align === "right" ? "right" : "left";
     const lines = item.s.split("\n"), width = Math.max(...lines.map(line => ctx.measureText(line).width));
     let x = X(item.x) + item.dx * ratio;
