@@ -119,6 +119,7 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
         (("run", "{scenario}", "-o", "../.."), "is where you are"),
         (("run", "{scenario}", "--seed", "9223372036854775807"), "too large"),
         (("arena", "--seed", "9223372036854775807"), "too large"),
+        (("sweep", "{scenario}", "--grid", "run.seed=1,2", "-o", "sweep.csv"), "ends in .parquet"),
         (("list", "--folder", "nowhere"), "nowhere is no folder"),
         (("trace", "export", "{scenario}"), "name a UE (--ue); there are: phone"),
         (("trace", "from-log", "absent.csv", "-o", "x.trace"), "absent.csv"),
@@ -221,6 +222,12 @@ def test_a_trace_made_from_a_log_drives_a_link(airlane: Airlane, scenarios: Path
     # One packet of at most 1500 bytes, of which at most 1460 are payload, per opportunity: 11.68 Mbit/s.
     (row,) = json.loads(done.stdout)
     assert 0.95 * 11.68 < row["goodput_mbps"] <= 11.68
+
+
+def test_an_exported_trace_makes_its_folder(airlane: Airlane, tmp_path: Path) -> None:
+    done = airlane("trace", "export", "--example", "lte-udp", *SHORT, "--ue", "phone", "-o", "a/b/phone.down")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a/b/phone.down").is_file()
 
 
 def test_the_scenarios_that_come_along_run_by_name(airlane: Airlane, scenarios: Path, tmp_path: Path) -> None:

@@ -724,6 +724,7 @@ def trace_export_command(
     if check:
         for line in export.check(described, ue, direction, seed=seed):
             print(line)
+    out.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _check_file(path: Path) -> None:
