@@ -37,6 +37,9 @@ __all__ = ["app", "main"]
 _SEEDS = 10**18
 """Seeds are below it: it and as many runs as anybody makes are below 2**63, which tables hold."""
 
+_NO_FOLDER = (".arrow", ".csv", ".feather", ".json", ".toml", ".xlsx")
+"""Endings of names of which nobody thinks as folders."""
+
 P = ParamSpec("P")
 
 app = typer.Typer(
@@ -411,6 +414,8 @@ def sweep(
     if not axes:
         _fail("error: nothing to sweep: name values, such as --grid flow.transport.congestion=cubic,bbr")
     path = out if out is not None else Path("out/sweeps") / described.name
+    if path.suffix in _NO_FOLDER:
+        _fail(f"error: -o {path}: name a folder, or one file that ends in .parquet")
     plan = sweeping.planned(described, axes, runs, seed)
     dataset = None if path.suffix == ".parquet" else plan.dataset(path, described.name)
     if dataset is not None:
@@ -719,12 +724,12 @@ def trace_export_command(
     _check_file(out)
     direction: export.Direction = "uplink" if uplink else "downlink"
     exported = export.export(described, ue, direction, delivered=delivered, begin_s=begin, seed=seed)
+    out.parent.mkdir(parents=True, exist_ok=True)
     write_trace(exported.trace, out)
     print(f"{out}: {exported.describe()}")
     if check:
         for line in export.check(described, ue, direction, seed=seed):
             print(line)
-    out.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _check_file(path: Path) -> None:
