@@ -124,6 +124,10 @@ fn mistakes_of_the_uplink() -> Vec<(&'static str, String)> {
         ("polled never", uplink("kind = \"polled\", polls = 0")),
         ("a grant for nothing", uplink("kind = \"polled\", initial_grant = \"0 B\"")),
         (
+            "short numbers where they are confirmed",
+            changed("name = \"a\"", "name = \"a\"\nrlc.mode = \"am\"\npdcp.sn_bits = 7"),
+        ),
+        (
             "sent again before its grant",
             changed("name = \"a\"", "name = \"a\"\nmac = { harq_round_trip = \"4 ms\" }"),
         ),

@@ -29,6 +29,9 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     uplink(&cell.uplink, &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
     at.require(pdcp, "pdcp.sn_bits", "no length of a sequence number", "one of [7, 12, 15, 18]")?;
+    // TS 36.331 §6.3.2 (PDCP-Config). A status report could not tell 128 SDUs from those before them.
+    let known = cell.pdcp.sn_bits > 7 || !matches!(cell.rlc, Rlc::Am(_));
+    at.require(known, "pdcp.sn_bits", "too few for RLC AM", "one of [12, 15, 18], or rlc.mode = \"um\"")?;
     let confirmed = cell.pdcp.retransmission_queue.is_none() || matches!(cell.rlc, Rlc::Am(_));
     at.require(
         confirmed,

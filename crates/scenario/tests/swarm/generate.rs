@@ -580,7 +580,7 @@ fn text(seed: u64) -> String {
         if judges.chance(0.4) {
             text = discerning(judges, &text, true);
         }
-        return text + &viewers::viewer(watchers, None) + &pages::browser(readers, versions, None);
+        return text + &viewers::viewer(watchers, versions, None) + &pages::browser(readers, versions, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
@@ -615,5 +615,5 @@ fn text(seed: u64) -> String {
     if judges.chance(0.4) {
         text = discerning(judges, &text, false);
     }
-    text + &viewers::viewer(watchers, first) + &pages::browser(readers, versions, first)
+    text + &viewers::viewer(watchers, versions, first) + &pages::browser(readers, versions, first)
 }

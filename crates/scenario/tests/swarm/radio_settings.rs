@@ -190,8 +190,9 @@ fn bearers(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     };
     settings.some(&format!("{at}.rlc"), keys);
     aqm(settings, &format!("{at}.rlc.aqm"), rule);
-    let mut keys = vec![("sn_bits", sn_bits(&[7, 12, 15, 18]))];
-    if matches!(cell.rlc, format::Rlc::Am(_)) {
+    let confirmed = matches!(cell.rlc, format::Rlc::Am(_));
+    let mut keys = vec![("sn_bits", sn_bits(if confirmed { &[12, 15, 18] } else { &[7, 12, 15, 18] }))];
+    if confirmed {
         keys.extend([
             ("retransmission_queue", bytes(1, 600_000)),
             ("shares_buffer", flag()),

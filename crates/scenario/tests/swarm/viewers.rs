@@ -2,18 +2,29 @@
 
 use airlane_core::Stream;
 
+use super::of_quic;
+
 /// Somebody who watches a video; often nobody.
-pub(crate) fn viewer(s: &mut Stream, to: Option<&str>) -> String {
+pub(crate) fn viewer(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.25) {
         return String::new();
     }
     let mut text = to.map_or("[[flow]]\n".to_owned(), |to| format!("[[flow]]\nto = \"{to}\"\n"));
     text += &format!("name = \"viewer\"\nstart = \"{} ms\"\n", s.below(300));
-    text += &format!(
-        "transport = {{ kind = \"tcp\", congestion = \"{}\" }}\n",
-        ["cubic", "bbr"][s.below(2) as usize]
-    );
-    text += &if s.chance(0.5) { file(s) } else { segments(s) };
+    let controller = ["cubic", "bbr"][s.below(2) as usize];
+    let whole = s.chance(0.5);
+    // Segments come over HTTP/3 too.
+    let over_quic = !whole && later.chance(0.4);
+    text += &if over_quic {
+        let own = of_quic(later, controller, false).replace('\n', ", ");
+        format!("transport = {{ kind = \"quic\", {} }}\n", own.trim_end_matches(", "))
+    } else {
+        format!("transport = {{ kind = \"tcp\", congestion = \"{controller}\" }}\n")
+    };
+    text += &if whole { file(s) } else { segments(s) };
+    if over_quic {
+        text += "http = \"3\"\n";
+    }
     text + &format!(
         "[flow.app.watching]\nviews = {}\npause = \"{} ms\"\nrequest = \"{} B\"\nresponse_head = \"{} B\"\nkeep_alive = \"{} ms\"\n",
         1 + s.below(3),
