@@ -152,7 +152,8 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
         return Vec::new();
     }
     let alone = scenario.flow.len() == 1 && scenario.ue.iter().map(|ue| ue.count).sum::<u32>() <= 1;
-    let room = scenario.internet.queue.0.max(ETHERNET);
+    let core = scenario.backhaul.as_ref().map(|link| holds(link.queue, &link.aqm));
+    let room = core.into_iter().fold(holds(scenario.internet.queue, &scenario.internet.aqm), Bytes::min);
     let excused = |flow: &format::Flow| {
         // What came before the warm-up was over does not count.
         let start = flow.start.0.max(scenario.run.warmup.0);
@@ -252,6 +253,14 @@ fn largest_packet(flow: &format::Flow) -> Bytes {
         format::Transport::Tcp(tcp) => tcp.mtu.0,
         format::Transport::Quic(quic) => quic.mtu.0,
         format::Transport::Udp => ETHERNET,
+    }
+}
+
+/// The largest packet that surely passes a link: one with a rule takes each into its queue first, also when it is idle.
+fn holds(queue: Size, aqm: &format::Aqm) -> Bytes {
+    match aqm {
+        format::Aqm::DropTail => queue.0.max(ETHERNET),
+        _ => queue.0,
     }
 }
 
