@@ -540,7 +540,8 @@ impl TcpEndpoint {
             h.receiver.demand_ack(); // the peer did not get our ACK of its SYN-ACK
             return 0;
         }
-        if !header.flags.has(TcpFlags::ACK) {
+        let foreign = sequence::precedes(header.sequence, n.remote_initial, h.receiver.next());
+        if foreign || !header.flags.has(TcpFlags::ACK) {
             return 0; // RFC 9293 §3.10.7.4: dropped
         }
         let (mut value, mut echo) = (None, None);

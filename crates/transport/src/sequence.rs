@@ -12,6 +12,12 @@ pub(crate) const fn position(wire: u32, initial: u32, near: u64) -> u64 {
     near.saturating_add_signed(distance as i64)
 }
 
+/// True if a wire number lies before the SYN, where the stream has no position.
+pub(crate) const fn precedes(wire: u32, initial: u32, near: u64) -> bool {
+    let distance = wire.wrapping_sub(initial).wrapping_sub(near as u32) as i32;
+    near.checked_add_signed(distance as i64).is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,5 +31,7 @@ mod tests {
             }
         }
         assert_eq!(position(wire(0, 5).wrapping_sub(3), 5, 1), 0);
+        assert!(precedes(4, 5, 1) && precedes(wire(0, 5).wrapping_sub(1 << 30), 5, 1_000));
+        assert!(!precedes(5, 5, 1) && !precedes(6, 5, 1) && !precedes(4, 5, 0x1_0000_0000));
     }
 }

@@ -80,6 +80,15 @@ fn data_needs_an_acknowledgment_of_what_was_sent() {
         assert_eq!(table.take(segment(acknowledgment, flags), 100), [], "{acknowledgment}");
         assert_eq!(table.end.readable(), 0);
     }
+    for before in [1, 1 << 20, 1 << 30] {
+        let sequence = 0_u32.wrapping_sub(before);
+        assert_eq!(
+            table.take(TcpHeader { sequence, ..segment(7_001, ACK) }, 100),
+            [],
+            "{before} before its SYN"
+        );
+        assert_eq!(table.end.readable(), 0);
+    }
     table.take(segment(7_001, ACK), 100);
     assert_eq!(table.end.readable(), 100);
 }

@@ -145,10 +145,11 @@ impl Peer {
         let packet = cx.pool.consume(packet);
         let Header::Tcp(header) = packet.header else { panic!("a stranger") };
         if let Payload::Bytes(bytes) = &packet.payload
+            && self.end.believes(&header)
             && matches!(self.end.state(), ConnectionState::SynReceived | ConnectionState::Established)
         {
             let offset = self.end.offset_received(&header);
-            // What lies outside the window is not taken.
+            // What lies outside the window, or acknowledges what was never sent, is not taken.
             let taken = self.end.received_to()..self.end.offered_to();
             let mut came = bytes.iter().zip(offset..).filter(|(_, at)| taken.contains(at));
             let wrong = came.find(|(byte, at)| **byte != content(self.expects, *at));

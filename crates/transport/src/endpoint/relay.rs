@@ -55,7 +55,8 @@ impl TcpEndpoint {
         self.halves.as_ref().is_some_and(|h| {
             let (local, nxt) = (h.negotiated.local_initial, h.sender.nxt());
             let acknowledged = sequence::position(header.acknowledgment, local, h.sender.una());
-            header.flags.0 & none == 0 && header.flags.has(TcpFlags::ACK) && acknowledged <= nxt
+            let foreign = sequence::precedes(header.sequence, h.negotiated.remote_initial, h.receiver.next());
+            !foreign && header.flags.0 & none == 0 && header.flags.has(TcpFlags::ACK) && acknowledged <= nxt
         })
     }
 
