@@ -166,7 +166,8 @@ def story(tasks: int, grid: list[str], place: Path) -> tuple[str, bool]:
         at_client = until(place / "killed", tasks * 6 // 10, begun)
         begun.send_signal(signal.SIGKILL)
         begun.wait()
-        kept = landed(place / "killed")
+        if (kept := landed(place / "killed")) == tasks:
+            sys.exit("all tasks had landed when the client was killed: give it more to do")
         rest = ("--cluster", address, "--resume")
         again = timed(lambda: sweep(grid, place / "killed", *rest), (scheduler, workers[1]))
 

@@ -176,7 +176,8 @@ def test_a_cluster_that_is_not_there(airlane: Airlane) -> None:
 
 def test_a_cluster_loses_nothing_when_worker_and_client_are_killed() -> None:
     done = subprocess.run(
-        [sys.executable, str(BENCH), "--tasks", "100", "--seconds", "4"],
+        # Long enough that a client which lands a few times a second has not landed all before it is killed.
+        [sys.executable, str(BENCH), "--tasks", "100", "--seconds", "20"],
         capture_output=True,
         text=True,
         check=False,
