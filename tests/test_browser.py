@@ -228,6 +228,19 @@ def test_a_phone_shows_a_page_without_scrolling_to_the_side(
     assert wide <= PHONE["width"]
 
 
+def test_names_of_contenders_stay_readable_where_the_map_is_wider_than_the_page(
+    pages: dict[str, Path], chromium: Any
+) -> None:
+    narrow = {"width": 200, "height": 844}  # few situations in the test's arena
+    context = chromium.new_context(viewport=narrow, has_touch=True, is_mobile=True)
+    page = Visit(context, pages["arena"]).page
+    assert page.evaluate("(t => t.scrollWidth > t.parentElement.clientWidth)(document.getElementById('heat'))")
+    names = page.locator("#heat tbody th").evaluate_all("all => all.map(one => one.clientWidth)")
+    context.close()
+    assert names
+    assert min(names) >= 80
+
+
 def test_a_tap_says_the_values(pages: dict[str, Path], chromium: Any) -> None:
     context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     figure = Visit(context, pages["run"]).figure("series")
