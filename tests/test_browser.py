@@ -234,9 +234,10 @@ def test_names_of_contenders_stay_readable_where_the_map_is_wider_than_the_page(
     narrow = {"width": 200, "height": 844}  # few situations in the test's arena
     context = chromium.new_context(viewport=narrow, has_touch=True, is_mobile=True)
     page = Visit(context, pages["arena"]).page
-    assert page.evaluate("(t => t.scrollWidth > t.parentElement.clientWidth)(document.getElementById('heat'))")
+    wider = page.locator("#heat").evaluate("table => table.scrollWidth > table.parentElement.clientWidth")
     names = page.locator("#heat tbody th").evaluate_all("all => all.map(one => one.clientWidth)")
     context.close()
+    assert wider
     assert names
     assert min(names) >= 80
 
