@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,15 @@ def test_an_exception_in_the_callback_ends_the_batch(scenarios: Path) -> None:
     assert time.monotonic() - begun < 10
 
 
+@pytest.fixture
+def ctrl_c_heeded() -> Iterator[None]:
+    """A shell starts what is to go on in the background with SIGINT ignored, which Python then leaves so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_heeded")
 def test_ctrl_c_ends_the_runs_within_a_second(scenarios: Path) -> None:
     pressed: list[float] = []
 
