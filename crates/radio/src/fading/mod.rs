@@ -27,6 +27,7 @@
 
 mod oscillators;
 mod profile;
+mod sums;
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -35,9 +36,10 @@ use airlane_core::{Instant, Stream};
 
 use pulp::{Simd, WithSimd};
 
-use oscillators::{Taps, Values};
+use oscillators::Taps;
 pub use profile::{FrequencyGrid, Profile};
-use profile::{Last, PAIRS, Phasors, REST, Response, SINGLES};
+use profile::{PAIRS, Response, SINGLES, WIDE};
+use sums::{last_powers, powers};
 
 use crate::path_loss::SPEED_OF_LIGHT;
 
@@ -135,54 +137,26 @@ impl All<'_> {
     #[inline(always)]
     fn compute<S: Simd, const TAPS: usize>(self, simd: S) {
         let Self { response, out, .. } = self;
-        let mut taps = self.taps.at(self.micros);
+        let mut taps = self.taps.at(simd, self.micros);
         if let Some(turn) = &response.turn {
             for tap in 0..TAPS {
                 let (a, b, c, s) = (taps.re[tap], taps.im[tap], turn.re[tap], turn.im[tap]);
                 (taps.re[tap], taps.im[tap]) = (a * c - b * s, a * s + b * c);
             }
         }
-        // Two chunks at a time, which share the work that is done once for a tap.
-        let (twos, one) = response.phasors.as_chunks::<TAPS>().0.as_chunks::<2>();
         let mut first = 0;
-        for [one, other] in twos {
-            let [one, other] = Sums::of(&taps, [one, other]);
-            put_pairs(out, first, one.powers());
-            put_pairs(out, first + PAIRS, other.powers());
-            first += 2 * PAIRS;
+        for chunk in response.wide.as_chunks::<TAPS>().0 {
+            put_pairs(out, first, powers(simd, &taps, chunk));
+            first += WIDE;
         }
-        if let [one] = one {
-            let [one] = Sums::of(&taps, [one]);
-            put_pairs(out, first, one.powers());
+        for chunk in response.pairs.as_chunks::<TAPS>().0 {
+            put_pairs(out, first, powers(simd, &taps, chunk));
             first += PAIRS;
         }
         if let Some(last) = response.last.first_chunk::<TAPS>() {
             put_pairs(out, first, last_powers(simd, &taps, last));
         }
     }
-}
-
-/// [`Sums::powers`] of the pairs that are left: their four sums side by side. In vectors by name, since the
-/// compiler would make shorter ones.
-#[inline(always)]
-fn last_powers<S: Simd, const TAPS: usize>(
-    simd: S,
-    taps: &Values,
-    phasors: &[Last; TAPS],
-) -> ([f32; REST], [f32; REST]) {
-    assert!((4 * REST).is_multiple_of(S::F32_LANES), "whole vectors");
-    let mut sums = [0.0; 4 * REST];
-    for (vector, sums) in S::as_mut_simd_f32s(&mut sums).0.iter_mut().enumerate() {
-        for tap in 0..TAPS {
-            let (a, b) = (taps.re[tap], taps.im[tap]);
-            let factors = [a, a, b, b, b, b, a, a];
-            let factors = S::as_simd_f32s(&factors).0[vector];
-            let phasors = S::as_simd_f32s(&phasors[tap].0).0[vector];
-            *sums = simd.add_f32s(*sums, simd.mul_f32s(factors, phasors));
-        }
-    }
-    let [ac0, ac1, bs0, bs1, bc0, bc1, as0, as1] = sums;
-    Sums { ac: [ac0, ac1], bs: [bs0, bs1], bc: [bc0, bc1], as_: [as0, as1] }.powers()
 }
 
 /// Writes the gains of the pairs from `first` on. Pair `j` is the points `pairs − 1 − j` and
@@ -215,11 +189,11 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         match self.fading.taps.len() {
-            4 => self.compute::<4>(),
-            7 => self.compute::<7>(),
-            9 => self.compute::<9>(),
+            4 => self.compute::<S, 4>(simd),
+            7 => self.compute::<S, 7>(simd),
+            9 => self.compute::<S, 9>(simd),
             taps => unreachable!("a profile of {taps} taps"),
         }
     }
@@ -227,9 +201,9 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
 
 impl<I: Iterator<Item = Range<usize>>> Few<'_, I> {
     #[inline(always)]
-    fn compute<const TAPS: usize>(self) {
+    fn compute<S: Simd, const TAPS: usize>(self, simd: S) {
         let Fading { taps, grid } = self.fading;
-        let (values, mut last) = (taps.at(self.micros), usize::MAX);
+        let (values, mut last) = (taps.at(simd, self.micros), usize::MAX);
         let (chunks, _) = grid.prbs.upwards.as_chunks::<TAPS>();
         for range in self.prbs {
             let chunks = chunks.iter().enumerate().take(range.end.div_ceil(SINGLES));
@@ -238,72 +212,14 @@ impl<I: Iterator<Item = Range<usize>>> Few<'_, I> {
                     continue; // Neighbours share a chunk.
                 }
                 last = chunk;
-                let ([sums], out) = (Sums::of(&values, [phasors]), &mut self.out[chunk * SINGLES..]);
-                let (power, _) = sums.powers();
+                let (power, _) = powers(simd, &values, phasors);
+                let out = &mut self.out[chunk * SINGLES..];
                 match out.first_chunk_mut() {
                     Some(out) => *out = power,
                     None => out.iter_mut().zip(power).for_each(|(out, power)| *out = power),
                 }
             }
         }
-    }
-}
-
-/// The products of taps and phasors, summed over the taps, at each frequency of a chunk.
-///
-/// With a tap `a + jb` and its phasor `c − js` above the middle, `c + js` below, the sum above is
-/// `Σ(ac + bs) + jΣ(bc − as)` and below `Σ(ac − bs) + jΣ(bc + as)`.
-struct Sums<const N: usize> {
-    ac: [f32; N],
-    bs: [f32; N],
-    bc: [f32; N],
-    as_: [f32; N],
-}
-
-impl<const N: usize> Sums<N> {
-    const ZERO: Self = Self { ac: [0.0; N], bs: [0.0; N], bc: [0.0; N], as_: [0.0; N] };
-
-    /// Of several chunks. The first tap has no delay (`Response::new` checks it), so that its phasor
-    /// is real and it begins the sums.
-    #[inline(always)]
-    fn of<const CHUNKS: usize, const TAPS: usize>(
-        taps: &Values,
-        phasors: [&[Phasors<N>; TAPS]; CHUNKS],
-    ) -> [Self; CHUNKS] {
-        let mut sums = [Self::ZERO; CHUNKS];
-        // Loops and no closures, which the compiler would not be bound to compile for the vectors.
-        for (sums, chunk) in sums.iter_mut().zip(&phasors) {
-            for lane in 0..N {
-                sums.ac[lane] = taps.re[0] * chunk[0].cos[lane];
-                sums.bc[lane] = taps.im[0] * chunk[0].cos[lane];
-            }
-        }
-        for tap in 1..TAPS {
-            let (a, b) = (taps.re[tap], taps.im[tap]);
-            for (sums, chunk) in sums.iter_mut().zip(&phasors) {
-                let p = &chunk[tap];
-                for lane in 0..N {
-                    sums.ac[lane] += a * p.cos[lane];
-                    sums.bs[lane] += b * p.sin[lane];
-                    sums.bc[lane] += b * p.cos[lane];
-                    sums.as_[lane] += a * p.sin[lane];
-                }
-            }
-        }
-        sums
-    }
-
-    /// The power at each frequency, and at its mirror image.
-    #[inline(always)]
-    fn powers(&self) -> ([f32; N], [f32; N]) {
-        let (mut upper, mut lower) = ([0.0; N], [0.0; N]);
-        for lane in 0..N {
-            let (re, im) = (self.ac[lane] + self.bs[lane], self.bc[lane] - self.as_[lane]);
-            upper[lane] = re * re + im * im;
-            let (re, im) = (self.ac[lane] - self.bs[lane], self.bc[lane] + self.as_[lane]);
-            lower[lane] = re * re + im * im;
-        }
-        (upper, lower)
     }
 }
 

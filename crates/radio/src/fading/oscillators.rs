@@ -1,12 +1,13 @@
 //! Rayleigh taps as sums of sinusoids: functions of time and nothing else.
 
 use airlane_core::Stream;
+use pulp::Simd;
 
 /// Cosines per tap, each standing for two waves.
 pub(super) const OSCILLATORS: usize = 8;
 
 /// Most taps a profile has.
-pub(super) const MAX_TAPS: usize = 12;
+pub(super) const MAX_TAPS: usize = 9;
 
 /// Turns in one unit of phase: phases are 32-bit fractions of a turn and wrap by themselves.
 const TURN: f64 = 4_294_967_296.0;
@@ -25,29 +26,20 @@ const TURN: f64 = 4_294_967_296.0;
 /// fading channels", IEEE Trans. Commun. 51(6), 2003, with the angles mirrored where theirs are
 /// shifted.
 ///
-/// Places beyond the last tap stay silent. Eight taps stand side by side, and of a ninth its oscillators do:
+/// Places beyond the last tap stay silent. Four or eight taps stand side by side, and of a ninth its oscillators do:
 /// either way the cosines fill the widest vectors.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
     count: usize,
-    eight: Option<Box<Eight>>,
-    /// The oscillators of the taps that are in no group of eight, one row after the other: those of four taps
-    /// side by side, or of the only one.
-    rest: Vec<Angles<LANES>>,
-    four: Option<Box<Directions<4>>>,
-    lone: Option<Box<Directions<1>>>,
+    kept: Kept,
 }
 
-/// Oscillators whose cosines are computed together: one AVX register, or two of SSE.
-const LANES: usize = 8;
-/// Rows of so many in four taps.
-const ROWS: usize = 4 * OSCILLATORS / LANES;
-
-/// Eight taps.
+/// What is kept of taps, by their number.
 #[derive(Clone, Debug)]
-struct Eight {
-    angles: Angles<{ 8 * OSCILLATORS }>,
-    directions: Directions<8>,
+enum Kept {
+    Four(Box<(Angles<{ 4 * OSCILLATORS }>, Directions<4>)>),
+    Eight(Box<(Angles<{ 8 * OSCILLATORS }>, Directions<8>)>),
+    Nine(Box<(Angles<{ 9 * OSCILLATORS }>, Directions<8>, Directions<1>)>),
 }
 
 /// Where oscillators of taps that stand side by side begin, and how fast they go: the first oscillators of
@@ -62,7 +54,10 @@ struct Angles<const N: usize> {
 }
 
 impl<const N: usize> Angles<N> {
-    /// The cosine of each at this many microseconds.
+    const NONE: Self = Self { phase: [0; N], step: [0; N] };
+
+    /// The cosine of each at this many microseconds; in one pass over plain arrays, for
+    /// only such loops become vectors.
     #[inline(always)]
     fn put_cosines(&self, micros: u32, cosines: &mut [f32; N]) {
         for (c, (phase, step)) in cosines.iter_mut().zip(self.phase.iter().zip(&self.step)) {
@@ -80,14 +75,29 @@ struct Directions<const N: usize> {
 }
 
 impl<const N: usize> Directions<N> {
-    /// Writes the values of the taps, of whose oscillators these are the cosines, from place `first` on.
+    /// Writes the values of the taps, of whose oscillators these are the cosines, from place `first` on. In vectors
+    /// by name where the taps fill them, since the compiler would mix real and imaginary parts.
     #[inline(always)]
-    fn put(&self, cosines: &[f32], first: usize, values: &mut Values) {
+    fn put<S: Simd>(&self, simd: S, cosines: &[f32], first: usize, values: &mut Values) {
         let (mut re, mut im) = ([0.0_f32; N], [0.0_f32; N]);
-        for ((c, to_re), to_im) in cosines.as_chunks::<N>().0.iter().zip(&self.re).zip(&self.im) {
-            for lane in 0..N {
-                re[lane] += c[lane] * to_re[lane];
-                im[lane] += c[lane] * to_im[lane];
+        let rows = cosines.as_chunks::<N>().0.iter().zip(self.re.iter().zip(&self.im));
+        if S::F32_LANES > 1 && N.is_multiple_of(S::F32_LANES) {
+            for vector in 0..N / S::F32_LANES {
+                let (mut re_sum, mut im_sum) = (simd.splat_f32s(0.0), simd.splat_f32s(0.0));
+                for (c, (to_re, to_im)) in rows.clone() {
+                    let c = S::as_simd_f32s(c).0[vector];
+                    re_sum = simd.add_f32s(re_sum, simd.mul_f32s(c, S::as_simd_f32s(to_re).0[vector]));
+                    im_sum = simd.add_f32s(im_sum, simd.mul_f32s(c, S::as_simd_f32s(to_im).0[vector]));
+                }
+                S::as_mut_simd_f32s(&mut re).0[vector] = re_sum;
+                S::as_mut_simd_f32s(&mut im).0[vector] = im_sum;
+            }
+        } else {
+            for (c, (to_re, to_im)) in rows {
+                for lane in 0..N {
+                    re[lane] += c[lane] * to_re[lane];
+                    im[lane] += c[lane] * to_im[lane];
+                }
             }
         }
         values.re[first..first + N].copy_from_slice(&re);
@@ -95,13 +105,12 @@ impl<const N: usize> Directions<N> {
     }
 }
 
-/// The next taps of a stream, at most `N`, the others silent; the angles row by row.
-fn draw<const N: usize>(
-    taps: usize,
-    max_doppler_hz: f64,
+/// The next taps of a stream, at most `N`, the others silent; their angles from place `first` on.
+fn draw<const N: usize, const ANGLES: usize>(
+    (taps, max_doppler_hz): (usize, f64),
     stream: &mut Stream,
-) -> (Vec<Angles<LANES>>, Directions<N>) {
-    let (mut phase, mut step) = ([[0; N]; OSCILLATORS], [[0; N]; OSCILLATORS]);
+    (angles, first): (&mut Angles<ANGLES>, usize),
+) -> Directions<N> {
     let mut directions = Directions { re: [[0.0; N]; OSCILLATORS], im: [[0.0; N]; OSCILLATORS] };
     let amplitude = (2.0 / OSCILLATORS as f64).sqrt();
     for tap in 0..taps {
@@ -112,14 +121,14 @@ fn draw<const N: usize>(
             let alpha = core::f64::consts::FRAC_PI_2 * (m as f64 + within) / OSCILLATORS as f64;
             let reversed = (m as u32).reverse_bits() >> (32 - OSCILLATORS.ilog2());
             let beta = core::f64::consts::PI * (f64::from(reversed) / OSCILLATORS as f64 + 2.0 * turned);
-            phase[m][tap] = stream.bits() as u32;
-            step[m][tap] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
+            let place = first + m * N + tap;
+            angles.phase[place] = stream.bits() as u32;
+            angles.step[place] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
             directions.re[m][tap] = (amplitude * libm::cos(beta)) as f32;
             directions.im[m][tap] = (amplitude * libm::sin(beta)) as f32;
         }
     }
-    let rows = phase.as_flattened().as_chunks().0.iter().zip(step.as_flattened().as_chunks().0);
-    (rows.map(|(&phase, &step)| Angles { phase, step }).collect(), directions)
+    directions
 }
 
 /// The values of all taps at one time.
@@ -132,27 +141,26 @@ pub(super) struct Values {
 impl Taps {
     /// Independent taps of this largest Doppler shift.
     pub(super) fn new(count: usize, max_doppler_hz: f64, stream: &mut Stream) -> Self {
-        assert!(count <= MAX_TAPS, "no profile has so many taps");
-        let mut taps = Self { count, eight: None, rest: Vec::new(), four: None, lone: None };
-        let mut beyond = count;
-        if count > 4 {
-            let (rows, directions) = draw(count.min(8), max_doppler_hz, stream);
-            let mut angles = Angles { phase: [0; 8 * OSCILLATORS], step: [0; 8 * OSCILLATORS] };
-            for (k, row) in rows.iter().enumerate() {
-                angles.phase[k * LANES..][..LANES].copy_from_slice(&row.phase);
-                angles.step[k * LANES..][..LANES].copy_from_slice(&row.step);
+        let kept = match count {
+            ..=4 => {
+                let mut angles = Angles::NONE;
+                let directions = draw((count, max_doppler_hz), stream, (&mut angles, 0));
+                Kept::Four(Box::new((angles, directions)))
             }
-            taps.eight = Some(Box::new(Eight { angles, directions }));
-            beyond = count.saturating_sub(8);
-        }
-        if beyond > 1 {
-            let (rows, directions) = draw(beyond, max_doppler_hz, stream);
-            (taps.rest, taps.four) = (rows, Some(Box::new(directions)));
-        } else if beyond == 1 {
-            let (rows, directions) = draw(1, max_doppler_hz, stream);
-            (taps.rest, taps.lone) = (rows, Some(Box::new(directions)));
-        }
-        taps
+            5..=8 => {
+                let mut angles = Angles::NONE;
+                let directions = draw((count, max_doppler_hz), stream, (&mut angles, 0));
+                Kept::Eight(Box::new((angles, directions)))
+            }
+            MAX_TAPS => {
+                let mut angles = Angles::NONE;
+                let eight = draw((8, max_doppler_hz), stream, (&mut angles, 0));
+                let ninth = draw((1, max_doppler_hz), stream, (&mut angles, 8 * OSCILLATORS));
+                Kept::Nine(Box::new((angles, eight, ninth)))
+            }
+            _ => panic!("no profile has so many taps"),
+        };
+        Self { count, kept }
     }
 
     /// Number of taps.
@@ -162,25 +170,26 @@ impl Taps {
 
     /// Each tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes.
     #[inline(always)]
-    pub(super) fn at(&self, micros: u32) -> Values {
-        // Passes of their own over plain arrays, and over a number of rows that the compiler does not know:
-        // only such loops become vectors.
+    pub(super) fn at<S: Simd>(&self, simd: S, micros: u32) -> Values {
         let mut values = Values::default();
-        let mut first = 0;
-        if let Some(eight) = &self.eight {
-            let mut cosines = [0.0; 8 * OSCILLATORS];
-            eight.angles.put_cosines(micros, &mut cosines);
-            eight.directions.put(&cosines, first, &mut values);
-            first = 8;
-        }
-        let mut cosines = [[0.0; LANES]; ROWS];
-        for (cosines, angles) in cosines.iter_mut().zip(&self.rest) {
-            angles.put_cosines(micros, cosines);
-        }
-        if let Some(four) = &self.four {
-            four.put(cosines.as_flattened(), first, &mut values);
-        } else if let Some(lone) = &self.lone {
-            lone.put(&cosines[0], first, &mut values);
+        match &self.kept {
+            Kept::Four(kept) => {
+                let mut cosines = [0.0; 4 * OSCILLATORS];
+                kept.0.put_cosines(micros, &mut cosines);
+                kept.1.put(simd, &cosines, 0, &mut values);
+            }
+            Kept::Eight(kept) => {
+                let mut cosines = [0.0; 8 * OSCILLATORS];
+                kept.0.put_cosines(micros, &mut cosines);
+                kept.1.put(simd, &cosines, 0, &mut values);
+            }
+            Kept::Nine(kept) => {
+                let mut cosines = [0.0; 9 * OSCILLATORS];
+                kept.0.put_cosines(micros, &mut cosines);
+                let (eight, ninth) = cosines.split_at(8 * OSCILLATORS);
+                kept.1.put(simd, eight, 0, &mut values);
+                kept.2.put(simd, ninth, 8, &mut values);
+            }
         }
         values
     }
@@ -202,6 +211,8 @@ fn cosine(phase: u32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use pulp::Scalar;
+
     use super::*;
 
     #[test]
@@ -216,15 +227,16 @@ mod tests {
     #[test]
     fn directions_balance() {
         let taps = Taps::new(1, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
-        let lone = taps.lone.as_ref().expect("one tap stands alone");
-        let (re, im) = (lone.re.as_flattened(), lone.im.as_flattened());
+        let Kept::Four(kept) = &taps.kept else { panic!("one tap is one of four") };
+        let of_first = |rows: &[[f32; 4]]| rows.iter().map(|row| row[0]).collect::<Vec<_>>();
+        let (re, im) = (of_first(&kept.1.re), of_first(&kept.1.im));
         let sum = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
         // Mean power of I and of Q one half each, and uncorrelated: Σ re² / 2 = 1/2, Σ re im = 0.
-        assert!((sum(re, re) - 1.0).abs() < 1e-6);
-        assert!((sum(im, im) - 1.0).abs() < 1e-6);
-        assert!(sum(re, im).abs() < 1e-6);
+        assert!((sum(&re, &re) - 1.0).abs() < 1e-6);
+        assert!((sum(&im, &im) - 1.0).abs() < 1e-6);
+        assert!(sum(&re, &im).abs() < 1e-6);
         // The places beyond the only tap are silent.
-        let values = taps.at(12_345);
+        let values = taps.at(Scalar, 12_345);
         assert!(values.re[0] != 0.0 && values.im[0] != 0.0);
         assert!(values.re[1..].iter().chain(&values.im[1..]).all(|&v| v == 0.0));
     }
@@ -232,9 +244,9 @@ mod tests {
     #[test]
     fn a_tap_is_the_same_wherever_it_stands() {
         let taps = |count| Taps::new(count, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
-        let most = taps(MAX_TAPS).at(98_765);
+        let most = taps(MAX_TAPS).at(Scalar, 98_765);
         for count in 1..=MAX_TAPS {
-            let fewer = taps(count).at(98_765);
+            let fewer = taps(count).at(Scalar, 98_765);
             assert_eq!(fewer.re[..count], most.re[..count], "{count}");
             assert_eq!(fewer.im[..count], most.im[..count], "{count}");
             assert!(fewer.re[count..].iter().chain(&fewer.im[count..]).all(|&v| v == 0.0), "{count}");

@@ -1,5 +1,7 @@
 //! The multipath profiles of TS 36.104 v8.9.0 Annex B.2, and their frequency response.
 
+use core::ops::Range;
+
 use airlane_core::Decibel;
 use pulp::Arch;
 
@@ -63,7 +65,10 @@ impl Profile {
     }
 }
 
-/// Pairs of points computed together: one AVX register, or two of SSE.
+/// Pairs of points computed together: two registers of AVX2, or four of SSE.
+pub(super) const WIDE: usize = 16;
+
+/// Pairs computed together where no more are left.
 pub(super) const PAIRS: usize = 8;
 
 /// Pairs that are computed together where no more are left: both of their parts side by side fill one register.
@@ -82,12 +87,34 @@ pub(super) struct Phasors<const N: usize> {
 
 impl<const N: usize> Phasors<N> {
     const SILENT: Self = Self { cos: [0.0; N], sin: [0.0; N] };
+
+    /// Of these pairs, at most `N`; `phasor` gives the cosine and sine of each.
+    fn new(pairs: Range<usize>, phasor: impl Fn(usize) -> (f32, f32)) -> Self {
+        let mut phasors = Self::SILENT;
+        for (lane, pair) in pairs.enumerate() {
+            (phasors.cos[lane], phasors.sin[lane]) = phasor(pair);
+        }
+        phasors
+    }
 }
 
 /// One tap's phasors at the last pairs: their cosines, their sines, and both again.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Last(pub(super) [f32; 4 * REST]);
+
+impl Last {
+    /// Of these pairs, at most [`REST`]; `phasor` gives the cosine and sine of each.
+    fn new(pairs: Range<usize>, phasor: impl Fn(usize) -> (f32, f32)) -> Self {
+        let mut last = Self([0.0; 4 * REST]);
+        for (lane, pair) in pairs.enumerate() {
+            let (cos, sin) = phasor(pair);
+            (last.0[lane], last.0[2 * REST + lane]) = (cos, cos);
+            (last.0[REST + lane], last.0[3 * REST + lane]) = (sin, sin);
+        }
+        last
+    }
+}
 
 /// How each tap of a profile turns over the carrier. Depends on nothing random: one per cell
 /// serves every link.
@@ -107,8 +134,10 @@ pub struct FrequencyGrid {
 #[derive(Clone, Debug)]
 pub(super) struct Response {
     pub(super) points: usize,
-    /// By chunk of [`PAIRS`] pairs from the middle outwards, then by tap.
-    pub(super) phasors: Vec<Phasors<PAIRS>>,
+    /// By chunk of [`WIDE`] pairs from the middle outwards, then by tap.
+    pub(super) wide: Vec<Phasors<WIDE>>,
+    /// The pairs after these by tap, where they are more than [`REST`] and at most [`PAIRS`] and [`REST`].
+    pub(super) pairs: Vec<Phasors<PAIRS>>,
     /// The pairs after these by tap, where there are no more than [`REST`].
     pub(super) last: Vec<Last>,
     /// What the middle of these points turns each tap by, where it is not the middle of the
@@ -181,25 +210,24 @@ impl Response {
             let angle = 2.0 * core::f64::consts::PI * (pair as f64 + first) * spacing * delay;
             ((power.sqrt() * libm::cos(angle)) as f32, (power.sqrt() * libm::sin(angle)) as f32)
         };
-        let (mut phasors, mut last) = (Vec::new(), Vec::new());
-        for from in (0..pairs).step_by(PAIRS) {
-            let chunk = from..pairs.min(from + PAIRS);
-            for &tap in taps {
-                if chunk.len() <= REST {
-                    let mut l = Last([0.0; 4 * REST]);
-                    for (lane, pair) in chunk.clone().enumerate() {
-                        let (cos, sin) = phasor(pair, tap);
-                        (l.0[lane], l.0[2 * REST + lane]) = (cos, cos);
-                        (l.0[REST + lane], l.0[3 * REST + lane]) = (sin, sin);
-                    }
-                    last.push(l);
-                    continue;
+        let (mut wide, mut fewer, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        let mut from = 0;
+        while from < pairs {
+            match pairs - from {
+                ..=REST => {
+                    last.extend(taps.iter().map(|&tap| Last::new(from..pairs, |pair| phasor(pair, tap))));
+                    from = pairs;
                 }
-                let mut p = Phasors::SILENT;
-                for (lane, pair) in chunk.clone().enumerate() {
-                    (p.cos[lane], p.sin[lane]) = phasor(pair, tap);
+                left if left <= PAIRS + REST => {
+                    let to = pairs.min(from + PAIRS);
+                    fewer.extend(taps.iter().map(|&tap| Phasors::new(from..to, |pair| phasor(pair, tap))));
+                    from = to;
                 }
-                phasors.push(p);
+                _ => {
+                    let to = pairs.min(from + WIDE);
+                    wide.extend(taps.iter().map(|&tap| Phasors::new(from..to, |pair| phasor(pair, tap))));
+                    from = to;
+                }
             }
         }
         let turn = (middle != 0.0).then(|| {
@@ -220,6 +248,6 @@ impl Response {
                 (to.cos[point % SINGLES], to.sin[point % SINGLES]) = (cos, sign * sin);
             }
         }
-        Self { points, phasors, last, turn, upwards }
+        Self { points, wide, pairs: fewer, last, turn, upwards }
     }
 }

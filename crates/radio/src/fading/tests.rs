@@ -1,4 +1,5 @@
 use airlane_core::{Duration, Seeds};
+use pulp::Scalar;
 
 use super::*;
 
@@ -60,7 +61,7 @@ fn power_is_exponential_with_mean_one() {
 fn autocorrelation(tap: &Taps, lag_us: u32, count: u32, every_us: u32) -> (f64, f64) {
     let (mut re, mut im) = (0.0, 0.0);
     for k in 0..count {
-        let (now, then) = (tap.at(k * every_us), tap.at(k * every_us + lag_us));
+        let (now, then) = (tap.at(Scalar, k * every_us), tap.at(Scalar, k * every_us + lag_us));
         let (a, b, c, d) = (now.re[0], now.im[0], then.re[0], then.im[0]);
         re += f64::from(c * a + d * b);
         im += f64::from(d * a - c * b);
@@ -195,7 +196,7 @@ fn folding_the_band_changes_nothing() {
     for (n_prb, rbg_size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4)] {
         let grid = Arc::new(FrequencyGrid::new(Profile::Eva, n_prb, rbg_size));
         let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(2).stream("fading"));
-        let taps = fading.taps.at(987_000);
+        let taps = fading.taps.at(Scalar, 987_000);
         let mut out = vec![0.0; n_prb];
         fading.gains(Instant::from_millis(987), &mut out);
         for (k, &g) in out.iter().enumerate() {
@@ -286,6 +287,25 @@ fn a_few_prbs_are_the_same_as_among_all() {
             let mut few = vec![f32::NAN; n_prb];
             fading.gains_in(at, [from..to, from..from + 1].into_iter(), &mut few);
             assert_eq!(few[from..to], all[from..to], "{n_prb} PRBs, {from}..{to}");
+        }
+    }
+}
+
+#[test]
+fn vectors_of_any_width_give_the_same() {
+    let now = Instant::from_millis(1234);
+    for profile in [Profile::Epa, Profile::Eva, Profile::Etu, Profile::Flat] {
+        for prbs in 1..=110 {
+            let grid = Arc::new(FrequencyGrid::new(profile, prbs, 1 + prbs % 4));
+            let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(7).stream("fading"));
+            for response in [&grid.prbs, &grid.rbgs] {
+                let (mut in_vectors, mut one_by_one) =
+                    (vec![0.0; response.points], vec![0.0; response.points]);
+                fading.evaluate(response, now, &mut in_vectors);
+                let out = &mut one_by_one[..];
+                All { taps: &fading.taps, response, micros: micros(now), out }.with_simd(Scalar);
+                assert_eq!(in_vectors, one_by_one, "{profile:?}, {prbs} PRBs");
+            }
         }
     }
 }
