@@ -22,7 +22,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*
 
 help:
 	@echo "make reproduce       published numbers of five papers beside ours: the quick form, three minutes"
-	@echo "make reproduce-full  the same with all runs and so narrower intervals, about half an hour"
+	@echo "make reproduce-full  the same with all runs and so narrower intervals, twenty minutes"
 	@echo "make arena-tables    the whole arena, some minutes; writes docs/arena-tables.md"
 	@echo "make test            cargo test and pytest"
 	@echo "make readme-check    the README's first table against what make reproduce prints"
