@@ -541,6 +541,8 @@ def arena(
     bbr_draft = chosen_set is _Set.BBR_DRAFT
     _check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if markdown is not None:
+        if bbr_draft:
+            _fail("error: --markdown: tables are for --set situations; bbr-draft.csv has what the draft asks")
         _check_file(markdown)
     call = command.Call(
         contenders=contenders or [],

@@ -131,6 +131,16 @@ fn draw<const N: usize, const ANGLES: usize>(
     directions
 }
 
+/// The next taps of a stream where they are all that there are, at most `N`.
+fn side_by_side<const N: usize, const ANGLES: usize>(
+    taps: (usize, f64),
+    stream: &mut Stream,
+) -> Box<(Angles<ANGLES>, Directions<N>)> {
+    let mut angles = Angles::NONE;
+    let directions = draw(taps, stream, (&mut angles, 0));
+    Box::new((angles, directions))
+}
+
 /// The values of all taps at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Values {
@@ -142,16 +152,8 @@ impl Taps {
     /// Independent taps of this largest Doppler shift.
     pub(super) fn new(count: usize, max_doppler_hz: f64, stream: &mut Stream) -> Self {
         let kept = match count {
-            ..=4 => {
-                let mut angles = Angles::NONE;
-                let directions = draw((count, max_doppler_hz), stream, (&mut angles, 0));
-                Kept::Four(Box::new((angles, directions)))
-            }
-            5..=8 => {
-                let mut angles = Angles::NONE;
-                let directions = draw((count, max_doppler_hz), stream, (&mut angles, 0));
-                Kept::Eight(Box::new((angles, directions)))
-            }
+            ..=4 => Kept::Four(side_by_side((count, max_doppler_hz), stream)),
+            5..=8 => Kept::Eight(side_by_side((count, max_doppler_hz), stream)),
             MAX_TAPS => {
                 let mut angles = Angles::NONE;
                 let eight = draw((8, max_doppler_hz), stream, (&mut angles, 0));
@@ -174,21 +176,21 @@ impl Taps {
         let mut values = Values::default();
         match &self.kept {
             Kept::Four(kept) => {
-                let mut cosines = [0.0; 4 * OSCILLATORS];
-                kept.0.put_cosines(micros, &mut cosines);
-                kept.1.put(simd, &cosines, 0, &mut values);
+                let ((angles, directions), mut cosines) = (&**kept, [0.0; 4 * OSCILLATORS]);
+                angles.put_cosines(micros, &mut cosines);
+                directions.put(simd, &cosines, 0, &mut values);
             }
             Kept::Eight(kept) => {
-                let mut cosines = [0.0; 8 * OSCILLATORS];
-                kept.0.put_cosines(micros, &mut cosines);
-                kept.1.put(simd, &cosines, 0, &mut values);
+                let ((angles, directions), mut cosines) = (&**kept, [0.0; 8 * OSCILLATORS]);
+                angles.put_cosines(micros, &mut cosines);
+                directions.put(simd, &cosines, 0, &mut values);
             }
             Kept::Nine(kept) => {
-                let mut cosines = [0.0; 9 * OSCILLATORS];
-                kept.0.put_cosines(micros, &mut cosines);
-                let (eight, ninth) = cosines.split_at(8 * OSCILLATORS);
-                kept.1.put(simd, eight, 0, &mut values);
-                kept.2.put(simd, ninth, 8, &mut values);
+                let ((angles, eight, ninth), mut cosines) = (&**kept, [0.0; 9 * OSCILLATORS]);
+                angles.put_cosines(micros, &mut cosines);
+                let (of_eight, of_ninth) = cosines.split_at(8 * OSCILLATORS);
+                eight.put(simd, of_eight, 0, &mut values);
+                ninth.put(simd, of_ninth, 8, &mut values);
             }
         }
         values
