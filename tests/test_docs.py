@@ -100,6 +100,8 @@ class Document:
                         f"{where}: {target}"
                     )
                 continue
+            if how == "slow":
+                self.keep_runs()
             path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
             done = subprocess.run(
                 ["bash", "-c", command],
@@ -115,6 +117,14 @@ class Document:
             printed = done.stdout + done.stderr
             if wanted or BLESS:
                 self.compare(wanted, printed, f"{where}: $ {command}", begin, end)
+
+    def keep_runs(self) -> None:
+        """Take runs from the cache of `make reproduce-full`, which keeps them by scenario, seed and core."""
+        kept = ROOT / "out/cache"
+        kept.mkdir(parents=True, exist_ok=True)
+        (self.folder / "out").mkdir(exist_ok=True)
+        if not (self.folder / "out/cache").exists():
+            (self.folder / "out/cache").symlink_to(kept)
 
     def python(self, block: Block, where: str) -> str:
         """Run a program; give what it prints."""
@@ -215,6 +225,24 @@ def test_blessing_keeps_what_was_left_out_at_the_beginning() -> None:
     assert from_where_it_began("...\nb 1", "a\nb 1\nc") == "...\nb 1\nc"
     assert from_where_it_began("b 1", "a\nb 2") == "a\nb 2"
     assert from_where_it_began("...\nx", "a\nb") == "a\nb"
+
+
+def test_the_readme_shows_the_full_form_and_readme_check_runs_it(tmp_path: Path) -> None:
+    blocks = Document(ROOT / "README.md", tmp_path).blocks()
+    (slow,) = (block for block in blocks if block.info == "console slow")
+    (shown,) = commands(slow)
+    assert shown[0] == "airlane reproduce"
+    assert "quick" not in slow.text
+    makefile = (ROOT / "Makefile").read_text()
+    assert "airlane reproduce $(ARGS)" in makefile.partition("\nreproduce-full:")[2].partition("\n\n")[0]
+    assert "AIRLANE_SLOW=1" in makefile.partition("\nreadme-check:")[2].partition("\n\n")[0]
+
+
+def test_slow_examples_take_their_runs_from_the_cache_of_the_full_form(tmp_path: Path) -> None:
+    document = Document(ROOT / "README.md", tmp_path)
+    document.keep_runs()
+    document.keep_runs()
+    assert (tmp_path / "out/cache").resolve() == (ROOT / "out/cache").resolve()
 
 
 def test_every_column_of_a_run_is_described() -> None:

@@ -10,7 +10,17 @@ import pytest
 
 from airlane import native
 from airlane.cache import Cache
-from airlane.experiments import Claim, Draw, Experiment, Finding, Measure, Number, Reading, conduct
+from airlane.experiments import (
+    Claim,
+    Draw,
+    Experiment,
+    Finding,
+    Measure,
+    Number,
+    NumberKind,
+    Reading,
+    conduct,
+)
 from airlane.metrics import Window, goodput_mbps
 from airlane.report import Book, as_json
 from airlane.verdict import Published, Verdict
@@ -100,6 +110,58 @@ def test_a_range_has_a_direction_too(experiment: Experiment, tmp_path: Path) -> 
     assert found == [Verdict.DIRECTION, Verdict.MISS, Verdict.MATCH]
 
 
+def test_shortened_runs_never_say_miss_or_does_not_hold(experiment: Experiment, tmp_path: Path) -> None:
+    """Goodput of 9.65 Mbit/s beside 40, and a claim that fails in every run."""
+    far = replace(
+        experiment,
+        numbers=(Number("x.gain", "slow", link("10"), readings=(Reading("fast", link("20")),)),),
+        claims=(
+            Claim("x.never", "never", lambda _: Finding(False, "no")),
+            Claim("x.ever", "ever", lambda _: Finding(True, "yes")),
+        ),
+        quick_runs=2,
+    )
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+
+    def found(of: Experiment, *, quick: bool) -> tuple[list[Verdict], list[bool | None]]:
+        outcome = conduct(of, PUBLISHED, cache, quick=quick)
+        row = outcome.numbers[0]
+        verdicts = [row.judgement.verdict, row.readings[0][2].verdict]
+        return verdicts, [claim.finding.holds for claim in outcome.claims]
+
+    missed = ([Verdict.MISS, Verdict.MISS], [False, True])
+    assert found(far, quick=False) == missed
+    assert found(far, quick=True) == missed  # fewer runs of the whole length
+    shorter = replace(far, quick={"run.duration": "2900 ms"})
+    assert found(shorter, quick=False) == missed
+    assert found(shorter, quick=True) == ([Verdict.UNDECIDED, Verdict.UNDECIDED], [None, True])
+
+
+def test_a_published_zero_states_its_tolerance(experiment: Experiment, tmp_path: Path) -> None:
+    zero = {"x.zero": Published("x.zero", 0.0)}
+    none = Number("x.zero", "drops", lambda draw: 0.1 * (draw.seed % 2))
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+
+    def verdict(number: Number) -> Verdict:
+        outcome = conduct(replace(experiment, numbers=(number,), claims=()), zero, cache)
+        return outcome.numbers[0].judgement.verdict
+
+    with pytest.raises(ValueError, match=r"x\.zero.*state a tolerance"):
+        verdict(none)
+    assert verdict(replace(none, absolute=1.0)) is Verdict.MATCH  # 0.05 ± 0.64
+    assert verdict(replace(none, absolute=0.5)) is Verdict.UNDECIDED
+    assert verdict(replace(none, absolute=0.5, kind=NumberKind.CONSTANT)) is Verdict.MISS
+
+
+def test_what_a_number_is_compared_with_is_published_too(experiment: Experiment, tmp_path: Path) -> None:
+    """Ours rises from 9.65 to 19.3; the paper fell from 50 to 40."""
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+    fell = Number("x.gain", "fast", link("20"), against=link("10"), published_against=50.0)
+    for number, wanted in ((fell, Verdict.MISS), (replace(fell, published_against=30.0), Verdict.DIRECTION)):
+        outcome = conduct(replace(experiment, numbers=(number,), claims=()), PUBLISHED, cache)
+        assert outcome.numbers[0].judgement.verdict is wanted
+
+
 def test_quick_runs_can_be_shorter(experiment: Experiment, tmp_path: Path) -> None:
     shorter = replace(experiment, quick={"run.duration": "2 s"}, numbers=(), claims=())
     cache = Cache(tmp_path / "cache", native.fingerprint())
@@ -122,6 +184,7 @@ def test_machines_and_people_get_the_same_rows(experiment: Experiment, tmp_path:
         {
             "id": "x.faster",
             "text": "the faster link is faster",
+            "kind": "paper",
             "holds": True,
             "evidence": outcome.claims[0].finding.evidence,
         }

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import typer
 
-from airlane import cli, examples, experiments, native, papers, reproduction, terminal
+from airlane import cli, examples, experiments, native, papers, report, reproduction, terminal
 from airlane.cache import Cache
-from airlane.experiments import Claim, Draw, Experiment, Finding, Number, Outcome
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Number, NumberKind, Outcome
 from airlane.metrics import Window, goodput_mbps
 from airlane.reproduction import Failed, Reproduction
 from airlane.verdict import Published, Verdict
@@ -87,6 +89,55 @@ def test_numbers_count_once_and_by_paper(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("of_mine")
+def test_results_constants_and_claims_are_counted_apart_and_nothing_twice(tmp_path: Path) -> None:
+    """Of six numbers, two results count: two are constants, one a repetition, one another reading's."""
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+    sure, guess = (Claim(f"x.{k}", "", lambda _: Finding(True, ""), k) for k in list(ClaimKind)[1:])
+    first = experiment("one/a", ["one.match", "one.miss"], (HOLDS, OPEN, sure, guess))
+    size = Number("one.size", "size", lambda _: 1500.0, kind=NumberKind.CONSTANT)
+    block = Number("one.block", "block", lambda _: 1.0, kind=NumberKind.CONSTANT)
+    again = Number("one.abstract", "again", goodput, restates="one.match")
+    chosen = dataclasses.replace(first.numbers[0], fitted="its rate, on Fig. 1")
+    first = dataclasses.replace(first, numbers=(chosen, first.numbers[1], size, block, again))
+    published = {
+        **PUBLISHED,
+        "one.size": Published("one.size", 1500.0),
+        "one.block": Published("one.block", 1.05),  # within 10 %
+        "one.abstract": Published("one.abstract", 9.6),
+    }
+    done = [experiments.conduct(e, published, cache) for e in (first, PARTS[3])]
+    assert reproduction.numbers(done) == {"one": {Verdict.MATCH: 1, Verdict.MISS: 1}}
+    assert reproduction.constants(done) == {"one": {Verdict.MATCH: 1, Verdict.MISS: 1}}
+    assert reproduction.fitted(done) == {"one": 1}
+    assert reproduction.claims(done, ClaimKind.PAPER) == {True: 1, None: 1}
+    assert reproduction.claims(done, ClaimKind.READING) == {True: 1}
+    assert reproduction.claims(done, ClaimKind.PREDICTION) == {True: 1}
+    found = report.as_json(done, 1.0)
+    assert found["constants"] == {"one": {"match": 1, "miss": 1}}
+    assert found["fitted"] == {"one": 1}
+    assert found["claims_by_kind"]["paper"] == {"yes": 1, "open": 1}
+    with terminal.output.capture() as captured:
+        parts = Reproduction(cache, False, None, 1, lambda _: None, done=done)
+        terminal.output.print(terminal.papers_view(parts))
+    said = captured.get()
+    assert "constants of tables: 1 equal, 1 not equal" in said
+    assert "claims of the papers: 1 hold, 0 do not, 1 open" in said
+    assert "our predictions: 1 hold, 0 do not, 0 open" in said
+    assert "published figure in view: one 1" in said
+    line = terminal.outcome_line(done[0], 1, 2)
+    assert line == " 1/2 one/a: 2 match, 1 miss; constants: 1 equal, 1 not equal; claims: 3 hold, 1 open"
+
+
+def test_no_claim_and_no_number_of_the_papers_is_counted_twice() -> None:
+    everything = papers.experiments()
+    claims = Counter(claim.id for e in everything for claim in e.claims)
+    assert [name for name, count in claims.items() if count > 1] == []
+    known = papers.published()
+    for number in (n for e in everything for n in e.numbers if n.restates):
+        assert any(name.startswith(number.restates) for name in known), number.restates
+
+
+@pytest.mark.usefixtures("of_mine")
 def test_runs_are_shown_and_let_go_of_and_a_figure_that_fails_is_a_failure(tmp_path: Path) -> None:
     seen = []
 
@@ -133,7 +184,7 @@ def test_the_table_of_papers_fits_a_terminal(tmp_path: Path, quick: bool) -> Non
     # Of one run there is no interval: what would be judged is undecided.
     assert rows["one"] == (["2", "2"] if quick else ["2", "1", "1"])
     assert rows["all"] == (["3", "2", "1"] if quick else ["3", "1", "1", "1"])
-    assert ("undecided or open" in captured.get()) == quick
+    assert ("Quick form" in captured.get()) == quick
     assert "one/broken" in lines[-1]
     # Of the real papers, names and counts have up to ten and three characters.
     assert max(len(line) for line in lines) <= 80

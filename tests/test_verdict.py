@@ -7,7 +7,16 @@ import math
 import pytest
 
 from airlane.stats import Estimate, estimate
-from airlane.verdict import Bound, Comparison, Published, Relation, Verdict, judge
+from airlane.verdict import (
+    Bound,
+    Comparison,
+    Published,
+    Relation,
+    Verdict,
+    judge,
+    judge_constant,
+    settle,
+)
 
 
 def ours(mean: float, half_width: float, n: int = 10) -> Estimate:
@@ -36,9 +45,9 @@ def test_match_within_ten_percent_or_inside_the_published_interval() -> None:
 def test_undecided_when_our_interval_is_wide_and_reaches_the_number() -> None:
     judgement = judge(number(100.0), ours(100.0, 10.1))
     assert judgement.verdict is Verdict.UNDECIDED
-    # Half-width goes with 1/sqrt(n), so a little more than 10 runs bring 10.1 to 10.
-    assert judgement.runs_needed == 11
-    assert "n = 11" in judgement.why
+    # 11 runs bring the expected half-width to 10, and the half-width that comes to it every other time.
+    assert judgement.runs_needed == 16
+    assert "n = 16" in judgement.why
     assert judge(number(100.0), ours(100.0, 10.0)).verdict is Verdict.MATCH
 
 
@@ -106,10 +115,147 @@ def test_a_clock_reading_counts_from_its_event() -> None:
     assert judge(number(26.0), ours(26.05, 0.01), origin=25.0).verdict is Verdict.MATCH
 
 
-def test_published_zero_is_matched_by_zero_only() -> None:
+@pytest.mark.parametrize(
+    ("mean", "reach", "wanted"),
+    [
+        (0.0, 0.0, Verdict.MATCH),
+        (0.2, 0.1, Verdict.MATCH),
+        (0.2, 0.4, Verdict.MATCH),  # wide beside the mean, narrow beside the tolerance
+        (-0.5, 0.5, Verdict.MATCH),
+        (0.0, 0.6, Verdict.UNDECIDED),  # wider than the tolerance
+        (0.7, 0.3, Verdict.MISS),
+        (0.7, 0.8, Verdict.UNDECIDED),
+        (2.0, 0.9, Verdict.MISS),
+    ],
+)
+def test_a_published_zero_has_the_tolerance_that_is_stated(
+    mean: float, reach: float, wanted: Verdict
+) -> None:
+    assert judge(number(0.0), ours(mean, reach), absolute=0.5).verdict is wanted
+
+
+def test_without_a_tolerance_a_published_zero_is_matched_by_zero_only() -> None:
     assert judge(number(0.0), Estimate(0.0, 0.0, 10, 0.0)).verdict is Verdict.MATCH
     assert judge(number(0.0), ours(0.2, 0.01)).verdict is Verdict.MISS
     assert judge(number(0.0), ours(0.0, 0.5)).verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("relation", "mean", "reach", "wanted"),
+    [
+        (Relation.AT_MOST, 51.0, 18.0, Verdict.MATCH),  # 33 to 69, all of it under 70
+        (Relation.AT_MOST, 51.0, 19.5, Verdict.UNDECIDED),  # to 70.5
+        (Relation.AT_MOST, -3.0, 60.0, Verdict.MATCH),
+        (Relation.AT_MOST, 100.0, 20.0, Verdict.MISS),
+        (Relation.AT_LEAST, 110.0, 39.0, Verdict.MATCH),  # 71 to 149
+        (Relation.AT_LEAST, 110.0, 41.0, Verdict.UNDECIDED),
+        (Relation.AT_LEAST, 30.0, 20.0, Verdict.MISS),
+    ],
+)
+def test_a_whole_interval_inside_a_bound_is_a_match_however_wide(
+    relation: Relation, mean: float, reach: float, wanted: Verdict
+) -> None:
+    assert judge(number(70.0), ours(mean, reach), relation=relation).verdict is wanted
+
+
+def test_a_range_is_two_bounds() -> None:
+    span = Published("x.y", None, range=(2.0, 17.0))
+    assert judge(span, ours(9.0, 6.9)).verdict is Verdict.MATCH
+    assert judge(span, ours(9.0, 7.1)).verdict is Verdict.UNDECIDED
+    assert judge(span, ours(9.0, 8.1)).verdict is Verdict.UNDECIDED
+    assert judge(span, ours(40.0, 8.0)).verdict is Verdict.MISS
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_what_is_not_finite_matches_nothing(relation: Relation, value: float) -> None:
+    found = judge(number(70.0), estimate([70.0, 71.0, value]), relation=relation)
+    assert found.verdict is Verdict.MISS
+    assert "not finite" in found.why
+    wide = Estimate(70.0, math.nan, 3, math.nan)
+    assert judge(number(70.0), wide, relation=relation).verdict is Verdict.MISS
+    infinite = Comparison(30.0, estimate([1.0, math.inf]))
+    assert judge(number(100.0), ours(60.0, 2.0), comparison=infinite).verdict is Verdict.MISS
+
+
+@pytest.mark.parametrize(
+    ("defined", "made", "wanted"),
+    [
+        (10, 10, Verdict.MATCH),
+        (8, 10, Verdict.MATCH),
+        (7, 10, Verdict.UNDECIDED),  # 7 of 10 is 0.40 to 0.89 (Wilson): it may be 8 of 10
+        (2, 10, Verdict.MISS),  # 0.06 to 0.51
+        (2, 3, Verdict.UNDECIDED),
+        (16, 20, Verdict.MATCH),
+        (8, 20, Verdict.MISS),
+    ],
+)
+def test_a_match_asks_for_a_least_share_of_defined_runs(defined: int, made: int, wanted: Verdict) -> None:
+    values = [100.0 + (0.1 if i % 2 else -0.1) for i in range(defined)] + [math.nan] * (made - defined)
+    found = judge(number(100.0), estimate(values), runs=made)
+    assert found.verdict is wanted
+    assert (f"{defined} of {made} runs" in found.why) == (defined < made)
+    below = judge(number(130.0), estimate(values), runs=made, comparison=RISE)
+    assert below.verdict is (Verdict.DIRECTION if wanted is Verdict.MATCH else wanted)
+
+
+def test_runs_that_are_shortened_are_no_evidence_against_a_number() -> None:
+    far = ours(200.0, 2.0)
+    assert judge(number(100.0), far).verdict is Verdict.MISS
+    found = judge(number(100.0), far, shortened=True)
+    assert (found.verdict, found.runs_needed) == (Verdict.UNDECIDED, None)
+    assert "shorten" in found.why
+    assert judge(number(100.0), estimate([math.nan]), shortened=True).verdict is Verdict.UNDECIDED
+    # What speaks for a number still does, and what needs no run stays.
+    assert judge(number(100.0), ours(101.0, 2.0), shortened=True).verdict is Verdict.MATCH
+    assert judge(number(100.0), far, shortened=True, comparison=RISE).verdict is Verdict.DIRECTION
+    bound = Bound(73.0, "at most", "")
+    assert judge(number(74.0), far, shortened=True, bound=bound).verdict is Verdict.IMPOSSIBLE
+
+
+def test_a_constant_is_equal_or_it_is_not() -> None:
+    told = number(2292.0)
+    assert judge_constant(told, [2292.0, 2292.0]).verdict is Verdict.MATCH
+    found = judge_constant(told, [2292.0, 2291.0])
+    assert found.verdict is Verdict.MISS  # within 10 %, and another block
+    assert "2291" in found.why
+    assert judge_constant(told, []).verdict is Verdict.MISS
+    assert judge_constant(Published("x", None), [1.0]).verdict is Verdict.LOST
+    beside = Bound(27.0, "exactly", "the block printed beside it is that of MCS 27")
+    found = judge_constant(number(28.0), [27.0], beside)
+    assert found.verdict is Verdict.IMPOSSIBLE
+    assert "exactly 27" in found.why
+    assert judge_constant(number(27.0), [27.0], beside).verdict is Verdict.MATCH
+
+
+@pytest.mark.parametrize(
+    ("mean", "reach", "low", "high", "wanted"),
+    [
+        (-6.0, 51.0, -5.0, math.inf, None),  # not worse by more than 5: nobody knows
+        (-6.0, 0.5, -5.0, math.inf, False),
+        (-1.0, 0.5, -5.0, math.inf, True),
+        (0.85, 0.54, -math.inf, 1.0, None),
+        (0.85, 0.10, -math.inf, 1.0, True),
+        (1.50, 0.40, -math.inf, 1.0, False),
+        (1.00, 0.05, 0.9, 1.1, True),
+        (1.00, 0.20, 0.9, 1.1, None),
+        (1.30, 0.10, 0.9, 1.1, False),
+        (1e-12, 1e-13, 0.01, math.inf, False),  # sure, and of no matter
+        (5.0, math.nan, 0.0, math.inf, None),
+        (math.inf, math.nan, 0.0, math.inf, None),
+    ],
+)
+def test_a_claim_holds_does_not_or_is_open(
+    mean: float, reach: float, low: float, high: float, wanted: bool | None
+) -> None:
+    assert settle(ours(mean, reach), low, high) is wanted
+
+
+def test_a_strict_end_is_outside() -> None:
+    zero = Estimate(0.0, 0.0, 10, 0.0)
+    assert settle(zero, 0.0) is True
+    assert settle(zero, 0.0, strict=True) is False
+    assert settle(estimate([5.0]), 0.0) is None
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

@@ -452,7 +452,13 @@ def reproduce(
             autocompletion=_complete_experiment,
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: wider intervals.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="Fewer runs, and shorter ones in some experiments; a shortened run is never a miss.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     seed: FirstSeed = None,
     threads: Threads = None,

@@ -11,22 +11,22 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from airlane import scenario, stats
 from airlane.cache import Cache, outputs_of
 from airlane.metrics import Run
 from airlane.verdict import (
+    SHORTENED,
     Bound,
     Comparison,
     Judgement,
     Published,
     Relation,
-    Verdict,
     judge,
+    judge_constant,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Claim",
+    "ClaimKind",
     "ClaimRow",
     "Draw",
     "Experiment",
@@ -41,6 +42,7 @@ __all__ = [
     "Listing",
     "Measure",
     "Number",
+    "NumberKind",
     "NumberRow",
     "Outcome",
     "Picture",
@@ -71,6 +73,29 @@ class Reading:
     measure: Measure
 
 
+class NumberKind(StrEnum):
+    """What a published number is."""
+
+    RESULT = "result"
+    """A measurement; judged by its interval."""
+
+    CONSTANT = "constant"
+    """An entry of a table that a standard or a scheme fixes; checked for equality, and counted apart."""
+
+
+class ClaimKind(StrEnum):
+    """Whose sentence a claim is, and for which reading of the publication it is asked."""
+
+    PAPER = "paper"
+    """The publication's, in the reading that its numbers are judged in."""
+
+    READING = "reading"
+    """The publication's, in another reading of what it leaves open, or in another stack than its own."""
+
+    PREDICTION = "prediction"
+    """Ours: derived by hand, or asked beyond the publication."""
+
+
 @dataclass(frozen=True)
 class Number:
     """A published number and how it is measured here.
@@ -93,8 +118,15 @@ class Number:
         A limit that the program computes.
     origin
         See `verdict.judge`.
+    absolute
+        Tolerance of a published 0, in its unit; any other number has 10 %.
     fitted
-        Which constant was tuned, and on what; empty when none was.
+        Which setting was chosen with a published figure in view, and which figure; empty when none was.
+    kind
+        Whether it is a result or the constant of a table.
+    restates
+        Id of the number that the publication gives again here, in an abstract or a summary, or that this one
+        follows from; it is judged and shown, and not counted a second time.
     note
         What a reader has to know about the number.
     readings
@@ -109,9 +141,17 @@ class Number:
     published_against: float = 0.0
     bound: Bound | None = None
     origin: float = 0.0
+    absolute: float | None = None
     fitted: str = ""
+    kind: NumberKind = NumberKind.RESULT
+    restates: str = ""
     note: str = ""
     readings: tuple[Reading, ...] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is one of the results that a summary counts."""
+        return self.kind is NumberKind.RESULT and not self.restates
 
 
 @dataclass(frozen=True)
@@ -129,6 +169,7 @@ class Claim:
     id: str
     text: str
     check: Callable[[Sequence[Draw]], Finding]
+    kind: ClaimKind = ClaimKind.PAPER
 
 
 @dataclass(frozen=True)
@@ -165,7 +206,8 @@ class Experiment:
     runs, quick_runs
         Seeds per point, and with `--quick`.
     quick
-        Overrides of every point with `--quick`, on top of its own.
+        Overrides of every point with `--quick`, on top of its own. They shorten the runs, which are then no
+        evidence against a number or a claim.
     setup
         Published ids that were inputs here, with the setting that took them; not scored.
     pictures
@@ -220,6 +262,7 @@ class Outcome:
     runs_cached: int
     simulated_s: float
     wall_s: float
+    shortened: bool = False
 
 
 def conduct(
@@ -239,7 +282,8 @@ def conduct(
     published
         Published numbers by id.
     quick
-        Fewer seeds, and shorter runs where the experiment says so.
+        Fewer seeds, and shorter runs where the experiment says so: those speak for a number or a claim, and
+        not against it.
     seed
         First seed; by default the scenario's.
     on_done
@@ -250,6 +294,7 @@ def conduct(
     first = base.seed if seed is None else seed
     seeds = [first + i for i in range(experiment.quick_runs if quick else experiment.runs)]
     shorter = experiment.quick if quick else {}
+    shortened = bool(shorter)
     points = {
         name: base.set({**overrides, **shorter}).resolved for name, overrides in experiment.grid.items()
     }
@@ -259,55 +304,71 @@ def conduct(
     return Outcome(
         experiment,
         draws,
-        [_judged(number, published[number.id], draws) for number in experiment.numbers],
-        [ClaimRow(claim, claim.check(draws)) for claim in experiment.claims],
+        [_judged(number, published[number.id], draws, shortened) for number in experiment.numbers],
+        [ClaimRow(claim, _found(claim, draws, shortened)) for claim in experiment.claims],
         [listing(draws) for listing in experiment.listings],
         runs_done=fresh,
         runs_cached=len(outputs) - fresh,
         simulated_s=sum(float(o.meta["sim_s"]) for o in outputs.values()),
         wall_s=time.perf_counter() - began,
+        shortened=shortened,
     )
 
 
-def _judged(number: Number, published: Published, draws: Sequence[Draw]) -> NumberRow:
-    ours = stats.estimate([number.measure(draw) for draw in draws])
+def _found(claim: Claim, draws: Sequence[Draw], shortened: bool) -> Finding:
+    found = claim.check(draws)
+    if shortened and found.holds is False:
+        return Finding(None, f"{found.evidence}; {SHORTENED}")
+    return found
+
+
+def _judged(number: Number, published: Published, draws: Sequence[Draw], shortened: bool) -> NumberRow:
+    zero = published.value is not None and published.value == number.origin
+    judged = number.kind is NumberKind.RESULT and number.relation is Relation.EQUAL
+    if zero and judged and number.absolute is None:
+        raise ValueError(
+            f"{number.id}: the published value is 0, of which 10 % are nothing: state a tolerance in its "
+            "unit, Number(..., absolute=...)"
+        )
     return NumberRow(
         number,
         published,
-        ours,
-        _judge(number, number.measure, published, draws),
+        _estimate(number.measure, draws),
+        _judge(number, number.measure, published, draws, shortened),
         tuple(
             (
                 reading.text,
-                stats.estimate([reading.measure(draw) for draw in draws]),
-                _judge(number, reading.measure, published, draws),
+                _estimate(reading.measure, draws),
+                _judge(number, reading.measure, published, draws, shortened),
             )
             for reading in number.readings
         ),
     )
 
 
-def _judge(number: Number, measure: Measure, published: Published, draws: Sequence[Draw]) -> Judgement:
+def _estimate(measure: Measure, draws: Sequence[Draw]) -> stats.Estimate:
+    return stats.estimate([measure(draw) for draw in draws])
+
+
+def _judge(
+    number: Number, measure: Measure, published: Published, draws: Sequence[Draw], shortened: bool
+) -> Judgement:
     values = [measure(draw) for draw in draws]
+    if number.kind is NumberKind.CONSTANT:
+        return judge_constant(published, [v for v in values if not math.isnan(v)], number.bound)
     comparison = None
     stated = published.value if published.range is None else sum(published.range) / 2
     if number.against is not None and stated is not None:
         against = [number.against(draw) for draw in draws]
         comparison = Comparison(stated - number.published_against, stats.paired_difference(values, against))
-    judgement = judge(
+    return judge(
         published,
         stats.estimate(values),
         relation=number.relation,
         comparison=comparison,
         bound=number.bound,
         origin=number.origin,
+        absolute=number.absolute,
+        runs=len(values),
+        shortened=shortened,
     )
-    defined = int(np.count_nonzero(~np.isnan(np.asarray(values, dtype=np.float64))))
-    if judgement.verdict is Verdict.LOST or defined in (0, len(values)):
-        return judgement
-    why = f"occurred in {defined} of {len(values)} runs"
-    runs = judgement.runs_needed
-    if runs is not None:  # so many runs in which it occurs
-        runs = math.ceil(runs * len(values) / defined)
-        why += f", about {runs} would do"
-    return Judgement(judgement.verdict, runs, why)

@@ -18,7 +18,7 @@ from airlane import plot, reproduction, terminal
 from airlane.arena import Result, view
 from airlane.arena.picture import draw_heat
 from airlane.exhibit import Beside, Exhibit, Inside, show
-from airlane.experiments import ClaimRow, NumberRow, Outcome
+from airlane.experiments import ClaimKind, ClaimRow, NumberRow, Outcome
 from airlane.files import write_text
 from airlane.papers import PAPERS
 from airlane.ratios import CAPTION as RATIOS_CAPTION
@@ -46,8 +46,10 @@ def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
     """Numbers and claims of the experiments, in the documented form of `reproduce --json`.
 
     `ci95` is the half-width of the 95 % interval; `n` the repetitions behind it. `inputs` are the published
-    numbers that were taken as setup and are not scored. `papers` counts the verdicts by paper, each published
-    number once.
+    numbers that were taken as setup and are not scored. `papers` counts the verdicts on results by paper,
+    each published number once; `constants` those on constants of tables; `fitted` the results of which a
+    setting was chosen with a published figure in view; `claims_by_kind` how many claims hold (`yes`), do
+    not (`no`) and are `open`.
     """
     return {
         "numbers": [_number(row) for outcome in outcomes for row in outcome.numbers],
@@ -60,6 +62,7 @@ def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
             {
                 "id": row.claim.id,
                 "text": row.claim.text,
+                "kind": str(row.claim.kind),
                 "holds": row.finding.holds,
                 "evidence": row.finding.evidence,
             }
@@ -67,6 +70,16 @@ def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
             for row in outcome.claims
         ],
         "papers": reproduction.numbers(outcomes),
+        "constants": reproduction.constants(outcomes),
+        "fitted": reproduction.fitted(outcomes),
+        "claims_by_kind": {
+            str(kind): {
+                word: count
+                for holds, word in _HOLDS.items()
+                if (count := reproduction.claims(outcomes, kind)[holds])
+            }
+            for kind in ClaimKind
+        },
         "wall_s": round(wall_s, 3),
     }
 
@@ -75,9 +88,11 @@ def _number(row: NumberRow) -> dict[str, Any]:
     published: float | list[float] | None = row.published.value
     if row.published.range is not None:
         published = list(row.published.range)
-    notes = [row.judgement.why, row.number.note]
+    notes = [row.judgement.why, row.number.note, terminal.restated(row.number)]
     return {
         "id": row.number.id,
+        "kind": str(row.number.kind),
+        "restates": row.number.restates or None,
         "published": published,
         "published_ci": row.published.ci,
         "ours": None if math.isnan(row.ours.mean) else row.ours.mean,
@@ -86,6 +101,7 @@ def _number(row: NumberRow) -> dict[str, Any]:
         "verdict": str(row.judgement.verdict),
         "bound": None if row.number.bound is None else str(row.number.bound),
         "fitted": row.number.fitted or None,
+        "absolute": row.number.absolute,
         "note": "; ".join(n for n in notes if n),
         "relation": str(row.number.relation),
         "readings": [
@@ -118,12 +134,17 @@ def _environment() -> jinja2.Environment:
     environment.filters["inline"] = lambda text: Markup(text.replace("<", "\\u003c"))
     environment.globals["asset"] = lambda name: Markup(assets.joinpath(name).read_text(encoding="utf-8"))
     environment.globals["published_text"] = terminal.published_text
+    environment.globals["verdict_word"] = terminal.verdict_word
+    environment.globals["restated"] = terminal.restated
     environment.globals["finding"] = _finding
     return environment
 
 
+_HOLDS = {True: "yes", False: "no", None: "open"}
+
+
 def _finding(row: ClaimRow) -> str:
-    return "open" if row.finding.holds is None else "yes" if row.finding.holds else "no"
+    return _HOLDS[row.finding.holds]
 
 
 @dataclass(frozen=True)
@@ -153,23 +174,29 @@ class _Paper:
 
     @property
     def tally(self) -> Counter[str]:
-        """Of its published numbers, each once."""
+        """Of its published results, each once."""
         counted = Counter[str]()
-        for verdicts in reproduction.numbers(one.outcome for one in self.experiments).values():
+        for verdicts in reproduction.numbers(self._outcomes).values():
             counted.update({str(verdict): n for verdict, n in verdicts.items()})
         return counted
 
     @property
-    def claims(self) -> int:
-        return sum(len(one.outcome.claims) for one in self.experiments)
+    def fitted(self) -> int:
+        return reproduction.fitted(self._outcomes).total()
 
     @property
-    def holding(self) -> int:
-        return sum(row.finding.holds is True for one in self.experiments for row in one.outcome.claims)
+    def constants(self) -> str:
+        """How many constants of its tables are equal, in words; empty where it has none."""
+        return terminal.constants_text(self._outcomes)
 
     @property
-    def open(self) -> int:
-        return sum(row.finding.holds is None for one in self.experiments for row in one.outcome.claims)
+    def claims(self) -> list[str]:
+        """How many claims of each kind hold, in words."""
+        return terminal.claims_text(self._outcomes)
+
+    @property
+    def _outcomes(self) -> list[Outcome]:
+        return [one.outcome for one in self.experiments]
 
 
 class Book:

@@ -7,15 +7,15 @@ is named.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from airlane import experiments, papers
 from airlane.cache import Cache
-from airlane.experiments import Experiment, Outcome
+from airlane.experiments import ClaimKind, Experiment, NumberKind, NumberRow, Outcome
 from airlane.verdict import Verdict
 
-__all__ = ["Failed", "Reproduction", "claims", "numbers"]
+__all__ = ["Failed", "Reproduction", "claims", "constants", "fitted", "numbers"]
 
 
 @dataclass(frozen=True)
@@ -75,21 +75,49 @@ class Reproduction:
 
 
 def numbers(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
-    """Verdicts on the published numbers, by paper.
+    """Verdicts on the published results, by paper.
 
     A number that several experiments judge counts once, as the first of them says: the others vary how the
-    publication is read.
+    publication is read. Constants of tables are counted by `constants`, and what the publication states
+    again is not counted.
     """
-    first = dict[str, Verdict]()
+    return _by_paper(row for row in _once(outcomes) if row.number.counted)
+
+
+def constants(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
+    """Verdicts on the constants of published tables, by paper.
+
+    `match` is equal, `miss` is not equal.
+    """
+    rows = (row for row in _once(outcomes) if row.number.kind is NumberKind.CONSTANT)
+    return _by_paper(row for row in rows if not row.number.restates)
+
+
+def fitted(outcomes: Iterable[Outcome]) -> Counter[str]:
+    """How many counted results have a setting that was chosen with a published figure in view, by paper."""
+    return Counter(_paper(row) for row in _once(outcomes) if row.number.counted and row.number.fitted)
+
+
+def claims(outcomes: Iterable[Outcome], kind: ClaimKind | None = None) -> Counter[bool | None]:
+    """How many claims, of one kind or of all, hold (True), do not (False), and are open (None)."""
+    rows = (row for outcome in outcomes for row in outcome.claims)
+    return Counter(row.finding.holds for row in rows if kind in (None, row.claim.kind))
+
+
+def _once(outcomes: Iterable[Outcome]) -> list[NumberRow]:
+    first = dict[str, NumberRow]()
     for outcome in outcomes:
         for row in outcome.numbers:
-            first.setdefault(row.number.id, row.judgement.verdict)
+            first.setdefault(row.number.id, row)
+    return list(first.values())
+
+
+def _paper(row: NumberRow) -> str:
+    return row.number.id.partition(".")[0]
+
+
+def _by_paper(rows: Iterable[NumberRow]) -> dict[str, Counter[Verdict]]:
     found = dict[str, Counter[Verdict]]()
-    for name, verdict in first.items():
-        found.setdefault(name.partition(".")[0], Counter())[verdict] += 1
+    for row in rows:
+        found.setdefault(_paper(row), Counter())[row.judgement.verdict] += 1
     return found
-
-
-def claims(outcomes: Sequence[Outcome]) -> Counter[bool | None]:
-    """How many claims hold (True), do not (False), and are open (None)."""
-    return Counter(row.finding.holds for outcome in outcomes for row in outcome.claims)

@@ -86,10 +86,10 @@ def estimate(values: Sequence[float] | npt.NDArray[np.float64], confidence: floa
     n = int(data.size)
     if n == 0:
         return Estimate(math.nan, None, 0, None)
-    mean = float(data.mean())
-    if n == 1:
+    with np.errstate(invalid="ignore"):  # of infinite values the deviation is NaN, and no verdict takes it
+        mean, deviation = float(data.mean()), float(data.std(ddof=1)) if n > 1 else None
+    if deviation is None:
         return Estimate(mean, None, 1, None)
-    deviation = float(data.std(ddof=1))
     t = _quantile(confidence, n - 1)
     return Estimate(mean, t * deviation / math.sqrt(n), n, deviation)
 

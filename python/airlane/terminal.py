@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airlane import reproduction, stats
-from airlane.experiments import Outcome
+from airlane.experiments import ClaimKind, Number, NumberKind, Outcome
 from airlane.reproduction import Reproduction
 from airlane.results import Results
 from airlane.sweep import FIGURES, Point
@@ -336,21 +336,57 @@ def outcome_view(outcome: Outcome) -> Group:
 
 def outcome_line(outcome: Outcome, place: int, of: int) -> str:
     """What an experiment came to, as the line of a list."""
-    tally = Counter(row.judgement.verdict for row in outcome.numbers)
-    words = ", ".join(f"{tally[verdict]} {verdict}" for verdict in Verdict if tally[verdict])
+    results = Counter(row.judgement.verdict for row in outcome.numbers if row.number.kind is _RESULT)
+    parts = [_counts({str(verdict): results[verdict] for verdict in Verdict})]
+    constants = constants_text([outcome])
+    parts += [f"constants: {constants}"] if constants else []
     holds = reproduction.claims([outcome])
-    told = [f"{holds[each]} {word}" for each, word in _HOLDS.items() if holds[each]]
-    if told:
-        words += "; " * bool(words) + f"claims: {', '.join(told)}"
-    return f"{place:2}/{of} {outcome.experiment.id}: {words or 'figures'}"
+    claims = _counts({word: holds[each] for each, word in _HOLDS.items()})
+    parts += [f"claims: {claims}"] if claims else []
+    return f"{place:2}/{of} {outcome.experiment.id}: {'; '.join(p for p in parts if p) or 'figures'}"
 
+
+_RESULT = NumberKind.RESULT
 
 _HOLDS = {True: "hold", False: "do not", None: "open"}
+
+_KINDS = {
+    ClaimKind.PAPER: "claims of the papers",
+    ClaimKind.READING: "the same in other readings",
+    ClaimKind.PREDICTION: "our predictions",
+}
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+
+
+def constants_text(outcomes: Sequence[Outcome]) -> str:
+    """How many constants of tables are equal, not equal and impossible; empty where there are none."""
+    counts = sum(reproduction.constants(outcomes).values(), Counter[Verdict]())
+    return _counts({verdict_word(NumberKind.CONSTANT, verdict): counts[verdict] for verdict in Verdict})
+
+
+def claims_text(outcomes: Sequence[Outcome]) -> list[str]:
+    """How many claims of each kind hold, do not, and are open."""
+    lines = []
+    for kind, words in _KINDS.items():
+        holds = reproduction.claims(outcomes, kind)
+        if holds:
+            lines.append(f"{words}: " + ", ".join(f"{holds[e]} {word}" for e, word in _HOLDS.items()))
+    return lines
+
+
+def verdict_word(kind: NumberKind, verdict: Verdict) -> str:
+    """Name a verdict: a constant is equal or not."""
+    if kind is NumberKind.CONSTANT:
+        return {Verdict.MATCH: "equal", Verdict.MISS: "not equal"}.get(verdict, str(verdict))
+    return str(verdict)
 
 
 def papers_view(of: Reproduction) -> Group:
     """What became of each paper's published numbers."""
-    verdicts = reproduction.numbers(of.done)
+    verdicts, fitted = reproduction.numbers(of.done), reproduction.fitted(of.done)
     total = sum(verdicts.values(), Counter[Verdict]())
     table = _table("published numbers" + (", quick form" if of.quick else ""))
     table.padding = (0, 1, 0, 0)  # so that it fits into 80 columns
@@ -363,15 +399,24 @@ def papers_view(of: Reproduction) -> Group:
         table.add_section()
         table.add_row("all", *_tallied(total))
     parts: list[Table | Text] = [Text(), table]
-    holds = reproduction.claims(of.done)
-    told = ", ".join(f"{holds[each]} {word}" for each, word in _HOLDS.items())
-    parts.append(Text(f"claims of the papers, and ours: {told}"))
-    if of.quick and total[Verdict.UNDECIDED]:
-        parts.append(Text("Few runs, wide intervals: the full form may settle what is undecided or open."))
+    if fitted:
+        by = ", ".join(f"{paper} {count}" for paper, count in fitted.items())
+        parts.append(Text(f"fitted, a setting chosen with a published figure in view: {by}"))
+    constants = constants_text(of.done)
+    parts += [Text(f"constants of tables: {constants}")] if constants else []
+    parts += map(Text, claims_text(of.done))
+    if of.quick:
+        parts += map(Text, _QUICK)
     if of.failed:
         names = ", ".join(one.id for one in of.failed)
         parts.append(Text(f"came to nothing, see above: {names}", style="bold red"))
     return Group(*parts)
+
+
+_QUICK = (
+    "Quick form: fewer runs, and shorter ones in some experiments.",
+    "What is undecided or open here, the full form may settle.",
+)
 
 
 def _tallied(tally: Counter[Verdict]) -> list[str]:
@@ -387,7 +432,7 @@ def _numbers_table(outcome: Outcome) -> Table:
     table.add_column("verdict", no_wrap=True)
     table.add_column("note", ratio=1)
     for row in outcome.numbers:
-        notes = [row.judgement.why, row.number.note]
+        notes = [row.judgement.why, row.number.note, restated(row.number)]
         if row.number.fitted:
             notes.insert(0, f"fitted: {row.number.fitted}")
         short = row.number.id.split(".", 2)[-1]
@@ -396,10 +441,21 @@ def _numbers_table(outcome: Outcome) -> Table:
             published_text(row.published.value, row.published.ci, row.published.range, row.number.relation),
             interval(row.ours),
             str(row.ours.n),
-            Text(str(row.judgement.verdict), style=VERDICT_STYLE[row.judgement.verdict]),
+            Text.assemble(
+                (
+                    verdict_word(row.number.kind, row.judgement.verdict),
+                    VERDICT_STYLE[row.judgement.verdict],
+                ),
+                ("\nfitted" if row.number.fitted else "", "dim"),
+            ),
             "; ".join(n for n in notes if n),
         )
     return table
+
+
+def restated(number: Number) -> str:
+    """Say that a number is not counted, and why; empty where it is."""
+    return f"not counted again: follows from {number.restates}" if number.restates else ""
 
 
 def published_text(
@@ -447,5 +503,8 @@ def _claims_table(outcome: Outcome) -> Table:
         word, style = {True: ("yes", "bold green"), False: ("no", "bold red"), None: ("open", "magenta")}[
             row.finding.holds
         ]
-        table.add_row(row.claim.text, Text(word, style=style), row.finding.evidence)
+        whose = "" if row.claim.kind is ClaimKind.PAPER else f"\n({row.claim.kind})"
+        table.add_row(
+            Text.assemble(row.claim.text, (whose, "dim")), Text(word, style=style), row.finding.evidence
+        )
     return table

@@ -3,32 +3,64 @@
 The rules, in the order in which they are asked:
 
 1. `lost`: the number did not survive in the text that is at hand.
-2. `impossible`: the number breaks a bound that the program computed.
-3. `match`: our mean lies within 10 % of the number, or inside its interval, and our own
-   half-width is at most 10 % of our mean.
-4. `undecided`: our half-width is more than 10 % and our interval still reaches the region of a
-   match; or the sign that rule 5 asks for is not settled. The number of runs that would settle it is given.
-5. `direction`: outside that, but our difference from what the number is compared with has the sign
+2. `impossible`: the number breaks a bound that the program computed, or contradicts what is printed
+   beside it.
+3. A mean that is not finite, or a metric that is defined in none of our runs, is a `miss`.
+4. `match`: our whole interval lies inside a published bound ("more than 20") or range, however wide it
+   is; or our mean lies within 10 % of the number, or inside its interval, and our own half-width is at
+   most 10 % of our mean. A published 0 has no 10 %: an absolute tolerance stands in their place, stated
+   at the number.
+5. `undecided`: our half-width is more than that and our interval still reaches the region of a match; or
+   the sign that rule 6 asks for is not settled. The number of runs that would settle it with 80 % power
+   is given.
+6. `direction`: outside that, but our difference from what the number is compared with has the sign
    of the published one, and our interval of the difference excludes zero.
-6. `miss`: everything else, also a metric that is not defined in any of our runs.
+7. `miss`: everything else.
 
-A number published as a bound ("more than 20") or as a range is its own interval; its ends are widened
-by 10 % too.
+The ends of a bound or a range are widened by 10 % where our half-width is at most 10 % of our mean.
+
+Two rules limit all of these. A metric that is defined in less than 80 % of our runs (`LEAST_DEFINED`) is
+neither a `match` nor a `direction`: it is `undecided` where the interval of that share (Wilson's) reaches
+80 %, else a `miss`. Runs that the quick form shortened are no evidence against a number: what would be a
+`miss` is `undecided`.
+
+A constant of a table (a transport block size, a code) is no result: `judge_constant` asks for equality.
+
+A claim is decided by `settle`. It holds if our whole 95 % interval lies in the region that the claim
+names. It does not hold if all of the interval lies outside. Otherwise it is open.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from airlane.stats import Estimate, runs_for
+from airlane.power import runs_to_exclude, runs_to_narrow, told
+from airlane.stats import Estimate
 
-__all__ = ["Bound", "Comparison", "Judgement", "Published", "Relation", "Verdict", "judge"]
+__all__ = [
+    "SHORTENED",
+    "Bound",
+    "Comparison",
+    "Judgement",
+    "Published",
+    "Relation",
+    "Verdict",
+    "judge",
+    "judge_constant",
+    "settle",
+]
 
 TOLERANCE = 0.10
 """How far a match may lie from the published value, and how wide our own half-width may be."""
+
+LEAST_DEFINED = 0.8
+"""Share of our runs in which a metric has to be defined for a match or a direction."""
+
+SHORTENED = "the quick form shortens these runs, so they are no evidence against it"
 
 
 class Verdict(StrEnum):
@@ -86,18 +118,25 @@ class Bound:
     limit
         In the unit of the number.
     kind
-        Whether a value may be at most or at least the limit.
+        Whether a value may be at most or at least the limit, or has to be equal to it: what else is printed
+        beside the number, say, leaves no other value.
     text
         How it was computed.
     """
 
     limit: float
-    kind: Literal["at most", "at least"]
+    kind: Literal["at most", "at least", "exactly"]
     text: str
 
     def broken_by(self, value: float) -> bool:
-        """Whether the value is on the wrong side."""
-        return value > self.limit if self.kind == "at most" else value < self.limit
+        """Whether the value is on the wrong side, or another one."""
+        match self.kind:
+            case "at most":
+                return value > self.limit
+            case "at least":
+                return value < self.limit
+            case "exactly":
+                return value != self.limit
 
     def __str__(self) -> str:
         return f"{self.kind} {self.limit:.4g}: {self.text}"
@@ -128,6 +167,38 @@ class Judgement:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What a number is judged by besides its published value.
+
+    Attributes
+    ----------
+    relation
+        How the publication states it.
+    comparison
+        The difference whose sign `direction` asks for.
+    bound
+        A limit that the program computed.
+    origin
+        Subtracted from both before they are compared: for a clock reading, the instant from which
+        it counts, since 10 % of a clock reading says nothing.
+    absolute
+        Tolerance of a published 0, in its unit.
+    runs
+        Runs that were made, of which `ours.n` have the metric; by default as many.
+    shortened
+        Whether the runs are shorter than those that the experiment asks for.
+    """
+
+    relation: Relation = Relation.EQUAL
+    comparison: Comparison | None = None
+    bound: Bound | None = None
+    origin: float = 0.0
+    absolute: float | None = None
+    runs: int | None = None
+    shortened: bool = False
+
+
 def judge(
     published: Published,
     ours: Estimate,
@@ -136,53 +207,161 @@ def judge(
     comparison: Comparison | None = None,
     bound: Bound | None = None,
     origin: float = 0.0,
+    absolute: float | None = None,
+    runs: int | None = None,
+    shortened: bool = False,
 ) -> Judgement:
     """Judge our estimate of a published number by the rules in the module's text.
 
+    The arguments are those of `Terms`.
+    """
+    terms = Terms(relation, comparison, bound, origin, absolute, runs, shortened)
+    beforehand = _beforehand(published, terms)
+    if beforehand is not None:
+        return beforehand
+    found = _often_enough(_by_interval(published, ours, terms), ours, terms)
+    if shortened and found.verdict is Verdict.MISS:
+        why = "; ".join(text for text in (found.why, SHORTENED) if text)
+        return Judgement(Verdict.UNDECIDED, None, why)
+    return found
+
+
+def judge_constant(published: Published, values: Sequence[float], bound: Bound | None = None) -> Judgement:
+    """Compare a constant of a table: equal in every run, or not."""
+    beforehand = _beforehand(published, Terms(bound=bound))
+    if beforehand is not None:
+        return beforehand
+    if not values:
+        return Judgement(Verdict.MISS, why="did not occur in any of our runs")
+    other = next((value for value in values if value != published.value), None)
+    if other is None:
+        return Judgement(Verdict.MATCH, why="equal")
+    return Judgement(Verdict.MISS, why=f"a constant: {other:.10g} is not equal to it")
+
+
+def settle(
+    ours: Estimate, low: float = -math.inf, high: float = math.inf, *, strict: bool = False
+) -> bool | None:
+    """Decide whether a quantity lies from `low` to `high`: the one rule of all claims.
+
+    True if its whole 95 % interval does, False if none of the interval does, `None` where the interval holds
+    values of both kinds, where there is no interval, and where it is not finite.
+
     Parameters
     ----------
-    origin
-        Subtracted from both before they are compared: for a clock reading, the instant from which
-        it counts, since 10 % of a clock reading says nothing.
+    strict
+        Whether `low` itself is outside.
     """
+    if ours.half_width is None or not math.isfinite(ours.low) or not math.isfinite(ours.high):
+        return None
+    above = ours.low > low if strict else ours.low >= low
+    if above and ours.high <= high:
+        return True
+    below = ours.high <= low if strict else ours.high < low
+    return False if below or ours.low > high else None
+
+
+def _beforehand(published: Published, terms: Terms) -> Judgement | None:
+    """What needs no run: a number that is lost or impossible."""
     if published.lost:
         return Judgement(Verdict.LOST, why="the published figure did not survive")
-    low, high = _region(published, relation, origin)
-    stated = published.value if published.value is not None else low + origin
-    if bound is not None and bound.broken_by(stated):
-        return Judgement(Verdict.IMPOSSIBLE, why=f"bound: {bound}")
+    low, _ = _region(published, terms)
+    stated = published.value if published.value is not None else low + terms.origin
+    if terms.bound is not None and terms.bound.broken_by(stated):
+        return Judgement(Verdict.IMPOSSIBLE, why=f"bound: {terms.bound}")
+    return None
+
+
+def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgement:
     if ours.n == 0:
         return Judgement(Verdict.MISS, why="did not occur in any of our runs")
-    if ours.half_width is None:
+    if not math.isfinite(ours.mean) or (ours.half_width is not None and not math.isfinite(ours.half_width)):
+        return Judgement(Verdict.MISS, why="ours is not finite")
+    if ours.half_width is None or ours.deviation is None:
         return Judgement(Verdict.UNDECIDED, 2, "one run is not a mean")
-    mean = ours.mean - origin
-    wide = ours.half_width > TOLERANCE * abs(mean)
-    if low <= mean <= high and not wide:
+    low, high = _region(published, terms)
+    mean, reach = ours.mean - terms.origin, ours.half_width
+    ends = _stated_ends(published, terms)
+    if ends is not None and ends[0] <= mean - reach and mean + reach <= ends[1]:
         return Judgement(Verdict.MATCH)
-    if wide and mean + ours.half_width >= low and mean - ours.half_width <= high:
-        assert ours.deviation is not None, "an interval has a deviation"
-        if mean == 0.0:
-            return Judgement(Verdict.UNDECIDED, None, "a mean of 0 has no relative width")
-        needed = runs_for(ours.deviation, TOLERANCE * abs(mean))
-        return Judgement(Verdict.UNDECIDED, needed, f"interval too wide; n = {needed} would do")
-    return _by_sign(comparison)
+    allowed = _allowed(published, terms, mean)
+    if reach <= allowed:
+        return Judgement(Verdict.MATCH) if low <= mean <= high else _by_sign(terms.comparison)
+    if mean + reach < low or mean - reach > high:
+        return _by_sign(terms.comparison)
+    ways = [runs_to_narrow(ours.deviation, allowed, ours.n)] if allowed > 0.0 else []
+    if not low <= mean <= high:
+        edge = low if mean < low else high
+        ways.append(runs_to_exclude(ours.deviation, abs(edge - mean), ours.n))
+    elif ends is not None and ends[0] < mean < ends[1]:
+        nearest = min(mean - ends[0], ends[1] - mean)
+        ways.append(runs_to_exclude(ours.deviation, nearest, ours.n))
+    if not ways:
+        return Judgement(Verdict.UNDECIDED, None, "a mean of 0 has no relative width")
+    needed = min((n for n in ways if n is not None), default=None)
+    return Judgement(Verdict.UNDECIDED, needed, f"interval too wide; {told(needed)}")
 
 
-def _region(published: Published, relation: Relation, origin: float) -> tuple[float, float]:
+def _region(published: Published, terms: Terms) -> tuple[float, float]:
     """Values that agree with the publication."""
-    if published.range is not None:
-        low, high = published.range[0] - origin, published.range[1] - origin
-        return low - TOLERANCE * abs(low), high + TOLERANCE * abs(high)
+    ends = _stated_ends(published, terms)
+    if ends is not None:
+        return ends[0] - TOLERANCE * abs(ends[0]), ends[1] + TOLERANCE * abs(ends[1])
     assert published.value is not None, "a number that is not lost has a value or a range"
-    value = published.value - origin
-    match relation:
+    value = published.value - terms.origin
+    relative = TOLERANCE * abs(value) if value != 0.0 else terms.absolute or 0.0
+    reach = max(relative, published.ci or 0.0)
+    return value - reach, value + reach
+
+
+def _stated_ends(published: Published, terms: Terms) -> tuple[float, float] | None:
+    """Ends of a published range or bound; `None` where a single value was published."""
+    if published.range is not None:
+        return published.range[0] - terms.origin, published.range[1] - terms.origin
+    assert published.value is not None, "a number that is not lost has a value or a range"
+    value = published.value - terms.origin
+    match terms.relation:
         case Relation.AT_LEAST:
-            return value - TOLERANCE * abs(value), math.inf
+            return value, math.inf
         case Relation.AT_MOST:
-            return -math.inf, value + TOLERANCE * abs(value)
+            return -math.inf, value
         case Relation.EQUAL:
-            reach = max(TOLERANCE * abs(value), published.ci or 0.0)
-            return value - reach, value + reach
+            return None
+
+
+def _allowed(published: Published, terms: Terms, mean: float) -> float:
+    """Half-width up to which our mean is a mean."""
+    zero = published.value is not None and published.value == terms.origin
+    if zero and terms.absolute is not None:
+        return terms.absolute
+    return TOLERANCE * abs(mean)
+
+
+def _often_enough(found: Judgement, ours: Estimate, terms: Terms) -> Judgement:
+    """Take back what rests on too few of the runs, and name how many it rests on."""
+    made = terms.runs if terms.runs is not None else ours.n
+    if ours.n in (0, made):
+        return found
+    why = f"occurred in {ours.n} of {made} runs"
+    least = math.ceil(LEAST_DEFINED * made)
+    if found.verdict in (Verdict.MATCH, Verdict.DIRECTION) and ours.n < least:
+        why += f"; a {found.verdict} asks for {least} of {made}"
+        open_ = _wilson_high(ours.n, made) >= LEAST_DEFINED
+        return Judgement(Verdict.UNDECIDED if open_ else Verdict.MISS, None, why)
+    runs = found.runs_needed
+    if runs is not None:  # so many runs in which it occurs
+        runs = math.ceil(runs * made / ours.n)
+        why += f", about {runs} would do"
+    return Judgement(found.verdict, runs, why)
+
+
+def _wilson_high(occurred: int, made: int) -> float:
+    """Upper end of the 95 % interval of a share (E. B. Wilson, J. Am. Stat. Assoc. 22(158), 1927)."""
+    z2 = 1.959964**2
+    share = occurred / made
+    middle = share + z2 / (2 * made)
+    reach = math.sqrt(z2 * (share * (1 - share) / made + z2 / (4 * made**2)))
+    return (middle + reach) / (1 + z2 / made)
 
 
 def _by_sign(comparison: Comparison | None) -> Judgement:
@@ -191,12 +370,14 @@ def _by_sign(comparison: Comparison | None) -> Judgement:
     ours = comparison.ours
     if ours.n == 0 or comparison.published == 0.0:
         return Judgement(Verdict.MISS)
-    if ours.half_width is None:
+    if ours.half_width is None or ours.deviation is None:
         return Judgement(Verdict.UNDECIDED, 2, "one run is not a mean")
+    if not math.isfinite(ours.low) or not math.isfinite(ours.high):
+        return Judgement(Verdict.MISS, why="our difference is not finite")
     if ours.low <= 0.0 <= ours.high:
-        if ours.mean == 0.0 or ours.deviation is None:
+        if ours.mean == 0.0:
             return Judgement(Verdict.MISS, why="no difference")
-        needed = runs_for(ours.deviation, abs(ours.mean))
-        return Judgement(Verdict.UNDECIDED, needed, f"sign not settled; n = {needed} would do")
+        needed = runs_to_exclude(ours.deviation, abs(ours.mean), ours.n)
+        return Judgement(Verdict.UNDECIDED, needed, f"sign not settled; {told(needed)}")
     same = (ours.mean > 0.0) == (comparison.published > 0.0)
     return Judgement(Verdict.DIRECTION if same else Verdict.MISS)

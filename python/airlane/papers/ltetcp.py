@@ -263,6 +263,7 @@ def _figure_3() -> tuple[Number, ...]:
             peak,
             against=start,
             published_against=_value("fig3.delay_before_ms"),
+            restates=f"{_ID}.fig2a.delay_after_ms",
             readings=_windows("owd_max_ms", Window(25.0, 26.0)),
         ),
         Number(

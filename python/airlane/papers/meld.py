@@ -8,7 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from airlane import examples, native, plot, terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture, Reading
+from airlane.experiments import (
+    Claim,
+    Draw,
+    Experiment,
+    Finding,
+    Listing,
+    Measure,
+    Number,
+    NumberKind,
+    Picture,
+    Reading,
+)
+from airlane.papers import published
 from airlane.papers.meld_logs import BINS, burst_shares, bursts_of, impaired, logs, pooled_goodput_mbps
 from airlane.papers.meld_setup import (
     CONTROLLERS,
@@ -27,7 +39,7 @@ from airlane.papers.meld_setup import (
     series,
     told,
 )
-from airlane.verdict import Relation
+from airlane.verdict import Bound, Relation
 from airlane.words import counted
 
 __all__ = ["figure3", "figure4", "figure5", "figure6", "table2"]
@@ -70,6 +82,14 @@ def _block_bytes(cqi: int) -> Measure:
     return lambda draw: native.tbs_bits(round(_mcs(cqi)(draw)), 25) / 8.0
 
 
+def _mcs_of_block(cqi: int) -> Bound:
+    """The only MCS whose transport block is the one that Table 2 prints in the same row."""
+    told = published()[f"meld.table2_cqi_to_tbs_bytes_25prb.{cqi}"].value
+    (mcs,) = (m for m in range(29) if native.tbs_bits(m, 25) / 8.0 == told)
+    text = f"the row's block of {told:g} B is that of MCS {mcs} with 25 PRB (TS 36.213 table 7.1.7.2.1-1)"
+    return Bound(float(mcs), "exactly", text)
+
+
 def table2() -> Experiment:
     """Declare the experiment `meld/table2`: what the cell carries."""
     points = {
@@ -86,9 +106,13 @@ def table2() -> Experiment:
         goodput = float(draw["unimpaired"].tables["flows"]["goodput_mbps"][0].as_py())
         return goodput * 1468.0 / 1440.0
 
+    blocks = "meld.table2_cqi_to_tbs_bytes_25prb"
     numbers = [
         Number(
-            f"meld.table2_cqi_to_tbs_bytes_25prb.{cqi}", f"transport block at CQI {cqi}, B", _block_bytes(cqi)
+            f"{blocks}.{cqi}",
+            f"transport block at CQI {cqi}, B",
+            _block_bytes(cqi),
+            kind=NumberKind.CONSTANT,
         )
         for cqi in _CQIS
     ]
@@ -97,14 +121,23 @@ def table2() -> Experiment:
             f"meld.table2_mcs_column_in_extraction.{cqi}",
             f"MCS at CQI {cqi}",
             _mcs(cqi),
-            note="" if cqi == 15 else "the column of blocks beside it follows from another MCS",
+            bound=_mcs_of_block(cqi),
+            kind=NumberKind.CONSTANT,
         )
         for cqi in _CQIS
     ]
     numbers += [
-        Number("meld.table1.max_tbs_bytes", "largest transport block, B", _block_bytes(15)),
+        Number(
+            "meld.table1.max_tbs_bytes",
+            "largest transport block, B",
+            _block_bytes(15),
+            kind=NumberKind.CONSTANT,
+            restates=f"{blocks}.15",
+        ),
         Number("meld.table1.link_capacity_mbps", "UDP without interference, Mbit/s of IP", carried),
-        Number("meld.meta.link_mbps", "the same, section 5", carried),
+        Number(
+            "meld.meta.link_mbps", "the same, section 5", carried, restates="meld.table1.link_capacity_mbps"
+        ),
     ]
     return Experiment(
         id="meld/table2",
@@ -228,7 +261,7 @@ def gain(case: Case) -> Measure:
     return against_pct(rate(case), rate(case.but(scheme="legacy")))
 
 
-def _gain_number(name: str, case: Case, relation: Relation) -> Number:
+def _gain_number(name: str, case: Case, relation: Relation, restates: str = "") -> Number:
     words = f"goodput of {NAMES[case.scheme]} over legacy, {NAMES[case.controller]}, %"
     readings = [
         Reading(f"{RECOVERY_WORDS[r]}, round trip of the {rtt_}, {NOISE_WORDS[noise]}", gain(other))
@@ -244,6 +277,7 @@ def _gain_number(name: str, case: Case, relation: Relation) -> Number:
         gain(case),
         relation=relation,
         against=lambda _: 0.0,
+        restates=restates,
         readings=tuple(readings),
     )
 
@@ -349,8 +383,13 @@ def figure4() -> Experiment:
         _gain_number(f"{fig4}.newreno.meld_me_min", newreno.but(scheme="me"), Relation.AT_LEAST),
         _gain_number(f"{fig4}.cubic.meld_de", cubic.but(scheme="de"), Relation.EQUAL),
         _gain_number(f"{fig4}.cubic.meld_me", cubic.but(scheme="me"), Relation.EQUAL),
-        _gain_number(f"{abstract}.newreno", newreno.but(scheme="me"), Relation.AT_LEAST),
-        _gain_number(f"{abstract}.cubic", cubic.but(scheme="me"), Relation.EQUAL),
+        _gain_number(
+            f"{abstract}.newreno",
+            newreno.but(scheme="me"),
+            Relation.AT_LEAST,
+            f"{fig4}.newreno.meld_me_min",
+        ),
+        _gain_number(f"{abstract}.cubic", cubic.but(scheme="me"), Relation.EQUAL, f"{fig4}.cubic.meld_me"),
     )
     both = [(c, r) for r in RECOVERIES for c in CONTROLLERS]
     claims = [
