@@ -13,6 +13,8 @@ use crate::network::RadioNetwork;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
+mod retransmissions;
+
 pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
     CellConfig {
         position: Position::on_ground(0.0, 0.0),
@@ -101,6 +103,7 @@ struct GridMeter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     at: Instant,
+    ue: UeId,
     process: u8,
     attempt: u8,
     decoded: bool,
@@ -111,7 +114,7 @@ impl Probe for GridMeter {
         TopicSet::NONE.with(Topic::TransportBlock)
     }
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        let &Event::TransportBlock { direction, prbs, mcs, process, attempt, decoded, .. } = event else {
+        let &Event::TransportBlock { ue, direction, prbs, mcs, process, attempt, decoded, .. } = event else {
             return;
         };
         if now != self.now {
@@ -121,7 +124,7 @@ impl Probe for GridMeter {
             Direction::Downlink => {
                 self.downlink_mcs.push(mcs);
                 self.downlink_prbs.push(prbs);
-                self.downlink_blocks.push(Block { at: now, process, attempt, decoded });
+                self.downlink_blocks.push(Block { at: now, ue, process, attempt, decoded });
             }
             Direction::Uplink => {
                 self.uplink_mcs.push(mcs);

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     #[expect(clippy::disallowed_types, reason = "measures the runs from outside")]
     let begun = std::time::Instant::now();
     let (mut within_reach, mut alive, mut without_excuse) = (0_u64, 0_u64, 0);
-    let (mut handovers, mut written) = (0, 0);
+    let (mut handovers, mut written, mut longest) = (0, 0, (0, 0));
     for seed in first..first + count {
         match generate::attempt(seed) {
             Ok(outcome) => {
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
                 without_excuse += outcome.without_excuse;
                 handovers += outcome.handovers;
                 written += outcome.written;
+                longest = generate::longer(longest, outcome.longest_wait);
             }
             Err(text) => {
                 println!("{text}\nscenario {seed} fails; repeat with:");
@@ -45,7 +46,10 @@ fn main() -> ExitCode {
     println!(
         "{count} scenarios from seed {first}, each run twice: all hold; of {within_reach} with a UE within \
          reach {alive} delivered more than 100 packets; {without_excuse} flows without an excuse received \
-         something; {handovers} handovers were completed and {written} bytes of captures written; {:.0} s",
+         something; {handovers} handovers were completed and {written} bytes of captures written; a block \
+         waited {} ms for its next transmission at most, and {} ms longer than the round trip at most; {:.0} s",
+        longest.0,
+        longest.1,
         begun.elapsed().as_secs_f64()
     );
     ExitCode::SUCCESS

@@ -24,6 +24,7 @@ const NOT_DRAWN: [(&str, &str); 2] = [
 fn whatever_the_format_allows_runs() {
     let (mut within_reach, mut alive) = (0, 0);
     let (mut without_excuse, mut handovers, mut written) = (0, 0, 0);
+    let mut longest = (0, 0);
     for seed in 0..SCENARIOS {
         let outcome = generate::attempt(seed).unwrap_or_else(|text| {
             panic!(
@@ -35,11 +36,14 @@ fn whatever_the_format_allows_runs() {
         without_excuse += outcome.without_excuse;
         handovers += outcome.handovers;
         written += outcome.written;
+        longest = generate::longer(longest, outcome.longest_wait);
     }
     println!(
         "{without_excuse} flows without an excuse received something; {handovers} handovers; {written} bytes \
-         of captures"
+         of captures; {} ms at most between transmissions of a block, {} ms more than a round trip",
+        longest.0, longest.1
     );
+    assert!(longest.1 > 0, "no retransmission met a blank subframe");
     assert!(without_excuse > 0, "no flow of {SCENARIOS} scenarios had to receive anything");
     assert!(handovers > 10 && written > 1_000_000, "{handovers} handovers, {written} bytes of captures");
     // A cell of 6 resource blocks with a buffer of one packet may carry little, but most carry a lot.

@@ -19,7 +19,7 @@ use crate::ue::Ue;
 const SUBFRAMES: u64 = 10;
 
 /// A block in the air, or its feedback on the way back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Due {
     slot: u64,
     ue: u32,
@@ -40,7 +40,7 @@ pub(crate) struct DownlinkMac {
     in_air: VecDeque<Due>,
     /// Blocks whose acknowledgement reaches the eNB.
     acknowledged: VecDeque<Due>,
-    /// Blocks to send again.
+    /// Blocks to send again, in the order in which they are due.
     retransmissions: VecDeque<Due>,
     demands: Vec<Demand>,
     chosen: Vec<(u32, RbgSet)>,
@@ -187,13 +187,12 @@ impl DownlinkMac {
         slot.air.send_downlink(slot.cell_index(), on_air, self.sent);
     }
 
+    /// Sends again what is due, in due order. Blocks that first went out in one slot fit into one slot together,
+    /// so each slot has room for the oldest of them whatever else waits; those behind take what is left over.
     fn schedule_retransmissions(&mut self, slot: &mut Slot<'_, '_>) {
-        let mut waiting = self.retransmissions.len();
-        while waiting > 0 && self.retransmissions.front().is_some_and(|due| due.slot <= slot.number) {
-            waiting -= 1;
-            let due = self.retransmissions.pop_front().expect("the front was there");
-            let ue = &mut slot.ues[due.ue as usize];
-            let process = &ue.downlink.harq.processes[usize::from(due.process)];
+        let mut at = 0;
+        while let Some(due) = self.retransmissions.get(at).copied().filter(|due| due.slot <= slot.number) {
+            let process = &slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)];
             let wanted = process.rbgs.count_ones();
             // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs will do, the same
             // ones first.
@@ -203,19 +202,18 @@ impl DownlinkMac {
                 self.grid.first_free(wanted)
             };
             if rbgs.count_ones() < wanted {
-                self.retransmissions.push_back(due); // No room in this slot.
+                at += 1; // No room in this slot: it keeps its place.
                 continue;
             }
             self.grid.take(rbgs);
+            self.retransmissions.remove(at);
             let missed = slot.misses_control(due.ue);
             self.send_again(slot, due, rbgs, (missed, false));
-            // The block of the other layer failed with it: one assignment repeats both.
-            let other = on_other_layer(due.process);
-            let both = |next: &Due| next.slot <= slot.number && (next.ue, next.process) == (due.ue, other);
-            if self.retransmissions.front().is_some_and(both) {
-                let due = self.retransmissions.pop_front().expect("the front was there");
-                waiting -= 1;
-                self.send_again(slot, due, rbgs, (missed, true));
+            // The block of the other layer failed with it and so stands behind it: one assignment repeats both.
+            let both = Due { process: on_other_layer(due.process), ..due };
+            if self.retransmissions.get(at) == Some(&both) {
+                self.retransmissions.remove(at);
+                self.send_again(slot, both, rbgs, (missed, true));
             }
         }
     }

@@ -21,6 +21,8 @@ mod proxies;
 mod radio_settings;
 #[path = "reach.rs"]
 mod reach;
+#[path = "retransmissions.rs"]
+mod retransmissions;
 #[path = "settings.rs"]
 mod settings;
 #[path = "ue_settings.rs"]
@@ -73,6 +75,9 @@ pub(crate) struct Outcome {
     pub(crate) handovers: u64,
     /// Bytes in files of captures and logs, the same in both runs.
     pub(crate) written: u64,
+    /// The longest time from one transmission of a block to the next, and what of such a time was not
+    /// the HARQ round trip at most, in slots.
+    pub(crate) longest_wait: (u64, u64),
 }
 
 /// What one run of a scenario leaves.
@@ -100,8 +105,9 @@ fn run(resolved: &Resolved, seed: u64) -> Left {
     Left { meta: output.meta, tables: output.tables, files }
 }
 
-/// Runs the scenario of a seed twice. It must run, lose nothing unaccounted, repeat, and give each flow
-/// that has no excuse ([`reach::without_excuse`]) something.
+/// Runs the scenario of a seed twice, the second time with a log of the blocks. It must run, lose nothing
+/// unaccounted, repeat, give each flow that has no excuse ([`reach::without_excuse`]) something, and let no block wait
+/// for its next transmission longer than it may ([`retransmissions::longest_wait`]).
 ///
 /// # Errors
 /// The scenario, if anything of it fails; a panic has then been reported already.
@@ -109,9 +115,17 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
     let drawn = drawn(seed);
     let outcome = std::panic::catch_unwind(|| {
         let resolved = drawn.resolve().unwrap_or_else(|e| panic!("{e}"));
-        let (once, again) = (run(&resolved, seed), run(&resolved, seed));
+        let mut logged = resolved.clone();
+        logged.output.ran_log = !resolved.cell.is_empty();
+        let (once, mut again) = (run(&resolved, seed), run(&logged, seed));
         assert!(once.meta.conserved);
         assert_eq!(once.meta, again.meta);
+        let log = again.tables.iter().position(|(name, _)| *name == "ran_log");
+        let longest_wait =
+            log.map_or((0, 0), |log| retransmissions::longest_wait(&resolved, &again.tables[log].1));
+        if !resolved.output.ran_log {
+            log.map(|log| again.tables.remove(log));
+        }
         assert_eq!(format!("{:?}", once.tables), format!("{:?}", again.tables));
         assert!(once.files == again.files, "captures or logs that do not repeat");
         let within_reach =
@@ -126,9 +140,15 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
             without_excuse: must.len(),
             handovers: once.meta.handovers.map_or(0, |counts| counts.successful),
             written: once.files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+            longest_wait,
         }
     });
     outcome.map_err(|_| drawn.to_string())
+}
+
+/// The longer waits of two [`Outcome::longest_wait`].
+pub(crate) fn longer(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.max(other.0), one.1.max(other.1))
 }
 
 /// The scenario of a seed.
