@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow.parquet
 import pytest
 
 import airlane as package
-from airlane import sweep
+from airlane import files, sweep
 from airlane.dataset import Dataset, DatasetError
 from conftest import Airlane
 
@@ -93,16 +96,68 @@ def test_points_that_are_the_same_share_their_tasks(tmp_path: Path) -> None:
         ({"core": "older"}, "another version"),
         ({"seed": 9}, "another seed"),
         ({"axes": {"a": "int64"}}, "other keys"),
+        ({"inputs": {"link.down": "1"}}, None),
     ],
 )
-def test_another_sweep_does_not_go_on(tmp_path: Path, other: dict[str, object], words: str) -> None:
+def test_another_sweep_does_not_go_on(tmp_path: Path, other: dict[str, object], words: str | None) -> None:
     plan = a_plan()
     stopped_after(tmp_path / "s", plan)
     kept = tmp_path / "s" / "_sweep.json"
     kept.write_text(json.dumps(json.loads(kept.read_text()) | other))
+    if words is None:  # a file that only other points read
+        place(tmp_path / "s", plan).check(resume=True, force=False)
+        return
     with pytest.raises(DatasetError, match=words):
         place(tmp_path / "s", plan).check(resume=True, force=False)
     place(tmp_path / "s", plan).check(resume=True, force=True)
+
+
+TRACED = 'network = "wired"\n[run]\nduration = "{}"\nwarmup = "0 s"\n[internet]\n{}\n[[flow]]\n'
+
+
+def swept(airlane: Airlane, *options: str) -> subprocess.CompletedProcess[str]:
+    return airlane("sweep", "a.toml", "--grid", "internet.delay=10ms", "-o", "s", *options)
+
+
+def test_rows_of_another_scenario_do_not_mix(airlane: Airlane, tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(TRACED.format("1 s", 'rate = "50 Mbit/s"'))
+    assert swept(airlane, "--runs", "1").returncode == 0
+    file.write_text(TRACED.format("2 s", 'rate = "5 Mbit/s"'))
+    refused = swept(airlane, "--runs", "2", "--resume")
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        'error: s was begun with another scenario: internet.rate was "50 Mbit/s" and is "5 Mbit/s"; '
+        'run.duration was "1 s" and is "2 s"; --force begins anew\n'
+    )
+    assert pyarrow.parquet.read_table(tmp_path / "s").num_rows == 1
+    # What is swept may have another value in the file: no point has it.
+    file.write_text(TRACED.format("1 s", 'rate = "50 Mbit/s"\ndelay = "7 ms"'))
+    assert swept(airlane, "--runs", "2", "--resume").returncode == 0
+    table = pyarrow.parquet.read_table(tmp_path / "s")
+    assert table.num_rows == 2
+    assert len(set(table["scenario"].to_pylist())) == 1
+
+
+def test_rows_of_another_trace_do_not_mix(airlane: Airlane, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TRACED.format("1 s", 'trace = "link.down"'))
+    (tmp_path / "link.down").write_text("1\n2\n")
+    assert swept(airlane, "--runs", "1").returncode == 0
+    (tmp_path / "link.down").write_text("1\n20\n")
+    refused = swept(airlane, "--runs", "2", "--resume")
+    assert refused.returncode == 2
+    assert "s was begun with another content of link.down; --force begins anew" in refused.stderr
+
+
+def test_the_python_way_does_not_mix_either(tmp_path: Path) -> None:
+    plan = a_plan()
+    stopped_after(tmp_path / "s", plan)
+    other = package.load(package.example("wired-cubic")).set(
+        {"run.duration": "1 s", "run.warmup": "0.2 s", "internet.rate": "5 Mbit/s"}
+    )
+    changed = sweep.planned(other, GRID, 2)
+    with pytest.raises(DatasetError, match=r'internet\.rate was "75 Mbit/s" and is "5 Mbit/s"'):
+        sweep.keep(changed, place(tmp_path / "s", changed), resume=True)
 
 
 def test_an_unfinished_sweep_is_not_thrown_away(tmp_path: Path) -> None:
@@ -138,6 +193,25 @@ def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
         place(tmp_path / "s", plan).writing(resume=True),
     ):
         pass
+
+
+def test_a_lock_that_was_removed_while_it_was_opened_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first ends between the second's opening of the lock file and its locking it."""
+    file, first = tmp_path / "lock", ExitStack()
+    first.enter_context(files.locked(file))
+    flock = fcntl.flock
+
+    def late(lock: TextIO, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        first.close()
+        flock(lock, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with files.locked(file), pytest.raises(files.LockedError), files.locked(file):
+        pytest.fail("two hold one lock")
+    assert not file.exists()
 
 
 def test_what_goes_wrong_with_a_file_names_that_file(tmp_path: Path) -> None:

@@ -74,6 +74,31 @@ def test_a_key_without_a_place_is_every_element() -> None:
     )
 
 
+LOSSY = {"internet.loss": "1 %"}
+"""Runs that differ by their seed, which is all that it decides on a wired link."""
+
+
+def test_the_seed_is_an_axis_like_another() -> None:
+    points = conducted(wired().set(LOSSY), {"run.seed": [1, 2, 3]}, runs=1)
+    assert [p.flows["seed"].to_pylist() for p in points] == [[1], [2], [3]]
+    assert len({p.flows["goodput_mbps"][0].as_py() for p in points}) == 3
+    # With several runs each, points have the consecutive seeds from theirs on.
+    (seven,) = conducted(wired().set(LOSSY), {"run.seed": [7]}, runs=2)
+    assert seven.flows["seed"].to_pylist() == [7, 8]
+
+
+def test_every_way_to_name_the_seed_is_the_same() -> None:
+    delay: dict[str, list[object]] = {"internet.delay": ["10 ms"]}
+    ways = [
+        conducted(wired().set(LOSSY), delay | {"run.seed": [7]}, runs=2),
+        conducted(wired().set(LOSSY), delay, runs=2, seed=7),
+        conducted(wired().set(LOSSY | {"run.seed": 7}), delay, runs=2),
+    ]
+    assert len({str(points[0].flows.to_pylist()) for points in ways}) == 1
+    with pytest.raises(sweep.SweepError, match=r"given twice, as run\.seed and as --seed 5"):
+        sweep.planned(wired(), {"run.seed": [1, 2]}, 1, seed=5)
+
+
 def test_goodput_is_the_sum_of_the_flows_and_delay_their_mean() -> None:
     scenario = package.load(package.example("lte-20ue")).set(SHORT)
     (point,) = conducted(scenario, {"ue.count": [3]}, runs=1)
@@ -96,14 +121,16 @@ def test_the_command_prints_a_table_and_writes_parquet(airlane: Airlane, tmp_pat
     table = pyarrow.parquet.read_table(tmp_path / "out/sweeps/wired-cubic")
     assert str(table.sort_by("task").to_pylist()) == str(one_file.sort_by("task").to_pylist())
     assert table.num_rows == 6
-    assert table.column_names[:6] == [
+    assert table.column_names[:7] == [
         "transport.congestion",
         "run.duration",
         "run.warmup",
         "run",
         "seed",
+        "scenario",
         "task",
     ]
+    assert len(set(table["scenario"].to_pylist())) == 2, "one for each point"
     rows = json.loads(
         airlane("sweep", "--example", "wired-cubic", *grid, "--set", "run.warmup=1s", "--json").stdout
     )

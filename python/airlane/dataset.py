@@ -7,23 +7,25 @@ pass over them when they are given `*.parquet`.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 
-from airlane.files import landing, naming
+from airlane.files import LockedError, landing, locked
 
 __all__ = ["Dataset", "DatasetError"]
 
 _PLAN = "_sweep.json"
-_SHARED = {"axes": "other keys", "seed": "another seed", "core": "another version of airlane"}
+_SHARED = {"core": "another version of airlane", "axes": "other keys", "seed": "another seed"}
+_DIFFERENCES_MAX = 3
+"""Settings that a message names; the others it counts."""
 
 
 class DatasetError(Exception):
@@ -38,8 +40,9 @@ class Dataset:
     folder
         Where it is, or will be.
     plan
-        What decides it, for JSON: `tasks`, their number, and `axes`, `seed`, `core`, which must be the same
-        for two sweeps to share a folder.
+        What decides it, for JSON. `axes`, `seed`, `core`, the settings that are no axis (`settings`) and the
+        SHA-256 of each file that runs read (`inputs`, by name) must be the same for two sweeps to share a
+        folder; `tasks`, their number, need not.
     """
 
     def __init__(self, folder: Path, plan: Mapping[str, Any]) -> None:
@@ -67,9 +70,7 @@ class Dataset:
         if force:
             return
         if resume:
-            for name, what in _SHARED.items():
-                if plan.get(name) != self._plan[name]:
-                    raise DatasetError(f"{self.folder} was begun with {what}; --force begins anew")
+            self._same(plan)
             return
         done, of = len(self._keys()), plan.get("tasks", 0)
         if 0 < done < of:  # of none there is nothing to lose: a cluster that did not answer
@@ -85,28 +86,45 @@ class Dataset:
         Raises
         ------
         DatasetError
-            When another sweep is writing into it.
+            When another sweep is writing into it, or has written what `resume` cannot go on with.
         OSError
             When it cannot be written.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        place = self.folder / "_lock"
-        with naming(place, place):
-            lock = place.open("w")
-        with lock:
+        Path(os.path.realpath(self.folder)).mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+                stack.enter_context(locked(self.folder / "_lock"))
+            except LockedError as error:
                 raise DatasetError(f"another sweep is writing into {self.folder}") from error
             for file in self.folder.glob(".*-*"):
                 file.unlink()
+            plan = self._kept()
+            if resume and plan is not None:
+                self._same(plan)
+                self._plan["inputs"] = plan.get("inputs", {}) | self._plan["inputs"]
             if not resume:
                 for file in self._parts():
                     file.unlink()
             with landing(self.folder / _PLAN) as file:
                 file.write_text(json.dumps(self._plan, indent=2) + "\n", encoding="utf-8")
             yield self._keys()
-            place.unlink(missing_ok=True)
+
+    def _same(self, plan: Mapping[str, Any]) -> None:
+        """See that the rows of another plan may stand beside those of this one."""
+        for name, what in _SHARED.items():
+            if plan.get(name) != self._plan[name]:
+                raise DatasetError(f"{self.folder} was begun with {what}; --force begins anew")
+        before, now = plan.get("settings", {}), self._plan["settings"]
+        if changed := list(_differences(before, now)):
+            more = len(changed) - _DIFFERENCES_MAX
+            said = "; ".join(changed[:_DIFFERENCES_MAX]) + (f"; and {more} more" if more > 0 else "")
+            raise DatasetError(f"{self.folder} was begun with another scenario: {said}; --force begins anew")
+        inputs = self._plan["inputs"]
+        for name, content in plan.get("inputs", {}).items():
+            if inputs.get(name, content) != content:
+                raise DatasetError(
+                    f"{self.folder} was begun with another content of {name}; --force begins anew"
+                )
 
     def add(self, rows: pa.Table) -> None:
         """Add the rows of whole tasks, which the column `task` names, as one file.
@@ -141,6 +159,22 @@ class Dataset:
         for file in self._parts():
             found.update(map(str, _read(file, ["task"])["task"].to_pylist()))
         return found
+
+
+def _differences(before: object, now: object, key: str = "") -> Iterator[str]:
+    """What two scenarios differ in, by dotted key."""
+    match before, now:
+        case dict(), dict():
+            for name in sorted(before.keys() | now.keys()):
+                yield from _differences(before.get(name), now.get(name), f"{key}.{name}".lstrip("."))
+        case list(), list():
+            if len(before) != len(now):
+                yield f"{key} had {len(before)} entries and has {len(now)}"
+                return
+            for i, (one, other) in enumerate(zip(before, now, strict=True)):
+                yield from _differences(one, other, f"{key}.{i}")
+        case _ if before != now:
+            yield f"{key} was {json.dumps(before)} and is {json.dumps(now)}"
 
 
 def _read(file: Path, columns: list[str] | None = None) -> pa.Table:

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow as pa
 
-__all__ = ["NotTextError", "landing", "naming", "read_text", "write_text"]
+__all__ = [
+    "LockedError",
+    "NotTextError",
+    "is_mount",
+    "landing",
+    "locked",
+    "naming",
+    "read_text",
+    "write_text",
+]
 
 _BYTES_MAX = 16 << 20
 """Longer than any text need be; a limit so that reading one cannot take all memory."""
+
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+class LockedError(Exception):
+    """Another process holds the lock."""
 
 
 class NotTextError(ValueError):
@@ -71,14 +91,66 @@ def naming(file: Path, place: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Hold a lock file, which is gone afterwards. A process that dies holds nothing.
+
+    Raises
+    ------
+    LockedError
+        When another process holds it.
+    OSError
+        When it cannot be made; names it.
+    """
+    with _taken(place):
+        try:
+            yield
+        finally:
+            # While it is held: whoever opened it meanwhile finds that it is no longer the file of this name.
+            place.unlink(missing_ok=True)
+
+
+def _taken(place: Path) -> TextIO:
+    while True:
+        with naming(place, place):
+            lock = place.open("a", encoding="utf-8")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock.fileno()), place.stat()):
+                return lock
+        except FileNotFoundError:
+            pass  # its last holder removed it after it was opened here: make another
+        except BlockingIOError as error:
+            lock.close()
+            raise LockedError(os.fspath(place)) from error
+        lock.close()
+
+
+def is_mount(path: Path) -> bool:
+    """Whether something is mounted there, so that it can neither be renamed nor replaced.
+
+    `os.path.ismount` does not know bind mounts within a file system; Linux lists them (proc(5), mountinfo).
+    """
+    real = os.path.realpath(path)
+    try:
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return os.path.ismount(real)
+    places = (_OCTAL.sub(lambda octal: chr(int(octal[1], 8)), line.split()[4]) for line in lines)
+    return os.path.ismount(real) or real in places
+
+
+@contextmanager
 def landing(place: Path) -> Iterator[Path]:
     """Give a scratch file beside a place; it takes the place when it is complete, and is gone when it is not.
+
+    A symbolic link stays; what it points to is written.
 
     Raises
     ------
     OSError
         When it cannot be written; names the place.
     """
+    place = Path(os.path.realpath(place))
     handle, name = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
     os.close(handle)
     scratch = Path(name)

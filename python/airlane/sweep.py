@@ -1,7 +1,8 @@
 """Sweeps: a scenario at every point of a grid of settings, each with the same seeds.
 
-Points that are compared see the same radio, since all take the same seeds; each figure of a point is a mean
-over its runs with a 95 % Student-t interval.
+Run i of a point has the seed `run.seed` + i of that point's scenario. Points see the same radio, since all
+have the same `run.seed` unless it is itself swept. Each figure of a point is a mean over its runs with a 95 %
+Student-t interval.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ __all__ = [
 
 _LISTS = ("cell", "ue", "flow")
 
+_SEED = "run.seed"
+
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?):(\d+(?:\.\d+)?)( ?[A-Za-z%][\w/%]*)?")
 _STEPS_MAX = 10_000
 
@@ -53,7 +56,7 @@ _RUNS_MAX = 1_000_000
 
 
 class SweepError(Exception):
-    """A grid that is too large."""
+    """A grid that is too large, or says twice what the seeds are."""
 
 
 @dataclass(frozen=True)
@@ -220,13 +223,16 @@ class Plan:
         Per point, the value of each swept key.
     tasks
         Of all points, by point and run.
+    fixed
+        The resolved scenario without the swept keys and the seed.
     """
 
     settings: Sequence[dict[str, object]]
     tasks: Sequence[Task]
+    fixed: Mapping[str, Any]
 
     def rows(self, finished: Iterable[Finished]) -> pa.Table:
-        """One table of finished tasks: the swept keys, `run`, `seed`, `task`, the columns of `flows`."""
+        """One table: the swept keys, `run`, `seed`, `scenario`, `task`, and the columns of `flows`."""
         types, parts = self.types, list[pa.Table]()
         for task, flows in finished:
             columns: dict[str, Any] = {}
@@ -235,7 +241,8 @@ class Plan:
                 columns[key] = pa.array([json.dumps(value) if text else value] * flows.num_rows, types[key])
             for name in ("run", "seed"):
                 columns[name] = pa.array([getattr(task, name)] * flows.num_rows, pa.int64())
-            columns["task"] = pa.array([task.key] * flows.num_rows)
+            for name, value in (("scenario", task.scenario), ("task", task.key)):
+                columns[name] = pa.array([value] * flows.num_rows)
             parts.append(pa.table(columns | {name: flows[name] for name in flows.column_names}))
         return pa.concat_tables(parts, promote_options="permissive")
 
@@ -266,7 +273,7 @@ class Plan:
         of_point: list[list[int]] = [[] for _ in self.settings]
         for task in self.tasks:
             of_point[task.point] += of_task.get(task.key, [])
-        flows = rows.drop([*self.settings[0], "task"])
+        flows = rows.drop([*self.settings[0], "scenario", "task"])
         return [
             Point(settings, flows.take(np.array(taken, np.int64)))
             for settings, taken in zip(self.settings, of_point, strict=True)
@@ -275,21 +282,36 @@ class Plan:
     def dataset(self, folder: Path, name: str) -> Dataset:
         """The folder in which this sweep of a scenario of that name is kept."""
         axes = {key: str(kind) for key, kind in self.types.items()}
-        about = {"scenario": name, "axes": axes, "seed": self.tasks[0].seed, "core": native.fingerprint()}
+        inputs = dict[str, str]()
+        for task in self.tasks:
+            inputs |= task.inputs
+        about = {
+            "scenario": name,
+            "axes": axes,
+            "seed": None if _SEED in axes else self.tasks[0].seed,
+            "core": native.fingerprint(),
+            "settings": self.fixed,
+            "inputs": inputs,
+        }
         return Dataset(folder, about | {"tasks": len({task.key for task in self.tasks})})
 
 
 def planned(
     scenario: Scenario, of: Mapping[str, Sequence[object]], runs: int, seed: int | None = None
 ) -> Plan:
-    """Check every point of a grid and make its tasks, `runs` seeds a point.
+    """Check every point of a grid and make its tasks, `runs` consecutive seeds a point.
+
+    Parameters
+    ----------
+    seed
+        Replaces the scenario's `run.seed`, the first seed of each point.
 
     Raises
     ------
     ScenarioError
         When a point is no scenario, naming the key.
     SweepError
-        When there are too many points.
+        When there are too many points, or `seed` is given although the grid has `run.seed`.
     OSError
         When a file that the scenario names cannot be read.
     """
@@ -299,9 +321,32 @@ def planned(
             f"a grid of {count // runs:,} points with {runs:,} runs each is {count:,} runs; "
             f"{_RUNS_MAX:,} at most"
         )
-    points = [(settings, variant.resolved) for settings, variant in grid(scenario, of)]
-    first = scenario.seed if seed is None else seed
-    return Plan([settings for settings, _ in points], tasks_of([text for _, text in points], runs, first))
+    if seed is not None:
+        if _SEED in of:
+            raise SweepError(f"the first seed is given twice, as {_SEED} and as --seed {seed}; leave one out")
+        scenario = scenario.set({_SEED: seed})
+    points = list(grid(scenario, of))
+    tasks = tasks_of([(variant.resolved, variant.seed) for _, variant in points], runs)
+    return Plan([settings for settings, _ in points], tasks, _without(scenario, [*of, _SEED]))
+
+
+def _without(scenario: Scenario, keys: Iterable[str]) -> dict[str, Any]:
+    """The resolved scenario without these keys."""
+    left: dict[str, Any] = json.loads(scenario.resolved)
+    for place in (place for key in keys for place in _places(scenario, key)):
+        _remove(left, place.split("."))
+    return left
+
+
+def _remove(part: object, way: Sequence[str]) -> None:
+    name, *rest = way
+    match part:
+        case dict() if name in part and not rest:
+            del part[name]
+        case dict() if name in part:
+            _remove(part[name], rest)
+        case list() if rest and name.isdecimal() and int(name) < len(part):
+            _remove(part[int(name)], rest)
 
 
 def conduct(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import json
 import os
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,15 +48,21 @@ class Task:
     ----------
     key
         Hash of what decides the result: compiled core, resolved scenario, its files, seed.
+    scenario
+        Hash of the resolved scenario with its files: the runs of one point, and no others, have the same.
     point, run
         Place in the grid; number of the run, from 0.
+    inputs
+        SHA-256 of each file that the run reads, by its name.
     """
 
     key: str
+    scenario: str
     point: int
     run: int
     seed: int
     resolved: str
+    inputs: Mapping[str, str]
 
 
 Finished = tuple[Task, pa.Table]
@@ -65,8 +72,8 @@ _Brought = tuple[float, list[pa.Table]]
 """Seconds that an errand took, and the rows of each of its tasks."""
 
 
-def tasks_of(points: Sequence[str], runs: int, first_seed: int) -> list[Task]:
-    """Tasks of all points (resolved scenarios), each with the seeds from `first_seed` on.
+def tasks_of(points: Sequence[tuple[str, int]], runs: int) -> list[Task]:
+    """Tasks of all points, each a resolved scenario and its first seed.
 
     Raises
     ------
@@ -74,11 +81,12 @@ def tasks_of(points: Sequence[str], runs: int, first_seed: int) -> list[Task]:
         When a file that a scenario names cannot be read.
     """
     core, tasks = native.fingerprint(), list[Task]()
-    for point, resolved in enumerate(points):
+    for point, (resolved, first) in enumerate(points):
         inputs = native.inputs(resolved)
+        scenario = hashlib.sha256(json.dumps([resolved, inputs], sort_keys=True).encode()).hexdigest()[:16]
         for run in range(runs):
-            seed = first_seed + run
-            tasks.append(Task(key_of(core, resolved, inputs, seed), point, run, seed, resolved))
+            key = key_of(core, resolved, inputs, first + run)
+            tasks.append(Task(key, scenario, point, run, first + run, resolved, inputs))
     return tasks
 
 
