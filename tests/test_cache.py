@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,88 @@ def test_a_damaged_entry_counts_as_none(tmp_path: Path, name: str, keep: int | N
     kept = cache.get("key")
     assert kept is not None
     assert kept.meta == {"sim_s": 4.0}
+
+
+def test_an_entry_that_was_edited_counts_as_none(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, "core")
+    for name, edit in (
+        ("meta.json", lambda raw: raw.replace(b'"sim_s": 3.0', b'"sim_s": 9.0')),
+        ("flows.arrow", lambda _: _arrow(tmp_path, 9.0)),
+    ):
+        cache.put("key", output(3.0))
+        assert cache.get("key") is not None
+        (file,) = tmp_path.rglob(name)
+        raw = file.read_bytes()
+        file.write_bytes(edit(raw))
+        assert file.read_bytes() != raw
+        assert cache.get("key") is None, name
+
+
+def _arrow(folder: Path, value: float) -> bytes:
+    """A whole file with another value."""
+    other = Cache(folder / "other", "core")
+    other.put("key", output(value))
+    (file,) = (folder / "other").rglob("flows.arrow")
+    raw = file.read_bytes()
+    shutil.rmtree(folder / "other")
+    return raw
+
+
+def test_another_process_was_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process's entry appears just before ours would; both are of one key, so of one content."""
+    ours, theirs = Cache(tmp_path, "core"), Cache(tmp_path, "core")
+    rename, began = Path.rename, list[Path]()
+
+    def late(self: Path, target: Path) -> Path:
+        if target.name == "key" and not began:
+            began.append(target)
+            theirs.put("key", output(3.0))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    ours.put("key", output(3.0))
+    kept = ours.get("key")
+    assert kept is not None
+    assert kept.meta == {"sim_s": 3.0}
+    assert [path.name for path in (tmp_path / "core").iterdir()] == ["key"]
+
+
+def test_many_processes_share_a_cache(tmp_path: Path) -> None:
+    code = (
+        "import sys, pyarrow as pa\n"
+        "from pathlib import Path\n"
+        "from airlane.cache import Cache\n"
+        "from airlane.native import Output\n"
+        "cache = Cache(Path(sys.argv[1]), 'core')\n"
+        "for i in range(300):\n"
+        "    cache.put(f'key{i % 3}', Output({'flows': pa.table({'x': [1.0]})}, {}))\n"
+        "    assert cache.get(f'key{i % 3}') is not None\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    assert [process.communicate()[1] for process in processes] == [""] * 3
+    assert sorted(path.name for path in (tmp_path / "core").iterdir()) == ["key0", "key1", "key2"]
+
+
+def test_what_killed_processes_left_is_removed_once_nobody_writes(tmp_path: Path) -> None:
+    left = tmp_path / "core" / ".new-left"
+    left.mkdir(parents=True)
+    first = Cache(tmp_path, "core")
+    assert not left.exists()
+    left.mkdir()
+    second = Cache(tmp_path, "core")
+    assert left.exists(), "it may be one of the first's"
+    del first, second
+
+
+def test_the_core_of_another_process_stays(tmp_path: Path) -> None:
+    used = Cache(tmp_path, "a" * 16)
+    for core in ("b" * 16, "c" * 16, "d" * 16):
+        Cache(tmp_path, core).put("key", output(1.0))
+    used.put("key", output(1.0))
+    assert used.get("key") is not None
 
 
 def test_entries_of_older_cores_are_removed(tmp_path: Path) -> None:

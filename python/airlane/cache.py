@@ -2,19 +2,26 @@
 
 An entry is found again only under the same four, so nothing has to be invalidated by hand: another
 core, another default in it, another value, trace or seed is another key. Entries of older cores are removed.
+Several processes may share a folder. An entry whose bytes are not those that were written counts as none.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import tempfile
+import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.feather
@@ -32,6 +39,9 @@ _BATCH = 32
 
 _CORE = re.compile("[0-9a-f]{16}")
 """What the folder of a core is called: the beginning of its fingerprint."""
+
+_NEW = ".new-"
+"""How the names of folders begin in which entries are written."""
 
 _CORES_KEPT = 2
 """Cores whose entries stay: the one in use and the one before, for going back and forth."""
@@ -59,10 +69,16 @@ class Cache:
         self._folder = folder / core[:16]
         self._folder.mkdir(parents=True, exist_ok=True)
         os.utime(self._folder)
+        self._held = _open(self._folder)
+        if _alone(self._held):  # what a killed process left
+            for left in self._folder.glob(f"{_NEW}*"):
+                shutil.rmtree(left, ignore_errors=True)
+        fcntl.flock(self._held, fcntl.LOCK_SH)
+        weakref.finalize(self, os.close, self._held)
         # The folder may be any, such as somebody's home: what is not named like a core is not ours to remove.
         cores = [f for f in folder.iterdir() if _CORE.fullmatch(f.name) and f.is_dir()]
         for old in sorted(cores, key=lambda f: f.stat().st_mtime)[:-_CORES_KEPT]:
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
 
     def key(self, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
         """Name of the entry of a resolved scenario, its files (`native.inputs`) and a seed."""
@@ -73,15 +89,20 @@ class Cache:
         entry = self._folder / key
         try:
             kept = json.loads((entry / "meta.json").read_text(encoding="utf-8"))
-            tables = {
-                str(name): pyarrow.feather.read_table(entry / f"{name}.arrow") for name in kept["tables"]
-            }
+            if kept["sha256"] != _sha256_of(kept):
+                return None
+            tables = dict[str, pa.Table]()
+            for name, sha256 in kept["tables"].items():
+                raw = (entry / f"{name}.arrow").read_bytes()
+                if hashlib.sha256(raw).hexdigest() != sha256:
+                    return None
+                tables[str(name)] = pyarrow.feather.read_table(io.BytesIO(raw))
             return Output(tables, kept["meta"])
-        except (OSError, ValueError, LookupError, TypeError, pa.ArrowException):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, pa.ArrowException):
             return None  # not there, not whole, or not readable: run it again
 
     def put(self, key: str, output: Output) -> None:
-        """Keep an output. The entry appears whole or not at all.
+        """Keep an output. The entry appears whole or not at all; where one is there already, that one stays.
 
         Raises
         ------
@@ -89,19 +110,65 @@ class Cache:
             When it cannot be written; names the file.
         """
         entry = self._folder / key
-        scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
+        scratch = Path(tempfile.mkdtemp(prefix=_NEW, dir=self._folder))
         try:
-            for name, table in output.tables.items():
-                with naming(scratch / f"{name}.arrow", entry / f"{name}.arrow") as file:
-                    pyarrow.feather.write_feather(table, str(file), compression="zstd")
-            with naming(scratch / "meta.json", entry / "meta.json") as file:
-                kept = {"meta": output.meta, "tables": sorted(output.tables)}
-                file.write_text(json.dumps(kept), encoding="utf-8")
-            shutil.rmtree(entry, ignore_errors=True)
-            scratch.rename(entry)
-        except BaseException:
+            fresh = scratch / "entry"
+            fresh.mkdir()
+            kept: dict[str, Any] = {"meta": output.meta, "tables": {}}
+            for name in sorted(output.tables):
+                with naming(fresh / f"{name}.arrow", entry / f"{name}.arrow") as file:
+                    pyarrow.feather.write_feather(output.tables[name], str(file), compression="zstd")
+                    kept["tables"][name] = hashlib.sha256(file.read_bytes()).hexdigest()
+            with naming(fresh / "meta.json", entry / "meta.json") as file:
+                file.write_text(json.dumps(kept | {"sha256": _sha256_of(kept)}), encoding="utf-8")
+            while not self._appears(fresh, entry):
+                with suppress(FileNotFoundError):  # another process may have taken it away as well
+                    entry.rename(scratch / f"old-{time.monotonic_ns()}")
+        finally:
             shutil.rmtree(scratch, ignore_errors=True)
-            raise
+
+    def _appears(self, fresh: Path, entry: Path) -> bool:
+        """Put an entry in its place; false where one stands that cannot be read."""
+        try:
+            fresh.rename(entry)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            # Another process was first. The same key is the same output.
+            return self.get(entry.name) is not None
+        return True
+
+
+def _sha256_of(kept: Mapping[str, Any]) -> str:
+    """SHA-256 of what an entry says of itself, which names the SHA-256 of each of its tables."""
+    said = json.dumps([kept["meta"], kept["tables"]], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _open(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _alone(held: int) -> bool:
+    """Whether no other process has a cache in this folder; if so, it is held against them."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _remove(core: Path) -> None:
+    """Remove the entries of a core that no process uses."""
+    try:
+        held = _open(core)
+    except FileNotFoundError:
+        return
+    try:
+        if _alone(held):
+            shutil.rmtree(core, ignore_errors=True)
+    finally:
+        os.close(held)
 
 
 def outputs_of(

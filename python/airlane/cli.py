@@ -263,7 +263,7 @@ def run(
 ) -> None:
     """Run a scenario and write a result folder."""
     from airlane import control, terminal
-    from airlane.results import captures_beside, check_place
+    from airlane.results import reserved
 
     file = _file(scenario, example)
     described = _scenario(file, settings)
@@ -281,8 +281,7 @@ def run(
             f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
         )
     folder = out if out is not None else Path("out/runs") / described.name
-    check_place(folder)
-    with captures_beside(folder) as captures:
+    with reserved(folder) as place:
         with terminal.progress(described.name) as update:
             done = 0
 
@@ -293,9 +292,9 @@ def run(
 
             update(0, runs)
             results = described.run(
-                runs=runs, seed=seed, threads=threads, on_done=tick, pcap=captures, controllers=own
+                runs=runs, seed=seed, threads=threads, on_done=tick, pcap=place.captures, controllers=own
             )
-        results.write(folder, described.resolved, os.fspath(file), captures)
+        results.write(folder, described.resolved, os.fspath(file), place)
     if plot:
         _plot(results, folder / "series.png", described.name)
     if report:
@@ -742,12 +741,17 @@ def trace_export_command(
 
 def _check_file(path: Path) -> None:
     """See that a file may be written there, before what takes long, and leave nothing."""
+    from airlane.files import is_mount
+
+    path = Path(os.path.realpath(path))
     new = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     for folder in new:  # innermost first
         folder.rmdir()
     if path.is_dir():
         _fail(f"error: {path} is a folder; name a file with -o")
+    if is_mount(path):
+        _fail(f"error: {path} is a mount point, which cannot be replaced; name another file with -o")
 
 
 class _Terminated(BaseException):

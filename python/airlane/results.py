@@ -7,9 +7,8 @@ import os
 import platform
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -22,15 +21,19 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from airlane import stats
-from airlane.files import naming
+from airlane.files import LockedError, is_mount, locked, naming
 from airlane.native import Output
 
-__all__ = ["FolderInTheWayError", "Results", "captures_beside", "check_place", "manifest_of"]
+__all__ = ["FolderInTheWayError", "Place", "Results", "check_place", "manifest_of", "reserved"]
 
 # Tables whose file in `series` is not named like them. `flows` and `cells` stand beside that folder.
 _STEMS = {"flow_series": "flows", "cell_series": "cells", "ue_series": "ues"}
 _TABLES = {stem: table for table, stem in _STEMS.items()}
 _SUMMARIES = {"flows": "summary.parquet", "cells": "cells.parquet"}
+
+
+_SCRATCH = ".airlane-run"
+_HELD = "held"
 
 
 class FolderInTheWayError(Exception):
@@ -163,44 +166,37 @@ class Results:
         tables = {name: pyarrow.parquet.read_table(file) for name, file in sorted(files.items())}
         return cls(tables, manifest["runs"], manifest["seeds"], manifest["inputs"])
 
-    def write(self, folder: Path, scenario_json: str, file_name: str = "", pcap: Path | None = None) -> None:
+    def write(
+        self, folder: Path, scenario_json: str, file_name: str = "", place: Place | None = None
+    ) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
 
-        What is in the folder `pcap`, if one is given, moves into it: packets to `pcap`, qlog to `qlog`.
+        With the `place` that `reserved` gives, its captures move into it: packets to `pcap`, qlog to `qlog`.
 
         All of it is written beside its place and renamed, so a folder is whole or not there.
-        An older result folder is replaced.
+        An older result folder is replaced. A symbolic link stays; the folder that it points to is replaced.
 
         Raises
         ------
         FolderInTheWayError
-            When `folder` exists and is not a result folder.
+            When `folder` exists and is not a result folder, or another process writes into it.
         OSError
             When a file cannot be written; names the file.
         """
-        check_place(folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
-            self._write_into(scratch, folder, scenario_json, file_name, pcap)
-            scratch.chmod(0o755)
-            if folder.exists():
-                shutil.rmtree(folder)
-            scratch.rename(folder)
-        except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
+        with reserved(folder) if place is None else nullcontext(place) as place:
+            fresh = place.scratch / "new"
+            fresh.mkdir()
+            self._write_into(fresh, folder, scenario_json, file_name, place.captures)
+            place.replace(fresh)
 
-    def _write_into(
-        self, folder: Path, place: Path, scenario_json: str, file_name: str, pcap: Path | None
-    ) -> None:
-        qlog = sorted(pcap.glob("*.sqlog")) if pcap else []
+    def _write_into(self, folder: Path, place: Path, scenario_json: str, file_name: str, pcap: Path) -> None:
+        qlog = sorted(pcap.glob("*.sqlog"))
         if qlog:
             (folder / "qlog").mkdir()
         for file in qlog:
             file.rename(folder / "qlog" / file.name)
-        captures = sorted(file.name for file in pcap.iterdir()) if pcap else []
-        if pcap and captures:
+        captures = sorted(file.name for file in pcap.iterdir())
+        if captures:
             pcap.rename(folder / "pcap")
         (folder / "series").mkdir()
         files = {
@@ -233,10 +229,18 @@ def check_place(folder: Path) -> None:
     Raises
     ------
     FolderInTheWayError
-        When `folder` exists and is not a result folder, or when somebody stands in it.
+        When `folder` exists and is not a result folder, when it cannot be replaced since something is mounted
+        there or it may not be written, or when somebody stands in it.
     """
     if Path.cwd().is_relative_to(os.path.realpath(folder)):
         raise FolderInTheWayError(f"{folder} is where you are; name a folder below or beside it with -o")
+    if is_mount(folder):
+        raise FolderInTheWayError(
+            f"{folder} is a mount point, and a result folder is replaced as a whole; "
+            f"name a folder in it: -o {folder / 'NAME'}"
+        )
+    if folder.exists() and not os.access(folder, os.W_OK):
+        raise FolderInTheWayError(f"{folder} may not be written; choose another folder with -o")
     # Other programs have a manifest.json too, and a folder that is replaced goes with all that is in it.
     if not folder.exists() or manifest_of(folder) is not None:
         return
@@ -259,17 +263,97 @@ def manifest_of(folder: Path) -> dict[str, Any] | None:
     return manifest if whole else None
 
 
+@dataclass(frozen=True)
+class Place:
+    """A result folder that is held for writing.
+
+    Attributes
+    ----------
+    folder
+        Where it is, or will be, without symbolic links.
+    scratch
+        A folder beside it, which is gone afterwards.
+    captures
+        An empty folder, whose files move into the result folder when that is written.
+    """
+
+    folder: Path
+    scratch: Path
+    captures: Path
+
+    def replace(self, fresh: Path) -> None:
+        """Put a folder, whole, in the place of the one that may be there."""
+        old = self.scratch / "old"
+        with naming(self.folder, self.folder):
+            if self.folder.exists():
+                self.folder.rename(old)
+            fresh.rename(self.folder)
+        shutil.rmtree(old, ignore_errors=True)
+
+
 @contextmanager
-def captures_beside(folder: Path) -> Iterator[Path]:
-    """Give an empty folder beside a result folder, from where captures can move into it; gone afterwards."""
-    # What is in the way has a name that means nothing to a user.
-    with naming(folder, folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = tempfile.TemporaryDirectory(prefix=f".{folder.name}-pcap-", dir=folder.parent)
-    with beside as scratch:
-        pcap = Path(scratch) / "pcap"
-        pcap.mkdir()
-        yield pcap
+def reserved(folder: Path) -> Iterator[Place]:
+    """Hold a result folder for writing, so that no other process writes there; to be done before the run.
+
+    What killed processes left beside it, such as captures, is removed.
+
+    Raises
+    ------
+    FolderInTheWayError
+        When it must not be replaced, or another process holds it.
+    OSError
+        When nothing can be written there; names the folder.
+    """
+    check_place(folder)
+    real = Path(os.path.realpath(folder))
+    scratch = real.parent / f".{real.name}{_SCRATCH}"
+    with ExitStack() as stack:
+        with naming(folder, folder):  # what is in the way has a name that means nothing to a user
+            real.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                stack.enter_context(_scratch(scratch))
+            except LockedError as error:
+                raise FolderInTheWayError(
+                    f"another airlane is writing into {folder}; wait until it has ended, "
+                    "or choose another folder with -o"
+                ) from error
+            _remove_left(real.parent)
+            captures = scratch / "pcap"
+            captures.mkdir()
+        yield Place(real, scratch, captures)
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[None]:
+    """Hold an empty scratch folder, which is gone afterwards."""
+    with ExitStack() as stack:
+        while True:
+            folder.mkdir(exist_ok=True)
+            try:
+                stack.enter_context(locked(folder / _HELD))
+            except FileNotFoundError:
+                continue  # its last holder removed the folder after it was made here
+            break
+        _empty(folder)
+        try:
+            yield
+        finally:
+            _empty(folder)
+    with suppress(OSError):  # somebody may hold it by now
+        folder.rmdir()
+
+
+def _empty(folder: Path) -> None:
+    for left in folder.iterdir():
+        if left.name != _HELD:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _remove_left(parent: Path) -> None:
+    """Remove the scratch folders that nobody holds any longer: their processes were killed."""
+    for held in parent.glob(f".*{_SCRATCH}/{_HELD}"):
+        with suppress(OSError, LockedError), _scratch(held.parent):
+            pass
 
 
 def _numbered(table: pa.Table, run: int, seed: int) -> pa.Table:
