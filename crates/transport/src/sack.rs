@@ -99,8 +99,6 @@ pub(crate) struct SackOutcome {
     /// Send times of the first and last of those that had been sent once.
     pub(crate) first_sent_at: Option<Instant>,
     pub(crate) last_sent_at: Option<Instant>,
-    /// Lowest position of a never retransmitted segment that filled a hole: reordering.
-    pub(crate) reordered_from: Option<u64>,
     /// A segment from before the recovery point, sent once, was SACKed: F-RTO's evidence.
     pub(crate) original_delivered: bool,
 }

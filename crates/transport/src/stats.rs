@@ -35,6 +35,8 @@ pub struct TcpStats {
     pub loss_probes: u64,
     /// Window probes sent.
     pub window_probes: u64,
+    /// ACKs that showed that data overtook other data (Linux tcpi_reord_seen).
+    pub reordering_seen: u64,
     /// D-SACK blocks received.
     pub dsack_received: u64,
     /// Reports of a PEP that were worked through.

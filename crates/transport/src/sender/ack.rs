@@ -113,21 +113,24 @@ impl Sender {
         }
         let window_moved = self.update_window(ack);
         let prior_una = self.una;
+        // What was SACKed before this ACK: only it can have overtaken what the ACK takes (RFC 8985 §6.2 step 3).
+        let prior_highest = self.board.highest_sacked();
         let mut sacked = SackOutcome::default();
         if !ack.sack.is_empty() {
             sacked = self.process_sack(io, ack);
         }
-        let highest_before = self.board.highest_sacked();
         if ack.ack > self.una {
             outcome.advanced = true;
             self.timeouts_in_row = 0;
         }
         self.window_probes_in_row = 0;
-        let acked = self.take_acked(io, ack);
+        let acked = self.take_acked(io, ack, prior_highest);
+        if let Some(from) = acked.reordered_from {
+            self.raise_reordering(io, from);
+        }
         self.gather(&mut outcome, &acked, &sacked, window_moved, ack);
         self.sample_rtt(io, ack, &acked, &sacked, &mut outcome);
         self.controller.on_arrival(&Arrival { now: io.now(), acked_to: self.una, rtt: outcome.rtt });
-        self.note_reordering(&acked, &sacked, highest_before);
         self.rack.adapt_window(self.una, self.nxt);
         let mut resend = Resend::Nothing;
         if let Some(probe) = self.probe {
@@ -217,6 +220,7 @@ impl Sender {
     fn process_sack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) -> SackOutcome {
         let now = io.now();
         let mut out = SackOutcome::default();
+        let mut reordered_from = None;
         let blocks = Blocks::from_wire(ack.sack, io.negotiated.local_initial, self.una);
         let (dsack, blocks) = blocks.split_dsack(ack.ack);
         if let Some(block) = dsack.filter(|block| block.right <= self.nxt) {
@@ -240,7 +244,7 @@ impl Sender {
                 self.rack.on_delivered(now, s.sent_at, s.end(), s.is(EVER_RETRANSMITTED), min_rtt);
                 if !s.is(EVER_RETRANSMITTED) {
                     if s.start < self.board.highest_sacked() {
-                        out.reordered_from = Some(out.reordered_from.map_or(s.start, |r| r.min(s.start)));
+                        reordered_from.get_or_insert(s.start); // the ranges are in ascending order
                     }
                     out.original_delivered |= s.end() <= self.recovery_point;
                     out.first_sent_at.get_or_insert(s.sent_at);
@@ -255,6 +259,11 @@ impl Sender {
                 self.board.mark_sacked(number - 1);
                 out.sacked += 1;
             }
+        }
+        // After a timeout that was no mistake the first sendings are all counted as lost: they tell nothing.
+        if let Some(from) = reordered_from.filter(|_| self.phase != Phase::Loss || self.undo.marker.is_some())
+        {
+            self.raise_reordering(io, from);
         }
         out
     }
@@ -276,8 +285,8 @@ impl Sender {
         }
     }
 
-    /// Removes what the cumulative ACK covers.
-    fn take_acked(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) -> Acked {
+    /// Removes what the cumulative ACK covers. `prior_highest` is the end of what was SACKed before it came.
+    fn take_acked(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, prior_highest: u64) -> Acked {
         let mut acked = Acked::default();
         if ack.ack <= self.una {
             return acked;
@@ -306,7 +315,7 @@ impl Sender {
             } else if !s.is(SACKED) {
                 acked.first_sent_at.get_or_insert(s.sent_at);
                 acked.last_sent_at = Some(s.sent_at);
-                if self.board.highest_sacked() > s.start {
+                if prior_highest > s.start {
                     acked.reordered_from.get_or_insert(s.start);
                 }
                 acked.original_delivered |= s.end() <= self.recovery_point;
@@ -452,21 +461,11 @@ impl Sender {
         (!retransmission).then(|| now.saturating_since(sent_at))
     }
 
-    /// Data that overtook other data raises the reordering degree (RFC 8985 §6.2 step 3).
-    fn note_reordering(&mut self, acked: &Acked, sacked: &SackOutcome, highest: u64) {
-        if self.phase == Phase::Loss && self.undo.marker.is_none() {
-            return;
-        }
-        let from = match (acked.reordered_from, sacked.reordered_from) {
-            (Some(a), Some(b)) => a.min(b),
-            (Some(a), None) => a,
-            (None, Some(b)) => b,
-            (None, None) => return,
-        };
-        self.raise_reordering(from, highest);
-    }
-
-    pub(super) fn raise_reordering(&mut self, from: u64, highest: u64) {
+    /// Data that was overtaken, from this position on: it raises the reordering degree and turns on RACK's reordering
+    /// window (RFC 8985 §6.2 step 3).
+    #[cold]
+    pub(super) fn raise_reordering(&mut self, io: &mut Io<'_, '_>, from: u64) {
+        let highest = self.board.highest_sacked().max(self.una);
         if from >= highest {
             return;
         }
@@ -474,6 +473,7 @@ impl Sender {
         if degree > u64::from(self.reordering) {
             self.reordering = (degree.min(u64::from(MAX_REORDERING))) as u32;
         }
+        io.stats.reordering_seen += 1;
         self.rack.on_reordering();
     }
 

@@ -313,7 +313,7 @@ impl Sender {
         if !self.undo.original_echoed(ack.echo) {
             return None;
         }
-        self.raise_reordering(prior_una, self.board.highest_sacked());
+        self.raise_reordering(io, prior_una);
         if self.board.retransmitted() > 0 {
             return Some(Resend::Nothing);
         }
