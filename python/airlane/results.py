@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from airlane import stats
+from airlane.figures import figure_of
 from airlane.files import LockedError, is_mount, locked, naming
 from airlane.native import Output
 
@@ -134,21 +134,24 @@ class Results:
         return self.tables["timeouts"]
 
     def summary(self) -> pa.Table:
-        """Mean over the runs and its 95 % half-width, one row per flow.
+        """Mean over the runs and its 95 % interval, one row per flow.
 
-        Each numeric column `x` of `flows` gives `x` and `x_ci95` (null with one run); `n` counts the runs.
+        Each numeric column `x` of `flows` gives `x`, `x_ci95`, half of the interval's width (null where there
+        are too few runs for one), and `x_n`, the runs in which it is defined. `n` is that of goodput.
         """
         flows = self.flows
         names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
         columns: dict[str, list[Any]] = {"flow": names}
         of_flow = [flows.filter(pc.equal(flows["flow"], pa.scalar(name))) for name in names]
-        columns["n"] = [part.num_rows for part in of_flow]
+        columns["n"] = [int(np.sum(~np.isnan(part["goodput_mbps"].to_numpy()))) for part in of_flow]
         for column in flows.schema:
             if column.name in ("run", "seed") or not _numeric(column.type):
                 continue
-            means = [stats.estimate(part[column.name].to_numpy().astype(np.float64)) for part in of_flow]
+            figure = figure_of(column.name)
+            means = [figure.estimate(part[column.name].to_numpy().astype(np.float64)) for part in of_flow]
             columns[column.name] = [m.mean for m in means]
             columns[f"{column.name}_ci95"] = [m.half_width for m in means]
+            columns[f"{column.name}_n"] = [m.n for m in means]
         return pa.table(columns)
 
     @classmethod

@@ -1,8 +1,10 @@
 """Means that carry their uncertainty, and how many runs a wished-for certainty would take.
 
-Every interval is a two-sided Student-t interval of the mean (W. S. Gosset, "The probable error of a
-mean", Biometrika 6(1), 1908): it assumes repetitions that are independent and about normal, which
-means over seeded runs are and bins of one run are not. Nothing here tests for normality.
+An interval is a two-sided Student-t interval of a mean (W. S. Gosset, "The probable error of a mean",
+Biometrika 6(1), 1908). It assumes independent repetitions and a mean that is about normal: means over seeded
+runs are, bins of one run are not. Where the values of single runs are far from normal, the interval is made
+on a scale on which they are nearer to it and then transformed back (`Scale`). `bench/coverage.py` measures
+how often the intervals of each kind hold what they should.
 """
 
 from __future__ import annotations
@@ -10,11 +12,52 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Estimate", "estimate", "jain", "paired_difference", "runs_for"]
+__all__ = [
+    "Estimate",
+    "Scale",
+    "estimate",
+    "from_scale",
+    "jain",
+    "paired_difference",
+    "runs_for",
+    "to_scale",
+]
+
+NEAR_BOUND = 1e-6
+"""A bounded value nearer to 0 or 1 than this counts as if it were so far away: its logit is finite."""
+
+BUCKET = 1 / 256
+"""Half a bucket of the histogram of delays (`histogram.rs`), relative: how well a percentile is known."""
+
+
+class Scale(StrEnum):
+    """How the values of a figure are distributed over runs, and so how its interval is made.
+
+    `PLAIN`: the mean and its t interval. `QUANTILE`: the same for a percentile of each run; the interval
+    is at least as wide as the buckets that percentiles are read from. `RATIO`: mean and interval of the
+    logarithms, transformed back: the centre is the geometric mean. `BOUNDED`, for values from 0 to 1:
+    the same with logits. `RARE`, for shares that are 0 in many runs: the plain mean; where it is 0 in all
+    runs there is no interval, since what was never seen has no spread.
+
+    Only `PLAIN` has an interval from two runs; the others need three. With two, the interval rests on one
+    degree of freedom and often has no width, because two runs share a bucket or a bound.
+    """
+
+    PLAIN = "plain"
+    QUANTILE = "quantile"
+    RATIO = "ratio"
+    BOUNDED = "bounded"
+    RARE = "rare"
+
+    @property
+    def least_runs(self) -> int:
+        """Runs from which on there is an interval."""
+        return 2 if self is Scale.PLAIN else 3
 
 
 @dataclass(frozen=True)
@@ -24,29 +67,36 @@ class Estimate:
     Attributes
     ----------
     mean
-        Arithmetic mean; NaN without repetitions.
+        Centre on the figure's scale, arithmetic for most; NaN without repetitions.
     half_width
-        Half the width of the 95 % interval; `None` with fewer than two repetitions, since
-        one run is not a mean.
+        Half the width of the 95 % interval; `None` with too few repetitions for one, since
+        one run is not a mean; NaN where a value is not finite.
     n
-        Number of repetitions.
+        Number of repetitions in which the figure is defined.
     deviation
         Sample standard deviation (n - 1); `None` with fewer than two repetitions.
+    ends
+        Both ends of an interval that does not lie evenly about the mean.
     """
 
     mean: float
     half_width: float | None
     n: int
     deviation: float | None
+    ends: tuple[float, float] | None = None
 
     @property
     def low(self) -> float:
         """Lower end of the interval; minus infinity where there is none."""
+        if self.ends is not None:
+            return self.ends[0]
         return self.mean - self.half_width if self.half_width is not None else -math.inf
 
     @property
     def high(self) -> float:
         """Upper end of the interval; infinity where there is none."""
+        if self.ends is not None:
+            return self.ends[1]
         return self.mean + self.half_width if self.half_width is not None else math.inf
 
     @property
@@ -62,8 +112,10 @@ class Estimate:
         return self.half_width / abs(self.mean) if self.mean != 0.0 else math.inf
 
 
-def estimate(values: Sequence[float] | npt.NDArray[np.float64], confidence: float = 0.95) -> Estimate:
-    """Mean and Student-t interval of independent repetitions.
+def estimate(
+    values: Sequence[float] | npt.NDArray[np.float64], confidence: float = 0.95, scale: Scale = Scale.PLAIN
+) -> Estimate:
+    """Mean and interval of independent repetitions.
 
     NaN marks a repetition in which the metric is not defined (no timeout, say); it does not
     count as a repetition.
@@ -74,24 +126,73 @@ def estimate(values: Sequence[float] | npt.NDArray[np.float64], confidence: floa
         One value per repetition.
     confidence
         Probability that the interval covers the true mean.
+    scale
+        On which scale the mean and its interval are made.
 
     Examples
     --------
     >>> e = estimate([9.0, 10.0, 11.0])
     >>> round(e.mean, 3), round(e.half_width, 3), e.n
     (10.0, 2.484, 3)
+    >>> e = estimate([0.5, 1.0, 2.0], scale=Scale.RATIO)
+    >>> round(e.mean, 3), round(e.low, 3), round(e.high, 3)
+    (1.0, 0.179, 5.595)
     """
     data = np.asarray(values, dtype=np.float64)
     data = data[~np.isnan(data)]
     n = int(data.size)
     if n == 0:
         return Estimate(math.nan, None, 0, None)
-    with np.errstate(invalid="ignore"):  # of infinite values the deviation is NaN, and no verdict takes it
-        mean, deviation = float(data.mean()), float(data.std(ddof=1)) if n > 1 else None
-    if deviation is None:
-        return Estimate(mean, None, 1, None)
-    t = _quantile(confidence, n - 1)
-    return Estimate(mean, t * deviation / math.sqrt(n), n, deviation)
+    if not np.isfinite(data).all():
+        with np.errstate(invalid="ignore"):  # no interval holds it, and no verdict takes it
+            return Estimate(float(data.mean()), math.nan, n, math.nan)
+    deviation = float(data.std(ddof=1)) if n > 1 else None
+    if scale in (Scale.RATIO, Scale.BOUNDED):
+        return _transformed(data, deviation, confidence, scale)
+    mean = float(data.mean())
+    if deviation is None or n < scale.least_runs or (scale is Scale.RARE and not data.any()):
+        return Estimate(mean, None, n, deviation)
+    half_width = _quantile(confidence, n - 1) * deviation / math.sqrt(n)
+    if scale is Scale.QUANTILE:
+        half_width = max(half_width, BUCKET * abs(mean))
+    return Estimate(mean, half_width, n, deviation)
+
+
+def _transformed(
+    data: npt.NDArray[np.float64], deviation: float | None, confidence: float, scale: Scale
+) -> Estimate:
+    """Mean and interval on another scale, transformed back."""
+    n = int(data.size)
+    if bool((data == data[0]).all()):  # exact, also at a bound
+        same = float(data[0])
+        return Estimate(same, None if n < scale.least_runs else 0.0, n, deviation)
+    if scale is Scale.RATIO and bool((data <= 0.0).any()):
+        raise ValueError(f"a ratio of {float(data.min())} has no logarithm")
+    inner = estimate(to_scale(data, scale), confidence)
+    mean = from_scale(inner.mean, scale)
+    if n < scale.least_runs:
+        return Estimate(mean, None, n, deviation)
+    low, high = from_scale(inner.low, scale), from_scale(inner.high, scale)
+    return Estimate(mean, (high - low) / 2.0, n, deviation, (low, high))
+
+
+def to_scale(values: npt.NDArray[np.float64], scale: Scale) -> npt.NDArray[np.float64]:
+    """Values on the scale on which their mean is made."""
+    if scale is Scale.RATIO:
+        return np.log(values)
+    if scale is Scale.BOUNDED:
+        inside = np.clip(values, NEAR_BOUND, 1.0 - NEAR_BOUND)
+        return np.log(inside) - np.log1p(-inside)
+    return values
+
+
+def from_scale(value: float, scale: Scale) -> float:
+    """A value of such a scale, transformed back."""
+    if scale is Scale.RATIO:
+        return math.exp(min(value, 700.0))
+    if scale is Scale.BOUNDED:
+        return 1.0 / (1.0 + math.exp(min(-value, 700.0)))
+    return value
 
 
 def _quantile(confidence: float, freedom: int) -> float:

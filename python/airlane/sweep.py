@@ -2,7 +2,7 @@
 
 Run i of a point has the seed `run.seed` + i of that point's scenario. Points see the same radio, since all
 have the same `run.seed` unless it is itself swept. Each figure of a point is a mean over its runs with a 95 %
-Student-t interval.
+interval (`airlane.figures`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
 from airlane import native, stats
 from airlane.dataset import Dataset
+from airlane.figures import BY_NAME, Figure, per_run
 from airlane.files import landing
 from airlane.scenario import Scenario, parse_setting
 from airlane.tasks import Finished, Task, locally, on_cluster, tasks_of
 
 __all__ = [
     "FIGURES",
-    "Figure",
     "Plan",
     "Point",
     "SweepError",
@@ -59,44 +58,10 @@ class SweepError(Exception):
     """A grid that is too large, or says twice what the seeds are."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of one run, made from the rows of its flows.
-
-    Attributes
-    ----------
-    name
-        Column, unit last.
-    heading
-        How a table for people calls it.
-    of
-        From the values of `column`, one per flow.
-    """
-
-    name: str
-    heading: str
-    column: str
-    of: Callable[[npt.NDArray[np.float64]], float]
-
-
-def _sum(values: npt.NDArray[np.float64]) -> float:
-    return float(np.nansum(values))
-
-
-def _mean(values: npt.NDArray[np.float64]) -> float:
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if present.size else float("nan")
-
-
-FIGURES = (
-    Figure("goodput_mbps", "goodput\nMbit/s", "goodput_mbps", _sum),
-    Figure("owd_ms", "OWD\nms", "owd_ms", _mean),
-    Figure("owd_p95_ms", "OWD p95\nms", "owd_p95_ms", _mean),
-    Figure("retransmissions", "retrans-\nmitted", "retransmissions", _sum),
-    Figure("timeouts", "time-\nouts", "timeouts", _sum),
-    Figure("jain", "fairness\n(Jain)", "goodput_mbps", stats.jain),
+FIGURES = tuple(
+    BY_NAME[name] for name in ("goodput_mbps", "owd_ms", "owd_p95_ms", "retransmissions", "timeouts", "jain")
 )
-"""Goodput, retransmissions and timeouts are sums over the flows of a run; delays are means over them."""
+"""Figures of a point."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +80,13 @@ class Point:
     flows: pa.Table
 
     def figure(self, figure: Figure) -> stats.Estimate:
-        """Mean over the runs."""
-        run = self.flows["run"].to_numpy()
-        values = self.flows[figure.column].to_numpy().astype(np.float64)
-        return stats.estimate([figure.of(values[run == r]) for r in np.unique(run)])
+        """Mean over the runs in which it is defined."""
+        return figure.estimate(per_run(figure, self.flows))
+
+    @property
+    def runs(self) -> int:
+        """How many there are."""
+        return len(np.unique(self.flows["run"].to_numpy()))
 
 
 def axes(settings: Sequence[str]) -> dict[str, list[object]]:
@@ -414,17 +382,32 @@ def _pool(of: Sequence[Task], threads: int | None, cluster: str | None) -> Itera
 
 
 def as_rows(points: Sequence[Point]) -> list[dict[str, object]]:
-    """One row per point: settings, `n`, each figure `x` as a mean and `x_ci95`, its half-width."""
+    """One row per point: settings, `runs`, and of each figure `x` its mean and interval.
+
+    `x_ci95` is half of the interval's width, `x_low` and `x_high` are its ends, `x_n` the runs in which the
+    figure is defined; `n` is that of the first figure, goodput.
+    """
     rows = []
     for point in points:
-        row: dict[str, object] = {**point.settings}
+        row: dict[str, object] = {**point.settings, "runs": point.runs}
         for figure in FIGURES:
             e = point.figure(figure)
-            row.setdefault("n", len(np.unique(point.flows["run"].to_numpy())))
-            row[figure.name] = e.mean if e.n else None
-            row[f"{figure.name}_ci95"] = e.half_width
+            row.setdefault("n", e.n)
+            row |= told(figure.name, e)
         rows.append(row)
     return rows
+
+
+def told(name: str, e: stats.Estimate) -> dict[str, float | int | None]:
+    """An estimate as columns."""
+    there = e.half_width is not None
+    return {
+        name: e.mean if e.n else None,
+        f"{name}_ci95": e.half_width,
+        f"{name}_low": e.low if there else None,
+        f"{name}_high": e.high if there else None,
+        f"{name}_n": e.n,
+    }
 
 
 def write(rows: pa.Table, path: Path) -> None:

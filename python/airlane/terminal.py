@@ -18,6 +18,7 @@ from rich.text import Text
 
 from airlane import reproduction, stats
 from airlane.experiments import ClaimKind, Number, NumberKind, Outcome
+from airlane.figures import BY_NAME, Figure, per_run
 from airlane.reproduction import Reproduction
 from airlane.results import Results
 from airlane.sweep import FIGURES, Point
@@ -60,18 +61,21 @@ VERDICT_STYLE = {
 _ROWS = 30
 """Flows that are shown; the rest is in the files."""
 
-_FLOW_COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("goodput\nMbit/s", "goodput_mbps", ".2f"),
-    ("OWD\nms", "owd_ms", ".1f"),
-    ("p50\nms", "owd_p50_ms", ".1f"),
-    ("p95\nms", "owd_p95_ms", ".1f"),
-    ("p99\nms", "owd_p99_ms", ".1f"),
-    ("RTT\nms", "rtt_ms", ".1f"),
-    ("retrans-\nmitted", "retransmissions", ".0f"),
-    ("time-\nouts", "timeouts", ".0f"),
-    ("lost", "packets_lost", ".0f"),
-    ("MCS", "mcs_mean", ".1f"),
-    ("HARQ\nretx", "harq_retx", ".0f"),
+_FLOW_COLUMNS = tuple(
+    BY_NAME[name]
+    for name in (
+        "goodput_mbps",
+        "owd_ms",
+        "owd_p50_ms",
+        "owd_p95_ms",
+        "owd_p99_ms",
+        "rtt_ms",
+        "retransmissions",
+        "timeouts",
+        "packets_lost",
+        "mcs_mean",
+        "harq_retx",
+    )
 )
 
 _LEAST = (
@@ -136,11 +140,13 @@ def number(value: float | None, form: str) -> str:
 
 
 def interval(e: stats.Estimate) -> str:
-    """Mean ± half-width with the digits that the interval supports."""
+    """Mean ± half-width with the digits that the interval supports; both ends where they are not even."""
     if e.n == 0:
         return "–"
-    if e.half_width is None:
+    if e.half_width is None or not math.isfinite(e.half_width):
         return f"{e.mean:.4g}"
+    if e.ends is not None:
+        return f"{e.mean:.4g} ({e.low:.3g} to {e.high:.3g})"
     scale = e.half_width if e.half_width > 0.0 else abs(e.mean) / 100
     digits = max(0, 1 - math.floor(math.log10(scale))) if scale > 0.0 else 0
     digits = min(digits, 3)
@@ -155,22 +161,22 @@ def run_view(results: Results, title: str) -> Group:
     kinds = dict(zip(results.flows["flow"].to_pylist(), _kinds(results), strict=False))
     rows = summary.slice(0, _ROWS).to_pylist()
 
-    def build(shown: Sequence[tuple[str, str, str]]) -> Table:
+    def build(shown: Sequence[Figure]) -> Table:
         flows = _table(head)
         flows.add_column("flow", no_wrap=True)
         flows.add_column("", no_wrap=True)
-        for i, (heading, _, _) in enumerate(shown):
-            flows.add_column(heading, justify="right", no_wrap=True)
+        for i, figure in enumerate(shown):
+            flows.add_column(figure.heading, justify="right", no_wrap=True)
             if i == 0 and many:
                 flows.add_column("±\n95 %", justify="right", no_wrap=True)
         for row in rows:
-            cells = [number(row[name], form) for _, name, form in shown]
+            cells = [number(row[figure.name], figure.form) for figure in shown]
             if many:
                 cells.insert(1, number(row["goodput_mbps_ci95"], ".2f"))
             flows.add_row(str(row["flow"]), kinds[row["flow"]], *cells)
         return flows
 
-    flows, left = _fitted(build, [c for c in _FLOW_COLUMNS if c[1] in summary.column_names], _LEAST)
+    flows, left = _fitted(build, [c for c in _FLOW_COLUMNS if c.name in summary.column_names], _LEAST)
     parts: list[Table | Text] = [flows]
     if left:
         parts.append(Text(f"in summary.csv, but too wide for here: {_words(left)}", style="dim"))
@@ -179,12 +185,21 @@ def run_view(results: Results, title: str) -> Group:
     if results.cells.num_rows:
         parts.append(_cells_table(results))
     if summary.num_rows > 1:
-        parts.append(Text(f"fairness (Jain, goodput) {stats.jain(summary['goodput_mbps'].to_numpy()):.4f}"))
+        jain = BY_NAME["jain"]
+        parts.append(Text(f"fairness (Jain, goodput) {_jain(jain, results)}"))
     if told := _handovers(results):
         parts.append(Text(told))
     parts += [Text(told) for told in _costs(results)]
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)
+
+
+def _jain(figure: Figure, results: Results) -> str:
+    """Over the flows of each run, and then over the runs: as a sweep has it."""
+    e = figure.estimate(per_run(figure, results.flows))
+    if e.half_width is None:
+        return f"{e.mean:.4f}"
+    return f"{e.mean:.4f} (95 %: {e.low:.4f} to {e.high:.4f}; {counted(e.n, 'run')})"
 
 
 def _kinds(results: Results) -> Iterator[str]:
@@ -193,8 +208,8 @@ def _kinds(results: Results) -> Iterator[str]:
 
 
 def _fitted(
-    build: Callable[[Sequence[tuple[str, str, str]]], Table],
-    columns: Sequence[tuple[str, str, str]],
+    build: Callable[[Sequence[Figure]], Table],
+    columns: Sequence[Figure],
     least: Sequence[str],
 ) -> tuple[Table, list[str]]:
     """The table with the columns that the terminal has room for, and the headings of those left out."""
@@ -203,8 +218,8 @@ def _fitted(
     for name in least:
         if output.measure(table, options=output.options.update(width=1000)).maximum <= output.width:
             break
-        left += [heading for heading, key, _ in shown if key == name]
-        shown = [column for column in shown if column[1] != name]
+        left += [figure.heading for figure in shown if figure.name == name]
+        shown = [figure for figure in shown if figure.name != name]
         table = build(shown)
     return table, left
 
@@ -265,34 +280,36 @@ def _handovers(results: Results) -> str:
 
 def sweep_view(points: Sequence[Point], title: str) -> Group:
     """One row per point of a sweep; a setting that stays the same is said once."""
-    runs = len(np.unique(points[0].flows["run"].to_numpy()))
+    runs = points[0].runs
     settings = [{key: _word(value) for key, value in point.settings.items()} for point in points]
     swept = [key for key in settings[0] if len({one[key] for one in settings}) > 1]
     same = "".join(f", {key} = {value}" for key, value in settings[0].items() if key not in swept)
     head = f"{title}: {counted(len(points), 'point')}, "
     head += (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run") + same
-    columns = [
-        (figure.heading, figure.name, "")
-        for figure in FIGURES
-        if figure.name != "jain" or any(_flows(p) > 1 for p in points)
-    ]
-    figures = {figure.name: [interval(point.figure(figure)) for point in points] for figure in FIGURES}
+    columns = [one for one in FIGURES if one.name != "jain" or any(_flows(p) > 1 for p in points)]
+    figures = {one.name: [_counted(point, one) for point in points] for one in columns}
 
-    def build(shown: Sequence[tuple[str, str, str]]) -> Table:
+    def build(shown: Sequence[Figure]) -> Table:
         table = _table(head)
         for key in swept:
             table.add_column(".\n".join(key.rsplit(".", 1)), overflow="fold")
         table.add_column("flows", justify="right", no_wrap=True)
-        for heading, _, _ in shown:
-            table.add_column(heading, justify="right", no_wrap=True)
+        for figure in shown:
+            table.add_column(figure.heading, justify="right", no_wrap=True)
         for i, point in enumerate(points):
-            row = [figures[name][i] for _, name, _ in shown]
+            row = [figures[figure.name][i] for figure in shown]
             table.add_row(*(settings[i][key] for key in swept), str(_flows(point)), *row)
         return table
 
     table, left = _fitted(build, columns, _LEAST)
     note = [Text(f"in the file, but too wide for here: {_words(left)}", style="dim")] if left else []
     return Group(table, *note)
+
+
+def _counted(point: Point, figure: Figure) -> str:
+    """Mean and interval; the number of runs too, where it is not that of all."""
+    e = point.figure(figure)
+    return interval(e) if e.n in (0, point.runs) else f"{interval(e)} (n = {e.n})"
 
 
 def _word(value: object) -> str:

@@ -1,0 +1,286 @@
+"""The figures that results are told by: one list that terminal, sweeps, summaries, arena and pages share.
+
+A figure says what it is called, in what unit, how the flows of one run make one value, which way is better,
+how the values of many runs make a mean with an interval, and which difference is the smallest that matters. A
+claim of a difference needs all of the interval beyond that; a claim of no difference all of it within
+(`versus`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from airlane import stats
+from airlane.stats import Estimate, Scale
+
+__all__ = ["BY_NAME", "Better", "Figure", "Outcome", "Versus", "figure_of", "per_run", "versus"]
+
+Columns = Mapping[str, npt.NDArray[np.float64]]
+
+
+class Better(StrEnum):
+    """Which way a figure is better."""
+
+    MORE = "more"
+    LESS = "less"
+    NEITHER = "neither"
+
+
+class Outcome(StrEnum):
+    """What a comparison comes to: more or less by a difference that matters, the same, or not settled."""
+
+    MORE = "more"
+    LESS = "less"
+    SAME = "same"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A paired comparison of one with another, over the runs in which both are defined.
+
+    Attributes
+    ----------
+    difference
+        Of the one to the other; of shares, the difference of their logarithms.
+    ratio
+        Of the means over the same runs, so that it has the direction of the difference; of shares, of their
+        geometric means. NaN where the other's mean is 0.
+    outcome
+        By the smallest difference that matters.
+    """
+
+    difference: Estimate
+    ratio: float
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a run.
+
+    Attributes
+    ----------
+    name
+        As a column, unit last.
+    title, heading, unit
+        For people; for the head of a column, where a line may break; may be empty.
+    better
+        Which way.
+    scale
+        How values of runs are distributed, and so how the interval is made.
+    least, least_absolute
+        The smallest difference that matters, as a share and in the figure's unit: the sum of both counts.
+    columns, of_flows
+        Columns of the table `flows`, and the value of a run from their values, one per flow. None where a
+        run's value comes from elsewhere.
+    form
+        How a value is written.
+    """
+
+    name: str
+    title: str
+    heading: str
+    unit: str
+    better: Better
+    scale: Scale = Scale.PLAIN
+    least: float = 0.05
+    least_absolute: float = 0.0
+    columns: tuple[str, ...] = ()
+    of_flows: Callable[[Columns], float] | None = None
+    form: str = ".4g"
+
+    @property
+    def short(self) -> str:
+        """The heading on one line, without its unit."""
+        words = self.heading.removesuffix(self.unit) if self.unit else self.heading
+        return words.replace("-\n", "").replace("\n", " ").strip()
+
+    @property
+    def full(self) -> str:
+        """Title and unit."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+    def value(self, columns: Columns) -> float:
+        """Of one run, from columns of its flows."""
+        assert self.of_flows is not None, f"{self.name} is not made from flows"
+        return self.of_flows(columns)
+
+    def estimate(self, values: Sequence[float] | npt.NDArray[np.float64]) -> Estimate:
+        """Mean over runs and its interval."""
+        return stats.estimate(values, scale=self.scale)
+
+    def versus(self, one: Sequence[float], other: Sequence[float]) -> Versus:
+        """Compare with another, run by run."""
+        return versus(one, other, self.scale, self.least, self.least_absolute)
+
+
+def versus(
+    one: Sequence[float],
+    other: Sequence[float],
+    scale: Scale = Scale.PLAIN,
+    least: float = 0.0,
+    least_absolute: float = 0.0,
+) -> Versus:
+    """Compare run by run, with the runs in which both are defined.
+
+    More means that the 95 % interval of `one - (1 + least) other - least_absolute` lies above 0, less the
+    same below with the signs turned, and the same that `one` is shown to lie between both limits (two
+    one-sided tests: D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987; by title, not
+    opened). So the outcome has the direction of the ratio. Ratios are compared in logarithms, the limits
+    being `1 + least` and its inverse.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> round(versus([nan, 5.0, 6.0, 7.0], [10.0, 4.0, 5.0, 6.0]).ratio, 2)
+    1.2
+    >>> versus([1.0, 1.2, 1.1], [1.0, 1.2, 1.1], least=0.02).outcome.value
+    'same'
+    """
+    if len(one) != len(other):
+        raise ValueError(f"pairs need equal lengths, not {len(one)} and {len(other)}")
+    a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    if scale is Scale.RATIO:
+        a, b = stats.to_scale(a, scale), stats.to_scale(b, scale)
+        margin = np.full(a.shape, math.log1p(least))
+    else:
+        margin = least * np.abs(b) + least_absolute
+    difference = stats.estimate(a - b)
+    if a.size == 0:
+        return Versus(difference, math.nan, Outcome.OPEN)
+    if scale is Scale.RATIO:
+        ratio = math.exp(difference.mean)
+    else:
+        ratio = float(a.mean() / b.mean()) if b.mean() else math.nan
+    if a.size < scale.least_runs:
+        return Versus(dataclasses.replace(difference, half_width=None), ratio, Outcome.OPEN)
+    above, below = stats.estimate(a - b - margin), stats.estimate(a - b + margin)
+    outcome = Outcome.OPEN
+    if above.low > 0.0:
+        outcome = Outcome.MORE
+    elif below.high < 0.0:
+        outcome = Outcome.LESS
+    elif above.high <= 0.0 <= below.low:
+        outcome = Outcome.SAME
+    return Versus(difference, ratio, outcome)
+
+
+def per_run(figure: Figure, flows: pa.Table) -> list[float]:
+    """The figure's value of each run, from a table `flows` with a column `run`."""
+    run = flows["run"].to_numpy()
+    columns = {name: flows[name].to_numpy().astype(np.float64) for name in figure.columns}
+    return [
+        figure.value({name: values[run == r] for name, values in columns.items()}) for r in np.unique(run)
+    ]
+
+
+def _sum(column: str) -> Callable[[Columns], float]:
+    return lambda columns: float(np.nansum(columns[column]))
+
+
+def _mean(column: str) -> Callable[[Columns], float]:
+    def over_flows(columns: Columns) -> float:
+        present = columns[column][~np.isnan(columns[column])]
+        return float(present.mean()) if present.size else math.nan
+
+    return over_flows
+
+
+def _lost(columns: Columns) -> float:
+    """Of the packets that were sent, whether or not they arrived."""
+    sent = float(np.nansum(columns["packets_sent"]))
+    return 100.0 * float(np.nansum(columns["packets_lost"])) / sent if sent > 0.0 else math.nan
+
+
+def _jain(columns: Columns) -> float:
+    return stats.jain(columns["goodput_mbps"])
+
+
+def _counted(name: str, title: str, heading: str, better: Better = Better.LESS) -> Figure:
+    return Figure(name, title, heading, "", better, columns=(name,), of_flows=_sum(name), form=".0f")
+
+
+def _delay(name: str, title: str, heading: str, scale: Scale) -> Figure:
+    return Figure(
+        name, title, heading, "ms", Better.LESS, scale, columns=(name,), of_flows=_mean(name), form=".1f"
+    )
+
+
+_LIST = (
+    Figure(
+        "goodput_mbps",
+        "goodput",
+        "goodput\nMbit/s",
+        "Mbit/s",
+        Better.MORE,
+        least=0.02,
+        columns=("goodput_mbps",),
+        of_flows=_sum("goodput_mbps"),
+        form=".2f",
+    ),
+    _delay("owd_ms", "one-way delay", "OWD\nms", Scale.PLAIN),
+    _delay("owd_p50_ms", "median of one-way delay", "p50\nms", Scale.QUANTILE),
+    _delay("owd_p95_ms", "95th percentile of one-way delay", "OWD p95\nms", Scale.QUANTILE),
+    _delay("owd_p99_ms", "99th percentile of one-way delay", "p99\nms", Scale.QUANTILE),
+    _delay("rtt_ms", "round-trip time", "RTT\nms", Scale.PLAIN),
+    _counted("retransmissions", "retransmissions", "retrans-\nmitted"),
+    _counted("timeouts", "expired retransmission timers", "time-\nouts"),
+    _counted("packets_lost", "packets lost", "lost"),
+    Figure(
+        "lost_percent",
+        "packets lost of those sent",
+        "lost\n%",
+        "%",
+        Better.LESS,
+        Scale.RARE,
+        least_absolute=0.1,
+        columns=("packets_lost", "packets_sent"),
+        of_flows=_lost,
+    ),
+    Figure(
+        "mcs_mean",
+        "MCS of the first transmissions",
+        "MCS",
+        "",
+        Better.NEITHER,
+        columns=("mcs_mean",),
+        of_flows=_mean("mcs_mean"),
+        form=".1f",
+    ),
+    _counted("harq_retx", "HARQ retransmissions", "HARQ\nretx", Better.NEITHER),
+    Figure("fct_s", "completion time", "time\ns", "s", Better.LESS),
+    Figure("page_s", "page time (onload)", "page time\ns", "s", Better.LESS),
+    Figure("stalled_s", "time a picture stood still, start-up included", "waiting\ns", "s", Better.LESS),
+    Figure(
+        "jain",
+        "fairness (Jain's index of goodput after the warm-up)",
+        "fairness\n(Jain)",
+        "",
+        Better.MORE,
+        Scale.BOUNDED,
+        least=0.0,
+        least_absolute=0.01,
+        columns=("goodput_mbps",),
+        of_flows=_jain,
+    ),
+    Figure("share", "its rate over that of CUBIC beside it", "share", "", Better.NEITHER, Scale.RATIO, 0.25),
+)
+
+BY_NAME = {figure.name: figure for figure in _LIST}
+"""By name. Sums over the flows of a run for what is counted and for goodput, else means over them."""
+
+
+def figure_of(name: str) -> Figure:
+    """The figure of a column of results; one that the list does not have is a plain mean of unknown merit."""
+    return BY_NAME.get(name, Figure(name, name, name, "", Better.NEITHER))

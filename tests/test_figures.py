@@ -1,0 +1,238 @@
+"""The registry of figures: values and expectations by hand, comparisons by a difference that matters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from airlane import terminal
+from airlane.export import Exported
+from airlane.figures import BY_NAME, Better, Outcome, per_run, versus
+from airlane.multiple import critical, set_apart
+from airlane.results import Results
+from airlane.stats import Scale, estimate
+from airlane.survival import restricted_mean
+from airlane.sweep import Point, as_rows
+from airlane.trace import Trace
+
+NAN = math.nan
+
+FLOWS = {
+    "goodput_mbps": [2.0, 6.0],
+    "owd_ms": [10.0, NAN],
+    "owd_p95_ms": [20.0, 40.0],
+    "retransmissions": [3.0, 4.0],
+    "timeouts": [0.0, 1.0],
+    "packets_lost": [1.0, 9.0],
+    "packets_sent": [100.0, 300.0],
+    "packets_delivered": [99.0, 291.0],
+    "mcs_mean": [20.0, 28.0],
+}
+"""Two flows of one run."""
+
+BY_HAND = {
+    "goodput_mbps": (8.0, Better.MORE),
+    "owd_ms": (10.0, Better.LESS),  # a flow of which nothing arrived has no delay
+    "owd_p95_ms": (30.0, Better.LESS),
+    "retransmissions": (7.0, Better.LESS),
+    "timeouts": (1.0, Better.LESS),
+    "packets_lost": (10.0, Better.LESS),
+    "lost_percent": (100 * 10 / 400, Better.LESS),  # of those sent; of those delivered it would be 2.56
+    "jain": (64 / (2 * 40), Better.MORE),  # (2 + 6)^2 / (2 (4 + 36))
+    "mcs_mean": (24.0, Better.NEITHER),
+}
+
+
+@pytest.mark.parametrize(("name", "wanted"), BY_HAND.items())
+def test_each_figure_of_a_run_is_what_it_comes_to_by_hand(name: str, wanted: tuple[float, Better]) -> None:
+    figure = BY_NAME[name]
+    columns = {key: np.asarray(FLOWS[key]) for key in figure.columns}
+    assert figure.value(columns) == pytest.approx(wanted[0])
+    assert figure.better is wanted[1]
+
+
+def test_rates_are_in_millions_of_bits_not_in_mebibits() -> None:
+    """1 MB in 8 s is 1 Mbit/s; in mebibits it would be 0.954."""
+    trace = Trace(list(range(12, 8000, 12))[:666], 1_000_000, 1000)
+    assert Exported(trace, "phone", "downlink", False, 0.0, 8.0, None).mean_mbps == pytest.approx(1.0)
+    # 1000 lines in 1000 ms: 1.5 MB in a second.
+    assert Trace(list(range(1, 1001)), 1_500_000, 0).mean_mbps == pytest.approx(12.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "outcome", "ratio"),
+    [
+        # Only the runs that both have: 5/4 and 6/5 of the other, not 5.5 of 6.33.
+        ([NAN, 5.0, 6.0], [10.0, 4.0, 5.0], Outcome.MORE, 11 / 9),
+        # One unit in the last place, in ten runs alike.
+        ([np.nextafter(1.0, 2.0)] * 10, [1.0] * 10, Outcome.SAME, 1.0),
+        # Below the 2 % that matter for goodput, however sure.
+        ([1.015, 1.0152, 1.0148], [1.0, 1.0, 1.0], Outcome.SAME, 1.015),
+        ([1.025, 1.0252, 1.0248], [1.0, 1.0, 1.0], Outcome.MORE, 1.025),
+        ([0.975, 0.9752, 0.9748], [1.0, 1.0, 1.0], Outcome.LESS, 0.975),
+        ([0.9, 1.3, 1.1], [1.0, 1.0, 1.0], Outcome.OPEN, 1.1),
+        ([1.5], [1.0], Outcome.OPEN, 1.5),
+        ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], Outcome.SAME, NAN),
+        ([1.0, 2.0, 3.0], [NAN, NAN, NAN], Outcome.OPEN, NAN),
+    ],
+)
+def test_a_comparison_has_one_direction_and_a_least_difference(
+    one: list[float], other: list[float], outcome: Outcome, ratio: float
+) -> None:
+    found = BY_NAME["goodput_mbps"].versus(one, other)
+    assert found.outcome is outcome
+    assert found.ratio == pytest.approx(ratio, nan_ok=True)
+    if outcome in (Outcome.MORE, Outcome.LESS):
+        assert (found.ratio > 1.0) is (found.difference.mean > 0.0) is (outcome is Outcome.MORE)
+
+
+def test_direction_and_ratio_agree_whatever_the_numbers() -> None:
+    chance = np.random.default_rng(3)
+    for _ in range(300):
+        one, other = chance.lognormal(0.0, 0.5, (2, 6))
+        one[chance.random(6) < 0.2] = NAN
+        found = versus(one, other, least=0.02)
+        assert (found.ratio > 1.0) is (found.difference.mean > 0.0)
+        assert found.outcome is not Outcome.MORE or found.ratio > 1.02
+        assert found.outcome is not Outcome.LESS or found.ratio < 0.98
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "outcome"),
+    [
+        # One and the same in every run; 1.3 lies beyond a margin of a quarter, 1.2 within.
+        ([1.0, 1.01, 0.99], [1.0, 1.0, 1.0], Outcome.SAME),
+        ([1.2, 1.21, 1.19], [1.0, 1.0, 1.0], Outcome.SAME),
+        ([1.3, 1.31, 1.29], [1.0, 1.0, 1.0], Outcome.MORE),
+        # In logarithms 1/1.3 is as far as 1.3.
+        ([1 / 1.3, 1 / 1.31, 1 / 1.29], [1.0, 1.0, 1.0], Outcome.LESS),
+        # A mean of 1 is not fair: the two runs of the report, and one run.
+        ([0.1, 1.9, 1.0], [1.0, 1.0, 1.0], Outcome.OPEN),
+        ([0.1, 1.9], [1.0, 1.0], Outcome.OPEN),
+        ([1.0], [1.0], Outcome.OPEN),
+        # CUBIC itself has 0.7 here: whoever has that too is its equal.
+        ([0.7, 0.71, 0.69], [0.7, 0.7, 0.7], Outcome.SAME),
+        ([1.0, 1.01, 0.99], [0.7, 0.7, 0.7], Outcome.MORE),
+    ],
+)
+def test_shares_are_judged_in_logarithms_by_equivalence(
+    one: list[float], other: list[float], outcome: Outcome
+) -> None:
+    assert BY_NAME["share"].versus(one, other).outcome is outcome
+
+
+def test_intervals_on_other_scales_hold_the_printed_centre() -> None:
+    # ln 0.5, ln 1, ln 2: mean 0, deviation 0.6931; 4.303 x 0.6931 / sqrt(3) = 1.7219; e^1.7219 = 5.595.
+    share = estimate([0.5, 1.0, 2.0], scale=Scale.RATIO)
+    assert (share.mean, share.low, share.high) == pytest.approx((1.0, 1 / 5.595, 5.595), rel=1e-3)
+    # logit 0.5 = 0, logit 0.9 = 2.1972, and their mirror image.
+    bounded = estimate([0.1, 0.5, 0.9], scale=Scale.BOUNDED)
+    assert bounded.mean == pytest.approx(0.5)
+    assert 0.0 < bounded.low < 0.1 < 0.9 < bounded.high < 1.0
+    near = estimate([0.9999, 1.0, 0.99], scale=Scale.BOUNDED)
+    assert near.low < near.mean < near.high < 1.0
+    assert "(" in terminal.interval(near)
+
+
+def test_two_runs_are_an_interval_only_of_plain_means() -> None:
+    for scale in Scale:
+        two, three = estimate([0.2, 0.3], scale=scale), estimate([0.2, 0.3, 0.25], scale=scale)
+        assert (two.half_width is not None) is (scale is Scale.PLAIN)
+        assert three.half_width is not None
+        assert math.isfinite(three.low)
+
+
+def test_a_percentile_is_no_better_known_than_its_bucket() -> None:
+    # All ten runs in one bucket: 1/128 of the value wide, so half of it to either side.
+    assert estimate([128.0] * 10, scale=Scale.QUANTILE).half_width == 0.5
+
+
+def test_a_loss_that_was_never_seen_has_no_interval() -> None:
+    assert estimate([0.0] * 10, scale=Scale.RARE).half_width is None
+    assert estimate([0.0] * 9 + [0.1], scale=Scale.RARE).half_width is not None
+
+
+def test_what_is_not_finite_has_no_interval() -> None:
+    for scale in Scale:
+        found = estimate([1.0, math.inf, 2.0], scale=scale)
+        assert (found.mean, found.n) == (math.inf, 3)
+        assert math.isnan(found.low)
+        assert terminal.interval(found) == "inf"
+
+
+def a_point(rates: list[list[float]], delays: list[list[float]]) -> Point:
+    """Runs of two flows."""
+    columns: dict[str, list[float]] = {name: [] for name in (*FLOWS, "run")}
+    for run, (rate, delay) in enumerate(zip(rates, delays, strict=True)):
+        for i in range(2):
+            for name in FLOWS:
+                columns[name].append(FLOWS[name][i])
+            columns["run"].append(run)
+            columns["goodput_mbps"][-1], columns["owd_ms"][-1] = rate[i], delay[i]
+    names = pa.array(["a", "b"] * len(rates))
+    return Point({"x": 1}, pa.table(columns).append_column("flow", names))
+
+
+def test_run_and_sweep_have_one_jain_and_count_the_runs_that_are_defined() -> None:
+    # Each run has one flow ahead: (1 + 3)^2 / (2 (1 + 9)) = 0.8. Of the means, 2 and 2, it would be 1.
+    point = a_point([[1.0, 3.0], [3.0, 1.0]], [[10.0, 12.0], [NAN, NAN]])
+    (row,) = as_rows([point])
+    assert row["jain"] == pytest.approx(0.8)
+    assert (row["runs"], row["goodput_mbps_n"], row["owd_ms_n"]) == (2, 2, 1)
+    results = Results(
+        {"flows": point.flows, "cells": pa.table({"cell": []})},
+        [{"wall_s": 1.0, "sim_s": 1.0, "events": 1}] * 2,
+        [1, 2],
+    )
+    assert per_run(BY_NAME["jain"], results.flows) == pytest.approx([0.8, 0.8])
+    summary = results.summary().to_pylist()
+    assert [line["n"] for line in summary] == [2, 2]
+    assert [line["owd_ms_n"] for line in summary] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("durations", "watched", "wanted"),
+    [
+        ([1.0, 2.0, 3.0], [50.0, 50.0, 50.0], 2.0),
+        ([1.0, 2.0, 30.0], [50.0, 50.0, 50.0], (1 + 2 + 10) / 3),  # beyond the horizon: the horizon
+        ([NAN, NAN], [50.0, 1.0], 10.0),  # none ended
+        # One of ten pages had nothing when the run ended, 26 s after its begin: 9 of 0.9 s, one of 10.
+        ([0.9] * 9 + [NAN], [30.0] * 9 + [26.44], 0.9 * 0.9 + 0.1 * 10),
+        # Begun shortly before the end: S is 1 to 1 s, 2/3 to 2 s (of three), then 1/3 until the horizon:
+        # the one that was watched for 1.5 s is not at risk at 2 s, so one of one ends there: S = 0.
+        ([1.0, 2.0, NAN], [9.0, 9.0, 1.5], 1.0 + 2 / 3),
+        ([], [], NAN),
+    ],
+)
+def test_what_did_not_end_counts(durations: list[float], watched: list[float], wanted: float) -> None:
+    assert restricted_mean(durations, watched, 10.0) == pytest.approx(wanted, nan_ok=True)
+
+
+def test_of_equals_hardly_anybody_is_set_apart() -> None:
+    chance = np.random.default_rng(11)
+    apart = 0
+    for _ in range(200):
+        runs = {str(i): values for i, values in enumerate(chance.standard_normal((21, 10)))}
+        first = max(runs, key=lambda name: float(runs[name].mean()))
+        apart += bool(set_apart({name: list(values) for name, values in runs.items()}, first))
+    assert apart <= 20, f"{apart} of 200: at most one in ten"
+
+
+def test_who_is_clearly_worse_is_set_apart() -> None:
+    chance = np.random.default_rng(12)
+    common = chance.standard_normal(10)  # the seeds' part, which all share
+    runs = {str(i): list(10 + common + 0.1 * chance.standard_normal(10)) for i in range(20)}
+    runs["worse"] = list(9 + common + 0.1 * chance.standard_normal(10))
+    first = max(runs, key=lambda name: float(np.mean(runs[name])))
+    assert set_apart(runs, first) == {"worse"}
+    assert set_apart(runs, first, least=0.2) == set(), "less than a difference that matters"
+
+
+def test_the_critical_value_of_two_is_students() -> None:
+    # t(0.975, 9) = 2.262, t(0.975, 4) = 2.776; a Monte Carlo of 20,000 knows them to some per cent.
+    assert critical(10, 2) == pytest.approx(2.262, rel=0.03)
+    assert critical(5, 2) == pytest.approx(2.776, rel=0.03)
+    assert critical(10, 21) > critical(10, 5) > critical(10, 2)
