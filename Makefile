@@ -107,5 +107,5 @@ $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml
 	@touch $@
 
 $(STAMPS)/docs: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python tools/requirements.py docs | $(BIN)/pip install --quiet -r /dev/stdin
+	$(BIN)/python tools/requirements.py report gym docs | $(BIN)/pip install --quiet -r /dev/stdin
 	@touch $@

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,41 @@ class Paced(Reno):
 class PacedAtNothing(Paced):
     def on_ack(self, ack: Ack) -> None:
         self.pacing_mbps = float("nan")
+
+
+class Endless(Reno):
+    def on_ack(self, ack: Ack) -> None:
+        self.cwnd = float("inf")
+
+
+class Owing(Reno):
+    def on_ack(self, ack: Ack) -> None:
+        self.cwnd = -5.0
+
+
+class PacedEndlessly(Paced):
+    def on_ack(self, ack: Ack) -> None:
+        self.pacing_mbps = float("inf")
+
+
+class PacedBackwards(Paced):
+    def on_ack(self, ack: Ack) -> None:
+        self.pacing_mbps = -1.0
+
+
+class OneOfThemSleeps(Reno):
+    """The second connection's is asleep when that of the first raises."""
+
+    made = 0
+
+    def __init__(self, segment_size: int, cwnd: float) -> None:
+        super().__init__(segment_size, cwnd)
+        type(self).made += 1
+        self.sleeps = self.made == 2
+
+    def on_ack(self, ack: Ack) -> None:
+        time.sleep(600 if self.sleeps else 1)
+        raise RuntimeError("the first's own mistake")
 
 
 class Wordy(Reno):
@@ -150,6 +186,11 @@ def test_once_a_round_is_seldom() -> None:
         (Raising, r"test_control\.py:\d+: RuntimeError: my own mistake"),
         (Undefined, "after on_ack, cwnd is nan"),
         (PacedAtNothing, "after on_ack, pacing_mbps is nan"),
+        (Endless, "after on_ack, cwnd is inf; it must be finite and not negative"),
+        (Owing, r"after on_ack, cwnd is -5\.0; it must be finite and not negative"),
+        (PacedEndlessly, "after on_ack, pacing_mbps is inf; it must be finite and not negative"),
+        (PacedBackwards, r"after on_ack, pacing_mbps is -1\.0; it must be finite and not negative"),
+        (OneOfThemSleeps, "the first's own mistake"),
         (Wordy, "after on_ack, cwnd is 'ten'; it must be a number"),
         (Forgetful, "after on_ack, cwnd is None; it must be a number"),
         (Leaving, r"test_control\.py:\d+: SystemExit: 0"),
@@ -160,7 +201,7 @@ def test_once_a_round_is_seldom() -> None:
 )
 def test_what_goes_wrong_in_it_ends_the_run_and_says_where(made: type[Controller], words: str) -> None:
     with pytest.raises(ControllerError, match=words):
-        wired().set(OWN).run(runs=3, controllers={"mine": made})
+        wired().set(OWN).run(runs=3, threads=2, controllers={"mine": made})
 
 
 def test_a_name_that_nobody_brings_along() -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
@@ -246,6 +247,21 @@ def test_a_cluster_that_is_not_there(airlane: Airlane) -> None:
         assert done.returncode == 2
         assert f"no Dask scheduler answers at {address}" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_cluster_without_workers(airlane: Airlane) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as cluster:
+        began = time.monotonic()
+        address = str(cluster.scheduler_address)
+        done = airlane(
+            "sweep", "--example", "wired-cubic", "--grid", "internet.delay=10ms", "--cluster", address
+        )
+        assert done.returncode == 2
+        assert f"the Dask scheduler at {address} has no workers; start some there: dask worker" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert time.monotonic() - began < 30
 
 
 def test_a_cluster_loses_nothing_when_worker_and_client_are_killed() -> None:

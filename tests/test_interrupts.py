@@ -36,6 +36,61 @@ def busy(process: subprocess.Popen[str], seconds: float) -> None:
     pytest.fail("it does not compute")
 
 
+STUCK = """
+import time
+import airlane
+
+
+class Mine(airlane.Controller):
+    def on_ack(self, ack):
+        open("stuck", "w").close()
+        while True:
+            {}
+"""
+
+
+@pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "does",
+    [
+        "time.sleep(3600)",
+        "pass",
+        # It resists interrupts.
+        "try:\n                while True: pass\n            except BaseException: pass",
+    ],
+    ids=["sleeps", "loops", "loops-on"],
+)
+def test_a_controller_that_does_not_end_is_left(tmp_path: Path, wanted: signal.Signals, does: str) -> None:
+    (tmp_path / "own.py").write_text(STUCK.format(does))
+    own = ("--set", "flow.0.transport.congestion=own", "--set", "flow.0.transport.controller=mine")
+    run = ("run", "--example", "wired-cubic", *own, "--runs", "3", "--pcap", "-o", "here")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "airlane", *run, "--controller", "mine=own.py:Mine"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        end = time.monotonic() + 60
+        while not (tmp_path / "stuck").exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        time.sleep(0.3)
+        sent = time.monotonic()
+        process.send_signal(wanted)
+        _, errors = process.communicate(timeout=20)
+        took = time.monotonic() - sent
+    finally:
+        process.kill()
+    assert process.returncode == 128 + wanted
+    assert "Traceback" not in errors
+    assert took < 2.0
+    left = sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__")
+    assert left == ["own.py", "stuck"]
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc what the process has computed")
 @pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(

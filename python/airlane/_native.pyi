@@ -97,6 +97,7 @@ def run(
     captures: Sequence[str] | None = None,
     controllers: dict[str, type] | None = None,
     costs: dict[str, tuple[int, float]] | None = None,
+    watch: type[object] | None = None,
 ) -> list[RunOutput]:
     """Run each (resolved scenario, seed) on `threads` threads; outputs in the order of the jobs.
 
@@ -104,7 +105,8 @@ def run(
     job that ended. An exception in it, or Ctrl-C, ends all runs within a second. `captures` says for
     each job how the names of its capture files begin; without it nothing is captured. `controllers` has a
     class by each name that a scenario has for a controller of your own; `costs` is filled with calls and
-    seconds by name.
+    seconds by name. `watch` ends calls into them that go on after a signal: its static method `interrupt`
+    gets the threads that are in one (`threading.get_ident`), and `leave` those that did not end.
 
     Raises
     ------

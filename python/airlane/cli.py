@@ -13,8 +13,6 @@ import functools
 import json
 import math
 import os
-import signal
-import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -25,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 import typer
 
 import airlane
-from airlane import examples
+from airlane import ending, examples
 
 if TYPE_CHECKING:
     from airlane.control import Controller
@@ -162,6 +160,7 @@ def _mistake(error: BaseException) -> str | None:
     from airlane.arena.contenders import ArenaError
     from airlane.control import ControllerError
     from airlane.dataset import DatasetError
+    from airlane.extras import how_to_install
     from airlane.files import NotTextError
     from airlane.native import ScenarioError
     from airlane.results import FolderInTheWayError
@@ -181,7 +180,7 @@ def _mistake(error: BaseException) -> str | None:
             where = f"{error.filename}: " if error.filename else ""
             return f"{where}{error.strerror or error}"
         case ModuleNotFoundError(name="matplotlib" | "cycler" | "jinja2" | "yaml"):
-            return f"this needs {error.name}, which comes with: pip install 'airlane[report]'"
+            return f"this needs {error.name}: {how_to_install('report')}"
         case _:
             return None
 
@@ -754,15 +753,6 @@ def _check_file(path: Path) -> None:
         _fail(f"error: {path} is a mount point, which cannot be replaced; name another file with -o")
 
 
-class _Terminated(BaseException):
-    """The signal that asks a program to end (SIGTERM)."""
-
-
-def _terminate(_signal: int, _frame: object) -> NoReturn:
-    # Raised and not left to kill, so that scratch folders are removed.
-    raise _Terminated
-
-
 def _version(asked: bool) -> None:
     if asked:
         print(f"airlane {airlane.__version__}")
@@ -784,10 +774,4 @@ def main() -> None:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
         completion_init()
-    signal.signal(signal.SIGTERM, _terminate)
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
-    except _Terminated:
-        sys.exit(128 + signal.SIGTERM)
+    ending.run(app)

@@ -1,6 +1,6 @@
 """Congestion control as a Gymnasium environment: a policy chooses the window.
 
-Needs `gymnasium` (`pip install airlane[gym]`). Importing this registers `airlane/CongestionControl-v0`.
+Needs `gymnasium` (`pip install 'gymnasium>=1.0'`). Importing this registers `airlane/CongestionControl-v0`.
 
 The simulation runs on a thread of its own and stops at each decision until `step` brings one: the two take
 turns, so a policy that draws no chance gives the same episode to the byte, and the same as a
@@ -30,7 +30,9 @@ try:
     import gymnasium
     from gymnasium import spaces
 except ImportError as error:
-    raise ImportError("airlane.gym needs gymnasium: pip install 'airlane[gym]'") from error
+    from airlane.extras import how_to_install
+
+    raise ImportError(f"airlane.gym needs gymnasium: {how_to_install('gym')}") from error
 
 __all__ = ["ENV_ID", "OBSERVATION", "CongestionEnv", "Decision", "Kept", "LogPower", "Quantity"]
 

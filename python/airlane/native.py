@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import json
@@ -38,6 +39,7 @@ __all__ = [
     "run",
     "schema",
     "snr_at_error_rate",
+    "stuck",
     "tbs_bits",
 ]
 
@@ -45,6 +47,31 @@ ScenarioError = _native.ScenarioError
 Ack = _native.Ack
 Loss = _native.Loss
 Timeout = _native.Timeout
+
+
+_stuck: set[int] = set()
+"""Threads whose call into a controller did not end after a cancellation."""
+
+
+class _Watch:
+    """Ends calls into controllers that go on after a signal, by the names of their threads."""
+
+    @staticmethod
+    def interrupt(threads: Sequence[int]) -> None:
+        """Raise KeyboardInterrupt in Python code that these threads are at; nothing interrupts a sleep."""
+        interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        for thread in threads:
+            interrupt(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
+
+    @staticmethod
+    def leave(threads: Sequence[int]) -> None:
+        """Keep in mind that these threads go on."""
+        _stuck.update(threads)
+
+
+def stuck() -> bool:
+    """Whether calls into controllers go on that nothing could end: the interpreter cannot end in order."""
+    return bool(_stuck)
 
 
 class ControllerError(Exception):
@@ -177,7 +204,8 @@ def run(
         For each job how the names of its capture files begin, such as `folder/`; without it no packet is
         captured, whatever the scenario says.
     controllers
-        Classes of congestion controllers, by the names that scenarios have for them.
+        Classes of congestion controllers, by the names that scenarios have for them. After a signal, Python
+        code of theirs is interrupted; a call that sleeps is left to itself.
     costs
         Is filled with what calls into each of them came to: calls, and seconds of all threads.
 
@@ -186,11 +214,11 @@ def run(
     OSError
         When a capture file cannot be written.
     ControllerError
-        When a controller raises, or wants a window that is none.
+        When a controller raises, or wants a window or a rate that is not finite or negative.
     """
     own = dict(controllers) if controllers else None
     try:
-        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs)
+        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch)
     except (ScenarioError, OSError):
         raise
     except (Exception, SystemExit) as error:  # whatever a user's class raises

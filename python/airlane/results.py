@@ -329,7 +329,13 @@ def reserved(folder: Path) -> Iterator[Place]:
 @contextmanager
 def _scratch(folder: Path) -> Iterator[None]:
     """Hold an empty scratch folder, which is gone afterwards."""
+
+    def remove() -> None:
+        with suppress(OSError):  # somebody may hold it by now
+            folder.rmdir()
+
     with ExitStack() as stack:
+        stack.callback(remove)
         while True:
             folder.mkdir(exist_ok=True)
             try:
@@ -337,13 +343,9 @@ def _scratch(folder: Path) -> Iterator[None]:
             except FileNotFoundError:
                 continue  # its last holder removed the folder after it was made here
             break
+        stack.callback(_empty, folder)
         _empty(folder)
-        try:
-            yield
-        finally:
-            _empty(folder)
-    with suppress(OSError):  # somebody may hold it by now
-        folder.rmdir()
+        yield
 
 
 def _empty(folder: Path) -> None:

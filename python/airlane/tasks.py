@@ -17,12 +17,15 @@ import pyarrow as pa
 
 from airlane import native
 from airlane.cache import key_of
+from airlane.extras import how_to_install
 
 if TYPE_CHECKING:
     from distributed import Client
 
 __all__ = ["ClusterError", "Finished", "Task", "locally", "on_cluster", "tasks_of"]
 
+_WORKERS_S = 5.0
+"""How long a cluster may take until it has a worker."""
 _LANDING_S = 0.5
 """How long what has come from a cluster may wait to be written together."""
 _AT_ONCE_S = 2.0
@@ -112,19 +115,25 @@ def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[list[Finished]]:
     Raises
     ------
     ClusterError
-        When there is no scheduler, it goes away, or a worker has another version of airlane.
+        When there is no scheduler, or it has no workers or goes away, or one has another version of airlane.
     """
     try:
         from distributed import Client
         from distributed.comm.addressing import resolve_address
     except ImportError as error:
-        raise ClusterError("a cluster needs Dask: pip install 'airlane[cluster]'") from error
+        raise ClusterError(f"a cluster needs Dask: {how_to_install('cluster')}") from error
     try:
         resolve_address(address)  # what is no address leaves a client behind that complains when it goes
         client = Client(address, timeout="5s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address}; such as tcp://host:8786") from error
     try:
+        try:
+            client.wait_for_workers(1, timeout=_WORKERS_S)
+        except TimeoutError as error:
+            raise ClusterError(
+                f"the Dask scheduler at {address} has no workers; start some there: dask worker {address}"
+            ) from error
         yield from _gathered(client, tasks)
     finally:
         client.close(timeout=2)

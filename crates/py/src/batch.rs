@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use airlane_scenario::{CaptureError, Controllers, Resolved, RunOutput as Output, ScenarioError};
@@ -11,11 +11,18 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::controllers::PythonControllers;
+use crate::controllers::{PythonControllers, Watch};
 use crate::{columns, scenario_error};
 
 /// How often the calling thread asks for signals.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
+
+/// Runs end this long after they are cancelled, unless a call into a controller goes on.
+const END_PERIOD: Duration = Duration::from_millis(200);
+/// How often such a call is interrupted, and how often at most. What does not end then is left to itself: no
+/// interrupt reaches a call that sleeps.
+const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
+const INTERRUPTS: u32 = 8;
 
 /// What one run left behind.
 #[pyclass(frozen, module = "airlane._native")]
@@ -43,9 +50,10 @@ type Job = (Resolved, u64, Option<String>);
 /// hears the index of each job as it ends. `captures` says for each job how the names of its
 /// capture files begin; without it nothing is captured. `controllers` has a class by each name that a
 /// scenario may have for a controller of the user's own; what calls into it came to is put into `costs`,
-/// by name: calls, and seconds in them.
+/// by name: calls, and seconds in them. `watch` ends calls into controllers that go on after a signal: its method
+/// `interrupt` gets the threads that are in one, and `leave` those that did not end.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None))]
+#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None))]
 #[expect(clippy::too_many_arguments, reason = "Python calls it with names")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -55,6 +63,7 @@ pub(crate) fn run(
     captures: Option<Vec<String>>,
     controllers: Option<Bound<'_, PyDict>>,
     costs: Option<Bound<'_, PyDict>>,
+    watch: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunOutput>> {
     let jobs = read(&jobs, captures).map_err(|e| scenario_error(py, &e))?;
     let cancel = Arc::new(AtomicBool::new(false));
@@ -63,9 +72,13 @@ pub(crate) fn run(
         Some(callback) => callback.call1(py, (index,)).map(drop),
         None => Ok(()),
     };
-    let outcomes = conduct(py, &jobs, (threads, &cancel), &own.controllers(), on_done);
+    let work = begin(jobs, threads, Arc::clone(&cancel), own.controllers());
+    let listened = listen(py, work.ended, &cancel, on_done);
+    cancel.fetch_or(listened.is_err(), Ordering::Relaxed);
+    let outcomes = end(py, work.thread, &cancel, &own.watch(watch))?;
+    listened?;
     own.raise_failure()?;
-    let outcomes = outcomes?;
+    let outcomes = outcomes.expect("only what was cancelled is left, which is an error above");
     if let Some(costs) = costs {
         own.report(&costs)?;
     }
@@ -95,42 +108,67 @@ fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job
     Ok(read)
 }
 
-/// Runs the jobs on other threads while this one listens to them and to Python.
-fn conduct(
-    py: Python<'_>,
-    jobs: &[Job],
-    (threads, cancel): (usize, &AtomicBool),
-    controllers: &Controllers,
-    on_done: impl Fn(usize) -> PyResult<()>,
-) -> PyResult<Vec<Option<Outcome>>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        let work = scope.spawn(move || {
-            let job = |index: usize| {
-                if controllers.is_empty() {
-                    return one(&jobs[index], controllers, cancel);
-                }
-                // The interpreter's record of this thread lasts for the run, not for each call.
-                Python::attach(|py| py.detach(|| one(&jobs[index], controllers, cancel)))
-            };
-            let tell = |index| {
-                // The listener leaves only after it has set `cancel`.
-                let _ = sender.send(index);
-            };
-            let outcomes = airlane_engine::parallel(jobs.len(), threads, cancel, job, tell);
-            outcomes.into_iter().map(Option::flatten).collect::<Vec<_>>()
-        });
-        let listened = listen(py, receiver, on_done);
-        cancel.fetch_or(listened.is_err(), Ordering::Relaxed);
-        let outcomes = py.detach(|| work.join());
-        listened.map(|()| outcomes.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
+/// Runs under way on other threads.
+struct Work {
+    thread: JoinHandle<Vec<Option<Outcome>>>,
+    /// The index of each job that ended; disconnected when all have.
+    ended: mpsc::Receiver<usize>,
 }
 
-/// Passes on what ends until all has ended, or until Python wants it to end.
+/// Runs the jobs on other threads, which may outlive the caller.
+fn begin(jobs: Vec<Job>, threads: usize, cancel: Arc<AtomicBool>, controllers: Controllers) -> Work {
+    let (sender, ended) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        let job = |index: usize| {
+            if controllers.is_empty() {
+                return one(&jobs[index], &controllers, &cancel);
+            }
+            // The interpreter's record of this thread lasts for the run, not for each call.
+            Python::attach(|py| py.detach(|| one(&jobs[index], &controllers, &cancel)))
+        };
+        let tell = |index| {
+            // The listener leaves only after `cancel` is set.
+            let _ = sender.send(index);
+        };
+        let outcomes = airlane_engine::parallel(jobs.len(), threads, &cancel, job, tell);
+        outcomes.into_iter().map(Option::flatten).collect()
+    });
+    Work { thread, ended }
+}
+
+/// Waits for the runs to end. After a cancellation, calls into controllers that go on are interrupted; `None` if
+/// some go on all the same.
+fn end(
+    py: Python<'_>,
+    work: JoinHandle<Vec<Option<Outcome>>>,
+    cancel: &AtomicBool,
+    watch: &Watch<'_>,
+) -> PyResult<Option<Vec<Option<Outcome>>>> {
+    let mut waited = Duration::ZERO;
+    let mut interrupts = 0;
+    while cancel.load(Ordering::Relaxed) && !work.is_finished() {
+        const STEP: Duration = Duration::from_millis(5);
+        py.detach(|| thread::sleep(STEP));
+        waited += STEP;
+        if waited < END_PERIOD + INTERRUPT_PERIOD * interrupts || watch.is_idle() {
+            continue;
+        }
+        if interrupts == INTERRUPTS {
+            watch.leave()?;
+            return Ok(None);
+        }
+        watch.interrupt()?;
+        interrupts += 1;
+    }
+    let outcomes = py.detach(|| work.join());
+    Ok(Some(outcomes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
+}
+
+/// Passes on what ends until all has ended, was cancelled, or Python wants it to end.
 fn listen(
     py: Python<'_>,
     mut receiver: mpsc::Receiver<usize>,
+    cancel: &AtomicBool,
     on_done: impl Fn(usize) -> PyResult<()>,
 ) -> PyResult<()> {
     loop {
@@ -142,6 +180,7 @@ fn listen(
         py.check_signals()?;
         match heard {
             Ok(index) => on_done(index)?,
+            Err(RecvTimeoutError::Timeout) if cancel.load(Ordering::Relaxed) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }

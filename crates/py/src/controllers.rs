@@ -4,8 +4,9 @@
 //! and at losses and timeouts. The interpreter is held for the call alone. Between calls its window stands in
 //! Rust; it reads and writes the attribute `cwnd`, in segments, and reads `pacing_mbps`.
 
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use airlane_core::BitRate;
 use airlane_scenario::Controllers;
@@ -73,23 +74,85 @@ struct Shared {
     nanoseconds: AtomicU64,
     failure: Mutex<Option<PyErr>>,
     cancel: Arc<AtomicBool>,
+    inside: Arc<Inside>,
 }
 
 impl Shared {
-    /// Keeps the first failure and ends all runs.
+    /// Keeps the first failure and ends all runs. What fails after a cancellation was interrupted.
     fn fail(&self, error: PyErr) {
-        self.failure.lock().expect("nobody panics while it is held").get_or_insert(error);
-        self.cancel.store(true, Ordering::Relaxed);
+        if !self.cancel.swap(true, Ordering::Relaxed) {
+            self.failure.lock().expect("nobody panics while it is held").get_or_insert(error);
+        }
+    }
+}
+
+/// Threads that are in a call into a controller, by the interpreter's names for them.
+#[derive(Debug, Default)]
+struct Inside(Mutex<Vec<u64>>);
+
+impl Inside {
+    /// Calls what is a call into a controller.
+    fn call<T>(&self, py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        thread_local!(static NAME: OnceCell<u64> = const { OnceCell::new() });
+        let name = NAME.with(|name| -> PyResult<u64> {
+            if let Some(name) = name.get() {
+                return Ok(*name);
+            }
+            let found = py.import("threading")?.call_method0("get_ident")?.extract()?;
+            Ok(*name.get_or_init(|| found))
+        })?;
+        self.threads().push(name);
+        let came = call();
+        let mut threads = self.threads();
+        let place = threads.iter().position(|&inside| inside == name).expect("was put there");
+        threads.swap_remove(place);
+        came
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.0.lock().expect("nobody panics while it is held")
+    }
+}
+
+/// Who ends calls into controllers, if anybody does.
+pub(crate) struct Watch<'py> {
+    by: Option<Bound<'py, PyAny>>,
+    inside: Arc<Inside>,
+}
+
+impl Watch<'_> {
+    /// True if no call is under way, or nobody would end it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.by.is_none() || self.inside.threads().is_empty()
+    }
+
+    /// Interrupts the calls that are under way.
+    pub(crate) fn interrupt(&self) -> PyResult<()> {
+        self.tell("interrupt")
+    }
+
+    /// The calls that are under way do not end.
+    pub(crate) fn leave(&self) -> PyResult<()> {
+        self.tell("leave")
+    }
+
+    fn tell(&self, method: &str) -> PyResult<()> {
+        let threads = self.inside.threads().clone();
+        self.by.as_ref().map_or(Ok(()), |by| by.call_method1(method, (threads,)).map(drop))
     }
 }
 
 /// The classes that a call of `run` was given.
-pub(crate) struct PythonControllers(Vec<(String, Arc<Shared>)>);
+pub(crate) struct PythonControllers {
+    classes: Vec<(String, Arc<Shared>)>,
+    inside: Arc<Inside>,
+}
 
 impl PythonControllers {
     /// Reads what is needed of the classes; `cancel` ends the runs when one of them raises.
     pub(crate) fn new(classes: Option<&Bound<'_, PyDict>>, cancel: &Arc<AtomicBool>) -> PyResult<Self> {
         let mut found = Vec::new();
+        let inside = Arc::<Inside>::default();
         for (name, class) in classes.into_iter().flatten() {
             let every = class.getattr("every")?;
             let word = every.extract::<String>();
@@ -109,27 +172,33 @@ impl PythonControllers {
                 nanoseconds: AtomicU64::new(0),
                 failure: Mutex::new(None),
                 cancel: Arc::clone(cancel),
+                inside: Arc::clone(&inside),
             };
             found.push((name.extract()?, Arc::new(shared)));
         }
-        Ok(Self(found))
+        Ok(Self { classes: found, inside })
     }
 
     /// What makes controllers of these classes, by name.
     pub(crate) fn controllers(&self) -> Controllers {
         let own = |shared: &Arc<Shared>| OwnControllers(Arc::new(Maker(Arc::clone(shared))));
-        self.0.iter().map(|(name, shared)| (name.clone(), own(shared))).collect()
+        self.classes.iter().map(|(name, shared)| (name.clone(), own(shared))).collect()
+    }
+
+    /// What ends calls into these controllers.
+    pub(crate) fn watch<'py>(&self, by: Option<Bound<'py, PyAny>>) -> Watch<'py> {
+        Watch { by, inside: Arc::clone(&self.inside) }
     }
 
     /// What a controller has raised, if one has.
     pub(crate) fn raise_failure(&self) -> PyResult<()> {
         let take = |shared: &Arc<Shared>| shared.failure.lock().expect("all runs have ended").take();
-        self.0.iter().find_map(|(_, shared)| take(shared)).map_or(Ok(()), Err)
+        self.classes.iter().find_map(|(_, shared)| take(shared)).map_or(Ok(()), Err)
     }
 
     /// Calls and seconds by name.
     pub(crate) fn report(&self, costs: &Bound<'_, PyDict>) -> PyResult<()> {
-        for (name, shared) in &self.0 {
+        for (name, shared) in &self.classes {
             let seconds = shared.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9;
             costs.set_item(name, (shared.calls.load(Ordering::Relaxed), seconds))?;
         }
@@ -143,7 +212,8 @@ struct Maker(Arc<Shared>);
 impl MakeController for Maker {
     fn make(&self, window: &SegmentWindow) -> Box<dyn OwnController> {
         let object = Python::attach(|py| {
-            let made = self.0.class.call1(py, (window.segment_size(), window.segments));
+            let arguments = (window.segment_size(), window.segments);
+            let made = self.0.inside.call(py, || self.0.class.call1(py, arguments));
             made.map_err(|error| self.0.fail(error)).ok()
         });
         Box::new(PythonController {
@@ -167,9 +237,10 @@ fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -
         error
     })?;
     match value.extract::<Option<f64>>() {
-        Ok(Some(given)) if given.is_nan() => {
-            Err(PyValueError::new_err(format!("after {method}, {name} is nan")))
-        }
+        Ok(Some(given)) if !given.is_finite() || given < 0.0 => Err(PyValueError::new_err(format!(
+            "after {method}, {name} is {}; it must be finite and not negative",
+            value.repr()?
+        ))),
         Ok(given) => Ok(given),
         Err(_) => {
             Err(PyTypeError::new_err(format!("after {method}, {name} is {value:?}; it must be a number")))
@@ -218,7 +289,8 @@ impl PythonController {
             if let Some(segments) = behind {
                 object.setattr(intern!(py, "cwnd"), f64::from(segments))?;
             }
-            object.call_method1(method, (argument(py)?,))?;
+            let argument = argument(py)?;
+            self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
             let wanted = number(object, method, intern!(py, "cwnd"))?.ok_or_else(|| {
                 PyTypeError::new_err(format!("after {method}, cwnd is None; it must be a number"))
             })?;
@@ -331,7 +403,8 @@ impl OwnController for PythonController {
     fn clone_box(&self) -> Box<dyn OwnController> {
         let object = Python::attach(|py| {
             let object = self.object.as_ref()?;
-            let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (object,)));
+            let copy = || py.import("copy")?.call_method1("deepcopy", (object,));
+            let copied = self.shared.inside.call(py, copy);
             copied.map_err(|error| self.shared.fail(error)).ok().map(Bound::unbind)
         });
         Box::new(Self { object, shared: Arc::clone(&self.shared), ..*self })

@@ -86,9 +86,19 @@ impl QlogFiles {
     }
 }
 
-/// A flow's name may have what a file's may not.
+/// A flow's name may have what a file's may not. Those characters are percent-encoded (RFC 3986 section 2.1), so
+/// that no two flows share a file.
 fn file_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    let mut file_name = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_alphanumeric() || "-_.".contains(c) {
+            file_name.push(c);
+        } else {
+            let mut bytes = [0; 4];
+            file_name.extend(c.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")));
+        }
+    }
+    file_name
 }
 
 /// Writes for quinn, which does not say whether it could: the first failure is kept.

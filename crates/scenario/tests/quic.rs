@@ -257,6 +257,23 @@ fn qlog_follows_its_schema_and_agrees_with_the_tables() {
     assert_eq!(lost[0] as f64, number(&output, "retransmissions"));
 }
 
+/// Flows whose names differ in what a file's name may not have.
+#[test]
+fn each_flow_has_a_qlog_file_of_its_own() {
+    let folder = Folder::new("qlog-names");
+    let names = ["a/b", "a_b", "a b"];
+    let flow = |name: &str| format!("[[flow]]\nname = \"{name}\"\ntransport = {{ kind = \"quic\" }}\n");
+    let (wired, _) = with_files().split_once("[[flow]]").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let text = wired + &names.map(flow).concat() + "[output]\nqlog = true\n";
+    write_files(&text.replace("\"20 s\"", "\"1 s\""), &folder.0);
+    for (name, file) in names.iter().zip(["a%2Fb", "a_b", "a%20b"]) {
+        for end in ["server", "client"] {
+            let records = records(&folder.read(&format!("{file}.{end}.sqlog")));
+            assert_eq!(records[0]["title"], format!("{name}.{end}"));
+        }
+    }
+}
+
 /// Whatever protects packets: all that TLS draws is drawn from the seed.
 #[test]
 fn files_repeat_to_the_byte() {

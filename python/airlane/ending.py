@@ -1,0 +1,45 @@
+"""How a command ends: by itself, or by a signal, with the exit code that shells expect."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+__all__ = ["run"]
+
+
+class _Terminated(BaseException):
+    """The signal that asks a program to end (SIGTERM)."""
+
+
+def _terminate(_signal: int, _frame: object) -> NoReturn:
+    # Raised and not left to kill, so that scratch folders are removed.
+    raise _Terminated
+
+
+def run(command: Callable[[], object]) -> NoReturn:
+    """Run a command, which ends by SystemExit, and end the process."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        command()
+    except KeyboardInterrupt:
+        _leave(128 + signal.SIGINT)
+    except _Terminated:
+        _leave(128 + signal.SIGTERM)
+    except SystemExit as left:
+        if isinstance(left.code, int):
+            _leave(left.code)
+        raise
+    _leave(0)
+
+
+def _leave(code: int) -> NoReturn:
+    core = sys.modules.get("airlane.native")
+    if core is not None and core.stuck():  # the interpreter would wait for those threads, or fail
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
