@@ -7,6 +7,7 @@
 //! - Mistakes are [`ScenarioError`]s that name file, line, key and value, and what would be right.
 
 mod aqm;
+mod backhaul;
 mod check;
 mod counts;
 mod de;

@@ -12,7 +12,7 @@ use airlane_net::{
 use crate::aqm::aqm;
 use crate::error::ScenarioError;
 use crate::files;
-use crate::format::{self, Aqm, Backhaul, Internet};
+use crate::format::{self, Aqm, Hop, Internet};
 use crate::quantity::Size;
 
 /// From the server towards host or core; `name` begins the names of its random streams.
@@ -76,11 +76,11 @@ pub(crate) fn internet_uplink(internet: &Internet, seeds: Seeds, name: &str) -> 
     link(parameters, &internet.aqm, internet.uplink_queue, (seeds, &format!("{name}/uplink")))
 }
 
-/// Either direction between core and cell; `name` begins the names of its random streams.
-pub(crate) fn backhaul(backhaul: &Backhaul, seeds: Seeds, name: &str) -> Box<dyn Node> {
+/// Either direction of a link between core and cell; `name` begins the names of its random streams.
+pub(crate) fn hop(hop: &Hop, seeds: Seeds, name: &str) -> Box<dyn Node> {
     let parameters =
-        LinkParameters { rate: Some(backhaul.rate.0), delay: backhaul.delay.0, ..LinkParameters::default() };
-    link(parameters, &backhaul.aqm, backhaul.queue, (seeds, name))
+        LinkParameters { rate: Some(hop.rate.0), delay: hop.delay.0, ..LinkParameters::default() };
+    link(parameters, &hop.aqm, hop.queue, (seeds, name))
 }
 
 /// The interface of a middlebox: its rate, and room for all that it sends.

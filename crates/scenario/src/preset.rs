@@ -53,6 +53,32 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         let aqm = within(defaults(AQM), "aqm");
         merge(scenario, &place.iter().rev().fold(aqm, |inner, key| within(inner, key)));
     }
+    fill_hops(scenario);
+}
+
+/// What a link of several in series leaves out is as the backhaul says. The settings of its queue's rule are the
+/// backhaul's if both have the same rule, and else those of the presets.
+fn fill_hops(scenario: &mut Tree) {
+    let Some(backhaul) = scenario.get_mut("backhaul") else { return };
+    let mut rest = Tree::unplaced(backhaul.value.clone());
+    let mut rule = Tree::unplaced(Value::Table(Table::new()));
+    let (Value::Table(keys), Value::Table(rules)) = (&mut rest.value, &mut rule.value) else { return };
+    keys.retain(|(key, _)| key != "hop");
+    rules.extend(keys.extract_if(.., |(key, _)| key == "aqm"));
+    let Some(Value::Array(hops)) = backhaul.get_mut("hop").map(|hops| &mut hops.value) else { return };
+    let aqm = Tree::unplaced(Value::Table(vec![("aqm".to_owned(), defaults(AQM))]));
+    let kind = |tree: &Tree| tree.get("aqm").and_then(|aqm| aqm.get("kind")?.text().map(str::to_owned));
+    for hop in hops.iter_mut().filter(|hop| matches!(hop.value, Value::Table(_))) {
+        let says = hop.get("aqm").is_some_and(|own| own.text().is_some() || own.get("kind").is_some());
+        let mut with_presets = hop.clone();
+        merge(&mut with_presets, &aqm);
+        if says && kind(&with_presets) != kind(&rule) {
+            *hop = with_presets;
+        } else {
+            merge(hop, &rule);
+        }
+        merge(hop, &rest);
+    }
 }
 
 /// What the defaults say of the TCP of flows holds for both connections of a split-connection proxy.

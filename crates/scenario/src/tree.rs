@@ -53,6 +53,14 @@ impl Tree {
         }
     }
 
+    /// The entry of a table, to change it.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Tree> {
+        match &mut self.value {
+            Value::Table(table) => table.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
     /// True for null and for a list or table without entries.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.value {

@@ -3,7 +3,7 @@
 use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, Seeds, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::{EnbProxies, Side};
-use airlane_net::{FlowRouter, Gateway, Link, TunnelRouter};
+use airlane_net::{FlowRouter, Gateway, Link};
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
 use airlane_traffic::PORT;
@@ -13,7 +13,7 @@ use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{Backhaul, FlowDirection, Internet};
 use crate::middlebox::Standing;
-use crate::{endpoints, links, middlebox, radio, rnis};
+use crate::{backhaul, endpoints, links, middlebox, radio, rnis};
 
 /// Packets under way before the pool has to grow.
 const POOL_CAPACITY: usize = 4096;
@@ -146,7 +146,7 @@ struct Mobile {
 }
 
 /// A port of a node.
-type End = (NodeId, Port);
+pub(crate) type End = (NodeId, Port);
 
 impl Mobile {
     fn wire(network: &mut Network, around: Around<'_>, (config, backhaul): (&RanConfig, &Backhaul)) -> Self {
@@ -169,8 +169,8 @@ impl Mobile {
         let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET));
         proxies.gateway = splits.then_some(internet_side.0);
 
-        // 4. S1-U, from the core to each cell and back, or to all of them by one link and a router.
-        let s1u = s1u(network, (gateway, backhaul), cells.len() as u16, seeds);
+        // 4. S1-U, from the core to each cell and back, over links of all cells, a router and links of each.
+        let s1u = backhaul::wire(network, (gateway, backhaul), cells.len() as u16, seeds);
 
         // 5. The cells, the radio, the UEs, and a middlebox in each cell.
         let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
@@ -195,37 +195,6 @@ impl Mobile {
         let ues = ue_ports.into_iter().map(|port| (radio_network, port)).collect();
         Self { internet_side, ues, proxies, information: (radio_network, information_port) }
     }
-}
-
-/// The links between core and cells: for each cell, the end that leads to it and the one that leads away.
-fn s1u(
-    network: &mut Network,
-    (gateway, backhaul): (NodeId, &Backhaul),
-    cells: u16,
-    seeds: Seeds,
-) -> Vec<[End; 2]> {
-    let links = |network: &mut Network, name: &str| {
-        ["downlink", "uplink"]
-            .map(|direction| network.add(links::backhaul(backhaul, seeds, &format!("{name}/{direction}"))))
-    };
-    if backhaul.shared {
-        let [down, up] = links(network, "s1u");
-        let router = network.add(Box::new(TunnelRouter));
-        network.connect((down, Link::OUTPUT), (router, TunnelRouter::INPUT));
-        network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(0)));
-        let ends = |cell| {
-            network.connect((gateway, Gateway::enb(cell)), (down, Link::INPUT));
-            [(router, TunnelRouter::cell(cell)), (up, Link::INPUT)]
-        };
-        return (0..cells).map(ends).collect();
-    }
-    let ends = |cell| {
-        let [down, up] = links(network, &format!("cell/{cell}/s1u"));
-        network.connect((gateway, Gateway::enb(cell)), (down, Link::INPUT));
-        network.connect((up, Link::OUTPUT), (gateway, Gateway::enb(cell)));
-        [(down, Link::OUTPUT), (up, Link::INPUT)]
-    };
-    (0..cells).map(ends).collect()
 }
 
 /// The end that leads to `end` through the middlebox, if there is one.

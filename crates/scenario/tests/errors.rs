@@ -269,10 +269,6 @@ fn mistakes_of_browsers() -> Vec<(&'static str, String)> {
         ("HTTP/3 over TCP", web("http = \"3\"")),
         ("HTTP/1.1 over QUIC", over_quic("", "kind = \"web\"")),
         ("HTTP/3 without a handshake", over_quic("", "kind = \"web\", http = \"3\", tls = false")),
-        (
-            "a browser over QUIC that listens to a PEP",
-            over_quic(", congestion = \"mdcc\"", "kind = \"web\", http = \"3\""),
-        ),
         ("connections that close at once", web("keep_alive = \"0 s\"")),
         ("names known for no time", web("dns_ttl = \"0 s\"")),
         ("a key of HTTP", web("pipeline = 3")),
@@ -290,10 +286,6 @@ fn mistakes_of_browsers() -> Vec<(&'static str, String)> {
                 "congestion = \"cubic\" }",
                 "congestion = \"cubic\" }\ndirection = \"uplink\"\napp = \"web\"",
             )]),
-        ),
-        (
-            "a browser that listens to a PEP",
-            changed_all(&[("congestion = \"cubic\" }", "congestion = \"mdcc\" }\napp = \"web\"")]),
         ),
     ]
 }
@@ -331,18 +323,10 @@ fn mistakes_of_videos() -> Vec<(&'static str, String)> {
         ("no samples", watching("kind = \"dash\", rule = { kind = \"rate\", samples = 33 }")),
         ("a key of the other rule", watching("kind = \"dash\", rule = { kind = \"rate\", gamma_p = 5 }")),
         ("an unknown rule", watching("kind = \"dash\", rule = \"bba\"")),
-        (
-            "a PEP for a viewer",
-            changed("congestion = \"cubic\" }", "congestion = \"mdcc\" }\napp = \"video\""),
-        ),
         ("segments over HTTP/3 and TCP", watching("kind = \"dash\", http = \"3\"")),
         ("segments over HTTP/2", watching("kind = \"dash\", http = \"2\"")),
         ("segments over HTTP/1.1 and QUIC", over_quic("", "kind = \"dash\"")),
         ("a file over QUIC", over_quic("", "kind = \"video\"")),
-        (
-            "a viewer over QUIC that listens to a PEP",
-            over_quic(", congestion = \"mdcc\"", "kind = \"dash\", http = \"3\""),
-        ),
         (
             "segments over UDP",
             changed(
@@ -389,6 +373,18 @@ fn mistakes_of_queues_and_output() -> Vec<(&'static str, String)> {
         ("probability without unit", extended("[internet]\naqm = { kind = \"red\", max_probability = 0.1 }")),
         ("target above interval", extended("[backhaul]\naqm = { kind = \"codel\", target = \"100 ms\" }")),
         ("small quantum", extended("[backhaul]\naqm = { kind = \"fq-codel\", quantum = \"1 B\" }")),
+        ("no link to the cells", extended("[backhaul]\nhop = []")),
+        ("links without end", extended(&format!("[backhaul]\nhop = [{}]", ["{}"; 17].join(", ")))),
+        (
+            "links that join again",
+            extended("[backhaul]\nhop = [{ shared = true }, { shared = false }, { shared = true }]"),
+        ),
+        ("a key of no link", extended("[[backhaul.hop]]\nloss = \"1 %\"")),
+        ("one link that is no list", extended("[backhaul]\nhop = { delay = \"1 ms\" }")),
+        (
+            "thresholds of one link out of order",
+            extended("[[backhaul.hop]]\naqm = { kind = \"red\", min_packets = 20 }"),
+        ),
         ("no queue", extended("[internet]\naqm = { kind = \"fq-codel\", queues = 0 }")),
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),

@@ -20,7 +20,7 @@ use airlane_core::Duration;
 
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{Aqm, Internet, Network, Resolved, Run};
+use crate::format::{Aqm, Backhaul, Internet, Network, Resolved, Run};
 use crate::quantity::{Metres, Size, Time};
 use crate::tree::{OVERRIDE, Tree, Value};
 
@@ -35,6 +35,8 @@ const FLOWS_MAX: u64 = 10_000;
 const LINKS_MAX: u64 = 100_000;
 /// Cells in all.
 const CELLS_MAX: usize = 1_000;
+/// Links between the core and a cell, one after the other.
+const HOPS_MAX: usize = 16;
 /// Rows of the time series in all, a bin of a flow each: about a gigabyte.
 const ROWS_MAX: u64 = 10_000_000;
 /// Slots that a setting of the MAC may count.
@@ -215,7 +217,7 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let help = "give what `parse` returned";
     at.require(scenario.channel.is_some(), "channel", "a cell needs a channel", help)?;
     at.require(scenario.backhaul.is_some(), "backhaul", "a cell needs a backhaul", help)?;
-    scenario.backhaul.as_ref().map_or(Ok(()), |b| aqm::aqm(&b.aqm, &at.under("backhaul.aqm")))?;
+    scenario.backhaul.as_ref().map_or(Ok(()), |b| backhaul(b, &at.under("backhaul")))?;
     scenario.channel.as_ref().map_or(Ok(()), |c| channel::channel(c, &at.under("channel")))?;
     at.require(!scenario.cell.is_empty(), "cell", "no cell", "add [[cell]] with a name")?;
     at.require(scenario.cell.len() <= CELLS_MAX, "cell", "too many cells", "at most 1000")?;
@@ -238,6 +240,24 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let help = format!("{links} channels between cells and UEs, at most {LINKS_MAX}");
     at.require(scenario.cell.len() == 1 || links <= LINKS_MAX, "cell", "too many for so many UEs", &help)?;
     scenario.channel.as_ref().map_or(Ok(()), |c| channel::heights(scenario, c, at))
+}
+
+fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {
+    aqm::aqm(&backhaul.aqm, &at.under("aqm"))?;
+    let Some(hops) = &backhaul.hop else { return Ok(()) };
+    let at = at.under("hop");
+    at.require_here(!hops.is_empty(), "no link leads to the cells", "leave it out for one link")?;
+    let help = format!("{} links in series, at most {HOPS_MAX}", hops.len());
+    at.require_here(hops.len() <= HOPS_MAX, "too many links in series", help.as_str())?;
+    let mut one_each = false;
+    for (i, hop) in hops.iter().enumerate() {
+        let at = at.entry(i);
+        aqm::aqm(&hop.aqm, &at.under("aqm"))?;
+        let help = "put the links that all cells share before those of each cell";
+        at.require(!(hop.shared && one_each), "shared", "links of each cell would join again", help)?;
+        one_each |= !hop.shared;
+    }
+    Ok(())
 }
 
 /// A name is there, is short, is not a number (which a path would take for an index), and is

@@ -85,7 +85,7 @@ pub struct Resolved {
     pub channel: Option<Channel>,
     /// The link between the server and the mobile core, or, wired, the host.
     pub internet: Internet,
-    /// The link between the mobile core and the cells (S1-U); none in a wired network.
+    /// The path between the mobile core and the cells (S1-U); none in a wired network.
     pub backhaul: Option<Backhaul>,
     /// Functions in the path between the internet and the radio; none in a wired network.
     pub middlebox: Vec<Middlebox>,

@@ -102,7 +102,7 @@ pub struct Hold {
     pub duration: Time,
 }
 
-/// The link between the mobile core and the cells (S1-U).
+/// The path between the mobile core and the cells (S1-U): one link, or several in series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backhaul {
@@ -116,6 +116,35 @@ pub struct Backhaul {
     pub queue: Size,
     /// What the queue of either direction drops or marks, and when.
     pub aqm: Aqm,
+    /// Links in series with a router between each two, from the core to the cells; what one leaves out is as
+    /// the keys above say. None for one link. Links of all cells stand before links of each cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hop: Option<Vec<Hop>>,
+}
+
+/// One of the links between the mobile core and the cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hop {
+    /// Whether this link leads to all cells, or each has its own.
+    pub shared: bool,
+    /// Rate of either direction.
+    pub rate: Rate,
+    /// Delay of either direction, beside serialisation.
+    pub delay: Time,
+    /// Bytes that may wait for either direction.
+    pub queue: Size,
+    /// What the queue of either direction drops or marks, and when.
+    pub aqm: Aqm,
+}
+
+impl Backhaul {
+    /// The links from the core to the cells, one after the other.
+    #[must_use]
+    pub fn hops(&self) -> Vec<Hop> {
+        let Self { shared, rate, delay, queue, aqm, hop } = self.clone();
+        hop.unwrap_or_else(|| vec![Hop { shared, rate, delay, queue, aqm }])
+    }
 }
 
 /// Propagation.

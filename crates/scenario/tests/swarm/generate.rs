@@ -258,6 +258,32 @@ fn listening(s: &mut Stream, text: &str) -> String {
     text
 }
 
+/// Links of the backhaul in series, or the one that it is without; shared ones first.
+fn hops(s: &mut Stream) -> String {
+    if !s.chance(0.3) {
+        return String::new();
+    }
+    let (links, mut shared) = (1 + s.below(4), true);
+    let hop = |_| {
+        let mut text = "[[backhaul.hop]]\n".to_owned();
+        shared = shared && s.chance(0.5);
+        text += &format!("shared = {shared}\n");
+        if s.chance(0.5) {
+            text += &format!("rate = \"{} Mbit/s\"\n", 1 + s.below(1_000));
+        }
+        text += &format!("delay = \"{} us\"\n", s.below(5_000));
+        if s.chance(0.3) {
+            text += &format!("queue = \"{} B\"\n", 1_500 + s.below(1_000_000));
+        }
+        if s.chance(0.3) {
+            let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"]);
+            text += &format!("aqm = \"{rule}\"\n");
+        }
+        text
+    };
+    (0..links).map(hop).collect()
+}
+
 /// A PEP, sound or not.
 fn middlebox(s: &mut Stream) -> String {
     let share = 1 + s.below(99);
@@ -609,6 +635,7 @@ fn text(seed: u64) -> String {
         queue_rule(later, latest),
         newest.chance(0.3),
     );
+    text += &hops(&mut Seeds::new(seed).stream("swarm/hops"));
     let mut ues = ues(s, later);
     ues = cells.moved(ues, newest);
     if ["cost231-hata", "tr36.814"].iter().any(|law| text.contains(law)) {

@@ -152,8 +152,9 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
         return Vec::new();
     }
     let alone = scenario.flow.len() == 1 && scenario.ue.iter().map(|ue| ue.count).sum::<u32>() <= 1;
-    let core = scenario.backhaul.as_ref().map(|link| holds(link.queue, &link.aqm));
-    let room = core.into_iter().fold(holds(scenario.internet.queue, &scenario.internet.aqm), Bytes::min);
+    let core = scenario.backhaul.iter().flat_map(format::Backhaul::hops);
+    let core = core.map(|hop| holds(hop.queue, &hop.aqm));
+    let room = core.fold(holds(scenario.internet.queue, &scenario.internet.aqm), Bytes::min);
     let excused = |flow: &format::Flow| {
         // What came before the warm-up was over does not count.
         let start = flow.start.0.max(scenario.run.warmup.0);
@@ -316,7 +317,7 @@ fn links_are_wide(scenario: &Resolved) -> bool {
         })
         .sum();
     let first = steps.chain([internet.rate.0]);
-    let core = scenario.backhaul.as_ref().map(|backhaul| backhaul.rate.0);
+    let core = scenario.backhaul.iter().flat_map(format::Backhaul::hops).map(|hop| hop.rate.0).min();
     let rates = first.clone().chain(core);
     // Servers with a link each fill the one to the cell together.
     let servers = if internet.shared { 1 } else { scenario.flow.len() as u64 * ues };
