@@ -27,7 +27,7 @@ def without_form(contender: Contender, situation: Situation) -> str | None:
     beginning = contender.name.partition("-")[0]
     if situation.name == "uplink" and contender.downlink_only:
         return contender.downlink_only
-    others = {"web": ("mdcc", "meld"), "video": ("mdcc", "meld", "quic")}
+    others = {"web": ("meld",), "video": ("meld", "quic")}
     if beginning in others.get(situation.name, ()):
         return r"flow\.\d"
     return None

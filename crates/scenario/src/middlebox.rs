@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use airlane_core::{BitRate, CellId, Duration, FlowId, Instant, Node, Seeds};
+use airlane_core::{BitRate, CellId, Duration, FlowId, Instant, Node, Seeds, SocketPair};
 use airlane_middlebox::{
     self as middlebox, ConnectOrder, EnbProxies, Fault, Middlebox, Pep, PepConfig, SplitConfig, SplitProxy,
     WhenFull,
@@ -121,10 +121,14 @@ fn split_config(proxy: &format::SplitProxy, around: Around<'_>, cell: Option<Cel
     }
 }
 
-/// What tells the server of a flow which messages to believe.
+/// What tells the server of a flow which messages about its connections to believe.
+pub(crate) fn keys(scenario: &Resolved, flow: FlowId) -> Option<pep::Keys> {
+    Some(pep::Keys::new(settings(scenario)?.secret.as_bytes(), flow))
+}
+
+/// The same for the server of a flow with one connection.
 pub(crate) fn receiver(scenario: &Resolved, flow: FlowId) -> Option<pep::Receiver> {
-    let flow = u64::from(flow.0);
-    Some(pep::Receiver::new(pep::Key::derive(settings(scenario)?.secret.as_bytes(), flow), flow))
+    Some(keys(scenario, flow)?.receiver(SocketPair::default()))
 }
 
 fn config(pep: &format::Pep, cell: Option<CellId>, seeds: Seeds) -> PepConfig {

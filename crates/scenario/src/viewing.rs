@@ -12,7 +12,7 @@ use airlane_transport::Path;
 use crate::endpoints::Around;
 use crate::expand::OneFlow;
 use crate::format::{App, Dash, DashRule, Satisfied, Watching};
-use crate::web::{Carrier, HTTP_PORT, HTTPS_PORT};
+use crate::web::{Carrier, HTTP_PORT, HTTPS_PORT, listening, listening_over_quic};
 
 /// What is watched by a flow, and how; `None` if nothing is.
 pub(crate) fn watching(app: &App) -> Option<(Media, &Watching, Satisfied)> {
@@ -62,9 +62,12 @@ pub(crate) fn end(around: Around<'_>, one: &OneFlow, path: Path, carrier: Carrie
     let own = (flow, direction);
     if direction == Direction::Downlink {
         let resolver = Resolver::new(own, Duration::ZERO);
+        let keys = carrier.keys(around.scenario, flow);
         return match carrier {
-            Carrier::Tcp(tcp) => Box::new(HttpServer::new(tcp, own, dialogue, resolver)),
-            Carrier::Quic(quic) => Box::new(QuicHttpServer::new(quic, own, resolver)),
+            Carrier::Tcp(tcp) => Box::new(listening(HttpServer::new(tcp, own, dialogue, resolver), keys)),
+            Carrier::Quic(quic) => {
+                Box::new(listening_over_quic(QuicHttpServer::new(quic, own, resolver), keys))
+            }
         };
     }
     let start: Instant = one.start(around.scenario);

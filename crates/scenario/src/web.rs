@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{Direction, Instant, Node};
+use airlane_core::{Direction, FlowId, Instant, Node};
+use airlane_net::pep;
 use airlane_quic::QuicConfig;
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::{Names, Resolver};
@@ -10,12 +11,13 @@ use airlane_traffic::http::{
     HttpOverQuic, HttpOverTcp, HttpServer, HttpSettings, HttpVersion, Message, QuicHttpServer,
 };
 use airlane_traffic::{Browser, Browsing, Visits};
-use airlane_transport::{Path, TcpConfig};
+use airlane_transport::{CongestionKind, Path, TcpConfig};
 
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand::OneFlow;
 use crate::format::{self, App, Resolved};
+use crate::middlebox;
 use crate::pages::{self, PageSet};
 
 /// The ports of web servers, without and with TLS (RFC 9110 §4.2).
@@ -64,6 +66,33 @@ pub(crate) enum Carrier {
     Quic(QuicConfig),
 }
 
+impl Carrier {
+    /// What the server of a flow reads the messages of a PEP with, if there is one and it listens.
+    pub(crate) fn keys(&self, scenario: &Resolved, flow: FlowId) -> Option<pep::Keys> {
+        let congestion = match self {
+            Self::Tcp(tcp) => tcp.congestion,
+            Self::Quic(quic) => quic.congestion,
+        };
+        middlebox::keys(scenario, flow).filter(|_| congestion == CongestionKind::Mdcc)
+    }
+}
+
+/// A server of HTTP/1.1 or 2, which listens to a PEP if it has keys.
+pub(crate) fn listening(server: HttpServer, keys: Option<pep::Keys>) -> HttpServer {
+    match keys {
+        Some(keys) => server.with_pep(keys),
+        None => server,
+    }
+}
+
+/// A server of HTTP/3, which listens to a PEP if it has keys.
+pub(crate) fn listening_over_quic(server: QuicHttpServer, keys: Option<pep::Keys>) -> QuicHttpServer {
+    match keys {
+        Some(keys) => server.with_pep(keys),
+        None => server,
+    }
+}
+
 /// The end that sends along `path`: the browser in the UE, or its servers.
 pub(crate) fn end(
     around: Around<'_>,
@@ -76,11 +105,14 @@ pub(crate) fn end(
     let own = (flow, direction);
     if direction == Direction::Downlink {
         let resolver = Resolver::new(own, app.dns_lookup.0);
+        let keys = carrier.keys(around.scenario, flow);
         return match carrier {
-            Carrier::Quic(quic) => Box::new(QuicHttpServer::new(quic, own, resolver)),
+            Carrier::Quic(quic) => {
+                Box::new(listening_over_quic(QuicHttpServer::new(quic, own, resolver), keys))
+            }
             Carrier::Tcp(tcp) => {
                 let server = HttpServer::new(tcp, own, web.dialogue.clone(), resolver);
-                Box::new(server.speaking(version(app), app.tls))
+                Box::new(listening(server.speaking(version(app), app.tls), keys))
             }
         };
     }

@@ -285,3 +285,77 @@ fn over_quic_a_sender_that_does_not_listen_sends_as_without_a_pep() {
         assert_eq!(format!("{with:?}"), format!("{without:?}"), "{name}");
     }
 }
+
+/// A browser of a phone in the cell of `mdcc.toml`, over TCP or QUIC, with this controller and version of HTTP.
+fn browsing(http: &str, congestion: &str, pep: bool) -> String {
+    let file = if pep { FILE.to_owned() } else { without_pep() };
+    let (before, _) = file.split_once("[[flow]]").unwrap();
+    let kind = if http == "3" { "quic" } else { "tcp" };
+    format!(
+        "{before}[[flow]]\nname = \"web\"\nto = \"phone\"\n\
+         transport = {{ kind = \"{kind}\", congestion = \"{congestion}\" }}\n\
+         app = {{ kind = \"web\", http = \"{http}\", tls = true, visits = \"in-order\", count = 4, \
+         think_time = \"200 ms\", keep_alive = \"500 ms\" }}\n"
+    )
+}
+
+/// A page is many short connections to many servers, opened and closed: each is reported on under a key of its own, and
+/// each sender believes what it is told.
+#[test]
+fn every_connection_of_a_browser_listens_to_the_pep() {
+    for http in ["1.1", "2", "3"] {
+        let output = simulate(&browsing(http, "mdcc", true), &[("run.duration", "25 s")], 1);
+        let (pep, pages) = (table(&output, "pep"), table(&output, "pages"));
+        let [sent, accepted, rejected] =
+            ["sent", "accepted", "rejected"].map(|fate| count(pep, &format!("pep_acks_{fate}")));
+        println!("HTTP/{http}: {sent} messages, {accepted} accepted, {rejected} rejected");
+        assert_eq!(rejected, 0, "HTTP/{http}");
+        // Those that come when the connection is gone, or when the run is over, nobody reads.
+        assert!(sent > 500 && accepted > sent * 95 / 100, "HTTP/{http}: {accepted} of {sent}");
+        assert!(count(pages, "connections") > 8, "HTTP/{http}");
+        assert!(
+            reals(pages, "onload_s").iter().all(|s| s.is_finite()),
+            "HTTP/{http}: a page was not complete"
+        );
+        let srtt = reals(table(&output, "pep_series"), "pep_srtt_ms");
+        // 5 ms each way to the PEP, and what a segment waits on the way there.
+        let known: Vec<f64> = srtt.iter().copied().filter(|ms| ms.is_finite()).collect();
+        assert!(
+            !known.is_empty() && known.iter().all(|ms| (10.0..13.0).contains(ms)),
+            "HTTP/{http}: {known:?}"
+        );
+    }
+}
+
+/// Without a PEP, or with one that loses all it says, the browser gets its pages as without one.
+#[test]
+fn a_browser_gets_its_pages_without_the_pep() {
+    for http in ["1.1", "2", "3"] {
+        let duration = ("run.duration", "25 s");
+        let deaf = ("middlebox.0.fault", r#"{"kind": "loses", "share": "100 %"}"#);
+        let total = |output: &RunOutput| reals(table(output, "pages"), "onload_s").iter().sum::<f64>();
+        let alone = total(&simulate(&browsing(http, "cubic", false), &[duration], 1));
+        for (text, overrides) in [
+            (browsing(http, "mdcc", false), vec![duration]),
+            (browsing(http, "mdcc", true), vec![duration, deaf]),
+        ] {
+            let ours = total(&simulate(&text, &overrides, 1));
+            assert!((0.9..1.1).contains(&(ours / alone)), "HTTP/{http}: {ours} s, CUBIC {alone} s");
+        }
+    }
+}
+
+/// A server that listens to nobody drops the messages, whatever its other connections do: pages as without a PEP, where
+/// the way back is fast.
+#[test]
+fn a_browser_that_does_not_listen_is_not_disturbed() {
+    for http in ["1.1", "3"] {
+        let overrides = [("run.duration", "15 s"), ("internet.uplink_rate", "100 Gbit/s")];
+        let [with, without] = [true, false].map(|pep| simulate(&browsing(http, "cubic", pep), &overrides, 1));
+        assert!(count(table(&with, "pep"), "pep_acks_sent") > 500, "HTTP/{http}");
+        for name in ["flows", "pages", "flow_series"] {
+            let tables = [&with, &without].map(|output| format!("{:?}", table(output, name)));
+            assert_eq!(tables[0], tables[1], "HTTP/{http}: {name}");
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! A message of a PEP, as a server of any transport takes it.
 
-use airlane_core::{Cx, Event, FlowId, PacketRef, Payload, PepFate, Topic};
+use airlane_core::{Cx, Duration, Event, FlowId, PacketRef, Payload, PepFate, Topic};
 use airlane_net::pep;
+use airlane_transport::{PepReport, TcpEndpoint};
 
 /// Takes a packet that is one; gives what it says, if the receiver believes it.
 pub(crate) fn take(
@@ -24,4 +25,31 @@ pub(crate) fn take(
     }
     cx.pool.recycle(packet);
     message.ok()
+}
+
+/// Takes a packet that is one, and tells the connection that it is about.
+pub(crate) fn report(
+    cx: &mut Cx<'_>,
+    (flow, receiver): (FlowId, &mut pep::Receiver),
+    packet: PacketRef,
+    endpoint: &mut TcpEndpoint,
+) {
+    let message = take(cx, flow, receiver, packet);
+    let Some(pep::Message { delay_us, body: pep::Body::Tcp(report), .. }) = message else { return };
+    let report = PepReport {
+        delay: Duration::from_micros(u64::from(delay_us)),
+        newest: report.newest,
+        first: report.first,
+        cumulative: report.cumulative,
+        ranges: report.ranges.as_slice(),
+        holes: report.holes.as_slice(),
+    };
+    endpoint.handle_pep_report(cx, &report);
+}
+
+/// True for a datagram that a PEP has sent, where QUIC may come to the same end: a real PEP would send to a port of its
+/// own. The ends of a flow that listens to one always set the fixed bit of QUIC (RFC 9000 §17.2), which no message has.
+/// Where they do not listen, they may leave it (RFC 9287), but then bits are clear that a message has set.
+pub(crate) fn is_one(datagram: &[u8], listens: bool) -> bool {
+    if listens { datagram.first().is_none_or(|first| first & 0x40 == 0) } else { pep::is_message(datagram) }
 }

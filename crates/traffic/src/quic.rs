@@ -293,15 +293,10 @@ impl QuicServer {
         Self { pep: Some(receiver), ..self }
     }
 
-    /// True for what a PEP has sent: a real one would send it to a port of its own. The ends of a flow that listens to
-    /// one always set the fixed bit of QUIC (RFC 9000 §17.2), which no message has; where they do not listen, they may
-    /// leave it (RFC 9287), but then bits are clear that a message has set.
+    /// True for what a PEP has sent.
     fn is_message(&self, cx: &Cx<'_>, packet: &PacketRef) -> bool {
         let Payload::Bytes(datagram) = &cx.pool.get(packet).payload else { return false };
-        match &self.pep {
-            Some(_) => datagram.first().is_none_or(|first| first & 0x40 == 0),
-            None => pep::is_message(datagram),
-        }
+        pep_message::is_one(datagram, self.pep.is_some())
     }
 
     /// A message of a PEP has come, if this server listens to one.

@@ -5,12 +5,14 @@
 //! and a connection that was closed is kept until nothing can come of it any more (RFC 9000 §10.2).
 
 use airlane_core::{
-    Bytes, Cx, Direction, DropCause, Event, FlowId, Header, Instant, Packet, PacketRef, Payload, SocketPair,
-    Topic,
+    Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload,
+    SocketPair, Topic,
 };
+use airlane_net::pep;
 use airlane_quic::{QuicConfig, QuicEndpoint, Role};
 use airlane_transport::Path;
 
+use crate::pep_message;
 use crate::tcp_host::DYNAMIC_PORTS;
 
 /// A connection and its bookkeeping.
@@ -20,6 +22,8 @@ struct Connection {
     endpoint: QuicEndpoint,
     /// Something was read, written or closed since it was last flushed.
     touched: bool,
+    /// What reads the messages of a PEP about this connection, if the host listens to one.
+    pep: Option<pep::Receiver>,
 }
 
 /// The connections of an application at one end of a flow.
@@ -32,6 +36,8 @@ pub struct QuicHost {
     open: Vec<Connection>,
     next_port: u16,
     opened: u64,
+    /// What the messages of a PEP are read with, if the host listens to one.
+    keys: Option<pep::Keys>,
 }
 
 impl QuicHost {
@@ -51,7 +57,14 @@ impl QuicHost {
 
     fn new(config: QuicConfig, flow: FlowId, direction: Direction, role: Role) -> Self {
         let open = Vec::with_capacity(64);
-        Self { config, flow, direction, role, open, next_port: *DYNAMIC_PORTS.start(), opened: 0 }
+        let next_port = *DYNAMIC_PORTS.start();
+        Self { config, flow, direction, role, open, next_port, opened: 0, keys: None }
+    }
+
+    /// The same end, each of whose connections listens to a PEP.
+    #[must_use]
+    pub fn with_pep(self, keys: pep::Keys) -> Self {
+        Self { keys: Some(keys), ..self }
     }
 
     /// Opens a connection to a port of a server.
@@ -74,8 +87,16 @@ impl QuicHost {
     fn add(&mut self, sockets: SocketPair) -> &mut Connection {
         let path = Path { flow: self.flow, direction: self.direction, sockets };
         let endpoint = QuicEndpoint::new(self.config.clone(), path, self.role, crate::PORT);
+        let pep = self.keys.as_ref().map(|keys| keys.receiver(sockets));
+        let endpoint = match &pep {
+            Some(receiver) => {
+                let key = receiver.key().clone();
+                endpoint.with_identifier(Box::new(move |datagram| key.identifier(datagram)))
+            }
+            None => endpoint,
+        };
         self.opened += 1;
-        self.open.push(Connection { sockets, endpoint, touched: true });
+        self.open.push(Connection { sockets, endpoint, touched: true, pep });
         self.open.last_mut().expect("just added")
     }
 
@@ -128,6 +149,27 @@ impl QuicHost {
             endpoint.handle_datagram(cx, packet.ecn, datagram);
         }
         Some(packet)
+    }
+
+    /// True for what a PEP has sent.
+    #[must_use]
+    pub fn is_message(&self, cx: &Cx<'_>, packet: &PacketRef) -> bool {
+        let Payload::Bytes(datagram) = &cx.pool.get(packet).payload else { return false };
+        pep_message::is_one(datagram, self.keys.is_some())
+    }
+
+    /// A message of a PEP arrives, about a connection that may listen to it.
+    pub fn handle_message(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let sockets = cx.pool.get(&packet).sockets;
+        let connection = self.open.iter_mut().find(|connection| connection.sockets == sockets);
+        let Some(connection) = connection else { return cx.discard(packet, DropCause::Endpoint) };
+        let Some(receiver) = &mut connection.pep else { return cx.discard(packet, DropCause::Endpoint) };
+        let message = pep_message::take(cx, self.flow, receiver, packet);
+        if let Some(pep::Message { delay_us, body: pep::Body::Opaque(identifiers), .. }) = message {
+            let delay = Duration::from_micros(u64::from(delay_us));
+            connection.endpoint.on_seen(cx, identifiers.as_slice(), delay);
+            connection.touched = true;
+        }
     }
 
     /// So many bytes of streams could be read with a packet.

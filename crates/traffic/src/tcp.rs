@@ -1,11 +1,11 @@
 //! The two ends of a one-way transfer over TCP.
 
 use airlane_core::{
-    BitRate, Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Port, Topic,
+    BitRate, Bytes, Cx, DropCause, Event, FlowId, Header, Instant, Node, PacketRef, Port, Topic,
 };
 use airlane_net::pep;
 use airlane_net::rni::Consumer;
-use airlane_transport::{Path, PepReport, TcpConfig, TcpEndpoint, TcpStats};
+use airlane_transport::{Path, TcpConfig, TcpEndpoint, TcpStats};
 
 use crate::information::{INFORMATION, Listener};
 use crate::pep_message;
@@ -156,17 +156,7 @@ impl TcpSource {
     /// A datagram has come: a message of a PEP, if this sender listens to one.
     fn take_datagram(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let Some(receiver) = &mut self.pep else { return cx.discard(packet, DropCause::Endpoint) };
-        let message = pep_message::take(cx, self.flow, receiver, packet);
-        let Some(pep::Message { delay_us, body: pep::Body::Tcp(report), .. }) = message else { return };
-        let report = PepReport {
-            delay: Duration::from_micros(u64::from(delay_us)),
-            newest: report.newest,
-            first: report.first,
-            cumulative: report.cumulative,
-            ranges: report.ranges.as_slice(),
-            holes: report.holes.as_slice(),
-        };
-        self.endpoint.handle_pep_report(cx, &report);
+        pep_message::report(cx, (self.flow, receiver), packet, &mut self.endpoint);
     }
 
     fn end_information(&mut self, cx: &mut Cx<'_>) {

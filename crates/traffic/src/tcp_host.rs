@@ -10,7 +10,10 @@ use airlane_core::{
     Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload,
     SocketPair, Topic, TopicSet,
 };
+use airlane_net::pep;
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats, refusal};
+
+use crate::pep_message;
 
 /// The dynamic ports (RFC 6335 §6).
 pub(crate) const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
@@ -36,6 +39,8 @@ struct Connection {
     touched: bool,
     /// The peer had closed before this end did.
     passive: bool,
+    /// What reads the messages of a PEP about this connection, if the host listens to one.
+    pep: Option<pep::Receiver>,
 }
 
 impl Connection {
@@ -74,6 +79,8 @@ pub struct TcpHost {
     gone: TcpStats,
     /// Bytes that the application reads before it says more; `u64::MAX` for all that comes.
     appetite: u64,
+    /// What the messages of a PEP are read with, if the host listens to one.
+    keys: Option<pep::Keys>,
 }
 
 impl TcpHost {
@@ -93,7 +100,14 @@ impl TcpHost {
             lost: VecDeque::new(),
             gone: TcpStats::default(),
             appetite: u64::MAX,
+            keys: None,
         }
+    }
+
+    /// The same end, each of whose connections listens to a PEP.
+    #[must_use]
+    pub fn with_pep(self, keys: pep::Keys) -> Self {
+        Self { keys: Some(keys), ..self }
     }
 
     /// An end that accepts connections on every port and sends in this direction.
@@ -135,6 +149,7 @@ impl TcpHost {
             due: Instant::FAR_FUTURE,
             touched: false,
             passive: false,
+            pep: self.keys.as_ref().map(|keys| keys.receiver(sockets)),
         });
     }
 
@@ -261,6 +276,16 @@ impl TcpHost {
             let at_end = !ended_before && connection.endpoint.at_end();
             (bytes > 0 || at_end).then_some(Arrival { sockets, bytes, at_end })
         })
+    }
+
+    /// A message of a PEP arrives, about a connection that may listen to it.
+    pub fn handle_message(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let sockets = cx.pool.get(&packet).sockets;
+        let flow = self.flow;
+        let Some(connection) = self.find(sockets) else { return cx.discard(packet, DropCause::Endpoint) };
+        let Some(receiver) = &mut connection.pep else { return cx.discard(packet, DropCause::Endpoint) };
+        pep_message::report(cx, (flow, receiver), packet, &mut connection.endpoint);
+        connection.touched = true;
     }
 
     /// A segment of a connection that is closed: it is answered in TIME-WAIT (RFC 9293 §3.10.7.4), and by a RST

@@ -3,7 +3,8 @@
 //! It keeps no payload, changes nothing and splits nothing; its messages ([`airlane_net::pep`]) may be
 //! ignored. Multi-domain congestion control (Krämer et al. 2019, see
 //! `airlane_transport::congestion`) is clocked by them. Its memory is bounded in flows and, for each,
-//! in ranges; a flow for which there is no room passes unwatched.
+//! in ranges; a connection for which there is no room passes unwatched. Of a flow with several connections, such as a
+//! browser's, it watches each.
 //!
 //! Of QUIC, whose packet numbers it cannot read, it reports identifiers that the server computes too; it knows no holes
 //! there and no acknowledgments. Left out: flows that are neither, and the agreement on keys.
@@ -21,7 +22,7 @@ use airlane_core::{
     SocketPair, Stream, TcpFlags, TcpHeader, Topic, UdpHeader,
 };
 use airlane_net::gtp;
-use airlane_net::pep::{Body, IDENTIFIED, Key, LIST_MAX, Message};
+use airlane_net::pep::{Body, IDENTIFIED, Key, LIST_MAX, Message, flow_identifier};
 
 use crate::node::{NetworkFunction, Side};
 use fault::Faulty;
@@ -36,7 +37,7 @@ pub struct PepConfig {
     pub id: u32,
     /// What keys are derived from.
     pub secret: Vec<u8>,
-    /// Flows watched at a time.
+    /// Connections watched at a time.
     pub flows: usize,
     /// Ranges beyond a hole remembered for each.
     pub ranges: usize,
@@ -87,7 +88,20 @@ impl Sight {
     }
 }
 
-/// A flow that is watched.
+/// A connection: that of its flow, or one of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Connection {
+    flow: FlowId,
+    sockets: SocketPair,
+}
+
+impl Connection {
+    fn identifier(self) -> u64 {
+        flow_identifier(self.flow, self.sockets)
+    }
+}
+
+/// A connection that is watched.
 #[derive(Debug)]
 struct Watched {
     key: Key,
@@ -111,7 +125,7 @@ struct Watched {
 #[derive(Debug)]
 pub struct Pep {
     reporter: Reporter,
-    flows: BTreeMap<FlowId, Watched>,
+    flows: BTreeMap<Connection, Watched>,
     /// When messages are due; entries that no longer hold are skipped.
     due: Due,
     /// The table was found full, without an idle flow: not looked through again before this.
@@ -127,8 +141,8 @@ struct Reporter {
     statistics: PepStatistics,
 }
 
-/// When messages about which flows are due.
-type Due = BinaryHeap<Reverse<(Instant, FlowId)>>;
+/// When messages about which connections are due.
+type Due = BinaryHeap<Reverse<(Instant, Connection)>>;
 
 /// How long a full table counts as full.
 const FULL_FOR: Duration = Duration::from_secs(1);
@@ -173,9 +187,9 @@ impl Pep {
     }
 
     /// True if the flow is watched, or there is room for it.
-    fn has_room(&mut self, now: Instant, flow: FlowId) -> bool {
+    fn has_room(&mut self, now: Instant, connection: Connection) -> bool {
         let most = self.reporter.config.flows;
-        if self.flows.len() < most || self.flows.contains_key(&flow) {
+        if self.flows.len() < most || self.flows.contains_key(&connection) {
             return true;
         }
         if now < self.full_until {
@@ -191,10 +205,10 @@ impl Pep {
     }
 
     /// A segment passes from server to client.
-    fn on_downlink(&mut self, cx: &mut Cx<'_>, flow: FlowId, tcp: &TcpHeader, payload: u32) {
+    fn on_downlink(&mut self, cx: &mut Cx<'_>, connection: Connection, tcp: &TcpHeader, payload: u32) {
         let (syn, fin) = (tcp.flags.has(TcpFlags::SYN), tcp.flags.has(TcpFlags::FIN));
         if syn || tcp.flags.has(TcpFlags::RST) {
-            self.flows.remove(&flow); // what follows is another connection
+            self.flows.remove(&connection); // what follows is another connection
         }
         let left = tcp.sequence.wrapping_add(u32::from(syn));
         let right = left.wrapping_add(payload).wrapping_add(u32::from(fin));
@@ -203,12 +217,12 @@ impl Pep {
             return;
         }
         self.reporter.statistics.segments += u64::from(data);
-        if !self.has_room(cx.now, flow) {
+        if !self.has_room(cx.now, connection) {
             self.reporter.statistics.unwatched += u64::from(data);
             return;
         }
         let Self { reporter, flows, due, .. } = self;
-        let watched = flows.entry(flow).or_insert_with(|| reporter.watch(cx.now, flow, left));
+        let watched = flows.entry(connection).or_insert_with(|| reporter.watch(cx.now, connection, left));
         watched.newest_at = cx.now;
         if !data {
             return;
@@ -220,39 +234,39 @@ impl Pep {
         let seen = observation.on_segment(left, right);
         watched.urgent |= seen == Seen::Hole;
         reporter.statistics.unremembered += u64::from(seen == Seen::NoRoom);
-        reporter.passed(cx, flow, watched, due);
+        reporter.passed(cx, connection, watched, due);
     }
 
     /// A datagram of QUIC passes from server to client.
-    fn on_datagram(&mut self, cx: &mut Cx<'_>, flow: FlowId, prefix: &[u8]) {
+    fn on_datagram(&mut self, cx: &mut Cx<'_>, connection: Connection, prefix: &[u8]) {
         self.reporter.statistics.segments += 1;
-        if !self.has_room(cx.now, flow) {
+        if !self.has_room(cx.now, connection) {
             self.reporter.statistics.unwatched += 1;
             return;
         }
         let Self { reporter, flows, due, .. } = self;
-        let watched = flows
-            .entry(flow)
-            .or_insert_with(|| Watched::new(reporter.key(flow), Sight::Opaque(Recent::default()), cx.now));
+        let watched = flows.entry(connection).or_insert_with(|| {
+            Watched::new(reporter.key(connection), Sight::Opaque(Recent::default()), cx.now)
+        });
         watched.newest_at = cx.now;
         let identifier = watched.key.identifier(prefix);
         let Sight::Opaque(recent) = &mut watched.seen else { return };
         recent.on_datagram(identifier);
-        reporter.passed(cx, flow, watched, due);
+        reporter.passed(cx, connection, watched, due);
     }
 
     /// A segment passes from client to server: what it acknowledges need not be watched.
-    fn on_uplink(&mut self, flow: FlowId, tcp: &TcpHeader) {
+    fn on_uplink(&mut self, connection: Connection, tcp: &TcpHeader) {
         if tcp.flags.has(TcpFlags::RST) {
-            self.flows.remove(&flow);
+            self.flows.remove(&connection);
         } else if tcp.flags.has(TcpFlags::ACK)
-            && let Some(watched) = self.flows.get_mut(&flow)
+            && let Some(watched) = self.flows.get_mut(&connection)
         {
             if let Sight::Tcp(seen) = &mut watched.seen {
                 seen.on_client_ack(tcp.acknowledgment);
             }
             if watched.end.is_some_and(|end| end == tcp.acknowledgment) {
-                self.flows.remove(&flow);
+                self.flows.remove(&connection);
             }
         }
     }
@@ -260,27 +274,27 @@ impl Pep {
 
 impl Reporter {
     /// The entry of a new flow.
-    fn watch(&self, now: Instant, flow: FlowId, first: u32) -> Watched {
+    fn watch(&self, now: Instant, connection: Connection, first: u32) -> Watched {
         let seen = Observation::new(first, self.config.ranges, self.config.reordering);
-        Watched::new(self.key(flow), Sight::Tcp(seen), now)
+        Watched::new(self.key(connection), Sight::Tcp(seen), now)
     }
 
-    fn key(&self, flow: FlowId) -> Key {
-        Key::derive(&self.config.secret, u64::from(flow.0))
+    fn key(&self, connection: Connection) -> Key {
+        Key::derive(&self.config.secret, connection.identifier())
     }
 
     /// One more has passed and is noted: a message leaves, or is due later.
-    fn passed(&mut self, cx: &mut Cx<'_>, flow: FlowId, watched: &mut Watched, due: &mut Due) {
+    fn passed(&mut self, cx: &mut Cx<'_>, connection: Connection, watched: &mut Watched, due: &mut Due) {
         if watched.pending == 0 {
             watched.pending_since = cx.now;
         }
         watched.pending += 1;
         let at = self.due(cx.now, watched);
         if at <= cx.now {
-            self.send(cx, flow, watched);
+            self.send(cx, connection, watched);
         } else if at < watched.due {
             watched.due = at;
-            due.push(Reverse((at, flow)));
+            due.push(Reverse((at, connection)));
         }
     }
 
@@ -295,12 +309,12 @@ impl Reporter {
         wanted.max(watched.sent_at.map_or(now, |at| at + self.config.min_interval))
     }
 
-    fn send(&mut self, cx: &mut Cx<'_>, flow: FlowId, watched: &mut Watched) {
+    fn send(&mut self, cx: &mut Cx<'_>, connection: Connection, watched: &mut Watched) {
         watched.serial += 1;
         let delay_us = cx.now.saturating_since(watched.newest_at).as_nanos() / 1000;
         let mut message = Message {
             pep: self.config.id,
-            flow: u64::from(flow.0),
+            flow: connection.identifier(),
             instance: self.instance,
             serial: watched.serial,
             delay_us: u32::try_from(delay_us).unwrap_or(u32::MAX),
@@ -322,13 +336,15 @@ impl Reporter {
             Some(faulty) => faulty.leave(bytes),
         };
         for bytes in leaving.into_iter().flatten() {
-            self.send_datagram(cx, flow, u64::from(message.serial), bytes);
+            self.send_datagram(cx, connection, u64::from(message.serial), bytes);
         }
     }
 
-    fn send_datagram(&self, cx: &mut Cx<'_>, flow: FlowId, serial: u64, bytes: Vec<u8>) {
+    fn send_datagram(&self, cx: &mut Cx<'_>, connection: Connection, serial: u64, bytes: Vec<u8>) {
         let header = Header::Udp(UdpHeader { serial });
+        let Connection { flow, sockets } = connection;
         let mut packet = Packet::new(flow, Direction::Uplink, header, Payload::Bytes(bytes.into()), cx.now);
+        packet.sockets = sockets;
         if cx.wants(Topic::Pep) {
             cx.emit(&Event::PepMessage { flow, fate: PepFate::Sent });
         }
@@ -361,18 +377,14 @@ impl Watched {
 impl NetworkFunction for Pep {
     fn on_packet(&mut self, cx: &mut Cx<'_>, side: Side, packet: PacketRef) -> Option<PacketRef> {
         let passing = cx.pool.get(&packet);
-        let flow = passing.flow;
-        // A flow of many connections has no sender that listens.
-        if passing.sockets != SocketPair::default() {
-            return Some(packet);
-        }
+        let connection = Connection { flow: passing.flow, sockets: passing.sockets };
         match (&passing.header, &passing.payload) {
             (Header::Tcp(tcp), payload) => {
                 let (tcp, payload) = (*tcp, payload.len());
                 if self.lives(cx.now) {
                     match side {
-                        Side::Core => self.on_downlink(cx, flow, &tcp, payload),
-                        Side::Ran => self.on_uplink(flow, &tcp),
+                        Side::Core => self.on_downlink(cx, connection, &tcp, payload),
+                        Side::Ran => self.on_uplink(connection, &tcp),
                     }
                 }
             }
@@ -381,7 +393,7 @@ impl NetworkFunction for Pep {
                 let length = datagram.len().min(IDENTIFIED);
                 prefix[..length].copy_from_slice(&datagram[..length]);
                 if self.lives(cx.now) {
-                    self.on_datagram(cx, flow, &prefix[..length]);
+                    self.on_datagram(cx, connection, &prefix[..length]);
                 }
             }
             (Header::Udp(_) | Header::Signalling, _) => {}
@@ -393,13 +405,13 @@ impl NetworkFunction for Pep {
         if !self.lives(cx.now) {
             return;
         }
-        while let Some(Reverse((at, flow))) = self.due.peek().copied()
+        while let Some(Reverse((at, connection))) = self.due.peek().copied()
             && at <= cx.now
         {
             self.due.pop();
             let due = |watched: &&mut Watched| watched.due <= cx.now;
-            if let Some(watched) = self.flows.get_mut(&flow).filter(due) {
-                self.reporter.send(cx, flow, watched);
+            if let Some(watched) = self.flows.get_mut(&connection).filter(due) {
+                self.reporter.send(cx, connection, watched);
             }
         }
     }

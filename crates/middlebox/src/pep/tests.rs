@@ -35,6 +35,8 @@ struct Rig {
 struct Out {
     passed: Vec<Packet>,
     messages: Vec<(FlowId, Vec<u8>)>,
+    /// The connections that they are sent to.
+    sockets: Vec<SocketPair>,
 }
 
 impl Rig {
@@ -56,6 +58,7 @@ impl Rig {
                     assert_eq!((port, packet.direction), (Side::Core.port(), Direction::Uplink));
                     assert_eq!(packet.size, Bytes(28 + bytes.len() as u64));
                     out.messages.push((packet.flow, bytes.to_vec()));
+                    out.sockets.push(packet.sockets);
                 }
                 _ => out.passed.push(packet),
             }
@@ -65,8 +68,20 @@ impl Rig {
     }
 
     fn give(&mut self, side: Side, flow: FlowId, header: TcpHeader, payload: u32) -> Out {
+        self.give_on(side, (flow, SocketPair::default()), header, payload)
+    }
+
+    fn give_on(
+        &mut self,
+        side: Side,
+        (flow, sockets): (FlowId, SocketPair),
+        header: TcpHeader,
+        payload: u32,
+    ) -> Out {
         let direction = if side == Side::Core { Direction::Downlink } else { Direction::Uplink };
-        let packet = Packet::new(flow, direction, Header::Tcp(header), Payload::Length(payload), self.now);
+        let mut packet =
+            Packet::new(flow, direction, Header::Tcp(header), Payload::Length(payload), self.now);
+        packet.sockets = sockets;
         let handle = self.pool.insert(packet.clone());
         let out = self.call(|node, cx| node.handle_packet(cx, side.port(), handle));
         assert_eq!(out.passed, [packet], "a PEP changes nothing");
@@ -341,4 +356,49 @@ fn datagrams_are_reported_by_names_that_the_server_computes_too() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), 10);
+}
+
+/// Each connection of a flow is watched for itself, under a key of its own, and forgotten with its end.
+#[test]
+fn connections_of_a_flow_are_told_apart() {
+    use airlane_net::pep::Keys;
+
+    let mut rig = Rig::new(config());
+    let connections = [(0, 443, 49_152), (0, 443, 49_153), (1, 443, 49_152)];
+    let connections =
+        connections.map(|(server, server_port, ue_port)| SocketPair { server, server_port, ue_port });
+    let keys = Keys::new(SECRET, FLOW);
+    let mut receivers = connections.map(|sockets| keys.receiver(sockets));
+    let data =
+        |from: u32| TcpHeader { sequence: from, flags: TcpFlags(TcpFlags::ACK), ..TcpHeader::default() };
+    // Sequence numbers of one say nothing of another.
+    for (number, from) in [(0, 1_000), (1, 500_000), (2, 7), (0, 1_100), (2, 107)] {
+        let out = rig.give_on(Side::Core, (FLOW, connections[number]), data(from), 100);
+        assert_eq!(out.sockets, [connections[number]]);
+        let [(_, bytes)] = &out.messages[..] else { panic!("one message") };
+        for (other, receiver) in receivers.iter_mut().enumerate().filter(|(other, _)| *other != number) {
+            assert_eq!(receiver.accept(bytes), Err(Rejected::Forged), "{number} read by {other}");
+        }
+        let message = receivers[number].accept(bytes).unwrap();
+        let Body::Tcp(report) = message.body else { panic!("a TCP flow") };
+        assert_eq!(report.cumulative, from + 100);
+        assert!(report.ranges.as_slice().is_empty(), "no gap between connections: {report:?}");
+    }
+    assert_eq!(rig.node.function().watched(), 3);
+    // Server and client close the second: its place is free.
+    let fin = TcpHeader { flags: TcpFlags(TcpFlags::ACK | TcpFlags::FIN), ..data(500_100) };
+    rig.give_on(Side::Core, (FLOW, connections[1]), fin, 0);
+    let last = TcpHeader { acknowledgment: 500_101, ..data(1) };
+    rig.give_on(Side::Ran, (FLOW, connections[1]), last, 0);
+    assert_eq!(rig.node.function().watched(), 2);
+}
+
+/// What messages call a connection: by hand, flow 3, server 1, port 443 = 0x1bb, port 49153 = 0xc001.
+#[test]
+fn the_identifier_of_a_connection() {
+    use airlane_net::pep::flow_identifier;
+
+    let sockets = SocketPair { server: 1, server_port: 443, ue_port: 49_153 };
+    assert_eq!(flow_identifier(FLOW, sockets), 0x0003_0001_01bb_c001);
+    assert_eq!(flow_identifier(FLOW, SocketPair::default()), 3);
 }

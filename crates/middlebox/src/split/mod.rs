@@ -2,8 +2,8 @@
 //! between two TCP connections that know nothing of each other.
 //!
 //! Each of them has a congestion controller, options and timers of its own, so losses are repaired and windows
-//! grow over the round trip of one side (Ivanovich, Bickerdike and Li 2012 put it into the SAE gateway; RFC 3135
-//! §3.1 describes the kind). Each direction has one buffer, in which a byte lies from when it comes until the
+//! grow over the round trip of one side (Farkas, Héder and Nováczki, EUNICE 2012, section 3.3, put it into the SAE
+//! gateway and name the eNB as the other place; RFC 3135 §3.1 describes the kind). Each direction has one buffer, in which a byte lies from when it comes until the
 //! far peer has acknowledged it; when it fills, or the memory of all buffers does, the window that is
 //! advertised closes. A FIN is passed on behind the bytes before it and leaves the other direction open; a RST
 //! is passed on at once.

@@ -20,9 +20,9 @@ mod receiver;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::Receiver;
+pub use receiver::{Keys, Receiver};
 
-use airlane_core::SackBlock;
+use airlane_core::{FlowId, SackBlock, SocketPair};
 
 /// §3.1: the version of the format.
 pub const VERSION: u8 = 1;
@@ -35,6 +35,21 @@ const HEAD: usize = 28;
 const TCP_BODY: usize = 16;
 const BLOCK: usize = 8;
 const TAG: usize = 16;
+
+/// §5.1: what messages call a connection. A flow of one connection has the number of the flow; one of several has
+/// the number of the flow, the server, its port and the UE's, 16 bits each.
+///
+/// # Panics
+/// If a flow of several connections has a number above 65535; no router has a port for it.
+#[must_use]
+pub fn flow_identifier(flow: FlowId, sockets: SocketPair) -> u64 {
+    if sockets == SocketPair::default() {
+        return u64::from(flow.0);
+    }
+    let flow = u16::try_from(flow.0).expect("a router has 65536 ports");
+    let parts = [flow, sockets.server, sockets.server_port, sockets.ue_port];
+    parts.iter().fold(0, |identifier, part| identifier << 16 | u64::from(*part))
+}
 
 /// §4.2: bytes of a datagram that its identifier is made of, if it has as many.
 pub const IDENTIFIED: usize = 64;

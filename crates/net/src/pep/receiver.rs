@@ -1,6 +1,8 @@
 //! The server's side: which messages about a flow are believed.
 
-use super::{Key, Message, Rejected};
+use airlane_core::{FlowId, SocketPair};
+
+use super::{Key, Message, Rejected, flow_identifier};
 
 /// §6: PEPs whose messages about one flow are told apart; a UE that moves meets several.
 const PEPS_MAX: usize = 8;
@@ -39,6 +41,34 @@ impl Source {
             self.there |= 1 << behind;
         }
         new
+    }
+}
+
+/// The secret that a PEP and the server of a flow share.
+#[derive(Clone)]
+pub struct Keys {
+    secret: Vec<u8>,
+    flow: FlowId,
+}
+
+impl core::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Keys({:?}, ..)", self.flow)
+    }
+}
+
+impl Keys {
+    /// The keys of a flow whose PEP has this secret.
+    #[must_use]
+    pub fn new(secret: &[u8], flow: FlowId) -> Self {
+        Self { secret: secret.to_vec(), flow }
+    }
+
+    /// §5: the receiver of a connection, which has heard nothing.
+    #[must_use]
+    pub fn receiver(&self, sockets: SocketPair) -> Receiver {
+        let flow = flow_identifier(self.flow, sockets);
+        Receiver::new(Key::derive(&self.secret, flow), flow)
     }
 }
 

@@ -139,18 +139,12 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             at.require(several || fixed.objects == 1, "app.objects", "TCP flows carry one object", help)
         }
         (App::Video(settings), _) => video(settings, flow, at),
-        (App::Web(web), Transport::Tcp(tcp)) => {
-            let listens = tcp.congestion == Congestion::Mdcc;
-            let help = "a PEP watches flows of one connection; choose another controller";
-            at.require(!listens, "transport.congestion", "of no use to a browser", help)?;
+        (App::Web(web), Transport::Tcp(_)) => {
             let help = "use transport = \"quic\", or http = \"2\"";
             at.require(web.http != HttpVersion::Three, "app.http", "HTTP/3 is spoken over QUIC", help)?;
             self::web(web, flow, at)
         }
-        (App::Web(web), Transport::Quic(quic)) => {
-            let listens = quic.congestion == Congestion::Mdcc;
-            let help = "a PEP watches flows of one connection; choose another controller";
-            at.require(!listens, "transport.congestion", "of no use to a browser", help)?;
+        (App::Web(web), Transport::Quic(_)) => {
             let help = "use http = \"3\", or transport = \"tcp\"";
             at.require(web.http == HttpVersion::Three, "app.http", "over QUIC, HTTP/3 is spoken", help)?;
             at.require(web.tls, "app.tls", "QUIC always shakes hands as TLS does", "leave it out")?;

@@ -4,8 +4,7 @@ use airlane_core::{Bytes, Duration};
 
 use super::{Checked, Place};
 use crate::format::{
-    BolaRule, Congestion, Dash, DashRule, Flow, FlowDirection, HttpVersion, RateRule, Transport, Video,
-    Watching,
+    BolaRule, Dash, DashRule, Flow, FlowDirection, HttpVersion, RateRule, Transport, Video, Watching,
 };
 use crate::quantity::{Size, Time};
 
@@ -104,14 +103,6 @@ fn carried(dash: &Dash, flow: &Flow, at: &Place<'_>) -> Checked {
 }
 
 fn watched(watching: &Watching, flow: &Flow, at: &Place<'_>) -> Checked {
-    let congestion = match &flow.transport {
-        Transport::Tcp(tcp) => Some(tcp.congestion),
-        Transport::Quic(quic) => Some(quic.congestion),
-        Transport::Udp => None,
-    };
-    let listens = congestion == Some(Congestion::Mdcc);
-    let help = "use it for app = \"bulk\" or \"fixed\"";
-    at.require(!listens, "transport.congestion", "no server of videos listens to a PEP", help)?;
     let down = flow.direction == FlowDirection::Downlink;
     at.require(down, "direction", "a video is watched where it arrives", "leave it out, or `downlink`")?;
     let help = "leave it out: a video ends when it was played";

@@ -33,7 +33,7 @@ pub struct Pep {
     pub min_interval: Time,
     /// Segments seen above a hole that make it certain.
     pub reordering: u32,
-    /// Flows watched at a time; more pass unwatched.
+    /// Connections watched at a time; more pass unwatched.
     pub flows: u32,
     /// Ranges beyond a hole that are remembered for each of them.
     pub ranges: u32,

@@ -14,14 +14,18 @@ pub(super) fn browser(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> S
     if s.chance(0.3) {
         text += &format!("stop = \"{} ms\"\n", 301 + s.below(600));
     }
-    let transport =
-        ["\"tcp\"", "{ kind = \"tcp\", preset = \"ns3.26\" }", "{ kind = \"tcp\", congestion = \"bbr\" }"];
+    let transport = [
+        "\"tcp\"",
+        "{ kind = \"tcp\", preset = \"ns3.26\" }",
+        "{ kind = \"tcp\", congestion = \"bbr\" }",
+        "{ kind = \"tcp\", congestion = \"mdcc\" }",
+    ];
     let transport = one_of(s, &transport);
     let (visits, http) = (one_of(s, &["random", "in-order"]), one_of(s, &["1.1", "2"]));
     let over_quic = later.chance(0.4);
     if over_quic {
         text += "[flow.transport]\nkind = \"quic\"\n";
-        text += &of_quic(later, "cubic", false);
+        text += &of_quic(later, "cubic", true);
         text += &format!("idle_timeout = \"{} ms\"\n", one_of(later, &["100", "400", "30000"]));
         text += &format!("send_window = \"{} B\"\n", 2_000 + later.below(300_000));
     } else {

@@ -11,12 +11,12 @@ pub(crate) fn viewer(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> St
     }
     let mut text = to.map_or("[[flow]]\n".to_owned(), |to| format!("[[flow]]\nto = \"{to}\"\n"));
     text += &format!("name = \"viewer\"\nstart = \"{} ms\"\n", s.below(300));
-    let controller = ["cubic", "bbr"][s.below(2) as usize];
+    let controller = ["cubic", "bbr", "mdcc"][s.below(3) as usize];
     let whole = s.chance(0.5);
     // Segments come over HTTP/3 too.
     let over_quic = !whole && later.chance(0.4);
     text += &if over_quic {
-        let own = of_quic(later, controller, false).replace('\n', ", ");
+        let own = of_quic(later, controller, true).replace('\n', ", ");
         format!("transport = {{ kind = \"quic\", {} }}\n", own.trim_end_matches(", "))
     } else {
         format!("transport = {{ kind = \"tcp\", congestion = \"{controller}\" }}\n")

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Cx, Direction, FlowId, Header, Instant, Node, PacketRef, Port, SocketPair};
+use airlane_core::{Cx, Direction, FlowId, Header, Instant, Node, PacketRef, Payload, Port, SocketPair};
+use airlane_net::pep;
 use airlane_transport::TcpConfig;
 
 use super::{HANDSHAKE, HttpVersion, Message, RECORD};
@@ -101,6 +102,12 @@ impl HttpServer {
         Self { version, tls, ..self }
     }
 
+    /// The same server, each of whose connections listens to a PEP.
+    #[must_use]
+    pub fn with_pep(self, keys: pep::Keys) -> Self {
+        Self { tcp: self.tcp.with_pep(keys), ..self }
+    }
+
     /// The connections below.
     #[must_use]
     pub const fn tcp(&self) -> &TcpHost {
@@ -195,8 +202,13 @@ impl HttpServer {
 
 impl Node for HttpServer {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        if matches!(cx.pool.get(&packet).header, Header::Udp(_)) {
-            return self.resolver.handle_packet(cx, packet);
+        match (&cx.pool.get(&packet).header, &cx.pool.get(&packet).payload) {
+            (Header::Udp(_), Payload::Length(_)) => return self.resolver.handle_packet(cx, packet),
+            (Header::Udp(_), Payload::Bytes(_)) => {
+                self.tcp.handle_message(cx, packet);
+                return self.settle(cx);
+            }
+            (Header::Tcp(_) | Header::Signalling, _) => {}
         }
         if let Some(arrival) = self.tcp.handle_packet(cx, packet) {
             self.take(&arrival, cx.now);

@@ -1,6 +1,7 @@
 //! The server of HTTP/3: it answers what it is asked for, on whatever connection, and names asked for.
 
 use airlane_core::{Cx, Direction, FlowId, Instant, Node, PacketRef, Payload, Port, SocketPair};
+use airlane_net::pep;
 use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, StreamId};
 
 use super::fields::{self, Asked};
@@ -56,6 +57,12 @@ impl QuicHttpServer {
         let config = QuicConfig { application: APPLICATION, ..config };
         let quic = QuicHost::server(config, flow, direction);
         Self { quic, accepted: Vec::with_capacity(64), resolver }
+    }
+
+    /// The same server, each of whose connections listens to a PEP.
+    #[must_use]
+    pub fn with_pep(self, keys: pep::Keys) -> Self {
+        Self { quic: self.quic.with_pep(keys), ..self }
     }
 
     /// The connections below.
@@ -195,7 +202,9 @@ impl Node for QuicHttpServer {
         if !matches!(cx.pool.get(&packet).payload, Payload::Bytes(_)) {
             return self.resolver.handle_packet(cx, packet);
         }
-        if let Some(packet) = self.quic.handle_packet(cx, packet) {
+        if self.quic.is_message(cx, &packet) {
+            self.quic.handle_message(cx, packet);
+        } else if let Some(packet) = self.quic.handle_packet(cx, packet) {
             let in_order = self.work(cx.now, packet.sockets);
             QuicHost::report(cx, &packet, in_order);
         }
