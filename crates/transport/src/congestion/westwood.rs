@@ -116,12 +116,13 @@ impl CongestionController for Westwood {
     }
 
     fn on_arrival(&mut self, segment_size: u32, arrival: &Arrival) {
-        self.sample_bandwidth(arrival.now);
-        self.acked_bytes += self.count(u64::from(segment_size), arrival.acked_to);
-        self.rtt_min_ms = Some(self.rtt_min_ms.map_or(self.rtt_ms, |min| min.min(self.rtt_ms)));
+        // Linux 6.12 learns the round trip of an ACK (pkts_acked) before it counts the ACK (in_ack_event).
         if let Some(rtt) = arrival.rtt {
             self.rtt_ms = rtt.as_nanos().div_ceil(1_000_000);
         }
+        self.sample_bandwidth(arrival.now);
+        self.acked_bytes += self.count(u64::from(segment_size), arrival.acked_to);
+        self.rtt_min_ms = Some(self.rtt_min_ms.map_or(self.rtt_ms, |min| min.min(self.rtt_ms)));
     }
 
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {

@@ -130,7 +130,9 @@ impl Sender {
         }
         self.gather(&mut outcome, &acked, &sacked, window_moved, ack);
         self.sample_rtt(io, ack, &acked, &sacked, &mut outcome);
-        self.controller.on_arrival(&Arrival { now: io.now(), acked_to: self.una, rtt: outcome.rtt });
+        if ack.ack >= prior_una {
+            self.controller.on_arrival(&Arrival { now: io.now(), acked_to: self.una, rtt: outcome.rtt });
+        }
         self.rack.adapt_window(self.una, self.nxt);
         let mut resend = Resend::Nothing;
         if let Some(probe) = self.probe {
