@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,22 @@ def test_an_arena_runs_and_tells_the_same_everywhere(tmp_path: Path) -> None:
     assert json.loads(data) == json.loads(json.dumps(view.heat(result)))
     assert "src=" not in page.replace('src="data:image/png;base64,', ""), "it opens without a network"
     assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_names_in_markdown_are_text() -> None:
+    rates, delays = [10.0, 20.0, 30.0], [100.0, 101.0, 102.0]
+    name = "a|<b>*x*`y`"
+    cells = {
+        ("one-user", BASELINE): Cell({GOODPUT.name: rates, DELAY.name: delays}),
+        ("one-user", name): Cell({GOODPUT.name: rates, DELAY.name: [50.0, 51.0, 52.0]}),
+    }
+    who = [BY_NAME[BASELINE], dataclasses.replace(BY_NAME["vegas"], name=name)]
+    where = dataclasses.replace(SITUATIONS[0], title="<i>one|user</i>")
+    lines = markdown(Result(who, [where], cells, 1.0)).splitlines()
+    escaped = r"a\|\<b\>\*x\*\`y\`"
+    assert sum(line.startswith(f"| {escaped} |") for line in lines) >= 2
+    assert any(line.startswith(r"| \<i\>one\|user\</i\> |") for line in lines)
+    assert not [line for line in lines if re.search(r"(?<!\\)<[bi]>", line)]
 
 
 def test_tables_in_markdown_tell_who_is_first_and_at_what_price() -> None:

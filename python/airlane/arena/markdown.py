@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -12,6 +13,9 @@ from airlane.arena.situations import SITUATIONS, Situation
 from airlane.arena.view import CRITERIA, judged, main_figure, multiple, ranked, scorecard
 
 __all__ = ["markdown"]
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>|~&#$]")
+"""What begins markup in GitHub's Markdown; a backslash before it makes it text (CommonMark 0.31, 2.4)."""
 
 _BY_NAME = {figure.name: figure for figure in FIGURES}
 
@@ -103,13 +107,13 @@ def _first(result: Result) -> list[str]:
         base = result.cells[situation.name, BASELINE].estimate(figure.name)
         rows.append(
             [
-                situation.title,
+                _plain(situation.title),
                 figure.title,
                 _told(base),
-                f"{first} {_told(result.cells[situation.name, first].estimate(figure.name))}"
+                f"{_plain(first)} {_told(result.cells[situation.name, first].estimate(figure.name))}"
                 f"{_price(result, situation, first)}",
-                ", ".join(level) or "nobody",
-                f"{order[-1]} {_told(result.cells[situation.name, order[-1]].estimate(figure.name))}",
+                ", ".join(map(_plain, level)) or "nobody",
+                f"{_plain(order[-1])} {_told(result.cells[situation.name, order[-1]].estimate(figure.name))}",
             ]
         )
     headings = ("situation", "figure", "CUBIC", "first", "cannot be told from the first", "last")
@@ -143,6 +147,16 @@ def _apart(result: Result, situation: Situation, one: str, other: str, figure: F
     return difference.low > 0.0 or difference.high < 0.0
 
 
+def _plain(text: str) -> str:
+    """A name or a title, which may be a user's, so that Markdown and HTML take it for text."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def _code(name: str) -> str:
+    """A name as code; where it has what code in a table cannot hold, as text."""
+    return f"`{name}`" if name == _plain(name) else _plain(name)
+
+
 def _shares(result: Result, situations: Sequence[Situation]) -> str:
     rows = []
     for situation in situations:
@@ -151,9 +165,12 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
         for one in ranked(result, situation):
             if word := judged(result, situation, one.name):
                 told = result.cells[situation.name, one.name].estimate(figure.name)
-                words.setdefault(word, []).append(f"{one.name} {told.mean:.2f}")
+                words.setdefault(word, []).append(f"{_plain(one.name)} {told.mean:.2f}")
         rows.append(
-            [situation.title, *(", ".join(words.get(w, [])) for w in ("yields", "fair", "open", "takes"))]
+            [
+                _plain(situation.title),
+                *(", ".join(words.get(w, [])) for w in ("yields", "fair", "open", "takes")),
+            ]
         )
     return _table(("situation", "yields", "fair", "open", "takes"), rows, 5)
 
@@ -166,7 +183,7 @@ def _scorecards(result: Result) -> list[str]:
             section,
             CRITERIA[section],
             "; ".join(
-                f"{one.title} ({_BY_NAME[one.criteria[section]].short})"
+                f"{_plain(one.title)} ({_BY_NAME[one.criteria[section]].short})"
                 for one in result.situations
                 if section in one.criteria
             ),
@@ -178,7 +195,7 @@ def _scorecards(result: Result) -> list[str]:
         if one.name == BASELINE:
             continue
         card = {section: words for section, _, words in scorecard(result, one.name)}
-        rows.append([f"`{one.name}`", *(_signs(card[section]) for section in here)])
+        rows.append([_code(one.name), *(_signs(card[section]) for section in here)])
     return [
         "## Scorecards",
         _CARDS,
@@ -205,9 +222,9 @@ def _multiples(result: Result) -> list[str]:
     ]
     for begin in range(0, len(result.situations), _COLUMNS):
         situations = result.situations[begin : begin + _COLUMNS]
-        headings = ["contender", *(f"{one.title}: {main_figure(one).short}" for one in situations)]
+        headings = ["contender", *(f"{_plain(one.title)}: {main_figure(one).short}" for one in situations)]
         rows = [
-            [f"`{one.name}`", *(_multiple(result, situation, one.name) for situation in situations)]
+            [_code(one.name), *(_multiple(result, situation, one.name) for situation in situations)]
             for one in result.contenders
             if one.name != BASELINE
         ]
@@ -232,11 +249,11 @@ def _trades(result: Result) -> list[str]:
     titles = {one.name: one.title for one in SITUATIONS}
     headings = [
         "contender",
-        *(f"{titles[situation]}: {_BY_NAME[figure].title}" for situation, figure in shown),
+        *(f"{_plain(titles[situation])}: {_BY_NAME[figure].title}" for situation, figure in shown),
     ]
     rows = [
         [
-            f"`{one.name}`",
+            _code(one.name),
             *(_told(result.cells[situation, one.name].estimate(figure)) for situation, figure in shown),
         ]
         for one in result.contenders
