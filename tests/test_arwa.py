@@ -12,8 +12,9 @@ from airlane.experiments import Draw
 from airlane.metrics import Run
 from airlane.papers import arwa_setup as setup
 from airlane.papers.arwa_limits import front
-from airlane.papers.arwa_measures import Part, best_at, decide, figures, higher
+from airlane.papers.arwa_measures import best_at, figures
 from airlane.papers.arwa_setup import BASE, CHOICES, Case
+from airlane.papers.common import Part, decide, higher
 
 
 def run(

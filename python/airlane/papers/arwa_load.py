@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from airlane import examples, plot
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Number, Picture
 from airlane.papers import arwa_setup as setup
-from airlane.papers.arwa_measures import FIGURES, at, decide, gain_pct, higher, mean, row
+from airlane.papers.arwa_measures import FIGURES, above, at, gain, row
 from airlane.papers.arwa_schemes import SOURCE
 from airlane.papers.arwa_setup import PAPER, PRESETS, TODAY, USERS, WORDS, Case
+from airlane.papers.common import between, decide, mean
 from airlane.words import counted
 
 __all__ = ["table2", "table5"]
@@ -29,7 +30,7 @@ def _queue(scheme: str, users: int, queue_b: int, preset: str) -> Case:
 
 
 _SATURATED_PCT = 2.0
-"""A step of the queue that gives less throughput than this has left it "almost constant"."""
+"""A step of the queue that changes throughput by less than this has left it "almost constant"."""
 
 
 def _rises(scheme: str, users: int, preset: str) -> Claim:
@@ -37,7 +38,7 @@ def _rises(scheme: str, users: int, preset: str) -> Claim:
         cases = [_queue(scheme, users, queue, preset) for queue in QUEUES_B]
         first, last = cases[0], cases[-1]
         parts = [
-            higher(draws, f"{name} with {QUEUES_B[-1]} B, {word} by", at(high, name), at(low, name))
+            above(draws, f"{name} with {QUEUES_B[-1]} B, {word} by", high, low, name)
             for name, word, high, low in (
                 ("delay", "more", last, first),
                 ("throughput", "more", last, first),
@@ -45,15 +46,9 @@ def _rises(scheme: str, users: int, preset: str) -> Claim:
                 ("fairness", "less", first, last),
             )
         ]
-        gain = gain_pct(last, cases[-2], "throughput")
+        last_step = gain(last, cases[-2], "throughput")
         parts.append(
-            higher(
-                draws,
-                f"{_SATURATED_PCT:g} % − gain of the last step",
-                lambda _: _SATURATED_PCT,
-                gain,
-                unit=" %",
-            )
+            between(draws, "gain of the last step", last_step, -_SATURATED_PCT, _SATURATED_PCT, " %")
         )
         return decide(parts)
 
@@ -62,6 +57,7 @@ def _rises(scheme: str, users: int, preset: str) -> Claim:
         f"with the queue, delay and throughput rise, PDF and fairness fall, and throughput is constant in "
         f"the end ({WORDS[scheme]}, {users} users, {preset})",
         check,
+        setup.whose(preset),
     )
 
 
@@ -133,6 +129,7 @@ def _over_users(scheme: str, preset: str) -> tuple[Claim, ...]:
     """What section 4.3.5 says over the number of users."""
     cases = {users: _mixed(scheme, users, preset) for users in USERS}
     words = f"({WORDS[scheme]}, {preset})"
+    kind = setup.whose(preset)
 
     def climb(figure: str, steps: Sequence[tuple[int, int]], *, down: bool = False) -> Callable[..., Finding]:
         def check(draws: Sequence[Draw]) -> Finding:
@@ -140,7 +137,7 @@ def _over_users(scheme: str, preset: str) -> tuple[Claim, ...]:
             for few, many in steps:
                 one, other = (few, many) if down else (many, few)
                 text = f"{figure} at {one} − at {other} users"
-                parts.append(higher(draws, text, at(cases[one], figure), at(cases[other], figure)))
+                parts.append(above(draws, text, cases[one], cases[other], figure))
             return decide(parts)
 
         return check
@@ -148,7 +145,7 @@ def _over_users(scheme: str, preset: str) -> tuple[Claim, ...]:
     def turns(draws: Sequence[Draw]) -> Finding:
         up, down = (cases[80], cases[20]), (cases[80], cases[100])
         parts = [
-            higher(draws, text, at(high, "throughput"), at(low, "throughput"))
+            above(draws, text, high, low, "throughput")
             for text, (high, low) in (("throughput at 80 − at 20 users", up), ("at 80 − at 100", down))
         ]
         return decide(parts)
@@ -160,17 +157,22 @@ def _over_users(scheme: str, preset: str) -> tuple[Claim, ...]:
             f"arwa.orderings.users_vs_throughput.{head}",
             f"throughput rises from 20 to 80 users and falls from 80 to 100 {words}",
             turns,
+            kind,
         ),
-        Claim(f"arwa.table5.delay.{head}", f"delay rises with the users {words}", climb("delay", steps)),
+        Claim(
+            f"arwa.table5.delay.{head}", f"delay rises with the users {words}", climb("delay", steps), kind
+        ),
         Claim(
             f"arwa.table5.pdf.{head}",
             f"PDF falls with the users {words}",
             climb("pdf", [(20, 100)], down=True),
+            kind,
         ),
         Claim(
             f"arwa.table5.fairness.{head}",
             f"fairness is lower with 20 than with 60 to 100 users {words}",
             climb("fairness", [(20, 60), (20, 80), (20, 100)]),
+            kind,
         ),
     )
 

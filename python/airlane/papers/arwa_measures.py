@@ -1,4 +1,4 @@
-"""What is measured of a run of the paper `arwa`, and how an ordering of its schemes is decided."""
+"""What is measured of a run of the paper `arwa`, and which differences of it matter."""
 
 from __future__ import annotations
 
@@ -10,25 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from airlane import stats, terminal
-from airlane.experiments import Draw, Finding, Measure
+from airlane.experiments import Draw, Measure
 from airlane.metrics import Array, Run
 from airlane.papers.arwa_setup import Case
-from airlane.stats import Estimate
+from airlane.papers.common import Part, gain_pct, higher, mean
 
 __all__ = [
     "FIGURES",
     "Codes",
     "Figures",
-    "Part",
+    "above",
     "at",
     "best_at",
     "codes",
-    "decide",
     "figures",
-    "gain_pct",
-    "higher",
-    "mean",
-    "over",
+    "gain",
     "row",
 ]
 
@@ -128,85 +124,35 @@ def at(case: Case, figure: str, kind: str | None = None) -> Measure:
     return lambda draw: float(getattr(figures(draw[name], kind), figure))
 
 
-def mean(draws: Sequence[Draw], measure: Measure) -> Estimate:
-    """Mean over the draws."""
-    return stats.estimate([measure(draw) for draw in draws])
-
-
 def row(draws: Sequence[Draw], case: Case, kind: str | None = None) -> tuple[str, ...]:
     """The four measures of a point, as cells of a table."""
     return tuple(terminal.interval(mean(draws, at(case, name, kind))) for name in FIGURES)
 
 
-def gain_pct(case: Case, against: Case, figure: str) -> Measure:
+def gain(case: Case, against: Case, figure: str) -> Measure:
     """By how many percent a measure is above that of another point, in the same draw."""
-    ours, theirs = at(case, figure), at(against, figure)
-    return lambda draw: 100.0 * (ours(draw) / theirs(draw) - 1.0)
+    return gain_pct(at(case, figure), at(against, figure))
 
 
-def over(measures: Sequence[Measure]) -> Measure:
-    """Mean over several measures of a draw."""
-    return lambda draw: float(np.mean([measure(draw) for measure in measures]))
+MARGINS: dict[str, float | None] = {"throughput": None, "delay": None, "pdf": 0.1, "fairness": 0.01}
+"""Smallest differences that matter: 1 % of throughput and delay, 0.1 points of PDF (the smallest gain that
+the paper reports is 0.36), 0.01 of the index."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """One difference that a claim says is above zero, or with `equal` at least not below it.
-
-    Attributes
-    ----------
-    text
-        What is asked.
-    ours
-        The difference, paired by seed.
-    unit
-        Its unit.
-    equal
-        Whether zero is as good.
-    """
-
-    text: str
-    ours: Estimate
-    unit: str = ""
-    equal: bool = False
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether it is; `None` where the interval does not tell."""
-        if self.ours.half_width is None:
-            return None
-        if self.ours.high < 0.0 or (self.ours.high <= 0.0 and not self.equal):
-            return False
-        return True if self.equal or self.ours.low > 0.0 else None
-
-    def __str__(self) -> str:
-        word = {True: "yes", False: "no", None: "open"}[self.holds]
-        return f"{self.text} {terminal.interval(self.ours)}{self.unit} ({word})"
-
-
-def decide(parts: Sequence[Part], note: str = "") -> Finding:
-    """A claim of several parts holds if all do, and does not if one does not."""
-    verdicts = [part.holds for part in parts]
-    holds = False if False in verdicts else None if None in verdicts else True
-    return Finding(holds, "; ".join([*map(str, parts), *([note] if note else [])]))
-
-
-def higher(
-    draws: Sequence[Draw], text: str, one: Measure, other: Measure, *, equal: bool = False, unit: str = ""
+def above(
+    draws: Sequence[Draw], text: str, one: Case, other: Case, figure: str, *, equal: bool = False
 ) -> Part:
-    """Ask whether one measure is above another."""
-    ours, theirs = ([measure(draw) for draw in draws] for measure in (one, other))
-    return Part(text, stats.paired_difference(ours, theirs), unit, equal)
+    """Ask whether a measure is higher at one point than at another."""
+    return higher(draws, text, at(one, figure), at(other, figure), equal=equal, margin=MARGINS[figure])
 
 
 def best_at(
     draws: Sequence[Draw], cases: dict[str, Case], best: str, figure: str, *, low: bool = False
 ) -> list[Part]:
     """Ask whether a measure is best at one of several points: nowhere else is it better."""
-    ours = at(cases[best], figure)
     parts = []
     for name, case in cases.items():
         if name != best:
-            one, other = (at(case, figure), ours) if low else (ours, at(case, figure))
-            parts.append(higher(draws, f"{figure} against {name}", one, other, equal=True))
+            one, other = (case, cases[best]) if low else (cases[best], case)
+            parts.append(above(draws, f"{figure} against {name}", one, other, figure, equal=True))
     return parts

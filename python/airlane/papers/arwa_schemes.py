@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from airlane import examples, plot, terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture, Reading
-from airlane.papers import arwa_setup as setup
-from airlane.papers.arwa_measures import (
-    FIGURES,
-    Part,
-    at,
-    codes,
-    decide,
-    figures,
-    gain_pct,
-    higher,
-    mean,
-    over,
-    row,
+from airlane.experiments import (
+    Claim,
+    ClaimKind,
+    Draw,
+    Experiment,
+    Finding,
+    Listing,
+    Measure,
+    Number,
+    Picture,
+    Reading,
 )
+from airlane.papers import arwa_setup as setup
+from airlane.papers.arwa_measures import FIGURES, MARGINS, above, at, codes, figures, gain, row
 from airlane.papers.arwa_setup import BASE, BEYOND, CHOICES, PAPER, SCHEMES, TODAY, USERS, WORDS, Case, Choice
-from airlane.stats import Estimate, estimate
+from airlane.papers.common import WORDS as ANSWERS
+from airlane.papers.common import Part, between, decide, higher, mean, over, ratio, zero
+from airlane.stats import Estimate
 from airlane.words import counted
 
 __all__ = ["SOURCE", "combinations", "table6"]
@@ -83,16 +85,12 @@ _GAINS: dict[str, tuple[str, str, str, float, str]] = {
 
 def _gain(name: str, users: int, preset: str, choice: Choice) -> Measure:
     figure, against, _, sign, _ = _GAINS[name]
-    gain = gain_pct(of("arwa", users, preset, choice), of(against, users, preset, choice), figure)
-    return lambda draw: sign * gain(draw)
+    measure = gain(of("arwa", users, preset, choice), of(against, users, preset, choice), figure)
+    return lambda draw: sign * measure(draw)
 
 
 def _mean_gain(name: str, preset: str, choice: Choice, counts: Sequence[int] = USERS) -> Measure:
     return over([_gain(name, users, preset, choice) for users in counts])
-
-
-def _zero(_: Draw) -> float:
-    return 0.0
 
 
 def _number(
@@ -103,7 +101,7 @@ def _number(
         f"{_ID}.{name}",
         label,
         _mean_gain(name, PAPER, choice, counts),
-        against=_zero,
+        against=zero,
         note="; ".join(text for text in (note, more) if text),
         readings=readings,
     )
@@ -118,42 +116,43 @@ def _per_users(name: str) -> tuple[Reading, ...]:
 def _throughput(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
     parts = []
     for n in counts:
-        tuned, arwa, drwa = (at(point(s, n), "throughput") for s in ("autotuning", "arwa", "drwa"))
-        parts.append(higher(draws, f"{n} users: autotuning − ARWA", tuned, arwa, equal=True))
-        parts.append(higher(draws, "ARWA − DRWA", arwa, drwa))
-    few, many = (gain_pct(point("arwa", n), point("autotuning", n), "throughput") for n in (FEW, MANY))
-    parts.append(higher(draws, f"ARWA / autotuning at {MANY} − at {FEW}", many, few, unit=" %"))
+        tuned, arwa, drwa = (point(s, n) for s in ("autotuning", "arwa", "drwa"))
+        parts.append(above(draws, f"{n} users: autotuning − ARWA", tuned, arwa, "throughput", equal=True))
+        parts.append(above(draws, "ARWA − DRWA", arwa, drwa, "throughput"))
+    few, many = (gain(point("arwa", n), point("autotuning", n), "throughput") for n in (FEW, MANY))
+    text = f"ARWA / autotuning at {MANY} − at {FEW}"
+    parts.append(higher(draws, text, many, few, unit=" %", margin=1.0))
     return parts
 
 
 def _delay(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
     parts = []
     for n in counts:
-        tuned, arwa, drwa = (at(point(s, n), "delay") for s in ("autotuning", "arwa", "drwa"))
-        half = functools.partial(lambda draw, whole: 0.5 * whole(draw), whole=tuned)
-        parts.append(higher(draws, f"{n} users: ARWA − DRWA", arwa, drwa))
-        parts.append(higher(draws, "half of autotuning − ARWA", half, arwa))
-        parts.append(higher(draws, "half of autotuning − DRWA", half, drwa))
+        tuned, arwa, drwa = (point(s, n) for s in ("autotuning", "arwa", "drwa"))
+        parts.append(above(draws, f"{n} users: ARWA − DRWA", arwa, drwa, "delay"))
+        for name, case in (("ARWA", arwa), ("DRWA", drwa)):
+            share = ratio(at(case, "delay"), at(tuned, "delay"))
+            parts.append(between(draws, f"{name} / autotuning", share, 0.0, 0.5))
     return parts
 
 
 def _pdf(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
     parts = []
     for n in counts:
-        tuned, arwa, drwa = (at(point(s, n), "pdf") for s in ("autotuning", "arwa", "drwa"))
-        parts.append(higher(draws, f"{n} users: ARWA − autotuning", arwa, tuned))
-        parts.append(higher(draws, "DRWA − autotuning", drwa, tuned))
-    few, many = (gain_pct(point("arwa", n), point("autotuning", n), "pdf") for n in (FEW, MANY))
-    parts.append(higher(draws, f"gain of ARWA at {MANY} − at {FEW}", many, few))
+        tuned, arwa, drwa = (point(s, n) for s in ("autotuning", "arwa", "drwa"))
+        parts.append(above(draws, f"{n} users: ARWA − autotuning", arwa, tuned, "pdf"))
+        parts.append(above(draws, "DRWA − autotuning", drwa, tuned, "pdf"))
+    few, many = (gain(point("arwa", n), point("autotuning", n), "pdf") for n in (FEW, MANY))
+    parts.append(higher(draws, f"gain of ARWA at {MANY} − at {FEW}", many, few, margin=MARGINS["pdf"]))
     return parts
 
 
 def _fairness(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[Part]:
     parts = []
     for n in counts:
-        tuned, arwa, drwa = (at(point(s, n), "fairness") for s in ("autotuning", "arwa", "drwa"))
-        parts.append(higher(draws, f"{n} users: ARWA − autotuning", arwa, tuned))
-        parts.append(higher(draws, "autotuning − DRWA", tuned, drwa))
+        tuned, arwa, drwa = (point(s, n) for s in ("autotuning", "arwa", "drwa"))
+        parts.append(above(draws, f"{n} users: ARWA − autotuning", arwa, tuned, "fairness"))
+        parts.append(above(draws, "autotuning − DRWA", tuned, drwa, "fairness"))
     return parts
 
 
@@ -189,6 +188,7 @@ def _ordering(name: str, preset: str, choice: Choice, counts: Sequence[int] = US
         f"arwa.orderings.{name}.{preset}.{choice.name}",
         f"{text} ({'Linux 6' if preset == TODAY else 'ns-3.26'}; {choice})",
         lambda draws: decide(parts(draws, point, counts)),
+        setup.whose(preset, choice),
     )
 
 
@@ -219,16 +219,14 @@ def _bar(preset: str) -> Claim:
         parts = []
         for users in (n for n in USERS if n >= 40):
             measure = _gain("delay_reduction_vs_autotuning_pct", users, preset, BASE)
-            least = estimate([measure(draw) - 60.0 for draw in draws])
-            parts.append(
-                Part(f"{users} users: {terminal.interval(mean(draws, measure))} %, over 60 % by", least)
-            )
+            parts.append(between(draws, f"{users} users:", measure, 60.0, math.inf, " %"))
         return decide(parts)
 
     return Claim(
         f"arwa.bar.delay.{preset}",
         f"from 40 users on, ARWA's delay is at least 60 % below autotuning's ({preset})",
         check,
+        ClaimKind.PREDICTION,
     )
 
 
@@ -443,7 +441,12 @@ def table6() -> Experiment:
         ),
         claims=(
             *(_bar(preset) for preset in setup.PRESETS),
-            Claim("arwa.bar.floor", "no code reduces a window to less than 3000 bytes", _floor_holds),
+            Claim(
+                "arwa.bar.floor",
+                "no code reduces a window to less than 3000 bytes",
+                _floor_holds,
+                ClaimKind.PREDICTION,
+            ),
             *(_ordering(name, preset, BASE) for preset in setup.PRESETS for name in ORDERINGS),
         ),
         setup=setup.CONSTANTS,
@@ -461,7 +464,7 @@ def _matrix(draws: Sequence[Draw]) -> Listing:
     for choice in CHOICES:
         point = functools.partial(_point, choice=choice)
         found = [decide(parts(draws, point, _COUNTS)).holds for _, parts in ORDERINGS.values()]
-        words = [{True: "yes", False: "no", None: "open"}[holds] for holds in found]
+        words = [ANSWERS[holds] for holds in found]
         gains = [terminal.interval(mean(draws, _mean_gain(name, PAPER, choice, _COUNTS))) for name in _GAINS]
         rows.append((choice.short, *words, *gains))
     return Listing(

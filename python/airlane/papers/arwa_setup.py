@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from airlane.experiments import ClaimKind
+
 __all__ = [
     "BASE",
     "BEYOND",
@@ -35,6 +37,7 @@ __all__ = [
     "flow",
     "grid",
     "tcp",
+    "whose",
 ]
 
 PAPER, TODAY = "ns3.26", "linux"
@@ -273,6 +276,11 @@ def flow(
 def grid(cases: Iterable[Case]) -> dict[str, dict[str, object]]:
     """Grid of an experiment."""
     return {case.name: case.overrides for case in cases}
+
+
+def whose(preset: str, choice: Choice = BASE) -> ClaimKind:
+    """Whose claim it is that is asked of a stack and a choice: the paper's, or a reading of it."""
+    return ClaimKind.PAPER if (preset, choice) == (PAPER, BASE) else ClaimKind.READING
 
 
 CONSTANTS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,11 +11,10 @@ import numpy as np
 from airlane import examples, native, plot, terminal
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture
 from airlane.papers import arwa_setup as setup
-from airlane.papers import published
-from airlane.papers.arwa_measures import FIGURES, Part, decide, figures, higher, mean
+from airlane.papers.arwa_measures import FIGURES, figures
 from airlane.papers.arwa_schemes import SOURCE
 from airlane.papers.arwa_setup import PAPER, PRESETS
-from airlane.stats import estimate
+from airlane.papers.common import between, decide, gain_pct, higher, mean, ratio, value
 
 __all__ = ["figure3", "figure4"]
 
@@ -69,8 +69,8 @@ def _flat(preset: str) -> Claim:
         half, flat, most = (
             _at(_window(size, preset), "throughput") for size in (_FLAT_B // 2, _FLAT_B, WINDOWS_B[-1])
         )
-        ratio = estimate([0.1 - abs(flat(draw) / half(draw) / 2.0 - 1.0) for draw in draws])
-        part = Part("10 % − how far twice the window is from twice the throughput", ratio)
+        twice = gain_pct(ratio(flat, half), lambda _: 2.0)
+        part = between(draws, "throughput of twice the window, from twice", twice, -10.0, 10.0, " %")
         return decide([part, higher(draws, "the most − throughput there, Mbit/s", most, flat)])
 
     return Claim(
@@ -78,6 +78,7 @@ def _flat(preset: str) -> Claim:
         f"a window of {_FLAT_B} B is flat: throughput goes with the window, and more windows give more "
         f"({preset})",
         check,
+        setup.whose(preset),
     )
 
 
@@ -86,14 +87,13 @@ def _fat(preset: str) -> Claim:
 
     def check(draws: Sequence[Draw]) -> Finding:
         last, before = (_window(size, preset) for size in WINDOWS_B[:-3:-1])
-        gain = estimate(
-            [2.0 - 100.0 * (_at(last, "throughput")(d) / _at(before, "throughput")(d) - 1.0) for d in draws]
-        )
-        double = estimate([_at(last, "delay")(d) / _at(before, "delay")(d) - 1.5 for d in draws])
+        more = gain_pct(_at(last, "throughput"), _at(before, "throughput"))
+        longer = ratio(_at(last, "delay"), _at(before, "delay"))
+        text = "what the last doubling of the window gains in throughput"
         return decide(
             [
-                Part("2 % − what the last doubling of the window gains in throughput", gain),
-                Part("its delay over that before, less 1.5", double),
+                between(draws, text, more, -2.0, 2.0, " %"),
+                between(draws, "its delay over that before", longer, 1.5, math.inf),
             ]
         )
 
@@ -101,6 +101,7 @@ def _fat(preset: str) -> Claim:
         f"arwa.fig3.fat.{preset}",
         f"throughput ends at the capacity of the cell, and from there windows give delay ({preset})",
         check,
+        setup.whose(preset),
     )
 
 
@@ -136,8 +137,7 @@ def _picture3(draws: Sequence[Draw]) -> list[Picture]:
 
 def figure3() -> Experiment:
     """Declare the experiment `arwa/fig3`."""
-    flat = published()["arwa.flat_tcp_rwnd_bytes"].value
-    assert flat == _FLAT_B, "the published window is one of the sweep"
+    assert value("arwa.flat_tcp_rwnd_bytes") == _FLAT_B, "the published window is one of the sweep"
     lost = _at(_window(_FLAT_B, PAPER), "throughput")
     return Experiment(
         id="arwa/fig3",
@@ -190,6 +190,7 @@ def _monotone(preset: str) -> Claim:
         f"arwa.fig4.{preset}",
         f"with each step of the MCS, throughput rises and delay falls ({preset})",
         check,
+        setup.whose(preset),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from airlane import examples, plot, stats, terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Picture
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Picture
 from airlane.metrics import SEGMENT_BYTES, Run, Window
 
 __all__ = ["delay_spike"]
@@ -167,12 +167,19 @@ def delay_spike() -> Experiment:
                 "frto.spurious",
                 "a pause of 1 s without loss lets the timer expire and cwnd falls to 1",
                 _spurious,
+                ClaimKind.PREDICTION,
             ),
-            Claim("frto.restored", "with F-RTO the timeout is found spurious and cwnd is restored", _undone),
+            Claim(
+                "frto.restored",
+                "with F-RTO the timeout is found spurious and cwnd is restored",
+                _undone,
+                ClaimKind.PREDICTION,
+            ),
             Claim(
                 "frto.off",
                 "without F-RTO the sender keeps the small window and sends again for nothing",
                 _believed,
+                ClaimKind.PREDICTION,
             ),
         ),
         listings=(_listing,),

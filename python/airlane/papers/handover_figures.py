@@ -10,6 +10,7 @@ import numpy as np
 from airlane import plot, terminal
 from airlane.experiments import Draw, Listing, Measure, Picture
 from airlane.metrics import Array, Run, Window
+from airlane.papers.common import difference, mean
 from airlane.papers.handover_setup import (
     BASE_SENDER,
     MODES,
@@ -20,9 +21,7 @@ from airlane.papers.handover_setup import (
     SIZES_KIB,
     WORDS,
     at,
-    difference,
     in_order,
-    mean,
     point,
 )
 from airlane.words import counted

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from airlane import metrics, stats, terminal
-from airlane.experiments import Claim, Draw, Finding, Measure, Reading
+from airlane import metrics
+from airlane.experiments import Draw, Measure, Reading
 from airlane.metrics import Array, Run, Window
-from airlane.stats import Estimate
 
 __all__ = [
     "BASE_QUEUE",
@@ -28,13 +27,10 @@ __all__ = [
     "SIZES_KIB",
     "WORDS",
     "at",
-    "difference",
     "in_order",
-    "mean",
     "overrides",
     "point",
     "readings",
-    "within",
 ]
 
 CAR = "car"
@@ -287,16 +283,6 @@ def in_order(name: str, measure: Measure) -> Measure:
     return among
 
 
-def mean(draws: Sequence[Draw], measure: Measure) -> Estimate:
-    """Mean over the draws."""
-    return stats.estimate([measure(draw) for draw in draws])
-
-
-def difference(draws: Sequence[Draw], one: Measure, other: Measure) -> Estimate:
-    """Mean of `one - other`, paired by seed."""
-    return stats.paired_difference([one(d) for d in draws], [other(d) for d in draws])
-
-
 def readings(metric: str, mode: str) -> tuple[Reading, ...]:
     """Return the metric under every other combination of what is open."""
     combinations = [c for c in itertools.product(RADIOS, QUEUES) if c != (BASE_RADIO, BASE_QUEUE)]
@@ -309,18 +295,3 @@ def readings(metric: str, mode: str) -> tuple[Reading, ...]:
     base = point(mode)
     whole = Reading("runs in which nothing was missing at the handover", in_order(base, at(base, metric)))
     return (*named, *others, *senders, whole)
-
-
-def within(claim: str, text: str, measure: Measure, low: float, high: float, unit: str) -> Claim:
-    """Make a claim that the mean's interval lies inside a range."""
-
-    def check(draws: Sequence[Draw]) -> Finding:
-        ours = mean(draws, measure)
-        evidence = f"{terminal.interval(ours)} {unit}, n = {ours.n}"
-        if ours.half_width is None:
-            return Finding(None, evidence)
-        inside = low <= ours.low and ours.high <= high
-        outside = ours.high < low or ours.low > high
-        return Finding(True if inside else False if outside else None, evidence)
-
-    return Claim(claim, text, check)

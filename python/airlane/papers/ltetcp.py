@@ -16,6 +16,7 @@ import numpy as np
 from airlane import examples, metrics, native, plot, stats, terminal
 from airlane.experiments import (
     Claim,
+    ClaimKind,
     Draw,
     Experiment,
     Finding,
@@ -27,6 +28,7 @@ from airlane.experiments import (
 )
 from airlane.metrics import Array, Run, Window
 from airlane.papers import published
+from airlane.papers.common import cell, mean, value, within, zero
 from airlane.verdict import Bound, Relation
 from airlane.words import counted
 
@@ -117,10 +119,6 @@ def _throttling(by: str, *, notice: bool) -> dict[str, object]:
     return {"cell.0.early_throttling": settings, **early}
 
 
-def _zero(_: Draw) -> float:
-    return 0.0
-
-
 def _at(point: str, measure: str, window: Window) -> Measure:
     """Metric of the first UEs at one point of the grid."""
     metric = getattr(metrics, measure)
@@ -167,9 +165,7 @@ def _capacity() -> Bound:
 
 
 def _value(name: str) -> float:
-    value = published()[f"{_ID}.{name}"].value
-    assert value is not None, "this figure survived"
-    return value
+    return value(f"{_ID}.{name}")
 
 
 def _figure_2() -> tuple[Number, ...]:
@@ -215,7 +211,7 @@ def _figure_2() -> tuple[Number, ...]:
             f"{_ID}.fig2a.delay_jump_pct",
             "its rise over the mean before, %",
             _jump_pct,
-            against=_zero,
+            against=zero,
             note=f"the paper's Fig. 3 gives {told:g} → {told_after:g} ms, which is +{jump:.0f} %; "
             f"+800 % would begin at {told_after / 9:.0f} ms",
         ),
@@ -224,7 +220,7 @@ def _figure_2() -> tuple[Number, ...]:
             f"smallest drop over 3–15 added UEs, {BEFORE} to {AFTER}, Mbit/s",
             _smallest_drop(),
             relation=Relation.AT_LEAST,
-            against=_zero,
+            against=zero,
             readings=(
                 Reading(
                     "from 22.5–23.5 s to 26.5–27.5 s", _smallest_drop(Window(26.5, 27.5), Window(22.5, 23.5))
@@ -236,7 +232,7 @@ def _figure_2() -> tuple[Number, ...]:
             f"{_ID}.fig2c.max_queuing_delay_increase_ms",
             f"largest rise of delay over 3–15 added UEs, {SHORTLY_AFTER}, ms",
             _largest_rise(),
-            against=_zero,
+            against=zero,
             note='"as high as"',
             readings=(
                 Reading(f"within {AFTER}", _largest_rise(AFTER)),
@@ -315,6 +311,7 @@ def _lossless_timeouts(point: str) -> Claim:
         "after the load rises, a timer of a first UE expires although none of its packets was dropped "
         "in the second before",
         lambda draws: _decide_lossless([draw[point] for draw in draws]),
+        ClaimKind.PAPER if point == SHOWN else ClaimKind.READING,
     )
 
 
@@ -335,25 +332,15 @@ def _decide_lossless(runs: Sequence[Run]) -> Finding:
     )
 
 
-def _within(text: str, measure: Measure, low: float, high: float, unit: str, name: str) -> Claim:
-    """Make a claim of a prediction: that the mean's interval lies inside a range."""
-
-    def check(draws: Sequence[Draw]) -> Finding:
-        ours = stats.estimate([measure(draw) for draw in draws])
-        evidence = f"{terminal.interval(ours)} {unit}, n = {ours.n}"
-        if ours.half_width is None:
-            return Finding(None, evidence)
-        inside = low <= ours.low and ours.high <= high
-        outside = ours.high < low or ours.low > high
-        return Finding(True if inside else False if outside else None, evidence)
-
-    return Claim(f"ltetcp.load.predicted.{name}", f"predicted by hand: {text}", check)
+def _predicted(text: str, measure: Measure, low: float, high: float, unit: str, name: str) -> Claim:
+    words = f"predicted by hand: {text}"
+    return within(f"ltetcp.load.predicted.{name}", words, measure, low, high, unit, ClaimKind.PREDICTION)
 
 
 def _claims() -> tuple[Claim, ...]:
     return (
         *(_lossless_timeouts(point) for point in TIMERS),
-        _within(
+        _predicted(
             "512 KiB before a 33.5 Mbit/s share last 125 ms, so the delay before is 100–150 ms",
             _at(SHOWN, "owd_mean_ms", BEFORE),
             100.0,
@@ -361,7 +348,7 @@ def _claims() -> tuple[Claim, ...]:
             "ms",
             "delay_before",
         ),
-        _within(
+        _predicted(
             "before a 13th of the cell they last 0.8 s, so the delay after is 750–950 ms",
             _at(SHOWN, "owd_max_ms", SHORTLY_AFTER),
             750.0,
@@ -369,7 +356,7 @@ def _claims() -> tuple[Claim, ...]:
             "ms",
             "delay_after",
         ),
-        _within(
+        _predicted(
             f"goodput above 30 Mbit/s over {BEFORE}",
             _at(SHOWN, "goodput_mbps", BEFORE),
             30.0,
@@ -377,7 +364,7 @@ def _claims() -> tuple[Claim, ...]:
             "Mbit/s",
             "goodput_before",
         ),
-        _within(
+        _predicted(
             f"goodput below 8 Mbit/s over {AFTER}",
             _at(SHOWN, "goodput_mbps", AFTER),
             0.0,
@@ -385,7 +372,7 @@ def _claims() -> tuple[Claim, ...]:
             "Mbit/s",
             "goodput_after",
         ),
-        _within(
+        _predicted(
             f"goodput below 6.2 Mbit/s over {LATER}",
             _at(SHOWN, "goodput_mbps", LATER),
             0.0,
@@ -440,22 +427,16 @@ def _spread(values: Array) -> str:
 
 
 def _grid_listing(draws: Sequence[Draw]) -> Listing:
-    def mean(measure: Measure) -> str:
-        return terminal.interval(stats.estimate([measure(draw) for draw in draws]))
-
-    rows = [
-        (
-            point,
-            mean(_at(point, "goodput_mbps", BEFORE)),
-            mean(_at(point, "goodput_mbps", AFTER)),
-            mean(_at(point, "goodput_mbps", LATER)),
-            mean(_drop(point)),
-            mean(_at(point, "owd_mean_ms", BEFORE)),
-            mean(_at(point, "owd_max_ms", SHORTLY_AFTER)),
-            mean(_rise(point)),
+    rows = []
+    for point in map(str, ADDED):
+        measures = (
+            *(_at(point, "goodput_mbps", window) for window in (BEFORE, AFTER, LATER)),
+            _drop(point),
+            _at(point, "owd_mean_ms", BEFORE),
+            _at(point, "owd_max_ms", SHORTLY_AFTER),
+            _rise(point),
         )
-        for point in map(str, ADDED)
-    ]
+        rows.append((point, *(cell(draws, measure) for measure in measures)))
     return Listing(
         "Figs. 2b and 2c: a first UE by the number of UEs added",
         (
@@ -570,7 +551,7 @@ def _over_grid(draws: Sequence[Draw]) -> Picture:
     with plot.style():
         fig, axes = plot.figure(1, 2, (10.0, 3.4))
         for axis, (title, unit, measure, told, text) in zip(axes, panels, strict=True):
-            points = [stats.estimate([measure(str(n))(draw) for draw in draws]) for n in ADDED]
+            points = [mean(draws, measure(str(n))) for n in ADDED]
             plot.draw_means(axis, ADDED, points, "airlane, mean and 95 %")
             axis.axhline(told, color=plot.COLOURS[1], linestyle="--", label=text)
             axis.set_title(title)

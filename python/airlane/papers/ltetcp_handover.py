@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from airlane import examples, terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Number, Reading
+from airlane import examples
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Number, Reading
 from airlane.papers import handover_figures as figures
 from airlane.papers import handover_setup as setup
-from airlane.papers import published
+from airlane.papers.common import WORDS as ANSWERS
+from airlane.papers.common import all_hold, between, decide, higher, one_holds, value, within
 from airlane.papers.handover_setup import (
     BASE_QUEUE,
     BASE_RADIO,
@@ -30,14 +31,12 @@ from airlane.papers.handover_setup import (
     SIZES_KIB,
     WORDS,
     at,
-    difference,
-    mean,
     point,
     readings,
-    within,
 )
-from airlane.stats import runs_for
-from airlane.verdict import Relation
+from airlane.power import runs_to_exclude, told
+from airlane.stats import Estimate
+from airlane.verdict import Relation, settle
 
 __all__ = ["divergence_kib", "lossless", "queue_sweep", "seamless"]
 
@@ -77,9 +76,7 @@ _NOTES = (
 
 
 def _value(name: str) -> float:
-    value = published()[f"{_ID}.{name}"].value
-    assert value is not None, "this figure survived"
-    return value
+    return value(f"{_ID}.{name}")
 
 
 def _grid(mode: str) -> dict[str, dict[str, object]]:
@@ -204,17 +201,22 @@ def _spares_nothing(draws: Sequence[Draw]) -> Finding:
 
 def _which_radio(draws: Sequence[Draw]) -> Finding:
     """The delay before does not tell alone: a loaded neighbour gives it too, but not the rate after."""
-    before, after = (
-        {r: mean(draws, at(point("seamless", r), metric)) for r in RADIOS}
-        for metric in ("delay_before_ms", "goodput_kbps")
-    )
     slow = _value("fig5_seamless.delay_before_ms_min")
     most = 2.0 * _value("fig7_lossless.throughput_5s_kbps")
-    explains = {r: before[r].mean >= slow and after[r].high <= most for r in RADIOS}
-    evidence = "; ".join(
-        f"{WORDS[r]}: {terminal.interval(before[r])} ms, {terminal.interval(after[r])} kbit/s" for r in RADIOS
-    )
-    return Finding([r for r in RADIOS if explains[r]] == [BASE_RADIO], f"{evidence}; n = {len(draws)}")
+    found, words = {}, []
+    for radio in RADIOS:
+        before, after = (at(point("seamless", radio), m) for m in ("delay_before_ms", "goodput_kbps"))
+        both = decide(
+            [
+                between(draws, f"{WORDS[radio]}: delay", before, slow, np.inf, " ms"),
+                between(draws, "goodput", after, 0.0, most, " kbit/s"),
+            ]
+        )
+        found[radio] = both.holds
+        words.append(both.evidence)
+    others = one_holds(holds for radio, holds in found.items() if radio != BASE_RADIO)
+    none_else = None if others is None else not others
+    return Finding(all_hold([found[BASE_RADIO], none_else]), "; ".join(words))
 
 
 def seamless() -> Experiment:
@@ -253,6 +255,7 @@ def seamless() -> Experiment:
                 "more than 1500 ms before and no more than twice the paper's 2.4 Mbit/s after: with a CQI "
                 "that sees the neighbour's control region, and not with ns-3.37's at any load",
                 _which_radio,
+                ClaimKind.PREDICTION,
             ),
         ),
         setup={
@@ -344,19 +347,25 @@ _ORDERS = {"goodput": "readable in order", "received": "in whatever order"}
 def _diverges(kib: int, queue: str, order: str) -> Claim:
     def check(draws: Sequence[Draw]) -> Finding:
         pair = [at(point(m, queue=queue, kib=kib), f"{order}_kbps") for m in ("lossless", "seamless")]
-        gain = difference(draws, *pair)
-        evidence = f"{terminal.interval(gain)} kbit/s, paired, n = {gain.n}"
-        holds = True if gain.low > 0.0 else False if gain.high < 0.0 else None
-        if holds is None and gain.deviation and gain.mean != 0.0:
-            needed = runs_for(gain.deviation, abs(gain.mean))
-            evidence += f"; a mean like this one would need n = {needed}"
-        return Finding(holds, evidence)
+        part = higher(draws, "lossless − seamless", *pair, unit=" kbit/s")
+        needed, gain = "", part.ours
+        if part.holds is None and gain.deviation and gain.mean != part.margin:
+            runs = runs_to_exclude(gain.deviation, abs(gain.mean - part.margin), gain.n)
+            needed = f"; for a mean like this one {told(runs)}"
+        return decide([part], f"paired, n = {gain.n}{needed}")
 
     return Claim(
         f"ltetcp.handover.sweep.{order}.{queue}.{kib}",
         f"lossless brings more bytes than seamless, {_ORDERS[order]}, with {kib} KiB ({WORDS[queue]})",
         check,
+        ClaimKind.PAPER if (queue, order) == (BASE_QUEUE, "goodput") else ClaimKind.READING,
     )
+
+
+_LEAST_TREND = 0.1
+"""A rank correlation below this is no trend."""
+
+_LEAST_PAIRS = 10
 
 
 def _trend(mode: str, queue: str, sender: str = BASE_SENDER) -> Claim:
@@ -372,16 +381,30 @@ def _trend(mode: str, queue: str, sender: str = BASE_SENDER) -> Claim:
             for d in draws
         ]
         kept = np.asarray([pair for pair in pairs if np.isfinite(pair[1])])
-        found = spearmanr(kept[:, 0], kept[:, 1])
-        rho, p = float(found.statistic), float(found.pvalue)
-        holds = None if not p < 0.05 else (rho > 0.0) == rises
-        return Finding(holds, f"Spearman {rho:+.2f}, p = {p:.2g}, n = {len(kept)}")
+        n = len(kept)
+        rho = float(spearmanr(kept[:, 0], kept[:, 1]).statistic) if n > _LEAST_PAIRS else float("nan")
+        if not abs(rho) < 1.0:
+            return Finding(None, f"Spearman {rho:+.2f}, n = {n}")
+        # Fisher's z, whose standard error for ranks is sqrt(1.06 / (n - 3)): E. C. Fieller, H. O. Hartley and
+        # E. S. Pearson, Biometrika 44(3/4), 1957.
+        deviation = float(np.sqrt(1.06 * n / (n - 3)))
+        z = Estimate(float(np.arctanh(rho)), 1.96 * deviation / float(np.sqrt(n)), n, deviation)
+        least = float(np.arctanh(_LEAST_TREND))
+        holds = settle(z, least) if rises else settle(z, high=-least)
+        low, high = np.tanh([z.low, z.high])
+        sign = "at least +" if rises else "at most -"
+        return Finding(
+            holds,
+            f"Spearman {rho:+.2f} ({low:+.2f} to {high:+.2f}), n = {n} "
+            f"({sign}{_LEAST_TREND:g}: {ANSWERS[holds]})",
+        )
 
     return Claim(
         f"ltetcp.handover.sweep.delay.{mode}.{queue}" + ("" if base else f".{sender}"),
         f"delay after a {mode} handover {'rises' if rises else 'falls'} with the queue ({WORDS[queue]}"
         + (")" if base else f"; {WORDS[sender]})"),
         check,
+        ClaimKind.PAPER if base and queue == BASE_QUEUE else ClaimKind.READING,
     )
 
 

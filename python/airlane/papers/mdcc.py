@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from airlane import examples, metrics, terminal
 from airlane.experiments import (
     Claim,
+    ClaimKind,
     Draw,
     Experiment,
     Finding,
@@ -22,6 +23,7 @@ from airlane.experiments import (
 )
 from airlane.papers import mdcc_figures as figures
 from airlane.papers import mdcc_setup as setup
+from airlane.papers.common import between, decide, gain_pct, mean, reduction_pct
 from airlane.papers.mdcc_setup import (
     CONTROLLERS,
     DELAYS,
@@ -30,12 +32,10 @@ from airlane.papers.mdcc_setup import (
     NAMES,
     SHORT_MS,
     STEADY,
-    estimate,
     fill_up,
     fitted_on,
     jump_overrides,
     jump_point,
-    reduction_pct,
     value,
 )
 from airlane.verdict import Relation
@@ -156,16 +156,13 @@ def _bar(table: str, fading: str, delay_ms: float) -> Claim:
     """Every row of the table within ten percentage points, at one delay."""
 
     def check(draws: Sequence[Draw]) -> Finding:
-        off, wide, parts = 0.0, 0.0, []
+        parts = []
         for distance in DISTANCES:
-            ours = estimate(draws, _reduction(fading, distance, delay_ms))
             told = value(f"{table}.d{distance}.reduction_pct")
-            off = max(off, abs(ours.mean - told))
-            wide = max(wide, ours.half_width if ours.half_width is not None else float("inf"))
-            parts.append(f"{distance} m: {terminal.interval(ours)} % ({told:g} %)")
-        evidence = f"{'; '.join(parts)}; n = {len(draws)}"
-        settled = abs(off - _BAR_PP) > wide or off <= _BAR_PP
-        return Finding(off <= _BAR_PP if settled and wide < float("inf") else None, evidence)
+            ours = _reduction(fading, distance, delay_ms)
+            ends = (told - _BAR_PP, told + _BAR_PP)
+            parts.append(between(draws, f"{distance} m, published {told:g} %:", ours, *ends, " %"))
+        return decide(parts)
 
     which = "jump" if delay_ms == JUMP_MS else "short"
     return Claim(
@@ -173,6 +170,7 @@ def _bar(table: str, fading: str, delay_ms: float) -> Claim:
         f"with {delay_ms:g} ms between server and PEP, all three reductions lie within {_BAR_PP:g} "
         "percentage points of the published ones",
         check,
+        ClaimKind.PREDICTION,
     )
 
 
@@ -184,10 +182,10 @@ def _listing(fading: str, draws: Sequence[Draw]) -> Listing:
             rows.append(
                 (
                     f"{distance} m, {delay_ms:g} ms",
-                    *(terminal.interval(estimate(draws, m)) for m in (cubic, mdcc)),
-                    terminal.interval(estimate(draws, _reduction(fading, distance, delay_ms))),
+                    *(terminal.interval(mean(draws, m)) for m in (cubic, mdcc)),
+                    terminal.interval(mean(draws, _reduction(fading, distance, delay_ms))),
                     *(
-                        terminal.interval(estimate(draws, _steady(jump_point(fading, distance, c, delay_ms))))
+                        terminal.interval(mean(draws, _steady(jump_point(fading, distance, c, delay_ms))))
                         for c in CONTROLLERS
                     ),
                 )
@@ -264,13 +262,12 @@ def figure4() -> Experiment:
         )
 
     def comparable(draws: Sequence[Draw]) -> Finding:
-        parts, worst = [], 0.0
+        parts = []
         for distance in DISTANCES:
-            pair = [_steady(jump_point("eva", distance, c, JUMP_MS)) for c in CONTROLLERS]
-            gain = estimate(draws, setup.gain_pct(pair[1], pair[0]))
-            worst = max(worst, abs(gain.mean))
-            parts.append(f"{distance} m: {terminal.interval(gain)} %")
-        return Finding(worst <= 5.0, f"MD-CC over CUBIC: {'; '.join(parts)}; n = {len(draws)}")
+            cubic, mdcc = (_steady(jump_point("eva", distance, c, JUMP_MS)) for c in CONTROLLERS)
+            text = f"MD-CC over CUBIC, {distance} m:"
+            parts.append(between(draws, text, gain_pct(mdcc, cubic), -5.0, 5.0, " %"))
+        return decide(parts)
 
     return Experiment(
         id="mdcc/fig4",

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from airlane import examples, metrics, terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
 from airlane.metrics import Window
 from airlane.papers import mdcc_setup as setup
+from airlane.papers.common import all_hold, mean, reduction_pct
 from airlane.papers.mdcc_setup import (
     CONTROLLERS,
     JUMP_MS,
     SHORT_MS,
     completion,
-    estimate,
     fill_up,
     jump_overrides,
     mdcc_overrides,
-    reduction_pct,
     short_overrides,
     value,
 )
+from airlane.verdict import settle
 
 __all__ = ["faults", "terms_jump", "terms_short", "wired"]
 
@@ -83,7 +83,7 @@ def _rows(
         base = AS_IT_IS if term in _MDCC_TERMS else term
         cubic, mdcc = measure(f"{base}/cubic"), measure(f"{term}/mdcc")
         columns = (cubic, mdcc, reduction_pct(mdcc, cubic))
-        rows.append((term, *(terminal.interval(estimate(draws, m)) for m in columns)))
+        rows.append((term, *(terminal.interval(mean(draws, m)) for m in columns)))
     return rows
 
 
@@ -92,7 +92,7 @@ def _moves(draws: Sequence[Draw], terms: Sequence[str], measure: Callable[[str],
 
     def reduction(term: str) -> float:
         base = AS_IT_IS if term in _MDCC_TERMS else term
-        return estimate(draws, reduction_pct(measure(f"{term}/mdcc"), measure(f"{base}/cubic"))).mean
+        return mean(draws, reduction_pct(measure(f"{term}/mdcc"), measure(f"{base}/cubic"))).mean
 
     there = reduction(AS_IT_IS)
     most = max(terms, key=lambda term: abs(reduction(term) - there))
@@ -223,11 +223,11 @@ def wired() -> Experiment:
 
     def fair(rivals: int, buffer: str, what: str = "mdcc") -> Claim:
         def check(draws: Sequence[Draw]) -> Finding:
-            ours = estimate(draws, _share(_wired_point(rivals, buffer, what)))
-            beside = estimate(draws, _share(_wired_point(rivals, buffer, "cubic")))
+            ours = mean(draws, _share(_wired_point(rivals, buffer, what)))
+            beside = mean(draws, _share(_wired_point(rivals, buffer, "cubic")))
             cubic = f"CUBIC in its place {terminal.interval(beside)}"
             evidence = f"{terminal.interval(ours)} of a CUBIC flow's; {cubic}; n = {ours.n}"
-            return Finding(0.8 <= ours.mean <= 1.25, evidence)
+            return Finding(settle(ours, 0.8, 1.25), evidence)
 
         fault = "" if what == "mdcc" else f" and {what}"
         slug = "" if what == "mdcc" else f".fault{list(_WIRED_FAULTS).index(what) + 1}"
@@ -237,6 +237,7 @@ def wired() -> Experiment:
             f"of the share of {'a' if rivals == 1 else f'each of {rivals}'} CUBIC flow"
             f"{'' if rivals == 1 else 's'}",
             check,
+            ClaimKind.PAPER if what == "mdcc" else ClaimKind.PREDICTION,
         )
 
     return Experiment(
@@ -291,7 +292,7 @@ def faults() -> Experiment:
 
     def listing(draws: Sequence[Draw]) -> Listing:
         measures = (fill_up, _goodput, _longest_pause_s)
-        rows = [(n, *(terminal.interval(estimate(draws, m(n))) for m in measures)) for n in grid]
+        rows = [(n, *(terminal.interval(mean(draws, m(n))) for m in measures)) for n in grid]
         return Listing(
             "A PEP that fails: vehicular, 300 m, eight flows stop at 10 s",
             ("PEP", "fill-up time, s", f"goodput {_AFTER}, Mbit/s", "longest pause, s"),
@@ -300,18 +301,19 @@ def faults() -> Experiment:
 
     def keeps_up(name: str) -> Claim:
         def check(draws: Sequence[Draw]) -> Finding:
-            ratio = estimate(draws, lambda d: _goodput(name)(d) / _goodput(_CUBIC)(d))
+            ratio = mean(draws, lambda d: _goodput(name)(d) / _goodput(_CUBIC)(d))
             pause = max(_longest_pause_s(name)(d) for d in draws)
             evidence = (
                 f"{terminal.interval(ratio)} of CUBIC's goodput, longest pause {pause:.1f} s, n = {ratio.n}"
             )
-            return Finding(ratio.mean >= 0.9 and pause <= 1.0, evidence)
+            return Finding(all_hold([settle(ratio, 0.9), pause <= 1.0]), evidence)
 
         return Claim(
             f"mdcc.faults.{name.replace(' ', '_').replace('%', 'pct')}",
             f"with a PEP that fails ({name}), MD-CC carries at least 0.9 of what CUBIC does and never pauses "
             "for 1 s",
             check,
+            ClaimKind.PREDICTION,
         )
 
     return Experiment(

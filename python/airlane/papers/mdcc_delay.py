@@ -9,8 +9,9 @@ import math
 from collections.abc import Sequence
 
 from airlane import examples
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing
 from airlane.papers import mdcc_setup as setup
+from airlane.papers.common import mean
 from airlane.papers.mdcc_setup import (
     DISTANCES,
     FADINGS,
@@ -19,7 +20,6 @@ from airlane.papers.mdcc_setup import (
     PLACES,
     SHORT_MS,
     completion,
-    estimate,
     fill_up,
     jump_overrides,
     jump_point,
@@ -43,7 +43,7 @@ def _rows(draws: Sequence[Draw]) -> tuple[dict[str, list[float]], dict[str, floa
         for distance in DISTANCES:
             name = f"{_TABLES[fading]}.d{distance}"
             points = [jump_point(fading, distance, "cubic", delay) for delay in SEARCHED_MS]
-            ours[name] = [estimate(draws, fill_up(point)).mean for point in points]
+            ours[name] = [mean(draws, fill_up(point)).mean for point in points]
             told[name] = value(f"{name}.cubic_s")
     return ours, told
 
@@ -99,6 +99,7 @@ def jump_delay() -> Experiment:
                 f"CUBIC's six fill-up times are best met with {JUMP_MS:g} ms between server and PEP, "
                 f"give or take {_NEAR_MS:g} ms",
                 _jump_check,
+                ClaimKind.PREDICTION,
             ),
         ),
         listings=(_jump_listing,),
@@ -107,7 +108,7 @@ def jump_delay() -> Experiment:
 
 def _short_values(draws: Sequence[Draw], place: str, column: str) -> list[float]:
     points = [short_point("f500kB", "cubic", place, delay) for delay in SEARCHED_MS]
-    return [estimate(draws, completion(point, column)).mean for point in points]
+    return [mean(draws, completion(point, column)).mean for point in points]
 
 
 _SIDES = {"fct_s": "at the client", "fct_sent_s": "last byte sent", "fct_acked_s": "all acknowledged"}
@@ -157,6 +158,7 @@ def short_delay() -> Experiment:
                 f"CUBIC takes the published time for 500 kB with {SHORT_MS:g} ms between server and PEP, "
                 f"give or take {_NEAR_MS:g} ms",
                 _short_check,
+                ClaimKind.PREDICTION,
             ),
         ),
         listings=(_short_listing,),

@@ -9,8 +9,9 @@ from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measu
 from airlane.metrics import Window
 from airlane.papers import mdcc_figures as figures
 from airlane.papers import mdcc_setup as setup
-from airlane.papers.mdcc_setup import CONTROLLERS, DELAYS, JUMP_MS, SHORT_MS, estimate, gain_pct
-from airlane.verdict import Relation
+from airlane.papers.common import gain_pct, mean
+from airlane.papers.mdcc_setup import CONTROLLERS, DELAYS, JUMP_MS, SHORT_MS
+from airlane.verdict import Relation, settle
 
 __all__ = ["figure7"]
 
@@ -55,20 +56,17 @@ def _gain(reading: str, delay_ms: float) -> Measure:
 
 def _bar(delay_ms: float) -> Claim:
     def check(draws: Sequence[Draw]) -> Finding:
-        gain = estimate(draws, _gain("module", delay_ms))
+        gain = mean(draws, _gain("module", delay_ms))
         low, high = (f(_gain("module", delay_ms)(d) for d in draws) for f in (min, max))
         evidence = (
             f"{terminal.interval(gain)} % in the mean, {low:.1f} to {high:.1f} % in single runs, n = {gain.n}"
         )
-        if gain.half_width is None:
-            return Finding(None, evidence)
-        return Finding(gain.low > 0.0 and 2.0 <= gain.mean <= 15.0, evidence)
+        return Finding(settle(gain, 2.0, 15.0), evidence)
 
     which = "jump" if delay_ms == JUMP_MS else "short"
     return Claim(
         f"mdcc.longrun.gain.{which}",
-        f"MD-CC gains 2 to 15 % over the long run, with an interval above zero ({delay_ms:g} ms, the "
-        "module's reading)",
+        f"MD-CC gains 2 to 15 % over the long run ({delay_ms:g} ms, the module's reading)",
         check,
     )
 
@@ -80,9 +78,9 @@ def _listing(draws: Sequence[Draw]) -> Listing:
         rows.append(
             (
                 f"{reading}, {ms:g} ms: {_WORDS[reading]}",
-                *(terminal.interval(estimate(draws, _goodput(name))) for name in names),
-                terminal.interval(estimate(draws, _gain(reading, ms))),
-                terminal.interval(estimate(draws, _bursts(names[0]))),
+                *(terminal.interval(mean(draws, _goodput(name))) for name in names),
+                terminal.interval(mean(draws, _gain(reading, ms))),
+                terminal.interval(mean(draws, _bursts(names[0]))),
             )
         )
     return Listing(

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from airlane import metrics, native, stats
-from airlane.experiments import Draw, Measure
+from airlane import metrics, native
+from airlane.experiments import Measure
 from airlane.metrics import Run, Window
 from airlane.papers import published
-from airlane.stats import Estimate
 
 __all__ = [
     "CONTROLLERS",
@@ -31,18 +30,14 @@ __all__ = [
     "SIZES",
     "SOURCE",
     "completion",
-    "estimate",
     "fill_up",
     "fitted_on",
-    "gain_pct",
     "jump_overrides",
     "jump_point",
     "least_completion_s",
     "least_sending_s",
     "mdcc_overrides",
-    "paired",
     "radio",
-    "reduction_pct",
     "share_completion_s",
     "short_overrides",
     "short_point",
@@ -162,26 +157,6 @@ def fill_up(point: str, **choices: float) -> Measure:
 def completion(point: str, column: str = "fct_s") -> Measure:
     """Completion time of the short flows at a point."""
     return lambda draw: metrics.completion_s(draw[point], "short", column)
-
-
-def reduction_pct(ours: Measure, baseline: Measure) -> Measure:
-    """By how much less, in percent of the baseline."""
-    return lambda draw: 100.0 * (1.0 - ours(draw) / baseline(draw))
-
-
-def gain_pct(ours: Measure, baseline: Measure) -> Measure:
-    """By how much more, in percent of the baseline."""
-    return lambda draw: 100.0 * (ours(draw) / baseline(draw) - 1.0)
-
-
-def estimate(draws: Sequence[Draw], measure: Measure) -> Estimate:
-    """Mean over the draws."""
-    return stats.estimate([measure(draw) for draw in draws])
-
-
-def paired(draws: Sequence[Draw], one: Measure, other: Measure) -> Estimate:
-    """Mean of `one - other`, paired by seed."""
-    return stats.paired_difference([one(d) for d in draws], [other(d) for d in draws])
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import numpy as np
 from airlane import examples, native, plot, terminal
 from airlane.experiments import (
     Claim,
+    ClaimKind,
     Draw,
     Experiment,
     Finding,
@@ -21,6 +22,7 @@ from airlane.experiments import (
     Reading,
 )
 from airlane.papers import published
+from airlane.papers.common import MARGIN, gain_pct, mean
 from airlane.papers.meld_logs import BINS, burst_shares, bursts_of, impaired, logs, pooled_goodput_mbps
 from airlane.papers.meld_setup import (
     CONTROLLERS,
@@ -30,16 +32,14 @@ from airlane.papers.meld_setup import (
     SCHEMES,
     SOURCE,
     Case,
-    against_pct,
     by_run,
-    estimate,
     grid,
     rate,
     rtt,
     series,
     told,
 )
-from airlane.verdict import Bound, Relation
+from airlane.verdict import Bound, Relation, settle
 from airlane.words import counted
 
 __all__ = ["figure3", "figure4", "figure5", "figure6", "table2"]
@@ -258,7 +258,7 @@ _FIG4 = [
 
 def gain(case: Case) -> Measure:
     """Goodput over that without a discriminator, in percent."""
-    return against_pct(rate(case), rate(case.but(scheme="legacy")))
+    return gain_pct(rate(case), rate(case.but(scheme="legacy")))
 
 
 def _gain_number(name: str, case: Case, relation: Relation, restates: str = "") -> Number:
@@ -284,18 +284,17 @@ def _gain_number(name: str, case: Case, relation: Relation, restates: str = "") 
 
 def _gain_claim(case: Case, least: float) -> Claim:
     def check(draws: Sequence[Draw]) -> Finding:
-        ours = estimate(draws, gain(case))
+        ours = mean(draws, gain(case))
         evidence = f"{terminal.interval(ours)} %, n = {ours.n}"
-        if ours.half_width is None or (ours.low <= 0.0 and ours.mean >= max(least, 1.0)):
-            return Finding(None, evidence)
-        return Finding(ours.low > 0.0 and ours.mean >= least, evidence)
+        return Finding(settle(ours, max(least, 100.0 * MARGIN)), evidence)
 
-    bar = f" and is at least {least:g} %" if least else ""
+    bar = f"is at least {max(least, 100.0 * MARGIN):g} %"
     return Claim(
         f"meld.fig4.gain.{case.controller}.{case.scheme}.{case.recovery}.{case.noise}",
-        f"the gain of {NAMES[case.scheme]} with {NAMES[case.controller]} is above zero{bar} "
+        f"the gain of {NAMES[case.scheme]} with {NAMES[case.controller]} {bar} "
         f"({RECOVERY_WORDS[case.recovery]}, {NOISE_WORDS[case.noise]})",
         check,
+        ClaimKind.PAPER if case == Case(case.controller, case.scheme) else ClaimKind.READING,
     )
 
 
@@ -304,16 +303,17 @@ def _held_out_claim(controller: str, recovery: str) -> Claim:
     theirs = pooled_goodput_mbps(impaired(controller, "held-out"))
 
     def check(draws: Sequence[Draw]) -> Finding:
-        ours = estimate(draws, rate(case))
+        ours = mean(draws, rate(case))
         apart = 100.0 * (ours.mean / theirs - 1.0)
         evidence = f"{terminal.interval(ours)} against {theirs:.2f} Mbit/s ({apart:+.0f} %), n = {ours.n}"
-        return Finding(abs(apart) <= 35.0, evidence)
+        return Finding(settle(ours, 0.65 * theirs, 1.35 * theirs), evidence)
 
     return Claim(
         f"meld.logs.legacy.{controller}.{recovery}",
         f"legacy {NAMES[controller]} ({RECOVERY_WORDS[recovery]}) is within 35 % of the authors' impaired "
         "runs that were held out",
         check,
+        ClaimKind.PREDICTION,
     )
 
 
@@ -322,15 +322,16 @@ def _unimpaired_claim(controller: str, recovery: str) -> Claim:
     theirs = 13.7
 
     def check(draws: Sequence[Draw]) -> Finding:
-        ours = estimate(draws, rate(case))
+        ours = mean(draws, rate(case))
         evidence = f"{terminal.interval(ours)} against {theirs:g} Mbit/s, n = {ours.n}"
-        return Finding(abs(ours.mean / theirs - 1.0) <= 0.1, evidence)
+        return Finding(settle(ours, 0.9 * theirs, 1.1 * theirs), evidence)
 
     return Claim(
         f"meld.logs.de.{controller}.{recovery}",
         f"MELD-DE with {NAMES[controller]} ({RECOVERY_WORDS[recovery]}) carries the 13.7 Mbit/s of the "
         "authors' runs within 10 %, at their lighter interference",
         check,
+        ClaimKind.PREDICTION,
     )
 
 
@@ -354,11 +355,11 @@ def figure4() -> Experiment:
                     f"{NAMES[case.controller]}, {NAMES[case.scheme]}",
                     RECOVERY_WORDS[case.recovery],
                     f"{case.rtt}, {NOISE_WORDS[case.noise]}",
-                    terminal.interval(estimate(draws, rate(case))),
+                    terminal.interval(mean(draws, rate(case))),
                     beside,
-                    "" if case.scheme == "legacy" else terminal.interval(estimate(draws, gain(case))),
-                    terminal.interval(estimate(draws, rtt(case))),
-                    terminal.interval(estimate(draws, _loss_pct(case))),
+                    "" if case.scheme == "legacy" else terminal.interval(mean(draws, gain(case))),
+                    terminal.interval(mean(draws, rtt(case))),
+                    terminal.interval(mean(draws, _loss_pct(case))),
                 )
             )
         return Listing(
@@ -446,7 +447,7 @@ def _windows(draws: Sequence[Draw]) -> Listing:
                     (
                         f"{NAMES[controller]}, {NAMES[scheme]}, {NOISE_WORDS[noise]}",
                         ", ".join(f"{use:.2f}" for use in theirs) or "-",
-                        terminal.interval(estimate(draws, _window_use(case))),
+                        terminal.interval(mean(draws, _window_use(case))),
                     )
                 )
     return Listing(
@@ -494,8 +495,8 @@ def _rtt_experiment(
         rows = [
             (
                 f"{NAMES[case.controller]}, {NAMES[case.scheme]}, {NOISE_WORDS[case.noise]}",
-                terminal.interval(estimate(draws, rtt(case))),
-                terminal.interval(estimate(draws, by_run(case, "fct_s"))),
+                terminal.interval(mean(draws, rtt(case))),
+                terminal.interval(mean(draws, by_run(case, "fct_s"))),
             )
             for case in shown
         ]
@@ -521,8 +522,8 @@ def _ratio_claim(slug: str, text: str, one: Case, other: Case, most: float, *, a
     """One mean round trip at most (or more than) so many times another."""
 
     def check(draws: Sequence[Draw]) -> Finding:
-        ratio = estimate(draws, lambda d: rtt(one)(d) / rtt(other)(d))
-        holds = ratio.mean > most if above else ratio.mean <= most
+        ratio = mean(draws, lambda d: rtt(one)(d) / rtt(other)(d))
+        holds = settle(ratio, low=most) if above else settle(ratio, high=most)
         return Finding(holds, f"{terminal.interval(ratio)} of it, n = {ratio.n}")
 
     return Claim(slug, text, check)

@@ -6,12 +6,15 @@ Radio information that is old or wrong, short flows beside a long one, and how o
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 from airlane import examples, terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
+from airlane.papers.common import MARGIN, between, mean, worst_of
 from airlane.papers.meld import RECOVERY_WORDS
-from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, NOISE_WORDS, Case, estimate, rate, rtt
+from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, NOISE_WORDS, Case, rate, rtt
+from airlane.verdict import settle
 
 __all__ = ["confusion", "faults", "short_flows", "staleness"]
 
@@ -46,15 +49,15 @@ def staleness() -> Experiment:
             rows.append(
                 (
                     what,
-                    terminal.interval(estimate(draws, rate(base))),
-                    *(terminal.interval(estimate(draws, _rate_at(name))) for name in shown),
+                    terminal.interval(mean(draws, rate(base))),
+                    *(terminal.interval(mean(draws, _rate_at(name))) for name in shown),
                 )
             )
             rows.append(
                 (
                     f"{what}: RTT, ms",
-                    terminal.interval(estimate(draws, rtt(base))),
-                    *(terminal.interval(estimate(draws, _rtt_at(name))) for name in shown),
+                    terminal.interval(mean(draws, rtt(base))),
+                    *(terminal.interval(mean(draws, _rtt_at(name))) for name in shown),
                 )
             )
         return Listing(
@@ -116,7 +119,7 @@ def faults() -> Experiment:
         rows = [
             (
                 f"{NAMES[case.controller]}, {NAMES[case.scheme]}",
-                *(terminal.interval(estimate(draws, against(case, name))) for name in _FAULTS),
+                *(terminal.interval(mean(draws, against(case, name))) for name in _FAULTS),
             )
             for case in cases
         ]
@@ -124,14 +127,23 @@ def faults() -> Experiment:
 
     def never_worse(name: str) -> Claim:
         def check(draws: Sequence[Draw]) -> Finding:
-            ratios = [estimate(draws, against(case, name)) for case in cases]
-            worst = min(ratios, key=lambda e: e.mean)
-            return Finding(worst.mean >= 0.95, f"worst {terminal.interval(worst)} of legacy, n = {worst.n}")
+            parts = [
+                between(
+                    draws,
+                    f"{NAMES[case.controller]}, {NAMES[case.scheme]}, of legacy:",
+                    against(case, name),
+                    0.95,
+                    math.inf,
+                )
+                for case in cases
+            ]
+            return worst_of(parts)
 
         return Claim(
             f"meld.faults.{name.replace(' ', '_')}",
             f"with radio information that is {name}, MELD is never worse than legacy by more than 5 %",
             check,
+            ClaimKind.PREDICTION,
         )
 
     return Experiment(
@@ -200,8 +212,8 @@ def short_flows() -> Experiment:
         rows = [
             (
                 f"{NAMES[case.controller]}, {NAMES[case.scheme]}, {NOISE_WORDS[case.noise]}",
-                terminal.interval(estimate(draws, _object_ms(case))),
-                terminal.interval(estimate(draws, _long_mbps(case))),
+                terminal.interval(mean(draws, _object_ms(case))),
+                terminal.interval(mean(draws, _long_mbps(case))),
             )
             for case in cases
         ]
@@ -211,10 +223,9 @@ def short_flows() -> Experiment:
         me, de = (Case(controller, s, noise=noise) for s in ("me", "de"))
 
         def check(draws: Sequence[Draw]) -> Finding:
-            ratio = estimate(draws, lambda d: _object_ms(me)(d) / _object_ms(de)(d))
-            settled = ratio.half_width is not None
+            ratio = mean(draws, lambda d: _object_ms(me)(d) / _object_ms(de)(d))
             return Finding(
-                ratio.high < 1.0 if settled else None, f"{terminal.interval(ratio)} of it, n = {ratio.n}"
+                settle(ratio, high=1.0 - MARGIN), f"{terminal.interval(ratio)} of it, n = {ratio.n}"
             )
 
         return Claim(
@@ -222,6 +233,7 @@ def short_flows() -> Experiment:
             f"objects beside a download take less time with MELD-ME than with MELD-DE: {NAMES[controller]}, "
             f"{NOISE_WORDS[noise]}",
             check,
+            ClaimKind.PAPER if noise == "stated" else ClaimKind.READING,
         )
 
     return Experiment(
@@ -317,8 +329,8 @@ def confusion() -> Experiment:
                     _share(*random),
                     _share(congested[1], congested[0]),
                     str(spurious),
-                    terminal.interval(estimate(draws, _mean_rate_at(point))),
-                    terminal.interval(estimate(draws, _rtt_at(point))),
+                    terminal.interval(mean(draws, _mean_rate_at(point))),
+                    terminal.interval(mean(draws, _rtt_at(point))),
                 )
             )
         return Listing(

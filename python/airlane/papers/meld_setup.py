@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from airlane import stats
 from airlane.experiments import Draw, Measure
 from airlane.metrics import Run
 from airlane.papers import published
 from airlane.papers.meld_logs import goodput_mbps
-from airlane.stats import Estimate
 
 __all__ = [
     "CONTROLLERS",
@@ -31,9 +29,7 @@ __all__ = [
     "SCHEMES",
     "SOURCE",
     "Case",
-    "against_pct",
     "by_run",
-    "estimate",
     "grid",
     "link_loss",
     "rate",
@@ -200,16 +196,6 @@ def _column(run: Run, column: str) -> float:
 def rtt(case: Case) -> Measure:
     """Mean round trip that the sender measured, in ms."""
     return by_run(case, "rtt_ms")
-
-
-def against_pct(measure: Measure, base: Measure) -> Measure:
-    """By how much a value is above that of a base under the same seed, in percent."""
-    return lambda draw: 100.0 * (measure(draw) / base(draw) - 1.0)
-
-
-def estimate(draws: Sequence[Draw], measure: Measure) -> Estimate:
-    """Mean and interval of a measure over the draws in which it is defined."""
-    return stats.estimate([measure(draw) for draw in draws])
 
 
 def told(name: str) -> float:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from airlane import examples, terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
 from airlane.metrics import Run
+from airlane.papers.common import MARGIN, mean
 from airlane.papers.meld_logs import bursts_of, goodput_mbps, impaired, pooled_goodput_mbps
-from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, Case, estimate
+from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, Case
+from airlane.verdict import settle
 
 __all__ = ["uplink"]
 
@@ -87,7 +89,7 @@ def _listing(draws: Sequence[Draw]) -> Listing:
                 _column("timeouts", controller, way),
             )
             rows.append(
-                (f"{NAMES[controller]}, {way}", *(terminal.interval(estimate(draws, m)) for m in measures))
+                (f"{NAMES[controller]}, {way}", *(terminal.interval(mean(draws, m)) for m in measures))
             )
     return Listing(
         "Legacy under interference as fitted, by how acknowledgments come and packets leave",
@@ -99,14 +101,13 @@ def _listing(draws: Sequence[Draw]) -> Listing:
 def _polling_counts(draws: Sequence[Draw]) -> Finding:
     ways = list(WAYS)
     base, noisy, polled = (_rate("newreno", way) for way in (ways[0], ways[4 + len(_NOISES_DB) - 1], ways[3]))
-    noise = estimate(draws, lambda d: 100.0 * (1.0 - noisy(d) / base(d)))
-    polling = estimate(draws, lambda d: 100.0 * (1.0 - polled(d) / base(d)))
-    apart = estimate(draws, lambda d: 100.0 * (noisy(d) - polled(d)) / base(d))
+    noise = mean(draws, lambda d: 100.0 * (1.0 - noisy(d) / base(d)))
+    polling = mean(draws, lambda d: 100.0 * (1.0 - polled(d) / base(d)))
+    apart = mean(draws, lambda d: 100.0 * (noisy(d) - polled(d)) / base(d))
     evidence = (
         f"noise takes {terminal.interval(noise)} %, polling {terminal.interval(polling)} %, n = {noise.n}"
     )
-    settled = apart.half_width is not None and not apart.low <= 0.0 <= apart.high
-    return Finding(apart.low > 0.0 if settled else None, evidence)
+    return Finding(settle(apart, 100.0 * MARGIN), evidence)
 
 
 def uplink() -> Experiment:
@@ -130,6 +131,7 @@ def uplink() -> Experiment:
                 "NewReno loses more goodput to an eNB that polls and a sender that paces by one window than "
                 "to interference at an eNB that is asked, as deep as at the UE",
                 _polling_counts,
+                ClaimKind.PREDICTION,
             ),
         ),
         listings=(_listing,),

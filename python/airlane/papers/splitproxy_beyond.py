@@ -7,8 +7,9 @@ from typing import Any
 
 from airlane import examples
 from airlane.experiments import Draw, Experiment, Listing
+from airlane.papers.common import cell, gain_pct
 from airlane.papers.splitproxy_ftp import QUICK, point
-from airlane.papers.splitproxy_measures import cell, fairness, gain_pct, throughput
+from airlane.papers.splitproxy_measures import fairness, throughput
 from airlane.papers.splitproxy_setup import DELAYS_MS, LINUX, NAMES, NOTES, PAPER, SOURCE, Case, grid
 
 __all__ = ["places", "tuning"]

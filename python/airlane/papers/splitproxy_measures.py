@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from airlane import stats, terminal
+from airlane import stats
 from airlane.experiments import Draw, Measure
 from airlane.metrics import Array, Run
 from airlane.papers.splitproxy_setup import Case
 
 __all__ = [
     "Downloads",
-    "cell",
     "completion",
     "downloads",
     "dropped_pct",
     "fairness",
-    "gain_pct",
     "longest_start",
     "median_page_time",
-    "minus",
     "page_saving",
     "page_time",
     "pages",
@@ -181,18 +178,3 @@ def views(draws: Sequence[Draw], case: Case) -> int:
 def completion(case: Case) -> Measure:
     """Mean time from the wish to connect until the last byte was read, s."""
     return lambda draw: float(np.nanmean(_column(draw[case.name], "flows", "fct_s")))
-
-
-def gain_pct(one: Measure, other: Measure) -> Measure:
-    """By how many percent a measure is above another of the same draw."""
-    return lambda draw: 100.0 * (one(draw) / other(draw) - 1.0)
-
-
-def minus(one: Measure, other: Measure) -> Measure:
-    """Difference of two measures of the same draw."""
-    return lambda draw: one(draw) - other(draw)
-
-
-def cell(draws: Sequence[Draw], measure: Measure | Callable[[Draw], float]) -> str:
-    """Mean and interval of a measure, as a cell of a table."""
-    return terminal.interval(stats.estimate([measure(draw) for draw in draws]))

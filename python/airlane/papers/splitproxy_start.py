@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from airlane import examples, plot
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Picture
-from airlane.papers.arwa_measures import decide, higher, mean
+from airlane.papers.common import cell, decide, higher, mean
 from airlane.papers.splitproxy_map import network
-from airlane.papers.splitproxy_measures import cell
 from airlane.papers.splitproxy_setup import DELAYS_MS, NAMES, NOTES, SOURCE, Case, transport
 from airlane.words import counted
 
