@@ -13,6 +13,7 @@ from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, families, within
 from airlane.validation.measured import measured_rows
 from airlane.validation.measures import MEASURES
+from airlane.validation.thresholds import near
 from airlane.validation.transport import TcpCase, linux, linux_runs, tcp_cell, window_apart
 from conftest import ROOT
 
@@ -188,3 +189,32 @@ def test_windows_are_compared_where_a_bin_ends() -> None:
     assert t_s[0] == pytest.approx(0.1)
     assert list(ours[:3]) == [0.0, 1.0, 2.0]
     assert len(ours) == len(kernel)
+
+
+def test_goodput_over_distance_has_rows_at_every_bandwidth_that_ns3_leaves_blocks_idle_in() -> None:
+    widths = {int(f.where["rbs"]) for f in families() if f.reference == "widths.csv" and f.counted}
+    assert widths == {15, 25, 50, 75, 100}
+
+
+def test_ns3_uses_no_incomplete_group() -> None:
+    # Near the cell ns-3 carried what blocks of MCS 28 hold on 14, 24, 48 and 72 resource blocks (TS 36.213
+    # table 7.1.7.2.1-1): 1400 of the 1430 bytes of a PDCP PDU are payload, 97.9 %, less RLC headers.
+    for rbs, used in ((15, 14), (25, 24), (50, 48), (75, 72)):
+        (row,) = [r for r in reference_rows("widths.csv") if r["rbs"] == str(rbs) and r["dist_m"] == "100"]
+        assert 0.97 < float(row["goodput_mbps"]) / (native.tbs_bits(28, used) / 1000) < 1400 / 1430
+        assert float(row["goodput_mbps"]) / (native.tbs_bits(28, rbs) / 1000) < 0.94
+
+
+@pytest.mark.parametrize(
+    ("resource_blocks", "snr_db", "cqi", "parts"),
+    # ns-3's CQI 11 begins at 13.57 dB for groups of 4, ours 0.25 dB earlier: between them, one step apart.
+    [(100, 13.43, 11, True), (100, 13.60, 11, False), (100, 13.90, None, False), (100, 12.90, None, False)],
+)
+def test_a_row_near_a_threshold_says_so(
+    resource_blocks: int, snr_db: float, cqi: int | None, parts: bool
+) -> None:
+    found = near(resource_blocks, snr_db)
+    assert (found and found.cqi) == cqi
+    if found is not None:
+        assert found.parts(snr_db) == parts
+        assert f"(error {found.error_db:+.2f} dB)" in found.note(snr_db)

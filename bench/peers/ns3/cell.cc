@@ -91,7 +91,7 @@ Parse(int argc, char** argv)
     line.AddValue("fading", "fading trace in ns-3's format, 100 RB x 10 s by 1 ms (default: no fading)", o.fading);
     line.AddValue("statusProhibit", "RLC AM t-StatusProhibit, ms", o.statusProhibitMs);
     line.AddValue("run", "ns-3 run number (RngRun)", o.run);
-    line.AddValue("meter", "also report mean MCS and first-transmission BLER (costs speed)", o.meter);
+    line.AddValue("meter", "also report mean MCS, first-transmission BLER and SINR (costs speed)", o.meter);
     line.Parse(argc, argv);
     if (o.traffic != "udp" && o.traffic != "tcp")
     {
@@ -182,7 +182,7 @@ SetDefaults(const Options& o)
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(o.tcpBuffer));
 }
 
-/** Mean MCS of the data transport blocks and their first-transmission error rate, from the warm-up on. */
+/** Mean MCS of the data transport blocks, their first-transmission error rate and the mean SINR, from the warm-up on. */
 class RadioMeter
 {
   public:
@@ -201,6 +201,9 @@ class RadioMeter
             DynamicCast<LteUeNetDevice>(*ue)->GetPhy()->GetDlSpectrumPhy()->TraceConnectWithoutContext(
                 "DlPhyReception",
                 MakeCallback(&RadioMeter::Received, this));
+            DynamicCast<LteUeNetDevice>(*ue)->GetPhy()->TraceConnectWithoutContext(
+                "ReportCurrentCellRsrpSinr",
+                MakeCallback(&RadioMeter::Measured, this));
         }
     }
 
@@ -212,6 +215,11 @@ class RadioMeter
     double FirstBler() const
     {
         return m_first ? double(m_firstLost) / m_first : 0.0;
+    }
+
+    double MeanSinrDb() const
+    {
+        return m_samples ? 10 * std::log10(m_sinrSum / m_samples) : 0.0;
     }
 
   private:
@@ -236,8 +244,19 @@ class RadioMeter
         }
     }
 
+    void Measured(uint16_t cell, uint16_t rnti, double rsrp, double sinr, uint8_t carrier)
+    {
+        if (Simulator::Now() >= m_from)
+        {
+            m_sinrSum += sinr;
+            ++m_samples;
+        }
+    }
+
     Time m_from;
     double m_mcsSum = 0;
+    double m_sinrSum = 0;
+    uint64_t m_samples = 0;
     uint64_t m_blocks = 0;
     uint64_t m_first = 0;
     uint64_t m_firstLost = 0;
@@ -406,7 +425,10 @@ class Cell
                     *std::max_element(steady.begin(), steady.end()));
         if (m_o.meter)
         {
-            std::printf(", \"mcs_mean\": %.3f, \"bler_first\": %.5f", m_meter.MeanMcs(), m_meter.FirstBler());
+            std::printf(", \"mcs_mean\": %.3f, \"bler_first\": %.5f, \"sinr_mean_db\": %.2f",
+                        m_meter.MeanMcs(),
+                        m_meter.FirstBler(),
+                        m_meter.MeanSinrDb());
         }
         std::printf("}\n");
     }

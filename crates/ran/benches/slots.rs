@@ -45,6 +45,7 @@ fn cell() -> CellConfig {
             control_errors: false,
             subheaders: false,
             blank_subframes: 0,
+            idle_partial_rbg: false,
             uplink: UplinkConfig {
                 access: UplinkAccess::IdealBufferStatus { delay: 1 },
                 amc: AmcRule::MUTUAL_INFORMATION,

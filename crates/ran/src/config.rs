@@ -281,6 +281,9 @@ pub struct MacConfig {
     pub grant_to_pusch: u32,
     /// Subframes of a frame in which no block of the downlink is sent: bit 0 is subframe 0.
     pub blank_subframes: u16,
+    /// The last resource block group of the downlink stays idle where it is smaller than the others (TS 36.213
+    /// §7.1.6.1), as in ns-3.
+    pub idle_partial_rbg: bool,
     /// PCFICH and PDCCH can be missed: an assignment or a grant is then lost.
     pub control_errors: bool,
     /// MAC subheaders (TS 36.321 §6.1.2) take their bytes; ns-3 leaves them out.

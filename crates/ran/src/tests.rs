@@ -43,6 +43,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             control_errors: false,
             subheaders: false,
             blank_subframes: 0,
+            idle_partial_rbg: false,
             uplink: UplinkConfig {
                 access,
                 amc: AmcRule::MUTUAL_INFORMATION,

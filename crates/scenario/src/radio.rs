@@ -273,6 +273,7 @@ fn mac(cell: &Cell) -> MacConfig {
         control_errors: cell.control_errors,
         subheaders: mac.subheaders,
         blank_subframes: mac.blank_subframes.iter().fold(0, |set, subframe| set | 1 << subframe),
+        idle_partial_rbg: mac.idle_partial_rbg,
         uplink: UplinkConfig {
             access: match &cell.uplink {
                 format::Uplink::SchedulingRequest(u) => UplinkAccess::SchedulingRequest {

@@ -169,7 +169,10 @@ fn a_neighbours_load_is_felt_at_the_edge() {
 /// `two-cells` with a flow in the west that starts then.
 fn load_two_cells(start: &str) -> Resolved {
     let overrides = [("run.duration", "2 s"), ("run.warmup", "500 ms"), ("flow.0.start", start)];
-    load("two-cells.toml", &overrides)
+    // All resource blocks of both cells, so that the neighbour leaves none of them without interference.
+    let mut scenario = load("two-cells.toml", &overrides);
+    scenario.cell.iter_mut().for_each(|cell| cell.mac.idle_partial_rbg = false);
+    scenario
 }
 
 #[test]

@@ -22,7 +22,7 @@ warmup = "{warmup_s:g}s"
 [[cell]]
 name = "a"
 position = ["0 m", "0 m"]
-resource_blocks = 100
+resource_blocks = {resource_blocks}
 tx_power = "30 dBm"
 scheduler = {{ kind = "pf" }}
 rlc = {{ mode = "{rlc}", buffer = "{rlc_buffer} B" }}
@@ -51,12 +51,14 @@ transport = {transport}
 
 @dataclass(frozen=True)
 class LenaCell:
-    """A cell of 100 resource blocks at the origin, one downlink flow to each UE.
+    """A cell at the origin, one downlink flow to each UE.
 
     Attributes
     ----------
     places
         Position of each UE, metres.
+    resource_blocks
+        Bandwidth.
     traffic
         `udp` (constant rate) or `tcp` (bulk).
     congestion, growth
@@ -80,6 +82,7 @@ class LenaCell:
     """
 
     places: tuple[tuple[float, float], ...]
+    resource_blocks: int = 100
     traffic: str = "udp"
     congestion: str = "cubic"
     growth: str = "per-segment"
@@ -101,6 +104,7 @@ class LenaCell:
             step = f', prb_spacing = "{self.prb_spacing_khz:g} kHz"' if self.prb_spacing_khz else ""
             fading = f'{{ model = "{self.fading}", speed = "{self.speed_kmph:g} km/h"{step} }}'
         head = _CELL.format(
+            resource_blocks=self.resource_blocks,
             duration_s=self.duration_s,
             warmup_s=self.warmup_s,
             rlc=self.rlc,

@@ -43,6 +43,8 @@ class Family:
         File under `data/ns3`.
     where
         Rows of that file, by column.
+    sizes
+        Sizes of sub-bands that have a row, in resource blocks.
     runs
         Runs of the Linux kernel that have a row.
     figure
@@ -76,6 +78,7 @@ class Family:
     band: float
     reference: str = ""
     where: Mapping[str, str | int] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()
     figure: str = ""
     flow: str | None = None

@@ -20,6 +20,7 @@ from airlane.validation.downloads import Download, apart, flights, mean_of, poin
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
+from airlane.validation.thresholds import near, threshold_rows
 from airlane.validation.transport import TcpCase, linux, linux_pairs, tcp_cell
 
 __all__ = ["MEASURES", "Case", "Plan"]
@@ -39,6 +40,8 @@ class Case:
         Takes the compared figure from one run.
     beside
         Says what else stands in the note, from all runs.
+    counted
+        False where the reference cannot decide, whatever the family says.
     """
 
     id: str
@@ -47,6 +50,7 @@ class Case:
     cell: LenaCell | Download
     figure: Callable[[native.Output], float]
     beside: Callable[[Sequence[native.Output]], str]
+    counted: bool = True
 
     def jobs(self, family: Family) -> list[tuple[str, int]]:
         """Resolved scenario with each seed."""
@@ -64,7 +68,7 @@ class Case:
             band=family.band,
             ok=within(self.reference, ours.mean, family.band),
             note=self.beside(outputs),
-            counted=family.counted,
+            counted=family.counted and self.counted,
             ci95=ours.half_width,
             n=ours.n,
         )
@@ -140,12 +144,20 @@ def tbs_table(family: Family) -> Plan:
 
 
 def distance(family: Family) -> Plan:
-    """Goodput of one UE under more UDP than the cell carries, against its distance."""
+    """Goodput of one UE under more UDP than the cell carries, against its distance.
+
+    Without fading the SNR is one number. Where it lies between the thresholds of a CQI here and in ns-3,
+    the two are one CQI step apart: such a row says so and is not counted; the thresholds have rows of
+    their own.
+    """
     plan = Plan()
     for row in _selected(family):
         metres = float(row["dist_m"])
+        resource_blocks, snr_db = int(row["rbs"]), float(row["mean_sinr_db"])
+        threshold = near(resource_blocks, snr_db) if family.fading == "none" else None
         cell = LenaCell(
             places=((metres, 0.0),),
+            resource_blocks=resource_blocks,
             offered_mbps=float(row["offered_mbps"]),
             rlc=row["rlc"],
             rlc_buffer=int(row["rlcbuf"]),
@@ -163,20 +175,27 @@ def distance(family: Family) -> Plan:
                 reference=float(row["goodput_mbps"]),
                 cell=cell,
                 figure=_total,
-                beside=_mcs_beside(row),
+                beside=_mcs_beside(row, threshold.note(snr_db) if threshold else None),
+                counted=not (threshold and threshold.parts(snr_db)),
             )
         )
     return plan
 
 
-def _mcs_beside(row: Mapping[str, str]) -> Callable[[Sequence[native.Output]], str]:
-    reference = float(row["mean_mcs"])
-    owd_ms = float(row["mean_owd_ms"])
+def cqi_thresholds(family: Family) -> Plan:
+    """Where each CQI begins, for sub-bands of several sizes."""
+    return Plan(rows=threshold_rows(family, [int(size) for size in family.sizes]))
+
+
+def _mcs_beside(row: Mapping[str, str], more: str | None) -> Callable[[Sequence[native.Output]], str]:
+    reference, owd_ms = float(row["mean_mcs"]), row.get("mean_owd_ms")
 
     def say(outputs: Sequence[native.Output]) -> str:
-        ours_ms = stats.estimate([float(o.tables["flows"]["owd_ms"][0].as_py()) for o in outputs]).mean
-        mcs = f"MCS {_mean_mcs(outputs):.1f} (reference {reference:.1f})"
-        return f"{mcs}, delay {ours_ms:.1f} ms ({owd_ms:.1f})"
+        said = [f"MCS {_mean_mcs(outputs):.1f} (reference {reference:.1f})"]
+        if owd_ms is not None:
+            ours_ms = stats.estimate([float(o.tables["flows"]["owd_ms"][0].as_py()) for o in outputs]).mean
+            said.append(f"delay {ours_ms:.1f} ms ({float(owd_ms):.1f})")
+        return ", ".join(said) + (f"; {more}" if more else "")
 
     return say
 
@@ -260,6 +279,7 @@ def download_in_flight(family: Family) -> Plan:
 
 MEASURES: dict[str, Callable[[Family], Plan]] = {
     "tbs_table": tbs_table,
+    "cqi_thresholds": cqi_thresholds,
     "distance": distance,
     "load_total": load_total,
     "load_fairness": load_fairness,

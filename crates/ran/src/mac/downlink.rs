@@ -50,9 +50,10 @@ pub(crate) struct DownlinkMac {
 
 impl DownlinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
+        let grid = ResourceGrid::new(cell.resource_blocks);
         Self {
-            bytes_by_cqi: bytes_by_cqi(ResourceGrid::new(cell.resource_blocks).rbg_size()),
-            grid: ResourceGrid::new(cell.resource_blocks),
+            bytes_by_cqi: bytes_by_cqi(grid.rbg_size()),
+            grid: if cell.mac.idle_partial_rbg { grid.without_partial_rbg() } else { grid },
             scheduler: Scheduler::new(cell.scheduler, ues),
             throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
             active: Vec::with_capacity(ues),

@@ -13,6 +13,8 @@ pub(crate) struct ResourceGrid {
     prbs: u16,
     rbg_size: u16,
     rbgs: u16,
+    /// What a slot may give away.
+    usable: RbgSet,
     free: RbgSet,
 }
 
@@ -31,14 +33,20 @@ impl ResourceGrid {
         let rbg_size = rbg_size(prbs);
         let rbgs = prbs.div_ceil(rbg_size);
         assert!((1..=28).contains(&rbgs), "a bandwidth of {prbs} PRBs has no RBG layout");
-        let mut grid = Self { prbs, rbg_size, rbgs, free: 0 };
-        grid.clear();
-        grid
+        let usable = (1 << rbgs) - 1;
+        Self { prbs, rbg_size, rbgs, usable, free: usable }
     }
 
-    /// Frees every RBG, for a new slot.
+    /// Leaves the last RBG idle where it is smaller than the others.
+    pub(crate) fn without_partial_rbg(mut self) -> Self {
+        self.usable = (1 << (self.prbs / self.rbg_size)) - 1;
+        self.clear();
+        self
+    }
+
+    /// Frees every RBG that may be used, for a new slot.
     pub(crate) fn clear(&mut self) {
-        self.free = (1 << self.rbgs) - 1;
+        self.free = self.usable;
     }
 
     pub(crate) fn rbg_size(&self) -> u16 {
@@ -117,6 +125,18 @@ mod tests {
             let whole = |set| grid.runs(set).next();
             assert_eq!(whole(grid.free()), Some(0..usize::from(prbs)));
             assert_eq!(whole(1 << (rbgs - 1)), Some(usize::from((rbgs - 1) * size)..usize::from(prbs)));
+        }
+    }
+
+    #[test]
+    fn a_partial_rbg_can_stay_idle() {
+        // PRBs over the RBG size, without the remainder.
+        for (prbs, used) in [(6, 6), (15, 14), (25, 24), (50, 48), (75, 72), (100, 100)] {
+            let mut grid = ResourceGrid::new(prbs).without_partial_rbg();
+            assert_eq!(grid.prbs_in(grid.free()), used);
+            grid.take(grid.free());
+            grid.clear();
+            assert_eq!(grid.prbs_in(grid.free()), used);
         }
     }
 

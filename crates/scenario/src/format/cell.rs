@@ -253,6 +253,9 @@ pub struct Mac {
     /// is not modelled.
     #[schemars(inner(range(max = 9)))]
     pub blank_subframes: Vec<u8>,
+    /// Whether the last resource block group of the downlink stays idle where it is smaller than the others, which it is
+    /// with 15, 25, 50 and 75 resource blocks (TS 36.213 §7.1.6.1).
+    pub idle_partial_rbg: bool,
     /// Whether MAC subheaders take their bytes.
     pub subheaders: bool,
     /// Resource blocks kept for PUCCH, both edges of the band together.

@@ -118,6 +118,7 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         ("sounding_period", ms(1, 320)),
         ("pucch_resource_blocks", whole(0, resource_blocks - 1)),
         ("blank_subframes", blank_subframes()),
+        ("idle_partial_rbg", flag()),
     ];
     settings.some(at, keys);
     if settings.s.chance(0.1) {
