@@ -32,6 +32,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import airlane
+from airlane import papers
 from conftest import ROOT
 
 FILES = [
@@ -236,6 +237,18 @@ def test_the_readme_shows_the_full_form_and_readme_check_runs_it(tmp_path: Path)
     makefile = (ROOT / "Makefile").read_text()
     assert "airlane reproduce $(ARGS)" in makefile.partition("\nreproduce-full:")[2].partition("\n\n")[0]
     assert "AIRLANE_SLOW=1" in makefile.partition("\nreadme-check:")[2].partition("\n\n")[0]
+
+
+def test_the_readme_has_a_row_for_each_paper() -> None:
+    """What came of it, the last column, is written by hand; a new paper's row has its reference there."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [row for row in papers.readme_rows() if f"\n{row.rsplit(' | ', 1)[0]} | " not in readme]
+    if missing and BLESS:
+        last = max(readme.index(f"\n| `{name}` | ") for name in papers.ABOUT if f"\n| `{name}` | " in readme)
+        end = readme.index("\n", last + 1)
+        (ROOT / "README.md").write_text("\n".join([readme[:end], *missing]) + readme[end:], encoding="utf-8")
+    else:
+        assert missing == []
 
 
 def test_slow_examples_take_their_runs_from_the_cache_of_the_full_form(tmp_path: Path) -> None:

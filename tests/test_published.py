@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airlane import papers
+from airlane.experiments import stated
+from airlane.verdict import Published
 
 
 def test_intervals_and_ranges_belong_to_their_number() -> None:
@@ -17,13 +19,25 @@ def test_intervals_and_ranges_belong_to_their_number() -> None:
     assert numbers["arwa.table6"].lost
 
 
+def test_a_range_has_two_ends() -> None:
+    known = papers.published()
+    name = "arwa.claims_vs_users_20_100.pdf_gain_vs_autotuning_pct"
+    assert stated(f"{name}.low", known) == Published(f"{name}.low", 0.36)
+    assert stated(f"{name}.high", known) == Published(f"{name}.high", 2.17)
+    assert stated(name, known).range == (0.36, 2.17)
+    for unknown in (f"{name}.middle", "arwa.nothing.low", "mdcc.table2.d100.cubic_s.low"):
+        with pytest.raises(KeyError):
+            stated(unknown, known)
+
+
 @pytest.mark.parametrize("experiment", papers.experiments(), ids=lambda e: e.id)
 def test_every_number_of_an_experiment_was_published(experiment: object) -> None:
     from airlane.experiments import Experiment
 
     assert isinstance(experiment, Experiment)
     known = papers.published()
-    assert [n.id for n in experiment.numbers if n.id not in known] == []
+    for number in experiment.numbers:
+        assert stated(number.id, known).id == number.id
     assert [name for name in experiment.setup if name not in known] == []
 
 

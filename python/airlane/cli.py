@@ -163,6 +163,7 @@ def _mistake(error: BaseException) -> str | None:
     from airlane.extras import how_to_install
     from airlane.files import NotTextError
     from airlane.native import ScenarioError
+    from airlane.papers.own import PaperError
     from airlane.results import FolderInTheWayError
     from airlane.starter import FileInTheWayError
     from airlane.sweep import SweepError
@@ -175,6 +176,8 @@ def _mistake(error: BaseException) -> str | None:
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
             return str(error)
         case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
+            return str(error)
+        case PaperError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -446,7 +449,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="ID",
-            help="Experiments, such as ltetcp/load [default: all].",
+            help="Experiments, such as ltetcp/load, or the file or folder of your own [default: all].",
             autocompletion=_complete_experiment,
         ),
     ] = None,

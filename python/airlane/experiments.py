@@ -48,6 +48,7 @@ __all__ = [
     "Picture",
     "Reading",
     "conduct",
+    "stated",
 ]
 
 Measure = Callable[["Draw"], float]
@@ -304,7 +305,7 @@ def conduct(
     return Outcome(
         experiment,
         draws,
-        [_judged(number, published[number.id], draws, shortened) for number in experiment.numbers],
+        [_judged(number, stated(number.id, published), draws, shortened) for number in experiment.numbers],
         [ClaimRow(claim, _found(claim, draws, shortened)) for claim in experiment.claims],
         [listing(draws) for listing in experiment.listings],
         runs_done=fresh,
@@ -313,6 +314,16 @@ def conduct(
         wall_s=time.perf_counter() - began,
         shortened=shortened,
     )
+
+
+def stated(name: str, published: Mapping[str, Published]) -> Published:
+    """Published number of an id; with `.low` or `.high` behind the id of a range, that end of it."""
+    whole, _, end = name.rpartition(".")
+    if name not in published and end in ("low", "high") and whole in published:
+        ends = published[whole].range
+        if ends is not None:
+            return Published(name, ends[0] if end == "low" else ends[1])
+    return published[name]
 
 
 def _found(claim: Claim, draws: Sequence[Draw], shortened: bool) -> Finding:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from importlib import resources
-from typing import Any
+from pathlib import Path
 
 from airlane.experiments import Experiment
+from airlane.papers import own
+from airlane.papers.numbers import read
 from airlane.verdict import Published
 
-__all__ = ["PAPERS", "experiments", "published", "select"]
+__all__ = ["ABOUT", "PAPERS", "add", "experiments", "published", "readme_rows", "select"]
 
 PAPERS = {
     "ltetcp": (
@@ -39,45 +41,68 @@ PAPERS = {
 }
 """Title and reference of what the experiments before the slash of their ids stand beside."""
 
+_BUILT_IN = frozenset(PAPERS)
 
-@functools.cache
+ABOUT = {
+    "ltetcp": "TCP under load and handover",
+    "arwa": "adaptive receive windows",
+    "mdcc": "multi-domain congestion control with a lightweight PEP",
+    "meld": "telling losses apart by radio information, over QUIC",
+    "splitproxy": "a split-connection proxy",
+}
+"""What each paper is about, in the README's second table."""
+
+
+_OWN: dict[str, own.Paper] = {}
+"""Papers that stand in a folder or a file of their own, by name."""
+
+
+def add(paper: own.Paper) -> None:
+    """Let a paper stand beside the others: its numbers, its experiments, its place in the report."""
+    if paper.name in _BUILT_IN:
+        raise own.PaperError(f"a paper {paper.name!r} is there already: give the file another name")
+    _OWN[paper.name] = paper
+    PAPERS[paper.name] = (paper.title, paper.reference)
+    ABOUT[paper.name] = paper.about
+
+
 def published() -> dict[str, Published]:
-    """Every published number by its dotted id.
-
-    A sibling `x_ci` of `x_<unit>` is its interval and no number of its own. Settings that are words
-    or flags are left out.
-    """
-    import yaml
-
-    text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
-    tree = yaml.safe_load(text)
-    assert tree.pop("schema") == 1, "this reader knows schema 1"
-    numbers: dict[str, Published] = {}
-    _collect(tree, "", numbers)
+    """Every published number by its dotted id; see `airlane.papers.numbers` for how they are read."""
+    _discover()
+    numbers = dict(_read())
+    for paper in _OWN.values():
+        numbers |= paper.numbers
     return numbers
 
 
-def _collect(node: dict[Any, Any], path: str, into: dict[str, Published]) -> None:
-    if node.get("lost") is True:
-        into[path.rstrip(".")] = Published(path.rstrip("."), None)
-    for key, value in node.items():
-        name = f"{path}{key}"
-        if isinstance(value, dict):
-            _collect(value, f"{name}.", into)
-        elif isinstance(value, list):
-            if len(value) == 2 and all(_is_number(v) for v in value):
-                into[name] = Published(name, None, range=(float(value[0]), float(value[1])))
-        elif _is_number(value) and not str(key).endswith("_ci"):
-            interval = node.get(f"{str(key).rpartition('_')[0]}_ci")
-            into[name] = Published(name, float(value), None if interval is None else float(interval))
+def readme_rows() -> list[str]:
+    """Rows of the README's second table: papers, what each is about, and where to read on."""
+    _discover()
+    return [f"| `{name}` | {about} | {PAPERS[name][1]} |" for name, about in ABOUT.items()]
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+@functools.cache
+def _read() -> dict[str, Published]:
+    import yaml
+
+    text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
+    return read(yaml.safe_load(text))
+
+
+@functools.cache
+def _discover() -> None:
+    """Find the papers that have a folder here."""
+    for folder in own.found_in(Path(__file__).parent):
+        add(own.load(folder))
 
 
 def experiments() -> list[Experiment]:
     """All experiments, in the order in which they are run."""
+    _discover()
+    return [*_built_in(), *(experiment for paper in _OWN.values() for experiment in paper.experiments)]
+
+
+def _built_in() -> list[Experiment]:
     from airlane.papers import (
         arwa_limits,
         arwa_load,
@@ -158,11 +183,20 @@ def experiments() -> list[Experiment]:
 def select(ids: list[str]) -> list[Experiment]:
     """Experiments whose id is one of `ids` or lies under it (`ltetcp` selects `ltetcp/load`); all for none.
 
+    An id may be the path of a paper of one's own, a folder or a `.py` file.
+
     Raises
     ------
     KeyError
         With the name that selects nothing.
+    PaperError
+        Where a file is no paper.
     """
+    for i, name in enumerate(ids):
+        if own.is_path(name):
+            paper = own.load(Path(name))
+            add(paper)
+            ids = [*ids[:i], paper.name, *ids[i + 1 :]]
     known = experiments()
     if not ids:
         return known

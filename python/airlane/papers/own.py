@@ -1,0 +1,137 @@
+"""Papers that stand in a folder or a file of their own: numbers, experiments and what they are about.
+
+A paper is a folder `NAME` with `paper.py` and, beside it, `published.yaml`; or one file `NAME.py`, with
+`NAME.yaml` beside it or its numbers in `NUMBERS`. Folders in `airlane/papers` are found by themselves; others
+are named to `airlane reproduce`. The Python file is run, as a program is.
+
+`paper.py` holds
+
+- `experiments()`, which gives the experiments, their ids `NAME/...`;
+- `TITLE` and `REFERENCE`, for the index of the report; `ABOUT`, for the README; all may be left out;
+- `NUMBERS`, in place of the YAML file: by dotted id without `NAME.`, a number, a range as a tuple of two, or
+  `None` for a number that is lost.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from airlane.experiments import Experiment, stated
+from airlane.papers.numbers import PublishedError, read, tree_of
+from airlane.verdict import Published
+
+__all__ = ["Paper", "PaperError", "found_in", "is_path", "load"]
+
+
+class PaperError(Exception):
+    """A paper's file does not hold what it has to; the message names the file and what is missing."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: what it published, and the experiments beside it.
+
+    Attributes
+    ----------
+    name
+        Before the slash of its experiments' ids, and before the first dot of its numbers'.
+    about
+        A few words for the README.
+    numbers
+        Published numbers by id.
+    """
+
+    name: str
+    title: str
+    reference: str
+    about: str
+    numbers: Mapping[str, Published]
+    experiments: tuple[Experiment, ...]
+
+
+def is_path(name: str) -> bool:
+    """Whether a name given to `airlane reproduce` is a file or a folder, and not the id of an experiment."""
+    return name.endswith(".py") or Path(name).joinpath("paper.py").is_file()
+
+
+def found_in(folder: Path) -> list[Path]:
+    """Folders that hold a paper."""
+    return sorted(path.parent for path in folder.glob("*/paper.py"))
+
+
+def load(path: Path) -> Paper:
+    """Load a paper from its folder or its file.
+
+    Raises
+    ------
+    PaperError
+        Where the file cannot be used.
+    """
+    file = path / "paper.py" if path.is_dir() else path
+    name = path.resolve().name.removesuffix(".py")
+    if not name.isidentifier():
+        raise PaperError(f"{file}: its name, {name!r}, begins all ids: write letters, digits and underscores")
+    module = _module(file, name)
+    made = getattr(module, "experiments", None)
+    if not callable(made):
+        raise PaperError(f"{file}: it has no function experiments(), which gives a list of Experiment")
+    paper = Paper(
+        name,
+        str(getattr(module, "TITLE", name)),
+        str(getattr(module, "REFERENCE", "")),
+        str(getattr(module, "ABOUT", "")),
+        _numbers(module, file, name),
+        tuple(made()),
+    )
+    _check(paper, file)
+    return paper
+
+
+def _module(file: Path, name: str) -> ModuleType:
+    if not file.is_file():
+        raise PaperError(f"{file}: there is no such file")
+    spec = importlib.util.spec_from_file_location(f"airlane_paper_{name}", file)
+    if spec is None or spec.loader is None:
+        raise PaperError(f"{file}: it is not Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses of the file look themselves up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def _numbers(module: ModuleType, file: Path, name: str) -> dict[str, Published]:
+    beside = file.with_name("published.yaml" if file.name == "paper.py" else f"{name}.yaml")
+    written = getattr(module, "NUMBERS", None)
+    try:
+        if written is not None:
+            return read(tree_of(written), name)
+        if not beside.is_file():
+            return {}
+        import yaml
+
+        tree: Any = yaml.safe_load(beside.read_text(encoding="utf-8"))
+        return read(tree, name)
+    except PublishedError as error:
+        raise PaperError(f"{file if written is not None else beside}: {error}") from error
+
+
+def _check(paper: Paper, file: Path) -> None:
+    for experiment in paper.experiments:
+        if not isinstance(experiment, Experiment):
+            raise PaperError(f"{file}: experiments() gave {experiment!r}, which is no Experiment")
+        if experiment.id.partition("/")[0] != paper.name:
+            raise PaperError(f"{file}: the experiment {experiment.id!r} has to be called {paper.name}/...")
+        for id_ in (*(number.id for number in experiment.numbers), *experiment.setup):
+            try:
+                stated(id_, paper.numbers)
+            except KeyError:
+                known = ", ".join(paper.numbers) or "none"
+                raise PaperError(
+                    f"{file}: {experiment.id} asks for the number {id_!r}; there are: {known}"
+                ) from None
