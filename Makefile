@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full arena-tables test bench bench-cluster validate readme-check lint docs wheel wheel-check clean
+.PHONY: help build reproduce reproduce-full arena-tables test bench bench-cluster validate readme-check lint docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -33,6 +33,9 @@ help:
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
 	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"
+	@echo "make least           tests with the least versions of other packages that we admit; needs the wheel"
+	@echo "make newest          the same with the newest, and the newest Python that is here"
+	@echo "make mutants         small faults in the code of statistics and verdicts: how many the tests find"
 	@echo "make build           only the environment and the extension; then $(BIN)/airlane --help"
 	@echo "make clean           removes what was built and kept"
 
@@ -82,6 +85,16 @@ docs: $(STAMPS)/native $(STAMPS)/docs
 
 wheel-check: wheel
 	tools/check_wheel.sh $(ARGS)
+
+# Both take the wheel that is there: it is for any Python >= 3.11.
+least: $(if $(wildcard dist/*.whl),,wheel)
+	tools/check_versions.sh least
+
+newest: $(if $(wildcard dist/*.whl),,wheel)
+	tools/check_versions.sh newest
+
+mutants: $(STAMPS)/native $(STAMPS)/dev
+	tools/mutants.sh $(ARGS)
 
 clean:
 	rm -rf target out dist $(VENV) python/airlane/_native*.so python/airlane/scenarios

@@ -58,7 +58,7 @@ def number_of(row: str, column: str, said: str, of: list[Cell]) -> str:
         if number.endswith("×") == said.endswith("×")
     ]
     assert len(found) == 1, f"{row} @ {column}: {len(found)} such numbers in the tables: {found}"
-    return found[0]
+    return str(found[0])
 
 
 def corrected(page: str, of: list[Cell]) -> str:

@@ -1,6 +1,7 @@
 """Print the dependencies of pyproject.toml, and those of the named extras, one per line for pip.
 
-`pip install .[dev]` would build the extension; lint needs the tools without it.
+`pip install .[dev]` would build the extension; lint needs the tools without it. With `--least`, each stands in
+the least version that is declared.
 """
 
 import sys
@@ -13,8 +14,11 @@ def main() -> None:
     root = Path(__file__).resolve().parent.parent
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"]]
-    for extra in sys.argv[1:]:
+    extras = [word for word in sys.argv[1:] if word != "--least"]
+    for extra in extras:
         wanted += project["optional-dependencies"][extra]
+    if "--least" in sys.argv[1:]:
+        wanted = [one.replace(">=", "==") for one in wanted]
     print("\n".join(wanted))
 
 
