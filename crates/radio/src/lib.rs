@@ -34,5 +34,5 @@ pub use mobility::{LevyWalk, Mobility, Placement};
 pub use mutual_information::SymbolInformation;
 pub use path_loss::{LossMemo, PathLoss, RadioPath};
 pub use shadowing::Shadowing;
-pub use tables::{Cqi, Mcs, Modulation};
+pub use tables::{BlocksByCqi, Cqi, CqiToMcs, Mcs, Modulation};
 pub use transmission_mode::TransmissionMode;

@@ -6,7 +6,7 @@ use airlane_core::{
     PacketPool, Payload, Seeds, Silence, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::{AmcRule, Antenna, Position, Profile, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, CqiToMcs, Position, Profile, TransmissionMode};
 use airlane_ran::RadioNetwork;
 use airlane_ran::bearer::BearerConfig;
 use airlane_ran::config::*;
@@ -44,6 +44,7 @@ fn cell() -> CellConfig {
             grant_to_pusch: 4,
             control_errors: false,
             subheaders: false,
+            cqi_to_mcs: CqiToMcs::Efficiency,
             blank_subframes: 0,
             idle_partial_rbg: false,
             uplink: UplinkConfig {

@@ -5,7 +5,7 @@ use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{
-    AmcRule, Antenna, BurstLaw, Mcs, PathLoss, Placement, Position, Profile, TransmissionMode,
+    AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, PathLoss, Placement, Position, Profile, TransmissionMode,
 };
 
 use crate::bearer::BearerConfig;
@@ -269,6 +269,8 @@ pub struct MacConfig {
     pub cqi_reference: CqiReference,
     /// MCS selection.
     pub mcs_rule: McsRule,
+    /// The downlink MCS that a CQI stands for.
+    pub cqi_to_mcs: CqiToMcs,
     /// Hybrid ARQ; without it an undecodable block is lost to the MAC.
     pub harq: bool,
     /// HARQ transmissions of a block at most, the first included.

@@ -160,7 +160,8 @@ impl Measurement<'_> {
     /// Bytes that transport blocks of one sub-band each would carry.
     fn carried(&self, cqi: &[Cqi]) -> u64 {
         let in_range = cqi.iter().filter(|&&cqi| cqi != Cqi::OUT_OF_RANGE);
-        in_range.map(|cqi| cqi.mcs().transport_block(self.points, Direction::Downlink).get()).sum()
+        let table = self.serving.mac.cqi_to_mcs;
+        in_range.map(|cqi| table.mcs(*cqi).transport_block(self.points, Direction::Downlink).get()).sum()
     }
 
     /// The CQI of each sub-band, or that of the whole band for all of them.

@@ -5,7 +5,7 @@ use airlane_core::{
     Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::{AmcRule, Antenna, BurstLaw, Mcs, Position, Profile, TransmissionMode};
+use airlane_radio::{AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Position, Profile, TransmissionMode};
 
 use crate::bearer::{BearerConfig, RlcMode};
 use crate::config::*;
@@ -42,6 +42,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             grant_to_pusch: 4,
             control_errors: false,
             subheaders: false,
+            cqi_to_mcs: CqiToMcs::Efficiency,
             blank_subframes: 0,
             idle_partial_rbg: false,
             uplink: UplinkConfig {

@@ -8,7 +8,7 @@ use airlane_radio::mobility::{
 };
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{
-    AmcRule, Antenna, BurstLaw, Mcs, Placement, Position, Profile, Sector, TransmissionMode,
+    AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Placement, Position, Profile, Sector, TransmissionMode,
 };
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcMode};
 use airlane_ran::config::{
@@ -243,6 +243,13 @@ fn amc(rule: format::Amc) -> AmcRule {
     }
 }
 
+pub(crate) fn cqi_to_mcs(table: format::CqiToMcs) -> CqiToMcs {
+    match table {
+        format::CqiToMcs::Efficiency => CqiToMcs::Efficiency,
+        format::CqiToMcs::OpenAirInterface => CqiToMcs::OpenAirInterface,
+    }
+}
+
 fn mac(cell: &Cell) -> MacConfig {
     let mac = &cell.mac;
     MacConfig {
@@ -265,6 +272,7 @@ fn mac(cell: &Cell) -> MacConfig {
             format::McsRule::WorstSubband => McsRule::WorstSubband,
             format::McsRule::Effective(rule) => McsRule::Effective { target_bler: rule.target_bler.0 },
         },
+        cqi_to_mcs: cqi_to_mcs(mac.cqi_to_mcs),
         harq: cell.harq,
         harq_max_transmissions: mac.harq_transmissions,
         harq_round_trip: slots(mac.harq_round_trip),

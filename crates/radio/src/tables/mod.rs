@@ -229,5 +229,60 @@ impl Cqi {
     }
 }
 
+/// How an eNB turns a downlink CQI into an MCS, which is its vendor's business (TS 36.213 v8.8.0 §7.1.7 leaves it open).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CqiToMcs {
+    /// The MCS with the efficiency of the CQI: [`Cqi::mcs`], as in ns-3.37.
+    #[default]
+    Efficiency,
+    /// The table of OpenAirInterface.
+    OpenAirInterface,
+}
+
+/// OpenAirInterface v1.2.1 (February 2020), array `cqi_to_mcs` in `openair1/PHY/phy_vars.h`, which
+/// `schedule_ue_spec` in `openair2/LAYER2/MAC/eNB_scheduler_dlsch.c` reads with the wideband CQI. The same in v1.1.0
+/// and in `openair2/LAYER2/MAC/mac.h` of commit 883724b (March 2024).
+const OPENAIRINTERFACE_MCS: [u8; 16] = [0, 0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28];
+
+/// Bytes of a downlink transport block of one layer, by CQI and by number of PRBs. Nothing without PRBs or out of range.
+pub type BlocksByCqi = [[u16; MAX_PRB + 1]; 16];
+
+impl CqiToMcs {
+    /// The MCS for this CQI. CQI 0 gives MCS 0 in either; a scheduler asks for CQI 0 itself.
+    #[must_use]
+    pub const fn mcs(self, cqi: Cqi) -> Mcs {
+        match self {
+            Self::Efficiency => cqi.mcs(),
+            Self::OpenAirInterface => Mcs(OPENAIRINTERFACE_MCS[cqi.0 as usize]),
+        }
+    }
+
+    /// The transport blocks that follow (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
+    #[must_use]
+    pub const fn blocks(self) -> &'static BlocksByCqi {
+        const EFFICIENCY: &BlocksByCqi = &blocks_by_cqi(CqiToMcs::Efficiency);
+        const OPENAIRINTERFACE: &BlocksByCqi = &blocks_by_cqi(CqiToMcs::OpenAirInterface);
+        match self {
+            Self::Efficiency => EFFICIENCY,
+            Self::OpenAirInterface => OPENAIRINTERFACE,
+        }
+    }
+}
+
+const fn blocks_by_cqi(table: CqiToMcs) -> BlocksByCqi {
+    let mut blocks = [[0; MAX_PRB + 1]; 16];
+    let mut cqi = 1;
+    while cqi < 16 {
+        let mcs = table.mcs(Cqi(cqi as u8));
+        let mut prbs = 1;
+        while prbs <= MAX_PRB {
+            blocks[cqi][prbs] = (mcs.transport_block_bits(prbs, Direction::Downlink) / 8) as u16;
+            prbs += 1;
+        }
+        cqi += 1;
+    }
+    blocks
+}
+
 #[cfg(test)]
 mod tests;

@@ -77,3 +77,31 @@ fn an_efficiency_gives_the_highest_mcs_that_needs_no_more() {
     }
     assert!(Mcs::all().all(|mcs| Mcs::of_efficiency(mcs.spectral_efficiency()) == mcs));
 }
+
+/// Table 2 of Diarra et al., HPSR 2021: the transport blocks on 25 PRBs that their OpenAirInterface eNB sent. They are
+/// those of MCS 28, 27, 25, 23 and 20, and ns-3's table has another MCS at CQI 12 to 14.
+#[test]
+fn openairinterface_sends_the_measured_blocks() {
+    let table = CqiToMcs::OpenAirInterface;
+    let measured = [(15, 28, 2292), (14, 27, 1980), (13, 25, 1764), (12, 23, 1572), (11, 20, 1239)];
+    for (cqi, mcs, bytes) in measured {
+        assert_eq!(table.mcs(Cqi::new(cqi)), Mcs::new(mcs));
+        assert_eq!(table.blocks()[usize::from(cqi)][25], bytes, "CQI {cqi}");
+        let efficiency = CqiToMcs::Efficiency.blocks()[usize::from(cqi)][25];
+        assert_eq!(efficiency == bytes, matches!(cqi, 11 | 15), "CQI {cqi}: {efficiency}");
+    }
+}
+
+#[test]
+fn blocks_by_cqi_are_those_of_the_tables() {
+    for table in [CqiToMcs::Efficiency, CqiToMcs::OpenAirInterface] {
+        let blocks = table.blocks();
+        assert_eq!(blocks[0], [0; MAX_PRB + 1]);
+        for cqi in 1..=15 {
+            for (prbs, bytes) in blocks[usize::from(cqi)].iter().enumerate() {
+                let block = table.mcs(Cqi::new(cqi)).transport_block(prbs, Downlink);
+                assert_eq!(u64::from(*bytes), block.get(), "{table:?} {cqi} {prbs}");
+            }
+        }
+    }
+}

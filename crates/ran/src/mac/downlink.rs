@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, CellId, Direction, Event, Topic, UeId};
-use airlane_radio::{Cqi, Mcs};
+use airlane_radio::{Cqi, CqiToMcs, Mcs};
 
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
@@ -52,7 +52,7 @@ impl DownlinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
         let grid = ResourceGrid::new(cell.resource_blocks);
         Self {
-            bytes_by_cqi: bytes_by_cqi(grid.rbg_size()),
+            bytes_by_cqi: bytes_by_cqi(cell.mac.cqi_to_mcs, grid.rbg_size()),
             grid: if cell.mac.idle_partial_rbg { grid.without_partial_rbg() } else { grid },
             scheduler: Scheduler::new(cell.scheduler, ues),
             throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
@@ -358,11 +358,8 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
 }
 
 /// What an RBG carries on a layer by CQI: the transport block that fits it at the sub-band's MCS.
-fn bytes_by_cqi(rbg_size: u16) -> [u16; 16] {
-    core::array::from_fn(|index| {
-        let mcs = (index > 0).then(|| Cqi::new(index as u8).mcs());
-        mcs.map_or(0, |mcs| bytes_of(mcs, rbg_size))
-    })
+fn bytes_by_cqi(table: CqiToMcs, rbg_size: u16) -> [u16; 16] {
+    table.blocks().map(|by_prbs| by_prbs[usize::from(rbg_size)])
 }
 
 /// What an RBG carries on a layer at this MCS.
@@ -378,10 +375,11 @@ fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
     match mac.mcs_rule {
         McsRule::WorstSubband => {
             let worst = each(rbgs).map(|rbg| cqi[usize::from(rbg)]).min();
-            worst.expect("a policy gives at least one RBG").mcs()
+            mac.cqi_to_mcs.mcs(worst.expect("a policy gives at least one RBG"))
         }
         McsRule::Effective { .. } => {
-            let sum: f64 = each(rbgs).map(|rbg| cqi[usize::from(rbg)].mcs().spectral_efficiency()).sum();
+            let efficiency = |rbg| mac.cqi_to_mcs.mcs(cqi[usize::from(rbg)]).spectral_efficiency();
+            let sum: f64 = each(rbgs).map(efficiency).sum();
             let mean = sum / f64::from(rbgs.count_ones());
             let corrected = f32::from(Mcs::of_efficiency(mean).index()) + ue.downlink.outer_loop;
             Mcs::new(corrected.clamp(0.0, 28.0) as u8)

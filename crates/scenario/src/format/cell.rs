@@ -241,6 +241,8 @@ pub struct Mac {
     pub uplink_amc: Amc,
     /// How a transport block's MCS follows from the reports.
     pub mcs_rule: McsRule,
+    /// Which MCS of the downlink a CQI stands for.
+    pub cqi_to_mcs: CqiToMcs,
     /// Transmissions of a block at most, the first included.
     pub harq_transmissions: u8,
     /// From a transmission's scheduling to that of its retransmission.
@@ -339,6 +341,17 @@ pub enum McsRule {
     Effective(EffectiveMcs),
 }
 tagged!(McsRule by "kind" { "worst-subband" => WorstSubband, "effective" => Effective(EffectiveMcs) });
+
+/// Which MCS of the downlink a CQI stands for. The standard leaves it to the vendor of the eNB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CqiToMcs {
+    /// The one with its spectral efficiency, as in ns-3: 0, 2, 4 and so on up to 28 for CQI 1 to 15.
+    Efficiency,
+    /// OpenAirInterface's table: 0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28.
+    #[serde(rename = "openairinterface")]
+    OpenAirInterface,
+}
 
 /// Settings of the outer loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -48,6 +48,8 @@ pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
 /// Each cell of the text.
 pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
     let written = if layout { 1 } else { base.cell.len() };
+    // The same everywhere, for MELD-ME looks it up.
+    let table = settings.s.chance(0.4).then(|| one_of(&["efficiency", "openairinterface"])(settings.s));
     for (i, cell) in base.cell.iter().enumerate().take(written) {
         let at = &format!("cell.{i}");
         let keys = vec![("tx_power", decibels(27, 46, "dBm")), ("noise_figure", decibels(0, 10, "dB"))];
@@ -55,6 +57,9 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
         antenna(settings, &format!("{at}.antenna"), &cell.antenna);
         scheduler(settings, &format!("{at}.scheduler"), &cell.scheduler);
         mac(settings, &format!("{at}.mac"), cell);
+        if let Some(table) = &table {
+            settings.set(&format!("{at}.mac"), "cqi_to_mcs", table.clone());
+        }
         uplink(settings, at, &cell.uplink);
         bearers(settings, at, cell);
         if base.handover.is_some() {
