@@ -7,7 +7,7 @@ use airlane_core::{
     Probe, Seeds, Topic, TopicSet,
 };
 use airlane_transport::congestion::{
-    LossCause, LossDiscrimination, MeldConfig, MeldReading, MeldVariant, PathFeedback, RadioInformation,
+    LossCause, LossDiscrimination, MeldConfig, MeldVariant, PathFeedback, RadioInformation,
 };
 use airlane_transport::{CongestionKind, Path};
 
@@ -327,12 +327,14 @@ fn falls(done: &Outcome) -> usize {
 /// MELD-DE with a good channel, a bad one, and no word of it.
 #[test]
 fn a_base_station_tells_what_a_loss_is() {
-    let meld = MeldConfig::new(MeldVariant::De, MeldReading::AsRun, Bytes(2292));
+    let meld = MeldConfig::as_run(MeldVariant::De, Bytes(2292));
     let config = || QuicConfig { loss_discriminator: LossDiscrimination::Meld(meld), ..newreno()() };
     let lose = |from, number| if from == SERVER && number == 200 { Fate::Lost } else { Fate::Arrives };
     let block = |bytes| RadioInformation {
         measured_at: Instant::ZERO,
         transport_block: Bytes(bytes),
+        resource_blocks: 25,
+        cqi: 15,
         queue: Bytes::ZERO,
     };
     let said = |bytes| move |server: &mut QuicEndpoint| server.on_radio_information(block(bytes));

@@ -5,13 +5,18 @@ use airlane_engine::Network;
 use airlane_middlebox as middlebox;
 use airlane_net::rni::{Consumer, ue_address};
 use airlane_net::{FlowRouter, Link, LinkParameters, RandomLoss};
-use airlane_radio::Mcs;
+use airlane_radio::{CqiToMcs, Mcs};
 use airlane_traffic::INFORMATION;
-use airlane_transport::congestion::{LossDiscrimination, MeldConfig, MeldReading, MeldVariant};
+use airlane_transport::congestion::{
+    BlockSizes, LossDiscrimination, MeldConfig, MeldVariant, QueueThreshold,
+};
 
 use crate::expand::OneFlow;
-use crate::format::{LossDiscriminator, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault, Transport};
+use crate::format::{
+    LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault, Transport,
+};
 use crate::quantity::Time;
+use crate::radio::cqi_to_mcs;
 
 /// A discriminator in the words of the transport.
 pub(crate) fn loss_discrimination(
@@ -25,27 +30,39 @@ pub(crate) fn loss_discrimination(
         LossDiscriminator::LdaEq(usage) => {
             LossDiscrimination::LdaEq((usage.threshold.0 * 1000.0).round() as u32)
         }
-        LossDiscriminator::MeldDe(meld) => {
-            let config = MeldConfig::new(MeldVariant::De, MeldReading::AsRun, largest_block(scenario));
-            LossDiscrimination::Meld(aged(config, meld.stale_after, meld.timeouts))
-        }
-        LossDiscriminator::MeldMe(meld) => {
-            let reading = match meld.threshold {
-                MeldThreshold::AsRun => MeldReading::AsRun,
-                MeldThreshold::Derived => MeldReading::AsDerived,
-            };
-            let config = MeldConfig::new(MeldVariant::Me, reading, largest_block(scenario));
-            LossDiscrimination::Meld(aged(config, meld.stale_after, meld.timeouts))
+        LossDiscriminator::MeldDe(meld) => LossDiscrimination::Meld(MeldConfig {
+            pdu: meld.pdu.0,
+            harq_processes: meld.harq_processes,
+            age_max: age_max(meld.stale_after),
+            judges_timeouts: meld.timeouts == MeldTimeouts::Judged,
+            ..MeldConfig::as_run(MeldVariant::De, largest_block(scenario))
+        }),
+        LossDiscriminator::MeldMe(meld) => LossDiscrimination::Meld(MeldConfig {
+            pdu: meld.pdu.0,
+            harq_processes: meld.harq_processes,
+            queue_threshold: queue_threshold(meld, scenario),
+            age_max: age_max(meld.stale_after),
+            judges_timeouts: meld.timeouts == MeldTimeouts::Judged,
+            ..MeldConfig::as_run(MeldVariant::Me, largest_block(scenario))
+        }),
+    }
+}
+
+fn queue_threshold(meld: &MeldMe, scenario: &Resolved) -> QueueThreshold {
+    match meld.threshold {
+        MeldThreshold::AsRun => QueueThreshold::as_run(meld.harq_processes, largest_block(scenario)),
+        MeldThreshold::Derived => QueueThreshold::derived(meld.harq_processes, largest_block(scenario)),
+        MeldThreshold::Present => {
+            // All cells have the same table: check::rnis.
+            let table =
+                scenario.cell.first().map_or(CqiToMcs::default(), |cell| cqi_to_mcs(cell.mac.cqi_to_mcs));
+            QueueThreshold::Present(BlockSizes::new(table.blocks()))
         }
     }
 }
 
-fn aged(config: MeldConfig, stale_after: Time, timeouts: MeldTimeouts) -> MeldConfig {
-    MeldConfig {
-        age_max: Some(stale_after.0).filter(|age| *age > Duration::ZERO),
-        judges_timeouts: timeouts == MeldTimeouts::Judged,
-        ..config
-    }
+fn age_max(stale_after: Time) -> Option<Duration> {
+    Some(stale_after.0).filter(|age| *age > Duration::ZERO)
 }
 
 /// The largest transport block of a layer in any cell.

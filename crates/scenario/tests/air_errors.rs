@@ -51,6 +51,16 @@ fn mistakes_of_the_service() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// A threshold that looks blocks up, where two cells look them up in two tables.
+fn two_tables() -> String {
+    let other = "[[cell]]\nname = \"b\"\nposition = [\"900 m\", \"0 m\"]\nmac = { cqi_to_mcs = \"openairinterface\" }\n";
+    BASE.replacen("[[ue]]", &format!("{other}[[ue]]"), 1).replacen(
+        "\"meld-me\"",
+        "{ kind = \"meld-me\", threshold = \"present\" }",
+        1,
+    )
+}
+
 fn mistakes_of_discriminators() -> Vec<(&'static str, String)> {
     let rule = |rule: &str| changed("\"meld-me\"", rule);
     let tcp = |own: &str| changed("kind = \"quic\", loss_discriminator = \"meld-me\"", own);
@@ -64,6 +74,11 @@ fn mistakes_of_discriminators() -> Vec<(&'static str, String)> {
         ),
         ("an unknown threshold", rule("{ kind = \"meld-me\", threshold = \"printed\" }")),
         ("a threshold where there is none", rule("{ kind = \"meld-de\", threshold = \"derived\" }")),
+        ("a packet of nothing", rule("{ kind = \"meld-de\", pdu = \"0 B\" }")),
+        ("a packet that is none", rule("{ kind = \"meld-me\", pdu = \"65536 B\" }")),
+        ("no HARQ processes", rule("{ kind = \"meld-de\", harq_processes = 0 }")),
+        ("too many HARQ processes", rule("{ kind = \"meld-me\", harq_processes = 33 }")),
+        ("a table of each cell", error(&two_tables())),
         ("an age without unit", rule("{ kind = \"meld-de\", stale_after = 0 }")),
         ("timeouts otherwise", rule("{ kind = \"meld-de\", timeouts = \"ignored\" }")),
         ("no part of a queue", rule("{ kind = \"lda-eq\", threshold = \"0 %\" }")),

@@ -99,6 +99,42 @@ fn losses_of_a_full_queue_are_told_apart_by_the_derived_threshold() {
     }
 }
 
+/// A UE far from its cell, at MCS 14, with a queue of 18 kB: the constant of the authors' cell, 18,336 bytes, is more than
+/// that queue ever holds, and losses are called random. Algorithm 1's own threshold, eight blocks of what the UE can
+/// get, is 8 * 807 = 6,456 bytes at MCS 14 on 25 resource blocks.
+#[test]
+fn the_present_threshold_follows_a_bad_channel() {
+    for kind in ["tcp", "quic"] {
+        let of = |threshold: &str| {
+            let own = format!("{{ kind = \"meld-me\", threshold = \"{threshold}\" }}");
+            let text = cell(Way::Congested, &transport(kind, &own), "[rnis]");
+            let far = text.replace("64 KiB", "18 kB").replace("[\"100 m\"", "[\"1800 m\"");
+            verdicts(&simulate(&far.replace("delay = \"20 ms\"", "delay = \"5 ms\""), 1))[0]
+        };
+        let [right, _, wrong] = of("derived");
+        // The first may come before the base station has said anything.
+        assert!(right <= 2.0 && wrong > 10.0, "{kind}: {right} right, {wrong} wrong");
+        let [right, _, wrong] = of("present");
+        assert!(right > 5.0 && wrong <= 1.0, "{kind}: {right} right, {wrong} wrong");
+    }
+}
+
+/// `T_PDU` and `N_HARQ` are the scenario's: a packet that no block can carry makes every loss congestion's.
+#[test]
+fn the_packet_and_the_processes_decide_what_a_small_block_is() {
+    let of = |own: &str| {
+        let rule = format!("{{ kind = \"meld-de\", {own} }}");
+        let [_, [congestion, _, unreported], _] =
+            verdicts(&simulate(&cell(Way::Lossy, &transport("quic", &rule), "[rnis]"), 1));
+        (congestion, unreported)
+    };
+    let (congestion, unreported) = of("pdu = \"1440 B\"");
+    assert!(congestion <= 2.0 && unreported > 5.0, "{congestion} {unreported}");
+    // A block of 25 resource blocks has 2292 bytes at most: 1 x 2292 < 2400.
+    let (congestion, unreported) = of("pdu = \"2400 B\", harq_processes = 1");
+    assert!(congestion > 5.0 && unreported == 0.0, "{congestion} {unreported}");
+}
+
 /// What a listener loses by a service that is not sound: never more than 5 % of what it would have without one.
 #[test]
 fn a_service_that_is_not_sound_costs_nothing() {
@@ -114,7 +150,13 @@ fn a_service_that_is_not_sound_costs_nothing() {
         "{ kind = \"nonsense\", share = \"100 %\" }",
     ];
     let derived = "{ kind = \"meld-me\", threshold = \"derived\" }";
-    let ways = [(Way::Lossy, "\"meld-de\""), (Way::Lossy, derived), (Way::Congested, derived)];
+    let present = "{ kind = \"meld-me\", threshold = \"present\" }";
+    let ways = [
+        (Way::Lossy, "\"meld-de\""),
+        (Way::Lossy, derived),
+        (Way::Congested, derived),
+        (Way::Congested, present),
+    ];
     for kind in ["tcp", "quic"] {
         for (way, own) in ways {
             let legacy = goodput(&simulate(&cell(way, &transport(kind, "\"legacy\""), "[rnis]"), 1));

@@ -62,6 +62,8 @@ impl Listener {
         Some(RadioInformation {
             measured_at: record.measured_at,
             transport_block: record.block,
+            resource_blocks: record.prbs,
+            cqi: record.cqi,
             queue: record.queue,
         })
     }

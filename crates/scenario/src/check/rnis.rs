@@ -1,7 +1,10 @@
 //! Checks of the radio network information service.
 
 use super::{Checked, Place};
-use crate::format::{App, Flow, FlowDirection, LossDiscriminator, Resolved, RnisFault, Transport};
+use crate::format::{
+    App, Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault, Transport,
+};
+use crate::quantity::Size;
 
 pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(rnis) = &scenario.rnis else { return Ok(()) };
@@ -26,15 +29,24 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
     };
     let key = "transport.loss_discriminator";
     match discriminator {
-        LossDiscriminator::MeldDe(_) | LossDiscriminator::MeldMe(_) => {
-            let downlink = flow.direction == FlowDirection::Downlink;
-            let help = "a base station tells servers of what goes to the UE; choose another";
-            at.require(downlink, key, "of no use on the uplink", help)?;
-            let listens = !matches!(flow.app, App::Web(_) | App::Video(_) | App::Dash(_));
-            let help = "choose another: servers of pages and videos do not listen to a base station";
-            at.require(listens, key, "of no use for pages and videos", help)?;
-            let help = "add [rnis], or choose legacy, veno, ncpld or lda-eq";
-            at.require(scenario.rnis.is_some(), key, "no base station says anything", help)
+        LossDiscriminator::MeldDe(meld) => {
+            listener(flow, scenario, at)?;
+            inequality((meld.pdu, meld.harq_processes), at)
+        }
+        LossDiscriminator::MeldMe(meld) => {
+            listener(flow, scenario, at)?;
+            inequality((meld.pdu, meld.harq_processes), at)?;
+            let mut tables = scenario.cell.iter().map(|cell| cell.mac.cqi_to_mcs);
+            let first = tables.next();
+            let one = tables.all(|table| Some(table) == first);
+            let help = "give all cells the same mac.cqi_to_mcs, or choose as-run or derived";
+            let present = meld.threshold == MeldThreshold::Present;
+            at.require(
+                one || !present,
+                &format!("{key}.threshold"),
+                "what a CQI stands for differs between cells",
+                help,
+            )
         }
         LossDiscriminator::LdaEq(usage) => {
             let inside = usage.threshold.0 > 0.0 && usage.threshold.0 < 1.0;
@@ -43,4 +55,27 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
         }
         LossDiscriminator::Legacy | LossDiscriminator::Veno | LossDiscriminator::Ncpld => Ok(()),
     }
+}
+
+/// MELD listens to a base station, which tells servers of downlinks.
+fn listener(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let key = "transport.loss_discriminator";
+    let downlink = flow.direction == FlowDirection::Downlink;
+    let help = "a base station tells servers of what goes to the UE; choose another";
+    at.require(downlink, key, "of no use on the uplink", help)?;
+    let listens = !matches!(flow.app, App::Web(_) | App::Video(_) | App::Dash(_));
+    let help = "choose another: servers of pages and videos do not listen to a base station";
+    at.require(listens, key, "of no use for pages and videos", help)?;
+    let help = "add [rnis], or choose legacy, veno, ncpld or lda-eq";
+    at.require(scenario.rnis.is_some(), key, "no base station says anything", help)
+}
+
+/// The two sides of MELD's Inequality 1.
+fn inequality((pdu, harq_processes): (Size, u8), at: &Place<'_>) -> Checked {
+    let key = |name: &str| format!("transport.loss_discriminator.{name}");
+    let packet = (1..=65_535).contains(&pdu.0.get()); // the total length of an IP packet, RFC 791 §3.1
+    at.require(packet, &key("pdu"), "no size of a packet", "from 1 B to 65535 B")?;
+    // FDD has 8 in LTE, 16 with two layers (TS 36.213 §7), and at most 16 in NR, 32 from release 17 (TS 38.214 §5.1).
+    let known = (1..=32).contains(&harq_processes);
+    at.require(known, &key("harq_processes"), "no number of HARQ processes", "from 1 to 32")
 }

@@ -520,6 +520,12 @@ tagged!(LossDiscriminator by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeldDe {
+    /// The packet that the transport blocks of one round of HARQ must carry, or the channel is too bad: T_PDU of the
+    /// paper.
+    pub pdu: Size,
+    /// HARQ processes of the UE, one transport block each: N_HARQ of the paper. A transport block below `pdu` over
+    /// `harq_processes` is one of congestion.
+    pub harq_processes: u8,
     /// Age from which on what the base station said is not used; 0 s for never.
     pub stale_after: Time,
     /// What becomes of retransmission timeouts (QUIC: of persistent congestion).
@@ -532,6 +538,12 @@ pub struct MeldDe {
 pub struct MeldMe {
     /// With what the queue is compared.
     pub threshold: MeldThreshold,
+    /// The packet that the transport blocks of one round of HARQ must carry, or the channel is too bad: T_PDU of the
+    /// paper.
+    pub pdu: Size,
+    /// HARQ processes of the UE, one transport block each: N_HARQ of the paper. A transport block below `pdu` over
+    /// `harq_processes` is one of congestion, and `threshold` is counted in as many blocks.
+    pub harq_processes: u8,
     /// Age from which on what the base station said is not used; 0 s for never.
     pub stale_after: Time,
     /// What becomes of retransmission timeouts (QUIC: of persistent congestion).
@@ -543,11 +555,14 @@ pub struct MeldMe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeldThreshold {
-    /// With 64 of the largest transport block, as the authors' code does, which takes bits for bytes: 146,688 bytes
-    /// for 25 resource blocks.
+    /// With eight of the largest transport block for each HARQ process, as the authors' code does, which takes bits for
+    /// bytes: 146,688 bytes for 25 resource blocks.
     AsRun,
-    /// With 8 of them, one for each HARQ process, as it is derived: 18,336 bytes.
+    /// With one for each HARQ process, as that is derived: 18,336 bytes.
     Derived,
+    /// With one transport block for each HARQ process, of the size that the UE's resource blocks carry at its CQI, both
+    /// as last published, but not above the transport block last published: Algorithm 1, whose own formula is lost.
+    Present,
 }
 
 /// What becomes of retransmission timeouts.

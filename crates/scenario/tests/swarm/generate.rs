@@ -479,7 +479,7 @@ fn discerning(s: &mut Stream, text: &str, wired: bool) -> String {
             format!("{{ kind = \"meld-de\", timeouts = \"{}\" }}", one_of(s, &["judged", "congestion"])),
             format!(
                 "{{ kind = \"meld-me\", threshold = \"{}\", stale_after = \"{} ms\" }}",
-                one_of(s, &["as-run", "derived"]),
+                one_of(s, &["as-run", "derived", "present"]),
                 s.below(200)
             ),
         ];

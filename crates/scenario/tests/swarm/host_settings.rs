@@ -77,9 +77,13 @@ fn writes(s: &mut Stream) -> Value {
 
 fn discriminator(settings: &mut Settings<'_>, at: &str, rule: &format::LossDiscriminator) {
     let timeouts = || ("timeouts", one_of(&["judged", "congestion"]));
+    let pdu = || ("pdu", bytes(1, 65_535));
+    let harq_processes = || ("harq_processes", whole(1, 32));
     let keys = match rule {
-        format::LossDiscriminator::MeldDe(_) => vec![("stale_after", ms(0, 200))],
-        format::LossDiscriminator::MeldMe(_) => vec![timeouts()],
+        format::LossDiscriminator::MeldDe(_) => {
+            vec![("stale_after", ms(0, 200)), pdu(), harq_processes()]
+        }
+        format::LossDiscriminator::MeldMe(_) => vec![timeouts(), pdu(), harq_processes()],
         format::LossDiscriminator::LdaEq(_) => vec![("threshold", percent(1, 99))],
         format::LossDiscriminator::Legacy
         | format::LossDiscriminator::Veno

@@ -1,13 +1,17 @@
 //! MELD: losses of the radio told from those of congestion by what the base station says of the UE (Diarra et al.,
-//! "Cross-layer loss discrimination algorithms for MEC in 4G networks", HPSR 2021, Algorithm 1), as its authors ran
-//! it (github.com/madi223/MELD, `sender.c` of either variant).
+//! "Cross-layer loss discrimination algorithms for MEC in 4G networks", HPSR 2021, Algorithm 1).
 //!
-//! - MELD-DE blames congestion if the last transport block is smaller than a packet divided by the HARQ processes:
-//!   then the channel is too bad for the packet to pass in one round of HARQ.
-//! - MELD-ME does so too if the RLC queue has reached a threshold.
+//! - MELD-DE blames congestion if the last transport block is smaller than `S_TB`, a packet divided by the HARQ
+//!   processes: then the packet cannot pass in one round of HARQ (Inequality 1).
+//! - MELD-ME does so too if the RLC queue has reached a threshold, `Q_th`.
 //!
 //! Every other loss is random. Without information, or if it is too old or from the future, congestion is
 //! blamed, which is what a sender without MELD does.
+//!
+//! `Q_th` is a constant in the code of the authors (github.com/madi223/MELD at e0f1b9e, `sender.c`). Algorithm 1, line
+//! 4, computes it from the UE's resource blocks, its CQI and its transport block; the formula, Inequality 2, is
+//! lost. [`QueueThreshold::Present`] is the constant's own formula, a transport block for each HARQ process, with the
+//! block that these three allow now.
 //!
 //! The authors' sender tells its controller nothing of a random loss ([`LossCause::Unreported`], the default); where
 //! it does ([`LossCause::Random`]), the loss ends slow start and costs nothing else.
@@ -15,11 +19,6 @@
 use airlane_core::{Bytes, Duration, Instant};
 
 use super::{LossCause, LossDiscriminator, LossEpisode, RadioInformation};
-
-/// HARQ processes of FDD (TS 36.213 v17.0 §7).
-const HARQ_PROCESSES: u64 = 8;
-/// The packet that the authors divide: picoquic's largest, 1440 bytes.
-const PACKET: u64 = 1440;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,24 +40,57 @@ impl MeldVariant {
     }
 }
 
-/// What the queue is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeldReading {
-    /// The code of the authors: a number of bits, 8 times the largest block, to which a queue in bytes is compared.
-    AsRun,
-    /// Its derivation: what the cell can drain in one round of HARQ, 8 times the largest block in bytes.
-    AsDerived,
+/// Rows of [`BlockSizes`]: a CQI has four bits.
+const CQIS: usize = 16;
+/// Its columns: no carrier has more than 110 physical resource blocks (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
+const RESOURCE_BLOCKS: usize = 111;
+
+/// Bytes of the transport block that an eNB sends at each CQI on each number of physical resource blocks. Which MCS a
+/// CQI stands for is the vendor's choice, so the table comes from outside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct BlockSizes(&'static [[u16; RESOURCE_BLOCKS]; CQIS]);
+
+impl BlockSizes {
+    /// Of this table: a row for each CQI from 0, a column for each number of resource blocks from 0.
+    #[must_use]
+    pub const fn new(table: &'static [[u16; RESOURCE_BLOCKS]; CQIS]) -> Self {
+        Self(table)
+    }
+
+    /// The block, unless there is no such CQI or number of resource blocks, or nothing is sent there.
+    fn of(&self, cqi: u8, resource_blocks: u16) -> Option<Bytes> {
+        let bytes = *self.0.get(usize::from(cqi))?.get(usize::from(resource_blocks))?;
+        (bytes > 0).then_some(Bytes(u64::from(bytes)))
+    }
 }
 
-/// The thresholds.
+impl core::fmt::Debug for BlockSizes {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("BlockSizes(..)")
+    }
+}
+
+/// What the queue is compared with: `Q_th`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueThreshold {
+    /// Always the same.
+    Constant(Bytes),
+    /// A block for each HARQ process, of the size that the newest information allows: that of the UE's resource blocks
+    /// at its CQI, but no more than the block that the UE was last given.
+    Present(BlockSizes),
+}
+
+/// What the losses are judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeldConfig {
     /// Which of the two.
     pub variant: MeldVariant,
-    /// A smaller transport block is blamed on congestion.
-    pub block_threshold: Bytes,
+    /// `T_PDU`: the packet that must pass in one round of HARQ.
+    pub pdu: Bytes,
+    /// `N_HARQ`: HARQ processes, and so transport blocks of a round.
+    pub harq_processes: u8,
     /// A queue of this size is congestion, for [`MeldVariant::Me`].
-    pub queue_threshold: Bytes,
+    pub queue_threshold: QueueThreshold,
     /// How old information may be; `None` for any age, as the authors have it.
     pub age_max: Option<Duration>,
     /// What a loss is that is not congestion's.
@@ -68,22 +100,51 @@ pub struct MeldConfig {
 }
 
 impl MeldConfig {
-    /// The thresholds for a cell whose largest transport block is `block_max` (2292 bytes in the authors' cell of
-    /// 25 PRBs).
+    /// As the authors ran it in a cell whose largest transport block is `block_max`: picoquic's largest packet, the
+    /// HARQ processes of FDD (TS 36.213 v17.0 §7), and a queue that is compared, in bytes, with a number of bits.
     #[must_use]
-    pub const fn new(variant: MeldVariant, reading: MeldReading, block_max: Bytes) -> Self {
-        let queue = match reading {
-            MeldReading::AsRun => HARQ_PROCESSES * 8 * block_max.get(),
-            MeldReading::AsDerived => HARQ_PROCESSES * block_max.get(),
-        };
+    pub const fn as_run(variant: MeldVariant, block_max: Bytes) -> Self {
+        let harq_processes = 8;
         Self {
             variant,
-            block_threshold: Bytes(PACKET / HARQ_PROCESSES),
-            queue_threshold: Bytes(queue),
+            pdu: Bytes(1440),
+            harq_processes,
+            queue_threshold: QueueThreshold::as_run(harq_processes, block_max),
             age_max: None,
             otherwise: LossCause::Unreported,
             judges_timeouts: true,
         }
+    }
+
+    /// Whether the block is smaller than [`Self::pdu`] over [`Self::harq_processes`]: Inequality 1 does not hold.
+    const fn is_small(&self, block: Bytes) -> bool {
+        block.get().saturating_mul(self.harq_processes as u64) < self.pdu.get()
+    }
+
+    /// `Q_th` by this information.
+    fn queue_threshold(&self, known: &RadioInformation) -> Bytes {
+        match self.queue_threshold {
+            QueueThreshold::Constant(bytes) => bytes,
+            QueueThreshold::Present(blocks) => {
+                let allowed = blocks.of(known.cqi, known.resource_blocks);
+                let block = allowed.map_or(known.transport_block, |most| most.min(known.transport_block));
+                Bytes(block.get().saturating_mul(u64::from(self.harq_processes)))
+            }
+        }
+    }
+}
+
+impl QueueThreshold {
+    /// The number in the authors' code: the bits of a largest block for each HARQ process, to which it compares bytes.
+    #[must_use]
+    pub const fn as_run(harq_processes: u8, block_max: Bytes) -> Self {
+        Self::Constant(Bytes(harq_processes as u64 * 8 * block_max.get()))
+    }
+
+    /// What that number is derived from: the bytes of a largest block for each HARQ process.
+    #[must_use]
+    pub const fn derived(harq_processes: u8, block_max: Bytes) -> Self {
+        Self::Constant(Bytes(harq_processes as u64 * block_max.get()))
     }
 }
 
@@ -123,10 +184,10 @@ impl LossDiscriminator for Meld {
 
     fn classify(&mut self, episode: &LossEpisode) -> LossCause {
         let Some(known) = self.usable(episode.now) else { return LossCause::Congestion };
-        let bad_channel = known.transport_block < self.config.block_threshold;
+        let bad_channel = self.config.is_small(known.transport_block);
         let full = match self.config.variant {
             MeldVariant::De => false,
-            MeldVariant::Me => known.queue >= self.config.queue_threshold,
+            MeldVariant::Me => known.queue >= self.config.queue_threshold(&known),
         };
         if bad_channel || full || episode.marked { LossCause::Congestion } else { self.config.otherwise }
     }
@@ -154,16 +215,99 @@ mod tests {
         RadioInformation {
             measured_at: Instant::from_millis(ms),
             transport_block: Bytes(block),
+            resource_blocks: 25,
+            cqi: 15,
             queue: Bytes(queue),
         }
     }
 
+    /// Of OpenAirInterface's eNB (TS 36.213 Table 7.1.7.2.1-1): MCS 28, 20 and 4 at CQI 15, 11 and 4.
+    static BLOCKS: [[u16; RESOURCE_BLOCKS]; CQIS] = {
+        let mut blocks = [[0; RESOURCE_BLOCKS]; CQIS];
+        blocks[15][25] = 2292;
+        blocks[15][10] = 903;
+        blocks[11][25] = 1239;
+        blocks[4][25] = 225;
+        blocks
+    };
+
+    fn with_threshold(queue_threshold: QueueThreshold) -> MeldConfig {
+        MeldConfig { queue_threshold, ..MeldConfig::as_run(MeldVariant::Me, BLOCK_MAX) }
+    }
+
     #[test]
     fn thresholds_are_those_of_the_authors_cell() {
-        let config = |reading| MeldConfig::new(MeldVariant::Me, reading, BLOCK_MAX);
-        assert_eq!(config(MeldReading::AsRun).block_threshold, Bytes(180));
-        assert_eq!(config(MeldReading::AsRun).queue_threshold, Bytes(146_688));
-        assert_eq!(config(MeldReading::AsDerived).queue_threshold, Bytes(18_336));
+        use QueueThreshold as Q;
+        assert_eq!(
+            MeldConfig::as_run(MeldVariant::Me, BLOCK_MAX).queue_threshold,
+            Q::Constant(Bytes(146_688))
+        );
+        assert_eq!(Q::derived(8, BLOCK_MAX), Q::Constant(Bytes(18_336)));
+        assert_eq!(Q::derived(16, BLOCK_MAX), Q::Constant(Bytes(36_672)));
+    }
+
+    /// `Q_th` is eight blocks of what PRBs, CQI and block allow together; the authors' derived constant at 25 PRBs and
+    /// CQI 15. Each row: CQI, PRBs, block, and the threshold.
+    #[test]
+    fn the_present_threshold_follows_resource_blocks_cqi_and_block() {
+        let rows = [
+            (15, 25, 2292, 18_336),
+            (15, 10, 903, 7_224),
+            // The channel has got worse since the block was made, or better.
+            (11, 25, 2292, 9_912),
+            (15, 25, 1239, 9_912),
+            (4, 25, 2292, 1_800),
+            // Nothing is known of the channel, or nothing that a cell has: the block alone.
+            (0, 25, 500, 4_000),
+            (15, 0, 500, 4_000),
+            (255, 25, 500, 4_000),
+            (15, 65_535, 500, 4_000),
+        ];
+        for (cqi, resource_blocks, block, threshold) in rows {
+            for (queue, cause) in [(threshold - 1, LossCause::Unreported), (threshold, LossCause::Congestion)]
+            {
+                let mut meld = Meld::new(with_threshold(QueueThreshold::Present(BlockSizes::new(&BLOCKS))));
+                meld.on_radio_information(&RadioInformation {
+                    cqi,
+                    resource_blocks,
+                    ..said(5, block, queue)
+                });
+                assert_eq!(meld.classify(&at(9)), cause, "{cqi} {resource_blocks} {block} {queue}");
+            }
+        }
+    }
+
+    /// `S_TB = T_PDU / N_HARQ`: 1440 / 8 = 180 bytes, 1500 / 7 = 214.29 and 1500 / 16 = 93.75.
+    #[test]
+    fn a_small_block_is_one_that_a_round_of_harq_cannot_fill_a_packet_with() {
+        for (pdu, harq_processes, small, enough) in
+            [(1440, 8, 179, 180), (1500, 7, 214, 215), (1500, 16, 93, 94)]
+        {
+            for (block, cause) in [(small, LossCause::Congestion), (enough, LossCause::Unreported)] {
+                let mut meld = Meld::new(MeldConfig {
+                    pdu: Bytes(pdu),
+                    harq_processes,
+                    ..MeldConfig::as_run(MeldVariant::De, BLOCK_MAX)
+                });
+                meld.on_radio_information(&said(5, block, 0));
+                assert_eq!(meld.classify(&at(9)), cause, "{pdu} {harq_processes} {block}");
+            }
+        }
+    }
+
+    /// Numbers that no cell has: the verdict is still one of the two, and a queue of any size is compared.
+    #[test]
+    fn nonsense_is_compared_and_breaks_nothing() {
+        for (block, queue, cause) in [
+            (u64::MAX, 0, LossCause::Unreported),
+            (u64::MAX, u64::MAX, LossCause::Congestion),
+            (0, u64::MAX, LossCause::Congestion),
+            (0, 0, LossCause::Congestion),
+        ] {
+            let mut meld = Meld::new(with_threshold(QueueThreshold::Present(BlockSizes::new(&BLOCKS))));
+            meld.on_radio_information(&RadioInformation { cqi: 0, ..said(5, block, queue) });
+            assert_eq!(meld.classify(&at(9)), cause, "{block} {queue}");
+        }
     }
 
     #[test]
@@ -178,16 +322,14 @@ mod tests {
             (2292, 146_687, [Unreported, Congestion, Unreported]),
             (2292, 146_688, [Unreported, Congestion, Congestion]),
         ];
-        let kinds = [
-            (MeldVariant::De, MeldReading::AsDerived),
-            (MeldVariant::Me, MeldReading::AsDerived),
-            (MeldVariant::Me, MeldReading::AsRun),
-        ];
+        let derived = with_threshold(QueueThreshold::derived(8, BLOCK_MAX));
+        let as_run = MeldConfig::as_run(MeldVariant::Me, BLOCK_MAX);
+        let kinds = [MeldConfig { variant: MeldVariant::De, ..derived }, derived, as_run];
         for (block, queue, verdicts) in cases {
-            for ((variant, reading), verdict) in kinds.into_iter().zip(verdicts) {
-                let mut meld = Meld::new(MeldConfig::new(variant, reading, BLOCK_MAX));
+            for (config, verdict) in kinds.into_iter().zip(verdicts) {
+                let mut meld = Meld::new(config);
                 meld.on_radio_information(&said(5, block, queue));
-                assert_eq!(meld.classify(&at(9)), verdict, "{block} {queue} {variant:?} {reading:?}");
+                assert_eq!(meld.classify(&at(9)), verdict, "{block} {queue} {config:?}");
                 assert_eq!(meld.classify(&LossEpisode { marked: true, ..at(9) }), Congestion);
             }
         }
@@ -195,7 +337,7 @@ mod tests {
 
     #[test]
     fn without_information_in_time_every_loss_is_congestion() {
-        let config = MeldConfig::new(MeldVariant::De, MeldReading::AsRun, BLOCK_MAX);
+        let config = MeldConfig::as_run(MeldVariant::De, BLOCK_MAX);
         let mut meld = Meld::new(MeldConfig { age_max: Some(Duration::from_millis(100)), ..config });
         assert_eq!(meld.classify(&at(1)), LossCause::Congestion);
         meld.on_radio_information(&said(50, 2292, 0));

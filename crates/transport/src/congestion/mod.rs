@@ -33,7 +33,7 @@ pub use bbr3::Bbr3;
 pub use cubic::{Cubic, CubicConfig, CubicVariant};
 pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig};
-pub use meld::{Meld, MeldConfig, MeldReading, MeldVariant};
+pub use meld::{BlockSizes, Meld, MeldConfig, MeldVariant, QueueThreshold};
 pub use newreno::NewReno;
 pub use own::{MakeController, OwnController, OwnControllers};
 pub use peers::{KneeTest, UsageTest};
@@ -274,6 +274,10 @@ pub struct RadioInformation {
     pub measured_at: Instant,
     /// Size of the transport block that the UE was last given.
     pub transport_block: Bytes,
+    /// Physical resource blocks of that transport block.
+    pub resource_blocks: u16,
+    /// The wideband CQI that the base station last had; 0 for none.
+    pub cqi: u8,
     /// Bytes that wait in the transmit queue of its RLC entity.
     pub queue: Bytes,
 }
