@@ -92,9 +92,13 @@ def test_a_crossing_lies_on_the_line() -> None:
 
 
 def test_interference_loses_blocks_not_packets() -> None:
-    """A block holds parts of two or three packets: under RLC UM, few are lost alone and none by a queue."""
+    """A block of 2292 bytes holds parts of two or three packets, and RLC UM loses it whole; no queue drops.
+
+    CUBIC keeps a queue, which fills the blocks. NewReno's small window does not: three in ten of its bursts
+    are of one packet.
+    """
     base = scenario.load(examples.path("meld"))
-    jobs = [(base.set(Case("newreno", noise="fitted").overrides).resolved, seed) for seed in (1, 2, 3)]
+    jobs = [(base.set(Case("cubic", noise="fitted").overrides).resolved, seed) for seed in (1, 2, 3)]
     runs = [Run(output.tables) for output in native.run(jobs, 1)]
     lengths = np.concatenate([bursts_of(run) for run in runs])
     assert lengths.size > 30

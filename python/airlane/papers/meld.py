@@ -26,11 +26,15 @@ from airlane.papers.common import MARGIN, gain_pct, mean
 from airlane.papers.meld_logs import BINS, burst_shares, bursts_of, impaired, logs, pooled_goodput_mbps
 from airlane.papers.meld_setup import (
     CONTROLLERS,
+    FITTED_BURSTS,
+    FITTED_CELL,
+    FITTED_TIMEOUTS,
     NAMES,
     NOISE_WORDS,
     RECOVERIES,
     SCHEMES,
     SOURCE,
+    THRESHOLDS,
     Case,
     by_run,
     grid,
@@ -45,8 +49,6 @@ from airlane.words import counted
 __all__ = ["figure3", "figure4", "figure5", "figure6", "table2"]
 
 RUNS = 10
-
-FITTED_ON = "bursts of interference, on five figures of four of the authors' runs without MELD"
 
 RECOVERY_WORDS = {"picoquic": "picoquic of 2020", "rfc9002": "RFC 9002"}
 
@@ -134,9 +136,18 @@ def table2() -> Experiment:
             kind=NumberKind.CONSTANT,
             restates=f"{blocks}.15",
         ),
-        Number("meld.table1.link_capacity_mbps", "UDP without interference, Mbit/s of IP", carried),
         Number(
-            "meld.meta.link_mbps", "the same, section 5", carried, restates="meld.table1.link_capacity_mbps"
+            "meld.table1.link_capacity_mbps",
+            "UDP without interference, Mbit/s of IP",
+            carried,
+            fitted=FITTED_CELL,
+        ),
+        Number(
+            "meld.meta.link_mbps",
+            "the same, section 5",
+            carried,
+            fitted=FITTED_CELL,
+            restates="meld.table1.link_capacity_mbps",
         ),
     ]
     return Experiment(
@@ -155,9 +166,9 @@ def table2() -> Experiment:
             "meld.harq_ms.detect": "half of cell.mac.harq_round_trip: feedback after 4 ms, again after 4",
             "meld.harq_ms.retransmit": "the other half, and the block itself",
             "meld.harq_ms.csi_report_delay_min": "cell.mac.cqi_delay",
-            "meld.thresholds.n_harq": "loss_discriminator: 8 HARQ processes",
-            "meld.thresholds.t_pdu_bytes": "loss_discriminator: packets of 1440 bytes",
-            "meld.thresholds.s_tb_bytes": "loss_discriminator: their quotient",
+            "meld.thresholds.n_harq": "loss_discriminator.harq_processes",
+            "meld.thresholds.t_pdu_bytes": "loss_discriminator.pdu",
+            "meld.thresholds.s_tb_bytes": "loss_discriminator: pdu over harq_processes",
             "meld.cited.large_buffer_in_flight_kB_ref11": "cited from others, nothing of the experiment",
             "meld.cited.spurious_slow_start_flows_pct": "cited from others, nothing of the experiment",
             "meld.cited.veno_N_threshold": "loss_discriminator: the rule of Veno",
@@ -221,14 +232,14 @@ def figure3() -> Experiment:
                 "meld.random_loss_pct",
                 "packets of the probe that are lost, %",
                 _probe_loss_pct,
-                fitted=FITTED_ON,
+                fitted=f"{FITTED_BURSTS}; {FITTED_CELL}",
                 note="the probe had no part in the fit",
             ),
             Number(
                 "meld.fig3_probe",
                 "packets in the mean burst of the probe",
                 _probe_burst,
-                fitted=FITTED_ON,
+                fitted=f"{FITTED_BURSTS}; {FITTED_CELL}",
             ),
         ),
         listings=(histogram,),
@@ -248,11 +259,11 @@ def _burst_row(what: str, lengths: Sequence[float]) -> tuple[str, ...]:
 _FIG4 = [
     Case(c, s, r, rtt_, noise)
     for c in CONTROLLERS
-    for s in (*SCHEMES, "me-derived")
+    for s in (*SCHEMES, *THRESHOLDS)
     for r in RECOVERIES
     for rtt_ in ("paper", "logs")
     for noise in ("stated", "fitted", "light", "none")
-    if s != "me-derived" or (rtt_ == "paper" and noise != "none")
+    if s not in THRESHOLDS or (rtt_ == "paper" and noise != "none")
 ]
 
 
@@ -271,12 +282,18 @@ def _gain_number(name: str, case: Case, relation: Relation, restates: str = "") 
         for other in [case.but(recovery=r, rtt=rtt_, noise=noise)]
         if other != case
     ]
+    if case.scheme == "me":
+        readings += [
+            Reading(f"{threshold}, {RECOVERY_WORDS[case.recovery]}", gain(case.but(scheme=scheme)))
+            for scheme, threshold in THRESHOLDS.items()
+        ]
     return Number(
         name,
         words,
         gain(case),
         relation=relation,
         against=lambda _: 0.0,
+        fitted="; ".join((*((FITTED_TIMEOUTS,) if case.controller == "newreno" else ()), FITTED_CELL)),
         restates=restates,
         readings=tuple(readings),
     )
@@ -574,6 +591,7 @@ def figure6() -> Experiment:
             "meld.rtt_fig5_fig6",
             "round trip of MELD-ME with NewReno, ms",
             rtt(Case("newreno", "me")),
+            fitted=f"{FITTED_TIMEOUTS}; {FITTED_CELL}",
         ),
     )
     return _rtt_experiment(6, "me", numbers, tuple(claims))

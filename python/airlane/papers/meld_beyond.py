@@ -13,7 +13,7 @@ from airlane import examples, terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
 from airlane.papers.common import MARGIN, between, mean, worst_of
 from airlane.papers.meld import RECOVERY_WORDS
-from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, NOISE_WORDS, Case, rate, rtt
+from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, NOISE_WORDS, THRESHOLDS, Case, rate, rtt
 from airlane.verdict import settle
 
 __all__ = ["confusion", "faults", "short_flows", "staleness"]
@@ -202,10 +202,7 @@ def _long_mbps(case: Case) -> Measure:
 def short_flows() -> Experiment:
     """Declare the experiment `meld/short-flows`: the case that MELD-ME is for."""
     cases = [
-        Case(c, s, noise=n)
-        for n in _NOISES
-        for c in CONTROLLERS
-        for s in ("legacy", "de", "me", "me-derived")
+        Case(c, s, noise=n) for n in _NOISES for c in CONTROLLERS for s in ("legacy", "de", "me", *THRESHOLDS)
     ]
 
     def listing(draws: Sequence[Draw]) -> Listing:
@@ -254,6 +251,7 @@ _RULES: dict[str, dict[str, object]] = {
     "meld-de": {"kind": "meld-de"},
     "meld-me": {"kind": "meld-me"},
     "meld-me, derived": {"kind": "meld-me", "threshold": "derived"},
+    "meld-me, present": {"kind": "meld-me", "threshold": "present"},
     "veno": {"kind": "veno"},
     "ncpld": {"kind": "ncpld"},
     "lda-eq": {"kind": "lda-eq"},
