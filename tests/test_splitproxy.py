@@ -12,7 +12,15 @@ from airlane.experiments import Draw, Experiment
 from airlane.metrics import Run
 from airlane.papers import splitproxy_ftp as ftp
 from airlane.papers.splitproxy_measures import downloads, dropped_pct, page_saving
-from airlane.papers.splitproxy_setup import Case, derived, needed_loss_pct, share_mbps, sites
+from airlane.papers.splitproxy_setup import (
+    PATHS,
+    Case,
+    derived,
+    needed_loss_pct,
+    share_mbps,
+    sites,
+    transport_ms,
+)
 
 
 @pytest.mark.parametrize("experiment", papers.select(["splitproxy"]), ids=lambda e: e.id)
@@ -23,7 +31,9 @@ def test_every_point_is_a_scenario(experiment: object) -> None:
     for overrides in experiment.grid.values():
         resolved = json.loads(base.set({**overrides, **experiment.quick}).resolved)
         assert [cell["interferer"] for cell in resolved["cell"]] == [False] * 7 + [True] * 12
-        assert resolved["backhaul"]["shared"]
+        hops = resolved["backhaul"]["hop"]
+        assert hops[0]["shared"], "the transport network is shared"
+        assert {(hop["rate"], hop["delay"]) for hop in hops} == {("100 Mbit/s", "10 ms")}
 
 
 def test_users_start_at_the_sites_of_the_scenario() -> None:
@@ -33,26 +43,49 @@ def test_users_start_at_the_sites_of_the_scenario() -> None:
     assert places == [pytest.approx(site, abs=2e-3) for site in ours]
 
 
+def test_the_readings_of_the_transport_network() -> None:
+    base = scenario.load(examples.path("splitproxy"))
+    links = {
+        name: [
+            hop["shared"]
+            for hop in json.loads(base.set(Case("ftp", 2, 50, path=name).overrides).resolved)["backhaul"][
+                "hop"
+            ]
+        ]
+        for name in PATHS
+    }
+    assert links == {
+        "series": [True, True],
+        "one": [True],
+        "branches": [True, False],
+        "three": [True, True, True],
+    }
+    assert [transport_ms(name) for name in links] == [20.0, 10.0, 20.0, 30.0]
+
+
 def test_a_window_per_round_trip_by_hand() -> None:
-    # 65535 bytes in 2 (50 + 10) + 23 ms are 3.666 Mbit/s; the server's loop of 100 ms has 5.243: 43 % more.
+    # 65535 bytes in 2 (50 + 20) + 23 ms are 3.216 Mbit/s; the server's loop of 100 ms has 5.243: 63 % more.
     off, on = (derived(Case("ftp", 2, 50, proxy=p), 23.0) for p in ("none", "gateway"))
-    assert off == pytest.approx(3.666, abs=1e-3)
+    assert off == pytest.approx(3.216, abs=1e-3)
     assert on == pytest.approx(5.243, abs=1e-3)
-    # A proxy in the eNB leaves 120 ms in one loop: 4.369.
-    assert derived(Case("ftp", 2, 50, proxy="enb"), 23.0) == pytest.approx(4.369, abs=1e-3)
+    # A proxy in the eNB leaves 140 ms in one loop: 3.745.
+    assert derived(Case("ftp", 2, 50, proxy="enb"), 23.0) == pytest.approx(3.745, abs=1e-3)
+    # Over one link it is 2 (50 + 10) + 23 ms, 3.666 Mbit/s; over three 183 ms, 2.865.
+    assert derived(Case("ftp", 2, 50, path="one"), 23.0) == pytest.approx(3.666, abs=1e-3)
+    assert derived(Case("ftp", 2, 50, path="three"), 23.0) == pytest.approx(2.865, abs=1e-3)
     # 95.05 of 100 Mbit/s are payload; 70 users have 1.358 each, whatever their windows.
     assert share_mbps(Case("ftp", 10, 50)) == pytest.approx(95.052 / 70, abs=1e-3)
     assert derived(Case("ftp", 10, 50, proxy="gateway"), 23.0) == share_mbps(Case("ftp", 10, 50))
-    # As a round trip, 50 ms leave 25 on each way: 93 ms without and 50 with a proxy.
+    # As a round trip, 50 ms leave 25 on each way: 113 ms without, and with a proxy 63 behind it.
     off, on = (derived(Case("ftp", 1, 50, proxy=p, rtt=True), 23.0) for p in ("none", "gateway"))
-    assert on / off == pytest.approx(93 / 50)
+    assert on / off == pytest.approx(113 / 63)
 
 
 def test_the_loss_that_holds_downloads_to_their_share_by_hand() -> None:
-    # 56 downloads have 1.697 Mbit/s each: 20.8 segments in 143 ms, 6.25 in the 43 ms of the proxy's loop.
-    assert needed_loss_pct(Case("web", 8, 50)) == pytest.approx(100 * 1.5 / 20.8**2, rel=0.01)
+    # 56 downloads have 1.697 Mbit/s each: 23.7 segments in 163 ms, 9.15 in the 63 ms of the proxy's loop.
+    assert needed_loss_pct(Case("web", 8, 50)) == pytest.approx(100 * 1.5 / 23.7**2, rel=0.01)
     assert needed_loss_pct(Case("web", 8, 50, proxy="gateway")) == pytest.approx(
-        100 * 1.5 / 6.25**2, rel=0.01
+        100 * 1.5 / 9.15**2, rel=0.01
     )
     # 14 of them have windows for 5.2 of 6.8 Mbit/s.
     assert needed_loss_pct(Case("web", 2, 50, proxy="gateway")) == 0.0
@@ -100,7 +133,7 @@ def test_the_uncongested_network_gives_what_the_windows_allow() -> None:
     """Runs of a few seconds: 14 users, with and without a proxy, against the derivation."""
     cases = [ftp.point(2, 125, proxy).but(duration_s=10, warmup_s=6) for proxy in ("none", "gateway")]
     off, on = (downloads(run) for run in _run(cases).values())
-    radio = off.rtt_ms - 2 * (125 + 10)
+    radio = off.rtt_ms - 2 * (125 + 20)
     assert 15.0 < radio < 35.0  # scheduling request, grants, HARQ
     for found, case in ((off, cases[0]), (on, cases[1])):
         assert found.throughput == pytest.approx(derived(case, radio), rel=0.05)

@@ -47,11 +47,12 @@ def _path(axis: Axes) -> None:
     boxes = {
         "servers": (0.0, 0.5),
         "SAE-GW\n(proxy)": (1.0, 0.5),
-        "router\nRED": (2.0, 0.5),
-        "7 eNBs": (3.0, 0.5),
+        "router": (2.0, 0.5),
+        "router\n7 eNBs": (3.0, 0.5),
         "UEs": (4.0, 0.5),
     }
-    links = ("100 Mbit/s\n50, 75, 125 ms", "100 Mbit/s", "100 Mbit/s\n10 ms", "LTE 10 MHz\nSISO")
+    transport = "100 Mbit/s\n10 ms, RED"
+    links = ("100 Mbit/s\n50, 75, 125 ms", transport, transport, "LTE 10 MHz\nSISO")
     for i, (name, (x, y)) in enumerate(boxes.items()):
         axis.text(
             x,
