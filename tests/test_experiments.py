@@ -18,6 +18,7 @@ from airlane.experiments import (
     Measure,
     Number,
     NumberKind,
+    NumberRow,
     Reading,
     conduct,
 )
@@ -160,6 +161,35 @@ def test_what_a_number_is_compared_with_is_published_too(experiment: Experiment,
     for number, wanted in ((fell, Verdict.MISS), (replace(fell, published_against=30.0), Verdict.DIRECTION)):
         outcome = conduct(replace(experiment, numbers=(number,), claims=()), PUBLISHED, cache)
         assert outcome.numbers[0].judgement.verdict is wanted
+
+
+def test_a_ratio_of_two_wrong_numbers_says_so(experiment: Experiment, tmp_path: Path) -> None:
+    slow, fast = link("10"), link("20")
+    twice = Number(
+        "x.ratio",
+        "fast by slow",
+        lambda draw: fast(draw) / slow(draw),
+        parts=(("x.slow", slow), ("x.fast", fast)),
+    )
+    cache = Cache(tmp_path / "cache", native.fingerprint())
+
+    def row(slow_told: float, fast_told: float, ratio: float) -> NumberRow:
+        published = {
+            "x.slow": Published("x.slow", slow_told),
+            "x.fast": Published("x.fast", fast_told),
+            "x.ratio": Published("x.ratio", ratio),
+        }
+        [found] = conduct(replace(experiment, numbers=(twice,), claims=()), published, cache).numbers
+        return found
+
+    # 9.7 and 19.4 Mbit/s. Both off by half: the ratio of 2 matches, and the row says why that is little.
+    both = row(19.4, 38.8, 2.0)
+    assert both.judgement.verdict is Verdict.MATCH
+    assert "a match of the ratio alone" in both.judgement.why
+    assert "for 19.4" in both.judgement.why
+    # One of them is right: nothing to say. Nor of a ratio that is no match.
+    assert row(9.7, 38.8, 2.0).judgement.why == ""
+    assert "ratio" not in row(19.4, 38.8, 3.0).judgement.why
 
 
 def test_quick_runs_can_be_shorter(experiment: Experiment, tmp_path: Path) -> None:

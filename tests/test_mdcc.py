@@ -54,3 +54,21 @@ def test_points_differ_in_what_their_names_say(experiment: Experiment) -> None:
         measured = flows.get("phone", flows.get("short"))
         pep = json.loads(text)["middlebox"]
         assert (measured == "mdcc") == bool(pep), f"{experiment.id}, {name}: a PEP goes with MD-CC"
+
+
+def test_the_short_flows_of_the_fit_are_those_of_table_4() -> None:
+    from airlane import examples
+    from airlane.papers.mdcc_delay import short_on_jump
+
+    point = ("f2MB", "cubic", "own", 5.0)
+    jump, short = (scenario.load(examples.path(f"mdcc-{name}")) for name in ("jump", "short"))
+    settings = setup.short_overrides(*point)
+    assert jump.set({**short_on_jump(), **settings}).resolved == short.set(settings).resolved
+
+
+@pytest.mark.parametrize("name", ["mdcc-jump", "mdcc-short", "mdcc-long"])
+def test_a_status_pdu_takes_a_whole_transmission_as_in_ns_3(name: str) -> None:
+    from airlane import examples
+
+    [cell] = scenario.load(examples.path(name)).settings["cell"]
+    assert cell["rlc"]["status_alone"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ from airlane.verdict import (
     Judgement,
     Published,
     Relation,
+    Verdict,
+    agrees,
     judge,
     judge_constant,
 )
@@ -128,6 +130,9 @@ class Number:
     restates
         Id of the number that the publication gives again here, in an abstract or a summary, or that this one
         follows from; it is judged and shown, and not counted a second time.
+    parts
+        Where it is a ratio or a reduction: the numbers that it is made of, by id, and how they are
+        measured. A match that two wrong parts lead to says so.
     note
         What a reader has to know about the number.
     readings
@@ -146,6 +151,7 @@ class Number:
     fitted: str = ""
     kind: NumberKind = NumberKind.RESULT
     restates: str = ""
+    parts: tuple[tuple[str, Measure], ...] = ()
     note: str = ""
     readings: tuple[Reading, ...] = ()
 
@@ -305,7 +311,10 @@ def conduct(
     return Outcome(
         experiment,
         draws,
-        [_judged(number, stated(number.id, published), draws, shortened) for number in experiment.numbers],
+        [
+            _judged(number, stated(number.id, published), draws, shortened, _parts(number, published, draws))
+            for number in experiment.numbers
+        ],
         [ClaimRow(claim, _found(claim, draws, shortened)) for claim in experiment.claims],
         [listing(draws) for listing in experiment.listings],
         runs_done=fresh,
@@ -333,7 +342,30 @@ def _found(claim: Claim, draws: Sequence[Draw], shortened: bool) -> Finding:
     return found
 
 
-def _judged(number: Number, published: Published, draws: Sequence[Draw], shortened: bool) -> NumberRow:
+def _parts(
+    number: Number, published: Mapping[str, Published], draws: Sequence[Draw]
+) -> list[tuple[Published, float]]:
+    """What a number is made of: as published, and our means."""
+    return [(stated(name, published), _estimate(measure, draws).mean) for name, measure in number.parts]
+
+
+def _aware(judgement: Judgement, parts: Sequence[tuple[Published, float]]) -> Judgement:
+    """Add to a match that every part of it is off, if so: the errors cancel."""
+    off = bool(parts) and not any(agrees(told, mean) for told, mean in parts)
+    if judgement.verdict is not Verdict.MATCH or not off:
+        return judgement
+    each = ", ".join(f"{mean:.3g} for {told.value:g}" for told, mean in parts)
+    why = f"a match of the ratio alone: each of its parts is off by more than the band ({each})"
+    return replace(judgement, why=why)
+
+
+def _judged(
+    number: Number,
+    published: Published,
+    draws: Sequence[Draw],
+    shortened: bool,
+    parts: Sequence[tuple[Published, float]],
+) -> NumberRow:
     zero = published.value is not None and published.value == number.origin
     judged = number.kind is NumberKind.RESULT and number.relation is Relation.EQUAL
     if zero and judged and number.absolute is None:
@@ -345,7 +377,7 @@ def _judged(number: Number, published: Published, draws: Sequence[Draw], shorten
         number,
         published,
         _estimate(number.measure, draws),
-        _judge(number, number.measure, published, draws, shortened),
+        _aware(_judge(number, number.measure, published, draws, shortened), parts),
         tuple(
             (
                 reading.text,

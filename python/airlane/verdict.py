@@ -24,6 +24,9 @@ neither a `match` nor a `direction`: it is `undecided` where the interval of tha
 80 %, else a `miss`. Runs that the quick form shortened are no evidence against a number: what would be a
 `miss` is `undecided`.
 
+A ratio or a reduction of two numbers may match where both of them are wrong. `agrees` tells, and the row
+says so.
+
 A constant of a table (a transport block size, a code) is no result: `judge_constant` asks for equality.
 
 A claim is decided by `settle`. It holds if our whole 95 % interval lies in the region that the claim
@@ -49,6 +52,7 @@ __all__ = [
     "Published",
     "Relation",
     "Verdict",
+    "agrees",
     "judge",
     "judge_constant",
     "settle",
@@ -300,6 +304,12 @@ def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgemen
         return Judgement(Verdict.UNDECIDED, None, "a mean of 0 has no relative width")
     needed = min((n for n in ways if n is not None), default=None)
     return Judgement(Verdict.UNDECIDED, needed, f"interval too wide; {told(needed)}")
+
+
+def agrees(published: Published, mean: float) -> bool:
+    """Whether a mean lies within 10 % of a single published value, or inside its interval."""
+    low, high = _region(published, Terms())
+    return low <= mean <= high
 
 
 def _region(published: Published, terms: Terms) -> tuple[float, float]:

@@ -15,9 +15,8 @@ from airlane.metrics import Window
 from airlane.papers import mdcc_setup as setup
 from airlane.papers.common import all_hold, mean, reduction_pct
 from airlane.papers.mdcc_setup import (
+    ALL_MS,
     CONTROLLERS,
-    JUMP_MS,
-    SHORT_MS,
     completion,
     fill_up,
     jump_overrides,
@@ -46,7 +45,7 @@ TERMS: dict[str, dict[str, object]] = {
     "CoDel with its usual 5 ms": {"cell.0.rlc.aqm.target": "5 ms"},
     "PF averages over 1 s": {"cell.0.scheduler": {"kind": "pf", "window": 1000}},
     "background: NewReno": {"flow.1.transport.congestion": "newreno"},
-    "RLC STATUS alone in its block, as ns-3": {"cell.0.rlc.status_alone": True},
+    "RLC STATUS beside data in its block, unlike ns-3": {"cell.0.rlc.status_alone": False},
 }
 """Terms of the model, switched one at a time, for both controllers."""
 
@@ -118,9 +117,9 @@ def _term_listing(
 
 def terms_jump() -> Experiment:
     """Declare the experiment `mdcc/terms-jump`."""
-    grid = _terms(lambda controller: jump_overrides("eva", 300, controller, JUMP_MS))
+    grid = _terms(lambda controller: jump_overrides("eva", 300, controller, ALL_MS))
     for controller in CONTROLLERS:
-        base = {**setup.radio("eva", 300), "internet.delay": f"{JUMP_MS:g} ms", **_same_ue()}
+        base = {**setup.radio("eva", 300), "internet.delay": f"{ALL_MS:g} ms", **_same_ue()}
         own = mdcc_overrides() if controller == "mdcc" else {}
         grid[f"{SAME_UE}/{controller}"] = {**base, **own}
     terms = [*TERMS, SAME_UE, *_MDCC_TERMS]
@@ -135,7 +134,7 @@ def terms_jump() -> Experiment:
         quick_runs=1,
         listings=(
             _term_listing(
-                f"Fill-up time by term of the model: vehicular, 300 m, {JUMP_MS:g} ms",
+                f"Fill-up time by term of the model: vehicular, 300 m, {ALL_MS:g} ms",
                 terms,
                 fill_up,
                 "table2.d300",
@@ -146,7 +145,7 @@ def terms_jump() -> Experiment:
 
 def terms_short() -> Experiment:
     """Declare the experiment `mdcc/terms-short`."""
-    grid = _terms(lambda controller: short_overrides("f1MB", controller, "own", SHORT_MS))
+    grid = _terms(lambda controller: short_overrides("f1MB", controller, "own", ALL_MS))
     terms = [*TERMS, *_MDCC_TERMS]
 
     return Experiment(
@@ -159,7 +158,7 @@ def terms_short() -> Experiment:
         quick_runs=1,
         listings=(
             _term_listing(
-                f"Completion of 1 MB by term of the model: background on a UE of its own, {SHORT_MS:g} ms",
+                f"Completion of 1 MB by term of the model: background on a UE of its own, {ALL_MS:g} ms",
                 terms,
                 completion,
                 "table4.f1MB",
@@ -284,8 +283,8 @@ def _longest_pause_s(point: str) -> Measure:
 def faults() -> Experiment:
     """Declare the experiment `mdcc/faults`."""
     grid = {
-        _CUBIC: jump_overrides("eva", 300, "cubic", JUMP_MS),
-        _HEALTHY: jump_overrides("eva", 300, "mdcc", JUMP_MS),
+        _CUBIC: jump_overrides("eva", 300, "cubic", ALL_MS),
+        _HEALTHY: jump_overrides("eva", 300, "mdcc", ALL_MS),
     }
     for name, fault in _FAULTS.items():
         grid[name] = {**grid[_HEALTHY], **mdcc_overrides(fault=fault)}
