@@ -520,13 +520,14 @@ def arena(
         typer.Option("--contender", metavar="NAME", help="Only these, and CUBIC [default: all]."),
     ] = None,
     situations: Annotated[
-        list[str] | None, typer.Option("--situation", metavar="NAME", help="Only these [default: all].")
+        list[str] | None,
+        typer.Option("--situation", metavar="NAME|FILE.toml", help="Only these, or your own [default: all]."),
     ] = None,
     controllers: Own = None,
     chosen_set: Annotated[
         _Set, typer.Option("--set", help="Situations, or the test cases of the BBR draft.")
     ] = _Set.SITUATIONS,
-    quick: Annotated[bool, typer.Option("--quick", help="Two runs each: wide intervals.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Three runs each: wide intervals.")] = False,
     as_json: AsJson = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, callback=_below_limit, help="First seed.")] = 1,
     threads: Threads = None,

@@ -15,7 +15,6 @@ trace's clock begins at the cut. In the uplink bytes count where they arrive: at
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ import pyarrow.compute as pc
 
 from airlane import native
 from airlane.results import Results
-from airlane.scenario import Scenario, loads
+from airlane.scenario import Scenario, loads, seconds
 from airlane.trace import OPPORTUNITY_BYTES, ExportError, Trace, write_trace
 
 __all__ = ["Exported", "check", "export"]
@@ -135,7 +134,7 @@ def export(
     )
     results = run.run(seed=seed)
     end_s = float(results.meta[0]["sim_s"])
-    begin_s = _seconds(scenario.settings["run"]["warmup"]) if begin_s is None else begin_s
+    begin_s = seconds(scenario.settings["run"]["warmup"]) if begin_s is None else begin_s
     trace = _trace(results, ue, direction, begin_s)
     starved = None if delivered or direction == "uplink" else _starved(results, begin_s)
     return Exported(trace, ue, direction, delivered, begin_s, end_s, starved)
@@ -255,9 +254,3 @@ def _link(scenario: Scenario, trace: Path, flow: dict[str, Any], rtt_ms: float) 
             "flow": [{k: v for k, v in flow.items() if k not in ("to", "direction")}],
         }
     )
-
-
-def _seconds(time: str) -> float:
-    """Read a time as a resolved scenario writes it, such as `500 ms`."""
-    number, unit = re.fullmatch(r"([0-9.e+-]+) ?(ns|us|ms|s)", time).groups()  # type: ignore[union-attr]
-    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]

@@ -132,11 +132,11 @@ def versus(
 ) -> Versus:
     """Compare run by run, with the runs in which both are defined.
 
-    More means that the 95 % interval of `one - (1 + least) other - least_absolute` lies above 0, less the
-    same below with the signs turned, and the same that `one` is shown to lie between both limits (two
-    one-sided tests: D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987; by title, not
-    opened). So the outcome has the direction of the ratio. Ratios are compared in logarithms, the limits
-    being `1 + least` and its inverse.
+    The margin is `least` times the mean of the other, plus `least_absolute`. More means that the 95 %
+    interval of the paired difference lies above the margin, less that it lies below its negative, and the
+    same that it lies within both (two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics and
+    Biopharmaceutics 15, 1987; by title, not opened). So the outcome has the direction of the ratio. Ratios
+    are compared in logarithms, the limits being `1 + least` and its inverse.
 
     Examples
     --------
@@ -153,9 +153,9 @@ def versus(
     a, b = a[both], b[both]
     if scale is Scale.RATIO:
         a, b = stats.to_scale(a, scale), stats.to_scale(b, scale)
-        margin = np.full(a.shape, math.log1p(least))
+        margin = math.log1p(least)
     else:
-        margin = least * np.abs(b) + least_absolute
+        margin = least * abs(float(b.mean())) + least_absolute if b.size else 0.0
     difference = stats.estimate(a - b)
     if a.size == 0:
         return Versus(difference, math.nan, Outcome.OPEN)
@@ -165,13 +165,12 @@ def versus(
         ratio = float(a.mean() / b.mean()) if b.mean() else math.nan
     if a.size < scale.least_runs:
         return Versus(dataclasses.replace(difference, half_width=None), ratio, Outcome.OPEN)
-    above, below = stats.estimate(a - b - margin), stats.estimate(a - b + margin)
     outcome = Outcome.OPEN
-    if above.low > 0.0:
+    if difference.low > margin:
         outcome = Outcome.MORE
-    elif below.high < 0.0:
+    elif difference.high < -margin:
         outcome = Outcome.LESS
-    elif above.high <= 0.0 <= below.low:
+    elif -margin <= difference.low and difference.high <= margin:
         outcome = Outcome.SAME
     return Versus(difference, ratio, outcome)
 

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from airlane.control import Controller
 from airlane.files import read_text
 from airlane.results import Results
 
-__all__ = ["Scenario", "load", "loads", "parse_setting"]
+__all__ = ["Scenario", "load", "loads", "parse_setting", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -161,3 +162,9 @@ def parse_setting(setting: str) -> tuple[str, object]:
         return key, tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return key, text
+
+
+def seconds(time: str) -> float:
+    """A time as resolved scenarios write it."""
+    number, unit = re.fullmatch(r"([0-9.e+-]+) ?(ns|us|ms|s)", time).groups()  # type: ignore[union-attr]
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]

@@ -14,7 +14,7 @@ from airlane.arena.conduct import conduct
 from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
 from airlane.arena.markdown import markdown
-from airlane.arena.situations import SITUATIONS
+from airlane.arena.situations import SITUATIONS, Situation, from_file
 from airlane.cache import Cache
 from airlane.control import Controller
 from airlane.files import write_text
@@ -31,11 +31,11 @@ class Call:
     Attributes
     ----------
     contenders, situations
-        Names; all where there are none.
+        Names; all where there are none. A situation may be a scenario file, which ends in `.toml`.
     controllers
         The user's own, by name.
     quick
-        Two runs of each.
+        Three runs of each.
     seed, threads
         First seed; worker threads.
     out
@@ -66,14 +66,16 @@ class Call:
         """
         brought = self._own()
         who = _chosen("contender", self.contenders, {one.name: one for one in CONTENDERS}, BASELINE) + brought
-        where = _chosen("situation", self.situations, {one.name: one for one in SITUATIONS})
+        where = self._situations()
         kept = Cache(cache, native.fingerprint())
         with terminal.progress("arena") as update:
             result = conduct(
                 who, where, kept, quick=self.quick, seed=self.seed, threads=self.threads, on_done=update
             )
-        report.write_arena_html(result, self.out / "index.html")
+        self.out.mkdir(parents=True, exist_ok=True)
+        # The figures first: they are there, whatever becomes of the page.
         write_text(self.out / "cells.csv", view.cells_csv(result))
+        report.write_arena_html(result, self.out / "index.html")
         if self.markdown is not None:
             self.markdown.parent.mkdir(parents=True, exist_ok=True)
             write_text(self.markdown, markdown(result))
@@ -109,6 +111,21 @@ class Call:
             return
         terminal.output.print(draft_view.terminal_view(judged))
         print(f"written to {place}")
+
+    def _situations(self) -> list[Situation]:
+        names = [name for name in self.situations if not name.endswith(".toml")]
+        files = [Path(name) for name in dict.fromkeys(self.situations) if name.endswith(".toml")]
+        known = {one.name: one for one in SITUATIONS}
+        found = _chosen("situation", names, known) if names or not files else []
+        for file in files:
+            if not file.is_file():
+                there = ", ".join(known)
+                raise ArenaError(f"{file}: no such file; a situation is a scenario file, or one of: {there}")
+            situation = from_file(file)
+            if any(one.name == situation.name for one in found):
+                raise ArenaError(f"{file}: there is a situation {situation.name!r} already; rename the file")
+            found.append(situation)
+        return found
 
     def _own(self) -> list[Contender]:
         for name in self.controllers:

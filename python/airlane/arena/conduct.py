@@ -6,54 +6,33 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
 from airlane import native, stats
 from airlane.arena.contenders import BASELINE, Contender, NotForError
+from airlane.arena.measure import FIGURES, Measured, Tables, measured
 from airlane.arena.situations import Situation
 from airlane.cache import Cache, outputs_of
-from airlane.control import Controller
+from airlane.control import Controller, ControllerError
+from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus
 from airlane.native import Output
 
-__all__ = ["FIGURES", "Cell", "Figure", "Result", "conduct"]
+__all__ = ["FIGURES", "Cell", "Result", "conduct"]
 
 _AT_ONCE = 16
 """Runs whose whole output is in memory."""
 
-QUICK_RUNS = 2
-"""Runs in the quick form: an interval, if a wide one."""
+QUICK_RUNS = 3
+"""Runs in the quick form: the fewest of which every figure has an interval, if a wide one."""
 
+KEPT = 0.8
+"""Whoever ranks by delay keeps this share of CUBIC's goodput; by goodput, CUBIC's delay over this at most."""
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of one run.
+DELAY_FINE_MS = 150.0
+"""A delay up to this never keeps a goodput from ranking: ITU-T G.114 (05/2003; by its summaries, not opened)
+holds one-way delays below it to be fine for most uses. Where CUBIC leaves the link idle, and so its queue
+empty, any use of it has more delay."""
 
-    Attributes
-    ----------
-    name, title, short
-        Unit last; for people; for a heading.
-    more_is_better
-        Or less; None where neither is, since the best is 1.
-    """
-
-    name: str
-    title: str
-    short: str
-    more_is_better: bool | None
-
-
-FIGURES = (
-    Figure("goodput_mbps", "goodput, Mbit/s", "goodput", True),
-    Figure("owd_p95_ms", "95th percentile of one-way delay, ms", "delay, p95", False),
-    Figure("lost_percent", "packets lost, %", "lost", False),
-    Figure("fct_s", "completion time, s", "time", False),
-    Figure("page_s", "page time (onload), s", "page time", False),
-    Figure("stalled_s", "time a picture stood still, start-up included, s", "waiting", False),
-    Figure("jain", "fairness among its own (Jain)", "Jain", True),
-    Figure("share", "its rate over that of CUBIC beside it", "share", None),
-)
+PARTNER = {"goodput_mbps": "owd_p95_ms", "owd_p95_ms": "goodput_mbps"}
+"""The other side of the plane of throughput and delay."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +44,23 @@ class Cell:
     values
         By figure, one value per run; NaN where a run has none. Empty where the contender has no form.
     reason
-        Why it has none.
+        Why it has none, or why some of its runs have none.
+    completed, begun
+        Transfers, pages or views of all runs that ended, and that began.
     """
 
     values: Mapping[str, Sequence[float]]
     reason: str = ""
+    completed: int = 0
+    begun: int = 0
 
     def estimate(self, figure: str) -> stats.Estimate:
         """Mean over the runs."""
-        return stats.estimate(self.values.get(figure, ()))
+        return BY_NAME[figure].estimate(self.values.get(figure, ()))
+
+    def ended(self) -> str:
+        """How many of those that began have ended, where it is not all of them."""
+        return f"{self.completed} of {self.begun} ended" if self.completed < self.begun else ""
 
 
 @dataclass(frozen=True)
@@ -89,27 +76,49 @@ class Result:
         """The numbers of runs per cell, least first."""
         return sorted({len(next(iter(cell.values.values()))) for cell in self.cells.values() if cell.values})
 
-    def against(self, situation: str, one: str, other: str, figure: str) -> stats.Estimate:
-        """Paired difference of one contender to another on the same seeds."""
-        own, base = (self.cells[situation, name].values.get(figure, ()) for name in (one, other))
-        return stats.paired_difference(own, base)
-
-    def against_baseline(self, situation: str, contender: str, figure: str) -> tuple[stats.Estimate, float]:
-        """Paired difference to CUBIC's runs on the same seeds, and the ratio of the means."""
-        own, base = (self.cells[situation, name].values.get(figure, ()) for name in (contender, BASELINE))
-        difference = self.against(situation, contender, BASELINE, figure)
-        below = stats.estimate(base).mean
-        return difference, stats.estimate(own).mean / below if below else math.nan
+    def against(self, situation: str, contender: str, figure: Figure) -> Versus:
+        """Paired comparison with CUBIC's runs on the same seeds."""
+        own, base = (
+            self.cells[situation, name].values.get(figure.name, ()) for name in (contender, BASELINE)
+        )
+        if not own or not base:  # whoever has no value is compared with nobody
+            own = base = ()
+        return figure.versus(own, base)
 
     def verdict(self, situation: str, contender: str, figure: Figure) -> str:
-        """`better` or `worse` than CUBIC where the interval of the difference excludes zero, else `same`."""
-        values = self.cells[situation, contender].values
-        if figure.name not in values or figure.more_is_better is None or contender == BASELINE:
+        """`better`, `worse` or `same` than CUBIC by a difference that matters; `open` where not settled.
+
+        A share is `fair`, `takes` or `yields`, against CUBIC's own in the same place, or `open`.
+        """
+        if figure.name not in self.cells[situation, contender].values or contender == BASELINE:
             return ""
-        difference, _ = self.against_baseline(situation, contender, figure.name)
-        if difference.n == 0 or not (difference.low > 0.0 or difference.high < 0.0):
-            return "same"
-        return "better" if (difference.low > 0.0) is figure.more_is_better else "worse"
+        outcome = self.against(situation, contender, figure).outcome
+        if figure.better is Better.NEITHER:
+            return _SHARES[outcome]
+        if outcome in (Outcome.SAME, Outcome.OPEN):
+            return str(outcome)
+        return "better" if (outcome is Outcome.MORE) is (figure.better is Better.MORE) else "worse"
+
+    def price(self, situation: str, contender: str, figure: Figure) -> float | None:
+        """What a contender has of the other side of the plane, over CUBIC's, where it does not keep enough.
+
+        A delay counts only with `KEPT` of CUBIC's goodput, a goodput only with a delay of at most CUBIC's
+        over `KEPT` or of `DELAY_FINE_MS`. NaN where it has nothing of it; None where it keeps enough or
+        there is no plane.
+        """
+        other = PARTNER.get(figure.name, "")
+        if contender == BASELINE or other not in self.cells[situation, BASELINE].values:
+            return None
+        if figure.name not in self.cells[situation, contender].values:
+            return None
+        ratio = self.against(situation, contender, BY_NAME[other]).ratio
+        if other == "goodput_mbps":
+            return None if ratio >= KEPT else ratio
+        fine = self.cells[situation, contender].estimate(other).mean <= DELAY_FINE_MS
+        return None if fine or ratio <= 1.0 / KEPT else ratio
+
+
+_SHARES = {Outcome.SAME: "fair", Outcome.MORE: "takes", Outcome.LESS: "yields", Outcome.OPEN: "open"}
 
 
 def conduct(
@@ -129,7 +138,7 @@ def conduct(
     cache
         Where runs are kept: an arena that was stopped goes on.
     quick
-        Two runs each.
+        Three runs each.
     """
     entered: dict[tuple[str, str], tuple[Situation, str] | str] = {}
     for situation in situations:
@@ -154,15 +163,17 @@ def conduct(
         if on_done is not None:
             on_done(done, of)
 
-    outputs, _ = outputs_of(kept, cache, _taken, threads, told)
-    outputs |= _own(fresh, own, threads, lambda done: told(done + len(outputs), of))
+    outputs: dict[tuple[str, int], tuple[Tables, float] | ControllerError] = {}
+    outputs |= outputs_of(kept, cache, _taken, threads, told)[0]
+    outputs |= _own(fresh, own, threads, lambda done: told(done + len(set(kept)), of))
     cells = {}
     for place, form in entered.items():
         if isinstance(form, str):
             cells[place] = Cell({}, form)
         else:
-            cells[place] = _cell(form[0], [outputs[job][0] for job in jobs[place]])
-    return Result(contenders, situations, cells, sum(seconds for _, seconds in outputs.values()))
+            cells[place] = _cell(form[0], [outputs[job] for job in jobs[place]])
+    ran = [output for output in outputs.values() if not isinstance(output, ControllerError)]
+    return Result(contenders, situations, cells, sum(seconds for _, seconds in ran))
 
 
 def _own(
@@ -170,18 +181,31 @@ def _own(
     controllers: Mapping[str, type[Controller]],
     threads: int,
     on_done: Callable[[int], None],
-) -> dict[tuple[str, int], tuple[Tables, float]]:
-    """Runs of controllers of the user's own: never kept, since what they do may have changed."""
-    outputs: dict[tuple[str, int], tuple[Tables, float]] = {}
+) -> dict[tuple[str, int], tuple[Tables, float] | ControllerError]:
+    """Runs of controllers of the user's own: never kept, since what they do may have changed.
+
+    One that fails costs its own runs and no others.
+    """
+    outputs: dict[tuple[str, int], tuple[Tables, float] | ControllerError] = {}
     for begin in range(0, len(jobs), _AT_ONCE):
         batch = jobs[begin : begin + _AT_ONCE]
-        fresh = native.run(batch, threads, controllers=controllers)
-        outputs |= {job: _taken(output) for job, output in zip(batch, fresh, strict=True)}
+        try:
+            fresh = native.run(batch, threads, controllers=controllers)
+            outputs |= {job: _taken(output) for job, output in zip(batch, fresh, strict=True)}
+        except ControllerError:  # of some of them: each by itself
+            outputs |= {job: _attempt(job, controllers) for job in batch}
         on_done(len(outputs))
     return outputs
 
 
-Tables = Mapping[str, pa.Table]
+def _attempt(
+    job: tuple[str, int], controllers: Mapping[str, type[Controller]]
+) -> tuple[Tables, float] | ControllerError:
+    try:
+        (output,) = native.run([job], 1, controllers=controllers)
+    except ControllerError as error:
+        return error
+    return _taken(output)
 
 
 def _taken(output: Output) -> tuple[Tables, float]:
@@ -190,41 +214,17 @@ def _taken(output: Output) -> tuple[Tables, float]:
     return wanted, float(output.meta["sim_s"])
 
 
-def _cell(situation: Situation, runs: Sequence[Tables]) -> Cell:
-    values: dict[str, list[float]] = {figure.name: [] for figure in FIGURES}
-    for tables in runs:
-        for name, value in _figures(situation, tables).items():
-            values[name].append(value)
-    return Cell({name: of for name, of in values.items() if not all(map(math.isnan, of))})
-
-
-def _figures(situation: Situation, tables: Tables) -> dict[str, float]:
-    flows = tables["flows"]
-    names = np.asarray(flows["flow"].to_pylist(), dtype=str)
-
-    def of(column: str, beginning: str) -> npt.NDArray[np.float64]:
-        return flows[column].to_numpy()[np.char.startswith(names, beginning)].astype(np.float64)
-
-    goodput, rival, completion = (
-        of("goodput_mbps", "tested"),
-        of("goodput_mbps", "rival"),
-        of("fct_s", "tested"),
+def _cell(situation: Situation, runs: Sequence[tuple[Tables, float] | ControllerError]) -> Cell:
+    """Of its runs; where a controller failed in some of them, of the others, and it is said."""
+    failed = [(i, run) for i, run in enumerate(runs) if isinstance(run, ControllerError)]
+    setting = situation.setting()
+    none = Measured({})
+    found = [none if isinstance(run, ControllerError) else measured(setting, *run) for run in runs]
+    values = {figure.name: [one.values.get(figure.name, math.nan) for one in found] for figure in FIGURES}
+    why = f"{len(failed)} of {len(runs)} runs failed, the first with {failed[0][1]}" if failed else ""
+    return Cell(
+        {name: of for name, of in values.items() if not all(map(math.isnan, of))},
+        why,
+        sum(one.completed for one in found),
+        sum(one.begun for one in found),
     )
-    sent = of("packets_sent", "tested").sum()
-    app = "pages" in tables or "views" in tables
-    finite = not np.isnan(completion).all() and not app
-    return {
-        "page_s": _mean(tables, "pages", "onload_s"),
-        "stalled_s": _mean(tables, "views", "startup_s") + _mean(tables, "views", "stalled_s"),
-        "goodput_mbps": math.nan if finite or app else float(goodput.sum()),
-        "owd_p95_ms": float(np.nanmean(of("owd_p95_ms", situation.delay_of))),
-        "lost_percent": 100.0 * float(of("packets_lost", "tested").sum() / sent) if sent > 0.0 else math.nan,
-        "fct_s": float(np.nanmean(completion)) if finite else math.nan,
-        "jain": stats.jain(goodput) if len(goodput) > 1 and not finite and not app else math.nan,
-        "share": float(goodput.mean() / rival.mean()) if len(rival) and rival.mean() > 0.0 else math.nan,
-    }
-
-
-def _mean(tables: Tables, table: str, column: str) -> float:
-    """Of a table of pages or views; NaN where there is none."""
-    return float(np.nanmean(tables[table][column].to_numpy())) if table in tables else math.nan

@@ -7,20 +7,23 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from airlane import stats
-from airlane.arena.conduct import FIGURES, Figure, Result
+from airlane.arena.conduct import DELAY_FINE_MS, KEPT, PARTNER, Result
 from airlane.arena.contenders import BASELINE
+from airlane.arena.measure import MAIN
 from airlane.arena.situations import SITUATIONS, Situation
-from airlane.arena.view import CRITERIA, judged, main_figure, multiple, ranked, scorecard
+from airlane.arena.view import CRITERIA, SURE, judged, main_figure, multiple, of_first, ranked, scorecard
+from airlane.figures import BY_NAME, Better, Figure
 
 __all__ = ["markdown"]
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&#$]")
 """What begins markup in GitHub's Markdown; a backslash before it makes it text (CommonMark 0.31, 2.4)."""
 
-_BY_NAME = {figure.name: figure for figure in FIGURES}
-
-_SIGNS = {"better": "+", "same": "=", "worse": "−"}
+_SIGNS = {"better": "+", "trades": "±", "same": "=", "open": "?", "worse": "−"}
 """Of the scorecards; beside CUBIC they have words."""
+
+_WORDS = ("fair", "open", "takes", "yields")
+"""Of shares."""
 
 _TRADES = (
     ("one-user", "goodput_mbps"),
@@ -39,19 +42,36 @@ _TRADES = (
 """What is shown with its interval: situations and figures."""
 
 _FIRST = (
-    "Mean and 95 % interval over the runs. *Cannot be told* from the first: the interval of the paired"
-    " difference holds zero. The first of many is so partly by luck, and who is level with it may be as good."
+    "Mean and 95 % interval over the runs. A delay ranks only with at least "
+    f"{KEPT:g} of CUBIC's goodput, a goodput only with a delay of at most {1 / KEPT:g} times CUBIC's or "
+    f"{DELAY_FINE_MS:g} ms; who does not rank stands in the last column, with what it has of the other. "
+    "*Cannot be told from the first*: the largest paired t statistic to the first is within what it comes "
+    "to where all of them are equal (95 %), or the difference does not matter (goodput 2 %, delays and "
+    "times 5 %)."
 )
 
 _CARDS = (
-    "In how many of the situations that bear on a criterion of"
-    " [RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) a contender is better than CUBIC (+), cannot be told"
-    " from it (=), or is worse (−); beside CUBIC its share is in words."
+    "In how many of the situations that bear on a criterion of [RFC "
+    "9743](https://www.rfc-editor.org/rfc/rfc9743) a contender is better than CUBIC (+), better at "
+    "too high a price in goodput or delay (±), the same (=), worse (−), each by a difference that "
+    "matters, or not settled (?); beside CUBIC its share is in words."
 )
 
 _MULTIPLES = (
-    "Each situation by its own figure; beside CUBIC, the share. **Bold** is what can be told from CUBIC; all"
-    " else is within its interval, or fair. A contender without a number has no form for the situation."
+    "Each situation by its own figure; beside CUBIC, the share. **Bold** is what is shown to differ "
+    "from CUBIC by more than what matters; *italic* what is better at too high a price. A contender "
+    "without a number has no form for the situation."
+)
+
+_BESIDE = (
+    "Beside CUBIC, the rate of a tested flow over that of the CUBIC flow (geometric mean). *Fair* is "
+    "a share that is shown to be within a quarter of CUBIC's own in the same place, in either "
+    "direction and in logarithms; *takes* and *yields* are shown to be beyond."
+)
+
+_PLANES = (
+    "Goodput and 95th percentile of one-way delay, each as a multiple of CUBIC's in the same runs. A "
+    "point that is up and to the left of another is better by both."
 )
 
 _COLUMNS = 7
@@ -72,6 +92,7 @@ def markdown(result: Result) -> str:
         *_first(result),
         *_scorecards(result),
         *_multiples(result),
+        *_planes(result),
         *_trades(result),
     ]
     return "\n\n".join(parts) + "\n"
@@ -88,35 +109,42 @@ def _told(estimate: stats.Estimate) -> str:
         return "–"
     if estimate.half_width is None:
         return f"{estimate.mean:.4g}"
+    if estimate.ends is not None:
+        return f"{estimate.mean:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
     alike = estimate.half_width < 1e-9 * abs(estimate.mean)  # but for rounding
     return f"{estimate.mean:.4g} ± {0.0 if alike else estimate.half_width:.2g}"
 
 
 def _first(result: Result) -> list[str]:
-    """Who is first in each situation, and who cannot be told from it."""
+    """Who is first in each situation, who cannot be told from it, and who does not rank."""
     rows = []
     shares = []
     for situation in result.situations:
         figure = main_figure(situation)
-        if figure.more_is_better is None:
+        if figure.better is Better.NEITHER:
             shares.append(situation)
             continue
-        order = [one.name for one in ranked(result, situation) if _has(result, situation, one.name, figure)]
-        first, others = order[0], order[1:]
-        level = [name for name in others if not _apart(result, situation, name, first, figure)]
-        base = result.cells[situation.name, BASELINE].estimate(figure.name)
+        rank = of_first(result, situation)
         rows.append(
             [
                 _plain(situation.title),
-                figure.title,
-                _told(base),
-                f"{_plain(first)} {_told(result.cells[situation.name, first].estimate(figure.name))}"
-                f"{_price(result, situation, first)}",
-                ", ".join(map(_plain, level)) or "nobody",
-                f"{_plain(order[-1])} {_told(result.cells[situation.name, order[-1]].estimate(figure.name))}",
+                figure.full + _horizon(situation),
+                _mean(result, situation, BASELINE, figure),
+                f"{_plain(rank.first)} {_mean(result, situation, rank.first, figure)}",
+                ", ".join(map(_plain, rank.level)) or "nobody",
+                f"{_plain(rank.last)} {_mean(result, situation, rank.last, figure)}",
+                _dear(result, situation, rank.dear),
             ]
         )
-    headings = ("situation", "figure", "CUBIC", "first", "cannot be told from the first", "last")
+    headings = (
+        "situation",
+        "figure",
+        "CUBIC",
+        "first",
+        "cannot be told from the first",
+        "last",
+        "does not rank",
+    )
     parts = [
         "## Who is first",
         _FIRST,
@@ -124,27 +152,38 @@ def _first(result: Result) -> list[str]:
     ]
     if shares:
         parts += [
-            "Beside CUBIC, the rate of a tested flow over that of the CUBIC flow:",
+            _BESIDE,
             _shares(result, shares),
         ]
     return parts
 
 
-def _price(result: Result, situation: Situation, contender: str) -> str:
-    """What a contender that is first by another figure gives up in goodput."""
-    rate = _BY_NAME["goodput_mbps"]
-    if main_figure(situation) == rate or judged(result, situation, contender, rate.name) != "worse":
+def _horizon(situation: Situation) -> str:
+    """Up to where a time counts."""
+    if situation.main not in MAIN.values() or situation.main == "goodput_mbps":
         return ""
-    return f", at {result.against_baseline(situation.name, contender, rate.name)[1]:.2f}× CUBIC's goodput"
+    return "" if situation.horizon_s is None else f", at most {situation.horizon_s:g}"
+
+
+def _mean(result: Result, situation: Situation, contender: str, figure: Figure) -> str:
+    cell = result.cells[situation.name, contender]
+    ended = cell.ended() if figure.name == situation.main else ""
+    return _told(cell.estimate(figure.name)) + (f" ({ended})" if ended else "")
+
+
+def _dear(result: Result, situation: Situation, prices: dict[str, float]) -> str:
+    """Who does not rank, with the figure and what it has of the other side of the plane."""
+    if not prices:
+        return ""
+    other = BY_NAME[PARTNER[situation.main]].short
+    return "; ".join(
+        f"{_plain(name)} {multiple(result, situation, name):.2f}×, {other} {price:.2f}×"
+        for name, price in prices.items()
+    )
 
 
 def _has(result: Result, situation: Situation, contender: str, figure: Figure) -> bool:
     return figure.name in result.cells[situation.name, contender].values
-
-
-def _apart(result: Result, situation: Situation, one: str, other: str, figure: Figure) -> bool:
-    difference = result.against(situation.name, one, other, figure.name)
-    return difference.low > 0.0 or difference.high < 0.0
 
 
 def _plain(text: str) -> str:
@@ -166,13 +205,46 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
             if word := judged(result, situation, one.name):
                 told = result.cells[situation.name, one.name].estimate(figure.name)
                 words.setdefault(word, []).append(f"{_plain(one.name)} {told.mean:.2f}")
+        base = result.cells[situation.name, BASELINE].estimate(figure.name)
         rows.append(
             [
                 _plain(situation.title),
+                f"{base.mean:.2f} ({base.low:.2f} to {base.high:.2f})",
                 *(", ".join(words.get(w, [])) for w in ("yields", "fair", "open", "takes")),
             ]
         )
-    return _table(("situation", "yields", "fair", "open", "takes"), rows, 5)
+    return _table(("situation", "CUBIC's own", "yields", "fair", "open", "takes"), rows, 6)
+
+
+def _planes(result: Result) -> list[str]:
+    """Both sides of the plane, for each situation that has one."""
+    rate, delay = BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"]
+    here = [
+        one
+        for one in result.situations
+        if one.main != "share" and all(_has(result, one, BASELINE, figure) for figure in (rate, delay))
+    ]
+    parts = ["## Goodput and delay", _PLANES] if here else []
+    for begin in range(0, len(here), _COLUMNS):
+        situations = here[begin : begin + _COLUMNS]
+        rows = [
+            [_code(one.name), *(_point(result, situation, one.name) for situation in situations)]
+            for one in result.contenders
+            if one.name != BASELINE
+        ]
+        headings = ["contender", *(f"{_plain(one.title)}: {rate.short}, delay" for one in situations)]
+        parts.append(_table(headings, rows))
+    return parts
+
+
+def _point(result: Result, situation: Situation, contender: str) -> str:
+    if not result.cells[situation.name, contender].values:
+        return "–"
+    ratios = [
+        result.against(situation.name, contender, BY_NAME[name]).ratio
+        for name in ("goodput_mbps", "owd_p95_ms")
+    ]
+    return ", ".join(f"{ratio:.2f}×" for ratio in ratios)
 
 
 def _scorecards(result: Result) -> list[str]:
@@ -183,7 +255,7 @@ def _scorecards(result: Result) -> list[str]:
             section,
             CRITERIA[section],
             "; ".join(
-                f"{_plain(one.title)} ({_BY_NAME[one.criteria[section]].short})"
+                f"{_plain(one.title)} ({BY_NAME[one.criteria[section]].short})"
                 for one in result.situations
                 if section in one.criteria
             ),
@@ -195,7 +267,7 @@ def _scorecards(result: Result) -> list[str]:
         if one.name == BASELINE:
             continue
         card = {section: words for section, _, words in scorecard(result, one.name)}
-        rows.append([_code(one.name), *(_signs(card[section]) for section in here)])
+        rows.append([_code(one.name), *(_signs(card[section], section == "5.2.1") for section in here)])
     return [
         "## Scorecards",
         _CARDS,
@@ -204,14 +276,10 @@ def _scorecards(result: Result) -> list[str]:
     ]
 
 
-def _signs(words: Counter[str]) -> str:
-    signs = [f"{words[word]}{sign}" for word, sign in _SIGNS.items() if words[word]]
-    shares = [
-        word if words[word] == 1 else f"{words[word]} {word}"
-        for word in ("fair", "takes", "yields", "open")
-        if words[word]
-    ]
-    return " ".join([*signs, *shares]) or "–"
+def _signs(words: Counter[str], shares: bool) -> str:
+    if shares:
+        return " ".join(w if words[w] == 1 else f"{words[w]} {w}" for w in _WORDS if words[w]) or "–"
+    return " ".join(f"{words[word]}{sign}" for word, sign in _SIGNS.items() if words[word]) or "–"
 
 
 def _multiples(result: Result) -> list[str]:
@@ -237,7 +305,9 @@ def _multiple(result: Result, situation: Situation, contender: str) -> str:
     if not word:
         return "–"
     told = f"{multiple(result, situation, contender):.2f}×"
-    return told if word in ("same", "open", "fair") else f"**{told}**"
+    if word == "trades":
+        return f"*{told}*"
+    return f"**{told}**" if word in SURE else told
 
 
 def _trades(result: Result) -> list[str]:
@@ -249,7 +319,7 @@ def _trades(result: Result) -> list[str]:
     titles = {one.name: one.title for one in SITUATIONS}
     headings = [
         "contender",
-        *(f"{_plain(titles[situation])}: {_BY_NAME[figure].title}" for situation, figure in shown),
+        *(f"{_plain(titles[situation])}: {BY_NAME[figure].full}" for situation, figure in shown),
     ]
     rows = [
         [

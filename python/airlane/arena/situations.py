@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airlane import scenario
-from airlane.scenario import Scenario
+from airlane.arena.contenders import ArenaError
+from airlane.arena.measure import MAIN, Setting, kind_of
+from airlane.scenario import Scenario, seconds
 
-__all__ = ["SITUATIONS", "Situation"]
+__all__ = ["SITUATIONS", "Situation", "from_file"]
 
 _FOLDER = Path(__file__).parent / "situations"
 
@@ -22,17 +24,21 @@ class Situation:
     Attributes
     ----------
     name
-        Of the file in `situations/`.
+        Of the file, without its suffix.
     title
         In a table's heading.
     main
-        The figure that it is about: a name of `conduct.FIGURES`.
+        The figure that it is about: a name of `measure.FIGURES`.
     criteria
         Sections of RFC 9743 that it bears on, and by which figure.
     delay_of
         Flows whose delay counts, by the beginning of their names.
     runs
         Runs of the full form.
+    horizon_s
+        Up to where a completion, page or waiting time counts; None for as long as anything is watched.
+    file
+        Of a user's own; None for those in `situations/`.
     """
 
     name: str
@@ -41,20 +47,64 @@ class Situation:
     criteria: Mapping[str, str]
     delay_of: str = "tested"
     runs: int = 10
+    horizon_s: float | None = None
+    file: Path | None = None
 
     def told(self) -> str:
         """What happens in it: the comment at the head of its file."""
-        lines = (_FOLDER / f"{self.name}.toml").read_text(encoding="utf-8").splitlines()
-        return " ".join(
-            line.removeprefix("# ") for line in itertools.takewhile(lambda one: one.startswith("#"), lines)
-        )
+        return _head(self.scenario().text) or f"{self.name}, without a comment at its head."
 
     def scenario(self) -> Scenario:
         """The scenario, with CUBIC in the contender's place."""
-        return scenario.load(_FOLDER / f"{self.name}.toml")
+        return scenario.load(self.file or _FOLDER / f"{self.name}.toml")
+
+    def setting(self) -> Setting:
+        """What its figures depend on."""
+        settings = self.scenario().settings
+        kind = kind_of(settings)
+        assert kind is not None, f"{self.name} has flows called tested, and all do the same"
+        return Setting(kind, self.delay_of, seconds(settings["run"]["warmup"]), self.horizon_s)
+
+
+def from_file(file: Path) -> Situation:
+    """A scenario of the user's own as a situation: its flows called `tested...` are the contender's.
+
+    Raises
+    ------
+    ArenaError
+        When it has no such flow, or when those it has do different things.
+    ScenarioError, OSError
+        When it is no scenario, or cannot be read.
+    """
+    settings = scenario.load(file).settings
+    names = [str(flow["name"]) for flow in settings["flow"]]
+    if not any(name.startswith("tested") for name in names):
+        raise ArenaError(
+            f"{file}: flow.0.name = {names[0]!r}: no flow's name begins with 'tested'; name those so whose "
+            "transport a contender is to take the place of (and CUBIC beside them, if any, 'rival')"
+            if names
+            else f"{file}: flow: there is none; a situation has one whose name begins with 'tested'"
+        )
+    kind = kind_of(settings)
+    if kind is None:
+        raise ArenaError(
+            f"{file}: flow.*.app: the flows called 'tested' do different things; let all of them run without "
+            "end, or transfer a fixed size, or browse, or watch, and name others 'peer'"
+        )
+    rival = any(name.startswith("rival") for name in names)
+    main = "share" if rival and MAIN[kind] == "goodput_mbps" else MAIN[kind]
+    return Situation(file.stem, file.stem, main, {}, file=file)
+
+
+def _head(text: str) -> str:
+    lines = itertools.takewhile(lambda one: one.startswith("#"), text.splitlines())
+    return " ".join(line.removeprefix("#").strip() for line in lines)
 
 
 _DELAY, _RATE, _TIME, _JAIN, _SHARE = "owd_p95_ms", "goodput_mbps", "fct_s", "jain", "share"
+
+_HORIZON_S = 10.0
+"""A page, a short download or a picture that is not there after ten seconds counts as ten."""
 
 SITUATIONS = (
     Situation("one-user", "one user, deep queue", _DELAY, {"5.1.2": _DELAY, "6.1": _RATE}),
@@ -69,10 +119,10 @@ SITUATIONS = (
     Situation("path-change", "the path narrows", _DELAY, {"7.9": _DELAY}),
     Situation("handover-lossless", "handover, lossless", _RATE, {"6.4": _RATE, "7.9": _RATE}),
     Situation("handover-seamless", "handover, seamless", _RATE, {"6.4": _RATE, "7.9": _RATE}),
-    Situation("short-flows", "500 kB beside another user", _TIME, {"5.1.5": _TIME}),
-    Situation("short-beside-long", "200 kB beside a download", _TIME, {"5.2.3": _TIME}),
-    Situation("web", "web pages", "page_s", {"5.1.5": "page_s"}),
-    Situation("video", "video beside downloads", "stalled_s", {"5.2.3": "stalled_s"}),
+    Situation("short-flows", "500 kB beside another user", _TIME, {"5.1.5": _TIME}, horizon_s=_HORIZON_S),
+    Situation("short-beside-long", "200 kB beside a download", _TIME, {"5.2.3": _TIME}, horizon_s=_HORIZON_S),
+    Situation("web", "web pages", "page_s", {"5.1.5": "page_s"}, horizon_s=_HORIZON_S),
+    Situation("video", "video beside downloads", "stalled_s", {"5.2.3": "stalled_s"}, horizon_s=_HORIZON_S),
     Situation("beside-cubic", "beside CUBIC, one queue in the cell", _SHARE, {"5.2.1": _SHARE}),
     Situation("beside-cubic-wired", "beside CUBIC, wired bottleneck", _SHARE, {"5.2.1": _SHARE}),
     Situation("beside-voice", "beside a call", _DELAY, {"5.2.2": _DELAY}, delay_of="voice"),

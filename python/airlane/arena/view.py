@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from rich import box
@@ -13,18 +14,26 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from airlane.arena.conduct import FIGURES, Figure, Result
+from airlane.arena.conduct import DELAY_FINE_MS, FIGURES, KEPT, PARTNER, Result
 from airlane.arena.contenders import BASELINE, Contender
+from airlane.arena.measure import MAIN
 from airlane.arena.situations import Situation
+from airlane.figures import BY_NAME, Better, Figure
+from airlane.multiple import set_apart
+from airlane.sweep import told
+from airlane.terminal import interval
 
 __all__ = [
     "CRITERIA",
+    "WORDS",
+    "Rank",
     "as_json",
     "cells_csv",
     "heat",
     "judged",
     "main_figure",
     "multiple",
+    "of_first",
     "ranked",
     "scorecard",
     "terminal_view",
@@ -49,31 +58,28 @@ CRITERIA = {
 }
 """Sections of RFC 9743 that a situation here bears on, in their order."""
 
-_BY_NAME = {figure.name: figure for figure in FIGURES}
+WORDS = ("better", "trades", "same", "open", "worse", "fair", "takes", "yields")
+"""What a comparison with CUBIC can come to."""
 
-_FAIR = (0.8, 1.25)
-"""Shares beside CUBIC that count as fair: a quarter more or less."""
+SURE = ("better", "worse", "trades", "takes", "yields")
+"""Those that say a difference."""
 
 
 def main_figure(situation: Situation) -> Figure:
     """The figure by which it ranks."""
-    return _BY_NAME[situation.main]
+    return BY_NAME[situation.main]
 
 
 def judged(result: Result, situation: Situation, contender: str, name: str = "") -> str:
-    """`better`, `same` or `worse` than CUBIC; beside it `takes`, `fair`, `yields` or `open`; else empty.
+    """One of `WORDS`, by the situation's own figure or the one of that name; empty where there is none.
 
-    By the situation's own figure, or the one of that name.
+    `trades` is better by that figure at more of a price on the other side of the plane than `KEPT` allows.
     """
-    cell, figure = result.cells[situation.name, contender], _BY_NAME[name or situation.main]
-    if figure.name not in cell.values:
-        return ""
-    if figure.more_is_better is not None:
-        return result.verdict(situation.name, contender, figure)
-    share = cell.estimate(figure.name)
-    if share.low > _FAIR[1]:
-        return "takes"
-    return "yields" if share.high < _FAIR[0] else "fair" if _FAIR[0] <= share.mean <= _FAIR[1] else "open"
+    figure = BY_NAME[name or situation.main]
+    word = result.verdict(situation.name, contender, figure)
+    if word == "better" and result.price(situation.name, contender, figure) is not None:
+        return "trades"
+    return word
 
 
 def scorecard(result: Result, contender: str) -> list[tuple[str, str, Counter[str]]]:
@@ -95,89 +101,143 @@ def terminal_view(result: Result) -> Group:
     )
     for heading in ("situation", "figure", "CUBIC"):
         table.add_column(heading, justify="right" if heading == "CUBIC" else "left", overflow="fold")
-    table.add_column("better", overflow="fold")
-    table.add_column("worse", overflow="fold")
+    for heading in ("better", "worse", "trades"):
+        table.add_column(heading, overflow="fold")
     for situation in result.situations:
         figure = main_figure(situation)
         base = result.cells[situation.name, BASELINE].estimate(figure.name)
-        good, bad = ("fair", "takes, yields") if figure.more_is_better is None else ("better", "worse")
+        shares = figure.better is Better.NEITHER
         sides = [
             ", ".join(
                 f"{one.name} {_size(result, situation, one.name)}"
                 for one in ranked(result, situation)
-                if judged(result, situation, one.name) in words.split(", ")
+                if judged(result, situation, one.name) in words
             )
-            for words in (good, bad)
+            for words in (
+                (("fair",), ("takes", "yields"), ()) if shares else (("better",), ("worse",), ("trades",))
+            )
         ]
         table.add_row(situation.title, figure.short, f"{base.mean:.4g}", *sides)
     cards = Table(
         title="contenders", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
     cards.add_column("contender")
-    for heading in ("better", "same", "worse", "fair", "takes", "yields", "open", "no form"):
+    for heading in (*WORDS, "no form"):
         cards.add_column(heading, justify="right")
     for one in result.contenders:
         words = Counter(judged(result, situation, one.name) for situation in result.situations)
-        absent = sum(bool(result.cells[situation.name, one.name].reason) for situation in result.situations)
-        shown = [words[w] for w in ("better", "same", "worse", "fair", "takes", "yields", "open")]
-        cards.add_row(one.name, *(str(count) if count else "" for count in [*shown, absent]))
+        absent = sum(not result.cells[situation.name, one.name].values for situation in result.situations)
+        cards.add_row(
+            one.name, *(str(count) if count else "" for count in (*(words[w] for w in WORDS), absent))
+        )
     return Group(
         table,
         Text(
-            "Multiples of CUBIC's figure; beside CUBIC, of CUBIC's rate: there who is fair stands under\n"
-            "better, who takes or yields under worse. Who is in neither list cannot be told from CUBIC\n"
-            "(95 % interval of the paired difference)."
+            "Multiples of CUBIC's figure, and in brackets of the other of goodput and delay. Listed are\n"
+            "differences that matter (goodput 2 %, delays and times 5 %), shown by the 95 % interval of the\n"
+            f"paired difference. Trades: better, but with less than {KEPT:g} of CUBIC's goodput, or with a\n"
+            f"delay of more than {1 / KEPT:g} times CUBIC's and {DELAY_FINE_MS:g} ms. Beside CUBIC: shares;\n"
+            "fair ones, within a quarter of CUBIC's own share there, stand under better."
         ),
+        *_failures(result),
         Text(""),
         cards,
     )
 
 
-def ranked(result: Result, situation: Situation) -> list[Contender]:
-    """The contenders by a situation's own figure, the best first; shares from the least."""
-    figure = main_figure(situation)
-    sign = -1.0 if figure.more_is_better else 1.0
+def _failures(result: Result) -> list[Text]:
+    """Who has runs that failed."""
+    return [
+        Text(f"{contender} in {situation}: {cell.reason}", style="bold red")
+        for (situation, contender), cell in result.cells.items()
+        if "runs failed" in cell.reason
+    ]
 
-    def place(name: str) -> float:
+
+def ranked(result: Result, situation: Situation) -> list[Contender]:
+    """The contenders by a situation's own figure, the best first; shares from the least.
+
+    Those who keep too little of the other side of the plane stand behind all others.
+    """
+    figure = main_figure(situation)
+    sign = -1.0 if figure.better is Better.MORE else 1.0
+
+    def place(name: str) -> tuple[bool, float]:
         mean = result.cells[situation.name, name].estimate(figure.name).mean
-        return math.inf if math.isnan(mean) else sign * mean
+        dear = result.price(situation.name, name, figure) is not None
+        return dear, math.inf if math.isnan(mean) else sign * mean
 
     return sorted(result.contenders, key=lambda one: place(one.name))
 
 
-def multiple(result: Result, situation: Situation, contender: str) -> float:
-    """Of CUBIC's figure; a share is one of CUBIC's rate beside it already."""
+@dataclass(frozen=True)
+class Rank:
+    """A situation's first, who cannot be told from it, the last, and who does not rank at what price."""
+
+    first: str
+    level: list[str]
+    last: str
+    dear: dict[str, float]
+
+
+def of_first(result: Result, situation: Situation) -> Rank:
+    """The first by the situation's own figure among those that keep enough of the other side of the plane."""
     figure = main_figure(situation)
-    if figure.more_is_better is None:
+    values = {
+        one.name: result.cells[situation.name, one.name].values[figure.name]
+        for one in ranked(result, situation)
+        if figure.name in result.cells[situation.name, one.name].values
+    }
+    prices = {name: result.price(situation.name, name, figure) for name in values}
+    rank = {name: of for name, of in values.items() if prices[name] is None}
+    first = next(iter(rank))
+    apart = set_apart(rank, first, figure.least, figure.least_absolute)
+    level = [name for name in rank if name != first and name not in apart]
+    return Rank(first, level, list(rank)[-1], {n: price for n, price in prices.items() if price is not None})
+
+
+def multiple(result: Result, situation: Situation, contender: str) -> float:
+    """Of CUBIC's figure; a share is one of the rate of CUBIC beside it already."""
+    figure = main_figure(situation)
+    if figure.better is Better.NEITHER:
         return result.cells[situation.name, contender].estimate(figure.name).mean
-    return result.against_baseline(situation.name, contender, figure.name)[1]
+    return result.against(situation.name, contender, figure).ratio
 
 
 def _size(result: Result, situation: Situation, contender: str) -> str:
-    return f"{multiple(result, situation, contender):.2f}×"
+    """The multiple, and that of the other side of the plane in brackets."""
+    text = f"{multiple(result, situation, contender):.2f}×"
+    if (other := PARTNER.get(situation.main, "")) in result.cells[situation.name, contender].values:
+        text += f" ({result.against(situation.name, contender, BY_NAME[other]).ratio:.2f}×)"
+    return text
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
     """One row per situation, contender and figure."""
     found = []
+    situations = {one.name: one for one in result.situations}
     for (situation, contender), cell in result.cells.items():
         for figure in FIGURES:
             if figure.name not in cell.values:
                 continue
-            own = cell.estimate(figure.name)
-            difference, ratio = result.against_baseline(situation, contender, figure.name)
+            own = told("mean", cell.estimate(figure.name))
+            versus = result.against(situation, contender, figure)
             found.append(
                 {
                     "situation": situation,
                     "contender": contender,
                     "figure": figure.name,
-                    "mean": own.mean,
-                    "ci95": own.half_width,
-                    "n": own.n,
-                    "over_cubic": None if math.isnan(ratio) else ratio,
-                    "minus_cubic": None if math.isnan(difference.mean) else difference.mean,
-                    "minus_cubic_ci95": difference.half_width,
-                    "verdict": result.verdict(situation, contender, figure),
+                    "mean": own["mean"],
+                    "ci95": own["mean_ci95"],
+                    "low": own["mean_low"],
+                    "high": own["mean_high"],
+                    "n": own["mean_n"],
+                    "over_cubic": None if math.isnan(versus.ratio) else versus.ratio,
+                    "minus_cubic": None if math.isnan(versus.difference.mean) else versus.difference.mean,
+                    "minus_cubic_ci95": versus.difference.half_width,
+                    "verdict": judged(result, situations[situation], contender, figure.name),
+                    "completed": cell.completed,
+                    "begun": cell.begun,
                 }
             )
     return found
@@ -190,9 +250,18 @@ def as_json(result: Result) -> dict[str, Any]:
         for (situation, contender), cell in result.cells.items()
         if cell.reason
     ]
+    firsts = {
+        one.name: of_first(result, one)
+        for one in result.situations
+        if main_figure(one).better is not Better.NEITHER
+    }
     return {
         "cells": rows(result),
         "no_form": absent,
+        "first": {
+            name: {"first": one.first, "level": one.level, "last": one.last, "not_ranked": list(one.dear)}
+            for name, one in firsts.items()
+        },
         "scorecards": {
             one.name: [
                 {"section": section, "criterion": title, **words}
@@ -242,10 +311,10 @@ def heat(result: Result) -> list[dict[str, Any]]:
             for one in result.contenders
         ]
         if situations:
-            less = figure.more_is_better is False
+            less = figure.better is Better.LESS
             headings = [one.title for one in situations]
-            told = {"name": figure.name, "title": figure.title, "lessIsBetter": less, "situations": headings}
-            maps.append({**told, "rows": rows})
+            about = {"name": figure.name, "title": figure.full, "lessIsBetter": less, "situations": headings}
+            maps.append({**about, "rows": rows})
     return maps
 
 
@@ -268,20 +337,17 @@ def _heat(result: Result, situation: Situation, contender: str, figure: Figure) 
             "sure": False,
         }
     own = cell.estimate(figure.name)
-    _, ratio = result.against_baseline(situation.name, contender, figure.name)
-    if figure.more_is_better is None:
-        ratio, sure = own.mean, own.low > 1.0 or own.high < 1.0
-    else:
-        sure = result.verdict(situation.name, contender, figure) in ("better", "worse")
+    ratio = result.against(situation.name, contender, figure).ratio
+    word = judged(result, situation, contender, figure.name)
     # Doubling and halving are the ends of the scale.
     log = max(-1.0, min(1.0, math.log2(ratio))) if ratio > 0.0 else 0.0
-    shade = -abs(log) if figure.more_is_better is None else log if figure.more_is_better else -log
+    shade = -abs(log) if figure.better is Better.NEITHER else log if figure.better is Better.MORE else -log
     times = "" if math.isnan(ratio) else f", {ratio:.2f} × CUBIC"  # of nothing there is no multiple
-    width = "" if own.half_width is None else f" ± {own.half_width:.2g}"
+    ended = f", {cell.ended()}" if figure.name in MAIN.values() and cell.ended() else ""
     return {
         "value": own.mean,
         "text": f"{own.mean:.3g}",
-        "more": f"{own.mean:.4g}{width} (n = {own.n}){times}" + ("" if sure else ", not sure"),
-        "shade": round(shade, 3),
-        "sure": sure,
+        "more": f"{interval(own)} (n = {own.n}){times}{ended}" + (f": {word}" if word else ""),
+        "shade": 0.0 if word == "trades" else round(shade, 3),
+        "sure": word in SURE,
     }

@@ -1,0 +1,161 @@
+"""What one run of a situation comes to: its figures, and how many of what began has ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from airlane.figures import BY_NAME
+from airlane.metrics import SEGMENT_BYTES
+from airlane.survival import Times
+
+__all__ = ["FIGURES", "Kind", "Measured", "Setting", "kind_of", "measured"]
+
+FIGURES = tuple(
+    BY_NAME[name]
+    for name in (
+        "goodput_mbps",
+        "owd_p95_ms",
+        "lost_percent",
+        "fct_s",
+        "page_s",
+        "stalled_s",
+        "jain",
+        "share",
+    )
+)
+
+Array = npt.NDArray[np.float64]
+Tables = Mapping[str, pa.Table]
+
+
+class Kind(StrEnum):
+    """What the tested flows of a situation do, and so what is asked of them."""
+
+    RATES = "rates"
+    TRANSFERS = "transfers"
+    PAGES = "pages"
+    VIEWS = "views"
+
+
+MAIN = {
+    Kind.RATES: "goodput_mbps",
+    Kind.TRANSFERS: "fct_s",
+    Kind.PAGES: "page_s",
+    Kind.VIEWS: "stalled_s",
+}
+"""The figure that a situation of each kind is about, unless it says another."""
+
+_APPS = {"fixed": Kind.TRANSFERS, "web": Kind.PAGES, "video": Kind.VIEWS, "dash": Kind.VIEWS}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What of a situation its figures depend on.
+
+    Attributes
+    ----------
+    kind
+        What the tested flows do. It follows from the scenario and not from what came of a run: a transfer
+        of which nothing arrived is still a transfer.
+    delay_of
+        Flows whose delay counts, by the beginning of their names.
+    warmup_s
+        From where on rates and delays count.
+    horizon_s
+        Up to where a time counts; None for the longest that anything is watched.
+    """
+
+    kind: Kind
+    delay_of: str = "tested"
+    warmup_s: float = 0.0
+    horizon_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Figures of one run; NaN where it has none. `completed` and `begun` count transfers, pages or views."""
+
+    values: Mapping[str, float]
+    completed: int = 0
+    begun: int = 0
+
+
+def kind_of(settings: Mapping[str, Any]) -> Kind | None:
+    """By the application of the tested flows; None where they differ, or where there is none."""
+    apps = [flow["app"]["kind"] for flow in settings["flow"] if str(flow["name"]).startswith("tested")]
+    kinds = {_APPS.get(app, Kind.RATES) for app in apps}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
+    """Figures of a run that ended at `end_s`."""
+    flows = tables["flows"]
+    names = np.asarray(flows["flow"].to_pylist(), dtype=str)
+
+    def of(column: str, beginning: str = "tested") -> Array:
+        found: Array = flows[column].to_numpy()[np.char.startswith(names, beginning)].astype(np.float64)
+        return found
+
+    delays = of("owd_p95_ms", setting.delay_of)
+    delays = delays[~np.isnan(delays)]
+    values = {
+        "owd_p95_ms": float(delays.mean()) if delays.size else math.nan,
+        "lost_percent": BY_NAME["lost_percent"].value(
+            {name: of(name) for name in ("packets_lost", "packets_sent")}
+        ),
+    }
+    if setting.kind is Kind.RATES:
+        values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival"), end_s - setting.warmup_s)
+        return Measured(values)
+    times = _times(setting.kind, tables, of, end_s)
+    longest = float(times.watched.max()) if times.begun else math.nan
+    horizon = longest if setting.horizon_s is None else setting.horizon_s
+    values[MAIN[setting.kind]] = times.mean(horizon) if times.begun else math.nan
+    return Measured(values, times.completed, times.begun)
+
+
+def _rates(tested: Array, rival: Array, window_s: float) -> dict[str, float]:
+    columns = {"goodput_mbps": tested}
+    values = {"goodput_mbps": BY_NAME["goodput_mbps"].value(columns)}
+    if tested.size > 1:
+        values["jain"] = BY_NAME["jain"].value(columns)
+    if rival.size:
+        # A flow that got nothing counts as having got one segment: of 0 there is no logarithm.
+        least = SEGMENT_BYTES * 8.0 / window_s / 1e6
+        values["share"] = max(float(np.nanmean(tested)), least) / max(float(np.nanmean(rival)), least)
+    return values
+
+
+def _times(kind: Kind, tables: Tables, of: Any, end_s: float) -> Times:
+    """Of transfers, pages or views: those that began before the end of the run."""
+    if kind is Kind.TRANSFERS:
+        durations, start = of("fct_s"), of("start_s")
+        watched = end_s - start
+    elif kind is Kind.PAGES:
+        durations = _column(tables["pages"], "onload_s")
+        watched = end_s - _column(tables["pages"], "start_s")
+    else:
+        durations, watched = _waiting(tables["views"], end_s)
+    there = watched > 0.0
+    return Times(durations[there], watched[there])
+
+
+def _waiting(views: pa.Table, end_s: float) -> tuple[Array, Array]:
+    """How long each viewer waited for a picture in all; where the view was cut off, how long so far."""
+    waited = _column(views, "startup_s") + _column(views, "stalled_s")
+    so_far = end_s - _column(views, "start_s") - _column(views, "played_s")
+    finished = views["finished"].to_numpy(zero_copy_only=False).astype(bool)
+    return np.where(finished, waited, math.nan), so_far
+
+
+def _column(table: pa.Table, name: str) -> Array:
+    found: Array = table[name].to_numpy().astype(np.float64)
+    return found
