@@ -84,6 +84,8 @@ class Figure:
         run's value comes from elsewhere.
     form
         How a value is written.
+    brief
+        In a word or two, where the heading is not that.
     """
 
     name: str
@@ -97,12 +99,14 @@ class Figure:
     columns: tuple[str, ...] = ()
     of_flows: Callable[[Columns], float] | None = None
     form: str = ".4g"
+    brief: str = ""
 
     @property
     def short(self) -> str:
-        """The heading on one line, without its unit."""
-        words = self.heading.removesuffix(self.unit) if self.unit else self.heading
-        return words.replace("-\n", "").replace("\n", " ").strip()
+        """In a word or two, on one line."""
+        return (
+            self.brief or self.heading.removesuffix(self.unit).replace("-\n", "").replace("\n", " ").strip()
+        )
 
     @property
     def full(self) -> str:
@@ -210,9 +214,18 @@ def _counted(name: str, title: str, heading: str, better: Better = Better.LESS) 
     return Figure(name, title, heading, "", better, columns=(name,), of_flows=_sum(name), form=".0f")
 
 
-def _delay(name: str, title: str, heading: str, scale: Scale) -> Figure:
+def _delay(name: str, title: str, heading: str, scale: Scale, brief: str = "") -> Figure:
     return Figure(
-        name, title, heading, "ms", Better.LESS, scale, columns=(name,), of_flows=_mean(name), form=".1f"
+        name,
+        title,
+        heading,
+        "ms",
+        Better.LESS,
+        scale,
+        columns=(name,),
+        of_flows=_mean(name),
+        form=".1f",
+        brief=brief,
     )
 
 
@@ -230,7 +243,7 @@ _LIST = (
     ),
     _delay("owd_ms", "one-way delay", "OWD\nms", Scale.PLAIN),
     _delay("owd_p50_ms", "median of one-way delay", "p50\nms", Scale.QUANTILE),
-    _delay("owd_p95_ms", "95th percentile of one-way delay", "OWD p95\nms", Scale.QUANTILE),
+    _delay("owd_p95_ms", "95th percentile of one-way delay", "OWD p95\nms", Scale.QUANTILE, "delay, p95"),
     _delay("owd_p99_ms", "99th percentile of one-way delay", "p99\nms", Scale.QUANTILE),
     _delay("rtt_ms", "round-trip time", "RTT\nms", Scale.PLAIN),
     _counted("retransmissions", "retransmissions", "retrans-\nmitted"),
@@ -272,6 +285,7 @@ _LIST = (
         least_absolute=0.01,
         columns=("goodput_mbps",),
         of_flows=_jain,
+        brief="Jain",
     ),
     Figure("share", "its rate over that of CUBIC beside it", "share", "", Better.NEITHER, Scale.RATIO, 0.25),
 )

@@ -218,33 +218,29 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
 
 def _planes(result: Result) -> list[str]:
     """Both sides of the plane, for each situation that has one."""
-    rate, delay = BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"]
+    sides = (BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"])
     here = [
         one
         for one in result.situations
-        if one.main != "share" and all(_has(result, one, BASELINE, figure) for figure in (rate, delay))
+        if one.main != "share" and all(_has(result, one, BASELINE, figure) for figure in sides)
     ]
     parts = ["## Goodput and delay", _PLANES] if here else []
-    for begin in range(0, len(here), _COLUMNS):
-        situations = here[begin : begin + _COLUMNS]
+    for begin in range(0, len(here), _COLUMNS // 2):
+        columns = [(one, figure) for one in here[begin : begin + _COLUMNS // 2] for figure in sides]
         rows = [
-            [_code(one.name), *(_point(result, situation, one.name) for situation in situations)]
+            [_code(one.name), *(_over(result, situation, one.name, figure) for situation, figure in columns)]
             for one in result.contenders
             if one.name != BASELINE
         ]
-        headings = ["contender", *(f"{_plain(one.title)}: {rate.short}, delay" for one in situations)]
-        parts.append(_table(headings, rows))
+        headings = [f"{_plain(one.title)}: {figure.short} over CUBIC's" for one, figure in columns]
+        parts.append(_table(["contender", *headings], rows))
     return parts
 
 
-def _point(result: Result, situation: Situation, contender: str) -> str:
-    if not result.cells[situation.name, contender].values:
+def _over(result: Result, situation: Situation, contender: str, figure: Figure) -> str:
+    if not _has(result, situation, contender, figure):
         return "–"
-    ratios = [
-        result.against(situation.name, contender, BY_NAME[name]).ratio
-        for name in ("goodput_mbps", "owd_p95_ms")
-    ]
-    return ", ".join(f"{ratio:.2f}×" for ratio in ratios)
+    return f"{result.against(situation.name, contender, figure).ratio:.2f}×"
 
 
 def _scorecards(result: Result) -> list[str]:
