@@ -25,7 +25,6 @@ only_mutate = [
   "src/airlane/power.py",
   "src/airlane/multiple.py",
   "src/airlane/survival.py",
-  "src/airlane/ratios.py",
   "src/airlane/figures.py",
   "src/airlane/metrics.py",
   "src/airlane/papers/common.py",
@@ -35,6 +34,7 @@ pytest_add_cli_args = ["-p", "no:cacheprovider", "-o", "addopts=", "-o", "python
 pytest_add_cli_args_test_selection = [
   "tests/test_verdict.py",
   "tests/test_stats.py",
+  "tests/test_scales.py",
   "tests/test_power.py",
   "tests/test_figures.py",
   "tests/test_metrics.py",
