@@ -53,15 +53,17 @@ _LEGEND_LIMIT = 8
 _MARKS_MAX = 24
 """Events that are also drawn through every panel, if they are not more."""
 
-_EVENTS = {"loss": "#E69F00", "timeout": "#b00020", "handover": "#555555"}
+_EVENTS = {"loss": "#E69F00", "timeout": "#b00020", "handover": "#555555", "no usable link": "#7A3E9D"}
 
 _NOTHING = np.empty(0)
 
 _PANELS = (
     ("goodput", "Mbit/s", "goodput_mbps", 1.0),
     ("one-way delay (mean of bin)", "ms", "owd_ms", 1.0),
+    ("round-trip time (smoothed, at the sender)", "ms", "srtt_ms", 1.0),
     ("congestion window (dotted: timeouts)", "kB", "cwnd_bytes", 1e-3),
     ("RLC transmit queue", "kB", "rlc_queue_bytes", 1e-3),
+    ("uplink transmit queue of the UE", "kB", "uplink_queue_bytes", 1e-3),
 )
 
 
@@ -100,10 +102,11 @@ def draw_means(
 
 
 def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
-    """One run over time on one axis: events, then goodput, delay, congestion window, RLC queue and MCS.
+    """One run over time on one axis: events, then goodput, delays, congestion window, queues and MCS.
 
     A panel without a value (no RLC queue on a wired link, no window for UDP, no cell) is left out, and so are
-    the events where there were none. Events are losses that the sender noticed, expired timers and handovers.
+    the events where there were none. Events are losses that the sender noticed, expired timers, handovers and
+    the beginnings of times without a usable link.
     """
     view = Run(_of_run(results, run))
     flows = view.flows()
@@ -134,7 +137,7 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
 
 
 def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
-    wanted = ("flows", "flow_series", "cell_series", "timeouts", "handovers")
+    wanted = ("flows", "flow_series", "cell_series", "timeouts", "handovers", "outages")
     return {
         name: table.filter(np.asarray(table["run"].to_numpy()) == run)
         for name, table in results.tables.items()
@@ -179,6 +182,10 @@ def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
         )
         if at is not None:
             found["handover"].append((at, f"{row['ue']}: {row['from']} to {row['to']}, {row['outcome']}"))
+    outages = view.tables.get("outages")
+    for row in outages.to_pylist() if outages is not None else ():
+        end = f"to {row['until_s']:.2f} s" if row["over"] else "from then on"
+        found["no usable link"].append((row["from_s"], f"{row['ue']}: {row['direction']}, {end}"))
     return {kind: sorted(many) for kind, many in found.items() if many}
 
 
@@ -200,24 +207,31 @@ def _mark_handovers(axis: Axes, handovers: list[tuple[float, str]]) -> None:
 
 
 def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:
-    """Mean MCS over time of each cell, or of all of them together where they are many."""
+    """Mean MCS over time of each cell and direction, or of all cells together where they are many."""
     table = view.tables.get("cell_series")
     if table is None or table.num_rows == 0:
         return {}
     cells = np.asarray(table["cell"].to_pylist())
-    t, mcs, blocks = (table[c].to_numpy().astype(np.float64) for c in ("t_s", "mcs_mean", "tb_sent"))
+    t, blocks = (table[c].to_numpy().astype(np.float64) for c in ("t_s", "tb_sent"))
     names = list(dict.fromkeys(cells.tolist()))
-    if not np.isfinite(mcs).any():
-        return {}
-    if len(names) <= _LEGEND_LIMIT:
-        return {f"cell {name}": (t[cells == name], mcs[cells == name]) for name in names}
-    times, bins = np.unique(t, return_inverse=True)
-    there = np.isfinite(mcs)
-    sent = np.bincount(bins[there], blocks[there], times.size)
-    with np.errstate(invalid="ignore"):
-        return {
-            f"{len(names)} cells": (times, np.bincount(bins[there], (mcs * blocks)[there], times.size) / sent)
-        }
+    found: dict[str, tuple[Any, Any]] = {}
+    for direction, column in (("downlink", "mcs_mean"), ("uplink", "mcs_mean_uplink")):
+        if column not in table.column_names:
+            continue  # a folder of an older version
+        mcs = table[column].to_numpy().astype(np.float64)
+        there = np.isfinite(mcs)
+        if not there.any():
+            continue
+        if len(names) <= _LEGEND_LIMIT:
+            found |= {f"cell {n}, {direction}": (t[cells == n], mcs[cells == n]) for n in names}
+            continue
+        times, bins = np.unique(t, return_inverse=True)
+        weights = blocks if direction == "downlink" else np.ones_like(blocks)
+        sent = np.bincount(bins[there], weights[there], times.size)
+        with np.errstate(invalid="ignore"):
+            mean = np.bincount(bins[there], (mcs * weights)[there], times.size) / sent
+        found[f"{len(names)} cells, {direction}"] = (times, mean)
+    return found
 
 
 def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]], first: int) -> None:
@@ -225,7 +239,7 @@ def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]], first: int) -> None
     free = [colour for colour in COLOURS if colour not in _EVENTS.values()]
     for i, (name, (t, mcs)) in enumerate(rates.items(), start=first):
         axis.plot(t, mcs, label=name, color=free[i % len(free)])
-    axis.set_title("MCS of first transmissions, downlink (mean of bin)")
+    axis.set_title("MCS of first transmissions (mean of bin)")
     axis.set_ylabel("MCS")
     axis.set_ylim(0, 29)
     if len(rates) > 1:

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from airlane import reproduction, stats
+from airlane import coverage, reproduction, stats
 from airlane.experiments import ClaimKind, Number, NumberKind, Outcome
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.reproduction import Reproduction
@@ -189,6 +189,7 @@ def run_view(results: Results, title: str) -> Group:
         parts.append(Text(f"fairness (Jain, goodput) {_jain(jain, results)}"))
     if told := _handovers(results):
         parts.append(Text(told))
+    parts += [Text(told, style="yellow") for told in coverage.told(results)]
     parts += [Text(told) for told in _costs(results)]
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)

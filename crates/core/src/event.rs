@@ -19,7 +19,7 @@ pub enum Topic {
     Timeout,
     /// [`Event::SegmentLost`].
     SegmentLost,
-    /// [`Event::TransportBlock`].
+    /// [`Event::TransportBlock`] and [`Event::Unsent`].
     TransportBlock,
     /// [`Event::FlowState`].
     FlowState,
@@ -491,6 +491,14 @@ pub enum Event<'a> {
         /// False if it could not be decoded.
         decoded: bool,
     },
+    /// The MAC sent nothing of a UE that had something to send: no MCS would get through to it (CQI 0), or it
+    /// missed the grant.
+    Unsent {
+        /// The UE.
+        ue: UeId,
+        /// Downlink or uplink.
+        direction: Direction,
+    },
     /// The MAC chose what a transport block is sent with, once for each time it is sent.
     /// [`Event::TransportBlock`] of the same UE, direction and process tells how that went.
     Assigned {
@@ -546,7 +554,7 @@ impl Event<'_> {
             Self::RttSample { .. } => Topic::RttSample,
             Self::Timeout { .. } | Self::TimeoutUndone { .. } => Topic::Timeout,
             Self::SegmentLost { .. } => Topic::SegmentLost,
-            Self::TransportBlock { .. } => Topic::TransportBlock,
+            Self::TransportBlock { .. } | Self::Unsent { .. } => Topic::TransportBlock,
             Self::FlowState { .. } => Topic::FlowState,
             Self::FlowSent { .. } | Self::FlowAcknowledged { .. } | Self::FlowCompleted { .. } => {
                 Topic::FlowCompleted

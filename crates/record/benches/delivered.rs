@@ -33,6 +33,7 @@ fn recorder(flows: u32) -> Recorder {
         bin: Some(RecorderParameters::DEFAULT_BIN),
         tracked: Vec::new(),
         handovers: Vec::new(),
+        coverage: Vec::new(),
         pep: false,
         codes: false,
         discriminators: vec![],

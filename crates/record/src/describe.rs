@@ -59,6 +59,8 @@ pub struct RecorderParameters {
     pub tracked: Vec<String>,
     /// Names of the UEs that may be handed over: all of them, or none.
     pub handovers: Vec<String>,
+    /// The name of each UE, by index, if it is to be recorded when they had no usable link.
+    pub coverage: Vec<String>,
     /// Whether messages of a PEP are recorded, and the windows of senders that listen to one.
     pub pep: bool,
     /// Whether any receiver sends codes.

@@ -22,6 +22,7 @@
 mod capture;
 mod cell;
 mod codes;
+mod coverage;
 mod deliveries;
 mod describe;
 mod flow;

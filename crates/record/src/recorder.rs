@@ -1,12 +1,13 @@
 //! The probe that fills the tables.
 
 use airlane_core::{
-    Bytes, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, Probe, Topic, TopicSet,
-    UeId,
+    Bytes, Direction, DropCause, Duration, Event, FlowId, HandoverStep, Header, Instant, Packet, Probe,
+    Topic, TopicSet, UeId,
 };
 
 use crate::cell::{self, Block, CellRecord, Radio};
 use crate::codes;
+use crate::coverage::CoverageLog;
 use crate::flow::{self, FlowRecord};
 use crate::handover::HandoverLog;
 use crate::information::InformationLog;
@@ -33,6 +34,7 @@ pub struct Recorder {
     series: Option<Series>,
     tracks: UeSeries,
     handovers: HandoverLog,
+    coverage: CoverageLog,
     pep: PepLog,
     pages: PageLog,
     views: ViewLog,
@@ -85,6 +87,7 @@ impl Recorder {
             series,
             tracks: UeSeries::default(),
             handovers: HandoverLog::default(),
+            coverage: CoverageLog::new(parameters.coverage.len()),
             views: ViewLog::default(),
             verdicts: VerdictLog::new(parameters.discriminators.len()),
             information: InformationLog::new(if parameters.information { parameters.flows.len() } else { 0 }),
@@ -134,6 +137,9 @@ impl Recorder {
         }
         if !self.parameters.handovers.is_empty() {
             tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
+        }
+        if !self.parameters.coverage.is_empty() {
+            tables.push(("outages", self.coverage.into_table(&self.parameters.coverage)));
         }
         if !self.parameters.pages.is_empty() {
             tables.push(("pages", self.pages.table(&flow_names, &self.parameters.pages)));
@@ -205,7 +211,8 @@ impl Recorder {
             }
             let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
             let queue = ue.and_then(|ue| ue.queue[described.direction as usize]);
-            series.flows.push((from, until), index as u32, flow, queue);
+            let uplink = ue.and_then(|ue| ue.queue[Direction::Uplink as usize]);
+            series.flows.push((from, until), index as u32, flow, [queue, uplink]);
             self.pep.push(from, index);
         }
         for (index, cell) in self.cells.iter_mut().enumerate() {
@@ -277,11 +284,27 @@ impl Recorder {
     fn on_block(&mut self, now: Instant, cell: usize, ue: UeId, direction: Direction, block: &Block) {
         // A block is reported when it has arrived: its slot ends now.
         let measured = self.parameters.warmup < now && now <= self.parameters.end;
+        self.coverage.on_block(now, ue, direction, block.decoded);
         let Some(cell) = self.cells.get_mut(cell) else { return };
         cell.add(direction, block, measured);
         if measured && let Some(ue) = self.ues.get_mut(ue.index()) {
             ue.measured.of(direction).add(block, cell.description.harq_transmissions);
         }
+    }
+
+    /// A connection that is lost carries nothing until it is there again.
+    fn on_handover(&mut self, now: Instant, ue: UeId, attempt: u32, step: HandoverStep) {
+        if matches!(
+            step,
+            HandoverStep::LinkFailed { .. }
+                | HandoverStep::AccessFailed
+                | HandoverStep::Reestablished { .. }
+                | HandoverStep::Released
+        ) {
+            self.coverage.on_failure(now, ue, Direction::Downlink);
+            self.coverage.on_failure(now, ue, Direction::Uplink);
+        }
+        self.handovers.add(now, ue, attempt, step);
     }
 
     /// What only some runs ask to be told: of applications, of middleboxes, of what senders were told.
@@ -404,7 +427,8 @@ impl Probe for Recorder {
                 self.on_block(now, cell.index(), ue, direction, &block);
             }
             Event::UePosition { ue, position_m, cell } => self.tracks.push(now, ue, position_m, cell),
-            Event::Handover { ue, attempt, step } => self.handovers.add(now, ue, attempt, step),
+            Event::Unsent { ue, direction } => self.coverage.on_failure(now, ue, direction),
+            Event::Handover { ue, attempt, step } => self.on_handover(now, ue, attempt, step),
             Event::QueueDepth { ue, direction, bytes } => {
                 if let Some(ue) = self.ues.get_mut(ue.index()) {
                     ue.queue[direction as usize] = Some(bytes);

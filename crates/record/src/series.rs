@@ -18,7 +18,7 @@ pub(crate) struct FlowSeries {
 }
 
 impl FlowSeries {
-    const REALS: [&'static str; 12] = [
+    const REALS: [&'static str; 13] = [
         "goodput_mbps",
         "received_mbps",
         "again_mbps",
@@ -31,6 +31,7 @@ impl FlowSeries {
         "in_flight_bytes",
         "rlc_queue_bytes",
         "rwnd_bytes",
+        "uplink_queue_bytes",
     ];
 
     pub(crate) fn with_capacity(rows: usize) -> Self {
@@ -43,13 +44,14 @@ impl FlowSeries {
         }
     }
 
-    /// Writes the flow's row of the bin `[from, until)` and begins its next one.
+    /// Writes the flow's row of the bin `[from, until)` and begins its next one. The queues of its UE are that of
+    /// its own direction, and the uplink's.
     pub(crate) fn push(
         &mut self,
         (from, until): (Instant, Instant),
         index: u32,
         flow: &mut FlowRecord,
-        queue: Option<Bytes>,
+        [queue, uplink_queue]: [Option<Bytes>; 2],
     ) {
         let bin = core::mem::take(&mut flow.bin);
         let delivered = bin.delivered;
@@ -68,6 +70,7 @@ impl FlowSeries {
             bytes(state.in_flight),
             bytes(queue),
             bytes(state.offered_window),
+            bytes(uplink_queue),
         ];
         self.t_s.push(from.as_secs_f64());
         self.flow.push(index);
@@ -97,7 +100,7 @@ pub(crate) struct CellSeries {
     t_s: Vec<f64>,
     cell: Vec<u32>,
     prb_use: [Vec<f64>; 2],
-    mcs_mean: Vec<f64>,
+    mcs_mean: [Vec<f64>; 2],
     blocks: Vec<u64>,
     retransmissions: Vec<u64>,
     mac_mbps: [Vec<f64>; 2],
@@ -110,7 +113,7 @@ impl CellSeries {
             t_s: reals(),
             cell: Vec::with_capacity(rows),
             prb_use: [reals(), reals()],
-            mcs_mean: reals(),
+            mcs_mean: [reals(), reals()],
             blocks: Vec::with_capacity(rows),
             retransmissions: Vec::with_capacity(rows),
             mac_mbps: [reals(), reals()],
@@ -124,9 +127,9 @@ impl CellSeries {
         self.cell.push(index);
         for (k, direction) in [Direction::Downlink, Direction::Uplink].into_iter().enumerate() {
             self.prb_use[k].push(cell.prb_use(&bin, direction, from, until));
+            self.mcs_mean[k].push(bin.in_direction(direction).mcs_mean());
             self.mac_mbps[k].push(mbps(bin.in_direction(direction).decoded_bytes, until - from));
         }
-        self.mcs_mean.push(bin.downlink.mcs_mean());
         self.blocks.push(bin.downlink.new + bin.downlink.retransmissions);
         self.retransmissions.push(bin.downlink.retransmissions);
     }
@@ -134,16 +137,18 @@ impl CellSeries {
     pub(crate) fn into_table(self, cell_names: &[&str]) -> Table {
         let mut table = Table::default();
         let [prb_use_downlink, prb_use_uplink] = self.prb_use;
+        let [mcs_mean, mcs_mean_uplink] = self.mcs_mean;
         let [mac_downlink_mbps, mac_uplink_mbps] = self.mac_mbps;
         table.push("t_s", Column::F64(self.t_s));
         table.push_text("cell", self.cell.iter().map(|&cell| cell_names[cell as usize]));
         table.push("prb_use_downlink", Column::F64(prb_use_downlink));
         table.push("prb_use_uplink", Column::F64(prb_use_uplink));
-        table.push("mcs_mean", Column::F64(self.mcs_mean));
+        table.push("mcs_mean", Column::F64(mcs_mean));
         table.push_count("tb_sent", self.blocks);
         table.push_count("harq_retx", self.retransmissions);
         table.push("mac_downlink_mbps", Column::F64(mac_downlink_mbps));
         table.push("mac_uplink_mbps", Column::F64(mac_uplink_mbps));
+        table.push("mcs_mean_uplink", Column::F64(mcs_mean_uplink));
         table
     }
 }

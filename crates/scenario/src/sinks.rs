@@ -126,6 +126,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         end: Instant::ZERO + scenario.run.duration.0,
         bin: Some(scenario.run.series_bin.0),
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
+        coverage: ues.iter().map(|ue| ue.name.clone()).collect(),
         codes: scenario.flow.iter().any(sends_codes),
         pages: vec![], // whoever has read them says
         viewers: viewers(scenario, flows),

@@ -299,6 +299,7 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
         bin: None,
         tracked: Vec::new(),
         handovers: Vec::new(),
+        coverage: Vec::new(),
         pep: false,
         codes: false,
         pages: vec![],

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Direction, Event, Topic, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, Event, Topic, UeId};
 use airlane_radio::{Cqi, CqiToMcs, Mcs};
 
 use super::grid::{RbgSet, ResourceGrid, each};
@@ -275,10 +275,13 @@ impl DownlinkMac {
         let (ues, around) = (&mut *slot.ues, (slot.cell, &*slot.air));
         let bytes_by_cqi = &self.bytes_by_cqi;
         let (rbgs, rbg_size) = (self.grid.rbgs(), self.grid.rbg_size());
+        let cx = &mut *slot.cx;
         let rates = |demand: &mut Demand| {
             let ue = &mut ues[demand.ue as usize];
             let fixed = ue.downlink.fixed_mcs.map(|mcs| bytes_of(mcs, rbg_size));
             let (cqi, rank) = ue.reported_cqi(around, amc, scratch);
+            let out_of_range =
+                cqi[0] == Cqi::OUT_OF_RANGE && cqi[..rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE);
             let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)] * u16::from(rank);
             demand.tell(match fixed {
                 Some(bytes) => {
@@ -291,6 +294,9 @@ impl DownlinkMac {
                     rates
                 }
             });
+            if out_of_range && fixed.is_none() {
+                report_unsent(cx, ue);
+            }
         };
         self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid, rates);
     }
@@ -339,11 +345,8 @@ fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let process = &mut ue.downlink.harq.processes[usize::from(id)];
     let used = ue.bearer.transmit(slot.cx, Direction::Downlink, process.size, &mut process.pdus);
     assert!(used <= process.size, "RLC filled {used} into {}", process.size);
-    if slot.cx.wants(Topic::QueueDepth) {
-        let bytes = ue.bearer.queue(Direction::Downlink);
-        slot.cx.emit(&Event::QueueDepth { ue: ue.id, direction: Direction::Downlink, bytes });
-    }
     let filled = !process.pdus.is_empty();
+    report_queue(slot.cx, ue, Direction::Downlink);
     if !filled {
         ue.downlink.harq.release(id); // Sent on the layer before, or dropped by queue management.
     }
@@ -414,6 +417,24 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
         cqi,
         queue: ue.bearer.queue(Direction::Downlink),
     });
+}
+
+/// Tells an observer that a UE's CQI is 0, "out of range" (TS 36.213 table 7.2.3-1), on the whole band: the
+/// slot has nothing for it.
+#[cold]
+fn report_unsent(cx: &mut Cx<'_>, ue: &Ue) {
+    if cx.wants(Topic::TransportBlock) {
+        cx.emit(&Event::Unsent { ue: ue.id, direction: Direction::Downlink });
+    }
+    report_queue(cx, ue, Direction::Downlink);
+}
+
+/// Tells an observer how much waits.
+#[inline]
+pub(crate) fn report_queue(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
+    if cx.wants(Topic::QueueDepth) {
+        cx.emit(&Event::QueueDepth { ue: ue.id, direction, bytes: ue.bearer.queue(direction) });
+    }
 }
 
 /// What a sent block looks like to an observer.

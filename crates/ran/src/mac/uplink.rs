@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use airlane_core::{Bytes, Cx, Direction, Event, Topic};
 use airlane_radio::{Cqi, Mcs};
 
-use super::downlink::{block_event, outer_loop};
+use super::downlink::{block_event, outer_loop, report_queue};
 use super::harq::PROCESSES;
 use super::phy::Phy;
 use super::polls::Report;
@@ -202,6 +202,9 @@ impl UplinkMac {
                     // The eNB finds nothing in the PRBs and knows of as much data as before.
                     ue.uplink.known_backlog += grant.size.get();
                     ue.uplink.harq.release(grant.process);
+                    if slot.cx.wants(Topic::TransportBlock) {
+                        slot.cx.emit(&Event::Unsent { ue: ue.id, direction: Direction::Uplink });
+                    }
                     continue;
                 }
                 if !build(slot.cx, grant, slot.cell, ue) {
@@ -214,6 +217,7 @@ impl UplinkMac {
                 let direction = Direction::Uplink;
                 slot.cx.emit(&Event::Assigned { ue: ue.id, direction, process, cqi: None, queue });
             }
+            report_queue(slot.cx, ue, Direction::Uplink);
             let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
             self.in_air.push_back(Grant { backlog, first, ..grant });
             self.radiate(slot, grant.ue, first..first + grant.prbs);

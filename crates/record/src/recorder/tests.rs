@@ -37,6 +37,7 @@ fn parameters() -> RecorderParameters {
         bin: Some(RecorderParameters::DEFAULT_BIN),
         tracked: Vec::new(),
         handovers: Vec::new(),
+        coverage: Vec::new(),
         pep: false,
         codes: false,
         pages: vec![],
