@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from airlane import plot, reproduction, terminal
 from airlane.arena import Result, view
-from airlane.arena.picture import draw_heat
+from airlane.arena.conduct import DELAY_FINE_MS, KEPT
+from airlane.arena.picture import draw_heat, draw_plane
 from airlane.exhibit import Beside, Exhibit, Inside, show
 from airlane.experiments import ClaimKind, ClaimRow, NumberRow, Outcome
 from airlane.files import write_text
@@ -284,7 +285,12 @@ def write_arena_html(result: Result, path: Path) -> None:
     }
     criteria = [(section, title) for section, title, _ in view.scorecard(result, result.contenders[0].name)]
     maps = view.heat(result)
-    told = [(one, one.told(), view.main_figure(one).title) for one in result.situations]
+    told = [(one, one.told(), view.main_figure(one).full) for one in result.situations]
+    planes = [
+        show(drawn, f"plane-{one.name}", one.title, "", Inside())
+        for one in result.situations
+        if (drawn := draw_plane(result, one)) is not None
+    ]
     page = (
         _environment()
         .get_template("arena.html.j2")
@@ -295,6 +301,9 @@ def write_arena_html(result: Result, path: Path) -> None:
             version=version("airlane"),
             simulated_s=result.simulated_s,
             heat=json.dumps(maps),
+            planes=planes,
+            kept=KEPT,
+            fine_ms=DELAY_FINE_MS,
             picture=show(draw_heat(maps[0]), "arena", "The heat map", maps[0]["title"], Inside()),
             papers=_beside(path, "reproduce"),
             csv=base64.b64encode(view.cells_csv(result).encode()).decode(),

@@ -1,4 +1,4 @@
-"""The arena's heat map as a picture, for paper and for readers without JavaScript."""
+"""Pictures of the arena: its heat map without JavaScript, and the plane of goodput and delay."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from airlane import plot
+from airlane.arena.conduct import DELAY_FINE_MS, KEPT, Result
+from airlane.arena.contenders import BASELINE
+from airlane.arena.situations import Situation
+from airlane.figures import BY_NAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_heat"]
+__all__ = ["draw_heat", "draw_plane"]
 
 _GOOD, _BAD = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x39)
 
@@ -36,6 +40,57 @@ def draw_heat(heat: Mapping[str, Any]) -> Figure:
         axis.spines[:].set_visible(False)
         axis.grid(visible=False)
     return fig
+
+
+def draw_plane(result: Result, situation: Situation) -> Figure | None:
+    """Goodput over delay of all contenders in a situation; None where it has no such plane.
+
+    Named are those whom nobody beats by both, and CUBIC. Broken lines are what a contender has to keep of
+    the other side to rank.
+    """
+    rate, delay = BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"]
+    points = {
+        one.name: (cell.estimate(delay.name).mean, cell.estimate(rate.name).mean)
+        for one in result.contenders
+        if {rate.name, delay.name} <= (cell := result.cells[situation.name, one.name]).values.keys()
+    }
+    if BASELINE not in points:
+        return None
+    front = [
+        name
+        for name, (late, fast) in points.items()
+        if not any(x <= late and y >= fast and (x, y) != (late, fast) for x, y in points.values())
+    ]
+    base_delay, base_rate = points[BASELINE]
+    with plot.style():
+        fig, (axis,) = plot.figure(1, 1, (4.6, 3.4))
+        for chosen, colour, size in ((set(points), "#9a9a9a", 3.5), (set(front), plot.COLOURS[0], 5)):
+            some = [points[name] for name in points if name in chosen]
+            axis.plot(*zip(*some, strict=True), "o", color=colour, markersize=size)
+        axis.plot(base_delay, base_rate, "D", color=plot.COLOURS[1], markersize=6)
+        axis.axhline(KEPT * base_rate, color="#7f7f7f", linestyle="--", linewidth=0.8)
+        axis.axvline(max(base_delay / KEPT, DELAY_FINE_MS), color="#7f7f7f", linestyle="--", linewidth=0.8)
+        for name in _apart([*dict.fromkeys((BASELINE, *sorted(front, key=lambda n: -points[n][1])))], points):
+            axis.annotate(name, points[name], (5, 4), textcoords="offset points", fontsize=7.5)
+        axis.set_xlabel(delay.full)
+        axis.set_ylabel(rate.full)
+        axis.set_xlim(0, 1.25 * max(x for x, _ in points.values()))
+        axis.set_ylim(0, 1.12 * max(y for _, y in points.values()))
+    return fig
+
+
+def _apart(names: list[str], points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Those of the names whose labels do not lie upon that of one before."""
+    wide, high = (max(point[i] for point in points.values()) or 1.0 for i in (0, 1))
+    chosen: list[str] = []
+    for name in names:
+        x, y = points[name]
+        near = (
+            abs(x - points[one][0]) < 0.3 * wide and abs(y - points[one][1]) < 0.05 * high for one in chosen
+        )
+        if not any(near):
+            chosen.append(name)
+    return chosen
 
 
 def _tint(cell: Mapping[str, Any]) -> list[float]:
