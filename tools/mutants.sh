@@ -35,6 +35,7 @@ pytest_add_cli_args_test_selection = [
   "tests/test_verdict.py",
   "tests/test_stats.py",
   "tests/test_scales.py",
+  "tests/test_judgements.py",
   "tests/test_power.py",
   "tests/test_figures.py",
   "tests/test_metrics.py",
