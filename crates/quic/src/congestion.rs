@@ -34,7 +34,7 @@ type QuinnInstant = std::time::Instant;
 /// kMinimumWindow in datagrams (RFC 9002 §7.2).
 const MINIMUM_WINDOW: u32 = 2;
 /// max_ack_delay where the peer names none (RFC 9000 §18.2).
-const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A sender that quinn and the endpoint have in common.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
 };
 
-use crate::congestion::{Expiry, Judged, News};
+use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News};
 use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
 use crate::time::{from_quinn, span_from_quinn, to_quinn};
 
@@ -59,6 +59,8 @@ pub struct QuicEndpoint {
     /// Where quinn writes datagrams.
     scratch: Vec<u8>,
     due: Instant,
+    /// When the last datagram of the peer came.
+    heard_at: Instant,
     /// How a PEP calls datagrams, if it is listened to.
     identifier: Option<Identifier>,
     /// quinn was told of a timeout since it sent last.
@@ -102,6 +104,7 @@ impl QuicEndpoint {
             connection: None,
             scratch: Vec::with_capacity(2048),
             due: Instant::FAR_FUTURE,
+            heard_at: Instant::ZERO,
             identifier: None,
             timer_fired: false,
             serial: 0,
@@ -140,6 +143,7 @@ impl QuicEndpoint {
             Ecn::CongestionExperienced => Some(EcnCodepoint::Ce),
         };
         let (now, data) = (to_quinn(cx.now), BytesMut::from(bytes::Bytes::from(datagram)));
+        self.heard_at = cx.now;
         self.scratch.clear();
         let event = self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch);
         match event {
@@ -290,6 +294,18 @@ impl QuicEndpoint {
     #[must_use]
     pub fn is_drained(&self) -> bool {
         self.connection.as_ref().is_some_and(|(_, connection)| connection.is_drained())
+    }
+
+    /// True if the peer may give the connection up, in silence, before what is sent now can reach it: its idle timeout is
+    /// less than a probe timeout away (RFC 9000 §10.1.2). The probe timeout is that of a first sample, whose variance is
+    /// half of it (RFC 9002 §5.3, §6.2.1): three round trips and what an acknowledgment may wait for.
+    #[must_use]
+    pub fn may_be_given_up(&self, now: Instant) -> bool {
+        let (Some(idle), Some((_, connection))) = (self.setup.config.idle_timeout, &self.connection) else {
+            return false;
+        };
+        let probe_timeout = span_from_quinn(connection.rtt()) * 3 + MAX_ACK_DELAY;
+        now.saturating_since(self.heard_at) + probe_timeout >= idle
     }
 
     /// True for a datagram that asks for a connection: an Initial packet of version 1 (RFC 9000 §17.2.2), whether or

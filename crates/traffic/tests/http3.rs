@@ -78,18 +78,26 @@ struct Web {
     settings: HttpSettings,
     dns: Option<Duration>,
     pages: Vec<Page>,
+    think_time: Duration,
     quic: QuicConfig,
 }
 
 impl Web {
     fn of(pages: Vec<Page>) -> Self {
-        Self { settings: SETTINGS, dns: None, pages, quic: QuicConfig::quinn(Seeds::new(1)) }
+        Self {
+            settings: SETTINGS,
+            dns: None,
+            pages,
+            think_time: Duration::ZERO,
+            quic: QuicConfig::quinn(Seeds::new(1)),
+        }
     }
 
     fn run(self, lost: impl Fn(u64) -> bool) -> Seen {
         let http = HttpOverQuic::new(self.settings, self.quic.clone(), UP);
         let names = self.dns.map(|_| Names::new(UP, Duration::from_secs(300), 8));
-        let mut browser = Browser::new(http, names, FLOW, browsing(self.pages), draws());
+        let browsing = Browsing { think_time: self.think_time, ..browsing(self.pages) };
+        let mut browser = Browser::new(http, names, FLOW, browsing, draws());
         let resolver = Resolver::new(DOWN, self.dns.unwrap_or(Duration::ZERO));
         let mut server = QuicHttpServer::new(self.quic, DOWN, resolver);
         let mut seen = Seen::default();
@@ -147,6 +155,34 @@ fn connections_outlive_a_page_and_no_server_has_two() {
     let settings = HttpSettings { keep_alive: Duration::from_nanos(1), ..SETTINGS };
     let pages = (0..2).map(|_| one(0)).collect();
     assert_eq!(Web { settings, ..Web::of(pages) }.run(NEVER).connections, 1); // nobody thinks between pages
+}
+
+/// A reader who thinks for about as long as an idle connection lives. The server may have given the connection up when the
+/// request reaches it, and would not answer: a client that asked there all the same would wait for its own idle timeout.
+/// RFC 9114 §5.1: a new connection where the idle timeout is near. A page then takes two round trips instead of one.
+#[test]
+fn a_page_near_an_idle_timeout_does_not_wait_for_it() {
+    let visit = |idle_ms: u64, bytes: u64| {
+        let settings = HttpSettings { keep_alive: Duration::from_secs(60), ..SETTINGS };
+        // More than a quarter of the flow-control window: the client's last word is one that the server acknowledges,
+        // so that it has heard of the server later than the server of it.
+        let mut web = Web::of((0..2).map(|_| page(vec![object(0, bytes, (0, 0))])).collect());
+        web.quic.idle_timeout = Some(Duration::from_millis(idle_ms));
+        Web { settings, think_time: Duration::from_secs(3), ..web }.run(NEVER)
+    };
+    for bytes in [5_000, 400_000, 2_000_000] {
+        // The longest idle timeout that has passed when the second page is wanted.
+        let (mut passed, mut not_yet) = (200, 20_000);
+        while not_yet - passed > 1 {
+            let middle = u64::midpoint(passed, not_yet);
+            if visit(middle, bytes).connections == 2 { passed = middle } else { not_yet = middle }
+        }
+        for idle_ms in passed - 80..passed + 80 {
+            let seen = visit(idle_ms, bytes);
+            let (first, second) = (seen.pages[0][1], seen.pages[1][1]);
+            assert!(second <= first, "{bytes} B, idle timeout {idle_ms} ms: {second} ms after {first} ms");
+        }
+    }
 }
 
 /// Objects of every size and urgency, from three servers, some of which have to think: whatever the wire loses, each page is

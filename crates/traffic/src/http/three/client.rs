@@ -92,9 +92,19 @@ impl HttpOverQuic {
         }
     }
 
-    /// The connection to a server, opened now if there is none and may be one more.
+    /// The connection to a server, opened now if there is none and may be one more. One that has been idle for so long
+    /// that the server may have given it up makes place for a new one (RFC 9114 §5.1).
     fn link_to(&mut self, cx: &Cx<'_>, server: u16) -> Option<usize> {
-        let known = self.links.iter().position(|link| link.sockets.server == server);
+        let mut known = self.links.iter().position(|link| link.sockets.server == server);
+        if let Some(index) = known
+            && self.links[index].asked.is_empty()
+            && self.links[index].ready
+            && let sockets = self.links[index].sockets
+            && self.quic.connection(sockets).is_some_and(|endpoint| endpoint.may_be_given_up(cx.now))
+        {
+            self.close_link(cx, index);
+            known = None;
+        }
         if known.is_some() || !(self.links.len() < self.settings.in_all || self.make_place(cx)) {
             return known;
         }
