@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from airlane.stats import Scale, estimate, from_scale, paired_difference, runs_for, to_scale
@@ -21,7 +22,8 @@ def test_a_ratio_is_estimated_by_its_logarithms(confidence: float, t: float) -> 
     assert (ours.low, ours.high) == pytest.approx((1 / far, far), rel=1e-3)
     assert ours.half_width == pytest.approx((far - 1 / far) / 2, rel=1e-3)
     # Of the values themselves: mean 7/6, squares 4/9 + 1/36 + 25/36 = 7/6, over 2.
-    assert (ours.n, ours.deviation) == (3, pytest.approx(math.sqrt(7 / 12)))
+    assert ours.n == 3
+    assert ours.deviation == pytest.approx(math.sqrt(7 / 12))
 
 
 def test_a_bounded_value_is_estimated_by_its_logits() -> None:
@@ -31,7 +33,7 @@ def test_a_bounded_value_is_estimated_by_its_logits() -> None:
     assert ours.mean == pytest.approx(0.5)
     assert (ours.low, ours.high) == pytest.approx((1 / (1 + far), far / (1 + far)), rel=1e-3)
     # At its bounds it counts as a millionth away: ln(10^6 - 1) = 13.8155.
-    assert to_scale([0.0, 1.0], Scale.BOUNDED) == pytest.approx([-13.8155, 13.8155], abs=1e-4)
+    assert to_scale(np.array([0.0, 1.0]), Scale.BOUNDED) == pytest.approx([-13.8155, 13.8155], abs=1e-4)
     assert estimate([0.0, 0.5, 1.0], scale=Scale.BOUNDED).mean == pytest.approx(0.5)
 
 
@@ -47,7 +49,8 @@ def test_equal_values_are_exact(scale: Scale) -> None:
 
 def test_two_runs_have_a_mean_and_no_interval() -> None:
     ratio = estimate([1.0, 4.0], scale=Scale.RATIO)
-    assert (ratio.mean, ratio.half_width, ratio.n) == (pytest.approx(2.0), None, 2)
+    assert (ratio.half_width, ratio.n) == (None, 2)
+    assert ratio.mean == pytest.approx(2.0)
     assert ratio.deviation == pytest.approx(3 / math.sqrt(2))
     percentile = estimate([1.0, 3.0], scale=Scale.QUANTILE)
     assert (percentile.mean, percentile.half_width, percentile.n) == (2.0, None, 2)
@@ -86,4 +89,5 @@ def test_a_paired_difference_has_the_confidence_that_is_asked_for() -> None:
     # Differences 1, 2, 3: deviation 1.
     for confidence, t in ((0.95, T95), (0.99, T99)):
         ours = paired_difference([2.0, 3.0, 4.0], [1.0, 1.0, 1.0], confidence)
-        assert (ours.mean, ours.half_width) == (2.0, pytest.approx(t / math.sqrt(3), rel=1e-3))
+        assert ours.mean == 2.0
+        assert ours.half_width == pytest.approx(t / math.sqrt(3), rel=1e-3)
