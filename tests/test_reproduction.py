@@ -134,7 +134,8 @@ def test_no_claim_and_no_number_of_the_papers_is_counted_twice() -> None:
     assert [name for name, count in claims.items() if count > 1] == []
     known = papers.published()
     for number in (n for e in everything for n in e.numbers if n.restates):
-        assert any(name.startswith(number.restates) for name in known), number.restates
+        whole = number.restates.removesuffix(".low")
+        assert any(name.startswith(whole) for name in known), number.restates
 
 
 @pytest.mark.usefixtures("of_mine")

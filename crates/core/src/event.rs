@@ -3,6 +3,15 @@
 use crate::{BitRate, Bytes, CellId, Direction, DropCause, FlowId, Instant, UeId};
 use crate::{Duration, Packet};
 
+/// What CUBIC's window follows (RFC 9438 section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CubicCurve {
+    /// `W_max`: the window before the last loss, less where that one came early (section 4.7).
+    pub w_max: Bytes,
+    /// K: how long after its beginning the epoch reaches `W_max`; `None` from a loss until the next epoch begins.
+    pub k: Option<Duration>,
+}
+
 /// A kind of event. A sink names those that it wants; the rest cost one bit test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -334,6 +343,8 @@ pub enum Event<'a> {
         in_flight: Bytes,
         /// The window that the peer offers, where there is one for the whole connection.
         offered_window: Option<Bytes>,
+        /// The curve that the window follows, where it is CUBIC's and a loss has set it up.
+        cubic: Option<CubicCurve>,
     },
     /// An ARWA receiver says with an acknowledgment what it finds of the path.
     CodeSent {

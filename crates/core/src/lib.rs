@@ -17,7 +17,8 @@ mod units;
 
 pub use contract::{Cx, Node, Outbox, Port, Probe, Silence};
 pub use event::{
-    Event, HandoverStep, InformationFate, LossVerdict, PathModel, PepFate, PlaybackStep, Topic, TopicSet,
+    CubicCurve, Event, HandoverStep, InformationFate, LossVerdict, PathModel, PepFate, PlaybackStep, Topic,
+    TopicSet,
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{

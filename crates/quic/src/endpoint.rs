@@ -478,7 +478,15 @@ impl QuicEndpoint {
         if cx.wants(Topic::FlowState) && state != self.reporter.state {
             self.reporter.state = state;
             let (congestion_window, ssthresh, in_flight) = state;
-            cx.emit(&Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window: None });
+            let cubic = self.setup.sender.lock().controller.cubic_curve();
+            cx.emit(&Event::FlowState {
+                flow,
+                congestion_window,
+                ssthresh,
+                in_flight,
+                offered_window: None,
+                cubic,
+            });
             let domains = self.setup.sender.lock().domain_state();
             if let Some((internet, ran, pep_srtt)) = domains.filter(|_| cx.wants(Topic::Pep)) {
                 cx.emit(&Event::DomainState { flow, internet, ran, pep_srtt });

@@ -1,6 +1,6 @@
 //! What is added up for one flow.
 
-use airlane_core::{Bytes, Direction, Duration, Instant};
+use airlane_core::{Bytes, CubicCurve, Direction, Duration, Instant};
 
 use crate::codes::Codes;
 use crate::histogram::Histogram;
@@ -75,6 +75,7 @@ pub(crate) struct FlowState {
     pub(crate) ssthresh: Option<Bytes>,
     pub(crate) in_flight: Option<Bytes>,
     pub(crate) offered_window: Option<Bytes>,
+    pub(crate) cubic: Option<CubicCurve>,
     pub(crate) srtt: Option<Duration>,
     pub(crate) rto: Option<Duration>,
 }

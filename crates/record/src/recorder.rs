@@ -404,13 +404,14 @@ impl Probe for Recorder {
             }
             Event::TimeoutUndone { flow, .. } => timeouts::undo(&mut self.timeouts, flow),
             Event::SegmentLost { flow, .. } => self.on_segment_lost(now, flow),
-            Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window } => {
+            Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window, cubic } => {
                 timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
                 if let Some(flow) = self.flow_mut(flow) {
                     flow.state.congestion_window = Some(congestion_window);
                     flow.state.ssthresh = ssthresh;
                     flow.state.in_flight = Some(in_flight);
                     flow.state.offered_window = offered_window;
+                    flow.state.cubic = cubic;
                 }
             }
             Event::FlowSent { flow, started_at } => {

@@ -18,7 +18,7 @@ pub(crate) struct FlowSeries {
 }
 
 impl FlowSeries {
-    const REALS: [&'static str; 13] = [
+    const REALS: [&'static str; 15] = [
         "goodput_mbps",
         "received_mbps",
         "again_mbps",
@@ -32,6 +32,8 @@ impl FlowSeries {
         "rlc_queue_bytes",
         "rwnd_bytes",
         "uplink_queue_bytes",
+        "cubic_w_max_bytes",
+        "cubic_k_s",
     ];
 
     pub(crate) fn with_capacity(rows: usize) -> Self {
@@ -71,6 +73,8 @@ impl FlowSeries {
             bytes(queue),
             bytes(state.offered_window),
             bytes(uplink_queue),
+            bytes(state.cubic.map(|curve| curve.w_max)),
+            state.cubic.and_then(|curve| curve.k).map_or(f64::NAN, Duration::as_secs_f64),
         ];
         self.t_s.push(from.as_secs_f64());
         self.flow.push(index);

@@ -290,6 +290,8 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
             ReceiveWindow::Drwa(window) => transport::ReceiveWindowKind::Drwa(DrwaReceiver {
                 buffer: receive_buffer(&window.buffer),
                 floor_segments: window.floor,
+                lambda_millionths: millionths(window.lambda),
+                alpha_millionths: u32::try_from(millionths(window.alpha)).expect("checked to be below one"),
             }),
             ReceiveWindow::Arwa(window) => transport::ReceiveWindowKind::Arwa(arwa_receiver(window)),
         },
@@ -306,6 +308,11 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
         mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
         initial_sequence: 0,
     }
+}
+
+/// A checked, positive factor in millionths.
+fn millionths(factor: f64) -> u64 {
+    (factor * 1e6).round() as u64
 }
 
 fn receive_buffer(buffer: &ReceiveBuffer) -> transport::ReceiveBuffer {

@@ -442,7 +442,9 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
             "key of another window",
             changed("congestion = \"cubic\"", "receive_window = { kind = \"drwa\", flor = 2 }"),
         ),
-        ("no floor", changed("congestion = \"cubic\"", "receive_window = { kind = \"drwa\", floor = 0 }")),
+        ("no floor", changed("congestion = \"cubic\"", "receive_window = { kind = \"drwa\", floor = 1001 }")),
+        ("no factor", changed("congestion = \"cubic\"", "receive_window = { kind = \"drwa\", lambda = 0 }")),
+        ("no weight", changed("congestion = \"cubic\"", "receive_window = { kind = \"drwa\", alpha = 1.0 }")),
         (
             "small buffer of a window",
             changed(

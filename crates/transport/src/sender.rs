@@ -465,6 +465,7 @@ impl Sender {
                 ssthresh: self.controller.ssthresh(),
                 in_flight: self.bytes(self.in_flight()),
                 offered_window: Some(Bytes(self.window_end.saturating_sub(self.una))),
+                cubic: self.controller.cubic_curve(),
             });
             self.report_domains(io);
         }

@@ -52,7 +52,13 @@ fn config(s: &mut Stream) -> TcpConfig {
         ],
     );
     let receive_window = match s.below(5) {
-        0 | 1 => ReceiveWindowKind::Drwa(DrwaReceiver { buffer, floor_segments: pick(s, &[1, 2]) }),
+        0 | 1 => ReceiveWindowKind::Drwa(DrwaReceiver {
+            buffer,
+            // With a floor of 0 the rule as written holds, which can stop a sender for good.
+            floor_segments: pick(s, &[1, 2]),
+            lambda_millionths: pick(s, &[DrwaReceiver::PAPER.0, 500_000]),
+            alpha_millionths: pick(s, &[DrwaReceiver::PAPER.1, 0]),
+        }),
         _ => ReceiveWindowKind::Arwa(arwa_receiver(s, buffer)),
     };
     TcpConfig {

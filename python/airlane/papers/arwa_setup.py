@@ -160,18 +160,23 @@ def tcp(case: Case, scheme: str | None = None) -> dict[str, object]:
     """
     scheme = scheme or case.scheme
     base: dict[str, object] = {"kind": "tcp", "preset": case.preset}
+    fixed = {"kind": "fixed", "size": f"{case.buffer_kib} KiB"}
+    smaller = case.preset == PAPER and case.buffer_kib != Case.buffer_kib
+    buffer: dict[str, object] = {"buffer": fixed} if smaller else {}
     match scheme:
         case "autotuning" | "codel":
-            return base
+            return {**base, "receive_window": fixed} if smaller else base
         case "bbr3":
             return {**base, "congestion": "bbr3"}
         case "drwa":
-            return {**base, "receive_window": {"kind": "drwa", "floor": case.choice.floor}}
+            window = {"kind": "drwa", "floor": case.choice.floor, **buffer}
+            return {**base, "receive_window": window}
         case "arwa":
             window = {
                 "kind": "arwa",
                 "window_min": f"{case.cwnd_min_b} B",
                 "upper_target": f"{case.cwnd_target_b} B",
+                **buffer,
                 **_CLOCKS[case.clock],
                 **READINGS[case.choice.reading],
             }
@@ -197,6 +202,8 @@ class Case:
         The two limits of an ARWA sender, in bytes.
     clock
         What an ARWA receiver measures: see `CLOCKS`.
+    buffer_kib
+        What a receiver of `ns3.26` offers at most: its `RcvBufSize` of 128, or 64 in a reading.
     duration_s, warmup_s
         Simulated time, and how much of it is left out.
     """
@@ -210,6 +217,7 @@ class Case:
     cwnd_min_b: int = 3000
     cwnd_target_b: int = 10_000
     clock: str = "one"
+    buffer_kib: int = 128
     duration_s: int = 16
     warmup_s: int = 8
 
@@ -225,6 +233,7 @@ class Case:
             self.choice.name,
             f"{self.cwnd_min_b}-{self.cwnd_target_b}",
             self.clock,
+            f"{self.buffer_kib}KiB",
             f"{self.warmup_s}-{self.duration_s}s",
         )
         return "/".join(map(str, parts))

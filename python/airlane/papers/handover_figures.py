@@ -44,6 +44,7 @@ def combinations(draws: Sequence[Draw], mode: str) -> Listing:
     )
     names = {point(mode, r, q): (WORDS[r], WORDS[q]) for r, q in itertools.product(RADIOS, QUEUES)}
     names[f"{mode}/no fading"] = (f"{WORDS['2014']}, no fading", WORDS["one"])
+    names[f"{mode}/kB"] = (f"{WORDS['2014']}, 256 kB of 1000 bytes", WORDS["one"])
     names[f"{mode}/late"] = (f"{WORDS['2014']}, numbered at the first byte", WORDS["one"])
     for sender in SENDERS:
         if sender != BASE_SENDER:

@@ -291,6 +291,7 @@ def readings(metric: str, mode: str) -> tuple[Reading, ...]:
         Reading("no fading", at(f"{mode}/no fading", metric)),
         Reading("SDUs numbered at their first byte", at(f"{mode}/late", metric)),
     ]
+    others.append(Reading("256 and 512 kB of 1000 bytes", at(f"{mode}/kB", metric)))
     senders = [Reading(WORDS[s], at(point(mode, sender=s), metric)) for s in SENDERS if s != BASE_SENDER]
     base = point(mode)
     whole = Reading("runs in which nothing was missing at the handover", in_order(base, at(base, metric)))

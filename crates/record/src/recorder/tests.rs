@@ -1,4 +1,4 @@
-use airlane_core::{CellId, Header, Payload, TcpHeader};
+use airlane_core::{CellId, CubicCurve, Header, Payload, TcpHeader};
 
 use super::*;
 use crate::CellDescription;
@@ -138,6 +138,7 @@ fn bins_hold_what_happened_in_them_and_the_last_state() {
         ssthresh,
         in_flight: Bytes(cwnd / 2),
         offered_window: Some(Bytes(65_535)),
+        cubic: ssthresh.map(|_| CubicCurve { w_max: Bytes(40_000), k: Some(Duration::from_millis(4_217)) }),
     };
     let rtt = Event::RttSample {
         flow: FlowId(0),
@@ -170,6 +171,8 @@ fn bins_hold_what_happened_in_them_and_the_last_state() {
     assert_eq!(series("cwnd_bytes")[..3], [14_000.0, 28_000.0, 28_000.0]);
     assert!(series("ssthresh_bytes")[0].is_nan());
     assert_eq!(series("ssthresh_bytes")[1], 20_000.0);
+    assert!(series("cubic_w_max_bytes")[0].is_nan() && series("cubic_k_s")[0].is_nan());
+    assert_eq!((series("cubic_w_max_bytes")[1], series("cubic_k_s")[1]), (40_000.0, 4.217));
     assert_eq!((series("srtt_ms")[3], series("rto_ms")[3]), (42.0, 242.0));
     assert_eq!(series("rlc_queue_bytes")[3], 777.0);
     assert_eq!(counts(get("flow_series", "lost_segments"))[..4], [0, 0, 0, 1]);
@@ -219,6 +222,7 @@ fn a_timeout_knows_the_second_before_it() {
         ssthresh: None,
         in_flight: Bytes(1_000),
         offered_window: Some(Bytes(65_535)),
+        cubic: None,
     };
     recorder.observe(ms(2_000), &state(1_000));
     recorder.observe(ms(2_000), &state(2_000));

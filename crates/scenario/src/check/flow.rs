@@ -318,8 +318,12 @@ fn receive_window(tcp: &Tcp, least: Size, at: &Place<'_>) -> Checked {
         ReceiveWindow::Autotuned(window) => autotuned_buffer(window, least, &within),
         ReceiveWindow::Drwa(window) => {
             buffer(&window.buffer, least, &within)?;
-            let floor = (1..=1_000).contains(&window.floor);
-            within.require(floor, "floor", "no window", "from 1 to 1000 segments")
+            let floor = window.floor <= 1_000;
+            within.require(floor, "floor", "no window", "from 0 to 1000 segments")?;
+            let lambda = (0.001..=1_000.0).contains(&window.lambda);
+            within.require(lambda, "lambda", "no factor of a window", "from 0.001 to 1000")?;
+            let alpha = (0.0..=0.999).contains(&window.alpha);
+            within.require(alpha, "alpha", "no weight of an average", "from 0 to 0.999")
         }
         ReceiveWindow::Arwa(window) => {
             buffer(&window.buffer, least, &within)?;

@@ -650,15 +650,21 @@ pub enum ReceiveBuffer {
 }
 tagged!(ReceiveBuffer by "kind" { "fixed" => Fixed(FixedWindow), "autotuned" => Autotuned(AutotunedWindow) });
 
-/// A window that keeps the path's queue short: three times the least round trip over the present one, times
+/// A window that keeps the path's queue short: `lambda` times the least round trip over the present one, times
 /// what comes in a round trip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrwaWindow {
     /// The most that it offers.
     pub buffer: ReceiveBuffer,
-    /// The smallest window in segments.
+    /// The smallest window in segments. With 0 the rule can offer less than a segment, and the sender waits for
+    /// its persist timer.
     pub floor: u32,
+    /// How many times the window of an empty path it offers.
+    pub lambda: f64,
+    /// Weight of the estimate so far in the moving average of what comes in a round trip; the last round trip has
+    /// the rest.
+    pub alpha: f64,
 }
 
 /// A receiver that tells its sender by how much the window is too large or too small, and a sender that

@@ -205,7 +205,9 @@ fn receive_window(settings: &mut Settings<'_>, at: &str, listens: bool) {
     let s = &mut *settings.s;
     let window = match s.below(4) {
         0 => receive_buffer(s),
-        1 => json!({ "kind": "drwa", "buffer": receive_buffer(s), "floor": whole(1, 40)(s) }),
+        1 => {
+            json!({ "kind": "drwa", "buffer": receive_buffer(s), "floor": whole(0, 40)(s), "lambda": real(0.1, 9.0)(s), "alpha": real(0.0, 0.999)(s) })
+        }
         2 => json!("drwa"),
         _ if listens => receive_buffer(s),
         _ => {

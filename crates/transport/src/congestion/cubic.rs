@@ -18,7 +18,7 @@
 //! starts from half the window at each loss and grows by one segment per window; fast convergence by β; a W_max
 //! that outlives a timeout; a loss that turns out spurious takes the curve back too.
 
-use airlane_core::{Duration, Instant};
+use airlane_core::{Bytes, CubicCurve, Duration, Instant};
 
 use super::{AckSample, CongestionController, Restart, SegmentWindow, Snapshot, TimeoutEpisode};
 
@@ -238,6 +238,16 @@ impl HyStart {
             }
         }
         self.found
+    }
+}
+
+impl Cubic {
+    /// What the window follows, in bytes; `None` before the first loss.
+    pub(super) fn curve_of(&self, segment_size: u32) -> Option<CubicCurve> {
+        (self.curve.w_max > 0).then(|| CubicCurve {
+            w_max: Bytes(u64::from(self.curve.w_max) * u64::from(segment_size)),
+            k: self.curve.epoch.map(|_| Duration::from_nanos(self.curve.k * 1_000_000_000 / 1024)),
+        })
     }
 }
 

@@ -47,7 +47,7 @@ pub use window::SegmentWindow;
 use discriminator::Discriminator;
 use slow_start::SlowStartEnd;
 
-use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel, Stream};
+use airlane_core::{BitRate, Bytes, CubicCurve, Duration, Instant, PathModel, Stream};
 
 pub use crate::recovery::Phase;
 
@@ -596,6 +596,14 @@ impl Controller {
     #[must_use]
     pub const fn ssthresh(&self) -> Option<Bytes> {
         self.window.ssthresh_bytes()
+    }
+    /// The curve that the window follows, where it is CUBIC's and a loss has set it up.
+    #[must_use]
+    pub fn cubic_curve(&self) -> Option<CubicCurve> {
+        match &self.law {
+            Law::Cubic(cubic) => cubic.curve_of(self.window.segment_size()),
+            _ => None,
+        }
     }
     /// What to restore if the loss about to be reported turns out spurious.
     #[must_use]

@@ -92,6 +92,22 @@ fn cubic_is_back_at_w_max_after_k() {
     assert!((107..=112).contains(&end), "{end}");
 }
 
+/// RFC 9438 §4.2 by hand: after a loss at 100 segments of 1448 bytes W_max is 144,800 bytes and K = cbrt(30 / 0.4) =
+/// 4.217 s, known when the next epoch begins.
+#[test]
+fn cubic_says_which_curve_it_follows() {
+    let mut c = controller(CongestionKind::Cubic, 1448, 100, false);
+    assert_eq!(c.cubic_curve(), None);
+    c.on_loss(&loss(0));
+    c.on_recovery_exit();
+    let told = c.cubic_curve().expect("a loss sets it up");
+    assert_eq!((told.w_max, told.k), (Bytes(144_800), None));
+    c.on_ack(&ack(1, 2));
+    let k = c.cubic_curve().and_then(|curve| curve.k).expect("the epoch has begun");
+    assert!(k.abs_diff(Duration::from_millis(4_217)) < Duration::from_millis(5), "{k:?}");
+    assert_eq!(controller(CongestionKind::NewReno, 1448, 100, false).cubic_curve(), None);
+}
+
 /// RFC 9438 §4.3: at a small window W_est rules. From 14 after a loss at 20, Reno-friendly
 /// growth is 3(1-β)/(1+β) = 0.53 segments per window: 10 windows bring 5.3.
 #[test]

@@ -8,29 +8,37 @@
 //! rwnd     = λ (RTT_min / RTT_est) cwnd_est
 //! ```
 //!
-//! with λ = 3 and α = 7/8. `RTT_est` is the mean of the round trips that timestamps gave since the last
+//! with λ = 3 and α = 7/8 unless the set-up says otherwise. `RTT_est` is the mean of the round trips that timestamps gave since the last
 //! time, `RTT_min` the smallest of those means, and the first `cwnd_est` what came in the first round trip.
 //!
 //! What the paper leaves open: the smallest window. A window is never below the floor, in segments, that
-//! the set-up gives; without one the rule can offer less than a segment, which stops the sender.
+//! the set-up gives. With a floor of 0 the rule as written holds: it can offer less than a segment, and then
+//! the sender waits for its persist timer.
 
 use airlane_core::{Bytes, Duration, Instant};
 
 use super::{Arrival, Buffer, Read, ReceiveWindow};
 use crate::config::ReceiveBuffer;
 
-/// λ: how many times the window of an empty path is offered.
-const LAMBDA: u64 = 3;
-/// 1 − α is one in this many.
-const SMOOTHING: u64 = 8;
+/// λ and α are counted in parts of this.
+const SCALE: u128 = 1_000_000;
 
 /// The set-up of a receiver of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrwaReceiver {
     /// What it has to offer; before the first round trip is over, it offers that.
     pub buffer: ReceiveBuffer,
-    /// The smallest window in segments.
+    /// The smallest window in segments; 0 for none.
     pub floor_segments: u32,
+    /// λ, how many times the window of an empty path is offered, in millionths.
+    pub lambda_millionths: u64,
+    /// α, the weight of the estimate so far, in millionths; below 1,000,000.
+    pub alpha_millionths: u32,
+}
+
+impl DrwaReceiver {
+    /// λ = 3 and α = 7/8, as in the paper.
+    pub const PAPER: (u64, u32) = (3_000_000, 875_000);
 }
 
 /// The policy.
@@ -38,6 +46,8 @@ pub struct DrwaReceiver {
 pub struct DrwaWindow {
     buffer: Buffer,
     floor: u64,
+    lambda: u128,
+    alpha: u128,
     /// Round trips since the last update: their sum and how many, and the echo that gave the last one.
     rtt_sum: Duration,
     rtt_samples: u32,
@@ -59,6 +69,8 @@ impl DrwaWindow {
         Self {
             buffer: Buffer::new(config.buffer, segment_size),
             floor: u64::from(config.floor_segments) * segment_size.get(),
+            lambda: u128::from(config.lambda_millionths),
+            alpha: u128::from(config.alpha_millionths),
             rtt_sum: Duration::ZERO,
             rtt_samples: 0,
             last_echo: None,
@@ -96,11 +108,14 @@ impl DrwaWindow {
         let received = read.total - self.read_to;
         let estimate = match self.window_est {
             None => received,
-            Some(window) => (window * (SMOOTHING - 1) + received) / SMOOTHING,
+            Some(window) => {
+                let weighted = u128::from(window) * self.alpha + u128::from(received) * (SCALE - self.alpha);
+                u64::try_from(weighted / SCALE).expect("a mean of two that fit")
+            }
         };
         self.window_est = Some(estimate);
-        let offer = u128::from(LAMBDA * estimate) * u128::from(self.rtt_min.as_nanos())
-            / u128::from(self.rtt_est.as_nanos());
+        let offer = self.lambda * u128::from(estimate) * u128::from(self.rtt_min.as_nanos())
+            / (SCALE * u128::from(self.rtt_est.as_nanos()));
         self.offer = u64::try_from(offer).unwrap_or(u64::MAX).max(self.floor);
         (self.read_to, self.updated_at) = (read.total, read.now);
     }

@@ -1,8 +1,14 @@
 use super::*;
 
 fn window(floor_segments: u32) -> DrwaWindow {
+    let (lambda_millionths, alpha_millionths) = DrwaReceiver::PAPER;
+    of(floor_segments, lambda_millionths, alpha_millionths)
+}
+
+fn of(floor_segments: u32, lambda_millionths: u64, alpha_millionths: u32) -> DrwaWindow {
     let buffer = ReceiveBuffer::Fixed(Bytes(100_000));
-    let mut w = DrwaWindow::new(DrwaReceiver { buffer, floor_segments }, Bytes(1000));
+    let receiver = DrwaReceiver { buffer, floor_segments, lambda_millionths, alpha_millionths };
+    let mut w = DrwaWindow::new(receiver, Bytes(1000));
     w.on_established(Instant::from_millis(1000));
     w
 }
@@ -44,6 +50,24 @@ fn what_comes_in_a_round_trip_is_offered_three_times_less_what_queues() {
     arrive(&mut w, 1100, 20);
     assert_eq!(read(&mut w, 1179, 12_000), 5_400);
     assert_eq!(read(&mut w, 1180, 12_000), 11_811);
+}
+
+#[test]
+fn both_factors_and_the_floor_are_the_set_ups() {
+    // λ = 2, α = 1/2: 4000, then (4000 + 8000) / 2 = 6000; least round trip 40 ms, mean 100 ms.
+    let mut w = of(0, 2_000_000, 500_000);
+    arrive(&mut w, 1020, 40);
+    assert_eq!(read(&mut w, 1040, 4_000), 8_000); // 2 * 4000
+    arrive(&mut w, 1062, 80);
+    arrive(&mut w, 1063, 120);
+    assert_eq!(read(&mut w, 1080, 12_000), 4_800); // 2 * 6000 * 40 / 100
+    // α = 0 forgets: 100 bytes in the last round trip of 500 ms are all that counts. Without a floor the
+    // window is smaller than a segment.
+    let mut w = of(0, 3_000_000, 0);
+    arrive(&mut w, 1010, 10);
+    read(&mut w, 1010, 1_000);
+    arrive(&mut w, 1100, 500);
+    assert_eq!(read(&mut w, 1600, 1_100), 6); // 3 * 100 * 10 / 500
 }
 
 #[test]
