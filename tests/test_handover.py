@@ -85,6 +85,26 @@ def test_what_waits_behind_a_gap_is_what_came_and_cannot_be_read() -> None:
     assert measured(run, "behind_gap_later_kbps") == pytest.approx(100.0)
 
 
+def test_radio_and_unused_blocks_are_of_the_cells_that_they_are_said_to_be() -> None:
+    """In the 5 s after 4 s: the source carries 1 Mbit/s and is full, the target 3 Mbit/s with 40 % unused."""
+    tables = dict(made(4.2).tables)
+    t = [i * 0.5 for i in range(24)] * 2
+    late = [4.0 <= at < 9.0 for at in t]
+    cells = ["source"] * 24 + ["target"] * 24
+    after = {"source": (1.0, 1.0), "target": (3.0, 0.6)}
+    tables["cell_series"] = pa.table(
+        {
+            "t_s": t,
+            "cell": cells,
+            "mac_downlink_mbps": [after[c][0] if now else 50.0 for c, now in zip(cells, late, strict=True)],
+            "prb_use_downlink": [after[c][1] if now else 0.1 for c, now in zip(cells, late, strict=True)],
+        }
+    )
+    run = Run(tables)
+    assert measured(run, "radio_kbps") == pytest.approx(4000.0)  # both cells
+    assert measured(run, "unused_percent") == pytest.approx(40.0)  # the target alone
+
+
 @pytest.mark.parametrize("metric", [m for m in setup.METRICS if m not in ("radio_kbps", "unused_percent")])
 def test_without_a_handover_nothing_is_defined(metric: str) -> None:
     assert math.isnan(measured(made(None), metric))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from airlane import examples, native, papers, scenario
+from airlane.experiments import Draw
 from airlane.metrics import Run
 from airlane.papers import meld_fit, meld_setup
+from airlane.papers.meld import gain
 from airlane.papers.meld_logs import (
     burst_shares,
     bursts_of,
@@ -89,6 +92,17 @@ def test_a_crossing_lies_on_the_line() -> None:
     assert crossing([0.1, 0.2, 0.4], [0.0, 5.0, 15.0], 10.0) == pytest.approx(0.3)
     assert crossing([0.1, 0.2], [20.0, 30.0], 10.0) == 0.1
     assert math.isnan(crossing([0.1, 0.2], [0.0, 5.0], 10.0))
+
+
+def test_a_gain_is_over_legacy_and_is_positive_where_meld_is_faster() -> None:
+    """20 MB in 16 s, 10 Mbit/s, against 20 s, 8 Mbit/s."""
+
+    def took(seconds: float) -> Run:
+        return Run({"flows": pa.table({"fct_s": [seconds], "flow": ["download"]})})
+
+    case = Case("newreno", "de")
+    draw = Draw(1, {case.name: took(16.0), case.but(scheme="legacy").name: took(20.0)})
+    assert gain(case)(draw) == pytest.approx(25.0)
 
 
 def test_interference_loses_blocks_not_packets() -> None:
