@@ -26,7 +26,7 @@ fn run(seed: u64, mischief: Mischief) -> String {
     let memory: Vec<u64> = configs.iter().map(|config| config.memory.get()).collect();
     let proxies = configs.into_iter().map(SplitProxy::new).collect();
     let mut world = World::new(proxies, channels, pairs, s);
-    world.run(Instant::from_millis(2_000_000), |world| {
+    world.run(Instant::from_millis(4_000_000), |world| {
         for (proxy, most) in world.proxies.iter().zip(&memory) {
             is_bounded(proxy.function(), *most, &describe);
         }

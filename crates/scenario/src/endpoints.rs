@@ -264,6 +264,10 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
         rto_min: tcp.rto_min.0,
         rto_max: tcp.rto_max.0,
         rto_initial: tcp.rto_initial.0,
+        syn_retries: tcp.syn_retries,
+        syn_linear_timeouts: tcp.syn_linear_timeouts,
+        synack_retries: tcp.synack_retries,
+        retries: tcp.retries,
         loss_detection: match tcp.loss_detection {
             LossDetection::RackTlp => transport::LossDetection::RackTlp,
             LossDetection::Rfc6675 => transport::LossDetection::Rfc6675,

@@ -201,12 +201,12 @@ impl TcpHost {
     pub fn close(&mut self, sockets: SocketPair) {
         if let Some(connection) = self.find(sockets) {
             connection.passive = connection.endpoint.at_end();
-            connection.endpoint.close();
+            connection.endpoint.shutdown();
             connection.touched = true;
         }
     }
 
-    /// A connection that was reset: what was on its way is gone, and the connection too. To be asked after
+    /// A connection that was reset, or given up because nobody answered: what was on its way is gone, and the connection too. To be asked after
     /// [`Self::flush`].
     pub fn poll_lost(&mut self) -> Option<SocketPair> {
         self.lost.pop_front()
@@ -356,7 +356,7 @@ impl TcpHost {
         });
     }
 
-    /// Takes out the connections that are closed on both sides, or were reset.
+    /// Takes out the connections that are closed on both sides, were reset, or given up.
     #[cold]
     fn retire(&mut self, now: Instant) {
         let mut index = 0;
@@ -366,7 +366,7 @@ impl TcpHost {
                 continue;
             }
             let connection = self.open.remove(index);
-            if connection.endpoint.state() == ConnectionState::Reset {
+            if matches!(connection.endpoint.state(), ConnectionState::Reset | ConnectionState::TimedOut) {
                 add(&mut self.gone, &connection.endpoint.stats());
                 self.lost.push_back(connection.sockets);
             } else if connection.passive {
@@ -398,7 +398,13 @@ impl TcpHost {
 
 /// True if a connection has no more to do, or is no more.
 fn has_ended(endpoint: &TcpEndpoint) -> bool {
-    matches!(endpoint.state(), ConnectionState::Closed | ConnectionState::Reset)
+    !matches!(
+        endpoint.state(),
+        ConnectionState::Listen
+            | ConnectionState::SynSent
+            | ConnectionState::SynReceived
+            | ConnectionState::Established
+    )
 }
 
 /// What is left of an appetite, which may have no end.

@@ -118,6 +118,15 @@ pub struct TcpConfig {
     pub rto_max: Duration,
     /// Retransmission timeout before the first sample (RFC 6298 §2.1).
     pub rto_initial: Duration,
+    /// SYNs sent again with back-off before the connection is given up (Linux `tcp_syn_retries`).
+    pub syn_retries: u32,
+    /// SYNs sent again at even intervals before those (Linux `tcp_syn_linear_timeouts`, since 6.5).
+    pub syn_linear_timeouts: u32,
+    /// SYN-ACKs sent again before the request is forgotten (Linux `tcp_synack_retries`).
+    pub synack_retries: u32,
+    /// Timeouts without progress before a connection is given up (Linux `tcp_retries2`): after the time that so many take from
+    /// a timeout of 200 ms on, each twice the last, at most `rto_max`; and so many window probes without an answer.
+    pub retries: u32,
     /// How losses are detected.
     pub loss_detection: LossDetection,
     /// Whether, without SACK, duplicate ACKs that cover no more than the last recovery did start no other: the "careful"
@@ -186,6 +195,10 @@ impl TcpConfig {
             rto_min: Duration::from_millis(200),    // tcp_rto_min_us
             rto_max: Duration::from_secs(120),      // TCP_RTO_MAX
             rto_initial: Duration::from_secs(1),    // RFC 6298 §2.1
+            syn_retries: 6,                         // tcp_syn_retries
+            syn_linear_timeouts: 4,                 // tcp_syn_linear_timeouts
+            synack_retries: 5,                      // tcp_synack_retries
+            retries: 15,                            // tcp_retries2
             loss_detection: LossDetection::RackTlp, // tcp_recovery 1
             careful_fast_retransmit: true,          // tcp_try_undo_recovery
             frto: true,                             // tcp_frto 2

@@ -20,6 +20,7 @@
 //! assert_eq!(outbox.len(), 1); // the SYN
 //! ```
 
+mod admission;
 mod relay;
 mod reset;
 
@@ -57,6 +58,8 @@ pub enum ConnectionState {
     Closed,
     /// Given up by a RST, of the peer or of this end (RFC 9293 §3.5.3). What was not read is gone.
     Reset,
+    /// Given up because the peer did not answer for too long (RFC 9293 §3.8.3). What was not read is gone.
+    TimedOut,
 }
 
 /// What the application asked for before or after the connection stood.
@@ -65,6 +68,8 @@ struct Wishes {
     endless: bool,
     bytes: u64,
     close: bool,
+    /// It will not read either.
+    gone: bool,
 }
 
 #[derive(Debug)]
@@ -80,7 +85,19 @@ struct Handshake {
     sent_at: Instant,
     rto: Duration,
     retransmissions: u32,
+    /// Expiries of the timer, which are fewer if the peer's SYN comes again.
+    expiries: u32,
     at: Instant,
+}
+
+impl Handshake {
+    const IDLE: Self = Self {
+        sent_at: Instant::ZERO,
+        rto: Duration::ZERO,
+        retransmissions: 0,
+        expiries: 0,
+        at: Instant::FAR_FUTURE,
+    };
 }
 
 /// The endpoint.
@@ -94,6 +111,8 @@ pub struct TcpEndpoint {
     /// First byte of the stream that must not be offered to the peer.
     offer_end: u64,
     halves: Option<Halves>,
+    /// Segments without data that are not believed are answered from then on.
+    answers_from: Instant,
     stats: TcpStats,
 }
 
@@ -105,12 +124,7 @@ impl TcpEndpoint {
     #[must_use]
     pub fn new(config: TcpConfig, path: Path) -> Self {
         assert!(config.mtu >= 128, "an MTU of at least 128 bytes");
-        let handshake = Handshake {
-            sent_at: Instant::ZERO,
-            rto: config.rto_initial,
-            retransmissions: 0,
-            at: Instant::FAR_FUTURE,
-        };
+        let handshake = Handshake { rto: config.rto_initial, ..Handshake::IDLE };
         Self {
             config,
             path,
@@ -119,6 +133,7 @@ impl TcpEndpoint {
             wishes: Wishes::default(),
             offer_end: u64::MAX,
             halves: None,
+            answers_from: Instant::ZERO,
             stats: TcpStats::default(),
         }
     }
@@ -171,11 +186,19 @@ impl TcpEndpoint {
         }
     }
 
-    /// The application will write no more: a FIN follows.
+    /// The application will neither write nor read any more: a FIN follows. Data that comes now, or was not read, is
+    /// answered with a RST (RFC 9293 §3.6.1, RFC 2525 §2.17).
     pub fn close(&mut self) {
+        self.wishes.gone = true;
+        self.shutdown();
+    }
+
+    /// The application will write no more, but reads on: a FIN follows.
+    pub fn shutdown(&mut self) {
         self.wishes.close = true;
         if let Some(h) = &mut self.halves {
             h.sender.close();
+            h.receiver.on_shutdown();
         }
     }
 
@@ -251,18 +274,23 @@ impl TcpEndpoint {
                 let others = TcpFlags::ACK | TcpFlags::RST;
                 if header.flags.has(TcpFlags::SYN) && header.flags.0 & others == 0 {
                     self.on_syn(cx, header);
+                } else if header.flags.0 & others == TcpFlags::ACK {
+                    self.refuse(cx, header, payload); // of a connection that is no more: RFC 9293 §3.10.7.2
                 }
                 0
             }
             ConnectionState::SynSent => {
-                if header.flags.has(TcpFlags::RST) {
+                let acknowledged = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
+                if header.flags.has(TcpFlags::ACK) && acknowledged != 1 {
+                    self.on_wrong_ack_in_syn_sent(cx, header, payload);
+                } else if header.flags.has(TcpFlags::RST) {
                     self.on_reset_in_syn_sent(header);
                 } else if header.flags.has(TcpFlags::SYN | TcpFlags::ACK) {
                     self.on_syn_ack(cx, header);
                 }
                 0
             }
-            ConnectionState::Reset => {
+            ConnectionState::Reset | ConnectionState::TimedOut => {
                 self.refuse(cx, header, payload);
                 0
             }
@@ -311,6 +339,9 @@ impl TcpEndpoint {
         if due {
             h.sender.send_ack(&mut io);
         }
+        if h.sender.has_given_up() {
+            self.end(ConnectionState::TimedOut);
+        }
     }
 
     /// Sends what became possible: data, and an acknowledgment if one is due.
@@ -329,6 +360,9 @@ impl TcpEndpoint {
             stats: &mut self.stats,
         };
         if h.sender.has_fresh_supply() {
+            if self.wishes.gone && io.receiver.readable() > 0 {
+                return self.abort(cx); // RFC 2525 §2.17
+            }
             h.sender.transmit(&mut io);
         }
         let now = io.now();
@@ -398,10 +432,31 @@ impl TcpEndpoint {
         send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, again));
     }
 
+    /// As Linux, a SYN goes again at even intervals at first (`tcp_syn_linear_timeouts`), then RFC 6298 §5.5 holds; a SYN-ACK
+    /// backs off from the first. What is not answered in the end is given up, without a RST (RFC 9293 §3.8.3).
     fn on_handshake_timeout(&mut self, cx: &mut Cx<'_>) {
+        let (c, active) = (&self.config, self.state == ConnectionState::SynSent);
+        let linear = if active { c.syn_linear_timeouts } else { 0 };
+        let limit = if active { c.syn_retries + linear } else { c.synack_retries };
+        if self.handshake.expiries >= limit {
+            return self.give_up_handshake();
+        }
+        self.handshake.expiries += 1;
         self.handshake.retransmissions += 1;
-        self.handshake.rto = (self.handshake.rto * 2).min(self.config.rto_max);
+        if self.handshake.expiries > linear {
+            self.handshake.rto = (self.handshake.rto * 2).min(c.rto_max);
+        }
         self.send_syn(cx);
+    }
+
+    /// Whoever waited for a connection goes on waiting (Linux forgets the request).
+    fn give_up_handshake(&mut self) {
+        if self.state == ConnectionState::SynSent {
+            return self.end(ConnectionState::TimedOut);
+        }
+        self.halves = None;
+        self.handshake = Handshake { rto: self.config.rto_initial, ..Handshake::IDLE };
+        self.state = ConnectionState::Listen;
     }
 
     /// Settles the options from the peer's SYN (RFC 9293 §3.7.1, RFC 7323 §2.2 and §3.2,
@@ -453,6 +508,7 @@ impl TcpEndpoint {
         sender.supply(self.wishes.bytes);
         if self.wishes.close {
             sender.close();
+            receiver.on_shutdown();
         }
         self.halves = Some(Halves { negotiated, sender, receiver });
     }
@@ -464,9 +520,6 @@ impl TcpEndpoint {
     }
 
     fn on_syn_ack(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
-        if sequence::position(header.acknowledgment, self.config.initial_sequence, 1) != 1 {
-            return; // acknowledges something else: RFC 9293 §3.10.7.3
-        }
         self.establish(header, cx.now);
         self.complete_handshake(cx.now, header);
         let Some(h) = &mut self.halves else { return };
@@ -508,18 +561,23 @@ impl TcpEndpoint {
         ecn: Ecn,
         payload: u32,
     ) -> u64 {
-        if header.flags.has(TcpFlags::RST) {
-            self.on_reset(cx, header);
-            return 0;
-        }
-        if header.flags.has(TcpFlags::SYN) {
+        let initial = self.halves.as_ref().map_or(0, |h| h.negotiated.remote_initial);
+        if header.flags.0 & (TcpFlags::SYN | TcpFlags::ACK | TcpFlags::RST) == TcpFlags::SYN
+            && header.sequence == initial
+        {
             self.handshake.retransmissions += 1; // our answer was lost
             self.send_syn(cx);
             return 0;
         }
         let acked = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
-        if !header.flags.has(TcpFlags::ACK) || acked != 1 {
-            return 0; // our SYN is all that there is to acknowledge
+        if !self.takes(header, payload) || acked != 1 {
+            let flags = header.flags;
+            if acked != 1 && flags.has(TcpFlags::ACK) && flags.0 & (TcpFlags::RST | TcpFlags::SYN) == 0 {
+                self.refuse(cx, header, payload); // our SYN is all that there is to acknowledge: RFC 9293 §3.10.7.4
+            } else {
+                self.admits(cx, header, payload);
+            }
+            return 0;
         }
         self.complete_handshake(cx.now, header);
         self.on_segment(cx, header, ecn, payload)
@@ -529,35 +587,33 @@ impl TcpEndpoint {
 
     #[inline]
     fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
-        if header.flags.has(TcpFlags::RST) {
-            self.on_reset(cx, header);
+        let Some(h) = &self.halves else { return 0 };
+        let n = h.negotiated;
+        let start = sequence::position(header.sequence, n.remote_initial, h.receiver.next());
+        let una = h.sender.una();
+        let acknowledged = sequence::position(header.acknowledgment, n.local_initial, una);
+        let stamp = if n.timestamps { header.timestamps } else { None };
+        let others = TcpFlags::SYN | TcpFlags::RST | TcpFlags::ACK;
+        // In the order of numbers and new: nothing can be amiss with it. Whatever else it is, `admits` looks at it.
+        let ordinary = header.flags.0 & others == TcpFlags::ACK
+            && h.receiver.expects(start)
+            && (una..=h.sender.nxt()).contains(&acknowledged)
+            && !stamp.is_some_and(|stamp| h.receiver.is_stale(stamp.value));
+        if !ordinary && !self.admits(cx, header, payload) {
             return 0;
         }
         let Some(h) = &mut self.halves else { return 0 };
-        let n = h.negotiated;
-        let start = sequence::position(header.sequence, n.remote_initial, h.receiver.next());
-        if header.flags.has(TcpFlags::SYN) {
-            h.receiver.demand_ack(); // the peer did not get our ACK of its SYN-ACK
-            return 0;
-        }
-        let foreign = sequence::precedes(header.sequence, n.remote_initial, h.receiver.next());
-        if foreign || !header.flags.has(TcpFlags::ACK) {
-            return 0; // RFC 9293 §3.10.7.4: dropped
-        }
         let (mut value, mut echo) = (None, None);
-        if n.timestamps
-            && let Some(ts) = header.timestamps
-        {
-            h.receiver.on_timestamp(ts.value, start);
+        if let Some(ts) = stamp {
+            h.receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
             (value, echo) = (Some(ts.value), Some(ts.echo_reply));
         }
         let fin = header.flags.has(TcpFlags::FIN);
         let with_data = payload > 0 || fin;
         let mut io =
             Io { cx, path: &self.path, negotiated: &n, receiver: &mut h.receiver, stats: &mut self.stats };
-        let una = h.sender.una();
         let ack = Ack {
-            ack: sequence::position(header.acknowledgment, n.local_initial, una),
+            ack: acknowledged,
             window: u64::from(header.window) << n.remote_scale,
             segment_start: start,
             with_data,
@@ -566,14 +622,14 @@ impl TcpEndpoint {
             congestion_echoed: n.ecn && header.flags.has(TcpFlags::ECE),
             code: if n.codes { header.receiver_code } else { None },
         };
-        if ack.ack > h.sender.nxt() {
-            // Acknowledges what was never sent: dropped with all that it carries. The ACK that RFC 9293 §3.10.7.4 asks for
-            // is left out: two ends with foreign numbers would go on with it for ever (RFC 5961 §7 bounds it).
-            return 0;
-        }
         h.sender.on_ack(&mut io, &ack);
         let now = io.now();
         if with_data {
+            if self.wishes.gone && start + u64::from(payload) > io.receiver.next() {
+                self.refuse(cx, header, payload); // nobody will read it: RFC 9293 §3.6.1, RFC 2525 §2.17
+                self.end(ConnectionState::Reset);
+                return 0;
+            }
             if n.ecn {
                 io.receiver.on_ecn(ecn, header.flags.has(TcpFlags::CWR));
             }

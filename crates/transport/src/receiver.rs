@@ -89,6 +89,8 @@ pub(crate) struct Receiver {
     dsack: Option<Block>,
     /// Position of the peer's FIN.
     fin_at: Option<u64>,
+    /// This end will send no more.
+    half_closed: bool,
     window: Window,
     /// First position that must not be offered, whatever the window says.
     offer_end: u64,
@@ -117,6 +119,18 @@ pub(crate) struct Receiver {
     rtt_window: Option<(u64, Instant)>,
 }
 
+/// Of several ranges that came twice with one segment, a D-SACK names the first, and what touches it (RFC 2883 §4: one block
+/// for each segment; Linux `tcp_dsack_extend`).
+fn extend(dsack: &mut Option<Block>, block: Block) {
+    match dsack {
+        None => *dsack = Some(block),
+        Some(first) if block.left <= first.right && first.left <= block.right => {
+            *first = Block { left: first.left.min(block.left), right: first.right.max(block.right) };
+        }
+        Some(_) => {}
+    }
+}
+
 impl Receiver {
     pub(crate) fn new(options: ReceiverOptions, window: Window, offer_end: u64) -> Self {
         let mut receiver = Self {
@@ -131,6 +145,7 @@ impl Receiver {
             recent_len: 0,
             dsack: None,
             fin_at: None,
+            half_closed: false,
             ceiling: window.ceiling().get(),
             window,
             offer_end,
@@ -164,6 +179,42 @@ impl Receiver {
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// `next` as the last ACK said it.
+    pub(crate) const fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// True of a segment that begins where the next is expected, or beyond and within the window.
+    #[inline]
+    pub(crate) fn expects(&self, start: u64) -> bool {
+        (self.next..=self.edge).contains(&start)
+    }
+
+    /// True of a timestamp that is older than the newest of the peer (RFC 7323 §5.3 R1).
+    #[inline]
+    pub(crate) fn is_stale(&self, value: u32) -> bool {
+        (value.wrapping_sub(self.ts_recent) as i32) < 0 && self.ts_recent != 0
+    }
+
+    /// True once the peer's FIN and all before it has come.
+    pub(crate) fn has_fin(&self) -> bool {
+        self.fin_at.is_some_and(|fin| fin < self.next)
+    }
+
+    /// The end of what came out of order.
+    pub(crate) fn highest_held(&self) -> Option<u64> {
+        self.beyond.back().map(|block| block.right)
+    }
+
+    /// A segment with data that lies outside of the window: if it came before, the sender hears of it (RFC 2883 §4).
+    pub(crate) fn on_unacceptable(&mut self, start: u64, end: u64) {
+        if start < self.next {
+            self.grant_quick_acks();
+            self.delay = DELAY_MIN;
+            self.dsack = Some(Block { left: start, right: end.min(self.next) });
+        }
     }
 
     /// The handshake is complete.
@@ -238,8 +289,9 @@ impl Receiver {
         }
         if start > self.next {
             self.hold(start, end);
+            // Without SACK a window that moved would make the ACK look like news, no duplicate (RFC 5681 §2): as Linux, it stays.
             let arrival = self.arrival(segment);
-            if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
+            if self.options.sack && self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
                 self.quick |= 1; // at least one, and an even grant lasts as long as the window grows
             }
             return 0;
@@ -253,8 +305,25 @@ impl Receiver {
         if !self.beyond.is_empty() {
             self.join_held();
         }
+        if self.fin_at.is_some_and(|fin| fin < self.next) {
+            self.on_fin();
+        }
         let in_order = self.next - before;
         in_order - u64::from(self.fin_at.is_some_and(|f| f >= before && f < self.next))
+    }
+
+    /// All has come. Whoever has closed as well answers at once, another may do so with a FIN of its own and waits for that as
+    /// for data (RFC 9293 §3.8.6.3; Linux `tcp_fin`: the connection becomes interactive).
+    fn on_fin(&mut self) {
+        self.at_once |= self.half_closed;
+        if !self.half_closed {
+            self.quick = 0;
+        }
+    }
+
+    /// This end will send no more.
+    pub(crate) fn on_shutdown(&mut self) {
+        self.half_closed = true;
     }
 
     /// True if a segment has data behind a FIN, or a FIN before data.
@@ -310,7 +379,7 @@ impl Receiver {
         if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
             self.quick |= 1; // at least one, and an even grant lasts as long as the window grows
         }
-        if segment.push && segment.payload > 0 {
+        if segment.push && segment.payload > 0 && !segment.fin {
             self.at_once |= self.options.delayed_ack && self.readable() > 0;
         }
     }
@@ -399,7 +468,7 @@ impl Receiver {
     fn hold(&mut self, start: u64, end: u64) {
         let index = self.beyond.partition_point(|b| b.right < start);
         let mut block = Block { left: start, right: end };
-        let mut overlap = None;
+        let mut overlap: Option<Block> = None;
         if let Some(b) = self.beyond.get_mut(index)
             && b.left <= end
         {
@@ -420,6 +489,9 @@ impl Receiver {
             while let Some(following) = self.beyond.get(index + 1).copied()
                 && following.left <= block.right
             {
+                if following.left < end {
+                    extend(&mut overlap, Block { left: following.left, right: following.right.min(end) });
+                }
                 self.beyond_bytes -= following.right - following.left;
                 block.right = block.right.max(following.right);
                 self.beyond[index] = block;
@@ -457,7 +529,7 @@ impl Receiver {
         {
             if first.right < self.next || first.left < self.next {
                 let right = first.right.min(self.next);
-                self.dsack = Some(Block { left: first.left, right });
+                extend(&mut self.dsack, Block { left: first.left, right });
             }
             self.next = self.next.max(first.right);
             self.beyond_bytes -= first.right - first.left;
@@ -551,7 +623,6 @@ impl Receiver {
             || self.quick > 0
             || unacked > u64::from(self.segment_seen)
             || !self.options.delayed_ack
-            || self.finished()
         {
             return true;
         }

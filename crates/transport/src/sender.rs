@@ -96,6 +96,7 @@ struct SenderOptions {
     nagle: bool,
     rto_min: Duration,
     rto_max: Duration,
+    retries: u32,
     segment_size: u32,
     initial_window_segments: u32,
 }
@@ -159,6 +160,18 @@ pub(crate) struct Sender {
     window_use: WindowUse,
     last_sent_at: Instant,
     window_probes_in_row: u32,
+    silence: Silence,
+    /// Payload of a segment at most: half of a small window (RFC 9293 §3.8.6.2.1).
+    segment_max: u32,
+}
+
+/// How long the peer has not answered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Silence {
+    /// When the first of the timeouts in a row was.
+    since: Instant,
+    /// For too long.
+    given_up: bool,
 }
 
 /// Whether the congestion window limits the sender (RFC 7661 §4.1, as Linux tracks it).
@@ -173,6 +186,15 @@ struct WindowUse {
     in_use_at: Instant,
 }
 
+/// A segment takes at most half of the widest window that the peer has offered, so that one can be under way while the next
+/// is acknowledged; windows of up to 536 bytes are taken whole (Linux `tcp_bound_to_half_wnd`; RFC 9293 §3.8.6.2.1).
+fn bound_to_half(segment_size: u32, max_offered: u64) -> u32 {
+    const DEFAULT_MSS: u64 = 536;
+    const LEAST: u64 = 68 - 20; // of the smallest packet that each host takes, less the TCP header
+    let cutoff = if max_offered > DEFAULT_MSS { max_offered / 2 } else { max_offered };
+    if cutoff == 0 { segment_size } else { u64::from(segment_size).min(cutoff.max(LEAST)) as u32 }
+}
+
 impl Sender {
     /// The send half of a connection whose handshake took until now. `window` is what the
     /// peer offered in it.
@@ -183,8 +205,7 @@ impl Sender {
         now: Instant,
         stream: Stream,
     ) -> Self {
-        let segment_size = negotiated.segment_size;
-        let initial = config.initial_window_segments;
+        let (segment_size, initial) = (negotiated.segment_size, config.initial_window_segments);
         let segments = SegmentWindow::new(segment_size, initial);
         let controller = match &config.own {
             Some(makers) if config.congestion == CongestionKind::Own => Controller::own(makers, segments),
@@ -222,6 +243,7 @@ impl Sender {
                 nagle: config.nagle,
                 rto_min: config.rto_min,
                 rto_max: config.rto_max,
+                retries: config.retries,
                 segment_size,
                 initial_window_segments: initial,
             },
@@ -262,6 +284,8 @@ impl Sender {
             window_use: WindowUse { in_use_at: now, ..WindowUse::default() },
             last_sent_at: now,
             window_probes_in_row: 0,
+            silence: Silence::default(),
+            segment_max: bound_to_half(segment_size, window),
         }
     }
 
@@ -400,6 +424,21 @@ impl Sender {
     #[inline]
     pub(crate) const fn nxt(&self) -> u64 {
         self.nxt
+    }
+
+    /// True when the peer has not answered for too long.
+    #[inline]
+    pub(crate) const fn has_given_up(&self) -> bool {
+        self.silence.given_up
+    }
+
+    /// Right edge of the peer's window, and the widest that it was.
+    pub(crate) const fn window_end(&self) -> u64 {
+        self.window_end
+    }
+
+    pub(crate) const fn max_offered(&self) -> u64 {
+        self.max_offered
     }
 
     #[inline]

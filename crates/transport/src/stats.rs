@@ -35,6 +35,8 @@ pub struct TcpStats {
     pub loss_probes: u64,
     /// Window probes sent.
     pub window_probes: u64,
+    /// Acknowledgments in answer to segments without data that were not believed (RFC 5961).
+    pub challenge_acks: u64,
     /// ACKs that showed that data overtook other data (Linux tcpi_reord_seen).
     pub reordering_seen: u64,
     /// D-SACK blocks received.

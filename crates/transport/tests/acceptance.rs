@@ -71,22 +71,25 @@ fn only_its_syn_can_be_acknowledged_before_a_connection_stands() {
     assert_eq!(table.end.state(), ConnectionState::Established);
 }
 
+/// Without an ACK it is dropped in silence (RFC 9293 §3.10.7.4, fifth); with one of what was never sent, this end says where it
+/// stands, once in half a second (RFC 5961 §5.2, §7), and data from before the SYN is not acceptable (§3.10.7.4, first).
 #[test]
 fn data_needs_an_acknowledgment_of_what_was_sent() {
     let mut table = Table::new();
     table.hear_syn(Some(1460));
     table.take(segment(7_001, ACK), 0);
-    for (acknowledgment, flags) in [(0, TcpFlags(TcpFlags::PSH)), (7_002, ACK), (7_001 + (1 << 30), ACK)] {
-        assert_eq!(table.take(segment(acknowledgment, flags), 100), [], "{acknowledgment}");
+    let cases = [(0, TcpFlags(TcpFlags::PSH), 0), (7_002, ACK, 1), (7_001 + (1 << 30), ACK, 0)];
+    for (acknowledgment, flags, answers) in cases {
+        let sent = table.take(segment(acknowledgment, flags), 100);
+        assert_eq!(sent.len(), answers, "{acknowledgment}");
+        assert!(sent.iter().all(|(header, payload)| header.acknowledgment == 1 && *payload == 0));
         assert_eq!(table.end.readable(), 0);
     }
     for before in [1, 1 << 20, 1 << 30] {
         let sequence = 0_u32.wrapping_sub(before);
-        assert_eq!(
-            table.take(TcpHeader { sequence, ..segment(7_001, ACK) }, 100),
-            [],
-            "{before} before its SYN"
-        );
+        let sent = table.take(TcpHeader { sequence, ..segment(7_001, ACK) }, 100);
+        assert_eq!(sent.len(), 1, "{before} before its SYN");
+        assert_eq!((sent[0].0.acknowledgment, sent[0].1), (1, 0));
         assert_eq!(table.end.readable(), 0);
     }
     table.take(segment(7_001, ACK), 100);

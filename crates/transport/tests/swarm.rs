@@ -46,6 +46,10 @@ fn config(s: &mut airlane_core::Stream) -> TcpConfig {
         send_buffer: pick(s, &[None, Some(Bytes(50_000))]),
         mtu: pick(s, &[576, 1500]),
         initial_sequence: s.bits() as u32,
+        // With a loss of a quarter each way timeouts that never had a sample come every two minutes: no end gives up here.
+        retries: 255,
+        syn_retries: 30,
+        synack_retries: 30,
         ..TcpConfig::linux()
     }
 }

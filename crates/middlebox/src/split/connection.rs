@@ -333,7 +333,7 @@ impl Connection {
     fn relay(&mut self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side) {
         let [core, ran] = &mut self.ends;
         let (from, to) = if side == Side::Core { (core, ran) } else { (ran, core) };
-        if from.state() == ConnectionState::Reset {
+        if matches!(from.state(), ConnectionState::Reset | ConnectionState::TimedOut) {
             return; // what it had received went with it; `ending` frees the rest
         }
         let relay = &mut self.relays[side as usize];
@@ -342,7 +342,7 @@ impl Connection {
             to.supply(bytes);
         }
         if from.at_end() && !to.is_closing() {
-            to.close();
+            to.shutdown(); // its other direction goes on
         }
         let acknowledged = to.acknowledged_to();
         let idle = from.received_to() == acknowledged && (!to.is_closing() || to.all_acknowledged());
@@ -374,6 +374,11 @@ impl Connection {
             let by_far = states[self.opener.across() as usize] == ConnectionState::Reset;
             self.abort(cx, shop);
             return Some(if opening && by_far { Ending::ConnectRefused } else { Ending::Reset });
+        }
+        if states.contains(&ConnectionState::TimedOut) {
+            let opening = self.ends.iter().any(|end| end.stats().established_at.is_none());
+            self.abort(cx, shop);
+            return Some(if opening { Ending::ConnectTimeout } else { Ending::Stalled });
         }
         (states == [ConnectionState::Closed; 2]).then_some(Ending::Closed)
     }

@@ -76,7 +76,7 @@ impl LegStatistics {
                 self.established += 1;
                 self.half_closed += u64::from(end.at_end() || end.is_closing());
             }
-            ConnectionState::Closed | ConnectionState::Reset => self.closed += 1,
+            ConnectionState::Closed | ConnectionState::Reset | ConnectionState::TimedOut => self.closed += 1,
         }
     }
 }

@@ -107,7 +107,7 @@ impl Peer {
             self.end.supply(*bytes);
             self.step += 1;
             if self.step == self.script.writes.len() {
-                self.end.close();
+                self.end.shutdown();
             }
         }
         if self.end.next_timeout() <= now {

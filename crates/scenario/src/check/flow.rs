@@ -279,6 +279,7 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     at.positive(tcp.rto_initial, "rto_initial")?;
     let ordered = tcp.rto_max >= tcp.rto_min && tcp.rto_max >= tcp.rto_initial;
     at.require(ordered, "rto_max", "below the floor", "at least rto_min and rto_initial")?;
+    limits(tcp, at)?;
     let least = Size(tcp.mtu.0);
     receive_window(tcp, least, at)?;
     let message = "no full segment fits";
@@ -293,6 +294,17 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         )?;
     }
     tcp.send_buffer.map_or(Ok(()), |buffer| at.at_least(buffer, least, "send_buffer", message))
+}
+
+/// The ranges are Linux's (`tcp_syn_retries`, `tcp_syn_linear_timeouts`, `tcp_synack_retries`, `tcp_retries2`), which takes
+/// no more than 127 or 255 either.
+fn limits(tcp: &Tcp, at: &Place<'_>) -> Checked {
+    let message = "no limit that a connection can reach";
+    let (syn, linear) = ((1..=127).contains(&tcp.syn_retries), tcp.syn_linear_timeouts <= 127);
+    at.require(syn, "syn_retries", message, "from 1 to 127")?;
+    at.require(linear, "syn_linear_timeouts", message, "from 0 to 127")?;
+    at.require(tcp.synack_retries <= 255, "synack_retries", message, "from 0 to 255")?;
+    at.require((1..=255).contains(&tcp.retries), "retries", message, "from 1 to 255")
 }
 
 fn own(tcp: &Tcp, at: &Place<'_>) -> Checked {

@@ -266,6 +266,15 @@ pub struct Tcp {
     pub rto_max: Time,
     /// Retransmission timeout before the first sample.
     pub rto_initial: Time,
+    /// SYNs that are sent again with back-off before a connection is given up.
+    pub syn_retries: u32,
+    /// SYNs that are sent again at even intervals before those, as Linux does since 6.5.
+    pub syn_linear_timeouts: u32,
+    /// Answers to a SYN that are sent again before it is forgotten.
+    pub synack_retries: u32,
+    /// Timeouts in a row before a connection that stands is given up (RFC 9293 §3.8.3): after the time that so many take from
+    /// one of 200 ms on, each twice the one before up to `rto_max`. Also so many probes of a closed window without an answer.
+    pub retries: u32,
     /// How losses are detected.
     pub loss_detection: LossDetection,
     /// Whether, without SACK, duplicate acknowledgments that cover no more than the last recovery did start no other (RFC

@@ -145,6 +145,10 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
     let keys = vec![
         ("rto_min", ms(1, 1_000)),
         ("rto_initial", ms(100, 3_000)),
+        ("syn_retries", whole(4, 10)),
+        ("syn_linear_timeouts", whole(0, 4)),
+        ("synack_retries", whole(4, 10)),
+        ("retries", whole(8, 15)),
         ("rto_max", ms(3_000, 120_000)),
         ("loss_detection", one_of(&["rack-tlp", "rfc6675"])),
         ("careful_fast_retransmit", flag()),

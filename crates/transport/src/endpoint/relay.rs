@@ -48,18 +48,6 @@ impl TcpEndpoint {
         sequence::position(header.sequence, h.negotiated.remote_initial, h.receiver.next()).saturating_sub(1)
     }
 
-    /// False if nothing that a segment carries will be believed, wherever it lies (RFC 9293 §3.10.7.4).
-    #[must_use]
-    pub fn believes(&self, header: &TcpHeader) -> bool {
-        let none = TcpFlags::SYN | TcpFlags::RST;
-        self.halves.as_ref().is_some_and(|h| {
-            let (local, nxt) = (h.negotiated.local_initial, h.sender.nxt());
-            let acknowledged = sequence::position(header.acknowledgment, local, h.sender.una());
-            let foreign = sequence::precedes(header.sequence, h.negotiated.remote_initial, h.receiver.next());
-            !foreign && header.flags.0 & none == 0 && header.flags.has(TcpFlags::ACK) && acknowledged <= nxt
-        })
-    }
-
     /// The offset of the first payload byte of a segment that this end has sent.
     #[must_use]
     pub fn offset_sent(&self, header: &TcpHeader) -> u64 {

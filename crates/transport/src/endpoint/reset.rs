@@ -1,9 +1,9 @@
 //! The abrupt end of a connection (RFC 9293 §3.5.2, §3.5.3, §3.10.5).
 
-use airlane_core::{Cx, Ecn, Instant, TcpFlags, TcpHeader};
+use airlane_core::{Cx, Ecn, Instant, TcpFlags, TcpHeader, TcpTimestamps};
 
 use super::{ConnectionState, TcpEndpoint};
-use crate::header::{Io, send_packet};
+use crate::header::{send_packet, timestamp};
 use crate::sequence;
 
 impl TcpEndpoint {
@@ -11,15 +11,17 @@ impl TcpEndpoint {
     /// not sent and not read is gone.
     pub fn abort(&mut self, cx: &mut Cx<'_>) {
         match self.state {
-            ConnectionState::Closed | ConnectionState::Reset => return,
+            ConnectionState::Closed | ConnectionState::Reset | ConnectionState::TimedOut => return,
             ConnectionState::Listen | ConnectionState::SynSent => {}
             ConnectionState::SynReceived | ConnectionState::Established => {
                 if let Some(h) = &mut self.halves {
                     let ack = h.receiver.acknowledge(false);
+                    let stamp = TcpTimestamps { value: timestamp(cx.now), echo_reply: ack.ts_recent };
                     let header = TcpHeader {
                         sequence: sequence::wire(h.sender.nxt(), h.negotiated.local_initial),
                         acknowledgment: sequence::wire(ack.next, h.negotiated.remote_initial),
                         flags: TcpFlags(TcpFlags::RST | TcpFlags::ACK),
+                        timestamps: h.negotiated.timestamps.then_some(stamp), // RFC 7323 §3.2: SHOULD
                         ..TcpHeader::default()
                     };
                     self.stats.segments_sent += 1;
@@ -27,36 +29,14 @@ impl TcpEndpoint {
                 }
             }
         }
-        self.end_by_reset();
+        self.end(ConnectionState::Reset);
     }
 
     /// A RST in answer to our SYN counts if it acknowledges it (RFC 9293 §3.10.7.3).
     pub(super) fn on_reset_in_syn_sent(&mut self, header: &TcpHeader) {
         let acked = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
         if header.flags.has(TcpFlags::ACK) && acked == 1 {
-            self.end_by_reset();
-        }
-    }
-
-    /// A RST ends the connection if it has exactly the number that is expected next; one that lies
-    /// elsewhere in the window is asked about (RFC 5961 §3.2), and others are ignored.
-    #[cold]
-    pub(super) fn on_reset(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
-        let Some(h) = &mut self.halves else { return };
-        let next = h.receiver.next();
-        let at = sequence::position(header.sequence, h.negotiated.remote_initial, next);
-        if at == next {
-            return self.end_by_reset();
-        }
-        if (next..h.receiver.edge()).contains(&at) && self.state == ConnectionState::Established {
-            let mut io = Io {
-                cx,
-                path: &self.path,
-                negotiated: &h.negotiated,
-                receiver: &mut h.receiver,
-                stats: &mut self.stats,
-            };
-            h.sender.send_ack(&mut io);
+            self.end(ConnectionState::Reset);
         }
     }
 
@@ -70,11 +50,12 @@ impl TcpEndpoint {
         }
     }
 
-    fn end_by_reset(&mut self) {
+    /// The connection is no more, and all that was not read with it.
+    pub(super) fn end(&mut self, state: ConnectionState) {
         self.stats = self.stats();
         self.halves = None;
         self.handshake.at = Instant::FAR_FUTURE;
-        self.state = ConnectionState::Reset;
+        self.state = state;
     }
 }
 

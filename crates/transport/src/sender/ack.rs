@@ -198,7 +198,7 @@ impl Sender {
         self.report_state(io);
     }
 
-    /// RFC 9293 §3.10.7.4: the window is taken from newer segments, or from wider windows.
+    /// RFC 9293 §3.10.7.4: the window is taken from newer segments; as in Linux, of equals the wider counts, and one that closes.
     #[inline]
     fn update_window(&mut self, ack: &Ack<'_>) -> bool {
         if ack.ack < self.una {
@@ -208,12 +208,15 @@ impl Sender {
         let end = ack.ack + ack.window;
         if ack.ack > acked
             || ack.segment_start > start
-            || (ack.segment_start == start && end > self.window_end)
+            || (ack.segment_start == start && (end > self.window_end || ack.window == 0))
         {
             let moved = end - ack.ack != self.window_end.saturating_sub(acked);
             self.window_from = (ack.segment_start, ack.ack);
             self.window_end = end;
-            self.max_offered = self.max_offered.max(ack.window);
+            if ack.window > self.max_offered {
+                self.max_offered = ack.window;
+                self.segment_max = super::bound_to_half(self.options.segment_size, ack.window);
+            }
             return moved;
         }
         false

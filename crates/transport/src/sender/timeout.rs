@@ -9,6 +9,14 @@ use crate::header::Io;
 use crate::recovery::Phase;
 use crate::timer::TimerKind;
 
+/// How long so many timeouts take (Linux `tcp_model_timeout` from `TCP_RTO_MIN`).
+fn patience(retries: u32, rto_max: Duration) -> Duration {
+    let base = Duration::from_millis(200);
+    let doublings = (rto_max.as_millis() / base.as_millis()).max(1).ilog2();
+    let rising = base * ((2_u64 << retries.min(doublings)) - 1);
+    rising + rto_max * u64::from(retries.saturating_sub(doublings))
+}
+
 impl Sender {
     /// Handles whatever is due.
     pub(crate) fn on_timer(&mut self, io: &mut Io<'_, '_>) {
@@ -34,6 +42,11 @@ impl Sender {
             self.timer.clear();
             return;
         }
+        if self.has_waited_too_long(io.now()) {
+            self.silence.given_up = true;
+            self.timer.clear();
+            return;
+        }
         self.backoff += 1;
         if io.cx.wants(Topic::Timeout) {
             io.cx.emit(&Event::Timeout {
@@ -51,6 +64,15 @@ impl Sender {
         self.retransmit(io, self.board.head());
         self.rto = (self.rto * 2).min(self.options.rto_max); // RFC 6298 §5.5
         self.timer.set(TimerKind::Retransmission, io.now(), self.rto);
+    }
+
+    /// RFC 9293 §3.8.3 R2 as Linux has it (`retransmits_timed_out`): since the first of the timeouts in a row, as much time has
+    /// passed as so many take from one of 200 ms on, each twice the one before up to the ceiling.
+    fn has_waited_too_long(&mut self, now: Instant) -> bool {
+        if self.timeouts_in_row == 0 {
+            self.silence.since = now;
+        }
+        now.saturating_since(self.silence.since) >= patience(self.options.retries, self.options.rto_max)
     }
 
     /// Everything sent long enough ago counts as lost, and the window restarts (RFC 5681 §3.1).
@@ -163,6 +185,10 @@ impl Sender {
             self.send_new(io, len, fin);
             self.timer.clear();
             return self.rearm(io.now());
+        }
+        if self.window_probes_in_row >= self.options.retries {
+            self.silence.given_up = true;
+            return self.timer.clear();
         }
         self.window_probes_in_row += 1;
         io.stats.window_probes += 1;

@@ -32,32 +32,26 @@ impl Sender {
             return None;
         }
         let payload = (self.supply.written.min(end) - self.nxt.min(self.supply.written))
-            .min(u64::from(self.options.segment_size)) as u32;
+            .min(u64::from(self.segment_max)) as u32;
         let fin = self.supply.closed
             && end > self.supply.written
-            && self.nxt + u64::from(payload) == self.supply.written;
+            && self.nxt + u64::from(payload) == self.supply.written
+            // It takes a place in the window (RFC 9293 §3.4), and waits for it if the data before it need not.
+            && (payload == 0 || self.supply.written < self.window_end);
         Some((payload + u32::from(fin), fin))
     }
 
     /// True if there is a next segment and the peer has room for it.
     pub(super) fn next_fits(&self, end: u64) -> bool {
-        self.next_segment(end)
-            .is_some_and(|(len, fin)| self.nxt + u64::from(len) - u64::from(fin) <= self.window_end)
+        self.next_segment(end).is_some_and(|(len, _)| self.nxt + u64::from(len) <= self.window_end)
     }
 
     /// First position that must not be sent now, but for the congestion window: a segment that is not full
-    /// waits for an earlier one such (Nagle's algorithm after Minshall, if it is on), and one goes into the
-    /// window of a peer that never offered two full ones if it takes half of that (RFC 9293 §3.8.6.2.1).
+    /// waits for an earlier one such (Nagle's algorithm after Minshall, if it is on).
     #[inline]
     pub(super) fn sendable_end(&self) -> u64 {
         let end = self.supply_end();
-        let segment = u64::from(self.options.segment_size);
-        if self.max_offered < 2 * segment {
-            let room = self.window_end.saturating_sub(self.nxt);
-            if room < segment && 2 * room >= self.max_offered && room > 0 {
-                return end.min(self.window_end);
-            }
-        }
+        let segment = u64::from(self.segment_max);
         if self.options.nagle && !self.supply.closed && self.una < self.small_end && end > self.nxt {
             return end - (end - self.nxt) % segment;
         }
@@ -102,8 +96,7 @@ impl Sender {
         while in_flight < window
             && let Some((len, fin)) = self.next_segment(end)
         {
-            // The FIN takes no room in the window.
-            if self.nxt + u64::from(len) - u64::from(fin) > self.window_end {
+            if self.nxt + u64::from(len) > self.window_end {
                 break;
             }
             self.send_new(io, len, fin);
@@ -155,7 +148,7 @@ impl Sender {
             self.note_sent(self.board.tail() - 1, now, true);
         }
         self.nxt += u64::from(len);
-        if payload < self.options.segment_size {
+        if payload < self.segment_max {
             self.small_end = self.nxt;
         }
         if self.options.rtt_sampling == RttSampling::OncePerWindow && self.timed.is_none() {

@@ -1,0 +1,177 @@
+//! Which segments of a connection are believed (RFC 9293 §3.10.7.4, RFC 7323 §5, RFC 5961), in the order in which Linux asks.
+
+use airlane_core::{Cx, Duration, TcpFlags, TcpHeader};
+
+use super::{ConnectionState, Halves, TcpEndpoint};
+use crate::header::Io;
+use crate::sequence;
+
+/// At most one answer to a segment without data that is not believed in this time (Linux `tcp_invalid_ratelimit`;
+/// RFC 5961 §7 asks for a limit).
+const ANSWER_EVERY: Duration = Duration::from_millis(500);
+
+/// What becomes of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It is worked through.
+    Take,
+    /// It is dropped, and nobody hears of it.
+    Drop,
+    /// It is dropped, and an acknowledgment says where this end stands (RFC 9293 §3.10.7.4: "not acceptable").
+    Unacceptable,
+    /// The same, because somebody may be guessing (RFC 5961).
+    Challenge,
+    /// It ends the connection.
+    Reset,
+}
+
+/// A segment's place.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: u64,
+    end: u64,
+    /// It lies before the SYN.
+    foreign: bool,
+}
+
+impl Halves {
+    fn place(&self, header: &TcpHeader, payload: u32) -> Place {
+        let (initial, near) = (self.negotiated.remote_initial, self.receiver.next());
+        let start = sequence::position(header.sequence, initial, near);
+        let taken =
+            payload + u32::from(header.flags.has(TcpFlags::FIN)) + u32::from(header.flags.has(TcpFlags::SYN));
+        let foreign = sequence::precedes(header.sequence, initial, near);
+        Place { start, end: start + u64::from(taken), foreign }
+    }
+
+    fn verdict(&self, header: &TcpHeader, place: Place) -> Verdict {
+        let flags = header.flags;
+        let (rst, syn) = (flags.has(TcpFlags::RST), flags.has(TcpFlags::SYN));
+        // RFC 7323 §5.3 R1; a RST is not asked for its timestamp (§5.2).
+        if !rst && self.is_stale(header, place) {
+            return if syn { Verdict::Challenge } else { Verdict::Unacceptable };
+        }
+        // RFC 9293 §3.10.7.4, first: the sequence number.
+        let outside =
+            place.foreign || place.end < self.receiver.acked() || place.start > self.receiver.edge();
+        if outside {
+            return match (rst, syn) {
+                (true, _) if self.resets(place) => Verdict::Reset,
+                (true, _) => Verdict::Drop,
+                (false, true) => Verdict::Challenge,
+                (false, false) => Verdict::Unacceptable,
+            };
+        }
+        if rst {
+            return if self.resets(place) { Verdict::Reset } else { Verdict::Challenge };
+        }
+        if syn {
+            return Verdict::Challenge; // RFC 5961 §4.2
+        }
+        if !flags.has(TcpFlags::ACK) {
+            return Verdict::Drop; // RFC 9293 §3.10.7.4, fifth
+        }
+        if self.acknowledges_what_it_may(header) { Verdict::Take } else { Verdict::Challenge }
+    }
+
+    /// RFC 7323 §5.3: older than the newest timestamp, but for a duplicate ACK that was overtaken by data (Linux
+    /// `tcp_disordered_ack`): it says nothing new.
+    fn is_stale(&self, header: &TcpHeader, place: Place) -> bool {
+        let stamp = header.timestamps.filter(|_| self.negotiated.timestamps);
+        let stale = stamp.is_some_and(|stamp| self.receiver.is_stale(stamp.value));
+        let in_place = place.start == place.end && place.start == self.receiver.next();
+        let acknowledgment = sequence::wire(self.sender.una(), self.negotiated.local_initial);
+        let window = u64::from(header.window) << self.negotiated.remote_scale;
+        let repeats =
+            header.acknowledgment == acknowledgment && self.sender.una() + window <= self.sender.window_end();
+        stale && !(in_place && repeats && header.flags.has(TcpFlags::ACK))
+    }
+
+    /// RFC 5961 §3.2: a RST counts if it has exactly the number that is expected next. As in Linux, also the number of a FIN
+    /// that has come, and the end of what came last: the peer may not know more.
+    fn resets(&self, place: Place) -> bool {
+        let next = self.receiver.next();
+        let of_fin = self.receiver.has_fin() && place.start + 1 == next;
+        let of_last = self.receiver.highest_held() == Some(place.start);
+        !place.foreign && (place.start == next || of_fin || of_last)
+    }
+
+    /// RFC 5961 §5.2: from a window below what is acknowledged to what was sent.
+    fn acknowledges_what_it_may(&self, header: &TcpHeader) -> bool {
+        let (initial, una) = (self.negotiated.local_initial, self.sender.una());
+        let acknowledged = sequence::position(header.acknowledgment, initial, una);
+        let foreign = sequence::precedes(header.acknowledgment, initial, una);
+        let oldest = una - self.sender.max_offered().min(una);
+        !foreign && (oldest..=self.sender.nxt()).contains(&acknowledged)
+    }
+}
+
+impl TcpEndpoint {
+    /// False if nothing that a segment carries will be believed, whatever of it came before.
+    #[must_use]
+    pub fn believes(&self, header: &TcpHeader) -> bool {
+        self.takes(header, u32::from(u16::MAX))
+    }
+
+    /// True if a segment with so many bytes of payload is worked through.
+    pub(super) fn takes(&self, header: &TcpHeader, payload: u32) -> bool {
+        self.halves.as_ref().is_some_and(|h| h.verdict(header, h.place(header, payload)) == Verdict::Take)
+    }
+
+    /// The same for a segment of which something is out of the ordinary, and what follows from it.
+    #[cold]
+    pub(super) fn admits(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> bool {
+        let Some(h) = &mut self.halves else { return false };
+        let place = h.place(header, payload);
+        match h.verdict(header, place) {
+            Verdict::Take => return true,
+            Verdict::Drop => {}
+            Verdict::Reset => self.end(ConnectionState::Reset),
+            Verdict::Challenge => self.answer(cx),
+            Verdict::Unacceptable if place.end > place.start => {
+                // Data is no part of a war of ACKs: the answer has no limit.
+                if !place.foreign {
+                    h.receiver.on_unacceptable(place.start, place.end);
+                }
+                self.send_ack(cx);
+            }
+            Verdict::Unacceptable => self.answer(cx),
+        }
+        false
+    }
+
+    /// Says where this end stands, unless it has just done so.
+    fn answer(&mut self, cx: &mut Cx<'_>) {
+        if cx.now < self.answers_from {
+            return;
+        }
+        self.answers_from = cx.now + ANSWER_EVERY;
+        self.stats.challenge_acks += 1;
+        self.send_ack(cx);
+    }
+
+    pub(super) fn send_ack(&mut self, cx: &mut Cx<'_>) {
+        let Some(h) = &mut self.halves else { return };
+        let mut io = Io {
+            cx,
+            path: &self.path,
+            negotiated: &h.negotiated,
+            receiver: &mut h.receiver,
+            stats: &mut self.stats,
+        };
+        h.sender.send_ack(&mut io);
+    }
+
+    /// An acknowledgment of something else than our SYN while it waits: from a connection that this end has forgotten. A RST
+    /// frees the peer of it (RFC 9293 §3.10.7.3, §3.5.1), and the SYN goes again at once if it is the first (Linux).
+    #[cold]
+    pub(super) fn on_wrong_ack_in_syn_sent(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) {
+        if header.flags.has(TcpFlags::RST) {
+            return;
+        }
+        self.refuse(cx, header, payload);
+        if self.handshake.retransmissions == 0 {
+            self.handshake.at = self.handshake.at.min(cx.now + Duration::from_millis(2)); // TCP_TIMEOUT_MIN
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Segments out of the ordinary, one at a time, and what an end answers: RFC 9293, RFC 7323, RFC 5961, RFC 2883. Where an RFC
+//! leaves a choice it is that of Linux: what the comments say of it was seen on Linux 6.18.
+
+mod table;
+
+use airlane_core::{Bytes, Duration, SackBlock, TcpFlags, TcpHeader};
+use airlane_transport::{ConnectionState, ReceiveWindowKind, TcpConfig};
+use table::{ACK, FIN, RST, SYN, Sent, Table, data, stamped};
+
+fn flags(sent: &Sent) -> u8 {
+    sent.0.flags.0 & !TcpFlags::PSH
+}
+
+fn with_ack(flags: TcpFlags) -> TcpFlags {
+    TcpFlags(flags.0 | TcpFlags::ACK)
+}
+
+/// RFC 7323 §4.3: TS.Recent is taken from acceptable segments alone. The ACK field of this one is beyond what was sent.
+#[test]
+fn a_dropped_segment_leaves_the_timestamp_of_the_peer_as_it_was() {
+    let mut table = Table::established(TcpConfig::linux());
+    let sent = table.take(TcpHeader { acknowledgment: 9_000, ..stamped(1, 900) }, 0);
+    assert_eq!(sent[0].0.timestamps.unwrap().echo_reply, 100);
+    table.wait(1_000);
+    let sent = table.take(stamped(1, 200), 1_000);
+    assert_eq!(sent[0].0.timestamps.unwrap().echo_reply, 200, "900 would be echoed, and 200 too old");
+}
+
+/// RFC 7323 §5.3 R1: data with an old timestamp is dropped and acknowledged; a RST is not asked for its timestamp (§5.2).
+#[test]
+fn an_old_timestamp_is_not_believed() {
+    let mut table = Table::established(TcpConfig::linux());
+    table.take(stamped(1, 500), 1_000);
+    assert_eq!(table.end.received_to(), 1_000);
+    let sent = table.take(stamped(1_001, 499), 1_000);
+    assert_eq!((sent.len(), sent[0].0.acknowledgment), (1, 1_001));
+    assert_eq!(table.end.received_to(), 1_000);
+    table.take(stamped(1_001, 500), 1_000);
+    assert_eq!(table.end.received_to(), 2_000, "an equal one is no older");
+    table.take(TcpHeader { flags: RST, ..stamped(2_001, 1) }, 0);
+    assert_eq!(table.end.state(), ConnectionState::Reset);
+}
+
+/// RFC 9293 §3.10.7.4, first: a segment outside of the receive window is dropped with its ACK field, and answered.
+#[test]
+fn an_acknowledgment_from_outside_of_the_window_is_not_believed() {
+    let mut table = Table::established(TcpConfig::linux());
+    table.end.supply(5_000);
+    let sent = table.flush();
+    assert_eq!(sent.len(), 4);
+    for sequence in [4_000_000, 0_u32.wrapping_sub(10), 1 << 30] {
+        table.wait(1_000);
+        let sent = table.take(TcpHeader { acknowledgment: 5_001, ..stamped(sequence, 300) }, 0);
+        assert_eq!(table.end.acknowledged_to(), 0, "{sequence}");
+        assert!(sent.iter().any(|sent| flags(sent) == TcpFlags::ACK), "{sequence}");
+    }
+    table.take(TcpHeader { acknowledgment: 5_001, ..stamped(1, 300) }, 0);
+    assert_eq!(table.end.acknowledged_to(), 5_000);
+}
+
+/// RFC 5961 §3.2, §4.2, §5.2: a RST that is not exactly next, a SYN, and an ACK of what was never sent or of long ago are asked
+/// about; §7: not more than once in half a second.
+#[test]
+fn guesses_are_asked_about_at_a_limited_rate() {
+    let rst = TcpHeader { flags: RST, ..data(101) };
+    let syn = TcpHeader { flags: SYN, ..stamped(1, 200) };
+    let unsent = TcpHeader { acknowledgment: 2, ..stamped(1, 200) };
+    let ancient = TcpHeader { acknowledgment: 1_u32.wrapping_sub(1 << 30), ..stamped(1, 200) };
+    for (name, guess) in [("RST", rst), ("SYN", syn), ("unsent", unsent), ("ancient", ancient)] {
+        let mut table = Table::established(TcpConfig::linux());
+        let mut answers = Vec::new();
+        for _ in 0..12 {
+            answers.push(table.take(guess, 0).len());
+            table.wait(100);
+        }
+        // At 0, 500 and 1000 ms of 0 to 1100.
+        assert_eq!(answers, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], "{name}");
+        assert_eq!(table.end.state(), ConnectionState::Established, "{name}");
+    }
+    let mut table = Table::established(TcpConfig::linux());
+    table.take(TcpHeader { flags: RST, ..data(1) }, 0);
+    assert_eq!(table.end.state(), ConnectionState::Reset, "exactly next");
+    let mut table = Table::established(TcpConfig::linux());
+    assert_eq!(table.take(TcpHeader { flags: RST, ..data(4_000_000) }, 0), [], "outside of the window");
+    assert_eq!(table.end.state(), ConnectionState::Established);
+}
+
+/// RFC 9293 §3.10.7.3: in SYN-SENT an ACK of anything but the SYN gets a RST with that number, so that a half-open peer lets go
+/// (§3.5.1); a RST gets none. The SYN goes again soon, and the connection stands.
+#[test]
+fn a_half_open_peer_is_reset() {
+    for (flags, wrong) in [(ACK, 5_000), (with_ack(SYN), 5_000), (with_ack(SYN), 0), (ACK, 2)] {
+        let mut table = Table::connecting(TcpConfig::linux());
+        let sent = table.take(TcpHeader { flags, acknowledgment: wrong, ..data(77) }, 0);
+        let rst = TcpHeader { sequence: wrong, flags: RST, ..TcpHeader::default() };
+        assert_eq!(sent, [(rst, 0)], "{flags:?} {wrong}");
+        assert_eq!(table.end.state(), ConnectionState::SynSent);
+        assert_eq!(table.take(TcpHeader { flags: with_ack(RST), acknowledgment: wrong, ..data(77) }, 0), []);
+        table.wait(10);
+        assert!(table.timeout().iter().any(|(header, _)| header.flags == SYN));
+        table.take(TcpHeader { flags: with_ack(SYN), acknowledgment: 1, window: 60_000, ..data(500) }, 0);
+        assert_eq!(table.end.state(), ConnectionState::Established);
+    }
+}
+
+/// RFC 7323 §3.2: a RST carries timestamps where they were agreed on.
+#[test]
+fn a_reset_carries_timestamps() {
+    let mut table = Table::established(TcpConfig::linux());
+    table.take(stamped(1, 300), 0);
+    let sent = table.call(|end, cx| end.abort(cx));
+    assert!(sent[0].0.flags.has(TcpFlags::RST));
+    assert_eq!(sent[0].0.timestamps.map(|stamp| stamp.echo_reply), Some(300));
+    let mut table = Table::established(TcpConfig { timestamps: false, ..TcpConfig::linux() });
+    assert_eq!(table.call(|end, cx| end.abort(cx))[0].0.timestamps, None);
+}
+
+/// RFC 2883 §4: a segment that covers several that came before. One block has room: it names the first of them, as Linux's.
+#[test]
+fn a_dsack_names_the_first_of_several_duplicates() {
+    let mut table = Table::established(TcpConfig::linux());
+    for start in [2_001, 4_001, 6_001] {
+        table.take(stamped(start, 200), 1_000);
+    }
+    let sent = table.take(stamped(1, 200), 8_000);
+    assert_eq!(sent[0].0.acknowledgment, 8_001);
+    assert_eq!(sent[0].0.sack.as_slice(), [SackBlock { left: 2_001, right: 3_001 }]);
+    // The same above a gap.
+    let mut table = Table::established(TcpConfig::linux());
+    for start in [12_001, 14_001, 16_001] {
+        table.take(stamped(start, 200), 1_000);
+    }
+    let sent = table.take(stamped(11_001, 200), 8_000);
+    let blocks = [SackBlock { left: 12_001, right: 13_001 }, SackBlock { left: 11_001, right: 19_001 }];
+    assert_eq!(sent[0].0.sack.as_slice(), blocks);
+}
+
+/// RFC 9293 §3.6.1, RFC 2525 §2.17: whoever has closed reads no more, and says so with a RST; whoever has only shut down its
+/// direction reads on. What was not read when it closed is answered alike.
+#[test]
+fn data_after_close_is_reset() {
+    let mut table = Table::established(TcpConfig::linux());
+    table.end.close();
+    assert!(table.flush()[0].0.flags.has(TcpFlags::FIN));
+    let sent = table.take(TcpHeader { acknowledgment: 2, ..stamped(1, 200) }, 1_000);
+    assert_eq!((sent.len(), sent[0].0.flags, sent[0].0.sequence), (1, RST, 2));
+    assert_eq!(table.end.state(), ConnectionState::Reset);
+
+    let mut table = Table::established(TcpConfig::linux());
+    table.take(stamped(1, 200), 1_000);
+    table.end.close();
+    assert!(table.flush()[0].0.flags.has(TcpFlags::RST));
+    assert_eq!(table.end.state(), ConnectionState::Reset);
+
+    let mut table = Table::established(TcpConfig::linux());
+    table.end.shutdown();
+    assert!(table.flush()[0].0.flags.has(TcpFlags::FIN));
+    table.take(TcpHeader { acknowledgment: 2, ..stamped(1, 200) }, 1_000);
+    assert_eq!((table.end.state(), table.end.readable()), (ConnectionState::Established, 1_000));
+    // A FIN is no data.
+    let mut table = Table::established(TcpConfig::linux());
+    table.end.close();
+    table.flush();
+    table.take(TcpHeader { acknowledgment: 2, flags: with_ack(FIN), ..stamped(1, 200) }, 0);
+    assert_ne!(table.end.state(), ConnectionState::Reset);
+}
+
+/// RFC 9293 §3.4: a FIN takes a number, so a window that is closed has no room for it; it waits for a window, or a probe.
+#[test]
+fn a_fin_waits_for_the_window() {
+    let mut table = Table::established(TcpConfig::linux());
+    table.end.supply(1_000);
+    assert_eq!(table.flush().len(), 1);
+    table.take(TcpHeader { acknowledgment: 1_001, window: 0, ..stamped(1, 200) }, 0);
+    table.end.close();
+    assert_eq!(table.flush(), []);
+    let sent = table.take(TcpHeader { acknowledgment: 1_001, window: 500, ..stamped(1, 201) }, 0);
+    assert!(sent.len() == 1 && sent[0].0.flags.has(TcpFlags::FIN));
+    // The data before it has room, it has not.
+    let mut table = Table::with_window(TcpConfig { window_scaling: false, ..TcpConfig::linux() }, 1_000);
+    table.end.supply(1_000);
+    table.end.close();
+    let sent = table.flush();
+    assert_eq!(sent.iter().map(|(_, payload)| payload).sum::<u32>(), 1_000);
+    assert!(sent.iter().all(|(header, _)| !header.flags.has(TcpFlags::FIN)));
+}
+
+/// Linux `tcp_syn_linear_timeouts`, since 6.5: four at even intervals, then RFC 6298 §5.5; the connection is given up when
+/// `tcp_syn_retries` more were not answered (RFC 9293 §3.8.3), 131 s after the first. A SYN-ACK backs off at once, and five times.
+#[test]
+fn handshakes_are_given_up() {
+    let mut table = Table::connecting(TcpConfig::linux());
+    assert_eq!(table.expire(200), [1, 2, 3, 4, 5, 7, 11, 19, 35, 67].map(|s| s * 1_000));
+    assert_eq!((table.end.state(), table.now_ms()), (ConnectionState::TimedOut, 131_000));
+    let old = TcpConfig { syn_linear_timeouts: 0, ..TcpConfig::linux() };
+    let mut table = Table::connecting(old);
+    assert_eq!(table.expire(200), [1, 3, 7, 15, 31, 63].map(|s| s * 1_000));
+    assert_eq!((table.end.state(), table.now_ms()), (ConnectionState::TimedOut, 127_000));
+
+    let mut table = Table::listening(TcpConfig::linux());
+    table.hear_syn(Some(1_460), 60_000);
+    assert_eq!(table.expire(200), [1, 3, 7, 15, 31].map(|s| s * 1_000));
+    assert_eq!((table.end.state(), table.now_ms()), (ConnectionState::Listen, 63_000));
+}
+
+/// Linux `tcp_retries2`, RFC 9293 §3.8.3 R2: fifteen timeouts from 200 ms on take 924.6 s; with the timeout that is due then
+/// the connection is given up. Probes of a closed window are limited in number.
+#[test]
+fn a_silent_peer_is_given_up() {
+    let mut table = Table::established(TcpConfig::linux());
+    table.end.supply(1_000);
+    let first = table.now_ms();
+    table.flush();
+    table.expire(2_000);
+    let waited = table.now_ms() - first;
+    assert_eq!(table.end.state(), ConnectionState::TimedOut);
+    assert!((924_600..924_600 + 121_000).contains(&waited), "{waited} ms");
+    let hasty = TcpConfig { retries: 3, ..TcpConfig::linux() };
+    let mut table = Table::established(hasty.clone());
+    table.end.supply(1_000);
+    table.flush();
+    // 200 + 400 + 800 + 1600 ms; the SYN's round trip was 0 ms, so the timeouts are a probe and then 0.2, 0.4, 0.8, 1.6, 3.2 s.
+    table.expire(200);
+    assert_eq!(table.end.state(), ConnectionState::TimedOut);
+    let mut table = Table::established(hasty);
+    table.take(TcpHeader { window: 0, ..stamped(1, 200) }, 0);
+    table.end.supply(1_000);
+    table.flush();
+    assert_eq!(table.expire(500).len(), 3);
+    assert_eq!(table.end.state(), ConnectionState::TimedOut);
+}
+
+/// Linux `tcp_bound_to_half_wnd` (RFC 9293 §3.8.6.2.1): segments of half a small window, so that two fit; of one of up to 536 bytes
+/// the whole.
+#[test]
+fn segments_are_at_most_half_of_a_small_window() {
+    for (window, payload) in
+        [(2_000, 1_000), (1_000, 500), (537, 268), (536, 536), (400, 400), (60_000, 1_448)]
+    {
+        let config = TcpConfig { window_scaling: false, ..TcpConfig::linux() };
+        let mut table = Table::with_window(config, window);
+        table.end.supply(100_000);
+        let sent = table.flush();
+        assert_eq!(sent[0].1, payload, "window of {window}");
+        assert!(sent.iter().map(|(_, payload)| payload).sum::<u32>() <= u32::from(window));
+    }
+}
+
+/// RFC 9293 §3.8.6.3: the ACK of a FIN may wait, and Linux's does (43 ms were seen): the application may close as well. Whoever
+/// has closed answers at once.
+#[test]
+fn an_ack_of_a_fin_waits_for_the_application() {
+    let fin = TcpHeader { flags: with_ack(FIN), ..stamped(1_001, 300) };
+    let mut table = Table::established(TcpConfig::linux());
+    table.take(stamped(1, 200), 1_000);
+    table.read();
+    table.wait(100);
+    assert_eq!(table.take(fin, 0), []);
+    table.wait(39);
+    assert_eq!(table.timeout(), []);
+    table.wait(10);
+    assert_eq!(table.timeout()[0].0.acknowledgment, 1_002);
+
+    let mut table = Table::established(TcpConfig::linux());
+    table.take(stamped(1, 200), 1_000);
+    table.read();
+    table.end.shutdown();
+    table.flush();
+    assert_eq!(table.take(TcpHeader { acknowledgment: 2, ..fin }, 0)[0].0.acknowledgment, 1_002);
+}
+
+/// A window that moved would make an ACK no duplicate (RFC 5681 §2), and without SACK duplicates are all that a sender has: Linux's
+/// window then stays while data comes out of order, with SACK it grows (65,536 to 76,800 bytes were seen with four segments).
+#[test]
+fn without_sack_the_window_does_not_grow_on_data_out_of_order() {
+    for (sack, grows) in [(true, true), (false, false)] {
+        let receive_window = ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(6_291_456) };
+        let mut table = Table::established(TcpConfig { sack, receive_window, ..TcpConfig::linux() });
+        let windows: Vec<u16> = (1..7)
+            .map(|i| table.take(stamped(1 + 1_448 * i, 200), 1_448).last().expect("a duplicate ACK").0.window)
+            .collect();
+        assert_eq!(windows.last() > windows.first(), grows, "SACK {sack}: {windows:?}");
+    }
+}
+
+/// RFC 9293 §3.8.6.1, RFC 5961 §7: probes of a window are answered, as often as any segment that is not acceptable.
+#[test]
+fn window_probes_are_answered() {
+    let mut table = Table::established(TcpConfig::linux());
+    let probe = stamped(0, 200);
+    assert_eq!(table.take(probe, 0).len(), 1);
+    assert_eq!(table.take(probe, 0).len(), 0);
+    table.wait(Duration::from_millis(500).as_millis());
+    assert_eq!(table.take(probe, 0).len(), 1);
+}
