@@ -39,10 +39,18 @@ class Times:
         """How many there were."""
         return int(self.durations.size)
 
-    @property
-    def completed(self) -> int:
-        """How many of them ended."""
-        return int((~np.isnan(self.durations)).sum())
+    def within(self, horizon_s: float) -> int:
+        """How many of them ended within the horizon."""
+        return int((self.durations <= horizon_s).sum())
+
+    def seen(self, horizon_s: float) -> Times:
+        """Those that began early enough to be watched up to the horizon; all, where there is no such one.
+
+        One that began later is cut off by the run's end and by nothing that happened to it. It has no part in
+        the mean, whether it ended or not: to take only those that did would be to take the quick ones.
+        """
+        there = self.watched >= horizon_s
+        return Times(self.durations[there], self.watched[there]) if there.any() else self
 
     def mean(self, horizon_s: float) -> float:
         """Restricted mean; NaN where none began."""

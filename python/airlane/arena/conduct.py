@@ -46,7 +46,7 @@ class Cell:
     reason
         Why it has none, or why some of its runs have none.
     completed, begun
-        Transfers, pages or views of all runs that ended, and that began.
+        Transfers, pages or views of all runs that ended within the horizon, and that count.
     """
 
     values: Mapping[str, Sequence[float]]
@@ -59,8 +59,8 @@ class Cell:
         return BY_NAME[figure].estimate(self.values.get(figure, ()))
 
     def ended(self) -> str:
-        """How many of those that began have ended, where it is not all of them."""
-        return f"{self.completed} of {self.begun} ended" if self.completed < self.begun else ""
+        """How many of those that count have ended within the horizon, where it is not all of them."""
+        return f"{self.completed} of {self.begun} in time" if self.completed < self.begun else ""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class Setting:
     warmup_s
         From where on rates and delays count.
     horizon_s
-        Up to where a time counts; None for the longest that anything is watched.
+        Up to where a time counts; None for half of what is left of the run when the first begins.
     """
 
     kind: Kind
@@ -81,7 +81,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Measured:
-    """Figures of one run; NaN where it has none. `completed` and `begun` count transfers, pages or views."""
+    """Figures of one run; NaN where it has none.
+
+    `begun` counts transfers, pages or views that began a horizon or more before the end of the run,
+    `completed` those of them that ended within the horizon.
+    """
 
     values: Mapping[str, float]
     completed: int = 0
@@ -116,10 +120,12 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
         values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival"), end_s - setting.warmup_s)
         return Measured(values)
     times = _times(setting.kind, tables, of, end_s)
-    longest = float(times.watched.max()) if times.begun else math.nan
-    horizon = longest if setting.horizon_s is None else setting.horizon_s
-    values[MAIN[setting.kind]] = times.mean(horizon) if times.begun else math.nan
-    return Measured(values, times.completed, times.begun)
+    if not times.begun:
+        return Measured(values | {MAIN[setting.kind]: math.nan})
+    horizon = setting.horizon_s or float(times.watched.max()) / 2.0
+    seen = times.seen(horizon)
+    values[MAIN[setting.kind]] = seen.mean(horizon)
+    return Measured(values, seen.within(horizon), seen.begun)
 
 
 def _rates(tested: Array, rival: Array, window_s: float) -> dict[str, float]:
@@ -149,11 +155,12 @@ def _times(kind: Kind, tables: Tables, of: Any, end_s: float) -> Times:
 
 
 def _waiting(views: pa.Table, end_s: float) -> tuple[Array, Array]:
-    """How long each viewer waited for a picture in all; where the view was cut off, how long so far."""
+    """How long each viewer waited for a picture in all, and was watched; where cut off, at least so far."""
     waited = _column(views, "startup_s") + _column(views, "stalled_s")
-    so_far = end_s - _column(views, "start_s") - _column(views, "played_s")
+    watched = end_s - _column(views, "start_s")
     finished = views["finished"].to_numpy(zero_copy_only=False).astype(bool)
-    return np.where(finished, waited, math.nan), so_far
+    so_far = watched - _column(views, "played_s")
+    return np.where(finished, waited, math.nan), np.where(finished, watched, so_far)
 
 
 def _column(table: pa.Table, name: str) -> Array:
