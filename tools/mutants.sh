@@ -43,6 +43,8 @@ pytest_add_cli_args_test_selection = [
   "tests/test_published.py",
 ]
 TOML
+# mutmut forks; threads of a linear algebra library do not survive that.
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 mutmut="$PWD/.venv/bin/mutmut"
 cd "$copy"
 "$mutmut" run "$@"
