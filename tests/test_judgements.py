@@ -8,7 +8,17 @@ import pytest
 
 from airlane.power import runs_to_exclude, told
 from airlane.stats import Estimate
-from airlane.verdict import Comparison, Judgement, Published, Verdict, judge
+from airlane.verdict import (
+    Bound,
+    Comparison,
+    Judgement,
+    Published,
+    Verdict,
+    _wilson_high,
+    judge,
+    judge_constant,
+    settle,
+)
 
 T9 = 2.262157
 """t(0.975, 9)."""
@@ -92,3 +102,81 @@ def test_a_mean_outside_asks_for_the_runs_that_exclude_the_nearer_edge(mean: flo
     assert needed is not None
     assert found.runs_needed <= needed
     assert found.why == f"interval too wide; {told(found.runs_needed)}"
+
+
+def test_runs_in_which_it_did_not_occur_ask_for_more() -> None:
+    nine = ours(100.0, 10.1, n=9)
+    alone = judge(Published("x.y", 100.0), nine).runs_needed
+    assert alone is not None
+    more = math.ceil(alone * 10 / 9)
+    assert judge(Published("x.y", 100.0), nine, runs=10) == Judgement(
+        Verdict.UNDECIDED, more, f"occurred in 9 of 10 runs, about {more} would do"
+    )
+
+
+@pytest.mark.parametrize(
+    ("occurred", "made", "high"),
+    # Wilson's interval with z = 1.96: (p + z²/2n + z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n).
+    [(0, 10, 0.27753), (5, 10, 0.76341), (7, 10, 0.89221), (10, 10, 1.0), (1, 2, 0.90547)],
+)
+def test_the_upper_end_of_a_share(occurred: int, made: int, high: float) -> None:
+    assert _wilson_high(occurred, made) == pytest.approx(high, abs=2e-5)
+
+
+def test_a_clock_reading_counts_from_its_origin() -> None:
+    # 5 to 15 s after 100 s, widened by a tenth of 5 and of 15: 104.5 to 116.5.
+    span = Published("x.y", None, range=(105.0, 115.0))
+    for mean, verdict in (
+        (104.6, Verdict.MATCH),
+        (116.4, Verdict.MATCH),
+        (104.4, Verdict.MISS),
+        (116.6, Verdict.MISS),
+    ):
+        assert judge(span, ours(mean, 0.01), origin=100.0).verdict is verdict, mean
+    # 10 s after 100 s: 109 to 111.
+    for mean, verdict in (
+        (109.1, Verdict.MATCH),
+        (110.9, Verdict.MATCH),
+        (108.9, Verdict.MISS),
+        (111.1, Verdict.MISS),
+    ):
+        assert judge(Published("x.y", 110.0), ours(mean, 0.01), origin=100.0).verdict is verdict, mean
+
+
+def test_a_limit_itself_does_not_break_a_bound() -> None:
+    for kind in ("at most", "at least", "exactly"):
+        assert not Bound(5.0, kind, "").broken_by(5.0)
+    assert Bound(5.0, "at most", "").broken_by(5.1)
+    assert Bound(5.0, "at least", "").broken_by(4.9)
+
+
+def test_constants_say_why() -> None:
+    assert judge_constant(Published("x.y", 3.0), [3.0, 3.0]) == Judgement(Verdict.MATCH, None, "equal")
+    assert judge_constant(Published("x.y", 3.0), []).why == "did not occur in any of our runs"
+    lost = judge(Published("x.y", None), ours(1.0, 0.1))
+    assert lost == Judgement(Verdict.LOST, None, "the published figure did not survive")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "strict", "settled"),
+    [
+        (9.0, 11.0, False, True),  # its ends are those of the estimate
+        (11.0, math.inf, True, False),
+        (11.0, math.inf, False, None),
+        (-math.inf, 9.0, False, None),
+        (-math.inf, 8.9, False, False),
+        (11.1, math.inf, False, False),
+        (10.0, math.inf, False, None),
+    ],
+)
+def test_claims_at_their_edges(low: float, high: float, strict: bool, settled: bool | None) -> None:
+    assert settle(Estimate(10.0, 1.0, 10, 1.4), low, high, strict=strict) is settled
+
+
+def test_a_claim_needs_an_interval_that_is_finite() -> None:
+    for estimate in (
+        Estimate(10.0, None, 1, None),
+        Estimate(10.0, 1.0, 3, 1.0, (-math.inf, 11.0)),
+        Estimate(10.0, 1.0, 3, 1.0, (9.0, math.inf)),
+    ):
+        assert settle(estimate, 0.0, 20.0) is None
