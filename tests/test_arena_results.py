@@ -49,12 +49,15 @@ def is_meant(column: str, words: str) -> bool:
 
 
 def number_of(row: str, column: str, said: str, of: list[Cell]) -> str:
-    """The number of a cell, in the form in which the page says it: with its interval, or as a multiple."""
+    """The number of a cell, in the form in which the page says it: with its interval, or as a multiple.
+
+    What stands in brackets behind it, the ends of an uneven interval, is left out.
+    """
     found = [
         number if "±" in said else number.partition(" ±")[0]
         for name, heading, text in of
         if name == row and is_meant(heading, column)
-        for number in re.findall(NUMBER, text.replace("**", ""))
+        for number in re.findall(NUMBER, re.sub(r" \([^)]*\)", "", text.replace("*", "")))
         if number.endswith("×") == said.endswith("×")
     ]
     assert len(found) == 1, f"{row} @ {column}: {len(found)} such numbers in the tables: {found}"

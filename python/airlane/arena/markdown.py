@@ -232,7 +232,7 @@ def _planes(result: Result) -> list[str]:
             for one in result.contenders
             if one.name != BASELINE
         ]
-        headings = [f"{_plain(one.title)}: {figure.short} over CUBIC's" for one, figure in columns]
+        headings = [f"{_plain(one.title)}: over CUBIC's, {figure.short}" for one, figure in columns]
         parts.append(_table(["contender", *headings], rows))
     return parts
 
