@@ -243,7 +243,7 @@ _LIST = (
     ),
     _delay("owd_ms", "one-way delay", "OWD\nms", Scale.PLAIN),
     _delay("owd_p50_ms", "median of one-way delay", "p50\nms", Scale.QUANTILE),
-    _delay("owd_p95_ms", "95th percentile of one-way delay", "OWD p95\nms", Scale.QUANTILE, "delay, p95"),
+    _delay("owd_p95_ms", "95th percentile of one-way delay", "p95\nms", Scale.QUANTILE, "delay, p95"),
     _delay("owd_p99_ms", "99th percentile of one-way delay", "p99\nms", Scale.QUANTILE),
     _delay("rtt_ms", "round-trip time", "RTT\nms", Scale.PLAIN),
     _counted("retransmissions", "retransmissions", "retrans-\nmitted"),

@@ -322,8 +322,8 @@ def _relative(result: Result, situation: Situation, contender: str) -> dict[str,
     cell = _heat(result, situation, contender, main_figure(situation))
     if cell["value"] is None:
         return cell
-    text = _size(result, situation, contender)
-    return cell | {"text": text, "value": multiple(result, situation, contender)}
+    value = multiple(result, situation, contender)
+    return cell | {"text": f"{value:.2f}×", "value": value}
 
 
 def _heat(result: Result, situation: Situation, contender: str, figure: Figure) -> dict[str, Any]:
