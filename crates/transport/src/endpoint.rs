@@ -588,7 +588,7 @@ impl TcpEndpoint {
     #[inline]
     fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
         let Some(h) = &self.halves else { return 0 };
-        let n = h.negotiated;
+        let n = &h.negotiated;
         let start = sequence::position(header.sequence, n.remote_initial, h.receiver.next());
         let una = h.sender.una();
         let acknowledged = sequence::position(header.acknowledgment, n.local_initial, una);
@@ -597,21 +597,20 @@ impl TcpEndpoint {
         // In the order of numbers and new: nothing can be amiss with it. Whatever else it is, `admits` looks at it.
         let ordinary = header.flags.0 & others == TcpFlags::ACK
             && h.receiver.expects(start)
-            && (una..=h.sender.nxt()).contains(&acknowledged)
+            && acknowledged.wrapping_sub(una) <= h.sender.nxt() - una
             && !stamp.is_some_and(|stamp| h.receiver.is_stale(stamp.value));
         if !ordinary && !self.admits(cx, header, payload) {
             return 0;
         }
-        let Some(h) = &mut self.halves else { return 0 };
+        let Some(Halves { negotiated: n, sender, receiver }) = &mut self.halves else { return 0 };
         let (mut value, mut echo) = (None, None);
         if let Some(ts) = stamp {
-            h.receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
+            receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
             (value, echo) = (Some(ts.value), Some(ts.echo_reply));
         }
         let fin = header.flags.has(TcpFlags::FIN);
         let with_data = payload > 0 || fin;
-        let mut io =
-            Io { cx, path: &self.path, negotiated: &n, receiver: &mut h.receiver, stats: &mut self.stats };
+        let mut io = Io { cx, path: &self.path, negotiated: n, receiver, stats: &mut self.stats };
         let ack = Ack {
             ack: acknowledged,
             window: u64::from(header.window) << n.remote_scale,
@@ -622,7 +621,7 @@ impl TcpEndpoint {
             congestion_echoed: n.ecn && header.flags.has(TcpFlags::ECE),
             code: if n.codes { header.receiver_code } else { None },
         };
-        h.sender.on_ack(&mut io, &ack);
+        sender.on_ack(&mut io, &ack);
         let now = io.now();
         if with_data {
             if self.wishes.gone && start + u64::from(payload) > io.receiver.next() {
@@ -634,14 +633,14 @@ impl TcpEndpoint {
                 io.receiver.on_ecn(ecn, header.flags.has(TcpFlags::CWR));
             }
             if io.receiver.crowds_out(start, start + u64::from(payload)) {
-                h.sender.send_ack(&mut io);
+                sender.send_ack(&mut io);
             }
             self.stats.data_segments_received += 1;
             let push = header.flags.has(TcpFlags::PSH);
-            return h.receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
+            return receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
         }
-        if start < h.receiver.next() {
-            h.receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4
+        if start < receiver.next() {
+            receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4
         }
         0
     }
