@@ -32,7 +32,7 @@ pub enum Topic {
     TransportBlock,
     /// [`Event::FlowState`].
     FlowState,
-    /// [`Event::FlowSent`], [`Event::FlowAcknowledged`] and [`Event::FlowCompleted`].
+    /// [`Event::FlowSent`], [`Event::FlowAcknowledged`], [`Event::FlowCompleted`] and [`Event::FlowGaveUp`].
     FlowCompleted,
     /// [`Event::QueueDepth`].
     QueueDepth,
@@ -373,6 +373,11 @@ pub enum Event<'a> {
         /// Which step.
         step: PlaybackStep,
     },
+    /// A connection of a flow was given up because the peer did not answer.
+    FlowGaveUp {
+        /// The flow.
+        flow: FlowId,
+    },
     /// The sender of a finite transfer has sent its last byte for the first time.
     FlowSent {
         /// The flow.
@@ -567,9 +572,10 @@ impl Event<'_> {
             Self::SegmentLost { .. } => Topic::SegmentLost,
             Self::TransportBlock { .. } | Self::Unsent { .. } => Topic::TransportBlock,
             Self::FlowState { .. } => Topic::FlowState,
-            Self::FlowSent { .. } | Self::FlowAcknowledged { .. } | Self::FlowCompleted { .. } => {
-                Topic::FlowCompleted
-            }
+            Self::FlowSent { .. }
+            | Self::FlowAcknowledged { .. }
+            | Self::FlowCompleted { .. }
+            | Self::FlowGaveUp { .. } => Topic::FlowCompleted,
             Self::QueueDepth { .. } => Topic::QueueDepth,
             Self::Marked { .. } => Topic::Marked,
             Self::Received { .. } => Topic::Received,

@@ -35,6 +35,7 @@ pub(crate) struct FlowRecord {
     /// The same at the sender: last byte sent, all acknowledged.
     sent_time: Option<Duration>,
     acknowledged_time: Option<Duration>,
+    gave_up_at: Option<Instant>,
     pub(crate) completed_at: Option<Instant>,
 }
 
@@ -103,6 +104,7 @@ impl FlowRecord {
             completion_time: None,
             sent_time: None,
             acknowledged_time: None,
+            gave_up_at: None,
             completed_at: None,
         }
     }
@@ -169,6 +171,11 @@ impl FlowRecord {
         self.acknowledged_time.get_or_insert(now - started_at);
     }
 
+    /// The first of its connections that was given up counts.
+    pub(crate) fn on_given_up(&mut self, now: Instant) {
+        self.gave_up_at.get_or_insert(now);
+    }
+
     /// True if a timeout at `at` belongs to the summary.
     pub(crate) fn measures_timeout(&self, at: Instant) -> bool {
         self.measures(at)
@@ -204,6 +211,7 @@ pub(crate) fn push_columns(table: &mut Table, flows: &[FlowRecord]) {
     table.push_f64("fct_s", all().map(|f| seconds(f.completion_time)));
     table.push_f64("fct_sent_s", all().map(|f| seconds(f.sent_time)));
     table.push_f64("fct_acked_s", all().map(|f| seconds(f.acknowledged_time)));
+    table.push_f64("gave_up_s", all().map(|f| f.gave_up_at.map_or(f64::NAN, Instant::as_secs_f64)));
 }
 
 pub(crate) fn milliseconds(ns: u64) -> f64 {

@@ -420,6 +420,7 @@ impl Probe for Recorder {
             Event::FlowAcknowledged { flow, started_at } => {
                 self.with(flow, |flow| flow.on_acknowledged(now, started_at))
             }
+            Event::FlowGaveUp { flow } => self.with(flow, |flow| flow.on_given_up(now)),
             Event::FlowCompleted { flow, started_at } => {
                 self.with(flow, |flow| flow.on_completed(now, started_at))
             }

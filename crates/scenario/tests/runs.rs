@@ -333,6 +333,35 @@ fn a_flow_can_be_repeated() {
     }
 }
 
+/// From 2 s on nothing passes the link. What was under way is sent again after some 0.2, 0.4, 0.8, 1.6 s ... until four timeouts from
+/// 200 ms have passed, 3 s (RFC 9293 §3.8.3); a SYN of 3 s goes again at 4, 5 and 6 s, and is given up at 8 s.
+#[test]
+fn a_flow_that_nobody_answers_is_given_up() {
+    let text = r#"
+        network = "wired"
+        [run]
+        duration = "20 s"
+        [internet]
+        rate = "20 Mbit/s"
+        uplink_rate = "20 Mbit/s"
+        delay = "10 ms"
+        hold = [{ at = "2 s", duration = "100 s" }]
+        [[flow]]
+        app = { kind = "bulk" }
+        transport = { kind = "tcp", retries = 3 }
+        [[flow]]
+        app = { kind = "fixed", size = "100 kB" }
+        start = "3 s"
+        transport = { kind = "tcp", syn_linear_timeouts = 2, syn_retries = 1 }
+    "#;
+    let scenario = Scenario::parse(text, "x.toml").unwrap().resolve().unwrap();
+    let output = run(&scenario, 1).unwrap();
+    let flows = &output.tables.iter().find(|(name, _)| *name == "flows").unwrap().1;
+    let Some(Column::F64(times)) = flows.column("gave_up_s") else { panic!() };
+    assert!((5.0..10.0).contains(&times[0]), "{times:?}");
+    assert!((times[1] - 8.0).abs() < 1e-6, "{times:?}");
+}
+
 /// As many packets arrive as the process has bursts for, and every flow has bursts of its own.
 #[test]
 fn bursts_cross_a_link() {

@@ -340,7 +340,7 @@ impl TcpEndpoint {
             h.sender.send_ack(&mut io);
         }
         if h.sender.has_given_up() {
-            self.end(ConnectionState::TimedOut);
+            self.give_up(cx);
         }
     }
 
@@ -439,7 +439,7 @@ impl TcpEndpoint {
         let linear = if active { c.syn_linear_timeouts } else { 0 };
         let limit = if active { c.syn_retries + linear } else { c.synack_retries };
         if self.handshake.expiries >= limit {
-            return self.give_up_handshake();
+            return self.give_up_handshake(cx);
         }
         self.handshake.expiries += 1;
         self.handshake.retransmissions += 1;
@@ -450,9 +450,9 @@ impl TcpEndpoint {
     }
 
     /// Whoever waited for a connection goes on waiting (Linux forgets the request).
-    fn give_up_handshake(&mut self) {
+    fn give_up_handshake(&mut self, cx: &mut Cx<'_>) {
         if self.state == ConnectionState::SynSent {
-            return self.end(ConnectionState::TimedOut);
+            return self.give_up(cx);
         }
         self.halves = None;
         self.handshake = Handshake { rto: self.config.rto_initial, ..Handshake::IDLE };

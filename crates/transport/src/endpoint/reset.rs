@@ -1,6 +1,6 @@
 //! The abrupt end of a connection (RFC 9293 §3.5.2, §3.5.3, §3.10.5).
 
-use airlane_core::{Cx, Ecn, Instant, TcpFlags, TcpHeader, TcpTimestamps};
+use airlane_core::{Cx, Ecn, Event, Instant, TcpFlags, TcpHeader, TcpTimestamps, Topic};
 
 use super::{ConnectionState, TcpEndpoint};
 use crate::header::{send_packet, timestamp};
@@ -47,6 +47,15 @@ impl TcpEndpoint {
         if let Some(header) = refusal(header, payload) {
             self.stats.segments_sent += 1;
             send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, false));
+        }
+    }
+
+    /// The peer has not answered for too long: nobody is told but who listens (RFC 9293 §3.8.3).
+    #[cold]
+    pub(super) fn give_up(&mut self, cx: &mut Cx<'_>) {
+        self.end(ConnectionState::TimedOut);
+        if cx.wants(Topic::FlowCompleted) {
+            cx.emit(&Event::FlowGaveUp { flow: self.path.flow });
         }
     }
 
