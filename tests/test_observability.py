@@ -29,7 +29,7 @@ QUIC_PORT = ["-d", "udp.port==5203,quic"]
 LOSSY = """
 network = "lena"
 [run]
-duration = "8 s"
+duration = "12 s"
 [[cell]]
 name = "a"
 resource_blocks = 50

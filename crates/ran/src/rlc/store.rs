@@ -51,9 +51,10 @@ pub(crate) struct SduStore {
 }
 
 /// Memory is reserved for so many SDUs of a bearer that carries data. In acknowledged mode an SDU
-/// stays until a STATUS PDU tells of it: for t-Reordering and t-StatusProhibit (50 ms each in a
+/// stays until a STATUS PDU confirms it: for t-Reordering and t-StatusProhibit (50 ms each in a
 /// typical network) and what HARQ takes (32 ms), at seven SDUs a slot (20 MHz, one layer), 924.
-const RESERVED: usize = 1024;
+/// As many as fill the queue wait before them: 375 of 1400 bytes in 512 KiB. A ring holds a power of two.
+const RESERVED: usize = 2048;
 
 impl Default for SduStore {
     fn default() -> Self {
