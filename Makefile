@@ -25,7 +25,7 @@ help:
 	@echo "make reproduce-full  the same with all runs and so narrower intervals, twenty minutes"
 	@echo "make arena-tables    the whole arena, some minutes; writes docs/arena-tables.md"
 	@echo "make test            cargo test and pytest"
-	@echo "make readme-check    the README's first table against what make reproduce-full prints"
+	@echo "make readme-check    the README's first table against what make reproduce prints"
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make bench-cluster   a sweep on a Dask cluster that loses a worker and the client on the way"
 	@echo "make validate        airlane held against reference figures"
@@ -62,7 +62,7 @@ bench-cluster: build $(STAMPS)/dev
 test: $(STAMPS)/native $(STAMPS)/dev
 	tools/test.sh
 
-# Apart from `test`, for it takes as long as `reproduce-full`, whose runs it takes from out/cache where they are kept.
+# Apart from `test`, for it takes as long as `reproduce`, whose runs it takes from out/cache where they are kept.
 # With AIRLANE_BLESS=1 it writes the table anew.
 readme-check: $(STAMPS)/native $(STAMPS)/dev
 	AIRLANE_SLOW=1 $(BIN)/python -m pytest tests/test_docs.py -k README

@@ -120,7 +120,7 @@ class Document:
                 self.compare(wanted, printed, f"{where}: $ {command}", begin, end)
 
     def keep_runs(self) -> None:
-        """Take runs from the cache of `make reproduce-full`, which keeps them by scenario, seed and core."""
+        """Take runs from the cache of `make reproduce`, which keeps them by scenario, seed and core."""
         kept = ROOT / "out/cache"
         kept.mkdir(parents=True, exist_ok=True)
         (self.folder / "out").mkdir(exist_ok=True)
@@ -228,14 +228,14 @@ def test_blessing_keeps_what_was_left_out_at_the_beginning() -> None:
     assert from_where_it_began("...\nx", "a\nb") == "a\nb"
 
 
-def test_the_readme_shows_the_full_form_and_readme_check_runs_it(tmp_path: Path) -> None:
+def test_the_readme_shows_what_make_reproduce_prints_and_readme_check_runs_it(tmp_path: Path) -> None:
     blocks = Document(ROOT / "README.md", tmp_path).blocks()
     (slow,) = (block for block in blocks if block.info == "console slow")
     (shown,) = commands(slow)
-    assert shown[0] == "airlane reproduce"
-    assert "quick" not in slow.text
+    assert shown[0] == "airlane reproduce --quick"
+    assert "quick form" in slow.text
     makefile = (ROOT / "Makefile").read_text()
-    assert "airlane reproduce $(ARGS)" in makefile.partition("\nreproduce-full:")[2].partition("\n\n")[0]
+    assert "airlane reproduce --quick $(ARGS)" in makefile.partition("\nreproduce:")[2].partition("\n\n")[0]
     assert "AIRLANE_SLOW=1" in makefile.partition("\nreadme-check:")[2].partition("\n\n")[0]
 
 
@@ -251,7 +251,7 @@ def test_the_readme_has_a_row_for_each_paper() -> None:
         assert missing == []
 
 
-def test_slow_examples_take_their_runs_from_the_cache_of_the_full_form(tmp_path: Path) -> None:
+def test_slow_examples_take_their_runs_from_the_cache_of_make_reproduce(tmp_path: Path) -> None:
     document = Document(ROOT / "README.md", tmp_path)
     document.keep_runs()
     document.keep_runs()
