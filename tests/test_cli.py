@@ -85,7 +85,7 @@ def test_json_is_the_summary_rows(airlane: Airlane, scenarios: Path) -> None:
         ('"30 dBm"', '"30 dBx"', ("30 dBx", "dBm")),
         ('scheduler = "pf"', 'scheduler = "fair"', ("fair", "pf", "rr")),
         ('to = "phone"', 'to = "fone"', ("fone", "phone")),
-        ("[run]", "[run", (":6:", "`]`")),
+        ("[run]", "[run", (":5:", "`]`")),
     ],
 )
 def test_a_bad_scenario_is_named_and_nothing_is_written(

@@ -220,7 +220,7 @@ def test_the_ran_log_adds_up_to_the_summary(captured: Path) -> None:
         assert own.num_rows == cell[f"tb_sent{suffix}"]
         assert int((~first).sum()) == cell[f"harq_retx{suffix}"]
         assert float((~decoded)[first].mean()) == pytest.approx(cell[f"bler_first{suffix}"])
-        assert prbs.sum() / (50 * 8000) == pytest.approx(cell[f"prb_use_{direction}"])
+        assert prbs.sum() / (50 * 12_000) == pytest.approx(cell[f"prb_use_{direction}"])
         # No slot sells more than the band; no process carries two blocks.
         assert np.bincount(own["slot"].to_numpy(), weights=prbs).max() <= 50
         for process in range(8):
