@@ -290,7 +290,7 @@ def test_pointing_says_the_values(pages: dict[str, Path], context: Any) -> None:
     assert shown
     assert float(shown[1]) == pytest.approx(row["goodput_mbps"], rel=1e-3)
     # The panels of an axis follow.
-    window = re.search(r"load-1\s+([\d.]+)", figure.readout(3))
+    window = re.search(r"load-1\s+([\d.]+)", figure.readout(4))
     assert window
     assert float(window[1]) == pytest.approx(row["cwnd_bytes"] * 1e-3, rel=1e-3)
 
