@@ -251,6 +251,16 @@ def test_the_readme_has_a_row_for_each_paper() -> None:
         assert missing == []
 
 
+def test_the_readme_gives_the_speed_ratios_that_make_bench_measured() -> None:
+    page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- bench speed -->")[2].partition("<!-- end -->")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()]
+    column = rows[0].index("ratio")
+    ratios = [int(row[column]) for row in rows[2:] if row[column] != "–"]
+    wanted = f"| {min(ratios):,} to {max(ratios):,} × ns-3 |"
+    assert wanted in (ROOT / "README.md").read_text(encoding="utf-8"), wanted
+
+
 def test_slow_examples_take_their_runs_from_the_cache_of_make_reproduce(tmp_path: Path) -> None:
     document = Document(ROOT / "README.md", tmp_path)
     document.keep_runs()
