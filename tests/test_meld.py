@@ -10,7 +10,7 @@ import pytest
 
 from airlane import examples, native, papers, scenario
 from airlane.experiments import Draw
-from airlane.metrics import Run
+from airlane.metrics import Run, run_of
 from airlane.papers import meld_fit, meld_setup
 from airlane.papers.meld import gain
 from airlane.papers.meld_logs import (
@@ -126,5 +126,5 @@ def test_newreno_is_as_slow_as_the_runs_that_were_held_out() -> None:
     base = scenario.load(examples.path("meld"))
     overrides = Case("newreno", rtt="logs", noise="fitted").overrides
     outputs = native.run([(base.set(overrides).resolved, seed) for seed in (1, 2, 3)], 1)
-    ours = float(np.mean([goodput_mbps(Run(output.tables)) for output in outputs]))
+    ours = float(np.mean([goodput_mbps(run_of(output)) for output in outputs]))
     assert ours == pytest.approx(pooled_goodput_mbps(impaired("newreno", "held-out")), rel=0.35)

@@ -124,7 +124,8 @@ def jump() -> Run:
                     "lost_segments": pa.array([0] * 53 + [1] * 27, type=pa.int64()),
                 }
             ),
-        }
+        },
+        5.0,
     )
 
 
@@ -135,13 +136,11 @@ def test_a_capacity_is_filled_when_a_whole_bin_after_the_event_is() -> None:
     # Of 0.5 s: 17 to 20 and 20 have the mean 18.8, 18 to 20, 20 and 20 have 19.4: the one from 2.6 to 3.1 s.
     assert metrics.fill_up_s(run, "long", 1.0, steady) == pytest.approx(2.1)
     assert metrics.fill_up_s(run, "long", 1.0, steady, share=0.5, bin_s=0.1) == pytest.approx(0.9)
-    assert math.isnan(metrics.fill_up_s(run, "long", 1.0, steady, share=1.5))
-
-
-def test_completions_are_those_that_ended() -> None:
-    run = jump()
-    assert metrics.completion_s(run, "short") == 0.25
-    assert metrics.completion_s(run, "short", "fct_sent_s") == pytest.approx(0.3)
+    # Never half more than it has: from the event to the end of what is watched.
+    assert metrics.fill_up_s(run, "long", 1.0, steady, share=1.5) == 3.0
+    # A flow that has nothing in the end was never filled, although no bin has less than that.
+    assert metrics.fill_up_s(run, "short-1", 1.0, steady) == 3.0
+    assert math.isnan(metrics.fill_up_s(run, "short-2", 1.0, steady))
 
 
 def test_slow_start_ends_with_the_threshold_and_not_by_a_loss() -> None:

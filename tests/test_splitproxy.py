@@ -9,7 +9,7 @@ import pytest
 
 from airlane import examples, papers, scenario
 from airlane.experiments import Draw, Experiment
-from airlane.metrics import Run
+from airlane.metrics import Run, run_of
 from airlane.papers import splitproxy_ftp as ftp
 from airlane.papers.splitproxy_measures import downloads, dropped_pct, page_saving
 from airlane.papers.splitproxy_setup import (
@@ -126,7 +126,7 @@ def _run(cases: list[Case]) -> dict[str, Run]:
 
     base = scenario.load(examples.path("splitproxy"))
     outputs = native.run([(base.set(case.overrides).resolved, 1) for case in cases], 1)
-    return {case.name: Run(output.tables) for case, output in zip(cases, outputs, strict=True)}
+    return {case.name: run_of(output) for case, output in zip(cases, outputs, strict=True)}
 
 
 def test_the_uncongested_network_gives_what_the_windows_allow() -> None:

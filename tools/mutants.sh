@@ -39,6 +39,7 @@ pytest_add_cli_args_test_selection = [
   "tests/test_power.py",
   "tests/test_figures.py",
   "tests/test_metrics.py",
+  "tests/test_times.py",
   "tests/test_common.py",
   "tests/test_published.py",
 ]

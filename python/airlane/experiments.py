@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from airlane import scenario, stats
 from airlane.cache import Cache, outputs_of
-from airlane.metrics import Run
+from airlane.metrics import Run, run_of
 from airlane.verdict import (
     SHORTENED,
     Bound,
@@ -307,7 +307,7 @@ def conduct(
     }
     jobs = [(resolved, s) for s in seeds for resolved in points.values()]
     outputs, fresh = outputs_of(jobs, cache, lambda output: output, threads, on_done)
-    draws = [Draw(s, {name: Run(outputs[r, s].tables) for name, r in points.items()}) for s in seeds]
+    draws = [Draw(s, {name: run_of(outputs[r, s]) for name, r in points.items()}) for s in seeds]
     return Outcome(
         experiment,
         draws,

@@ -1,7 +1,8 @@
 """Named metrics of one run: each says its window, bin, unit and unit of repetition.
 
 A metric is a pure function of one run's tables. It returns NaN where it is not defined in that run (no
-packet arrived in the window, no timer expired), and such a run does not count as a repetition.
+packet arrived in the window, no timer expired), and such a run does not count as a repetition. A time that
+has not ended when the run does is no such case: it counts up to a horizon that the metric names.
 Windows are half-open, `[begin, end)`, in seconds of simulated time, and must fall on bin edges.
 """
 
@@ -10,10 +11,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from airlane.survival import Times, since
+
+if TYPE_CHECKING:
+    from airlane.native import Output
 
 __all__ = [
     "Run",
@@ -27,8 +34,11 @@ __all__ = [
     "owd_max_ms",
     "owd_mean_ms",
     "owd_rise_s",
+    "run_of",
+    "sent_whole_s",
     "slow_start_exit_s",
     "timeouts",
+    "transfers",
 ]
 
 SEGMENT_BYTES = 1460.0
@@ -55,16 +65,33 @@ class Run:
     ----------
     tables
         As the core gives them; a `run` or `seed` column is not needed.
+    end_s
+        When the run ended. Only times that may be cut off by it need it.
     """
 
-    def __init__(self, tables: dict[str, pa.Table]) -> None:
+    def __init__(self, tables: dict[str, pa.Table], end_s: float | None = None) -> None:
         self.tables = tables
+        self._end_s = end_s
+
+    @property
+    def end_s(self) -> float:
+        """When the run ended."""
+        if self._end_s is None:
+            raise ValueError("when this run ended was not given: Run(tables, end_s)")
+        return self._end_s
+
+    def numbers(self, table: str, column: str) -> Array:
+        """A column of a table as floats; NaN where there is none."""
+        found: Array = self.tables[table][column].to_numpy(zero_copy_only=False).astype(np.float64)
+        return found
 
     def flows(self, to: str | None = None) -> list[str]:
         """Names of the flows, or of those to the UEs declared under the name `to`."""
         table = self.tables["flows"]
-        pairs = zip(table["flow"].to_pylist(), table["to"].to_pylist(), strict=True)
-        return [str(flow) for flow, destination in pairs if to is None or destination == to]
+        names = [str(flow) for flow in table["flow"].to_pylist()]
+        if to is None:
+            return names
+        return [flow for flow, ue in zip(names, table["to"].to_pylist(), strict=True) if ue == to]
 
     @cached_property
     def _series(self) -> dict[str, dict[str, Array]]:
@@ -81,6 +108,11 @@ class Run:
     def timeouts_of(self, flow: str, window: Window | None = None) -> dict[str, Array]:
         """Columns of the flow's expired timers, in order, inside the window."""
         return _within(self._timeouts.get(flow, {}), window)
+
+
+def run_of(output: Output) -> Run:
+    """Run of what the core gives."""
+    return Run(output.tables, float(output.meta["sim_s"]))
 
 
 def _by_flow(table: pa.Table) -> dict[str, dict[str, Array]]:
@@ -175,34 +207,54 @@ def fill_up_s(
 
     The capacity is the flow's mean goodput over `steady`. A bin of `bin_s` slides in steps of the
     series' own; the first that begins at the event or later and whose mean reaches the share counts, with
-    its end. So the result is at least `bin_s`, and a multiple of the series' bin.
+    its end. So the result is at least `bin_s`, and a multiple of the series' bin. If the share is never
+    reached, it is the horizon: from the event to the end of `steady`.
 
     Window: from the event to the end of `steady`. Bin: `bin_s`, sliding. Unit: s. Unit of
-    repetition: a run; NaN if the share is never reached.
+    repetition: a run; NaN without a goodput in `steady`.
     """
     capacity = _mean(_column(run.series(flow, steady), "goodput_mbps"))
     part = run.series(flow, Window(event_s, steady.end_s))
     t, rate = part.get("t_s", np.empty(0)), part.get("goodput_mbps", np.empty(0))
     if math.isnan(capacity) or t.size < 2:
         return math.nan
+    if capacity == 0.0:  # of nothing, every bin would be enough
+        return steady.end_s - event_s
     step = float(t[1] - t[0])
     bins = max(1, round(bin_s / step))
     sliding = np.convolve(rate, np.ones(bins) / bins, "valid")
     filled = np.flatnonzero(sliding >= share * capacity)
-    return float(t[filled[0]]) + bins * step - event_s if filled.size else math.nan
+    return float(t[filled[0]]) + bins * step - event_s if filled.size else steady.end_s - event_s
 
 
-def completion_s(run: Run, flow: str, column: str = "fct_s") -> float:
-    """Completion time of the transfers whose names begin with `flow`; mean over those that ended.
+def transfers(run: Run, flow: str, column: str = "fct_s") -> Times:
+    """Completion times of the transfers whose names begin with `flow`, and how long each was watched.
 
     From the application's wish to connect, so with the handshake. By column: `fct_s` until the
     receiver has read the last byte (the client's side); `fct_sent_s` until the sender has sent the last byte
-    for the first time; `fct_acked_s` until all bytes are acknowledged to it. Window: the transfer. Bin:
-    none. Unit: s. Unit of repetition: a run (its transfers share a background).
+    for the first time; `fct_acked_s` until all bytes are acknowledged to it.
     """
-    table = run.tables["flows"]
-    pairs = zip(table["flow"].to_pylist(), table[column].to_pylist(), strict=True)
-    return _mean([value for name, value in pairs if value is not None and str(name).startswith(flow)])
+    rows = np.array([name.startswith(flow) for name in run.flows()], dtype=bool)
+    return since(run.numbers("flows", column)[rows], run.numbers("flows", "start_s")[rows], run.end_s)
+
+
+def completion_s(run: Run, flow: str, horizon_s: float, column: str = "fct_s") -> float:
+    """Completion time of the transfers whose names begin with `flow`: mean, restricted to the horizon.
+
+    Columns as of `transfers`. One that takes longer, or has not ended when the run does, counts as the
+    horizon. Window: the transfers that began a horizon or more before the end of the run. Bin: none. Unit:
+    s. Unit of repetition: a run (its transfers share a background); NaN if none began.
+    """
+    return transfers(run, flow, column).seen(horizon_s).mean(horizon_s)
+
+
+def sent_whole_s(run: Run, flow: str) -> float:
+    """Time from a flow's start until its last byte was sent for the first time; infinity if it was not.
+
+    Window: the transfer. Bin: none. Unit: s. Unit of repetition: a flow.
+    """
+    taken = float(run.numbers("flows", "fct_sent_s")[run.flows().index(flow)])
+    return math.inf if math.isnan(taken) else taken
 
 
 def slow_start_exit_s(run: Run, flow: str, *, from_data: bool = False) -> float:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -31,6 +32,10 @@ _STEMS = {"flow_series": "flows", "cell_series": "cells", "ue_series": "ues"}
 _TABLES = {stem: table for table, stem in _STEMS.items()}
 _SUMMARIES = {"flows": "summary.parquet", "cells": "cells.parquet"}
 
+_COMPLETION = ("fct_s", "fct_sent_s", "fct_acked_s")
+"""Times of which a run's end may cut some off."""
+
+Array = npt.NDArray[np.float64]
 
 _SCRATCH = ".airlane-run"
 _HELD = "held"
@@ -138,21 +143,44 @@ class Results:
 
         Each numeric column `x` of `flows` gives `x`, `x_ci95`, half of the interval's width (null where there
         are too few runs for one), and `x_n`, the runs in which it is defined. `n` is that of goodput.
+
+        Completion times are restricted means where the flow ended in some runs and not in others: a run in
+        which it did not end, or later, counts as the horizon. `fct_s_n` is the number of runs in which it
+        ended, and `fct_s_horizon` the horizon, null where no run was cut off: the shortest time that the flow
+        had in a run in which it did not end. The same holds for `fct_sent_s` and `fct_acked_s`.
         """
         flows = self.flows
         names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
-        columns: dict[str, list[Any]] = {"flow": names}
+        columns: dict[str, Any] = {"flow": names}
         of_flow = [flows.filter(pc.equal(flows["flow"], pa.scalar(name))) for name in names]
         columns["n"] = [int(np.sum(~np.isnan(part["goodput_mbps"].to_numpy()))) for part in of_flow]
         for column in flows.schema:
             if column.name in ("run", "seed") or not _numeric(column.type):
                 continue
             figure = figure_of(column.name)
-            means = [figure.estimate(part[column.name].to_numpy().astype(np.float64)) for part in of_flow]
+            values: list[Array] = [part[column.name].to_numpy().astype(np.float64) for part in of_flow]
+            defined = [int(np.sum(~np.isnan(each))) for each in values]
+            horizons: list[float | None] = []
+            if column.name in _COMPLETION:
+                cut = [self._restricted(each, part) for each, part in zip(values, of_flow, strict=True)]
+                values, horizons = [each for each, _ in cut], [horizon for _, horizon in cut]
+            means = [figure.estimate(each) for each in values]
             columns[column.name] = [m.mean for m in means]
             columns[f"{column.name}_ci95"] = [m.half_width for m in means]
-            columns[f"{column.name}_n"] = [m.n for m in means]
+            columns[f"{column.name}_n"] = defined
+            if horizons:
+                columns[f"{column.name}_horizon"] = pa.array(horizons, type=pa.float64())
         return pa.table(columns)
+
+    def _restricted(self, times: Array, flow: pa.Table) -> tuple[Array, float | None]:
+        """Times of a flow by run, each up to the horizon, and the horizon; none where none or all ended."""
+        ends = np.array([float(self.meta[run]["sim_s"]) for run in flow["run"].to_numpy()])
+        watched = ends - flow["start_s"].to_numpy()
+        cut_off = np.isnan(times) & (watched > 0.0)
+        if np.isnan(times).all() or not cut_off.any():
+            return times, None
+        horizon = float(watched[cut_off].min())
+        return np.where(cut_off, horizon, np.minimum(times, horizon)), horizon
 
     @classmethod
     def read(cls, folder: Path) -> Results:

@@ -4,7 +4,8 @@ A transfer that has not ended when the run does took at least as long as it was 
 The mean of those that ended is the mean of the lucky. Instead there are how many ended of how many began, and
 the mean restricted to a horizon: the area below the Kaplan-Meier curve (E. L. Kaplan, P. Meier,
 "Nonparametric Estimation from Incomplete Observations", JASA 53, 1958) up to it. Where all ended within the
-horizon it is the plain mean; a time beyond the horizon counts as the horizon.
+horizon it is the plain mean; a time beyond the horizon counts as the horizon. The median is that of the same
+curve.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Times", "restricted_mean"]
+__all__ = ["Times", "median", "restricted_mean", "since"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,17 @@ class Times:
         """Restricted mean; NaN where none began."""
         return restricted_mean(self.durations, self.watched, horizon_s)
 
+    def median(self) -> float:
+        """Kaplan-Meier median; infinity where not half of them ended, NaN where none began."""
+        return median(self.durations, self.watched)
+
+
+def since(durations: npt.NDArray[np.float64], starts: npt.NDArray[np.float64], end_s: float) -> Times:
+    """Durations from each start on in a run that ended at `end_s`; what was to start later did not begin."""
+    watched = end_s - starts
+    there = watched > 0.0
+    return Times(durations[there], watched[there])
+
 
 def restricted_mean(
     durations: Sequence[float] | npt.NDArray[np.float64],
@@ -83,10 +95,46 @@ def restricted_mean(
     ended = ~np.isnan(taken)
     if ended.all():
         return float(np.minimum(taken, horizon_s).mean())
+    at, left = _curve(taken, ends)
+    times = np.concatenate([[0.0], np.minimum(at, horizon_s), [horizon_s]])
+    return float(np.sum(np.concatenate([[1.0], left]) * np.diff(times)))
+
+
+def median(
+    durations: Sequence[float] | npt.NDArray[np.float64], watched: Sequence[float] | npt.NDArray[np.float64]
+) -> float:
+    """Time at which half of the durations have ended by the Kaplan-Meier curve; infinity if they never have.
+
+    Where the curve is flat at one half, the middle of that part, as for the median of an even number.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> median([1.0, 2.0, 3.0, nan], [9.0, 9.0, 9.0, 9.0]), median([1.0, nan, nan], [9.0, 9.0, 9.0])
+    (2.5, inf)
+    """
+    taken, ends = np.asarray(durations, np.float64), np.asarray(watched, np.float64)
+    if taken.size == 0:
+        return math.nan
+    if not np.isnan(taken).any():
+        return float(np.median(taken))
+    at, left = _curve(taken, ends)
+    half, below = at[left <= 0.5 + _EQUAL], at[left < 0.5 - _EQUAL]
+    if not half.size:
+        return math.inf
+    return float(half[0] + below[0]) / 2.0 if below.size else float(half[0])
+
+
+_EQUAL = 1e-9
+"""Products of shares that differ by less are the same."""
+
+
+def _curve(
+    taken: npt.NDArray[np.float64], ends: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Kaplan-Meier curve: times in order, and the share that has not ended after each."""
     from scipy import stats as scipy_stats  # half a second to load, and most runs have nothing censored
 
-    sample = scipy_stats.CensoredData(uncensored=taken[ended], right=ends[~ended])
-    curve = scipy_stats.ecdf(sample).sf
-    times = np.concatenate([[0.0], np.minimum(curve.quantiles, horizon_s), [horizon_s]])
-    left = np.concatenate([[1.0], curve.probabilities])
-    return float(np.sum(left * np.diff(times)))
+    ended = ~np.isnan(taken)
+    curve = scipy_stats.ecdf(scipy_stats.CensoredData(uncensored=taken[ended], right=ends[~ended])).sf
+    return curve.quantiles, curve.probabilities

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from airlane.figures import BY_NAME
 from airlane.metrics import SEGMENT_BYTES
-from airlane.survival import Times
+from airlane.survival import Times, since
 
 __all__ = ["FIGURES", "Kind", "Measured", "Setting", "kind_of", "measured"]
 
@@ -143,13 +143,10 @@ def _rates(tested: Array, rival: Array, window_s: float) -> dict[str, float]:
 def _times(kind: Kind, tables: Tables, of: Any, end_s: float) -> Times:
     """Of transfers, pages or views: those that began before the end of the run."""
     if kind is Kind.TRANSFERS:
-        durations, start = of("fct_s"), of("start_s")
-        watched = end_s - start
-    elif kind is Kind.PAGES:
-        durations = _column(tables["pages"], "onload_s")
-        watched = end_s - _column(tables["pages"], "start_s")
-    else:
-        durations, watched = _waiting(tables["views"], end_s)
+        return since(of("fct_s"), of("start_s"), end_s)
+    if kind is Kind.PAGES:
+        return since(_column(tables["pages"], "onload_s"), _column(tables["pages"], "start_s"), end_s)
+    durations, watched = _waiting(tables["views"], end_s)
     there = watched > 0.0
     return Times(durations[there], watched[there])
 

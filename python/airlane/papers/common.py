@@ -83,8 +83,13 @@ def minus(one: Measure, other: Measure) -> Measure:
 
 
 def ratio(one: Measure, other: Measure) -> Measure:
-    """Quotient of two measures of the same draw."""
-    return lambda draw: one(draw) / other(draw)
+    """Quotient of two measures of the same draw; NaN where the other is 0."""
+
+    def measure(draw: Draw) -> float:
+        base = other(draw)
+        return one(draw) / base if base != 0.0 else math.nan
+
+    return measure
 
 
 def over(measures: Sequence[Measure]) -> Measure:
@@ -93,13 +98,15 @@ def over(measures: Sequence[Measure]) -> Measure:
 
 
 def gain_pct(ours: Measure, base: Measure) -> Measure:
-    """By how many percent of the base a measure is above it, in the same draw."""
-    return lambda draw: 100.0 * (ours(draw) / base(draw) - 1.0)
+    """By how many percent of the base a measure is above it, in the same draw; NaN where the base is 0."""
+    quotient = ratio(ours, base)
+    return lambda draw: 100.0 * (quotient(draw) - 1.0)
 
 
 def reduction_pct(ours: Measure, base: Measure) -> Measure:
-    """By how many percent of the base a measure is below it, in the same draw."""
-    return lambda draw: 100.0 * (1.0 - ours(draw) / base(draw))
+    """By how many percent of the base a measure is below it, in the same draw; NaN where the base is 0."""
+    quotient = ratio(ours, base)
+    return lambda draw: 100.0 * (1.0 - quotient(draw))
 
 
 @dataclass(frozen=True)

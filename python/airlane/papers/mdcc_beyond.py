@@ -5,6 +5,7 @@ Which terms of the model its tables hang on, a bottleneck in the wired domain, a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -160,7 +161,7 @@ def terms_short() -> Experiment:
             _term_listing(
                 f"Completion of 1 MB by term of the model: background on a UE of its own, {ALL_MS:g} ms",
                 terms,
-                completion,
+                functools.partial(completion, size="f1MB"),
                 "table4.f1MB",
             ),
         ),

@@ -48,7 +48,7 @@ def _rows(draws: Sequence[Draw]) -> dict[str, list[float]]:
             ours[f"{table}.d{distance}"] = [mean(draws, fill_up(point)).mean for point in points]
     for size in SIZES:
         points = [short_point(size, "cubic", "own", delay) for delay in SEARCHED_MS]
-        ours[f"table4.{size}"] = [mean(draws, completion(point)).mean for point in points]
+        ours[f"table4.{size}"] = [mean(draws, completion(point, size)).mean for point in points]
     return ours
 
 
@@ -142,7 +142,7 @@ def one_delay() -> Experiment:
 
 def _short_values(draws: Sequence[Draw], place: str, column: str) -> list[float]:
     points = [short_point("f500kB", "cubic", place, delay) for delay in SEARCHED_MS]
-    return [mean(draws, completion(point, column)).mean for point in points]
+    return [mean(draws, completion(point, "f500kB", column)).mean for point in points]
 
 
 _SIDES = {"fct_s": "at the client", "fct_sent_s": "last byte sent", "fct_acked_s": "all acknowledged"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -63,11 +64,10 @@ def around_the_jump(draws: Sequence[Draw], delay_ms: float) -> Picture:
 
 
 def _times(draws: Sequence[Draw], name: str) -> Array:
-    flows = [draw[name].tables["flows"] for draw in draws]
-    pairs = [zip(f["flow"].to_pylist(), f["fct_s"].to_pylist(), strict=True) for f in flows]
-    values = [t for rows in pairs for flow, t in rows if t is not None and str(flow).startswith("short")]
-    times: Array = np.sort(np.asarray(values, dtype=np.float64))
-    return times[np.isfinite(times)]
+    """Completion times in order; infinity where a transfer did not end."""
+    times = np.concatenate([metrics.transfers(draw[name], "short").durations for draw in draws])
+    ordered: Array = np.sort(np.where(np.isnan(times), np.inf, times))
+    return ordered
 
 
 def distributions(draws: Sequence[Draw], delay_ms: float) -> Picture:
@@ -79,8 +79,11 @@ def distributions(draws: Sequence[Draw], delay_ms: float) -> Picture:
                 for colour, controller in zip(plot.COLOURS, CONTROLLERS, strict=False):
                     times = _times(draws, short_point(size, controller, place, delay_ms))
                     share = np.arange(1, times.size + 1) / times.size
+                    ended = np.isfinite(times)
                     label = f"{NAMES[controller]}, {SIZES[size]}"
-                    axis.step(times, share, where="post", color=colour, linestyle=style, label=label)
+                    axis.step(
+                        times[ended], share[ended], where="post", color=colour, linestyle=style, label=label
+                    )
             axis.set_title(PLACE_WORDS[place])
             axis.set_xlabel("completion at the client in s")
             axis.set_xlim(left=0)
@@ -103,8 +106,9 @@ def windows(draw: Draw, cubic: str, mdcc: str) -> Picture:
             left = np.flatnonzero(~np.isnan(series["ssthresh_bytes"]))
             if left.size:
                 axes[0].axvline(t[left[0]], color=colour, linewidth=1.0, linestyle="--")
-            sent = 1000.0 * metrics.completion_s(draw[name], "short-1", "fct_sent_s")
-            axes[0].axvline(sent, color=colour, linewidth=1.0, linestyle=":")
+            sent = 1000.0 * metrics.sent_whole_s(draw[name], "short-1")
+            if math.isfinite(sent):
+                axes[0].axvline(sent, color=colour, linewidth=1.0, linestyle=":")
         axes[0].set_xlabel("time from the start of the flow in ms")
         axes[0].set_ylabel("segments")
         axes[0].set_xlim(left=0)

@@ -71,6 +71,9 @@ DISTANCES = (100, 200, 300)
 
 SIZES = {"f500kB": "500 kB", "f1MB": "1 MB", "f2MB": "2 MB", "f10MB": "10 MB"}
 BYTES = {"f500kB": 0.5e6, "f1MB": 1e6, "f2MB": 2e6, "f10MB": 1e7}
+EVERY_S = {"f500kB": 3, "f1MB": 3, "f2MB": 3, "f10MB": 6}
+"""Time between the starts of two flows, and from the last start to the end of the run."""
+
 PLACES = ("own", "same", "none")
 PLACE_WORDS = {
     "own": "background on a UE of its own",
@@ -145,7 +148,7 @@ def short_point(size: str, controller: str, place: str, delay_ms: float) -> str:
 
 def short_overrides(size: str, controller: str, place: str, delay_ms: float) -> dict[str, object]:
     """Settings of it: flows of 10 MB need more time between their starts."""
-    every = 6 if size == "f10MB" else 3
+    every = EVERY_S[size]
     duration = 3 + every * FLOWS_PER_RUN
     settings: dict[str, object] = {
         "flow.0.app.size": SIZES[size],
@@ -167,9 +170,9 @@ def fill_up(point: str, **choices: float) -> Measure:
     return lambda draw: metrics.fill_up_s(draw[point], "phone", EVENT_S, steady, **choices)
 
 
-def completion(point: str, column: str = "fct_s") -> Measure:
-    """Completion time of the short flows at a point."""
-    return lambda draw: metrics.completion_s(draw[point], "short", column)
+def completion(point: str, size: str, column: str = "fct_s") -> Measure:
+    """Completion time of the short flows of a size at a point: mean up to the time between their starts."""
+    return lambda draw: metrics.completion_s(draw[point], "short", EVERY_S[size], column)
 
 
 @functools.cache

@@ -61,7 +61,7 @@ def _bound(size: str, delay_ms: float) -> Bound:
 
 
 def _pair(size: str, place: str, delay_ms: float, column: str = "fct_s") -> tuple[Measure, Measure]:
-    cubic, mdcc = (completion(short_point(size, c, place, delay_ms), column) for c in CONTROLLERS)
+    cubic, mdcc = (completion(short_point(size, c, place, delay_ms), size, column) for c in CONTROLLERS)
     return cubic, mdcc
 
 
@@ -283,7 +283,7 @@ def figure5() -> Experiment:
         grid=_grid(("f500kB", "f1MB"), PLACES),
         runs=int(value("longrun.runs")),
         quick_runs=4,
-        numbers=(Number("mdcc.fig5", "completion of 1 MB with MD-CC, s", completion(point)),),
+        numbers=(Number("mdcc.fig5", "completion of 1 MB with MD-CC, s", completion(point, "f1MB")),),
         pictures=lambda draws: [figures.distributions(draws, delay_ms) for delay_ms in _DELAYS.values()],
     )
 
@@ -316,9 +316,9 @@ def _sent_in_slow_start(point: str) -> Measure:
     def one(run: metrics.Run, flow: str) -> bool:
         series = run.series(flow)
         begin = float(series["t_s"][0])
-        sent = metrics.completion_s(run, flow, "fct_sent_s")
+        sent = metrics.sent_whole_s(run, flow)
         before = series["t_s"] + (series["t_s"][1] - begin) <= begin + sent
-        return bool(np.isnan(series["ssthresh_bytes"][before]).all())
+        return math.isfinite(sent) and bool(np.isnan(series["ssthresh_bytes"][before]).all())
 
     return lambda draw: float(sum(one(draw[point], flow) for flow in _FLOWS))
 

@@ -37,6 +37,7 @@ from airlane.papers.meld_setup import (
     THRESHOLDS,
     Case,
     by_run,
+    duration,
     grid,
     rate,
     rtt,
@@ -441,7 +442,7 @@ def _window_use(case: Case) -> Measure:
     def measure(draw: Draw) -> float:
         run = draw[case.name]
         window = float(np.nanmean(run.series("download")["cwnd_bytes"]))
-        rate = by_run(case, "packets_sent")(draw) * 1440.0 / by_run(case, "fct_s")(draw)
+        rate = by_run(case, "packets_sent")(draw) * 1440.0 / duration(case)(draw)
         return rate * rtt(case)(draw) / 1000.0 / window
 
     return measure
@@ -473,6 +474,9 @@ def _windows(draws: Sequence[Draw]) -> Listing:
         rows,
         "wire rate times mean round trip over the mean window; picoquic of 2020, round trip of the logs",
     )
+
+
+_ENDED = "A download that had not ended after 120 s counts as these."
 
 
 def _loss_pct(case: Case) -> Measure:
@@ -513,11 +517,11 @@ def _rtt_experiment(
             (
                 f"{NAMES[case.controller]}, {NAMES[case.scheme]}, {NOISE_WORDS[case.noise]}",
                 terminal.interval(mean(draws, rtt(case))),
-                terminal.interval(mean(draws, by_run(case, "fct_s"))),
+                terminal.interval(mean(draws, duration(case))),
             )
             for case in shown
         ]
-        return Listing("Round trips and durations", ("download", "RTT, ms", "duration, s"), rows)
+        return Listing("Round trips and durations", ("download", "RTT, ms", "duration, s"), rows, _ENDED)
 
     return Experiment(
         id=f"meld/fig{figure}",

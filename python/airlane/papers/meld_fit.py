@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from airlane import examples, native, scenario
-from airlane.metrics import Run
+from airlane.metrics import Run, run_of
 from airlane.papers.meld_logs import LogRun, bursts_of, goodput_mbps, impaired, pooled_goodput_mbps
 
 __all__ = ["CONTROLLERS", "Bursts", "Figures", "chi_squared", "figures_of_logs", "figures_of_runs", "main"]
@@ -108,7 +108,7 @@ def figures_of_runs(runs: Sequence[Run]) -> Figures:
     lengths = [float(length) for run in runs for length in bursts_of(run)]
     sent = sum(int(run.tables["flows"]["packets_sent"][0].as_py()) for run in runs)
     rates = [goodput_mbps(run) for run in runs]
-    goodput = 0.0 if any(math.isnan(rate) for rate in rates) else len(rates) / sum(1.0 / r for r in rates)
+    goodput = len(rates) / sum(1.0 / rate for rate in rates) if all(rates) else 0.0
     return _figures(lengths, sent, goodput)
 
 
@@ -149,9 +149,7 @@ def simulate(
         overrides["flow.0.transport.congestion"] = controller
         jobs.append((base.set(overrides).resolved, seed))
     outputs = iter(native.run(jobs, os.cpu_count() or 1))
-    return [
-        {c: figures_of_runs([Run(next(outputs).tables) for _ in seeds]) for c in CONTROLLERS} for _ in points
-    ]
+    return [{c: figures_of_runs([run_of(next(outputs)) for _ in seeds]) for c in CONTROLLERS} for _ in points]
 
 
 def grid() -> list[Bursts]:

@@ -12,7 +12,16 @@ import numpy as np
 
 from airlane.metrics import Array, Run
 
-__all__ = ["BINS", "LogRun", "burst_shares", "bursts_of", "goodput_mbps", "logs", "pooled_goodput_mbps"]
+__all__ = [
+    "BINS",
+    "LogRun",
+    "burst_shares",
+    "bursts_of",
+    "duration_s",
+    "goodput_mbps",
+    "logs",
+    "pooled_goodput_mbps",
+]
 
 BYTES = 20_000_000
 """Length of every download."""
@@ -88,13 +97,24 @@ def pooled_goodput_mbps(runs: Sequence[LogRun]) -> float:
 
 
 def goodput_mbps(run: Run, flow: str = "download") -> float:
-    """20 MB over the completion time, handshake included; NaN if it did not end.
+    """20 MB over the completion time, handshake included; if it did not end, what arrived over the time.
 
-    Window: the transfer. Bin: none. Unit: Mbit/s of payload. Unit of repetition: a run.
+    Window: the transfer, at most the run. Bin: none. Unit: Mbit/s of payload. Unit of repetition: a run.
     """
-    table = run.tables["flows"]
-    taken = table["fct_s"][table["flow"].to_pylist().index(flow)].as_py()
-    return math.nan if taken is None or math.isnan(taken) else BYTES * 8.0 / taken / 1e6
+    row = run.flows().index(flow)
+    taken = float(run.numbers("flows", "fct_s")[row])
+    arrived = BYTES if not math.isnan(taken) else float(run.numbers("flows", "bytes_delivered")[row])
+    return arrived * 8.0 / duration_s(run, flow) / 1e6
+
+
+def duration_s(run: Run, flow: str = "download") -> float:
+    """Completion time of a download, handshake included; if it did not end, the time that it had.
+
+    Window: the transfer, at most the run. Bin: none. Unit: s. Unit of repetition: a run.
+    """
+    row = run.flows().index(flow)
+    taken = float(run.numbers("flows", "fct_s")[row])
+    return run.end_s - float(run.numbers("flows", "start_s")[row]) if math.isnan(taken) else taken
 
 
 def bursts_of(run: Run, flow: str = "download") -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from airlane.experiments import Draw, Measure
 from airlane.metrics import Run
 from airlane.papers import published
-from airlane.papers.meld_logs import goodput_mbps
+from airlane.papers.meld_logs import duration_s, goodput_mbps
 
 __all__ = [
     "CONTROLLERS",
@@ -34,6 +34,7 @@ __all__ = [
     "THRESHOLDS",
     "Case",
     "by_run",
+    "duration",
     "grid",
     "link_loss",
     "rate",
@@ -201,6 +202,11 @@ def grid(cases: Iterable[Case]) -> dict[str, dict[str, object]]:
 def rate(case: Case) -> Measure:
     """Goodput of the download in Mbit/s."""
     return lambda draw: goodput_mbps(draw[case.name])
+
+
+def duration(case: Case) -> Measure:
+    """Time that the download took, in s; one that did not end counts as the 120 s that a run may take."""
+    return lambda draw: duration_s(draw[case.name])
 
 
 def by_run(case: Case, column: str) -> Measure:

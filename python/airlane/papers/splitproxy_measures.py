@@ -13,10 +13,11 @@ from airlane import stats
 from airlane.experiments import Draw, Measure
 from airlane.metrics import Array, Run
 from airlane.papers.splitproxy_setup import Case
+from airlane.survival import Times, since
 
 __all__ = [
+    "PAGE_HORIZON_S",
     "Downloads",
-    "completion",
     "downloads",
     "dropped_pct",
     "fairness",
@@ -78,29 +79,25 @@ def fairness(case: Case) -> Measure:
     return lambda draw: downloads(draw[case.name]).fairness
 
 
-def _column(run: Run, table: str, name: str) -> Array:
-    values: Array = np.array(
-        [math.nan if v is None else float(v) for v in run.tables[table][name].to_pylist()]
-    )
-    return values
+PAGE_HORIZON_S = 10.0
+"""Up to which a page's time counts. Pages that begin later than this before the end of the run are left out,
+whether they were complete or not."""
 
 
 @functools.lru_cache(maxsize=8192)
-def _page_times(run: Run) -> tuple[float, int, int]:
-    """Mean time of the pages that were complete, by their place in the page set, and how many of how many."""
-    times = _column(run, "pages", "onload_s")
-    done = ~np.isnan(times)
-    return (float(times[done].mean()) if done.any() else math.nan, int(done.sum()), times.size)
+def _page_times(run: Run) -> Times:
+    starts = run.numbers("pages", "start_s")
+    return since(run.numbers("pages", "onload_s"), starts, run.end_s).seen(PAGE_HORIZON_S)
 
 
 def page_time(case: Case) -> Measure:
-    """Mean time until a page is complete, s."""
-    return lambda draw: _page_times(draw[case.name])[0]
+    """Mean time until a page is complete, restricted to the horizon, s."""
+    return lambda draw: _page_times(draw[case.name]).mean(PAGE_HORIZON_S)
 
 
 def median_page_time(case: Case) -> Measure:
-    """Median time until a page is complete, s."""
-    return lambda draw: float(np.nanmedian(_column(draw[case.name], "pages", "onload_s")))
+    """Median time until a page is complete, s; infinity where most never were."""
+    return lambda draw: _page_times(draw[case.name]).median()
 
 
 @functools.lru_cache(maxsize=8192)
@@ -110,8 +107,8 @@ def _dropped_pct(run: Run) -> float:
     direction, cause = (table[name].to_pylist() for name in ("direction", "cause"))
     managed = [d == "downlink" and c == "queue_management" for d, c in zip(direction, cause, strict=True)]
     dropped = float(table["packets"].to_numpy()[np.array(managed, dtype=bool)].sum())
-    arrived = float(_column(run, "flows", "packets_delivered").sum())
-    return 100.0 * dropped / (dropped + arrived)
+    arrived = float(run.numbers("flows", "packets_delivered").sum())
+    return 100.0 * dropped / (dropped + arrived) if dropped + arrived else math.nan
 
 
 def dropped_pct(case: Case) -> Measure:
@@ -121,21 +118,27 @@ def dropped_pct(case: Case) -> Measure:
 
 @functools.lru_cache(maxsize=8192)
 def _visits(run: Run) -> dict[tuple[str, int], tuple[str, float]]:
-    """Page and its time of each visit, by reader and number of the visit."""
+    """Page of each visit and its time up to the horizon, by reader and number of the visit.
+
+    Without those that began too late to be watched up to the horizon.
+    """
     table = run.tables["pages"]
+    onload, watched = run.numbers("pages", "onload_s"), run.end_s - run.numbers("pages", "start_s")
+    times = np.fmin(onload, PAGE_HORIZON_S)  # NaN, not complete, gives the horizon
     seen: dict[str, int] = {}
     visits: dict[tuple[str, int], tuple[str, float]] = {}
-    for flow, page, time in zip(
-        table["flow"].to_pylist(), table["page"].to_pylist(), _column(run, "pages", "onload_s"), strict=True
+    for flow, page, time, there in zip(
+        table["flow"].to_pylist(), table["page"].to_pylist(), times, watched >= PAGE_HORIZON_S, strict=True
     ):
         reader = str(flow)
         seen[reader] = seen.get(reader, 0) + 1
-        visits[reader, seen[reader]] = (str(page), float(time))
+        if there:
+            visits[reader, seen[reader]] = (str(page), float(time))
     return visits
 
 
 def page_saving(off: Case, on: Case) -> Measure:
-    """Time that a page takes less in the second case, s: mean over visits that both have, and complete.
+    """Time that a page takes less in the second case, s: mean over visits that both have, up to the horizon.
 
     Readers visit the same pages in the same order in both; who is faster gets on to more of them, which have
     nothing to be compared with.
@@ -148,33 +151,34 @@ def page_saving(off: Case, on: Case) -> Measure:
             for visit in before
             if visit in after and before[visit][0] == after[visit][0]
         ]
-        known = [s for s in saved if not math.isnan(s)]
-        return float(np.mean(known)) if known else math.nan
+        return float(np.mean(saved)) if saved else math.nan
 
     return measure
 
 
 def pages(draws: Sequence[Draw], case: Case) -> tuple[int, int]:
-    """Pages that were complete, and pages begun, of all runs."""
-    each = [_page_times(draw[case.name])[1:] for draw in draws]
-    return sum(done for done, _ in each), sum(begun for _, begun in each)
+    """Pages that were complete within the horizon, and pages begun, of all runs."""
+    each = [_page_times(draw[case.name]) for draw in draws]
+    return sum(times.within(PAGE_HORIZON_S) for times in each), sum(times.begun for times in each)
 
 
 def satisfied(case: Case) -> Measure:
-    """Share of views whose viewer was satisfied, %."""
-    return lambda draw: 100.0 * float(_column(draw[case.name], "views", "satisfied").mean())
+    """Share of views whose viewer was satisfied up to the end of the view or of the run, %."""
+    return lambda draw: 100.0 * float(draw[case.name].numbers("views", "satisfied").mean())
 
 
 def longest_start(case: Case) -> Measure:
-    """Longest time that a viewer waited until the video began, s; NaN if none began."""
-    return lambda draw: float(np.nanmax(_column(draw[case.name], "views", "startup_s")))
+    """Longest time that a viewer waited until the video began or the run ended, s."""
+
+    def measure(draw: Draw) -> float:
+        run = draw[case.name]
+        starts = since(run.numbers("views", "startup_s"), run.numbers("views", "start_s"), run.end_s)
+        waited = np.where(np.isnan(starts.durations), starts.watched, starts.durations)
+        return float(waited.max()) if waited.size else math.nan
+
+    return measure
 
 
 def views(draws: Sequence[Draw], case: Case) -> int:
     """Views of all runs."""
     return sum(draw[case.name].tables["views"].num_rows for draw in draws)
-
-
-def completion(case: Case) -> Measure:
-    """Mean time from the wish to connect until the last byte was read, s."""
-    return lambda draw: float(np.nanmean(_column(draw[case.name], "flows", "fct_s")))

@@ -34,6 +34,7 @@ from airlane.papers.common import (
     worst_of,
 )
 from airlane.papers.splitproxy_measures import (
+    PAGE_HORIZON_S,
     dropped_pct,
     longest_start,
     median_page_time,
@@ -210,13 +211,14 @@ def _web_table(draws: Sequence[Draw]) -> Listing:
         "without, s",
         "with, s",
         "saved, s",
-        "pages complete, without and with",
+        f"pages complete within {PAGE_HORIZON_S:g} s, without and with",
     )
     return Listing(
         "Time of a page",
         columns,
         rows,
-        "Pages that were not complete when the run ended are left out; saved: over visits that both have.",
+        f"Of pages that began {PAGE_HORIZON_S:g} s or more before the end; one that took longer counts as "
+        f"{PAGE_HORIZON_S:g} s. Saved: over visits that both have.",
     )
 
 
