@@ -29,7 +29,7 @@ help:
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make bench-cluster   a sweep on a Dask cluster that loses a worker and the client on the way"
 	@echo "make validate        airlane held against reference figures"
-	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness"
+	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
 	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"

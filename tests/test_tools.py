@@ -9,6 +9,7 @@ import pytest
 
 import edges
 import tidy
+import words
 
 
 def crates(**dependencies: list[str]) -> dict[str, Any]:
@@ -72,3 +73,46 @@ def test_tidy(tmp_path: Path) -> None:
         "// HashMap is banned\nfn f() {\n    x();\n}\n#[cfg(test)]\nmod tests {\n    y.unwrap();\n}\n"
     )
     assert list(tidy.complaints(tmp_path, path)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "instead"),
+    [
+        ("# Title\n\nScenarios that come along.\n", 3, "is bundled"),
+        ("Every mechanism is held\nagainst CUBIC.\n", 1, "is compared with"),
+        ("- A figure that did\n  not survive in it.\n", 1, "is missing from our copy of the paper"),
+    ],
+)
+def test_a_word_that_is_not_used_is_found_across_lines_with_what_to_write(
+    text: str, line: int, instead: str
+) -> None:
+    (found,) = words.word_complaints("a.md", text, words.rules()["words"])
+    assert found.startswith(f"a.md:{line}: ")
+    assert instead in found
+
+
+def test_words_in_blocks_code_and_links_are_not_read() -> None:
+    text = "```text\ncomes along\n```\n\nThe key `comes along` and a [page](comes%20along.md).\n"
+    assert list(words.word_complaints("a.md", text, words.rules()["words"])) == []
+
+
+def test_each_listed_word_matches_and_names_another() -> None:
+    for word, instead in words.rules()["words"].items():
+        assert instead.strip()
+        assert list(words.word_complaints("a.md", instead, {word: instead})) == [], word
+
+
+@pytest.mark.parametrize(
+    ("line", "long"),
+    [
+        ("word " * 20 + "w", True),
+        ("word " * 19 + "words", False),
+        ("| " + "cell | " * 30, False),
+        ("# " + "word " * 30, False),
+        ("`" + "code " * 30 + "`", False),
+        ("- see [" + "link " * 5 + "](" + "a" * 100 + ")", True),
+    ],
+)
+def test_lines_of_prose_wrap_at_one_width(line: str, long: bool) -> None:
+    assert len(list(words.width_complaints("a.md", f"x\n{line}\n", 100))) == int(long)
+    assert list(words.width_complaints("a.md", f"```\n{line}\n```\n", 100)) == []

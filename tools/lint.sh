@@ -19,4 +19,6 @@ say "crate edges"
 .venv/bin/python tools/edges.py
 say tidy
 .venv/bin/python tools/tidy.py
+say words
+.venv/bin/python tools/words.py
 printf '\nlint: ok\n'

@@ -1,0 +1,103 @@
+"""Check texts: words that airlane does not use, and the width of the manual's lines.
+
+`tools/words.toml` lists the files, the words with what to write instead, and the width. Fenced blocks, code
+between backquotes and the targets of links are not read. A failure says what to write.
+"""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+LIST = Path(__file__).resolve().parent / "words.toml"
+FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+UNREAD = re.compile(r"``.+?``|`[^`]+`|\]\([^)]*\)|<!--.*?-->|<[^>\s][^>]*>|https?://\S+", re.DOTALL)
+UNWRAPPED = re.compile(r"^\s*(?:\||#|<|:::|!\[|\[[^\]]+\]:)")
+"""Lines that cannot be broken: tables, headings, HTML, directives, pictures, link definitions."""
+
+
+def rules(path: Path = LIST) -> dict[str, Any]:
+    """The list of files, words and width."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def texts(root: Path, files: dict[str, list[str]]) -> list[Path]:
+    """The files that are checked, tracked and new."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *files["include"]],
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    return [root / name for name in listed if name not in files["exclude"] and (root / name).is_file()]
+
+
+def prose(text: str) -> str:
+    """The text with blanks in the place of what is not prose, so that every line keeps its number."""
+    lines = []
+    fence = ""
+    for line in text.splitlines():
+        mark = FENCE.match(line)
+        if fence:
+            fence = "" if line.strip() == fence else fence
+            lines.append("")
+        elif mark:
+            fence = mark[1]
+            lines.append("")
+        else:
+            lines.append(line)
+    return UNREAD.sub(lambda unread: re.sub(r"[^\n]", " ", unread[0]), "\n".join(lines))
+
+
+def word_complaints(name: str, text: str, words: dict[str, str]) -> Iterator[str]:
+    """One sentence for each word that is not used here."""
+    read = prose(text)
+    for word, instead in words.items():
+        across_lines = word.replace(" ", r"\s+")
+        pattern = re.compile(rf"\b(?:{across_lines})\b", re.IGNORECASE)
+        for found in pattern.finditer(read):
+            line = read.count("\n", 0, found.start()) + 1
+            said = " ".join(found[0].split())
+            yield f"{name}:{line}: {said!r} is not a word of this manual; write: {instead}"
+
+
+def width_complaints(name: str, text: str, width: int) -> Iterator[str]:
+    """One sentence for each line of prose that is too long."""
+    fence = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = FENCE.match(line)
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif mark:
+            fence = mark[1]
+        elif len(line) > width and not UNWRAPPED.match(line) and breaks(line, width):
+            yield f"{name}:{number}: {len(line)} characters; lines of prose wrap at {width}"
+
+
+def breaks(line: str, width: int) -> bool:
+    """Whether a line has a blank at which it could be broken: outside of code and of a link's words."""
+    whole = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|<!--.*?-->", lambda kept: re.sub(r"\s", "_", kept[0]), line)
+    indent = len(whole) - len(whole.lstrip(" *+-"))
+    return " " in whole[indent : width + 1]
+
+
+def main() -> int:
+    """Check the checkout."""
+    root = LIST.parent.parent
+    told = rules()
+    files = texts(root, told["files"])
+    found = []
+    for path in files:
+        name, text = str(path.relative_to(root)), path.read_text(encoding="utf-8")
+        found += word_complaints(name, text, told["words"])
+        found += width_complaints(name, text, told["wrap"]["width"])
+    print("\n".join(found) or f"{len(files)} texts, {len(told['words'])} words that are not in them")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
