@@ -90,7 +90,7 @@ def main() -> int:
     root = LIST.parent.parent
     told = rules()
     files = texts(root, told["files"])
-    found = []
+    found: list[str] = []
     for path in files:
         name, text = str(path.relative_to(root)), path.read_text(encoding="utf-8")
         found += word_complaints(name, text, told["words"])
