@@ -402,6 +402,10 @@ def sweep(
         str | None,
         typer.Option(metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786."),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help="Figures to show, such as page_s,ttfb_s [default: what fits]."),
+    ] = None,
     as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:
@@ -419,6 +423,8 @@ def sweep(
         _fail(f"error: --grid {error}")
     if not axes:
         _fail("error: nothing to sweep: name values, such as --grid flow.transport.congestion=cubic,bbr")
+    named = [name.strip() for name in columns.split(",")] if columns else []
+    shown = sweeping.chosen(named, described, axes)
     path = out if out is not None else Path("out/sweeps") / described.name
     if path.suffix in _NO_FOLDER:
         _fail(f"error: -o {path}: name a folder, or one file that ends in .parquet")
@@ -441,9 +447,9 @@ def sweep(
         sweeping.write(rows, path)
     points = plan.points(rows)
     if as_json:
-        print(json.dumps(sweeping.as_rows(points), indent=2))
+        print(json.dumps(sweeping.as_rows(points, shown), indent=2))
         return
-    terminal.output.print(terminal.sweep_view(points, described.name))
+    terminal.output.print(terminal.sweep_view(points, described.name, shown))
     print(f"written to {path}" + ("" if dataset is None else "/"))
 
 

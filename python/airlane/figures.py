@@ -210,8 +210,28 @@ def _jain(columns: Columns) -> float:
     return stats.jain(columns["goodput_mbps"])
 
 
+def _weighted(column: str, weight: str) -> Callable[[Columns], float]:
+    """Mean over what the flows had: a flow with twice as many pages counts twice."""
+
+    def over_flows(columns: Columns) -> float:
+        values, weights = columns[column], columns[weight]
+        there = ~np.isnan(values) & (weights > 0.0)
+        return float(np.average(values[there], weights=weights[there])) if there.any() else math.nan
+
+    return over_flows
+
+
 def _counted(name: str, title: str, heading: str, better: Better = Better.LESS) -> Figure:
     return Figure(name, title, heading, "", better, columns=(name,), of_flows=_sum(name), form=".0f")
+
+
+def _experienced(
+    name: str, title: str, heading: str, weight: str, unit: str = "s", better: Better = Better.LESS
+) -> Figure:
+    """What an application experienced, per page or view."""
+    of_flows = _weighted(name, weight)
+    form = ".0f" if unit == "kbit/s" else ".3f"
+    return Figure(name, title, heading, unit, better, columns=(name, weight), of_flows=of_flows, form=form)
 
 
 def _delay(name: str, title: str, heading: str, scale: Scale, brief: str = "") -> Figure:
@@ -272,7 +292,28 @@ _LIST = (
     ),
     _counted("harq_retx", "HARQ retransmissions", "HARQ\nretx", Better.NEITHER),
     Figure("fct_s", "completion time", "time\ns", "s", Better.LESS),
-    Figure("page_s", "page time (onload)", "page time\ns", "s", Better.LESS),
+    _experienced("page_s", "page load time", "page time\ns", "pages_begun"),
+    _experienced("ttfb_s", "time to first byte", "first\nbyte s", "pages_completed"),
+    _counted("pages_begun", "pages begun", "pages\nbegun", Better.NEITHER),
+    _counted("pages_completed", "pages completed", "pages\ncompleted", Better.MORE),
+    _experienced("startup_s", "start-up delay", "start-up\ns", "views_begun"),
+    _counted("stalls", "stalls of the picture", "stalls"),
+    Figure(
+        "rebuffering_s",
+        "time stalled per flow, start-up left out",
+        "stalled\ns",
+        "s",
+        Better.LESS,
+        columns=("rebuffering_s",),
+        of_flows=_mean("rebuffering_s"),
+        form=".2f",
+        brief="stalled",
+    ),
+    _experienced(
+        "bitrate_kbps", "bitrate of the media", "bitrate\nkbit/s", "views_begun", "kbit/s", Better.MORE
+    ),
+    _counted("views_begun", "views begun", "views\nbegun", Better.NEITHER),
+    _counted("views_finished", "views finished", "views\nfinished", Better.MORE),
     Figure("stalled_s", "time a picture stood still, start-up included", "waiting\ns", "s", Better.LESS),
     Figure(
         "jain",

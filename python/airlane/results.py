@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from airlane.applications import with_applications
 from airlane.figures import figure_of
 from airlane.files import LockedError, is_mount, locked, naming
 from airlane.native import Output
@@ -79,10 +80,14 @@ class Results:
         if len(outputs) != len(seeds):
             raise ValueError(f"{len(outputs)} outputs for {len(seeds)} seeds")
         names = outputs[0].tables.keys() if outputs else ()
+        whole = [
+            {**output.tables, "flows": with_applications(output.tables, float(output.meta["sim_s"]))}
+            for output in outputs
+        ]
         tables = {
             name: pa.concat_tables(
-                _numbered(output.tables[name], run, seed)
-                for run, (output, seed) in enumerate(zip(outputs, seeds, strict=True))
+                _numbered(one[name], run, seed)
+                for run, (one, seed) in enumerate(zip(whole, seeds, strict=True))
             )
             for name in names
         }
@@ -95,7 +100,10 @@ class Results:
 
     @property
     def flows(self) -> pa.Table:
-        """One row per run and flow: goodput, delays, retransmissions, timeouts."""
+        """One row per run and flow: goodput, delays, retransmissions, timeouts.
+
+        Flows with a browser or a viewer have its results too (`airlane.applications`).
+        """
         return self.tables["flows"]
 
     @property
@@ -132,6 +140,21 @@ class Results:
     def handovers(self) -> pa.Table:
         """One row per run and handover, from its measurement report on, if UEs are handed over."""
         return self.tables["handovers"]
+
+    @property
+    def pages(self) -> pa.Table:
+        """One row per run and page that a browser began to load; NaN where it did not complete."""
+        return self._of("pages", 'a flow with app.kind = "web"')
+
+    @property
+    def views(self) -> pa.Table:
+        """One row per run and view of a video: start-up delay, stalls, bitrate."""
+        return self._of("views", 'a flow with app.kind = "video" or "dash"')
+
+    def _of(self, name: str, source: str) -> pa.Table:
+        if name not in self.tables:
+            raise AttributeError(f"there is no table {name!r} in these results: it takes {source}", name=name)
+        return self.tables[name]
 
     @property
     def timeouts(self) -> pa.Table:

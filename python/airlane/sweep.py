@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from airlane import native, stats
+from airlane import applications, native, stats
 from airlane.dataset import Dataset
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.files import landing
@@ -36,7 +36,9 @@ __all__ = [
     "SweepError",
     "as_rows",
     "axes",
+    "chosen",
     "conduct",
+    "figures_in",
     "grid",
     "keep",
     "planned",
@@ -61,7 +63,7 @@ class SweepError(Exception):
 FIGURES = tuple(
     BY_NAME[name] for name in ("goodput_mbps", "owd_ms", "owd_p95_ms", "retransmissions", "timeouts", "jain")
 )
-"""Figures of a point."""
+"""Figures of every point; what its applications experienced comes with them."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,11 @@ class Point:
 
     def figure(self, figure: Figure) -> stats.Estimate:
         """Mean over the runs in which it is defined."""
-        return figure.estimate(per_run(figure, self.flows))
+        return figure.estimate(per_run(figure, self.flows)) if self.has(figure) else stats.estimate([])
+
+    def has(self, figure: Figure) -> bool:
+        """Whether its flows have what the figure is made from."""
+        return figure.of_flows is not None and set(figure.columns) <= set(self.flows.column_names)
 
     @property
     def runs(self) -> int:
@@ -381,7 +387,41 @@ def _pool(of: Sequence[Task], threads: int | None, cluster: str | None) -> Itera
     return locally(once, threads) if cluster is None else on_cluster(once, cluster)
 
 
-def as_rows(points: Sequence[Point]) -> list[dict[str, object]]:
+def figures_in(points: Sequence[Point]) -> list[Figure]:
+    """The figures that are shown unless others are chosen: `FIGURES`, and of applications what there is."""
+    experienced = [BY_NAME[name] for name in applications.COLUMNS]
+    return [*FIGURES, *(one for one in experienced if any(point.has(one) for point in points))]
+
+
+def chosen(names: Sequence[str], scenario: Scenario, of: Iterable[str]) -> list[Figure]:
+    """Figures of a sweep by name; to be asked before anything is run.
+
+    Raises
+    ------
+    SweepError
+        When there is no such figure, or no flow of the scenario has it, naming those that there are.
+    """
+    kinds = {str(flow["app"]["kind"]) for flow in scenario.settings["flow"]}
+    if any("app" in key.split(".") for key in of):
+        kinds |= {kind for application in applications.KINDS.values() for kind in application}
+    absent = {
+        name
+        for columns, application in applications.KINDS.items()
+        if not kinds & application
+        for name in columns
+    }
+    there = {name: one for name, one in BY_NAME.items() if one.of_flows is not None and name not in absent}
+    for name in names:
+        if name in absent:
+            raise SweepError(
+                f"--columns {name}: no flow of this scenario has it; there are: {', '.join(there)}"
+            )
+        if name not in there:
+            raise SweepError(f"--columns {name}: there is no such figure; there are: {', '.join(there)}")
+    return [there[name] for name in dict.fromkeys(names)]
+
+
+def as_rows(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[dict[str, object]]:
     """One row per point: settings, `runs`, and of each figure `x` its mean and interval.
 
     `x_ci95` is half of the interval's width, `x_low` and `x_high` are its ends, `x_n` the runs in which the
@@ -390,7 +430,7 @@ def as_rows(points: Sequence[Point]) -> list[dict[str, object]]:
     rows = []
     for point in points:
         row: dict[str, object] = {**point.settings, "runs": point.runs}
-        for figure in FIGURES:
+        for figure in figures or figures_in(points):
             e = point.figure(figure)
             row.setdefault("n", e.n)
             row |= told(figure.name, e)

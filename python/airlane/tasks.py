@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from airlane import native
+from airlane.applications import with_applications
 from airlane.cache import key_of
 from airlane.extras import how_to_install
 
@@ -101,10 +102,14 @@ def locally(tasks: Sequence[Task], threads: int | None = None) -> Iterator[list[
         chunk = tasks[begin : begin + size]
         started = time.monotonic()
         outputs = native.run([(task.resolved, task.seed) for task in chunk], workers)
-        yield [(task, output.tables["flows"]) for task, output in zip(chunk, outputs, strict=True)]
+        yield [(task, _flows(output)) for task, output in zip(chunk, outputs, strict=True)]
         begin += size
         per_task = (time.monotonic() - started) / len(chunk)
         size = max(workers, min(_AT_ONCE_MAX, int(_AT_ONCE_S / max(per_task, 1e-6))))
+
+
+def _flows(output: native.Output) -> pa.Table:
+    return with_applications(output.tables, float(output.meta["sim_s"]))
 
 
 def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[list[Finished]]:
@@ -204,4 +209,4 @@ def _work(jobs: Sequence[tuple[bytes, int]], core: str) -> _Brought:
         raise ClusterError("a worker has another version of airlane than this machine")
     began = time.monotonic()
     outputs = native.run([(zlib.decompress(packed).decode(), seed) for packed, seed in jobs], 1)
-    return time.monotonic() - began, [output.tables["flows"] for output in outputs]
+    return time.monotonic() - began, [_flows(output) for output in outputs]

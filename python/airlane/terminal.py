@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+import pyarrow as pa
 from rich import box
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -21,7 +22,7 @@ from airlane.experiments import ClaimKind, Number, NumberKind, Outcome
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.reproduction import Reproduction
 from airlane.results import Results
-from airlane.sweep import FIGURES, Point
+from airlane.sweep import Point, figures_in
 from airlane.verdict import Verdict
 from airlane.words import counted
 
@@ -77,6 +78,19 @@ _FLOW_COLUMNS = tuple(
         "harq_retx",
     )
 )
+
+_APPLICATIONS = (
+    ("web pages", "pages_begun", "pages_completed", ("page_s", "ttfb_s")),
+    (
+        "video views",
+        "views_begun",
+        "views_finished",
+        ("startup_s", "stalls", "rebuffering_s", "bitrate_kbps"),
+    ),
+)
+"""Title, how many began, how many ended, and the figures of each kind of application."""
+
+_COUNTED_ENDS = {name for _, begun, completed, _ in _APPLICATIONS for name in (begun, completed)}
 
 _LEAST = (
     "harq_retx",
@@ -182,6 +196,7 @@ def run_view(results: Results, title: str) -> Group:
         parts.append(Text(f"in summary.csv, but too wide for here: {_words(left)}", style="dim"))
     if summary.num_rows > _ROWS:
         parts.append(Text(f"and {summary.num_rows - _ROWS} flows more, all in summary.csv"))
+    parts += _applications(results)
     if results.cells.num_rows:
         parts.append(_cells_table(results))
     if summary.num_rows > 1:
@@ -193,6 +208,37 @@ def run_view(results: Results, title: str) -> Group:
     parts += [Text(told) for told in _costs(results)]
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)
+
+
+def _applications(results: Results) -> Iterator[Table | Text]:
+    """What browsers and viewers experienced, a row per flow and one of all."""
+    for title, begun, completed, names in _APPLICATIONS:
+        if begun not in results.flows.column_names:
+            continue
+        shown = [BY_NAME[name] for name in names]
+        flows = results.flows.filter(np.asarray(results.flows[begun].is_valid()))
+        of = np.asarray(flows["flow"].to_pylist(), dtype=object)
+        users = list(dict.fromkeys(of.tolist()))
+        table = _table(title + (f", mean of {results.runs} runs ± 95 %" if results.runs > 1 else ""))
+        for heading, justify in (
+            ("flow", "left"),
+            ("completed", "right"),
+            *((f.heading, "right") for f in shown),
+        ):
+            table.add_column(heading, justify="left" if justify == "left" else "right", no_wrap=True)
+        for user in (["all"] if len(users) > 1 else []) + users[:_ROWS]:
+            rows = flows if user == "all" else flows.filter(of == user)
+            means = [interval(figure.estimate(per_run(figure, rows))) for figure in shown]
+            table.add_row(user, completed_of(rows, completed, begun), *means)
+        yield table
+        if len(users) > _ROWS:
+            yield Text(f"and {len(users) - _ROWS} flows more, all in summary.csv")
+
+
+def completed_of(flows: pa.Table, completed: str, begun: str) -> str:
+    """How many pages or views ended of those that began, over all runs."""
+    ended, all_of_them = (int(np.nansum(flows[c].to_numpy().astype(np.float64))) for c in (completed, begun))
+    return f"{ended:,} of {all_of_them:,}"
 
 
 def _jain(figure: Figure, results: Results) -> str:
@@ -279,15 +325,22 @@ def _handovers(results: Results) -> str:
     )
 
 
-def sweep_view(points: Sequence[Point], title: str) -> Group:
-    """One row per point of a sweep; a setting that stays the same is said once."""
+def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = ()) -> Group:
+    """One row per point of a sweep; a setting that stays the same is said once.
+
+    Without a choice of figures there are those that the flows have, as far as there is room.
+    """
     runs = points[0].runs
     settings = [{key: _word(value) for key, value in point.settings.items()} for point in points]
     swept = [key for key in settings[0] if len({one[key] for one in settings}) > 1]
     same = "".join(f", {key} = {value}" for key, value in settings[0].items() if key not in swept)
     head = f"{title}: {counted(len(points), 'point')}, "
     head += (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run") + same
-    columns = [one for one in FIGURES if one.name != "jain" or any(_flows(p) > 1 for p in points)]
+    columns = list(chosen) or [
+        one for one in figures_in(points) if one.name != "jain" or any(_flows(p) > 1 for p in points)
+    ]
+    columns = [one for one in columns if chosen or one.name not in _COUNTED_ENDS]
+    ends = [(c, b) for _, b, c, _ in _APPLICATIONS if any(b in p.flows.column_names for p in points)]
     figures = {one.name: [_counted(point, one) for point in points] for one in columns}
 
     def build(shown: Sequence[Figure]) -> Table:
@@ -297,12 +350,18 @@ def sweep_view(points: Sequence[Point], title: str) -> Group:
         table.add_column("flows", justify="right", no_wrap=True)
         for figure in shown:
             table.add_column(figure.heading, justify="right", no_wrap=True)
+        for completed, _ in ends:
+            table.add_column(completed.replace("_", "\n"), justify="right", no_wrap=True)
         for i, point in enumerate(points):
             row = [figures[figure.name][i] for figure in shown]
+            row += [
+                completed_of(point.flows, *columns) if columns[1] in point.flows.column_names else "–"
+                for columns in ends
+            ]
             table.add_row(*(settings[i][key] for key in swept), str(_flows(point)), *row)
         return table
 
-    table, left = _fitted(build, columns, _LEAST)
+    table, left = _fitted(build, columns, () if chosen else _LEAST)
     note = [Text(f"in the file, but too wide for here: {_words(left)}", style="dim")] if left else []
     return Group(table, *note)
 
