@@ -47,3 +47,10 @@ def test_what_each_target_needs_is_installed_by_it() -> None:
     documented = re.findall(r"automodule:: airlane\.(\w+)", (ROOT / "docs/reference/python.md").read_text())
     assert "gym" in documented
     assert {"gym", "report", "docs"} <= set(docs.split())
+
+
+def test_no_test_builds_the_workspace() -> None:
+    """It takes minutes; `make test` builds before it tests."""
+    builders = re.compile(r"""\[\s*["'](?:cargo|maturin|make|rustc)["']""")
+    found = [file.name for file in (ROOT / "tests").glob("*.py") if builders.search(file.read_text())]
+    assert found == []
