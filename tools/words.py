@@ -14,6 +14,8 @@ from typing import Any
 
 LIST = Path(__file__).resolve().parent / "words.toml"
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+WRITTEN = re.compile(r"^<!-- bench \w+ -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
+"""What `make bench ARGS=--write` writes into a page."""
 UNREAD = re.compile(r"``.+?``|`[^`]+`|\]\([^)]*\)|<!--.*?-->|<[^>\s][^>]*>|https?://\S+", re.DOTALL)
 UNWRAPPED = re.compile(r"^\s*(?:\||#|<|:::|!\[|\[[^\]]+\]:)")
 """Lines that cannot be broken: tables, headings, HTML, directives, pictures, link definitions."""
@@ -40,7 +42,7 @@ def prose(text: str) -> str:
     """The text with blanks in the place of what is not prose, so that every line keeps its number."""
     lines = []
     fence = ""
-    for line in text.splitlines():
+    for line in WRITTEN.sub(lambda part: re.sub(r"[^\n]", "", part[0]), text).splitlines():
         mark = FENCE.match(line)
         if fence:
             fence = "" if line.strip() == fence else fence
@@ -68,7 +70,7 @@ def word_complaints(name: str, text: str, words: dict[str, str]) -> Iterator[str
 def width_complaints(name: str, text: str, width: int) -> Iterator[str]:
     """One sentence for each line of prose that is too long."""
     fence = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(WRITTEN.sub(lambda part: "\n" * part[0].count("\n"), text).splitlines(), 1):
         mark = FENCE.match(line)
         if fence:
             fence = "" if line.strip() == fence else fence
