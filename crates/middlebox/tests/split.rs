@@ -6,13 +6,35 @@ mod world;
 use std::collections::VecDeque;
 
 use airlane_core::{
-    Bytes, Direction, FlowId, Header, Instant, Node, Packet, PacketPool, Payload, Seeds, TcpFlags, TcpHeader,
+    Bytes, Direction, Duration, FlowId, Header, Instant, Node, Packet, PacketPool, Payload, Seeds, TcpFlags,
+    TcpHeader,
 };
 use airlane_middlebox::{ConnectOrder, Ending, Middlebox, Side, SplitConfig, SplitProxy};
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
 use world::{
-    Channel, Circumstances, Mischief, World, channel, is_bounded, is_done, judge, pairs, proxy, with,
+    Channel, Circumstances, Mischief, Script, World, channel, is_bounded, is_done, judge, pairs, proxy, with,
 };
+
+/// How long a run may take: what a proxy waits for at most, and the retransmission timeouts of the longest transfer.
+///
+/// A run through lossy channels is almost all timeouts, each of up to `rto_max`. The timeout stands there for long, because
+/// the sender measures it: if the ACKs of a flight are lost, the answer to its first segment sent again echoes the timestamp
+/// of the first sending. That segment lies before the window, so its own timestamp is not recorded (RFC 7323 §5.3, R2 before R3),
+/// and the sample contains the timeout. Linux 6.18 does the same: RTO 204 ms before and 2,688 ms after the ACK of five segments
+/// whose head was sent three times. After a timeout one segment goes. With the probability q that it and its ACK
+/// pass, 1/q - 1 timeouts are expected for each; a flight of several segments needs fewer.
+fn limit(proxy: &SplitConfig, channels: &[Channel], pairs: &[(Script, Script)]) -> Instant {
+    let waits = [proxy.connect_timeout, proxy.stall_timeout, proxy.idle_timeout, proxy.time_wait];
+    let scripts = pairs.iter().flat_map(|(server, client)| [server, client]);
+    let payload = scripts.clone().map(|script| script.config.mss() - 12).min().unwrap_or(1); // less the timestamps
+    let bytes = scripts.clone().map(Script::total).max().unwrap_or(0);
+    let pass: f64 = channels.iter().map(|channel| 1.0 - channel.loss).product();
+    let q = pass * pass;
+    let timeouts = bytes.div_ceil(u64::from(payload)) as f64 * (1.0 / q - 1.0);
+    let rto_max = scripts.map(|script| script.config.rto_max).max().unwrap_or(Duration::ZERO);
+    let waits = waits.into_iter().fold(Instant::ZERO, |sum, wait| sum + wait);
+    waits + Duration::from_secs_f64(rto_max.as_secs_f64() * timeouts)
+}
 
 /// A run of some connections through one proxy or two. Returns what it came to, in one line.
 fn run(seed: u64, mischief: Mischief) -> String {
@@ -24,9 +46,10 @@ fn run(seed: u64, mischief: Mischief) -> String {
     let pairs = pairs(&mut s, mischief);
     let describe = format!("seed {seed}, {mischief:?}");
     let memory: Vec<u64> = configs.iter().map(|config| config.memory.get()).collect();
+    let until = limit(&configs[0], &channels, &pairs);
     let proxies = configs.into_iter().map(SplitProxy::new).collect();
     let mut world = World::new(proxies, channels, pairs, s);
-    world.run(Instant::from_millis(4_000_000), |world| {
+    world.run(until, |world| {
         for (proxy, most) in world.proxies.iter().zip(&memory) {
             is_bounded(proxy.function(), *most, &describe);
         }
