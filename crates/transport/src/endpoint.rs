@@ -308,17 +308,11 @@ impl TcpEndpoint {
 
     /// A PEP reports what has passed it. A controller without a window for each domain takes no notice.
     pub fn handle_pep_report(&mut self, cx: &mut Cx<'_>, report: &PepReport<'_>) {
-        let Some(h) = self.halves.as_mut().filter(|_| self.state == ConnectionState::Established) else {
-            return;
-        };
-        let mut io = Io {
-            cx,
-            path: &self.path,
-            negotiated: &h.negotiated,
-            receiver: &mut h.receiver,
-            stats: &mut self.stats,
-        };
-        h.sender.on_pep_report(&mut io, report);
+        if self.state == ConnectionState::Established
+            && let Some((sender, mut io)) = self.io(cx)
+        {
+            sender.on_pep_report(&mut io, report);
+        }
     }
 
     /// A timer is due.
@@ -326,20 +320,14 @@ impl TcpEndpoint {
         if self.handshake.at <= cx.now {
             self.on_handshake_timeout(cx);
         }
-        let Some(h) = &mut self.halves else { return };
-        let due = h.receiver.next_timeout() <= cx.now && h.receiver.on_timeout(cx.now);
-        let mut io = Io {
-            cx,
-            path: &self.path,
-            negotiated: &h.negotiated,
-            receiver: &mut h.receiver,
-            stats: &mut self.stats,
-        };
-        h.sender.on_timer(&mut io);
+        let Some((sender, mut io)) = self.io(cx) else { return };
+        let now = io.now();
+        let due = io.receiver.next_timeout() <= now && io.receiver.on_timeout(now);
+        sender.on_timer(&mut io);
         if due {
-            h.sender.send_ack(&mut io);
+            sender.send_ack(&mut io);
         }
-        if h.sender.has_given_up() {
+        if sender.has_given_up() {
             self.give_up(cx);
         }
     }
@@ -351,27 +339,28 @@ impl TcpEndpoint {
         if !matches!(self.state, ConnectionState::Established | ConnectionState::Closed) {
             return;
         }
-        let Some(h) = &mut self.halves else { return };
-        let mut io = Io {
-            cx,
-            path: &self.path,
-            negotiated: &h.negotiated,
-            receiver: &mut h.receiver,
-            stats: &mut self.stats,
-        };
-        if h.sender.has_fresh_supply() {
-            if self.wishes.gone && io.receiver.readable() > 0 {
+        let gone = self.wishes.gone;
+        let Some((sender, mut io)) = self.io(cx) else { return };
+        if sender.has_fresh_supply() {
+            if gone && io.receiver.readable() > 0 {
                 return self.abort(cx); // RFC 2525 §2.17
             }
-            h.sender.transmit(&mut io);
+            sender.transmit(&mut io);
         }
         let now = io.now();
         if io.receiver.ack_is_due(now) {
-            h.sender.send_ack(&mut io);
+            sender.send_ack(&mut io);
         }
-        if h.sender.finished() && h.receiver.finished() {
+        if sender.finished() && io.receiver.finished() {
             self.state = ConnectionState::Closed;
         }
+    }
+
+    /// The send half, and what it sends with; `None` before the handshake.
+    #[inline(always)]
+    fn io<'a, 'c>(&'a mut self, cx: &'a mut Cx<'c>) -> Option<(&'a mut Sender, Io<'a, 'c>)> {
+        let Halves { negotiated, sender, receiver } = self.halves.as_mut()?;
+        Some((sender, Io { cx, path: &self.path, negotiated, receiver, stats: &mut self.stats }))
     }
 
     // Handshake.
@@ -522,17 +511,10 @@ impl TcpEndpoint {
     fn on_syn_ack(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
         self.establish(header, cx.now);
         self.complete_handshake(cx.now, header);
-        let Some(h) = &mut self.halves else { return };
-        let mut io = Io {
-            cx,
-            path: &self.path,
-            negotiated: &h.negotiated,
-            receiver: &mut h.receiver,
-            stats: &mut self.stats,
-        };
-        h.sender.send_ack(&mut io);
-        h.sender.transmit(&mut io);
-        h.sender.report_state(&mut io);
+        let Some((sender, mut io)) = self.io(cx) else { return };
+        sender.send_ack(&mut io);
+        sender.transmit(&mut io);
+        sender.report_state(&mut io);
     }
 
     fn complete_handshake(&mut self, now: Instant, header: &TcpHeader) {
@@ -602,15 +584,16 @@ impl TcpEndpoint {
         if !ordinary && !self.admits(cx, header, payload) {
             return 0;
         }
-        let Some(Halves { negotiated: n, sender, receiver }) = &mut self.halves else { return 0 };
+        let gone = self.wishes.gone;
+        let Some((sender, mut io)) = self.io(cx) else { return 0 };
+        let n = io.negotiated;
         let (mut value, mut echo) = (None, None);
         if let Some(ts) = stamp {
-            receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
+            io.receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
             (value, echo) = (Some(ts.value), Some(ts.echo_reply));
         }
         let fin = header.flags.has(TcpFlags::FIN);
         let with_data = payload > 0 || fin;
-        let mut io = Io { cx, path: &self.path, negotiated: n, receiver, stats: &mut self.stats };
         let ack = Ack {
             ack: acknowledged,
             window: u64::from(header.window) << n.remote_scale,
@@ -624,7 +607,7 @@ impl TcpEndpoint {
         sender.on_ack(&mut io, &ack);
         let now = io.now();
         if with_data {
-            if self.wishes.gone && start + u64::from(payload) > io.receiver.next() {
+            if gone && start + u64::from(payload) > io.receiver.next() {
                 self.refuse(cx, header, payload); // nobody will read it: RFC 9293 §3.6.1, RFC 2525 §2.17
                 self.end(ConnectionState::Reset);
                 return 0;
@@ -635,12 +618,12 @@ impl TcpEndpoint {
             if io.receiver.crowds_out(start, start + u64::from(payload)) {
                 sender.send_ack(&mut io);
             }
-            self.stats.data_segments_received += 1;
+            io.stats.data_segments_received += 1;
             let push = header.flags.has(TcpFlags::PSH);
-            return receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
+            return io.receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
         }
-        if start < receiver.next() {
-            receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4
+        if start < io.receiver.next() {
+            io.receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4
         }
         0
     }

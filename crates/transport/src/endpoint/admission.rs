@@ -3,7 +3,6 @@
 use airlane_core::{Cx, Duration, TcpFlags, TcpHeader};
 
 use super::{ConnectionState, Halves, TcpEndpoint};
-use crate::header::Io;
 use crate::sequence;
 
 /// At most one answer to a segment without data that is not believed in this time (Linux `tcp_invalid_ratelimit`;
@@ -151,15 +150,9 @@ impl TcpEndpoint {
     }
 
     pub(super) fn send_ack(&mut self, cx: &mut Cx<'_>) {
-        let Some(h) = &mut self.halves else { return };
-        let mut io = Io {
-            cx,
-            path: &self.path,
-            negotiated: &h.negotiated,
-            receiver: &mut h.receiver,
-            stats: &mut self.stats,
-        };
-        h.sender.send_ack(&mut io);
+        if let Some((sender, mut io)) = self.io(cx) {
+            sender.send_ack(&mut io);
+        }
     }
 
     /// An acknowledgment of something else than our SYN while it waits: from a connection that this end has forgotten. A RST
