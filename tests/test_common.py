@@ -7,7 +7,7 @@ import math
 import pytest
 
 from airlane import papers
-from airlane.experiments import ClaimKind, Draw, Measure
+from airlane.experiments import ClaimKind, Draw, Finding, Measure
 from airlane.papers import common
 from airlane.papers.common import (
     Part,
@@ -169,3 +169,66 @@ def test_each_of_these_stands_once() -> None:
         if path.name != "common.py":
             text = path.read_text(encoding="utf-8")
             assert [name for name in names if f"def {name}(" in text] == [], path.name
+
+
+def test_parts_in_words() -> None:
+    draws = DRAWS[:2]
+    assert str(between(draws, "", drawn(1.0, 1.0), 0.0, 2.0)) == "1.000 ± 0.000 (0 to 2: yes)"
+    assert (
+        str(between(draws, "rate", drawn(3.0, 3.0), 0.0, 2.0, " s")) == "rate 3.000 ± 0.000 s (0 to 2 s: no)"
+    )
+    assert str(higher(draws, "a − b", drawn(5.0, 5.0), drawn(4.0, 4.0))) == (
+        "a − b 1.000 ± 0.000 (above 0.04: yes)"  # a hundredth of what it is compared with
+    )
+    assert str(higher(draws, "", drawn(5.0, 5.0), drawn(4.0, 4.0), unit=" ms", margin=2.0, equal=True)) == (
+        "1.000 ± 0.000 ms (at least -2 ms: yes)"
+    )
+
+
+def test_a_decision_lists_its_parts_and_its_note() -> None:
+    draws = DRAWS[:2]
+    parts = [between(draws, name, drawn(1.0, 1.0), 0.0, high) for name, high in (("a", 2.0), ("b", 0.5))]
+    words = "a 1.000 ± 0.000 (0 to 2: yes); b 1.000 ± 0.000 (0 to 0.5: no)"
+    assert decide(parts) == Finding(False, words)
+    assert decide(parts, "n = 2") == Finding(False, f"{words}; n = 2")
+
+
+def test_of_many_parts_three_are_shown_and_the_others_counted() -> None:
+    draws = DRAWS[:2]
+    parts = [between(draws, name, drawn(9.0, 9.0), 0.0, 1.0) for name in "abcde"]
+    each = "{} 9.000 ± 0.000 (0 to 1: no)"
+    first = "; ".join(each.format(name) for name in "abc")
+    assert worst_of(parts) == Finding(False, f"0 of 5 hold; {first} and 2 more")
+    assert worst_of(parts[:4]).evidence == f"0 of 4 hold; {first} and 1 more"
+    assert worst_of(parts[:3], "a note") == Finding(False, f"0 of 3 hold; {first}; a note")
+
+
+def test_the_part_nearest_to_its_limit_is_the_one_that_is_shown() -> None:
+    """All hold: by 3 from above, by 2 from below, by 1 above minus the margin, by 4 above the margin."""
+    draws = DRAWS[:2]
+    far = [
+        between(draws, "above", drawn(7.0, 7.0), 0.0, 10.0),
+        between(draws, "below", drawn(2.0, 2.0), 0.0, 10.0),
+    ]
+    no_less = higher(draws, "no less", drawn(0.0, 0.0), drawn(0.0, 0.0), margin=1.0, equal=True)
+    more = higher(draws, "more", drawn(9.0, 9.0), drawn(3.0, 3.0), margin=2.0)
+    assert "; below 2.0" in worst_of([far[0], far[1], more]).evidence
+    assert "; above 7.0" in worst_of([far[0], more]).evidence
+    assert "; no less 0 " in worst_of([*far, more, no_less]).evidence
+    # By 4 above its margin of 2; if its limit were minus the margin, it would be 8.
+    wide = between(draws, "wide", drawn(5.0, 5.0), 0.0, 100.0)
+    assert "; more 6.0" in worst_of([more, wide]).evidence
+
+
+def test_a_claim_of_a_region_says_its_name_its_unit_and_its_runs() -> None:
+    claim = within("x.y", "it is so", drawn(1.0, 1.0), 0.0, 2.0, "ms")
+    assert (claim.id, claim.text, claim.kind) == ("x.y", "it is so", ClaimKind.PAPER)
+    assert claim.check(DRAWS[:2]) == Finding(True, "1.000 ± 0.000 ms (0 to 2 ms: yes); n = 2")
+    bare = within("x.y", "it is so", drawn(1.0, 1.0), 0.0, 2.0, "", ClaimKind.PREDICTION)
+    assert bare.check(DRAWS[:2]).evidence == "1.000 ± 0.000 (0 to 2: yes); n = 2"
+    assert bare.kind is ClaimKind.PREDICTION
+
+
+def test_a_cell_of_a_table_and_zero() -> None:
+    assert common.cell(DRAWS[:2], drawn(1.0, 1.0)) == "1.000 ± 0.000"
+    assert common.zero(DRAWS[0]) == 0.0

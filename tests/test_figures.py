@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from airlane import terminal
+from airlane import figures, terminal
 from airlane.export import Exported
-from airlane.figures import BY_NAME, Better, Outcome, per_run, versus
+from airlane.figures import BY_NAME, Better, Outcome, figure_of, per_run, versus
 from airlane.multiple import critical, set_apart
 from airlane.results import Results
 from airlane.stats import Scale, estimate
@@ -236,3 +237,108 @@ def test_the_critical_value_of_two_is_students() -> None:
     assert critical(10, 2) == pytest.approx(2.262, rel=0.03)
     assert critical(5, 2) == pytest.approx(2.776, rel=0.03)
     assert critical(10, 21) > critical(10, 5) > critical(10, 2)
+
+
+COLUMNS = {
+    "x": np.array([1.0, NAN, 3.0]),
+    "n": np.array([1.0, 2.0, 3.0]),
+    "none": np.array([NAN, NAN, NAN]),
+}
+
+
+def test_how_the_entries_of_the_list_are_made() -> None:
+    counted = figures._counted("x", "a title", "a\nhead")
+    assert (counted.name, counted.title, counted.heading, counted.unit) == ("x", "a title", "a\nhead", "")
+    assert (counted.better, counted.columns, counted.form) == (Better.LESS, ("x",), ".0f")
+    assert counted.value(COLUMNS) == 4.0
+    assert figures._counted("x", "", "", Better.NEITHER).better is Better.NEITHER
+    delay = figures._delay("x", "a title", "a\nms", Scale.QUANTILE, "brief")
+    assert (delay.name, delay.title, delay.heading, delay.unit) == ("x", "a title", "a\nms", "ms")
+    assert (delay.better, delay.scale, delay.columns) == (Better.LESS, Scale.QUANTILE, ("x",))
+    assert (delay.form, delay.brief, delay.short) == (".1f", "brief", "brief")
+    assert delay.value(COLUMNS) == 2.0
+    assert figures._delay("x", "", "", Scale.PLAIN).brief == ""
+    seen = figures._experienced("x", "a title", "a\ns", "n")
+    assert (seen.name, seen.title, seen.heading, seen.unit) == ("x", "a title", "a\ns", "s")
+    assert (seen.better, seen.columns, seen.form) == (Better.LESS, ("x", "n"), ".3f")
+    assert seen.value(COLUMNS) == (1 * 1 + 3 * 3) / (1 + 3)
+    rate = figures._experienced("x", "", "", "n", "kbit/s", Better.MORE)
+    assert (rate.unit, rate.form, rate.better) == ("kbit/s", ".0f", Better.MORE)
+
+
+def test_what_flows_come_to_where_some_have_no_value() -> None:
+    assert figures._sum("x")(COLUMNS) == 4.0
+    assert figures._sum("none")(COLUMNS) == 0.0
+    assert figures._mean("x")(COLUMNS) == 2.0
+    assert math.isnan(figures._mean("none")(COLUMNS))
+    assert math.isnan(figures._weighted("none", "n")(COLUMNS))
+    assert math.isnan(figures._weighted("x", "none")(COLUMNS))
+    sent = {"packets_lost": np.array([0.0, 1.0]), "packets_sent": np.array([0.0, 1.0])}
+    assert figures._lost(sent) == 100.0
+    assert math.isnan(figures._lost({name: np.zeros(2) for name in sent}))
+
+
+def test_a_column_that_is_not_in_the_list_is_a_plain_mean_of_unknown_merit() -> None:
+    other = figure_of("something_ms")
+    assert (other.name, other.title, other.heading) == ("something_ms",) * 3
+    assert (other.unit, other.better, other.scale) == ("", Better.NEITHER, Scale.PLAIN)
+    assert figure_of("share") is BY_NAME["share"]
+
+
+def test_a_figure_compares_and_estimates_by_its_own_rule() -> None:
+    share = BY_NAME["share"].estimate([0.5, 1.0, 2.0])
+    assert share.mean == pytest.approx(1.0)  # the geometric mean; the plain one is 1.167
+    lost = BY_NAME["lost_percent"]  # 5 % and 0.1 points
+    assert lost.versus([1.1] * 3, [1.0] * 3).outcome is Outcome.SAME
+    assert lost.versus([1.2] * 3, [1.0] * 3).outcome is Outcome.MORE
+
+
+def test_a_comparison_of_what_arrow_gives_and_of_nothing() -> None:
+    one: list[Any] = [None, 2.0, 3.0, 4.0]
+    other: list[Any] = [1.0, 1.0, None, 2.0]
+    found = versus(one, other)
+    assert (found.difference.n, found.ratio) == (2, 2.0)
+    nothing = versus([NAN], [1.0], least_absolute=1.0)
+    assert (nothing.outcome, nothing.difference.n) == (Outcome.OPEN, 0)
+    assert math.isnan(nothing.ratio)
+    with pytest.raises(ValueError, match="pairs need equal lengths, not 1 and 2"):
+        versus([1.0], [1.0, 2.0])
+    single = versus([2.0], [1.0], Scale.RATIO)
+    assert (single.outcome, single.difference.half_width) == (Outcome.OPEN, None)
+    two = versus([2.0, 4.0], [1.0, 2.0], Scale.RATIO)
+    assert two.ratio == pytest.approx(2.0)
+    assert two.difference.half_width is None
+
+
+@pytest.mark.parametrize(
+    ("difference", "margin", "outcome"),
+    [
+        (0.5, 0.0, Outcome.MORE),  # without a margin any difference is one
+        (-0.5, 0.0, Outcome.LESS),
+        (0.5, 0.6, Outcome.SAME),
+        (0.5, 0.4, Outcome.MORE),
+        (-0.5, 0.4, Outcome.LESS),
+        (0.5, 0.5, Outcome.SAME),  # the limit itself is within
+    ],
+)
+def test_an_exact_difference_is_beyond_its_margin_or_within(
+    difference: float, margin: float, outcome: Outcome
+) -> None:
+    one = [2.0 + difference] * 3
+    assert versus(one, [2.0] * 3, least_absolute=margin).outcome is outcome
+    assert versus(one, [2.0] * 3, least=margin / 2).outcome is outcome
+    half = versus(one, [2.0] * 3, least=margin / 4, least_absolute=margin / 2)
+    assert half.outcome is outcome
+
+
+def test_an_interval_across_a_margin_is_open() -> None:
+    # 0.1, 0.2 and 0.6: mean 0.3, deviation 0.2646, half-width 4.303 x 0.1528 = 0.657: -0.36 to 0.96.
+    one = [1.1, 1.2, 1.6]
+    assert versus(one, [1.0] * 3, least_absolute=0.5).outcome is Outcome.OPEN  # within below, not above
+    assert versus([-v for v in one], [-1.0] * 3, least_absolute=0.5).outcome is Outcome.OPEN
+    assert versus(one, [1.0] * 3, least_absolute=1.0).outcome is Outcome.SAME
+
+
+def test_each_run_has_the_flows_of_its_own() -> None:
+    flows = pa.table({"run": [0, 0, 1], "retransmissions": pa.array([1, 2, 4], type=pa.int64())})
+    assert per_run(BY_NAME["retransmissions"], flows) == [3.0, 4.0]

@@ -6,15 +6,18 @@ import math
 
 import pytest
 
-from airlane.power import runs_to_exclude, told
+from airlane.power import runs_to_exclude, runs_to_narrow, told
 from airlane.stats import Estimate
 from airlane.verdict import (
+    SHORTENED,
     Bound,
     Comparison,
     Judgement,
     Published,
+    Relation,
     Verdict,
     _wilson_high,
+    agrees,
     judge,
     judge_constant,
     settle,
@@ -180,3 +183,85 @@ def test_a_claim_needs_an_interval_that_is_finite() -> None:
         Estimate(10.0, 1.0, 3, 1.0, (9.0, math.inf)),
     ):
         assert settle(estimate, 0.0, 20.0) is None
+
+
+def test_a_mean_agrees_within_ten_percent_or_inside_what_was_published() -> None:
+    single = Published("x.y", 50.0)
+    assert [agrees(single, mean) for mean in (44.9, 45.0, 55.0, 55.1)] == [False, True, True, False]
+    wide = Published("x.y", 50.0, ci=10.0)
+    assert [agrees(wide, mean) for mean in (39.9, 40.0, 60.0, 60.1)] == [False, True, True, False]
+    ends = Published("x.y", None, range=(10.0, 20.0))
+    assert [agrees(ends, mean) for mean in (8.9, 9.0, 22.0, 22.1)] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "verdict"),
+    [
+        (Estimate(15.0, 5.0, 10, 5.0), Verdict.MATCH),  # 10 to 20: the ends are inside
+        (Estimate(15.0, 5.1, 10, 5.0), Verdict.UNDECIDED),
+        (Estimate(10.0, 0.5, 10, 0.5), Verdict.MATCH),  # narrow: the ends are widened by 10 %
+        (Estimate(5.0, 4.0, 10, 4.0), Verdict.UNDECIDED),  # 1 to 9: reaches the widened 9
+        (Estimate(5.0, 3.9, 10, 4.0), Verdict.MISS),
+        (Estimate(27.0, 5.0, 10, 4.0), Verdict.UNDECIDED),  # 22 to 32
+        (Estimate(27.0, 4.9, 10, 4.0), Verdict.MISS),
+    ],
+)
+def test_a_range_from_its_ends(estimate: Estimate, verdict: Verdict) -> None:
+    assert judge(Published("x.y", None, range=(10.0, 20.0)), estimate).verdict is verdict
+
+
+def test_the_runs_that_a_range_asks_for_are_those_that_exclude_its_nearer_end() -> None:
+    """Of 10 to 20, a mean of 11 is 1 from the lower end, and one of 19.5 half of it from the upper."""
+    told_range = Published("x.y", None, range=(10.0, 20.0))
+    for mean, nearest in ((11.0, 1.0), (19.5, 0.5), (15.0, 5.0)):
+        judgement = judge(told_range, Estimate(mean, 7.1, 10, 10.0))
+        narrow = runs_to_narrow(10.0, 0.1 * mean, 10)
+        exclude = runs_to_exclude(10.0, nearest, 10)
+        assert judgement.verdict is Verdict.UNDECIDED
+        assert judgement.runs_needed == min(n for n in (narrow, exclude) if n is not None)
+    # A single value of 100, widened to 90 to 110: from 80 it is 10 to the nearer edge, from 125 it is 15.
+    for mean, nearest in ((80.0, 10.0), (125.0, 15.0)):
+        judgement = judge(Published("x.y", 100.0), Estimate(mean, 30.0, 10, 42.0))
+        ways = (runs_to_narrow(42.0, 0.1 * mean, 10), runs_to_exclude(42.0, nearest, 10))
+        assert judgement.runs_needed == min(n for n in ways if n is not None)
+        assert judgement.why == f"interval too wide; {told(judgement.runs_needed)}"
+
+
+def test_a_mean_of_nothing_has_no_width_to_be_judged_by() -> None:
+    judgement = judge(Published("x.y", 0.0), Estimate(0.0, 1.0, 10, 1.0))
+    assert judgement == Judgement(Verdict.UNDECIDED, None, "a mean of 0 has no relative width")
+
+
+def test_a_claim_with_one_end_at_infinity_is_open() -> None:
+    assert settle(Estimate(5.0, 1.0, 3, 1.0, (-math.inf, 6.0)), 7.0) is None
+    assert settle(Estimate(5.0, 1.0, 3, 1.0, (4.0, math.inf)), 0.0) is None
+    assert settle(Estimate(5.0, None, 3, 1.0), 0.0) is None
+
+
+def test_a_bound_on_a_clock_counts_from_its_origin() -> None:
+    """At most 26 s, the event being at 25: our 25.5 to 25.9 lie inside, 26.5 to 26.9 do not."""
+    bound = Published("x.y", 26.0)
+    for mean, verdict in ((25.7, Verdict.MATCH), (26.7, Verdict.MISS)):
+        found = judge(bound, Estimate(mean, 0.05, 10, 0.1), relation=Relation.AT_MOST, origin=25.0)
+        assert found.verdict is verdict
+    for mean, verdict in ((26.7, Verdict.MATCH), (25.7, Verdict.MISS)):
+        found = judge(bound, Estimate(mean, 0.05, 10, 0.1), relation=Relation.AT_LEAST, origin=25.0)
+        assert found.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("defined", "made", "verdict"),
+    [(1, 1, Verdict.MATCH), (8, 10, Verdict.MATCH), (7, 10, Verdict.UNDECIDED), (1, 10, Verdict.MISS)],
+)
+def test_how_often_a_metric_has_to_be_defined(defined: int, made: int, verdict: Verdict) -> None:
+    estimate = Estimate(100.0, 1.0, defined, 1.0)
+    assert judge(Published("x.y", 100.0), estimate, runs=made).verdict is verdict
+
+
+def test_what_the_quick_form_shortens_is_undecided_and_says_why() -> None:
+    estimate = Estimate(200.0, 1.0, 10, 1.0)
+    assert judge(Published("x.y", 100.0), estimate).verdict is Verdict.MISS
+    found = judge(Published("x.y", 100.0), estimate, shortened=True)
+    assert found == Judgement(Verdict.UNDECIDED, None, SHORTENED)
+    none = judge(Published("x.y", 100.0), Estimate(math.nan, None, 0, None), shortened=True)
+    assert none.why == f"did not occur in any of our runs; {SHORTENED}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 import pytest
@@ -155,3 +156,91 @@ def test_slow_start_ends_with_the_threshold_and_not_by_a_loss() -> None:
         {**quiet.tables, "flow_series": quiet.tables["flow_series"].append_column("cwnd_bytes", cwnd)}
     )
     assert metrics.slow_start_exit_s(known, "short-1", from_data=True) == pytest.approx(0.2)
+
+
+def rising() -> Run:
+    """Bins of 1 s from 1 s on; each flow goes to a phone of its own."""
+    nan = math.nan
+    mean: dict[str, list[float]] = {
+        "late": [500, 100, 100, 100, 100, 100, 100],  # the first bin is older than two seconds
+        "mute": [nan, nan, nan, 100, 100, 100, 100],
+        "dead": [50, 50, 50, nan, nan, nan, nan],
+        "loud": [80, 80, 80, 100, 100, 100, 100],
+    }
+    peak: dict[str, list[float]] = {
+        "late": [500, 100, 100, 150, 190, 200, 900],  # at 7 s the window is over
+        "mute": [nan, nan, nan, 100, 200, 300, 400],
+        "dead": [50, 50, 50, nan, nan, nan, nan],
+        "loud": [80, 80, 80, nan, 100, 120, 80],
+    }
+    names = ["mute", "gone", "late", "dead", "loud"]
+    series = {
+        "t_s": [float(t) for t in range(1, 8)] * 4,
+        "flow": [name for name in mean for _ in range(7)],
+        "owd_ms": [float(v) for name in mean for v in mean[name]],
+        "owd_max_ms": [float(v) for name in mean for v in peak[name]],
+    }
+    return Run({"flows": pa.table({"flow": names, "to": names}), "flow_series": pa.table(series)})
+
+
+def test_a_rise_is_from_the_two_seconds_before_to_the_peak_of_the_window() -> None:
+    run, window = rising(), Window(4.0, 7.0)
+    # 100 in the two seconds before, 200 at most: 190 is reached in the second bin, which ends after 2 s.
+    assert metrics.owd_rise_s(run, "late", window) == 2.0
+    # 80 to 120: 116 in the third; a bin without an arrival reaches nothing.
+    assert metrics.owd_rise_s(run, "loud", window) == 3.0
+    for nothing in ("mute", "gone", "dead"):
+        assert math.isnan(metrics.owd_rise_s(run, nothing, window))
+    assert metrics.owd_rise_s(run, None, window) == 2.5  # of the flows that have one, wherever they stand
+    # Two bins are a rise, one is not: its length is not known.
+    assert metrics.owd_rise_s(run, "late", Window(4.0, 6.0)) == 2.0
+    assert math.isnan(metrics.owd_rise_s(run, "late", Window(4.0, 5.0)))
+    assert metrics.owd_rise_s(run, "late", window, share=0.5) == 1.0
+
+
+def test_the_largest_delay_is_of_the_window_and_of_the_flows_that_are_asked_for() -> None:
+    run = rising()
+    assert metrics.owd_max_ms(run, "late", Window(4.0, 7.0)) == 200.0
+    assert metrics.owd_max_ms(run, None, Window(4.0, 7.0)) == (300 + 200 + 120) / 3
+    assert math.isnan(metrics.owd_max_ms(run, "gone", Window(4.0, 7.0)))
+
+
+def test_a_capacity_of_two_bins_and_one_that_is_not_known() -> None:
+    run = jump()
+    assert metrics.fill_up_s(run, "long", 3.8, Window(3.8, 4.0), bin_s=0.1) == pytest.approx(0.1)
+    rate = pa.array([20.0] * 20 + [math.nan] * 20 + [0.0] * 40)
+    table = run.tables["flow_series"].set_column(2, "goodput_mbps", rate)
+    blind = Run({**run.tables, "flow_series": table})
+    assert math.isnan(metrics.fill_up_s(blind, "long", 1.0, Window(3.0, 4.0)))
+
+
+def test_who_had_no_timeout_has_no_figures_of_one(run: Run) -> None:
+    quiet = Window(0.0, 1.0)
+    for nobody in ("nobody", "first", "added"):
+        assert metrics.drops_before_timeouts(run, nobody, quiet).size == 0
+        assert math.isnan(metrics.cwnd_after_timeout_segments(run, nobody, quiet))
+    assert metrics.timeouts(run, "first", quiet) == 0.0
+    assert run.timeouts_of("nobody") == {}
+    assert run.timeouts_of("nobody", quiet) == {}
+
+
+def test_a_loss_after_slow_start_has_ended_did_not_end_it() -> None:
+    tables = jump().tables
+    series = tables["flow_series"]
+    lost = pa.array([0] * 54 + [1] * 26, type=pa.int64())  # from the bin on that follows the one at 1.3 s
+    later = pa.array(series["t_s"].to_numpy() + 1.0)
+    series = series.set_column(4, "lost_segments", lost).set_column(0, "t_s", later)
+    assert metrics.slow_start_exit_s(Run({**tables, "flow_series": series}), "short-1") == pytest.approx(1.4)
+    one = series["ssthresh_bytes"].to_pylist()
+    one = [value if i == 53 else math.nan for i, value in enumerate(one)]
+    series = series.set_column(3, "ssthresh_bytes", pa.array(one))
+    assert metrics.slow_start_exit_s(Run({**tables, "flow_series": series}), "short-1") == pytest.approx(1.4)
+
+
+def test_a_run_of_what_the_core_gives() -> None:
+    class Output:
+        tables = tables()
+        meta: ClassVar = {"sim_s": 4}
+
+    run = metrics.run_of(cast(Any, Output()))
+    assert (run.end_s, run.flows("added")) == (4.0, ["c"])

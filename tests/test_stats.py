@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -96,3 +97,12 @@ def test_jain_leaves_out_who_was_not_there() -> None:
     # (3 + 1)² / (2 (9 + 1)); with who was not there as a share, whatever it is, that would be another number.
     assert jain([3.0, math.nan, 1.0]) == pytest.approx(0.8)
     assert jain([0.0, math.nan]) == 1.0
+
+
+def test_none_is_left_out_as_nan_is() -> None:
+    """Arrow gives None where a table has no value."""
+    one: list[Any] = [None, 5.0, 6.0]
+    other: list[Any] = [1.0, None, 2.0]
+    assert (paired_difference(one, other).mean, paired_difference(one, other).n) == (4.0, 1)
+    shares: list[Any] = [3.0, None, 3.0]
+    assert jain(shares) == 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,6 +60,14 @@ def test_a_median_counts_what_did_not_end(
     assert times.begun == len(durations)
 
 
+def test_none_is_no_time_as_nan_is() -> None:
+    """Arrow gives None where a table has no value."""
+    durations: list[Any] = [1.0, None]
+    watched: list[Any] = [None, 4.0]  # of one that ended nobody asks how long it was watched
+    assert restricted_mean(durations, watched, 3.0) == 2.0
+    assert median(durations, watched) == 1.0
+
+
 def test_a_horizon_is_positive() -> None:
     for horizon in (0.0, -1.0, NAN):
         with pytest.raises(ValueError, match=f"the horizon must be positive, not {horizon}"):
@@ -67,9 +76,9 @@ def test_a_horizon_is_positive() -> None:
 
 
 def test_what_begins_late_is_watched_for_less() -> None:
-    times = since(np.array([1.0, NAN, NAN, 2.0]), np.array([0.0, 5.0, 10.0, 7.0]), 10.0)
-    assert times.durations == pytest.approx([1.0, NAN, 2.0], nan_ok=True)  # the third would begin at the end
-    assert list(times.watched) == [10.0, 5.0, 3.0]
+    times = since(np.array([1.0, NAN, NAN, 0.2]), np.array([0.0, 5.0, 10.0, 9.5]), 10.0)
+    assert times.durations == pytest.approx([1.0, NAN, 0.2], nan_ok=True)  # the third would begin at the end
+    assert list(times.watched) == [10.0, 5.0, 0.5]
     seen = times.seen(5.0)
     assert (seen.begun, seen.within(5.0), seen.within(0.5), seen.within(1.0)) == (2, 1, 0, 1)
     assert seen.mean(5.0) == 3.0  # 1 s, and 5 s of which it is known to take longer
