@@ -96,6 +96,12 @@ def test_words_in_blocks_code_and_links_are_not_read() -> None:
     assert list(words.word_complaints("a.md", text, words.rules()["words"])) == []
 
 
+def test_what_make_bench_writes_is_not_read() -> None:
+    text = "<!-- bench conditions -->\nThe peer comes along" + " and along" * 12 + ".\n<!-- end -->\n"
+    assert list(words.word_complaints("a.md", text, words.rules()["words"])) == []
+    assert list(words.width_complaints("a.md", text, 100)) == []
+
+
 def test_each_listed_word_matches_and_names_another() -> None:
     for word, instead in words.rules()["words"].items():
         assert instead.strip()
