@@ -91,16 +91,15 @@ def scenario_page() -> Iterator[str]:
     """Yield the reference of the scenario format."""
     yield "# Scenario files"
     yield (
-        "A scenario is a TOML file. Every quantity carries its unit, unknown keys are errors, and what is "
-        "left out comes from the preset that `network` names. A choice that brings keys of its own may be "
-        'written as its bare name, `rlc = "am"`, or as a table, `rlc = { mode = "am", buffer = "1 MiB" }`. '
+        "A scenario is a TOML file. Every quantity has a unit, and unknown keys are errors. The preset that "
+        "`network` names supplies all values that the file does not set. A choice with own keys may be "
+        'written as a name, `rlc = "am"`, or as a table, `rlc = { mode = "am", buffer = "1 MiB" }`. '
         "`airlane schema` prints the same as JSON Schema, `airlane init --full` as a file with every key."
     )
     yield (
-        "The columns *typical*, *lena* and *wired* are the defaults of these presets, and where "
-        "*lena-2014* has no column it is like *lena*; an empty place means that the key has no default "
-        "there, or does not apply. Where each value comes from is said in "
-        "`crates/scenario/src/presets`."
+        "The columns *typical*, *lena* and *wired* are the defaults of these presets. If *lena-2014* has no "
+        "column, its values are those of *lena*. An empty cell means that the key has no default in this "
+        "preset, or does not apply. The files in `crates/scenario/src/presets` name the source of each value."
     )
     known = keys()
     of = {name: defaults(name) for name in NETWORKS}
@@ -145,7 +144,7 @@ def heading(parent: tuple[str, ...], described: dict[tuple[str, ...], Key]) -> s
 
 def choices(key: Key) -> str:
     """List what a choice may be."""
-    return "\n".join(f"- `{name}`: {meaning or 'as its name says.'}" for name, meaning in key.choices)
+    return "\n".join(f"- `{name}`: {meaning or 'see its name.'}" for name, meaning in key.choices)
 
 
 def table(group: list[Key], of: dict[str, Defaults]) -> str:
@@ -154,7 +153,7 @@ def table(group: list[Key], of: dict[str, Defaults]) -> str:
     columns = [name for name in apply if any(default(of[name], key) for key in group)]
     if all(default(of["lena"], key) == default(of["lena-2014"], key) for key in group):
         columns = [name for name in columns if name != "lena-2014"]
-    head = ["key", "what it is", "value", *columns]
+    head = ["key", "meaning", "value", *columns]
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for key in group:
         values = [default(of[name], key) for name in columns]
@@ -178,9 +177,9 @@ def command_page() -> Iterator[str]:
     """Yield the reference of the command line."""
     yield "# Command line"
     yield (
-        "Exit codes: 0 done; 1 a check failed; 2 a mistake in what was asked, said in one message; 130 "
-        'interrupted. `eval "$(airlane completion bash)"` in `~/.bashrc` completes commands, options and '
-        "names; zsh and fish too."
+        "Exit codes: 0 success; 1 a check failed; 2 an error in the arguments or files, with one message; "
+        '130 interrupted, 143 terminated. `eval "$(airlane completion bash)"` in `~/.bashrc` completes '
+        "commands, options and names; zsh and fish are also supported."
     )
     group: Any = typer.main.get_command(app)
     yield from commands(group, "airlane", None)
@@ -202,10 +201,10 @@ def rust_page() -> Iterator[str]:
     yield "# Rust"
     yield (
         "Protocols are libraries without a clock, a socket or a thread of their own. The documentation of "
-        "all crates is part of this site: "
-        '<a href="../rust/airlane_scenario/index.html">begin with the scenario crate</a>.'
+        "all crates is part of this site; "
+        '<a href="../rust/airlane_scenario/index.html">start with the scenario crate</a>.'
     )
-    rows = ["| crate | what is in it |", "|---|---|"]
+    rows = ["| crate | contents |", "|---|---|"]
     for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
         crate = manifest.parent.name
         lines = (manifest.parent / "src/lib.rs").read_text(encoding="utf-8").splitlines()
