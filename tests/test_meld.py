@@ -105,20 +105,30 @@ def test_a_gain_is_over_legacy_and_is_positive_where_meld_is_faster() -> None:
     assert gain(case)(draw) == pytest.approx(25.0)
 
 
-def test_interference_loses_blocks_not_packets() -> None:
-    """A block of 2292 bytes holds parts of two or three packets, and RLC UM loses it whole; no queue drops.
+@pytest.mark.parametrize("controller", ["newreno", "cubic"])
+def test_interference_loses_blocks_not_packets(controller: str) -> None:
+    """RLC UM loses a block whole, and interference loses several in a row; no queue drops.
 
-    CUBIC keeps a queue, which fills the blocks. NewReno's small window does not: three in ten of its bursts
-    are of one packet.
+    A block carries parts of two packets only if a packet ends within it. So if blocks were lost one at a
+    time, the share of bursts of two packets and more would be at most packets per block: 0.44 for NewReno,
+    0.66 for CUBIC, and 0.01 if packets were lost one at a time. (The first bound, 0.7 for NewReno, was the
+    figure of its day rounded down. NewReno is at 0.68 over eight seeds, CUBIC at 0.84.)
     """
     base = scenario.load(examples.path("meld"))
-    jobs = [(base.set(Case("cubic", noise="fitted").overrides).resolved, seed) for seed in (1, 2, 3)]
-    runs = [Run(output.tables) for output in native.run(jobs, 1)]
+    case = Case(controller, noise="fitted")
+    outputs = native.run([(base.set(case.overrides).resolved, seed) for seed in (1, 2, 3)], 1)
+    runs = [Run(output.tables) for output in outputs]
     lengths = np.concatenate([bursts_of(run) for run in runs])
-    assert lengths.size > 30
-    assert (lengths >= 2).mean() > 0.7
-    lost = sum(int(run.tables["flows"]["packets_lost"][0].as_py()) for run in runs)
-    assert lengths.sum() == lost  # nothing else lost any
+    assert lengths.size > 100
+
+    def total(table: str, column: str) -> int:
+        return sum(int(run.tables[table][column][0].as_py()) for run in runs)
+
+    blocks = total("cells", "tb_sent") - total("cells", "harq_retx")
+    share = (lengths >= 2).mean()
+    error = math.sqrt(share * (1 - share) / lengths.size)
+    assert share - 2 * error > total("flows", "packets_sent") / blocks
+    assert lengths.sum() == total("flows", "packets_lost")  # nothing else lost any
 
 
 def test_newreno_is_as_slow_as_the_runs_that_were_held_out() -> None:
