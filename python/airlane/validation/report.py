@@ -20,25 +20,27 @@ _DOCUMENT = Path("docs/validation.md")
 _OVERLAY = Path("docs/images/linux-cwnd.png")
 
 _DIFFERENCE_MAX = 10.0
-"""Tenfold: beyond it the reference is next to nothing."""
+"""Tenfold: beyond it the reference is almost zero."""
 
 _PREFACE = """\
 # Validation
 
-Every number that airlane is held to, its source, the band it must stay in, and what it is today.
-This file is written by `airlane validate --write` from `python/airlane/validation/claims*.toml` and the
-reference figures in `python/airlane/data`; `make validate` checks the same rows and fails when a counted
-row leaves its band. Ours is a mean over seeds, with its 95 % Student-t half-width where more than one run was
-made.
+This page compares airlane with reference figures. Each row gives the reference value, our value, and
+whether the difference is within the band, the tolerance that the family states with its source.
+`airlane validate --write` writes this file from `python/airlane/validation/claims*.toml` and the
+reference figures in `python/airlane/data`. `make validate` checks the same rows and fails if a
+counted row leaves its band. Families marked "shown, not counted" do not affect the exit code. Our
+value is a mean over seeds, with its 95 % Student-t half-width if more than one run was made.
 
-The numbers of the papers are not rows here: `airlane reproduce` holds them. What comes of them, which bars
-are missed and which term of the model makes the difference stands in
-[multi-domain congestion control](papers/mdcc.md), [a split-connection proxy](papers/splitproxy.md) and
-[adaptive receive windows](papers/arwa.md), and for handover in the tables of `airlane reproduce ltetcp`.
+`airlane reproduce` covers the numbers of the papers. The results, the missed criteria and the model
+terms that cause the differences are described in
+[multi-domain congestion control](papers/mdcc.md), [a split-connection proxy](papers/splitproxy.md),
+[adaptive receive windows](papers/arwa.md), [loss discrimination](papers/meld.md) and
+[TCP across a handover](papers/ltetcp-handover.md).
 
-Unless a family says otherwise the cell is the preset `lena`: one eNB with 100 resource blocks (20 MHz) at
-30 dBm and 2120 MHz, SISO, Friis path loss, proportional fair, 30 ms one way from server to gateway, payload
-1400 bytes.
+Unless a family states otherwise, the cell has the preset `lena`: one eNB with 100 resource blocks
+(20 MHz) at 30 dBm and 2120 MHz, SISO, Friis path loss, proportional fair, 30 ms one way from server
+to gateway, payload 1400 bytes.
 """
 
 
@@ -86,7 +88,7 @@ def as_markdown(validation: Validation) -> str:
             parts.append("Shown, not counted.")
         if family.note:
             parts.append(f"\n{family.note}")
-        parts.append("\n| id | unit | reference | ours | difference | in band | beside it |")
+        parts.append("\n| id | unit | reference | ours | difference | in band | note |")
         parts.append("|---|---|---:|---:|---:|---|---|")
         parts.extend(
             f"| `{row.id}` | {row.unit} | {_figure(row.reference)} | {_ours(row)} | {_difference(row)} "
