@@ -60,6 +60,7 @@ fn cell() -> CellConfig {
         max_ues: None,
         interferer: false,
         neighbours: None,
+        service: Vec::new(),
     }
 }
 

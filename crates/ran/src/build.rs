@@ -34,6 +34,7 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
         phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks), &cell.mac, Arc::clone(&blocks)),
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, ues),
+        is_on: true,
         config: cell.clone(),
     };
     config.cells.iter().map(cell).collect()

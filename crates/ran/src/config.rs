@@ -151,6 +151,37 @@ pub struct CellConfig {
     pub interferer: bool,
     /// The cells that UEs which it serves report; `None` for all others.
     pub neighbours: Option<Vec<CellId>>,
+    /// When its radio is off, and when it hands UEs over to others.
+    pub service: Vec<ServiceChange>,
+}
+
+/// A time in which a cell does not serve as usual.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServiceChange {
+    /// From when on.
+    pub at: Instant,
+    /// For how long.
+    pub duration: Duration,
+    /// What happens.
+    pub kind: ServiceKind,
+}
+
+/// What a cell does in such a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ServiceKind {
+    /// Its radio neither sends nor receives. The eNB behind it goes on: contexts of UEs, X2 and S1.
+    Outage,
+    /// At the begin it hands UEs over to their best neighbours; until the end nobody reports it.
+    Shed(ShedAmount),
+}
+
+/// How many UEs a cell hands over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ShedAmount {
+    /// So many, or all if it has fewer.
+    Number(u32),
+    /// This share of those that it serves, 0 to 1, rounded to the nearest number.
+    Share(f64),
 }
 
 /// A downlink scheduler policy.

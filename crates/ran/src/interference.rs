@@ -111,6 +111,11 @@ impl Neighbours {
         &mut self.links
     }
 
+    /// Another cell's radio has gone off or on: what goes for control regions is computed anew.
+    pub(crate) fn forget_control(&mut self) {
+        self.control.of = None;
+    }
+
     /// The cell `to` serves from now on, and `from`, whose channels these are, no longer.
     pub(crate) fn exchange(&mut self, from: CellId, to: CellId, channels: [&mut Channel; 2]) {
         self.hear_uplink();
@@ -249,6 +254,8 @@ struct Site {
     /// All RBGs for a cell whose downlink is on the same carrier, none for another, this one and the places
     /// beyond the last.
     downlink_rivals: Vec<RbgSet>,
+    /// The same while all radios are on.
+    same_carrier: Vec<RbgSet>,
     /// Whose uplink is.
     uplink_rivals: Vec<usize>,
     /// Interference over noise on each PRB of the uplink in the latest slot, and its average.
@@ -299,6 +306,7 @@ impl Air {
             let uplink_rivals = others().filter(|(_, c)| c.uplink_hz == cell.uplink_hz);
             let (prbs, size) = (cell.resource_blocks, rbg_size(cell.resource_blocks));
             Site {
+                same_carrier: downlink_rivals.clone(),
                 downlink_rivals,
                 uplink_rivals: uplink_rivals.map(|(other, _)| other).collect(),
                 rise: vec![0.0; usize::from(prbs)],
@@ -321,6 +329,13 @@ impl Air {
     /// True if there is one cell.
     pub(crate) fn is_quiet(&self) -> bool {
         self.sites.is_empty()
+    }
+
+    /// The radio of a cell goes off, or on again. UEs that have heard it have to listen anew.
+    pub(crate) fn switch(&mut self, cell: usize, on: bool) {
+        for site in &mut self.sites {
+            site.downlink_rivals[cell] = if on { site.same_carrier[cell] } else { 0 };
+        }
     }
 
     /// What a UE hears of other cells where it is now; `now` never decreases.

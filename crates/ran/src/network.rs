@@ -12,9 +12,11 @@ use airlane_core::{
 mod handover;
 mod information;
 mod radio_link;
+mod service;
 
 use handover::HandoverState;
 use information::Publisher;
+use service::Plan;
 
 use crate::build;
 use crate::config::{CellConfig, RanConfig, SLOT};
@@ -34,6 +36,8 @@ pub(crate) struct Cell {
     pub(crate) phy: Phy,
     pub(crate) downlink: DownlinkMac,
     pub(crate) uplink: UplinkMac,
+    /// Its radio is on.
+    pub(crate) is_on: bool,
 }
 
 /// The radio access network.
@@ -56,6 +60,7 @@ pub struct RadioNetwork {
     /// How often positions are reported, and when next; [`Instant::FAR_FUTURE`] for never.
     survey: (Duration, Instant),
     publisher: Publisher,
+    plan: Plan,
 }
 
 impl RadioNetwork {
@@ -94,6 +99,7 @@ impl RadioNetwork {
             touched: Vec::with_capacity(64),
             survey: (Duration::MAX, Instant::FAR_FUTURE),
             publisher: Publisher::idle(),
+            plan: Plan::new(config),
         }
     }
 
@@ -219,9 +225,12 @@ impl RadioNetwork {
             downlink.schedule(slot);
             uplink.schedule(slot);
         });
+        if self.cells.iter().any(|cell| !cell.is_on) {
+            self.wait_for_radio(cx, number);
+        }
     }
 
-    /// Takes a step of the slot in every cell, in their order.
+    /// Takes a step of the slot in every cell whose radio is on, in their order.
     #[inline]
     fn each_cell(
         &mut self,
@@ -229,8 +238,19 @@ impl RadioNetwork {
         number: u64,
         step: impl Fn(&mut DownlinkMac, &mut UplinkMac, &mut Slot<'_, '_>),
     ) {
+        self.each_cell_that(cx, number, |cell| cell.is_on, step);
+    }
+
+    #[inline]
+    fn each_cell_that(
+        &mut self,
+        cx: &mut Cx<'_>,
+        number: u64,
+        takes_it: impl Fn(&Cell) -> bool,
+        step: impl Fn(&mut DownlinkMac, &mut UplinkMac, &mut Slot<'_, '_>),
+    ) {
         let first_ue = self.cells.len() as Port;
-        for (index, cell) in self.cells.iter_mut().enumerate() {
+        for (index, cell) in self.cells.iter_mut().enumerate().filter(|(_, cell)| takes_it(cell)) {
             let mut slot = Slot {
                 cx: &mut *cx,
                 number,
@@ -335,8 +355,13 @@ impl Node for RadioNetwork {
         loop {
             let work = self.next_work().map(|number| (number, Instant::ZERO + SLOT * number));
             let work = work.filter(|(_, at)| *at <= called);
+            let until = work.map_or(called, |(_, at)| at);
+            if self.plan.due() <= until && self.plan.due() < self.handovers_due() {
+                self.change_service(cx);
+                continue;
+            }
             // A handover may make work for a slot that comes before.
-            if self.handover.is_some() && self.hand_over(cx, work.map_or(called, |(_, at)| at)) {
+            if self.handover.is_some() && self.hand_over(cx, until) {
                 continue;
             }
             let Some((number, at)) = work else { break };
@@ -359,7 +384,7 @@ impl Node for RadioNetwork {
 
     fn next_timeout(&self) -> Option<Instant> {
         let slot = self.next_work().map_or(Instant::FAR_FUTURE, |slot| Instant::ZERO + SLOT * slot);
-        let mut next = slot.min(self.survey.1).min(self.publisher.due());
+        let mut next = slot.min(self.survey.1).min(self.publisher.due()).min(self.plan.due());
         if let Some(monitor) = &self.monitor {
             next = next.min(monitor.next());
         }

@@ -58,6 +58,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         max_ues: None,
         interferer: false,
         neighbours: None,
+        service: Vec::new(),
     }
 }
 

@@ -14,7 +14,8 @@ use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcMode};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
     McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, RankRule, SchedulerKind,
-    ShadowingConfig, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
+    ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig,
+    UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
@@ -151,7 +152,26 @@ fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
             .neighbours
             .as_ref()
             .map(|names| names.iter().map(|name| cell_id(name, all)).collect()),
+        service: service(cell),
     }
+}
+
+/// When a cell does not serve as usual.
+fn service(cell: &Cell) -> Vec<ServiceChange> {
+    let outages = cell.outages.iter().flatten().map(|one| (one.at, one.duration, ServiceKind::Outage));
+    let shedding = cell.shedding.iter().flatten().map(|one| {
+        let amount = match (one.ues, one.share) {
+            (Some(ues), _) => ShedAmount::Number(ues),
+            (None, share) => ShedAmount::Share(share.expect("checked when the scenario was resolved").0),
+        };
+        (one.at, one.duration, ServiceKind::Shed(amount))
+    });
+    let change = |(at, duration, kind): (Time, Time, _)| ServiceChange {
+        at: Instant::ZERO + at.0,
+        duration: duration.0,
+        kind,
+    };
+    outages.chain(shedding).map(change).collect()
 }
 
 /// A cell by its name, which has been checked.

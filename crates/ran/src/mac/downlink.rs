@@ -93,6 +93,19 @@ impl DownlinkMac {
         }
     }
 
+    /// The radio is off: UEs with something to send them wait.
+    pub(crate) fn wait(&mut self, slot: &mut Slot<'_, '_>) {
+        let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
+        self.active.retain(|&index| {
+            let ue = &mut ues[index as usize];
+            ue.downlink.active = ue.backlog(Direction::Downlink, cx.now) > Bytes::ZERO;
+            if ue.downlink.active {
+                report_unsent(cx, ue, Direction::Downlink);
+            }
+            ue.downlink.active
+        });
+    }
+
     /// True if the next slot has something to do.
     pub(crate) fn is_busy(&self) -> bool {
         !self.active.is_empty()
@@ -295,7 +308,7 @@ impl DownlinkMac {
                 }
             });
             if out_of_range && fixed.is_none() {
-                report_unsent(cx, ue);
+                report_unsent(cx, ue, Direction::Downlink);
             }
         };
         self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid, rates);
@@ -419,14 +432,14 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
     });
 }
 
-/// Tells an observer that a UE's CQI is 0, "out of range" (TS 36.213 table 7.2.3-1), on the whole band: the
-/// slot has nothing for it.
+/// Tells an observer that the slot has nothing for a UE that has something to send: its CQI is 0, "out of range"
+/// (TS 36.213 table 7.2.3-1), on the whole band, or the radio of its cell is off.
 #[cold]
-fn report_unsent(cx: &mut Cx<'_>, ue: &Ue) {
+pub(crate) fn report_unsent(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
     if cx.wants(Topic::TransportBlock) {
-        cx.emit(&Event::Unsent { ue: ue.id, direction: Direction::Downlink });
+        cx.emit(&Event::Unsent { ue: ue.id, direction });
     }
-    report_queue(cx, ue, Direction::Downlink);
+    report_queue(cx, ue, direction);
 }
 
 /// Tells an observer how much waits.

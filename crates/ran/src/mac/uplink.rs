@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use airlane_core::{Bytes, Cx, Direction, Event, Topic};
 use airlane_radio::{Cqi, Mcs};
 
-use super::downlink::{block_event, outer_loop, report_queue};
+use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
 use super::harq::PROCESSES;
 use super::phy::Phy;
 use super::polls::Report;
@@ -96,6 +96,19 @@ impl UplinkMac {
         for queue in [&mut self.grants, &mut self.in_air, &mut self.retransmissions] {
             queue.retain(|grant| grant.ue != ue);
         }
+    }
+
+    /// The radio is off: UEs with something to send wait.
+    pub(crate) fn wait(&mut self, slot: &mut Slot<'_, '_>) {
+        let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
+        self.active.retain(|&index| {
+            let ue = &mut ues[index as usize];
+            ue.uplink.active = ue.backlog(Direction::Uplink, cx.now).get() > 0;
+            if ue.uplink.active {
+                report_unsent(cx, ue, Direction::Uplink);
+            }
+            ue.uplink.active
+        });
     }
 
     /// True if the next slot has something to do.

@@ -32,7 +32,7 @@ pub(super) struct HandoverState {
     forwarding_for: Vec<u32>,
     /// By UE, when its latest handover began.
     before: Vec<Before>,
-    actions: Vec<Action>,
+    pub(super) actions: Vec<Action>,
     pub(super) departure: Departure,
 }
 
@@ -105,12 +105,19 @@ impl HandoverState {
 }
 
 impl RadioNetwork {
+    /// When a UE measures or a handover goes on.
+    pub(super) fn handovers_due(&self) -> Instant {
+        let (Some(state), Some(monitor)) = (&self.handover, &self.monitor) else {
+            return Instant::FAR_FUTURE;
+        };
+        state.due().min(monitor.next())
+    }
+
     /// Does what handovers have to do at one instant, the first that is not after `until`: UEs measure
     /// and report, procedures go on, X2 delivers. False if there is none.
     pub(super) fn hand_over(&mut self, cx: &mut Cx<'_>, until: Instant) -> bool {
-        let (Some(state), Some(monitor)) = (&self.handover, &self.monitor) else { return false };
-        let now = state.due().min(monitor.next());
-        if now > until {
+        let now = self.handovers_due();
+        if now > until || now == Instant::FAR_FUTURE {
             return false;
         }
         self.measure_until(now);
@@ -133,7 +140,7 @@ impl RadioNetwork {
     }
 
     /// Lets `act` have both, and afterwards looks after those bearers that it touched.
-    fn with_handover(
+    pub(super) fn with_handover(
         &mut self,
         cx: &mut Cx<'_>,
         act: impl FnOnce(&mut Self, &mut HandoverState, &mut Cx<'_>),
@@ -163,7 +170,7 @@ impl RadioNetwork {
         }
     }
 
-    fn carry_out(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
+    pub(super) fn carry_out(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
         let mut actions = core::mem::take(&mut state.actions);
         for action in actions.drain(..) {
             match action {
@@ -220,6 +227,7 @@ impl RadioNetwork {
         let Handover { ue: id, target, .. } = handover;
         self.change_cell(now, id, target);
         let succeeds = match &mut state.links {
+            _ if !self.cells[target.index()].is_on => false,
             None => true,
             Some(links) => {
                 let (ue, cell) = (&mut self.ues[id.index()], &mut self.cells[target.index()]);

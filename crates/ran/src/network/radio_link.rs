@@ -9,8 +9,8 @@
 
 use airlane_core::{CellId, Cx, Direction, Duration, Event, HandoverStep, Instant, Port, Topic, UeId};
 
-use super::RadioNetwork;
 use super::handover::HandoverState;
+use super::{Cell, RadioNetwork};
 use crate::rrc::handover::TakenUp;
 use crate::rrc::radio_link::{FRAME, Failure, RadioLink, RadioLinkConfig, Step, select};
 use crate::slot::Ports;
@@ -68,6 +68,11 @@ impl RadioLinks {
         if self.near.is_empty() { self.round } else { self.frame.min(self.round) }
     }
 
+    /// Something has happened that all links may have felt: UEs are looked at now.
+    pub(super) fn look_soon(&mut self, now: Instant) {
+        self.round = now;
+    }
+
     /// The UE has got its order and leaves its cell.
     pub(super) fn leave(&mut self, now: Instant, ue: UeId) {
         let Watch { link, preambles, .. } = &mut self.watches[ue.index()];
@@ -117,9 +122,9 @@ impl RadioNetwork {
     fn find_near(&mut self, links: &mut RadioLinks, now: Instant) {
         links.near.clear();
         for (ue, watch) in self.ues.iter_mut().zip(&mut links.watches) {
-            let serving = &self.cells[ue.cell.index()].config;
+            let Cell { config: serving, is_on, .. } = &self.cells[ue.cell.index()];
             let busy = !watch.link.is_connected() || watch.link.has_problems();
-            if busy || ue.mean_control_sinr(now, (serving, &self.air)) < REACH {
+            if busy || !is_on || ue.mean_control_sinr(now, (serving, &self.air)) < REACH {
                 links.near.push(ue.id.0);
             } else {
                 watch.link.connected(); // what was seen of it is too old to be counted
@@ -138,7 +143,10 @@ impl RadioNetwork {
         if watch.link.is_connected() {
             let ue = &mut self.ues[id.index()];
             let cell = &mut self.cells[ue.cell.index()];
-            let sinr = ue.control_sinr(cx.now, (&cell.config, &self.air), cell.phy.sinr_mut());
+            let sinr = match cell.is_on {
+                true => ue.control_sinr(cx.now, (&cell.config, &self.air), cell.phy.sinr_mut()),
+                false => 0.0,
+            };
             let maxima =
                 [Direction::Downlink, Direction::Uplink].map(|way| ue.bearer.radio_link_failures(way));
             let maxima = maxima.iter().sum();
@@ -154,7 +162,7 @@ impl RadioNetwork {
                 Step::Failed(Failure::Handover) => self.fail_access(state, cx, id),
                 Step::Failed(_) => self.lose_link(state, cx, id),
                 Step::Searched => {
-                    let mut rsrp = self.monitor.as_ref().and_then(|m| m.rsrp(id)).unwrap_or_default();
+                    let mut rsrp = self.monitor.as_ref().map(|m| m.rsrp(id)).unwrap_or_default();
                     for (power, cell) in rsrp.iter_mut().zip(&self.cells) {
                         if cell.config.interferer {
                             power.0 = f64::NEG_INFINITY; // barred, TS 36.304 §5.3.1
@@ -171,6 +179,7 @@ impl RadioNetwork {
                 Step::Released(_) => self.release(watch, state, cx, id),
             }
         }
+        watch.answered = watch.answered.filter(|cell| self.cells[cell.index()].is_on); // or T301 expires
         // What is still under way of the handover before this comes first.
         let settled = state.procedures.is_settled(id) && !self.ues[id.index()].bearer.awaits_sn_status();
         if let Some(cell) = watch.answered.filter(|_| settled) {

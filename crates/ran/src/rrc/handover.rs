@@ -172,6 +172,8 @@ pub(crate) struct Handovers {
     ues: Vec<UeState>,
     /// UEs that each cell has a context of, and how many it may have.
     contexts: Vec<(u32, u32)>,
+    /// Cells whose radio is off.
+    silent: Vec<bool>,
 }
 
 impl Handovers {
@@ -195,7 +197,8 @@ impl Handovers {
             state
         };
         let ues = serving.map(attach).collect();
-        Self { config, agenda: BTreeMap::new(), entries: 0, ues, contexts }
+        let silent = vec![false; contexts.len()];
+        Self { config, agenda: BTreeMap::new(), entries: 0, ues, contexts, silent }
     }
 
     /// When something is due.
@@ -216,22 +219,49 @@ impl Handovers {
 
     /// A UE reports a cell. The number of the handover that this may become, if nothing else is going
     /// on.
-    pub(crate) fn report(
-        &mut self,
-        now: Instant,
-        ue: UeId,
-        (source, target): (CellId, CellId),
-    ) -> Option<u32> {
-        let state = &mut self.ues[ue.index()];
-        if state.phase != Phase::Connected || state.waiting.is_some() {
+    pub(crate) fn report(&mut self, now: Instant, ue: UeId, cells: (CellId, CellId)) -> Option<u32> {
+        self.begin(now + self.config.report, ue, cells)
+    }
+
+    /// The source hands a UE over without a report of it, as for load balancing. The number of the handover, if
+    /// nothing else is going on.
+    pub(crate) fn shed(&mut self, now: Instant, ue: UeId, cells: (CellId, CellId)) -> Option<u32> {
+        self.begin(now, ue, cells)
+    }
+
+    /// The source has a reason for a handover at this time.
+    fn begin(&mut self, at: Instant, ue: UeId, (source, target): (CellId, CellId)) -> Option<u32> {
+        if !self.is_free(ue) {
             return None;
         }
+        let state = &mut self.ues[ue.index()];
         state.attempt += 1;
         state.phase = Phase::Preparing;
         let attempt = state.attempt;
-        let task = Task::Report(Handover { ue, attempt, source, target });
-        self.at(now + self.config.report, Item::Task(task));
+        self.at(at, Item::Task(Task::Report(Handover { ue, attempt, source, target })));
         Some(attempt)
+    }
+
+    /// True if a UE is in its cell and no handover of it is going on.
+    pub(crate) fn is_free(&self, ue: UeId) -> bool {
+        let state = &self.ues[ue.index()];
+        state.phase == Phase::Connected && state.waiting.is_none()
+    }
+
+    /// The radio of a cell goes off, or on again: without it the cell admits nobody.
+    pub(crate) fn switch(&mut self, cell: CellId, on: bool) {
+        self.silent[cell.index()] = !on;
+    }
+
+    /// The radio of a UE's cell is off, so that no order reaches the UE: the handover that is being prepared is
+    /// cancelled (TS 36.423 v17.0 §8.2.3).
+    pub(crate) fn cut_off(&mut self, ue: UeId, out: &mut Vec<Action>) {
+        let UeState { phase, attempt, .. } = self.ues[ue.index()];
+        if phase == Phase::Preparing {
+            self.cancel(ue);
+            self.ues[ue.index()].phase = Phase::Connected;
+            out.push(Action::Observe { ue, attempt, step: HandoverStep::PreparationFailed });
+        }
     }
 
     /// A UE has lost its radio link: the handover that is being prepared is cancelled (HANDOVER CANCEL,
@@ -243,8 +273,15 @@ impl Handovers {
         if state.phase == Phase::Connected {
             state.attempt += 1;
         }
-        let attempt = state.attempt;
         state.phase = Phase::Away;
+        self.cancel(ue);
+        self.ues[ue.index()].attempt
+    }
+
+    /// Nothing more comes of the handover that is being prepared.
+    fn cancel(&mut self, ue: UeId) {
+        let state = &mut self.ues[ue.index()];
+        let attempt = state.attempt;
         state.waiting = None;
         if let Some(target) = state.prepared.take() {
             self.contexts[target.index()].0 -= 1;
@@ -259,7 +296,6 @@ impl Handovers {
                 !concerns(&Handover { ue, attempt, source, target })
             }
         });
-        attempt
     }
 
     /// The number of a UE's latest handover, or of the loss of its radio link.
@@ -404,7 +440,7 @@ impl Handovers {
     /// Admission control at the target (TS 36.300 v17.0 §16.1.2).
     fn admit(&mut self, now: Instant, handover: Handover) {
         let (present, most) = &mut self.contexts[handover.target.index()];
-        if *present >= *most {
+        if *present >= *most || self.silent[handover.target.index()] {
             return self.send(now, MessageKind::HandoverPreparationFailure, handover);
         }
         *present += 1;

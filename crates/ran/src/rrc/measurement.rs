@@ -136,7 +136,8 @@ impl Measurements {
         self.sample_among(now, serving, rsrp, |_| true)
     }
 
-    /// The same, where not every cell is one that the event is about.
+    /// The same, where not every cell is one that the event is about. Of a cell with a sample of minus infinity
+    /// nothing is received: what was known of it is void, and nothing is reported if it is the serving one.
     pub fn sample_among(
         &mut self,
         now: Instant,
@@ -146,14 +147,21 @@ impl Measurements {
     ) -> Option<CellId> {
         assert_eq!(rsrp.len(), self.rsrp.len(), "one sample per cell");
         let coefficient = self.config.filter_coefficient;
-        for (filter, measured) in self.rsrp.iter_mut().zip(rsrp) {
-            filter.sample(measured.0, coefficient);
+        for (cell, (filter, measured)) in self.rsrp.iter_mut().zip(rsrp).enumerate() {
+            if measured.0 == f64::NEG_INFINITY {
+                (*filter, self.triggers[cell]) = (Filter::default(), Trigger::Idle);
+            } else {
+                filter.sample(measured.0, coefficient);
+            }
         }
-        let own = self.rsrp(serving).expect("sampled above");
+        let Some(own) = self.rsrp(serving) else {
+            self.triggers.fill(Trigger::Idle);
+            return None;
+        };
         let mut best: Option<(CellId, Dbm)> = None;
         let cells = (0..rsrp.len() as u32).map(CellId);
         for cell in cells.filter(|cell| *cell != serving && is_neighbour(*cell)) {
-            let theirs = self.rsrp(cell).expect("sampled above");
+            let Some(theirs) = self.rsrp(cell) else { continue };
             if self.step(now, cell, theirs, own) && best.is_none_or(|(_, most)| theirs > most) {
                 best = Some((cell, theirs));
             }
@@ -216,6 +224,11 @@ impl Measurements {
         let due = now.saturating_since(since) >= event.time_to_trigger;
         *trigger = if due { Trigger::Reported(now) } else { Trigger::Waiting(since) };
         due
+    }
+
+    /// What was known of the event is void for this neighbour.
+    pub fn forget_event(&mut self, cell: CellId) {
+        self.triggers[cell.index()] = Trigger::Idle;
     }
 
     /// The UE has changed its cell: what was known of the event is void (TS 36.331 v17.0 §5.5.6.1);

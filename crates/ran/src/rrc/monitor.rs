@@ -30,6 +30,9 @@ pub(crate) struct Monitor {
     samples: Vec<Dbm>,
     /// Of each cell, which others its UEs report.
     neighbours: Vec<Vec<CellId>>,
+    /// Cells whose radio is off, and cells that nobody is to report for now; by number.
+    silent: Vec<bool>,
+    shunned: Vec<bool>,
 }
 
 impl Monitor {
@@ -44,6 +47,8 @@ impl Monitor {
             reports: VecDeque::with_capacity(ues),
             samples: vec![Dbm(0.0); cells],
             neighbours,
+            silent: vec![false; cells],
+            shunned: vec![false; cells],
         }
     }
 
@@ -73,9 +78,13 @@ impl Monitor {
         self.next_sample = now + self.config.period;
         for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
             ue.measure_rsrp(now, &self.config, &mut self.samples);
-            let neighbours = &self.neighbours[ue.cell.index()];
-            let due =
-                measurements.sample_among(now, ue.cell, &self.samples, |cell| neighbours.contains(&cell));
+            for (sample, _) in self.samples.iter_mut().zip(&self.silent).filter(|(_, silent)| **silent) {
+                sample.0 = f64::NEG_INFINITY;
+            }
+            let (neighbours, shunned) = (&self.neighbours[ue.cell.index()], &self.shunned);
+            let due = measurements.sample_among(now, ue.cell, &self.samples, |cell| {
+                neighbours.contains(&cell) && !shunned[cell.index()]
+            });
             if let Some(target) = due {
                 self.reports.push_back(MeasurementReport { at: now, ue: ue.id, target });
             }
@@ -87,10 +96,43 @@ impl Monitor {
         self.reports.pop_front()
     }
 
-    /// Filtered RSRP of every cell at a UE, by their numbers, if it has measured.
-    pub(crate) fn rsrp(&self, ue: UeId) -> Option<Vec<Dbm>> {
+    /// Filtered RSRP of every cell at a UE, by their numbers; minus infinity for one that it does not receive.
+    pub(crate) fn rsrp(&self, ue: UeId) -> Vec<Dbm> {
         let cells = (0..self.samples.len() as u32).map(CellId);
-        cells.map(|cell| self.ues[ue.index()].rsrp(cell)).collect()
+        let known = |cell: CellId| self.ues[ue.index()].rsrp(cell).filter(|_| !self.silent[cell.index()]);
+        cells.map(|cell| known(cell).unwrap_or(Dbm(f64::NEG_INFINITY))).collect()
+    }
+
+    /// The best neighbour of the cell that serves a UE, and its RSRP over that of this cell in dB.
+    pub(crate) fn best_neighbour(&self, ue: UeId, serving: CellId) -> Option<(CellId, f64)> {
+        let rsrp = self.rsrp(ue);
+        let own = rsrp[serving.index()];
+        let mut best: Option<(CellId, f64)> = None;
+        for &cell in self.neighbours[serving.index()].iter().filter(|cell| !self.shunned[cell.index()]) {
+            let over = rsrp[cell.index()].0 - own.0;
+            if over.is_finite() && best.is_none_or(|(_, most)| over > most) {
+                best = Some((cell, over));
+            }
+        }
+        best
+    }
+
+    /// The radio of a cell goes off, or on again.
+    pub(crate) fn switch(&mut self, cell: CellId, on: bool) {
+        self.silent[cell.index()] = !on;
+        self.forget(cell);
+    }
+
+    /// Nobody is to report a cell, or all may again.
+    pub(crate) fn shun(&mut self, cell: CellId, shunned: bool) {
+        self.shunned[cell.index()] = shunned;
+        self.forget(cell);
+    }
+
+    /// Reports of a cell that are not made, or not taken, are void.
+    fn forget(&mut self, cell: CellId) {
+        self.ues.iter_mut().for_each(|ue| ue.forget_event(cell));
+        self.reports.retain(|report| report.target != cell);
     }
 
     /// A UE has changed its cell.

@@ -11,6 +11,7 @@ mod layout;
 mod middlebox;
 mod output;
 mod rnis;
+mod service;
 mod ue;
 mod video;
 
@@ -232,6 +233,9 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let help = "leave `interferer` out of one of them";
     at.require(serves, "cell", "all cells only interfere", help)?;
     handover::handover(scenario, at)?;
+    for (i, cell) in scenario.cell.iter().enumerate() {
+        service::service(cell, scenario, &at.under("cell").entry(i))?;
+    }
     ue::ues(scenario, at)?;
     for (i, cell) in scenario.cell.iter().enumerate() {
         cell::queues(cell, expand::ues(scenario).len() as u64, &at.under("cell").entry(i))?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Aqm, tagged};
+use super::{Aqm, CellOutage, Shedding, tagged};
 use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
 
 /// One cell.
@@ -54,6 +54,13 @@ pub struct Cell {
     pub max_ues: Option<u32>,
     /// Names of the cells that its UEs report; none for all others.
     pub neighbours: Option<Vec<String>>,
+    /// Times in which its radio is off: it neither sends nor receives, and its UEs lose it. The eNB behind it keeps their
+    /// contexts and packets. Without `[handover]` the UEs wait until the radio is on again. None for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Vec<CellOutage>>,
+    /// Times in which it hands UEs over to their best neighbours, whatever they report; none for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shedding: Option<Vec<Shedding>>,
 }
 
 /// An antenna.

@@ -14,6 +14,7 @@ mod middlebox;
 mod output;
 mod path;
 mod rnis;
+mod service;
 mod ue;
 mod video;
 
@@ -26,6 +27,7 @@ pub use middlebox::*;
 pub use output::*;
 pub use path::*;
 pub use rnis::*;
+pub use service::*;
 pub use ue::*;
 pub use video::*;
 

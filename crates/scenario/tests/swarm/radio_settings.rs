@@ -72,6 +72,7 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
     if layout {
         settings.maybe(0.3, "layout", "serving_rings", whole(0, 0)); // one ring or less around the middle
     }
+    service(settings, base, written);
     if base.handover.is_some() {
         // As X2 and interruptions are drawn, these are longer.
         let keys = vec![("n311", whole(1, 10)), ("t304", ms(61, 2_000)), ("t311", ms(1_000, 3_000))];
@@ -206,6 +207,41 @@ fn bearers(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         ]);
     }
     settings.some(&format!("{at}.pdcp"), keys);
+}
+
+/// Times in which cells do not serve as usual: those that can.
+fn service(settings: &mut Settings<'_>, base: &Resolved, written: usize) {
+    let within = base.run.duration.0.as_nanos() / 1_000_000;
+    let lost = base.handover.as_ref().is_none_or(|handover| handover.radio_link_failure);
+    let serves = |settings: &Settings<'_>, i: usize| {
+        !base.cell[i].interferer
+            && base.cell[i].neighbours.is_none()
+            && !settings.has(&format!("cell.{i}"), "interferer")
+    };
+    for (i, cell) in base.cell.iter().enumerate().take(written) {
+        let at = &format!("cell.{i}");
+        if lost && cell.early_throttling.is_none() && settings.s.chance(0.1) {
+            let [begin, lasts] = [3, 2].map(|share| settings.s.below(within * share / 4).max(1));
+            let off = json!([{ "at": format!("{begin} ms"), "duration": format!("{lasts} ms") }]);
+            settings.set(at, "outages", off);
+            continue;
+        }
+        let Some(handover) = &base.handover else { continue };
+        let measured = handover.measurement_period.0.as_nanos() / 1_000_000 + 1;
+        let target = (0..base.cell.len()).any(|other| other != i && serves(settings, other));
+        let target = target && !settings.has("layout", "serving_rings");
+        let can = target && serves(settings, i) && !settings.has(at, "neighbours") && measured < within;
+        if can && settings.s.chance(0.2) {
+            let begin = measured + settings.s.below(within - measured);
+            let lasts = 1 + settings.s.below(within);
+            let (key, many) = match settings.s.chance(0.5) {
+                true => ("ues", json!(1 + settings.s.below(5))),
+                false => ("share", json!(format!("{} %", 1 + settings.s.below(100)))),
+            };
+            let (begin, lasts) = (format!("{begin} ms"), format!("{lasts} ms"));
+            settings.set(at, "shedding", json!([{ "at": begin, "duration": lasts, key: many }]));
+        }
+    }
 }
 
 fn neighbours(settings: &mut Settings<'_>, at: &str, own: usize, base: &Resolved, layout: bool) {

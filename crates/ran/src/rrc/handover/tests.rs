@@ -146,3 +146,29 @@ fn a_target_that_is_not_reached_waits_and_is_told_if_another_cell_takes_the_ue_u
         assert_eq!((arrived, handovers.contexts[1].0), (cell == EAST, 1 + u32::from(cell == EAST)));
     }
 }
+
+/// The radio of the source fails between the target's answer and the order, so that the UE does not hear it; that of the
+/// target before it is asked, so that it refuses.
+#[test]
+fn without_a_radio_nobody_is_ordered_away_or_admitted() {
+    let mut handovers = new(Some(2));
+    handovers.report(ms(100), UE, (WEST, EAST));
+    assert_eq!(run_until(&mut handovers, 125), [(110, observe(1, HandoverStep::Decided))]);
+    let mut out = Vec::new();
+    handovers.cut_off(UE, &mut out);
+    assert_eq!(out, [observe(1, HandoverStep::PreparationFailed)]);
+    assert_eq!(run_until(&mut handovers, 1_000), []);
+    handovers.cut_off(UE, &mut out);
+    assert_eq!(out.len(), 1, "nothing was being prepared");
+    // The place that the target had kept is free again; without its radio it admits nobody.
+    handovers.switch(EAST, false);
+    assert_eq!(handovers.shed(ms(2_000), UE, (WEST, EAST)), Some(2));
+    let refused = [
+        (2_000, observe(2, HandoverStep::Decided)),
+        (2_000 + 6 + 5 + 6, observe(2, HandoverStep::PreparationFailed)),
+    ];
+    assert_eq!(run_until(&mut handovers, 3_000), refused);
+    handovers.switch(EAST, true);
+    assert_eq!(handovers.shed(ms(3_000), UE, (WEST, EAST)), Some(3));
+    assert!(run_until(&mut handovers, 4_000).contains(&(3_032, Action::Leave { ue: UE, attempt: 3 })));
+}

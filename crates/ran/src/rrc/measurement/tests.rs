@@ -108,3 +108,26 @@ fn the_best_of_several_is_reported() {
         assert_eq!(ue.sample(at(ms), CellId(3), &rsrp), None);
     }
 }
+
+/// What is not received is forgotten; the first sample afterwards stands for itself. Without its own cell a UE has nobody to
+/// report to.
+#[test]
+fn a_cell_that_is_not_received_is_forgotten() {
+    let config = MeasurementConfig {
+        filter_coefficient: 4,
+        event: EventA3 { time_to_trigger: Duration::ZERO, ..A3 },
+        period: Duration::from_millis(200),
+        report_interval: Duration::MAX,
+    };
+    let mut ue = Measurements::new(config, 2);
+    let mut sample = |tick: u64, own: f64, theirs: f64| {
+        let report = ue.sample(Instant::from_millis(200 * tick), CellId(0), &[Dbm(own), Dbm(theirs)]);
+        (report, ue.rsrp(CellId(0)), ue.rsrp(CellId(1)))
+    };
+    const GONE: f64 = f64::NEG_INFINITY;
+    assert_eq!(sample(1, -90.0, -95.0), (None, Some(Dbm(-90.0)), Some(Dbm(-95.0))));
+    assert_eq!(sample(2, -90.0, GONE), (None, Some(Dbm(-90.0)), None));
+    assert_eq!(sample(3, -90.0, -80.0), (Some(CellId(1)), Some(Dbm(-90.0)), Some(Dbm(-80.0))));
+    assert_eq!(sample(4, GONE, -80.0), (None, None, Some(Dbm(-80.0))));
+    assert_eq!(sample(5, -90.0, -80.0), (Some(CellId(1)), Some(Dbm(-90.0)), Some(Dbm(-80.0))));
+}

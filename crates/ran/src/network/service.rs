@@ -1,0 +1,182 @@
+//! Cells that do not serve as usual: radios that are off, and UEs that a cell hands over to its neighbours.
+//!
+//! *Outage.* The radio of a cell neither sends nor receives: no reference signals, no control, no data. What was in
+//! the air is lost. The eNB behind it goes on: it keeps the contexts and the packets of its UEs, and X2 and S1 work. Its
+//! UEs find out by themselves. They are out of sync, T310 runs, and they search for another cell
+//! (TS 36.331 v17.0 §5.3.11, §5.3.7), which fetches their contexts. Without handovers no link is lost: UEs
+//! wait until the radio is on again.
+//!
+//! *Shedding.* The cell decides on handovers without reports, as for load balancing (TS 36.300 §22.4.1, whose
+//! text was not at hand), of those UEs first that receive their best neighbour best, compared with the cell itself. Until the end of that time
+//! nobody reports the cell, or else UEs would come back at once; one that has lost its link may still choose it.
+//!
+//! Left out: an eNB that fails with all that it holds, and that a UE with uplink data gives up earlier because
+//! nobody answers its scheduling requests (TS 36.321 v17.0 §5.4.4).
+
+use airlane_core::{CellId, Cx, Event, HandoverStep, Instant, Topic, UeId};
+
+use super::RadioNetwork;
+use super::handover::HandoverState;
+use crate::config::{RanConfig, ServiceKind, ShedAmount};
+
+/// What happens at an instant. What ends comes before what begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    On,
+    NoLongerShunned,
+    Off,
+    Shed(ShedAmount),
+}
+
+impl Change {
+    const fn rank(self) -> u8 {
+        match self {
+            Self::On => 0,
+            Self::NoLongerShunned => 1,
+            Self::Off => 2,
+            Self::Shed(_) => 3,
+        }
+    }
+}
+
+/// What will happen to the cells.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The next one last.
+    changes: Vec<(Instant, CellId, Change)>,
+}
+
+impl Plan {
+    pub(super) fn new(config: &RanConfig) -> Self {
+        let mut changes = Vec::new();
+        for (cell, settings) in (0..).map(CellId).zip(&config.cells) {
+            for time in &settings.service {
+                let (begin, end) = match time.kind {
+                    ServiceKind::Outage => (Change::Off, Change::On),
+                    ServiceKind::Shed(amount) => (Change::Shed(amount), Change::NoLongerShunned),
+                };
+                changes.push((time.at, cell, begin));
+                changes.push((time.at.saturating_add(time.duration), cell, end));
+            }
+        }
+        changes.sort_by_key(|&(at, cell, change)| core::cmp::Reverse((at, change.rank(), cell)));
+        Self { changes }
+    }
+
+    /// When something happens next.
+    #[inline]
+    pub(super) fn due(&self) -> Instant {
+        self.changes.last().map_or(Instant::FAR_FUTURE, |(at, ..)| *at)
+    }
+}
+
+impl RadioNetwork {
+    /// Does the next thing that happens to a cell.
+    #[cold]
+    pub(super) fn change_service(&mut self, cx: &mut Cx<'_>) {
+        let Some((now, cell, change)) = self.plan.changes.pop() else { return };
+        let mut cx = Cx {
+            now,
+            pool: &mut *cx.pool,
+            outbox: &mut *cx.outbox,
+            topics: cx.topics,
+            probe: &mut *cx.probe,
+        };
+        match change {
+            Change::Off => self.switch(&mut cx, cell, false),
+            Change::On => self.switch(&mut cx, cell, true),
+            Change::Shed(amount) => {
+                self.shun(cell, true);
+                self.with_handover(&mut cx, |network, state, cx| network.shed(state, cx, cell, amount));
+            }
+            Change::NoLongerShunned => self.shun(cell, false),
+        }
+    }
+
+    fn shun(&mut self, cell: CellId, shunned: bool) {
+        if let Some(monitor) = &mut self.monitor {
+            monitor.shun(cell, shunned);
+        }
+    }
+
+    /// The radio of a cell goes off, or on again.
+    fn switch(&mut self, cx: &mut Cx<'_>, cell: CellId, on: bool) {
+        self.skip_idle_slots(cx.now);
+        self.air.switch(cell.index(), on);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.switch(cell, on);
+        }
+        let here = &mut self.cells[cell.index()];
+        here.is_on = on;
+        for ue in &mut self.ues {
+            ue.neighbours.forget_control();
+            if ue.cell == cell && !on {
+                here.downlink.forget(ue.id.0);
+                here.uplink.forget(ue.id.0);
+                ue.reset_mac(&here.config);
+                if let Some(monitor) = &mut self.monitor {
+                    monitor.change_cell(ue.id);
+                }
+                self.touched.push(ue.id.0);
+            }
+        }
+        self.wake_touched(cx.now);
+        if self.handover.is_some() {
+            self.with_handover(cx, |network, state, cx| network.tell_handovers(state, cx, cell, on));
+        }
+    }
+
+    /// Handovers and radio links learn that the radio of a cell has gone off, or on again.
+    fn tell_handovers(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, on: bool) {
+        state.procedures.switch(cell, on);
+        if let Some(links) = &mut state.links {
+            links.look_soon(cx.now);
+        }
+        if !on {
+            for ue in self.ues.iter().filter(|ue| ue.cell == cell) {
+                state.procedures.cut_off(ue.id, &mut state.actions);
+            }
+            self.carry_out(state, cx);
+        }
+    }
+
+    /// A cell hands UEs over.
+    fn shed(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, amount: ShedAmount) {
+        let Some(monitor) = &self.monitor else { return };
+        let free = self.ues.iter().filter(|ue| ue.cell == cell && state.procedures.is_free(ue.id));
+        let served = free.clone().count();
+        let with_target =
+            |id: UeId| monitor.best_neighbour(id, cell).map(|(target, over)| (over, id, target));
+        let mut chosen: Vec<_> = free.filter_map(|ue| with_target(ue.id)).collect();
+        chosen.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        chosen.truncate(match amount {
+            ShedAmount::Number(ues) => ues as usize,
+            ShedAmount::Share(share) => libm::round(share * served as f64) as usize,
+        });
+        for (_, id, target) in chosen {
+            let Some(attempt) = state.procedures.shed(cx.now, id, (cell, target)) else { continue };
+            if cx.wants(Topic::Handover) {
+                let here = self.ues[id.index()].mobility.position_at(cx.now);
+                let step = HandoverStep::Reported { from: cell, to: target, position_m: [here.x, here.y] };
+                cx.emit(&Event::Handover { ue: id, attempt, step });
+            }
+        }
+        while state.procedures.step(cx.now, &mut state.actions) {
+            self.carry_out(state, cx);
+        }
+    }
+
+    /// UEs of cells whose radio is off wait.
+    #[cold]
+    pub(super) fn wait_for_radio(&mut self, cx: &mut Cx<'_>, number: u64) {
+        self.each_cell_that(
+            cx,
+            number,
+            |cell| !cell.is_on,
+            |downlink, uplink, slot| {
+                downlink.wait(slot);
+                uplink.wait(slot);
+            },
+        );
+    }
+}

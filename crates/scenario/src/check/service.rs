@@ -1,0 +1,72 @@
+//! Checks of times in which a cell does not serve as usual.
+
+use airlane_core::Duration;
+
+use super::{Checked, Place};
+use crate::format::{Cell, Resolved, Shedding};
+use crate::quantity::Time;
+
+/// Outages and shedding of a cell.
+pub(super) fn service(cell: &Cell, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let (outages, shedding) = (&cell.outages, &cell.shedding);
+    if let Some(outages) = outages {
+        let at = at.under("outages");
+        one_after_the_other(outages.iter().map(|one| (one.at, one.duration)), &at)?;
+        let help = "leave it or early_throttling out";
+        let alone = outages.is_empty() || cell.early_throttling.is_none();
+        at.require_here(alone, "early_throttling knows only UEs that stay in their cell", help)?;
+        let lose = scenario.handover.as_ref().is_none_or(|handover| handover.radio_link_failure);
+        let help = "handover.radio_link_failure = true, or leave it out";
+        at.require_here(
+            lose || outages.is_empty(),
+            "UEs that cannot lose a radio link would stay with it",
+            help,
+        )?;
+    }
+    let Some(shedding) = shedding else { return Ok(()) };
+    let at = at.under("shedding");
+    one_after_the_other(shedding.iter().map(|one| (one.at, one.duration)), &at)?;
+    for (index, one) in shedding.iter().enumerate() {
+        shed(one, cell, scenario, &at.entry(index))?;
+    }
+    Ok(())
+}
+
+/// Times do not overlap and stand in their order.
+fn one_after_the_other(times: impl Iterator<Item = (Time, Time)>, at: &Place<'_>) -> Checked {
+    let mut free = Time(Duration::ZERO);
+    for (index, (begin, duration)) in times.enumerate() {
+        let at = at.entry(index);
+        at.positive(duration, "duration")?;
+        let help = format!("{free} or later: when the one before it has ended");
+        at.require(begin >= free, "at", "it overlaps the one before it, or stands out of order", &help)?;
+        free = Time(begin.0 + duration.0);
+    }
+    Ok(())
+}
+
+fn shed(one: &Shedding, cell: &Cell, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let Some(handover) = &scenario.handover else {
+        let help = "add [handover] and a second [[cell]], or leave it out";
+        return at.wrong("of no use without handover: there is no way to hand UEs over", help);
+    };
+    let help = "one of ues = 3 (a number) and share = \"50 %\" (of its UEs)";
+    at.require_here(one.ues.is_some() != one.share.is_some(), "how many UEs is not said once", help)?;
+    at.require(one.ues != Some(0), "ues", "nobody would be handed over", "1 or more")?;
+    let some = one.share.is_none_or(|share| share.0 > 0.0);
+    at.require(some, "share", "nobody would be handed over", "above 0 %")?;
+    let serves = |name: &String| scenario.cell.iter().any(|other| other.name == *name && !other.interferer);
+    let target = match &cell.neighbours {
+        Some(names) => names.iter().any(serves),
+        None => scenario.cell.iter().any(|other| other.name != cell.name && serves(&other.name)),
+    };
+    let help = "a cell that serves UEs in its `neighbours`, or leave it out";
+    at.require_here(target && !cell.interferer, "no UE of this cell can be handed over", help)?;
+    let help = format!("{} or later: handover.measurement_period", handover.measurement_period);
+    let measured = one.at >= handover.measurement_period;
+    at.require(measured, "at", "UEs have not measured their neighbours yet", &help)?;
+    let off =
+        cell.outages.iter().flatten().find(|off| (off.at.0..off.at.0 + off.duration.0).contains(&one.at.0));
+    let help = off.map(|off| format!("before {}, or once the radio is on again", off.at));
+    at.require(off.is_none(), "at", "the radio is off then (outages)", help.as_deref().unwrap_or_default())
+}
