@@ -29,6 +29,8 @@ from airlane.papers.common import (
 )
 from airlane.stats import Estimate
 
+pytestmark = pytest.mark.by_hand
+
 DRAWS = [Draw(seed, {}) for seed in (1, 2, 3, 4)]
 
 

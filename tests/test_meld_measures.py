@@ -16,6 +16,8 @@ from airlane.papers import meld, meld_beyond, meld_sweep, meld_uplink
 from airlane.papers.meld_logs import bursts_of, goodput_mbps
 from airlane.papers.meld_setup import CONTROLLERS, Case, by_run, rate, rtt
 
+pytestmark = pytest.mark.by_hand
+
 LEGACY = Case("newreno")
 DE = LEGACY.but(scheme="de")
 

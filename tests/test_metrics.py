@@ -11,6 +11,8 @@ import pytest
 from airlane import metrics
 from airlane.metrics import Run, Window
 
+pytestmark = pytest.mark.by_hand
+
 
 def tables() -> dict[str, pa.Table]:
     """Two flows to `first`, one to `added`; bins of 0.5 s from 0 to 4 s."""

@@ -30,6 +30,8 @@ from airlane.papers.splitproxy_setup import Case
 from airlane.results import Results
 from airlane.survival import Times, median, restricted_mean, since
 
+pytestmark = pytest.mark.by_hand
+
 NAN = math.nan
 
 

@@ -231,7 +231,11 @@ def _timeouts(run: Run) -> float:
 
 
 def _recovered_s(run: Run) -> float:
-    """From the handover until as many segments were sent again as it dropped; NaN if it dropped none."""
+    """From the handover until as many segments were sent again as it dropped; NaN if it dropped none.
+
+    NaN too if never as many are sent again, because the receiver had part of them already (2 of 20 runs of
+    the base: 39 for 111 and 13 for 108, all within 5 s). No end of a run cuts that off.
+    """
     dropped = _handover(run, "discarded_sdus")
     if not dropped > 0.0:
         return math.nan

@@ -14,7 +14,7 @@ from airlane import examples, metrics, terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
 from airlane.metrics import Window
 from airlane.papers import mdcc_setup as setup
-from airlane.papers.common import all_hold, mean, reduction_pct
+from airlane.papers.common import all_hold, mean, ratio, reduction_pct
 from airlane.papers.mdcc_setup import (
     ALL_MS,
     CONTROLLERS,
@@ -209,10 +209,11 @@ def _wired_overrides(rivals: int, buffer: str, controller: str) -> dict[str, obj
 
 def _share(point: str) -> Measure:
     """Goodput of the phone over that of a rival, over the time that is measured."""
-    return lambda draw: (
-        metrics.goodput_mbps(draw[point], "phone", _MEASURED)
-        / metrics.goodput_mbps(draw[point], "other", _MEASURED)
-    )
+
+    def of(to: str) -> Measure:
+        return lambda draw: metrics.goodput_mbps(draw[point], to, _MEASURED)
+
+    return ratio(of("phone"), of("other"))
 
 
 def wired() -> Experiment:
@@ -301,12 +302,12 @@ def faults() -> Experiment:
 
     def keeps_up(name: str) -> Claim:
         def check(draws: Sequence[Draw]) -> Finding:
-            ratio = mean(draws, lambda d: _goodput(name)(d) / _goodput(_CUBIC)(d))
+            share = mean(draws, ratio(_goodput(name), _goodput(_CUBIC)))
             pause = max(_longest_pause_s(name)(d) for d in draws)
             evidence = (
-                f"{terminal.interval(ratio)} of CUBIC's goodput, longest pause {pause:.1f} s, n = {ratio.n}"
+                f"{terminal.interval(share)} of CUBIC's goodput, longest pause {pause:.1f} s, n = {share.n}"
             )
-            return Finding(all_hold([settle(ratio, 0.9), pause <= 1.0]), evidence)
+            return Finding(all_hold([settle(share, 0.9), pause <= 1.0]), evidence)
 
         return Claim(
             f"mdcc.faults.{name.replace(' ', '_').replace('%', 'pct')}",

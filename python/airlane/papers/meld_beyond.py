@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from airlane import examples, terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
-from airlane.papers.common import MARGIN, between, mean, worst_of
+from airlane.papers.common import MARGIN, between, mean, ratio, worst_of
 from airlane.papers.meld import RECOVERY_WORDS
 from airlane.papers.meld_logs import duration_s
 from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, NOISE_WORDS, THRESHOLDS, Case, rate, rtt
@@ -114,7 +114,7 @@ def faults() -> Experiment:
             points[f"{case.name}/{name}"] = {**case.overrides, "rnis": {"fault": fault}}
 
     def against(case: Case, name: str) -> Measure:
-        return lambda draw: _rate_at(f"{case.name}/{name}")(draw) / rate(case.but(scheme="legacy"))(draw)
+        return ratio(_rate_at(f"{case.name}/{name}"), rate(case.but(scheme="legacy")))
 
     def listing(draws: Sequence[Draw]) -> Listing:
         rows = [

@@ -31,6 +31,7 @@ from airlane.papers.common import (
     gain_pct,
     mean,
     minus,
+    ratio,
     worst_of,
 )
 from airlane.papers.splitproxy_measures import (
@@ -151,7 +152,7 @@ def _saving_constant(background: int) -> Claim:
 def _relative_shrinks(background: int) -> Claim:
     def share(delay_ms: int) -> Measure:
         off = page_time(_web(background, delay_ms, "newreno", "none"))
-        return lambda draw: 100.0 * _saving(background, delay_ms)(draw) / off(draw)
+        return _times(100.0, ratio(_saving(background, delay_ms), off))
 
     def check(draws: Sequence[Draw]) -> Finding:
         text = f"share saved at {DELAYS_MS[0]} − at {DELAYS_MS[-1]} ms"
