@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import os
+import shlex
+import sys
 import time
 import traceback
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
@@ -158,14 +159,14 @@ def _fail(message: str) -> NoReturn:
 def _mistake(error: BaseException) -> str | None:
     """Say what the user did wrong; None if it was not the user."""
     from airlane.arena.contenders import ArenaError
+    from airlane.compare import CompareError
     from airlane.control import ControllerError
     from airlane.dataset import DatasetError
     from airlane.extras import how_to_install
-    from airlane.files import NotTextError
+    from airlane.files import FileInTheWayError, NotTextError
     from airlane.native import ScenarioError
     from airlane.papers.own import PaperError
     from airlane.results import FolderInTheWayError
-    from airlane.starter import FileInTheWayError
     from airlane.sweep import SweepError
     from airlane.tasks import ClusterError
     from airlane.trace import ExportError, LogError
@@ -177,7 +178,7 @@ def _mistake(error: BaseException) -> str | None:
             return str(error)
         case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
             return str(error)
-        case PaperError():
+        case PaperError() | CompareError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -265,7 +266,9 @@ def run(
 ) -> None:
     """Run a scenario and write a result folder."""
     from airlane import control, terminal
+    from airlane.compare_command import report_folders
     from airlane.results import reserved
+    from airlane.summary import summary_rows
 
     file = _file(scenario, example)
     described = _scenario(file, settings)
@@ -296,13 +299,18 @@ def run(
             results = described.run(
                 runs=runs, seed=seed, threads=threads, on_done=tick, pcap=place.captures, controllers=own
             )
-        results.write(folder, described.resolved, os.fspath(file), place)
+        written = {
+            "toml": described.text,
+            "set": settings or [],
+            "command": shlex.join(["airlane", *sys.argv[1:]]),
+        }
+        results.write(folder, described.resolved, os.fspath(file), place, written)
     if plot:
         _plot(results, folder / "series.png", described.name)
     if report:
-        _page(folder, results, json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+        report_folders([folder])
     if as_json:
-        print(json.dumps(_summary_rows(results), indent=2))
+        print(json.dumps(summary_rows(results), indent=2))
         return
     terminal.output.print(terminal.run_view(results, described.name))
     made = ["series.png: the first run"] * plot + ["report.html: all of it"] * report
@@ -327,29 +335,6 @@ def _plot(results: Results, path: Path, title: str) -> None:
 
     with style(), naming(path, path):
         draw_run(results, 0, title).savefig(path, metadata={"Software": None})
-
-
-def _summary_rows(results: Results) -> list[dict[str, Any]]:
-    """Rows of `summary.csv` with the figures of the run and of its cell, if it has one cell.
-
-    What is not a number becomes null. `outages` lists when the flow's UE had no usable link.
-    """
-    from airlane.coverage import outages
-
-    rows = results.flows.to_pylist()
-    without_link = outages(results)
-    cells = {row["run"]: row for row in results.cells.to_pylist()}
-    one_cell = len(cells) == results.cells.num_rows
-    for row in rows:
-        meta = results.meta[row["run"]]
-        if one_cell and row["run"] in cells:
-            row.update({k: v for k, v in cells[row["run"]].items() if k.startswith("prb_use_")})
-        row.update({key: meta[key] for key in ("wall_s", "sim_s", "events") if key in meta})
-        if row["ue"]:
-            row["outages"] = [o.as_json() for o in without_link if (o.run, o.ue) == (row["run"], row["ue"])]
-    return [
-        {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows
-    ]
 
 
 @app.command()
@@ -406,6 +391,9 @@ def sweep(
         str | None,
         typer.Option(metavar="NAME,...", help="Figures to show, such as page_s,ttfb_s [default: what fits]."),
     ] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Draw the figures over the settings (sweep.png in the folder).")
+    ] = False,
     as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:
@@ -446,11 +434,15 @@ def sweep(
     if dataset is None:
         sweeping.write(rows, path)
     points = plan.points(rows)
+    picture = (path.with_suffix(".png") if dataset is None else path / "sweep.png") if plot else None
+    if picture is not None:
+        sweeping.draw(points, shown, picture)
     if as_json:
         print(json.dumps(sweeping.as_rows(points, shown), indent=2))
         return
     terminal.output.print(terminal.sweep_view(points, described.name, shown))
-    print(f"written to {path}" + ("" if dataset is None else "/"))
+    drawn = "" if picture is None else f" ({picture.name}: the figures)"
+    print(f"written to {path}" + ("" if dataset is None else "/") + drawn)
 
 
 @app.command()
@@ -640,32 +632,50 @@ def validate(
     raise typer.Exit(run_command(as_json, write, threads))
 
 
+_Folders = Annotated[
+    list[Path], typer.Argument(metavar="FOLDER...", help="Folders of `airlane run`, or of `airlane sweep`.")
+]
+_Columns = Annotated[
+    str | None, typer.Option(metavar="NAME,...", help="Figures to compare, such as goodput_mbps,page_s.")
+]
+
+
+@app.command()
+@_user_errors
+def compare(
+    folders: _Folders,
+    page: Annotated[
+        Path | None, typer.Option("-o", "--report", metavar="FILE.html", help="Also write an HTML page.")
+    ] = None,
+    columns: _Columns = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs, or sweeps, with the first one named.
+
+    Differences are paired by seed and have 95 % intervals.
+    """
+    from airlane.compare_command import compare_folders
+
+    if page is not None:
+        _check_file(page)
+    compare_folders(folders, page, columns, as_json=as_json)
+
+
 @app.command()
 @_user_errors
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Result folder that `airlane run` wrote.")],
+    folders: _Folders,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="File to write [default: report.html in the last folder named]."),
+    ] = None,
 ) -> None:
-    """Make an HTML page of a result folder."""
-    import pyarrow
+    """Make an HTML page of a run or a sweep, or one that compares several."""
+    from airlane.compare_command import report_folders
 
-    from airlane.results import Results, manifest_of
-
-    manifest = manifest_of(folder)
-    if manifest is None:
-        _fail(f"error: {folder} is not a result folder of `airlane run`")
-    try:
-        results = Results.read(folder)
-    except (FileNotFoundError, pyarrow.ArrowException) as error:
-        _fail(f"error: {folder} is not whole ({str(error).splitlines()[0]}); run it again")
-    print(f"written to {_page(folder, results, manifest)}")
-
-
-def _page(folder: Path, results: Results, manifest: dict[str, Any]) -> Path:
-    from airlane.report import write_run_html
-
-    page = folder / "report.html"
-    write_run_html(results, manifest, Path(manifest["file"]).stem or folder.name, page)
-    return page
+    if out is not None:
+        _check_file(out)
+    print(f"written to {report_folders(folders, out)}")
 
 
 @app.command()
@@ -754,18 +764,9 @@ def trace_export_command(
 
 
 def _check_file(path: Path) -> None:
-    """See that a file may be written there, before what takes long, and leave nothing."""
-    from airlane.files import is_mount
+    from airlane.files import check_file
 
-    path = Path(os.path.realpath(path))
-    new = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for folder in new:  # innermost first
-        folder.rmdir()
-    if path.is_dir():
-        _fail(f"error: {path} is a folder; name a file with -o")
-    if is_mount(path):
-        _fail(f"error: {path} is a mount point, which cannot be replaced; name another file with -o")
+    check_file(path)
 
 
 def _version(asked: bool) -> None:

@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from airlane.files import LockedError, landing, locked
 
-__all__ = ["Dataset", "DatasetError"]
+__all__ = ["Dataset", "DatasetError", "plan_of", "rows_of"]
 
 _PLAN = "_sweep.json"
 _SHARED = {"core": "another version of airlane", "axes": "other keys", "seed": "another seed"}
@@ -141,24 +141,46 @@ class Dataset:
 
     def read(self) -> pa.Table:
         """All rows, in no particular order."""
-        tables = [_read(file) for file in self._parts()]
-        return pa.concat_tables(tables, promote_options="permissive")
+        return rows_of(self.folder)
 
     def _kept(self) -> dict[str, Any] | None:
-        try:
-            kept = json.loads((self.folder / _PLAN).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return kept if isinstance(kept, dict) and isinstance(kept.get("tasks"), int) else None
+        return plan_of(self.folder)
 
     def _parts(self) -> Sequence[Path]:
-        return sorted(self.folder.glob("part-*.parquet"))
+        return _parts(self.folder)
 
     def _keys(self) -> set[str]:
         found = set[str]()
         for file in self._parts():
             found.update(map(str, _read(file, ["task"])["task"].to_pylist()))
         return found
+
+
+def plan_of(folder: Path) -> dict[str, Any] | None:
+    """What decides the sweep that is kept in a folder; None where it is no sweep."""
+    try:
+        kept = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and isinstance(kept.get("tasks"), int) else None
+
+
+def rows_of(folder: Path) -> pa.Table:
+    """All rows of a sweep's folder, in no particular order.
+
+    Raises
+    ------
+    DatasetError
+        When no task has ended, or a file is none of a sweep.
+    """
+    tables = [_read(file) for file in _parts(folder)]
+    if not tables:
+        raise DatasetError(f"{folder}: no run of this sweep has ended; --resume goes on with it")
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _parts(folder: Path) -> Sequence[Path]:
+    return sorted(folder.glob("part-*.parquet"))
 
 
 def _differences(before: object, now: object, key: str = "") -> Iterator[str]:

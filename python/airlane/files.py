@@ -15,8 +15,10 @@ from typing import TextIO
 import pyarrow as pa
 
 __all__ = [
+    "FileInTheWayError",
     "LockedError",
     "NotTextError",
+    "check_file",
     "is_mount",
     "landing",
     "locked",
@@ -31,6 +33,10 @@ _BYTES_MAX = 16 << 20
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+class FileInTheWayError(Exception):
+    """No file can be written there; the message says why."""
 
 
 class LockedError(Exception):
@@ -162,3 +168,26 @@ def landing(place: Path) -> Iterator[Path]:
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
+
+
+def check_file(path: Path) -> None:
+    """See that a file may be written there, before what takes long, and leave nothing.
+
+    Raises
+    ------
+    FileInTheWayError
+        When a folder is there, or something is mounted there.
+    OSError
+        When its folder cannot be made.
+    """
+    path = Path(os.path.realpath(path))
+    new = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in new:  # innermost first
+        folder.rmdir()
+    if path.is_dir():
+        raise FileInTheWayError(f"{path} is a folder; name a file with -o")
+    if is_mount(path):
+        raise FileInTheWayError(
+            f"{path} is a mount point, which cannot be replaced; name another file with -o"
+        )

@@ -6,12 +6,14 @@ Matplotlib comes with the extra `report`, and takes a second to load: it is impo
 from __future__ import annotations
 
 import itertools
+import math
 import os.path
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from airlane.chart import label_points
 from airlane.metrics import Run
@@ -25,7 +27,19 @@ if TYPE_CHECKING:
 
     from airlane.stats import Estimate
 
-__all__ = ["COLOURS", "draw_map", "draw_means", "draw_run", "figure", "style"]
+__all__ = [
+    "BINS_MAX",
+    "COLOURS",
+    "LINES_MAX",
+    "draw_map",
+    "draw_means",
+    "draw_run",
+    "figure",
+    "style",
+    "thinned",
+]
+
+Array = npt.NDArray[np.float64]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 """Okabe and Ito's colours, which most colour-blind readers tell apart."""
@@ -49,6 +63,15 @@ _STYLE: Any = {
 }
 
 _LEGEND_LIMIT = 8
+
+LINES_MAX = 10
+"""Of more flows, percentiles over them are drawn in the place of a line for each."""
+
+BINS_MAX = 400
+"""Points of a line of a page: a panel is at most some 1,000 pixels wide, and a point needs two of them."""
+
+_MARKS_SHOWN = 400
+"""Events of a kind that are drawn one by one; of more, one for each of so many parts of the run."""
 
 _MARKS_MAX = 24
 """Events that are also drawn through every panel, if they are not more."""
@@ -84,6 +107,32 @@ def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -
     fig = Figure(figsize=size, layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **options)
     return fig, list(np.asarray(axes).ravel())
+
+
+def thinned(t: Array, y: Array, bins: int = BINS_MAX) -> tuple[Array, Array, Array, Array]:
+    """A series in at most so many bins: their times, and of each mean, least and greatest value.
+
+    A bin without a value is NaN. A series that is short enough is returned as it is.
+
+    Examples
+    --------
+    >>> t, mean, low, high = thinned(np.arange(4.0), np.array([1.0, 3.0, np.nan, 4.0]), bins=2)
+    >>> t.tolist(), mean.tolist(), low.tolist(), high.tolist()
+    ([0.0, 2.0], [2.0, 4.0], [1.0, 4.0], [3.0, 4.0])
+    """
+    if t.size <= bins:
+        return t, y, y, y
+    width = math.ceil(t.size / bins)
+    padded = np.full(width * math.ceil(t.size / width), math.nan)
+    padded[: y.size] = y
+    rows = padded.reshape(-1, width)
+    there = np.isfinite(rows)
+    some = there.any(axis=1)
+    count = np.maximum(there.sum(axis=1), 1)
+    mean = np.where(some, np.where(there, rows, 0.0).sum(axis=1) / count, math.nan)
+    low = np.where(some, np.where(there, rows, math.inf).min(axis=1), math.nan)
+    high = np.where(some, np.where(there, rows, -math.inf).max(axis=1), math.nan)
+    return t[::width], mean, low, high
 
 
 def draw_means(
@@ -129,8 +178,8 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
         for axis in axes[bool(events) :]:
             _mark_handovers(axis, events.get("handover", []))
         axes[-1].set_xlabel("simulated time in s")
-        if first is not None and 1 < len(flows) <= _LEGEND_LIMIT:
-            handles = [line for line in first.lines if line.get_label() in flows]
+        if first is not None and (1 < len(flows) <= _LEGEND_LIMIT or len(flows) > LINES_MAX):
+            handles = [line for line in first.lines if not str(line.get_label()).startswith("_")]
             fig.legend(handles=handles, loc="outside upper right", ncols=min(4, len(flows)))
         fig.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return fig
@@ -147,20 +196,40 @@ def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
 
 def _draw_panel(axis: Axes, view: Run, flows: list[str], panel: tuple[str, str, str, float]) -> None:
     name, unit, column, factor = panel
-    for i, flow in enumerate(flows):
+    if len(flows) > LINES_MAX:
+        _draw_percentiles(axis, [view.series(flow) for flow in flows], column, factor)
+    for i, flow in enumerate(flows if len(flows) <= LINES_MAX else ()):
         series = view.series(flow)
-        axis.plot(
-            series.get("t_s", _NOTHING),
-            series.get(column, _NOTHING) * factor,
-            label=flow,
-            color=COLOURS[i % len(COLOURS)],
-            alpha=1.0 if len(flows) <= _LEGEND_LIMIT else 0.6,
-        )
-        for t in view.timeouts_of(flow).get("t_s", ()) if column == "cwnd_bytes" else ():
-            axis.axvline(t, color=_EVENTS["timeout"], linewidth=0.7, linestyle=":", label="timeout")
+        t, mean, low, high = thinned(series.get("t_s", _NOTHING), series.get(column, _NOTHING) * factor)
+        colour = COLOURS[i % len(COLOURS)]
+        if high is not mean:
+            axis.fill_between(t, low, high, color=colour, alpha=0.2, linewidth=0)
+        faint = 1.0 if len(flows) <= _LEGEND_LIMIT else 0.6
+        axis.plot(t, mean, label=flow, color=colour, alpha=faint)
+        for at in view.timeouts_of(flow).get("t_s", ()) if column == "cwnd_bytes" else ():
+            axis.axvline(at, color=_EVENTS["timeout"], linewidth=0.7, linestyle=":", label="timeout")
     axis.set_title(name)
     axis.set_ylabel(unit)
     axis.set_ylim(bottom=0)
+
+
+def _draw_percentiles(axis: Axes, series: list[dict[str, Any]], column: str, factor: float) -> None:
+    """Median over the flows that have a value in a bin, and the band of the middle 80 % of them."""
+    there = [one for one in series if column in one]
+    t = np.concatenate([one["t_s"] for one in there])
+    y = np.concatenate([one[column] for one in there]) * factor
+    times, bins = np.unique(np.round(t[np.isfinite(y)], 6), return_inverse=True)
+    if not times.size:
+        return
+    order = np.argsort(bins, kind="stable")
+    parts = np.split(y[np.isfinite(y)][order], np.cumsum(np.bincount(bins))[:-1])
+    low, middle, high = np.array([np.percentile(part, (10, 50, 90)) for part in parts]).T
+    at, middle = thinned(times, middle)[:2]
+    low, high = thinned(times, low)[1], thinned(times, high)[1]
+    axis.fill_between(at, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
+    axis.plot(at, middle, label=f"median of {len(series)} flows", color=COLOURS[0])
+    for value, name in ((low, "10th percentile"), (high, "90th percentile")):
+        axis.plot(at, value, label=name, color=COLOURS[5], linewidth=0.7)
 
 
 def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
@@ -186,7 +255,20 @@ def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
     for row in outages.to_pylist() if outages is not None else ():
         end = f"to {row['until_s']:.2f} s" if row["over"] else "from then on"
         found["no usable link"].append((row["from_s"], f"{row['ue']}: {row['direction']}, {end}"))
-    return {kind: sorted(many) for kind, many in found.items() if many}
+    return {kind: _summed_up(kind, sorted(many)) for kind, many in found.items() if many}
+
+
+def _summed_up(kind: str, many: list[tuple[float, str]]) -> list[tuple[float, str]]:
+    """More events than can be told apart: how many there are in each part of the run."""
+    if len(many) <= _MARKS_SHOWN:
+        return many
+    times = np.array([t for t, _ in many])
+    width = (times[-1] - times[0]) / _MARKS_SHOWN or 1.0
+    parts, counts = np.unique(((times - times[0]) / width).astype(int), return_counts=True)
+    return [
+        (float(times[0] + (part + 0.5) * width), f"{count} times {kind} within {width:.3g} s")
+        for part, count in zip(parts, counts, strict=True)
+    ]
 
 
 def _draw_events(axis: Axes, events: dict[str, list[tuple[float, str]]]) -> None:

@@ -9,12 +9,11 @@ import platform
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airlane import plot, reproduction, terminal
+from airlane import page, reproduction, terminal
 from airlane.arena import Result, view
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT
 from airlane.arena.picture import draw_heat, draw_plane
@@ -24,23 +23,13 @@ from airlane.files import write_text
 from airlane.papers import PAPERS
 from airlane.ratios import CAPTION as RATIOS_CAPTION
 from airlane.ratios import draw_ratios
-from airlane.results import Results
+from airlane.run_page import sites, write_run_html
 from airlane.verdict import Verdict
 
 if TYPE_CHECKING:
     import jinja2
 
 __all__ = ["Book", "as_json", "sites", "write_arena_html", "write_run_html"]
-
-_RUN_CAPTION = (
-    "Panels share the axis of time. Goodput counts bytes in order: a loss that is repaired shows as a gap, "
-    "and as a peak when what waited behind it is there."
-)
-
-_MAP_CAPTION = (
-    "Grey lines: where another site is nearer. A track has the colour of the cell that serves the UE; "
-    "cells that are not neighbours may share one."
-)
 
 
 def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
@@ -119,21 +108,7 @@ def _number(row: NumberRow) -> dict[str, Any]:
 
 
 def _environment() -> jinja2.Environment:
-    import jinja2
-    from markupsafe import Markup
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("airlane", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    assets = resources.files("airlane").joinpath("assets")
-    environment.filters["interval"] = terminal.interval
-    # JSON within a page: no end of a script in it.
-    environment.filters["inline"] = lambda text: Markup(text.replace("<", "\\u003c"))
-    environment.globals["asset"] = lambda name: Markup(assets.joinpath(name).read_text(encoding="utf-8"))
+    environment = page.environment()
     environment.globals["published_text"] = terminal.published_text
     environment.globals["verdict_word"] = terminal.verdict_word
     environment.globals["restated"] = terminal.restated
@@ -233,8 +208,8 @@ class Book:
         told: dict[str, Any] = {"papers": papers, "verdicts": [str(v) for v in Verdict]}
         self._place.write()
         for paper in papers:
-            page = environment.get_template("paper.html.j2").render(paper=paper, **told)
-            write_text(self._path.parent / paper.file, page)
+            html = environment.get_template("paper.html.j2").render(paper=paper, **told)
+            write_text(self._path.parent / paper.file, html)
         tally: Counter[str] = sum((paper.tally for paper in papers), Counter())
         index = environment.get_template("index.html.j2").render(
             outcomes=[entry.outcome for entry in self._entries],
@@ -248,9 +223,9 @@ class Book:
         write_text(self._path, index)
 
 
-def _beside(page: Path, other: str) -> str:
+def _beside(file: Path, other: str) -> str:
     """Address of what another command wrote next door, as it does by default; empty if it did not."""
-    return f"../{other}/index.html" if (page.parent.parent / other / "index.html").is_file() else ""
+    return f"../{other}/index.html" if (file.parent.parent / other / "index.html").is_file() else ""
 
 
 def _entry(outcome: Outcome, place: Beside) -> _Entry:
@@ -291,7 +266,7 @@ def write_arena_html(result: Result, path: Path) -> None:
         for one in result.situations
         if (drawn := draw_plane(result, one)) is not None
     ]
-    page = (
+    html = (
         _environment()
         .get_template("arena.html.j2")
         .render(
@@ -312,44 +287,4 @@ def write_arena_html(result: Result, path: Path) -> None:
         )
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, page)
-
-
-def write_run_html(results: Results, manifest: dict[str, Any], title: str, path: Path) -> None:
-    """Write a page about one result folder: figure, flows, cells, scenario. It needs no other file."""
-    columns = [c for c in results.flows.column_names if c != "run"]
-    ways = plot.draw_map(results, sites(manifest["scenario"]), 0)
-    page = (
-        _environment()
-        .get_template("run.html.j2")
-        .render(
-            title=title,
-            figure=show(plot.draw_run(results, 0), "series", "Over time", _RUN_CAPTION, Inside()),
-            map=None if ways is None else show(ways, "map", "Cells and UEs", _MAP_CAPTION, Inside()),
-            runs=results.runs,
-            columns=columns,
-            rows=[[_cell(row[c]) for c in columns] for row in results.flows.to_pylist()],
-            cell_columns=results.cells.column_names,
-            cells=[[_cell(v) for v in row.values()] for row in results.cells.to_pylist()],
-            scenario=json.dumps(manifest["scenario"], indent=2),
-            version=manifest["airlane"],
-        )
-    )
-    write_text(path, page)
-
-
-def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    """Where each cell of a resolved scenario stands, in metres."""
-
-    def metres(length: str) -> float:
-        return float(length.removesuffix(" m"))  # as resolved scenarios write lengths
-
-    return {
-        cell["name"]: (metres(cell["position"][0]), metres(cell["position"][1])) for cell in scenario["cell"]
-    }
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value}"
+    write_text(path, html)

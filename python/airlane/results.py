@@ -221,11 +221,17 @@ class Results:
         return cls(tables, manifest["runs"], manifest["seeds"], manifest["inputs"])
 
     def write(
-        self, folder: Path, scenario_json: str, file_name: str = "", place: Place | None = None
+        self,
+        folder: Path,
+        scenario_json: str,
+        file_name: str = "",
+        place: Place | None = None,
+        written: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
 
         With the `place` that `reserved` gives, its captures move into it: packets to `pcap`, qlog to `qlog`.
+        What is `written` goes into the manifest: the scenario's TOML (`toml`), settings (`set`), `command`.
 
         All of it is written beside its place and renamed, so a folder is whole or not there.
         An older result folder is replaced. A symbolic link stays; the folder that it points to is replaced.
@@ -240,10 +246,18 @@ class Results:
         with reserved(folder) if place is None else nullcontext(place) as place:
             fresh = place.scratch / "new"
             fresh.mkdir()
-            self._write_into(fresh, folder, scenario_json, file_name, place.captures)
+            self._write_into(fresh, folder, scenario_json, file_name, place.captures, written or {})
             place.replace(fresh)
 
-    def _write_into(self, folder: Path, place: Path, scenario_json: str, file_name: str, pcap: Path) -> None:
+    def _write_into(
+        self,
+        folder: Path,
+        place: Path,
+        scenario_json: str,
+        file_name: str,
+        pcap: Path,
+        written: Mapping[str, Any],
+    ) -> None:
         qlog = sorted(pcap.glob("*.sqlog"))
         if qlog:
             (folder / "qlog").mkdir()
@@ -265,6 +279,7 @@ class Results:
         manifest = {
             "airlane": version("airlane"),
             "file": file_name,
+            **{key: value for key, value in written.items() if key in ("command", "set", "toml")},
             "scenario": json.loads(scenario_json),
             "inputs": dict(self.inputs),
             "seeds": self.seeds,

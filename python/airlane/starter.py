@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from airlane import examples
-from airlane.files import write_text
+from airlane.files import FileInTheWayError, write_text
 from airlane.keys import Key, keys
 from airlane.scenario import load, loads
 
-__all__ = ["FileInTheWayError", "Kind", "write_starter"]
+__all__ = ["Kind", "write_starter"]
 
 _WIDTH = 100
 
@@ -31,10 +31,6 @@ class Kind(StrEnum):
     CELL = "cell"
     WIRED = "wired"
     TRACE = "trace"
-
-
-class FileInTheWayError(Exception):
-    """A file exists that would be overwritten."""
 
 
 _ABOUT = {

@@ -61,6 +61,10 @@ class Times:
         """Kaplan-Meier median; infinity where not half of them ended, NaN where none began."""
         return median(self.durations, self.watched)
 
+    def curve(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Kaplan-Meier curve: times in order, and the share that has not ended after each."""
+        return _curve(self.durations, self.watched)
+
 
 def since(durations: npt.NDArray[np.float64], starts: npt.NDArray[np.float64], end_s: float) -> Times:
     """Durations from each start on in a run that ended at `end_s`; what was to start later did not begin."""

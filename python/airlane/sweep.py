@@ -38,6 +38,8 @@ __all__ = [
     "axes",
     "chosen",
     "conduct",
+    "draw",
+    "drawn",
     "figures_in",
     "grid",
     "keep",
@@ -436,6 +438,34 @@ def as_rows(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[dic
             row |= told(figure.name, e)
         rows.append(row)
     return rows
+
+
+def draw(points: Sequence[Point], figures: Sequence[Figure], path: Path) -> None:
+    """Write a picture of the figures over the swept settings; its ending says in which form.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; names the file.
+    """
+    from airlane.files import naming
+    from airlane.overlay import draw_sweep
+    from airlane.plot import style
+
+    with style(), naming(path, path):
+        draw_sweep(points, drawn(points, figures)).savefig(path, metadata={"Software": None})
+
+
+def drawn(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[Figure]:
+    """Those of the chosen figures, or of all, that have a value."""
+    counts = ("_begun", "_completed", "_finished")
+    return [
+        one
+        for one in figures or figures_in(points)
+        if any(p.figure(one).n for p in points)
+        and (figures or not one.name.endswith(counts))
+        and (figures or one.name != "jain" or any(len(set(p.flows["flow"].to_pylist())) > 1 for p in points))
+    ]
 
 
 def told(name: str, e: stats.Estimate) -> dict[str, float | int | None]:

@@ -27,6 +27,7 @@ from airlane.verdict import Verdict
 from airlane.words import counted
 
 __all__ = [
+    "completed_of",
     "errors",
     "interval",
     "outcome_line",
@@ -36,6 +37,7 @@ __all__ = [
     "progress",
     "run_view",
     "sweep_view",
+    "titled",
 ]
 
 _PIPE_WIDTH = 140
@@ -136,7 +138,8 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _table(title: str, caption: str = "") -> Table:
+def titled(title: str, caption: str = "") -> Table:
+    """An empty table in the look of all tables."""
     return Table(
         title=title,
         caption=caption or None,
@@ -176,7 +179,7 @@ def run_view(results: Results, title: str) -> Group:
     rows = summary.slice(0, _ROWS).to_pylist()
 
     def build(shown: Sequence[Figure]) -> Table:
-        flows = _table(head)
+        flows = titled(head)
         flows.add_column("flow", no_wrap=True)
         flows.add_column("", no_wrap=True)
         for i, figure in enumerate(shown):
@@ -219,7 +222,7 @@ def _applications(results: Results) -> Iterator[Table | Text]:
         flows = results.flows.filter(np.asarray(results.flows[begun].is_valid()))
         of = np.asarray(flows["flow"].to_pylist(), dtype=object)
         users = list(dict.fromkeys(of.tolist()))
-        table = _table(title + (f", mean of {results.runs} runs ± 95 %" if results.runs > 1 else ""))
+        table = titled(title + (f", mean of {results.runs} runs ± 95 %" if results.runs > 1 else ""))
         for heading, justify in (
             ("flow", "left"),
             ("completed", "right"),
@@ -277,7 +280,7 @@ def _words(headings: Sequence[str]) -> str:
 
 
 def _cells_table(results: Results) -> Table:
-    table = _table("cells")
+    table = titled("cells")
     table.add_column("cell")
     shown = [c for c in _CELL_COLUMNS if c[1] in results.cells.column_names]
     for heading, _, _ in shown:
@@ -344,7 +347,7 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
     figures = {one.name: [_counted(point, one) for point in points] for one in columns}
 
     def build(shown: Sequence[Figure]) -> Table:
-        table = _table(head)
+        table = titled(head)
         for key in swept:
             table.add_column(".\n".join(key.rsplit(".", 1)), overflow="fold")
         table.add_column("flows", justify="right", no_wrap=True)
@@ -394,7 +397,7 @@ def outcome_view(outcome: Outcome) -> Group:
         parts += [_numbers_table(outcome), *_readings_table(outcome)]
     parts += [_claims_table(outcome)] if outcome.claims else []
     for listing in outcome.listings:
-        table = _table(listing.title, listing.note)
+        table = titled(listing.title, listing.note)
         for i, column in enumerate(listing.columns):
             table.add_column(column, justify="left" if i == 0 else "right")
         for row in listing.rows:
@@ -465,7 +468,7 @@ def papers_view(of: Reproduction) -> Group:
     """What became of each paper's published numbers."""
     verdicts, fitted = reproduction.numbers(of.done), reproduction.fitted(of.done)
     total = sum(verdicts.values(), Counter[Verdict]())
-    table = _table("published numbers" + (", quick form" if of.quick else ""))
+    table = titled("published numbers" + (", quick form" if of.quick else ""))
     table.padding = (0, 1, 0, 0)  # so that it fits into 80 columns
     table.add_column("paper")
     for heading in ("numbers", *Verdict):
@@ -501,7 +504,7 @@ def _tallied(tally: Counter[Verdict]) -> list[str]:
 
 
 def _numbers_table(outcome: Outcome) -> Table:
-    table = _table("published numbers")
+    table = titled("published numbers")
     table.add_column("number", max_width=42, overflow="fold")
     table.add_column("published", justify="right", no_wrap=True)
     table.add_column("ours (95 %)", justify="right", no_wrap=True)
@@ -551,7 +554,7 @@ def _readings_table(outcome: Outcome) -> list[Table]:
     rows = [(row, reading) for row in outcome.numbers for reading in row.readings]
     if not rows:
         return []
-    table = _table("other readings of what the publication leaves open")
+    table = titled("other readings of what the publication leaves open")
     table.add_column("number", max_width=42, overflow="fold")
     table.add_column("reading", ratio=1)
     table.add_column("ours (95 %)", justify="right", no_wrap=True)
@@ -572,7 +575,7 @@ def _readings_table(outcome: Outcome) -> list[Table]:
 
 
 def _claims_table(outcome: Outcome) -> Table:
-    table = _table("claims")
+    table = titled("claims")
     table.add_column("claim", ratio=2)
     table.add_column("holds", no_wrap=True)
     table.add_column("evidence", ratio=3)

@@ -58,7 +58,8 @@ class Panel {
       return (width - chart.margin(data.column, 16) - 14) * up / across + 10 + 30 + 22;
     }
     if (rows) return 42 + 26 * rows + (this.labelled() ? 22 : 0);
-    const least = this.stacked ? 150 : 190, most = this.stacked ? 190 : chart.narrow() ? 240 : 300;
+    const many = this.chart.panels.length > 5; // above each other: lower, so that they are seen together
+    const least = this.stacked ? (many ? 100 : 150) : 190, most = this.stacked ? (many ? 120 : 190) : chart.narrow() ? 240 : 300;
     return Math.max(least, Math.min(most, width * 0.62)) + (this.labelled() ? 22 : 0);
   }
 

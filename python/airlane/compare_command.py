@@ -1,0 +1,70 @@
+"""What `airlane compare`, and `airlane report` of several folders or of a sweep, do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from airlane import compare, compare_view, dataset, terminal
+from airlane.compare import CompareError, Comparison
+from airlane.results import manifest_of
+from airlane.run_page import write_run_html
+
+__all__ = ["compare_folders", "comparisons", "report_folders"]
+
+
+def comparisons(folders: Sequence[Path], names: Sequence[str] = ()) -> list[Comparison]:
+    """Compare runs, or sweeps point by point.
+
+    Raises
+    ------
+    CompareError
+        When they cannot be compared.
+    """
+    if len(folders) < 2:
+        raise CompareError("name two or more folders: the first is what the others are compared with")
+    if dataset.plan_of(folders[0]) is None:
+        return [compare.compare(compare.load(folders), names)]
+    return [compare.compare(sides, names, point) for point, sides in compare.load_sweep(folders)]
+
+
+def compare_folders(
+    folders: Sequence[Path], page: Path | None, columns: str | None, *, as_json: bool
+) -> None:
+    """Print the comparison, and write its page if one is wanted."""
+    names = [name.strip() for name in columns.split(",")] if columns else []
+    found = comparisons(folders, names)
+    if as_json:
+        print(json.dumps(compare.as_json(found), indent=2))
+    else:
+        terminal.output.print(compare_view.terminal_view(found))
+    if page is not None:
+        compare_view.write_html(found, " | ".join(side.name for side in found[0].sides), page)
+        if not as_json:
+            print(f"written to {page}")
+
+
+def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
+    """Write the page of a run or a sweep, or the one that compares several; returns where it is.
+
+    Raises
+    ------
+    CompareError
+        When a folder is neither, or they cannot be compared.
+    """
+    place = page if page is not None else folders[-1] / "report.html"
+    if len(folders) > 1:
+        found = comparisons(folders)
+        compare_view.write_html(found, " | ".join(side.name for side in found[0].sides), place)
+        return place
+    if dataset.plan_of(folders[0]) is not None:
+        compare_view.write_sweep_html(folders[0], place)
+        return place
+    manifest = manifest_of(folders[0])
+    if manifest is None:
+        raise CompareError(f"{folders[0]} is not a result folder of `airlane run` or `airlane sweep`")
+    (side,) = compare.load(folders)
+    assert side.results is not None
+    write_run_html(side.results, manifest, Path(manifest["file"]).stem or folders[0].name, place)
+    return place

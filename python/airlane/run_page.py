@@ -1,0 +1,158 @@
+"""The HTML page of a result folder: headline figures, map, series, distributions, tables, scenario."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from airlane import overlay, page, plot, terminal
+from airlane.exhibit import Inside, show
+from airlane.figures import BY_NAME, per_run
+from airlane.files import write_text
+from airlane.results import Results
+from airlane.words import counted
+
+__all__ = ["sites", "write_run_html"]
+
+_RUN_CAPTION = (
+    "Panels share the axis of time. Goodput counts bytes in order: a loss that is repaired shows as a gap, "
+    "and as a peak when the bytes behind it are delivered."
+)
+_BINS_CAPTION = (
+    " The run is long: lines are means of time bins, bands reach from the least to the greatest value."
+)
+_BAND_CAPTION = " There are many flows: lines are percentiles over the flows that were active in a time bin."
+
+_MAP_CAPTION = (
+    "Grey lines: where another site is nearer. A track has the colour of the cell that serves the UE; "
+    "cells that are not neighbours may share one."
+)
+
+_SHARES_CAPTION = (
+    "Share of the values that are at most so large, over all runs. A page or video that had not ended when "
+    "its run did counts as longer than it was watched (Kaplan-Meier): the curve then ends below 1."
+)
+
+_TILES = (
+    "goodput_mbps",
+    "owd_p95_ms",
+    "page_s",
+    "ttfb_s",
+    "startup_s",
+    "rebuffering_s",
+    "bitrate_kbps",
+    "retransmissions",
+    "timeouts",
+    "jain",
+)
+_TILES_MAX = 8
+
+_FOLDED_ROWS = 40
+"""Tables with more rows are folded."""
+
+
+def write_run_html(results: Results, manifest: dict[str, Any], title: str, path: Path) -> None:
+    """Write a page about one result folder. It needs no other file."""
+    columns = [c for c in results.flows.column_names if c != "run" or results.runs > 1]
+    ways = plot.draw_map(results, sites(manifest["scenario"]), 0)
+    shares = overlay.draw_distributions([(title, results)])
+    flows = len(set(results.flows["flow"].to_pylist()))
+    caption = _RUN_CAPTION + (_BAND_CAPTION if flows > plot.LINES_MAX else "")
+    if results.flow_series.num_rows and _bins(results) > plot.BINS_MAX:
+        caption += _BINS_CAPTION
+    html = (
+        page.environment()
+        .get_template("run.html.j2")
+        .render(
+            title=title,
+            figure=show(plot.draw_run(results, 0), "series", "Over time", caption, Inside()),
+            map=None if ways is None else show(ways, "map", "Cells and UEs", _MAP_CAPTION, Inside()),
+            shares=None
+            if shares is None
+            else show(shares, "shares", "Distributions", _SHARES_CAPTION, Inside()),
+            told=_told(results),
+            runs_many=results.runs > 1,
+            tiles=_tiles(results),
+            columns=columns,
+            rows=[[_cell(row[c]) for c in columns] for row in results.flows.to_pylist()],
+            cell_columns=results.cells.column_names,
+            cells=[[_cell(v) for v in row.values()] for row in results.cells.to_pylist()],
+            folded=_FOLDED_ROWS,
+            scenario=json.dumps(manifest["scenario"], indent=2),
+            toml=manifest.get("toml", ""),
+            command=manifest.get("command", ""),
+            version=manifest["airlane"],
+        )
+    )
+    write_text(path, html)
+
+
+def _bins(results: Results) -> int:
+    return len(np.unique(results.flow_series["t_s"].to_numpy()))
+
+
+def _told(results: Results) -> str:
+    """How many runs, how long, with which seeds."""
+    lengths = sorted({f"{float(meta['sim_s']):g}" for meta in results.meta})
+    seeds = results.seeds
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {min(seeds)} to {max(seeds)}"
+    return f"{counted(results.runs, 'run')} of {' or '.join(lengths)} simulated s, {which}"
+
+
+def _tiles(results: Results) -> list[dict[str, str]]:
+    """Headline figures of the run, or their means over the runs."""
+    tiles = []
+    several = len(set(results.flows["flow"].to_pylist())) > 1
+    for name in _TILES:
+        figure = BY_NAME[name]
+        if not set(figure.columns) <= set(results.flows.column_names) or (name == "jain" and not several):
+            continue
+        e = figure.estimate(per_run(figure, results.flows))
+        if e.n:
+            more = "sum of the flows" if name == "goodput_mbps" and several else ""
+            more += _ended(results, name)
+            tiles.append({"name": figure.full, "value": terminal.interval(e), "more": more, "look": ""})
+    use = "prb_use_downlink"
+    if results.cells.num_rows and use in results.cells.column_names:
+        share = float(results.cells[use].to_numpy().mean())
+        cells = len(set(results.cells["cell"].to_pylist()))
+        more = f"mean of {cells} cells" if cells > 1 else ""
+        tiles.append({"name": "PRB use, downlink", "value": f"{share:.1%}", "more": more, "look": ""})
+    handovers = sum(int(meta["handovers"]["successful"]) for meta in results.meta if "handovers" in meta)
+    if handovers:
+        tiles.append({"name": "handovers", "value": f"{handovers:,}", "more": "", "look": ""})
+    return tiles[:_TILES_MAX] if len(tiles) <= _TILES_MAX else [*tiles[: _TILES_MAX - 1], tiles[-1]]
+
+
+def _ended(results: Results, name: str) -> str:
+    for begun, completed, of in (
+        ("pages_begun", "pages_completed", ("page_s",)),
+        ("views_begun", "views_finished", ("startup_s", "bitrate_kbps")),
+    ):
+        if name in of:
+            what = "pages completed" if begun == "pages_begun" else "views finished"
+            return f"{terminal.completed_of(results.flows, completed, begun)} {what}"
+    return ""
+
+
+def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Where each cell of a resolved scenario stands, in metres."""
+
+    def metres(length: str) -> float:
+        return float(length.removesuffix(" m"))  # as resolved scenarios write lengths
+
+    return {
+        cell["name"]: (metres(cell["position"][0]), metres(cell["position"][1])) for cell in scenario["cell"]
+    }
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{value}"
