@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full arena-tables test bench bench-cluster validate readme-check lint docs wheel wheel-check least newest mutants clean
+.PHONY: help build reproduce reproduce-full arena-tables test bench bench-cluster validate readme-check lint targets docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-cluster   a sweep on a Dask cluster that loses a worker and the client on the way"
 	@echo "make validate        airlane held against reference figures"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
+	@echo "make targets         cargo check for macOS and Windows, where rustup has their targets"
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
 	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"
@@ -70,12 +71,17 @@ readme-check: $(STAMPS)/native $(STAMPS)/dev
 lint: $(STAMPS)/dev
 	tools/lint.sh
 
+targets: $(STAMPS)/venv
+	@$(BIN)/python -c 'import ziglang' 2>/dev/null || $(BIN)/pip install --quiet ziglang
+	tools/targets.sh
+
 # Zig as linker knows the symbols of every glibc: the wheel asks for no newer one than 2.17 (2012), which maturin
-# checks in the finished file.
+# checks in the finished file. macOS has its own linker.
+WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 wheel: $(STAMPS)/venv
 	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(BIN)/pip install --quiet 'maturin[zig]>=1.13,<2'
 	rm -rf dist
-	source $(BIN)/activate && maturin build --release --quiet --zig --compatibility manylinux2014 --out dist
+	source $(BIN)/activate && maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
 

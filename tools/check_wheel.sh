@@ -14,12 +14,18 @@ shopt -s nullglob
 wheels=(dist/*.whl) sdists=(dist/*.tar.gz)
 [ ${#wheels[@]} -eq 1 ] && [ ${#sdists[@]} -eq 1 ] || fail "dist/ should hold one wheel and one sdist: make wheel"
 wheel=$(realpath "${wheels[0]}") sdist=$(realpath "${sdists[0]}")
-case $wheel in *-abi3-*manylinux_2_17_*) ;; *) fail "$wheel is not for any CPython 3 and glibc 2.17" ;; esac
+case $(uname -s):$wheel in
+  Linux:*-abi3-*manylinux_2_17_*) ;;
+  Darwin:*-abi3-macosx_*) ;;
+  *) fail "$wheel is not for any CPython 3 of this system (Linux: glibc 2.17)" ;;
+esac
 
 "$python" -m venv "$work/venv"
 # No tool of a developer is reachable: neither cargo nor a compiler, whatever this machine has.
 mkdir "$work/bin"
-for tool in env bash uname ldd; do ln -s "$(command -v $tool)" "$work/bin/"; done
+for tool in env bash uname ldd; do # macOS has no ldd
+  if path=$(command -v $tool); then ln -s "$path" "$work/bin/"; fi
+done
 airlane() { (cd "$work" && PATH="$work/venv/bin:$work/bin" HOME="$work" command airlane "$@"); }
 
 began=$SECONDS
