@@ -147,9 +147,14 @@ class LinuxPair:
     first: LinuxRun
     second: LinuxRun
 
+    @property
+    def runs(self) -> tuple[LinuxRun, LinuxRun]:
+        """Both, in the order in which they begin."""
+        return self.first, self.second
+
     def total(self, column: str) -> float:
         """Sum over the two."""
-        return self.first.value(column) + self.second.value(column)
+        return sum(run.value(column) for run in self.runs)
 
     def scenario(self) -> Scenario:
         """Scenario, ready to run."""
@@ -275,20 +280,40 @@ _PAIR_FIGURES: dict[str, tuple[str, str, str]] = {
 }
 
 
+def _pairs(name: str) -> list[LinuxPair]:
+    """Runs of the kernel of one pair: that of the summary, and further draws, which name what differs."""
+    rows = [row for row in reference_rows("linux/summary.csv") if row["run_id"] == name]
+    draws = [draw for draw in reference_rows("linux/draws.csv") if draw["run_id"] == name]
+    further = [{**row, **draw} for draw in draws for row in rows if row["flow"] == draw["flow"]]
+    runs = [LinuxRun(row) for row in rows + further]
+    return [LinuxPair(*both) for both in zip(runs[::2], runs[1::2], strict=True)]
+
+
 def linux_pairs(family: Family) -> list[TcpCase]:
-    """Two flows over one link beside the kernel's: what both have together, or what a named one has."""
-    rows = [LinuxRun(row) for row in reference_rows("linux/summary.csv")]
+    """Two flows over one link beside the kernel's: what both have together, or what a named one has.
+
+    Where the kernel has run several times, its mean is beside that of ours from the same starts.
+    """
     cases = []
     for name in family.runs:
-        first, second = (run for run in rows if run.id == name)
-        pair = LinuxPair(first, second)
+        pairs = _pairs(name)
         column, unit, ours = _PAIR_FIGURES[family.figure]
         if family.flow is None:
-            reference, figure = pair.total(column), _total_of(ours)
+            kernels, figure = [pair.total(column) for pair in pairs], _total_of(ours)
         else:
-            index = next(i for i, run in enumerate((first, second)) if run.figures["cc"] == family.flow)
-            reference, figure = (first, second)[index].value(column), _one_of(ours, index)
-        cases.append(TcpCase(f"{family.id}/{name}", unit, reference, (pair,), figure))
+            controllers = [run.figures["cc"] for run in pairs[0].runs]
+            index = controllers.index(family.flow)
+            kernels, figure = [pair.runs[index].value(column) for pair in pairs], _one_of(ours, index)
+        several = f"mean of {len(kernels)} runs of Linux, {min(kernels):.5g} to {max(kernels):.5g}"
+        case = TcpCase(
+            id=f"{family.id}/{name}",
+            unit=unit,
+            reference=float(np.mean(kernels)),
+            setups=tuple(pairs),
+            figure=figure,
+            note=several if len(kernels) > 1 else "",
+        )
+        cases.append(case)
     return cases
 
 
