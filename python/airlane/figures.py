@@ -138,8 +138,10 @@ def versus(
 
     The margin is `least` times the mean of the other, plus `least_absolute`. More means that the 95 %
     interval of the paired difference lies above the margin, less that it lies below its negative, and the
-    same that it lies within both (two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics and
-    Biopharmaceutics 15, 1987; by title, not opened). So the outcome has the direction of the ratio. Ratios
+    same that it lies within both. These are two one-sided tests at 2.5 % each: they reject at level a if
+    the interval of 1 - 2a lies within the limits (D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics
+    15, 657, 1987, as SAS/STAT states it, "The TTEST Procedure", TOST Equivalence Test; the paper itself
+    unverified). So the outcome has the direction of the ratio. Ratios
     are compared in logarithms, the limits being `1 + least` and its inverse.
 
     Examples

@@ -6,7 +6,9 @@ and all others is compared with what it comes to when all are equal: its 95th pe
 of as many equal, independent, normal candidates over as many runs (Monte Carlo, fixed seed). So of equals
 anybody at all is set apart in one of twenty cases. Skewed, unequally wide or correlated candidates make it
 less (`bench/coverage.py`). It is the question of Hsu's comparisons with the best (J. C. Hsu, "Multiple
-Comparisons", 1996, chapter 4; by title, not opened), made for candidates that share their runs' seeds.
+Comparisons", 1996), made for candidates that share their runs' seeds. Hsu takes one-sided Dunnett
+quantiles, which hold for independent samples of equal variance (JMP 16, "With Best, Hsu MCB"; the book
+unverified).
 """
 
 from __future__ import annotations

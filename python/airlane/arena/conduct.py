@@ -27,8 +27,9 @@ KEPT = 0.8
 """Whoever ranks by delay keeps this share of CUBIC's goodput; by goodput, CUBIC's delay over this at most."""
 
 DELAY_FINE_MS = 150.0
-"""A delay up to this never keeps a goodput from ranking: ITU-T G.114 (05/2003; by its summaries, not opened)
-holds one-way delays below it to be fine for most uses. Where CUBIC leaves the link idle, and so its queue
+"""A delay up to this never keeps a goodput from ranking: ITU-T G.114 (05/2003) holds one-way delays up
+to it to be acceptable for most uses (unverified: opened were en.wikipedia.org/wiki/G.114 and the summary of
+the draft of 01/2003, not the Recommendation). Where CUBIC leaves the link idle, and so its queue
 empty, any use of it has more delay."""
 
 PARTNER = {"goodput_mbps": "owd_p95_ms", "owd_p95_ms": "goodput_mbps"}
