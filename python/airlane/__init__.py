@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from airlane import sweep
     from airlane.control import Controller
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
@@ -35,6 +36,7 @@ __all__ = [
     "load",
     "loads",
     "schema",
+    "sweep",
 ]
 
 _HOME = {
@@ -59,6 +61,8 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME:
         module, attribute = _HOME[name]
         value = getattr(importlib.import_module(f"airlane.{module}"), attribute)
+    elif name == "sweep":  # a module that can be called: `airlane.swept.over`
+        value = importlib.import_module("airlane.sweep")
     else:
         raise AttributeError(f"module 'airlane' has no attribute {name!r}")
     globals()[name] = value

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from airlane import shown
 from airlane.applications import with_applications
 from airlane.figures import figure_of
 from airlane.files import LockedError, is_mount, locked, naming
 from airlane.native import Output
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["FolderInTheWayError", "Place", "Results", "check_place", "manifest_of", "reserved"]
 
@@ -46,7 +50,7 @@ class FolderInTheWayError(Exception):
     """The output folder exists and holds something that airlane did not write."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Tables of one or more runs of a scenario.
 
@@ -204,6 +208,30 @@ class Results:
             return times, None
         horizon = float(watched[cut_off].min())
         return np.where(cut_off, horizon, np.minimum(times, horizon)), horizon
+
+    def __repr__(self) -> str:
+        """A short table: one row per flow, the mean over the runs."""
+        return shown.as_text(self)
+
+    def _repr_html_(self) -> str:
+        """The same table in a notebook."""
+        return shown.as_html(self)
+
+    def plot(self, run: int = 0) -> Figure:
+        """Draw one run over time; a Matplotlib figure, which a notebook shows.
+
+        Examples
+        --------
+        >>> import airlane
+        >>> scenario = airlane.load(airlane.example("wired-cubic")).set({"run.duration": "6 s"})
+        >>> figure = scenario.run().plot()
+        >>> figure.savefig("run.png")  # doctest: +SKIP
+        """
+        if not 0 <= run < self.runs:
+            raise ValueError(f"there is no run {run}: runs are numbered from 0 to {self.runs - 1}")
+        from airlane.plot import draw_run  # Matplotlib takes a second to load
+
+        return draw_run(self, run)
 
     @classmethod
     def read(cls, folder: Path) -> Results:

@@ -17,6 +17,7 @@ from airlane import native
 from airlane.control import Controller
 from airlane.files import read_text
 from airlane.results import Results
+from airlane.settings import spelled_out
 
 __all__ = ["Scenario", "load", "loads", "parse_setting", "seconds"]
 
@@ -47,13 +48,26 @@ class Scenario:
     def set(self, values: Mapping[str, object]) -> Scenario:
         """Return this scenario with some values replaced, keyed by dotted path.
 
+        A key takes the place in a list by its number or by the name of the entry (`cell.0.rlc.aqm`,
+        `cell.a.rlc.aqm`); without either it stands for all of them (`cell.rlc.aqm`). `--set` and `--grid` of
+        the command line take the same keys.
+
+        Raises
+        ------
+        ScenarioError
+            When what comes of it is no scenario, naming the key.
+
         Examples
         --------
         >>> import airlane
         >>> base = airlane.load(airlane.example("lte-download"))
-        >>> reno = base.set({"flow.0.transport.congestion": "newreno"})
+        >>> reno = base.set({"flow.transport.congestion": "newreno"})
+        >>> reno.settings["flow"][0]["transport"]["congestion"]
+        'newreno'
         """
-        return Scenario(self.text, self.file_name, {**self.overrides, **values})
+        changed = Scenario(self.text, self.file_name, {**self.overrides, **values})
+        _ = changed.resolved  # a mistake is reported where it is made
+        return changed
 
     @functools.cached_property
     def resolved(self) -> str:
@@ -64,7 +78,29 @@ class Scenario:
         ScenarioError
             Naming the file, line, key and value, and what would be right.
         """
-        return native.parse(self.text, self.file_name, self.overrides)
+        if not self.overrides:
+            return native.parse(self.text, self.file_name, {})
+        try:
+            spelled = spelled_out(self.text, self.file_name, self.overrides)
+            return native.parse(self.text, self.file_name, spelled)
+        except native.ScenarioError as error:
+            raise self._blamed(error) from None
+
+    def _blamed(self, error: native.ScenarioError) -> Exception:
+        """The mistake with what it is due to: the settings, where the file by itself has none."""
+        try:
+            native.parse(self.text, self.file_name, {})
+        except native.ScenarioError:
+            return error
+        message = str(error)
+        if message.startswith(f"{self.file_name}: "):
+            message = f"--set {message.removeprefix(f'{self.file_name}: ')} (over {self.file_name})"
+        else:  # what the file says does not go with what was set
+            given = " ".join(f"--set {key}={value}" for key, value in self.overrides.items())
+            message += f"; the file by itself is right, so look at {given}"
+        blamed = native.ScenarioError(message)
+        blamed.__dict__.update(error.__dict__)
+        return blamed
 
     @functools.cached_property
     def settings(self) -> dict[str, Any]:

@@ -12,6 +12,8 @@ import itertools
 import json
 import math
 import re
+import sys
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -27,6 +29,7 @@ from airlane.dataset import Dataset
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.files import landing
 from airlane.scenario import Scenario, parse_setting
+from airlane.settings import places
 from airlane.tasks import Finished, Task, locally, on_cluster, tasks_of
 
 __all__ = [
@@ -46,8 +49,6 @@ __all__ = [
     "planned",
     "write",
 ]
-
-_LISTS = ("cell", "ue", "flow")
 
 _SEED = "run.seed"
 
@@ -170,23 +171,10 @@ def grid(
     ScenarioError
         When a point is no scenario, naming the key.
     """
-    places = {key: _places(scenario, key) for key in of}
+    found = {key: places(scenario.settings, key) for key in of}
     for values in itertools.product(*of.values()):
         point = dict(zip(of, values, strict=True))
-        yield point, scenario.set({place: value for key, value in point.items() for place in places[key]})
-
-
-def _places(scenario: Scenario, key: str) -> list[str]:
-    settings = scenario.settings
-    head, _, rest = key.partition(".")
-    if head not in settings:
-        owners = [name for name in _LISTS if any(head in element for element in settings[name])]
-        if len(owners) == 1:
-            head, rest = owners[0], key
-    if head not in _LISTS or not rest or rest.partition(".")[0].isdecimal():
-        return [key]
-    # Without an element there is nothing to set; the reader of the scenario then says so of the first.
-    return [f"{head}.{i}.{rest}" for i in range(max(1, len(settings[head])))]
+        yield point, scenario.set({place: value for key, value in point.items() for place in found[key]})
 
 
 @dataclass(frozen=True)
@@ -309,7 +297,7 @@ def planned(
 def _without(scenario: Scenario, keys: Iterable[str]) -> dict[str, Any]:
     """The resolved scenario without these keys."""
     left: dict[str, Any] = json.loads(scenario.resolved)
-    for place in (place for key in keys for place in _places(scenario, key)):
+    for place in (place for key in keys for place in places(scenario.settings, key)):
         _remove(left, place.split("."))
     return left
 
@@ -485,3 +473,15 @@ def write(rows: pa.Table, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with landing(path) as file:
         pyarrow.parquet.write_table(rows, file, compression="zstd")
+
+
+class _Module(types.ModuleType):
+    """A module that can be called: `airlane.sweep(scenario, {...})` is `airlane.swept.over`."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        from airlane.swept import over
+
+        return over(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Module

@@ -87,13 +87,12 @@ class Contender:
             changed |= {f"cell.{i}.{key}": value for key, value in self.cell.items()}
         if self.middleboxes:
             changed["middlebox"] = [dict(one) for one in self.middleboxes]
-        entered = scenario.set(changed)
         try:
-            _ = entered.resolved
+            return scenario.set(changed)
         except ScenarioError as error:
             # Such as an application that no PEP is told of: the format knows what does not go together.
-            raise NotForError(str(error).removeprefix(f"{scenario.file_name}: ")) from error
-        return entered
+            why = str(error).removeprefix("--set ").removesuffix(f" (over {scenario.file_name})")
+            raise NotForError(why.removeprefix(f"{scenario.file_name}: ")) from error
 
 
 def _sender(name: str, title: str, **transport: Any) -> Contender:

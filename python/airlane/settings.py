@@ -1,0 +1,78 @@
+"""Settings by dotted key: which places of a scenario a key stands for.
+
+`cell.0.rlc.aqm` and `cell.a.rlc.aqm` name one cell, by its place or by its name; `cell.rlc.aqm` stands for
+all of them, and so do `ue.count` and `flow.transport.congestion`. A key may begin below `cell`, `ue` or
+`flow` where only one of them has such a key: `transport.congestion`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from airlane import native
+from airlane.keys import keys
+
+__all__ = ["places", "spelled_out"]
+
+_LISTS = ("cell", "ue", "flow")
+
+
+def places(settings: Mapping[str, Any], key: str) -> list[str]:
+    """The keys, each with its place in the list, that a key stands for in a resolved scenario.
+
+    Examples
+    --------
+    >>> two = {"cell": [{"name": "a", "rlc": {}}, {"name": "b", "rlc": {}}], "ue": [], "flow": []}
+    >>> places(two, "cell.rlc.aqm"), places(two, "cell.b.rlc.aqm"), places(two, "rlc.aqm")
+    (['cell.0.rlc.aqm', 'cell.1.rlc.aqm'], ['cell.b.rlc.aqm'], ['cell.0.rlc.aqm', 'cell.1.rlc.aqm'])
+    """
+    head, _, rest = key.partition(".")
+    if head not in settings:
+        owners = [name for name in _LISTS if any(head in element for element in settings[name])]
+        if len(owners) == 1:
+            head, rest = owners[0], key
+    second = rest.partition(".")[0]
+    if head not in _LISTS or not rest or second.isdecimal():
+        return [key]
+    if second not in _keys_of(head) or any(element.get("name") == second for element in settings[head]):
+        return [key]  # the name of an entry, or a mistake, which the reader of the scenario names
+    # Without an element there is nothing to set; the reader of the scenario then says so of the first.
+    return [f"{head}.{i}.{rest}" for i in range(max(1, len(settings[head])))]
+
+
+def spelled_out(text: str, file_name: str, overrides: Mapping[str, object]) -> dict[str, object]:
+    """The same overrides with every key spelled out, in their order.
+
+    How many cells, UEs and flows there are follows from the text and the keys that name a place.
+    """
+    plain = {key: value for key, value in overrides.items() if _is_plain(key)}
+    if len(plain) == len(overrides):
+        return plain
+    try:
+        settings = json.loads(native.parse(text, file_name, plain))
+    except native.ScenarioError:
+        return dict(overrides)  # its mistake is told by whoever reads all of it
+    return {place: value for key, value in overrides.items() for place in places(settings, key)}
+
+
+def _is_plain(key: str) -> bool:
+    """Whether a key names one place by itself."""
+    head, _, rest = key.partition(".")
+    if head in _LISTS:
+        return not rest or rest.partition(".")[0].isdecimal()
+    return head.partition("[")[0] in _heads()
+
+
+@functools.cache
+def _heads() -> frozenset[str]:
+    return frozenset(json.loads(native.schema())["properties"])
+
+
+@functools.cache
+def _keys_of(section: str) -> frozenset[str]:
+    """The keys of an entry of a list."""
+    found = {key.path[1] for key in keys() if key.path[0] == section and len(key.path) > 1}
+    return frozenset(found)

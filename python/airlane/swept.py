@@ -1,0 +1,125 @@
+"""A sweep from Python: `airlane.sweep(scenario, {...})`, and what comes of it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from airlane import sweep
+from airlane.scenario import Scenario
+from airlane.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Swept", "over"]
+
+
+@dataclass(frozen=True, repr=False)
+class Swept:
+    """Results of a sweep.
+
+    Attributes
+    ----------
+    rows
+        One row per point, run and flow: the swept keys, `run`, `seed`, `scenario`, `task`, and the columns
+        of `flows`.
+    points
+        Each point with its settings and its flows.
+    """
+
+    rows: pa.Table
+    points: Sequence[sweep.Point]
+
+    def summary(self) -> pa.Table:
+        """One row per point: settings, and of each figure its mean and 95 % interval over the runs."""
+        return pa.Table.from_pylist(sweep.as_rows(self.points))
+
+    def plot(self, *figures: str) -> Figure:
+        """Draw figures over the settings, with intervals; all that have a value, unless some are named."""
+        from airlane.figures import BY_NAME
+        from airlane.overlay import draw_sweep
+
+        for name in figures:
+            if name not in BY_NAME or not any(point.has(BY_NAME[name]) for point in self.points):
+                there = ", ".join(one.name for one in sweep.drawn(self.points))
+                raise ValueError(f"these points have no figure {name!r}; there are: {there}")
+        return draw_sweep(self.points, sweep.drawn(self.points, [BY_NAME[name] for name in figures]))
+
+    def _table(self) -> tuple[str, list[list[str]]]:
+        from airlane.terminal import interval
+
+        figures = sweep.drawn(self.points)[:6]
+        title = f"{counted(len(self.points), 'point')} of {counted(self.points[0].runs, 'run')}"
+        rows = [[*self.points[0].settings, *(f"{one.short} {one.unit}".strip() for one in figures)]]
+        rows += [
+            [*map(str, point.settings.values()), *(interval(point.figure(f)) for f in figures)]
+            for point in self.points
+        ]
+        return title, rows
+
+    def __repr__(self) -> str:
+        """A short table: one row per point."""
+        title, rows = self._table()
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([title, *lines])
+
+    def _repr_html_(self) -> str:
+        """The same table in a notebook."""
+        title, rows = self._table()
+        cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        return f"<table><caption>{html.escape(title)}</caption>{body}</table>"
+
+
+def over(
+    scenario: Scenario,
+    settings: Mapping[str, Sequence[object]],
+    runs: int = 5,
+    seed: int | None = None,
+    *,
+    threads: int | None = None,
+    cluster: str | None = None,
+) -> Swept:
+    """Run a scenario at every point of a grid of settings, each with the same seeds.
+
+    Parameters
+    ----------
+    settings
+        Values of each key; a key as `Scenario.set` takes it.
+    runs
+        Runs per point, with consecutive seeds.
+    seed
+        First seed; by default the scenario's.
+    threads
+        Worker threads [default: one per core]; results do not depend on it.
+    cluster
+        Address of a Dask scheduler to run on instead.
+
+    Raises
+    ------
+    ScenarioError
+        When a point is no scenario, naming the key.
+    SweepError
+        When there are too many points, or the seed is given twice.
+
+    Examples
+    --------
+    >>> import airlane
+    >>> base = airlane.load(airlane.example("wired-cubic")).set({"run.duration": "6 s"})
+    >>> swept = airlane.sweep(base, {"flow.transport.congestion": ["cubic", "newreno"]}, runs=2)
+    >>> swept.summary()["flow.transport.congestion"].to_pylist()
+    ['cubic', 'newreno']
+    """
+    if not settings or not all(settings.values()):
+        raise ValueError('name values to sweep, such as {"flow.transport.congestion": ["cubic", "bbr"]}')
+    if runs < 1:
+        raise ValueError(f"runs must be at least 1, not {runs}")
+    plan = sweep.planned(scenario, settings, runs, seed)
+    rows = sweep.conduct(plan, threads=threads, cluster=cluster)
+    return Swept(rows, plan.points(rows))
