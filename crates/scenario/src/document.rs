@@ -1,5 +1,6 @@
 //! A scenario as its author wrote it, with overrides, on the way to a [`Resolved`] one.
 
+use crate::bandwidth;
 use crate::check;
 use crate::de::{nearest_help, read};
 use crate::error::ScenarioError;
@@ -84,6 +85,7 @@ impl Scenario {
         if network == "wired" {
             check::wired(&tree)?;
         }
+        bandwidth::replace(&mut tree)?;
         layout::expand(&mut tree)?;
         preset::fill(&mut tree, &network);
         if let Value::Table(table) = &mut tree.value {

@@ -8,6 +8,7 @@
 
 mod aqm;
 mod backhaul;
+mod bandwidth;
 mod check;
 mod counts;
 mod de;

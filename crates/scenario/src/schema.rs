@@ -7,12 +7,14 @@ use serde_json::{Map, Value, json};
 use crate::format::Resolved;
 
 /// Keys that no preset fills, by the type that needs them.
-const REQUIRED: [(&str, &[&str]); 6] = [
+const REQUIRED: [(&str, &[&str]); 8] = [
     ("Resolved", &["flow"]),
     ("Cell", &["name"]),
     ("Ue", &["name"]),
     ("RateStep", &["at", "rate"]),
     ("Hold", &["at", "duration"]),
+    ("CellOutage", &["at", "duration"]),
+    ("Shedding", &["at", "duration"]),
     ("Repeat", &["count", "every"]),
 ];
 

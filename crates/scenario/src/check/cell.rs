@@ -12,6 +12,8 @@ const QUEUES_MAX: u64 = 50_000_000;
 const PACKET: Size = Size(airlane_core::Bytes(1500));
 
 pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
+    let replaced = cell.bandwidth.is_none();
+    at.require(replaced, "bandwidth", "resolved cells have resource blocks", "give what `parse` returned")?;
     let known = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
     let help = "6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
     at.require(known, "resource_blocks", "no bandwidth of LTE", help)?;

@@ -18,6 +18,10 @@ pub struct Cell {
     pub height: Metres,
     /// What its antenna gains in each direction.
     pub antenna: Antenna,
+    /// Channel bandwidth of either direction, in the place of `resource_blocks`: 1.4, 3, 5, 10, 15 or 20 MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["1.4 MHz", "3 MHz", "5 MHz", "10 MHz", "15 MHz", "20 MHz"]))]
+    pub bandwidth: Option<Frequency>,
     /// Bandwidth of either direction in physical resource blocks: 6, 15, 25, 50, 75 or 100.
     #[schemars(extend("enum" = [6, 15, 25, 50, 75, 100]))]
     pub resource_blocks: u16,

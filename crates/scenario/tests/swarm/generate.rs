@@ -425,7 +425,11 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
         let drawn = one_of(s, &["6", "15", "25", "50", "75", "100"]);
         let apart = cell > 0 && later.chance(0.3);
         let blocks = if apart { drawn } else { *shared.get_or_insert(drawn) };
-        text += &format!("resource_blocks = {blocks}\n");
+        text += &match (later.chance(0.2), blocks) {
+            (true, "6") => "bandwidth = \"1.4 MHz\"\n".to_owned(),
+            (true, _) => format!("bandwidth = \"{} MHz\"\n", blocks.parse::<u16>().expect("a number") / 5),
+            (false, _) => format!("resource_blocks = {blocks}\n"),
+        };
         if let Some(site) = height {
             text += &format!("height = \"{site} m\"\n");
         }
