@@ -122,7 +122,10 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
         (("arena", "--seed", "9223372036854775807"), "too large"),
         (("sweep", "{scenario}", "--grid", "run.seed=1,2", "-o", "sweep.csv"), "ends in .parquet"),
         (("list", "--folder", "nowhere"), "nowhere is no folder"),
-        (("trace", "export", "{scenario}"), "name a UE (--ue); there are: phone"),
+        (
+            ("trace", "export", "--example", "two-cells"),
+            "name a UE (--ue); there are: near-west, edge, near-east",
+        ),
         (("trace", "from-log", "absent.csv", "-o", "x.trace"), "absent.csv"),
     ],
 )
@@ -229,6 +232,15 @@ def test_an_exported_trace_makes_its_folder(airlane: Airlane, tmp_path: Path) ->
     done = airlane("trace", "export", "--example", "lte-udp", *SHORT, "--ue", "phone", "-o", "a/b/phone.down")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a/b/phone.down").is_file()
+
+
+def test_the_only_ue_need_not_be_named(airlane: Airlane, tmp_path: Path) -> None:
+    export = ("trace", "export", "--example", "lte-udp", *SHORT)
+    done = airlane(*export, "-o", "only.down")
+    assert done.returncode == 0, done.stderr
+    assert "only.down: what phone would be given" in done.stdout
+    assert airlane(*export, "--ue", "phone", "-o", "named.down").returncode == 0
+    assert (tmp_path / "only.down").read_bytes() == (tmp_path / "named.down").read_bytes()
 
 
 def test_the_scenarios_that_come_along_run_by_name(airlane: Airlane, scenarios: Path, tmp_path: Path) -> None:

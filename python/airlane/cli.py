@@ -726,8 +726,9 @@ def trace_export_command(
     example: Example = None,
     settings: Settings = None,
     ue: Annotated[
-        str, typer.Option(metavar="NAME", help="The UE, such as phone, or phone-2 of a group.")
-    ] = "",
+        str | None,
+        typer.Option(metavar="NAME", help="The UE, such as phone or phone-2; needed if there are several."),
+    ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")] = Path("trace.down"),
     uplink: Annotated[bool, typer.Option("--uplink", help="From the UE, not towards it.")] = False,
     delivered: Annotated[

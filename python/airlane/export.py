@@ -95,7 +95,7 @@ class Exported:
 
 def export(
     scenario: Scenario,
-    ue: str,
+    ue: str | None = None,
     direction: Direction = "downlink",
     *,
     delivered: bool = False,
@@ -109,7 +109,7 @@ def export(
     scenario
         A scenario with a cell.
     ue
-        Name of the UE; a member of a group is `phone-2`.
+        Name of the UE; a member of a group is `phone-2`. May be left out where the scenario has one UE.
     direction
         Towards the UE or from it.
     delivered
@@ -124,10 +124,7 @@ def export(
     ExportError
         When there is no such UE, or less than one opportunity.
     """
-    names = _ue_names(scenario.settings)
-    if ue not in names:
-        there = f"there are: {', '.join(names[:20])}" if names else "a wired network has none"
-        raise ExportError(f"there is no UE {ue!r}; {there}" if ue else f"name a UE (--ue); {there}")
+    ue = _only_ue(scenario.settings, ue)
     run = scenario if delivered else _with_flow(scenario, ue, _probe(scenario.settings, ue, direction))
     run = run.set(
         {"output.deliveries": True, "output.pcap": [], "output.ran_log": False, "output.qlog": False}
@@ -138,6 +135,17 @@ def export(
     trace = _trace(results, ue, direction, begin_s)
     starved = None if delivered or direction == "uplink" else _starved(results, begin_s)
     return Exported(trace, ue, direction, delivered, begin_s, end_s, starved)
+
+
+def _only_ue(settings: dict[str, Any], ue: str | None) -> str:
+    """The UE of this name, or the only one where none is named."""
+    names = _ue_names(settings)
+    if ue is None and len(names) == 1:
+        return names[0]
+    if ue not in names:
+        there = f"there are: {', '.join(names[:20])}" if names else "a wired network has none"
+        raise ExportError(f"name a UE (--ue); {there}" if ue is None else f"there is no UE {ue!r}; {there}")
+    return ue
 
 
 def _ue_names(settings: dict[str, Any]) -> list[str]:
@@ -208,7 +216,7 @@ def _starved(results: Results, begin_s: float) -> float:
 
 
 def check(
-    scenario: Scenario, ue: str, direction: Direction = "downlink", *, seed: int | None = None
+    scenario: Scenario, ue: str | None = None, direction: Direction = "downlink", *, seed: int | None = None
 ) -> Iterator[str]:
     """Run UDP and TCP (CUBIC) over the trace and over the cell, and say how far they lie apart.
 
@@ -216,6 +224,7 @@ def check(
     round trip that it has over the cell, and the queue of the cell's bearer. Yields one line per transport.
     """
     exported = export(scenario, ue, direction, begin_s=0.0, seed=seed)
+    ue = exported.ue
     probe = _probe(scenario.settings, ue, direction)
     bulk = {**probe, "app": {"kind": "bulk"}, "transport": {"kind": "tcp", "congestion": "cubic"}}
     with tempfile.TemporaryDirectory() as folder:
