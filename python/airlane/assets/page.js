@@ -18,9 +18,22 @@
     }
     document.dispatchEvent(new CustomEvent("airlane-theme"));
   }
+  // A table that is wider than its place says so.
+  const told = new Map();
+  function more(box) {
+    const wider = box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1;
+    if (wider === told.has(box)) return;
+    if (!wider) { told.get(box).remove(); told.delete(box); return; }
+    const line = document.createElement("p");
+    line.className = "note more-columns";
+    line.textContent = "There are more columns to the right: scroll sideways.";
+    box.before(line);
+    told.set(box, line);
+  }
   // What scrolls inside itself can be scrolled by keyboard, and says what it is.
   function reach() {
     for (const box of document.querySelectorAll(".scroll")) {
+      more(box);
       if (box.scrollWidth <= box.clientWidth) { box.removeAttribute("tabindex"); box.removeAttribute("role"); box.removeAttribute("aria-label"); continue; }
       const heading = box.querySelector("caption")?.textContent || box.closest("section")?.querySelector("h2")?.textContent || "table";
       box.tabIndex = 0;
