@@ -79,6 +79,20 @@ struct Halves {
     receiver: Receiver,
 }
 
+impl Halves {
+    /// The send half, and what it sends with.
+    #[inline(always)]
+    fn io<'a, 'c>(
+        &'a mut self,
+        cx: &'a mut Cx<'c>,
+        path: &'a Path,
+        stats: &'a mut TcpStats,
+    ) -> (&'a mut Sender, Io<'a, 'c>) {
+        let Self { negotiated, sender, receiver } = self;
+        (sender, Io { cx, path, negotiated, receiver, stats })
+    }
+}
+
 /// The retransmission of SYN or SYN-ACK.
 #[derive(Clone, Copy, Debug)]
 struct Handshake {
@@ -309,8 +323,9 @@ impl TcpEndpoint {
     /// A PEP reports what has passed it. A controller without a window for each domain takes no notice.
     pub fn handle_pep_report(&mut self, cx: &mut Cx<'_>, report: &PepReport<'_>) {
         if self.state == ConnectionState::Established
-            && let Some((sender, mut io)) = self.io(cx)
+            && let Some(halves) = &mut self.halves
         {
+            let (sender, mut io) = halves.io(cx, &self.path, &mut self.stats);
             sender.on_pep_report(&mut io, report);
         }
     }
@@ -320,7 +335,8 @@ impl TcpEndpoint {
         if self.handshake.at <= cx.now {
             self.on_handshake_timeout(cx);
         }
-        let Some((sender, mut io)) = self.io(cx) else { return };
+        let Some(halves) = &mut self.halves else { return };
+        let (sender, mut io) = halves.io(cx, &self.path, &mut self.stats);
         let now = io.now();
         let due = io.receiver.next_timeout() <= now && io.receiver.on_timeout(now);
         sender.on_timer(&mut io);
@@ -339,10 +355,10 @@ impl TcpEndpoint {
         if !matches!(self.state, ConnectionState::Established | ConnectionState::Closed) {
             return;
         }
-        let gone = self.wishes.gone;
-        let Some((sender, mut io)) = self.io(cx) else { return };
+        let Some(halves) = &mut self.halves else { return };
+        let (sender, mut io) = halves.io(cx, &self.path, &mut self.stats);
         if sender.has_fresh_supply() {
-            if gone && io.receiver.readable() > 0 {
+            if self.wishes.gone && io.receiver.readable() > 0 {
                 return self.abort(cx); // RFC 2525 §2.17
             }
             sender.transmit(&mut io);
@@ -354,13 +370,6 @@ impl TcpEndpoint {
         if sender.finished() && io.receiver.finished() {
             self.state = ConnectionState::Closed;
         }
-    }
-
-    /// The send half, and what it sends with; `None` before the handshake.
-    #[inline(always)]
-    fn io<'a, 'c>(&'a mut self, cx: &'a mut Cx<'c>) -> Option<(&'a mut Sender, Io<'a, 'c>)> {
-        let Halves { negotiated, sender, receiver } = self.halves.as_mut()?;
-        Some((sender, Io { cx, path: &self.path, negotiated, receiver, stats: &mut self.stats }))
     }
 
     // Handshake.
@@ -511,7 +520,8 @@ impl TcpEndpoint {
     fn on_syn_ack(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
         self.establish(header, cx.now);
         self.complete_handshake(cx.now, header);
-        let Some((sender, mut io)) = self.io(cx) else { return };
+        let Some(halves) = &mut self.halves else { return };
+        let (sender, mut io) = halves.io(cx, &self.path, &mut self.stats);
         sender.send_ack(&mut io);
         sender.transmit(&mut io);
         sender.report_state(&mut io);
@@ -584,16 +594,16 @@ impl TcpEndpoint {
         if !ordinary && !self.admits(cx, header, payload) {
             return 0;
         }
-        let gone = self.wishes.gone;
-        let Some((sender, mut io)) = self.io(cx) else { return 0 };
-        let n = io.negotiated;
+        let Some(Halves { negotiated: n, sender, receiver }) = &mut self.halves else { return 0 };
         let (mut value, mut echo) = (None, None);
         if let Some(ts) = stamp {
-            io.receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
+            receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
             (value, echo) = (Some(ts.value), Some(ts.echo_reply));
         }
         let fin = header.flags.has(TcpFlags::FIN);
         let with_data = payload > 0 || fin;
+        // As `Halves::io` makes it; `receiver` beside it saves instructions for each segment.
+        let mut io = Io { cx, path: &self.path, negotiated: n, receiver, stats: &mut self.stats };
         let ack = Ack {
             ack: acknowledged,
             window: u64::from(header.window) << n.remote_scale,
@@ -607,7 +617,7 @@ impl TcpEndpoint {
         sender.on_ack(&mut io, &ack);
         let now = io.now();
         if with_data {
-            if gone && start + u64::from(payload) > io.receiver.next() {
+            if self.wishes.gone && start + u64::from(payload) > io.receiver.next() {
                 self.refuse(cx, header, payload); // nobody will read it: RFC 9293 §3.6.1, RFC 2525 §2.17
                 self.end(ConnectionState::Reset);
                 return 0;
@@ -618,12 +628,12 @@ impl TcpEndpoint {
             if io.receiver.crowds_out(start, start + u64::from(payload)) {
                 sender.send_ack(&mut io);
             }
-            io.stats.data_segments_received += 1;
+            self.stats.data_segments_received += 1;
             let push = header.flags.has(TcpFlags::PSH);
-            return io.receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
+            return receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
         }
-        if start < io.receiver.next() {
-            io.receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4
+        if start < receiver.next() {
+            receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4
         }
         0
     }

@@ -150,7 +150,8 @@ impl TcpEndpoint {
     }
 
     pub(super) fn send_ack(&mut self, cx: &mut Cx<'_>) {
-        if let Some((sender, mut io)) = self.io(cx) {
+        if let Some(halves) = &mut self.halves {
+            let (sender, mut io) = halves.io(cx, &self.path, &mut self.stats);
             sender.send_ack(&mut io);
         }
     }
