@@ -209,7 +209,7 @@ def test_a_name_that_nobody_brings_along() -> None:
         native.ScenarioError, match=r'controller = "mine": nobody has brought .* bring it along'
     ):
         wired().set(OWN).run()
-    with pytest.raises(native.ScenarioError, match="brought along: other"):
+    with pytest.raises(native.ScenarioError, match="known: other"):
         wired().set(OWN).run(controllers={"other": Reno})
     with pytest.raises(native.ScenarioError, match="of which name"):
         _ = wired().set({"flow.0.transport.congestion": "own"}).resolved

@@ -128,8 +128,8 @@ def test_rows_of_another_scenario_do_not_mix(airlane: Airlane, tmp_path: Path) -
     refused = swept(airlane, "--runs", "2", "--resume")
     assert refused.returncode == 2
     assert refused.stderr == (
-        'error: s was begun with another scenario: internet.rate was "50 Mbit/s" and is "5 Mbit/s"; '
-        'run.duration was "1 s" and is "2 s"; --force begins anew\n'
+        'error: s was started with another scenario: internet.rate was "50 Mbit/s" and is "5 Mbit/s"; '
+        'run.duration was "1 s" and is "2 s"; --force replaces it\n'
     )
     assert pyarrow.parquet.read_table(tmp_path / "s").num_rows == 1
     # What is swept may have another value in the file: no point has it.
@@ -147,7 +147,7 @@ def test_rows_of_another_trace_do_not_mix(airlane: Airlane, tmp_path: Path) -> N
     (tmp_path / "link.down").write_text("1\n20\n")
     refused = swept(airlane, "--runs", "2", "--resume")
     assert refused.returncode == 2
-    assert "s was begun with another content of link.down; --force begins anew" in refused.stderr
+    assert "s was begun with another content of link.down; --force replaces it" in refused.stderr
 
 
 def test_the_python_way_does_not_mix_either(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_cluster_without_workers(airlane: Airlane) -> None:
             "sweep", "--example", "wired-cubic", "--grid", "internet.delay=10ms", "--cluster", address
         )
         assert done.returncode == 2
-        assert f"the Dask scheduler at {address} has no workers; start some there: dask worker" in done.stderr
+        assert f"the Dask scheduler at {address} has no workers; start one with: dask worker" in done.stderr
         assert "Traceback" not in done.stderr
         assert time.monotonic() - began < 30
 

@@ -185,7 +185,7 @@ def test_what_cannot_be() -> None:
     with pytest.raises(ValueError, match="'round' or 'ack'"):
         gym.CongestionEnv(every="ms")  # type: ignore[arg-type]
     env = gym.CongestionEnv(wired())
-    with pytest.raises(ValueError, match="unknown options: scenarios; there are scenario and set"):
+    with pytest.raises(ValueError, match="unknown options: scenarios; known: scenario and set"):
         env.reset(options={"scenarios": 1})
     with pytest.raises(ScenarioError, match="duration"):
         env.reset(options={"set": {"run.duration": "6 m"}})

@@ -157,7 +157,7 @@ def test_constants_say_why() -> None:
     assert judge_constant(Published("x.y", 3.0), [3.0, 3.0]) == Judgement(Verdict.MATCH, None, "equal")
     assert judge_constant(Published("x.y", 3.0), []).why == "did not occur in any of our runs"
     lost = judge(Published("x.y", None), ours(1.0, 0.1))
-    assert lost == Judgement(Verdict.LOST, None, "the published figure did not survive")
+    assert lost == Judgement(Verdict.LOST, None, "the published value is missing from our copy of the paper")
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_a_ue_that_is_not_there_is_named(airlane: Airlane, scenarios: Path, tmp_
     assert done.returncode == 2
     assert "phone-1" in done.stderr
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ExportError, match="a wired network has none"):
+    with pytest.raises(ExportError, match="a wired network has no UE"):
         export.export(load(scenarios / "wired-cubic.toml"), "phone")
 
 

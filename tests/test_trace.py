@@ -79,8 +79,8 @@ def test_files(tmp_path: Path) -> None:
     [
         ("t_us,rtt_us\n0,0\n", "no column 'highest_ack'"),
         ("t_us,highest_ack,rtt_us\n0,x,0\n", ":2: whole numbers"),
-        ("t_us,highest_ack,rtt_us\n5,1,0\n4,2,0\n", ":3: t_us and highest_ack must not go back"),
-        ("t_us,highest_ack,rtt_us\n5,1,0\n6,0,0\n", ":3: t_us and highest_ack must not go back"),
+        ("t_us,highest_ack,rtt_us\n5,1,0\n4,2,0\n", ":3: t_us and highest_ack must not decrease"),
+        ("t_us,highest_ack,rtt_us\n5,1,0\n6,0,0\n", ":3: t_us and highest_ack must not decrease"),
         ("t_us,highest_ack,rtt_us\n5\n", ":2: whole numbers"),
     ],
 )

@@ -44,7 +44,7 @@ P = ParamSpec("P")
 app = typer.Typer(
     name="airlane",
     help="A laboratory for transport protocols over cellular networks.",
-    epilog="Exit codes: 0 done; 1 a check failed; 2 a mistake in what was asked for, which is named.",
+    epilog="Exit codes: 0 success; 1 a check failed; 2 wrong usage or input, with an error message.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -78,7 +78,7 @@ Example = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="A scenario that comes along, instead of a file; `airlane list` names them.",
+        help="A bundled scenario instead of a file; `airlane list` shows them.",
         autocompletion=_complete_example,
     ),
 ]
@@ -95,16 +95,16 @@ Threads = Annotated[
 Own = Annotated[
     list[str] | None,
     typer.Option(
-        "--controller", metavar="NAME=FILE.py:CLASS", help="A congestion controller of your own, in Python."
+        "--controller", metavar="NAME=FILE.py:CLASS", help="Your own congestion controller, in Python."
     ),
 ]
-CacheFolder = Annotated[Path, typer.Option(help="Folder of the outputs that are kept.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
+CacheFolder = Annotated[Path, typer.Option(help="Folder of cached outputs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for other programs.")]
 
 
 def _below_limit(seed: int | None) -> int | None:
     if seed is not None and seed >= _SEEDS:
-        raise typer.BadParameter(f"{seed} is too large: seeds are below {_SEEDS}")
+        raise typer.BadParameter(f"{seed} is too large; it must be below {_SEEDS}")
     return seed
 
 
@@ -214,10 +214,11 @@ def _file(scenario: Path | None, example: str | None) -> Path:
             return examples.path(name)
         case None, None:
             _fail(
-                "error: name a scenario file, or --example NAME; `airlane list scenarios` shows what there is"
+                "error: expected a scenario file, or --example NAME; "
+                "`airlane list scenarios` shows the bundled ones"
             )
         case _:
-            _fail("error: name either a scenario file or --example NAME, not both")
+            _fail("error: expected either a scenario file or --example NAME, not both")
 
 
 def _scenario(path: Path, settings: list[str] | None) -> Scenario:
@@ -250,10 +251,10 @@ def run(
     ] = None,
     as_json: AsJson = False,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Draw the first run over time into the folder.")
+        bool, typer.Option("--plot", help="Plot the time series of the first run (series.png in the folder).")
     ] = False,
     report: Annotated[
-        bool, typer.Option("--report", help="Make an HTML page of it (report.html in the folder).")
+        bool, typer.Option("--report", help="Write an HTML page (report.html in the folder).")
     ] = False,
     pcap: Annotated[
         bool, typer.Option("--pcap", help="Capture packets at the server and the UEs (pcap/*.pcapng).")
@@ -282,7 +283,7 @@ def run(
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
         _fail(
-            f"error: no flow has the controller {name!r}; "
+            f"error: no flow uses the controller {name!r}; add "
             f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
         )
     folder = out if out is not None else Path("out/runs") / described.name
@@ -313,7 +314,7 @@ def run(
         print(json.dumps(summary_rows(results), indent=2))
         return
     terminal.output.print(terminal.run_view(results, described.name))
-    made = ["series.png: the first run"] * plot + ["report.html: all of it"] * report
+    made = ["series.png, the first run"] * plot + ["report.html, all runs"] * report
     terminal.output.print(f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim")
 
 
@@ -324,7 +325,9 @@ def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
     for setting in settings or []:
         name, made = control.load(setting)
         if name in found:
-            _fail(f"error: --controller {setting}: there is another {name!r}; write OTHER=FILE.py:CLASS")
+            _fail(
+                f"error: --controller {setting}: the name {name!r} is used twice; write OTHER=FILE.py:CLASS"
+            )
         found[name] = made
     return found
 
@@ -342,12 +345,14 @@ def _plot(results: Results, path: Path, title: str) -> None:
 def init(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="File to write.")] = Path("scenario.toml"),
     kind: Annotated[
-        _Kind, typer.Option(help="An LTE cell, a wired link, or a link that replays a delivery trace.")
+        _Kind, typer.Option(help="LTE cell, wired link, or link that replays a delivery trace.")
     ] = _Kind.CELL,
-    full: Annotated[bool, typer.Option("--full", help="Every key, with what the preset gives it.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Write every key, with the value of the preset.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a scenario file to begin with, each key with a comment."""
+    """Write a commented first scenario file."""
     from airlane import starter
 
     for file in starter.write_starter(path, starter.Kind(kind.value), full=full, force=force):
@@ -377,29 +382,31 @@ def sweep(
         typer.Option(
             "-o",
             "--out",
-            help="Folder that grows as runs end, or one file, written at the end: NAME.parquet "
+            help="Folder, written as runs end, or one file NAME.parquet, written at the end "
             "[default: out/sweeps/<scenario>].",
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a sweep that did not end.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Begin anew where one did not end.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an unfinished sweep.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an unfinished sweep.")] = False,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786."),
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="Figures to show, such as page_s,ttfb_s [default: what fits]."),
+        typer.Option(
+            metavar="NAME,...", help="Metrics to show, such as page_s,ttfb_s [default: as many as fit]."
+        ),
     ] = None,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Draw the figures over the settings (sweep.png in the folder).")
+        bool, typer.Option("--plot", help="Plot the metrics over the settings (sweep.png in the folder).")
     ] = False,
     as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:
     """Run a scenario at every point of a grid of settings.
 
-    All points take the same seeds.
+    All points use the same seeds.
     """
     from airlane import sweep as sweeping
     from airlane import terminal
@@ -410,18 +417,18 @@ def sweep(
     except ValueError as error:
         _fail(f"error: --grid {error}")
     if not axes:
-        _fail("error: nothing to sweep: name values, such as --grid flow.transport.congestion=cubic,bbr")
+        _fail("error: no --grid; add values, such as --grid flow.transport.congestion=cubic,bbr")
     named = [name.strip() for name in columns.split(",")] if columns else []
     shown = sweeping.chosen(named, described, axes)
     path = out if out is not None else Path("out/sweeps") / described.name
     if path.suffix in _NO_FOLDER:
-        _fail(f"error: -o {path}: name a folder, or one file that ends in .parquet")
+        _fail(f"error: -o {path}: expected a folder, or a file that ends in .parquet")
     plan = sweeping.planned(described, axes, runs, seed)
     dataset = None if path.suffix == ".parquet" else plan.dataset(path, described.name)
     if dataset is not None:
         dataset.check(resume, force)
     elif resume:
-        _fail(f"error: {path} is one file, written at the end: there is nothing to go on with; name a folder")
+        _fail(f"error: --resume needs a folder, and -o {path} is one file, written at the end")
     else:
         _check_file(path)
     with terminal.progress(described.name) as update:
@@ -452,7 +459,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="ID",
-            help="Experiments, such as ltetcp/load, or the file or folder of your own [default: all].",
+            help="Experiments, such as ltetcp/load, or your own file or folder [default: all].",
             autocompletion=_complete_experiment,
         ),
     ] = None,
@@ -460,7 +467,7 @@ def reproduce(
         bool,
         typer.Option(
             "--quick",
-            help="Fewer runs, and shorter ones in some experiments; a shortened run is never a miss.",
+            help="Fewer runs, some of them shorter; a shortened run is never a miss.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -469,9 +476,9 @@ def reproduce(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
-    """Set published numbers beside ours and judge each.
+    """Reproduce the published results of five papers and judge each.
 
-    Exit code 1 when one of several experiments came to nothing; the others are reported.
+    Exit code 1 if one of several experiments fails; the others are reported.
     """
     from airlane import native, papers, report, terminal
     from airlane.cache import Cache
@@ -483,7 +490,7 @@ def reproduce(
         chosen = papers.select(ids or [])
     except KeyError as error:
         known = ", ".join(e.id for e in papers.experiments())
-        _fail(f"error: there is no experiment {error.args[0]!r}; there are: {known}")
+        _fail(f"error: unknown experiment {error.args[0]!r}; known: {known}")
     kept = Cache(cache, native.fingerprint())
     out.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
     book = report.Book(out / "index.html")
@@ -520,17 +527,21 @@ def reproduce(
 def arena(
     contenders: Annotated[
         list[str] | None,
-        typer.Option("--contender", metavar="NAME", help="Only these, and CUBIC [default: all]."),
+        typer.Option("--contender", metavar="NAME", help="Contenders besides CUBIC [default: all]."),
     ] = None,
     situations: Annotated[
         list[str] | None,
-        typer.Option("--situation", metavar="NAME|FILE.toml", help="Only these, or your own [default: all]."),
+        typer.Option(
+            "--situation",
+            metavar="NAME|FILE.toml",
+            help="Situations, or your own scenario files [default: all].",
+        ),
     ] = None,
     controllers: Own = None,
     chosen_set: Annotated[
         _Set, typer.Option("--set", help="Situations, or the test cases of the BBR draft.")
     ] = _Set.SITUATIONS,
-    quick: Annotated[bool, typer.Option("--quick", help="Three runs each: wide intervals.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Three runs each, with wide intervals.")] = False,
     as_json: AsJson = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, callback=_below_limit, help="First seed.")] = 1,
     threads: Threads = None,
@@ -543,9 +554,9 @@ def arena(
     ] = None,
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
-    """Hold every mechanism against CUBIC in every situation.
+    """Compare every mechanism with CUBIC in every situation.
 
-    All see the same radio.
+    Runs with the same seed have the same radio channel.
     """
     from airlane.arena import command
 
@@ -553,7 +564,7 @@ def arena(
     _check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if markdown is not None:
         if bbr_draft:
-            _fail("error: --markdown: tables are for --set situations; bbr-draft.csv has what the draft asks")
+            _fail("error: --markdown needs --set situations; the results of bbr-draft are in bbr-draft.csv")
         _check_file(markdown)
     call = command.Call(
         contenders=contenders or [],
@@ -577,11 +588,11 @@ def arena(
 def list_command(
     what: Annotated[_What, typer.Argument(help="What to list.")] = _What.ALL,
     folder: Annotated[
-        Path | None, typer.Option(help="Scenario files of this folder instead of those that come along.")
+        Path | None, typer.Option(help="Folder of scenario files, instead of the bundled ones.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the experiments and scenarios that come along."""
+    """List the bundled experiments and scenarios."""
     experiments: list[dict[str, str]] = []
     if what is not _What.SCENARIOS:
         from airlane import papers
@@ -589,7 +600,7 @@ def list_command(
         experiments = [{"id": e.id, "title": e.title} for e in papers.experiments()]
     scenarios: list[dict[str, str]] = []
     if folder is not None and not folder.is_dir():
-        _fail(f"error: {folder} is no folder")
+        _fail(f"error: {folder} is not a folder")
     if what is not _What.EXPERIMENTS:
         scenarios = [
             {"name": f.stem, "file": os.fspath(f), "title": examples.title(f)}
@@ -623,9 +634,9 @@ def validate(
     write: Annotated[bool, typer.Option("--write", help="Write docs/validation.md.")] = False,
     threads: Threads = None,
 ) -> None:
-    """Hold airlane against other people's figures.
+    """Compare airlane with published reference values.
 
-    Exit code 1 when a counted row leaves its band.
+    Exit code 1 if a counted value is outside its tolerance.
     """
     from airlane.validation.report import run_command
 
@@ -667,10 +678,10 @@ def report(
     folders: _Folders,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="File to write [default: report.html in the last folder named]."),
+        typer.Option("-o", "--out", help="File to write [default: report.html in the last folder]."),
     ] = None,
 ) -> None:
-    """Make an HTML page of a run or a sweep, or one that compares several."""
+    """Write an HTML page of a run or a sweep, or a page that compares several."""
     from airlane.compare_command import report_folders
 
     if out is not None:
@@ -679,8 +690,8 @@ def report(
 
 
 @app.command()
-def completion(shell: Annotated[_Shell, typer.Argument(help="Shell to write it for.")]) -> None:
-    """Print a script that completes our words in a shell.
+def completion(shell: Annotated[_Shell, typer.Argument(help="Name of the shell.")]) -> None:
+    """Print a completion script for a shell.
 
     In ~/.bashrc: eval "$(airlane completion bash)". In ~/.zshrc: eval "$(airlane completion zsh)".
     For fish: airlane completion fish > ~/.config/fish/completions/airlane.fish.
@@ -693,20 +704,22 @@ def completion(shell: Annotated[_Shell, typer.Argument(help="Shell to write it f
 @trace_app.command(name="from-log")
 @_user_errors
 def trace_from_log_command(
-    log: Annotated[Path, typer.Argument(metavar="RUN.csv", help="Log with t_us, highest_ack and rtt_us.")],
+    log: Annotated[
+        Path, typer.Argument(metavar="RUN.csv", help="Log with the columns t_us, highest_ack and rtt_us.")
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
     packet_bytes: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes of each packet.")] = 1440,
     begin: Annotated[
-        float, typer.Option(metavar="S", min=0, help="Leave out what was delivered before, in s.")
+        float, typer.Option(metavar="S", min=0, help="Leave out deliveries before this time, in s.")
     ] = 0.0,
     end: Annotated[
-        float, typer.Option(metavar="S", min=0, help="Leave out what was delivered after, in s.")
+        float, typer.Option(metavar="S", min=0, help="Leave out deliveries after this time, in s.")
     ] = float("inf"),
 ) -> None:
-    """Make a trace from a sender's log of a measured run.
+    """Make a trace from a sender's log of a measurement.
 
-    Assumes that every packet up to the highest acknowledged one arrived, half of the smallest round trip
-    before its acknowledgement, and that the sender kept the link busy.
+    Assumptions: every packet up to the highest acknowledged one arrived, half of the minimum round-trip
+    time before its acknowledgement, and the sender saturated the link.
     """
     from airlane.trace import read_log, trace_from_log, write_trace
 
@@ -730,24 +743,29 @@ def trace_export_command(
         typer.Option(metavar="NAME", help="The UE, such as phone or phone-2; needed if there are several."),
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")] = Path("trace.down"),
-    uplink: Annotated[bool, typer.Option("--uplink", help="From the UE, not towards it.")] = False,
+    uplink: Annotated[
+        bool, typer.Option("--uplink", help="Export the uplink instead of the downlink.")
+    ] = False,
     delivered: Annotated[
         bool,
-        typer.Option("--delivered", help="What the UE's own flows got, not what it could have had."),
+        typer.Option("--delivered", help="Export what the UE's flows received, not the capacity."),
     ] = False,
     begin: Annotated[
         float | None,
-        typer.Option(metavar="S", min=0, help="Leave out what came before, in s [default: the warm-up]."),
+        typer.Option(
+            metavar="S", min=0, help="Leave out deliveries before this time, in s [default: the warm-up]."
+        ),
     ] = None,
     seed: FirstSeed = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Then run UDP and TCP over the trace and over the cell.")
+        bool,
+        typer.Option("--check", help="Compare UDP and TCP over the trace with UDP and TCP over the cell."),
     ] = False,
 ) -> None:
-    """Make a trace of what a UE of a scenario is given.
+    """Make a trace of the link capacity of a UE in a scenario.
 
-    Unless --delivered, the UE's own flows are replaced by one that always has data for it, all others stay
-    as they are: the trace shows each 1500 bytes that the scheduler would have given it.
+    Without --delivered, one flow that always has data replaces the flows of the UE. The other flows stay.
+    The trace contains each 1500 bytes that the scheduler grants.
     """
     from airlane import export
     from airlane.trace import write_trace

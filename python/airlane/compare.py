@@ -185,7 +185,7 @@ def load(folders: Sequence[Path]) -> list[Side]:
             results = Results.read(folder)
         except (FileNotFoundError, pa.ArrowException) as error:
             raise CompareError(
-                f"{folder} is not whole ({str(error).splitlines()[0]}); run it again"
+                f"{folder} is incomplete ({str(error).splitlines()[0]}); run it again"
             ) from error
         sides.append(Side(name, results.flows, manifest["scenario"], results))
     for other in sides[1:]:

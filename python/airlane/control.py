@@ -48,7 +48,7 @@ class Controller:
 
     def on_ack(self, ack: Ack) -> None:
         """Acknowledgments came. What `cwnd` is then holds at once; while a loss is repaired, afterwards."""
-        raise TypeError(f"{type(self).__name__} must say what it does with acknowledgments: on_ack")
+        raise TypeError(f"{type(self).__name__} must define on_ack, which handles acknowledgments")
 
     def on_loss(self, loss: Loss) -> None:
         """An episode of loss begins, at most one a round trip: what `cwnd` is then holds when it is repaired.
@@ -84,7 +84,7 @@ def load(setting: str) -> tuple[str, type[Controller]]:
     path.read_bytes()  # whether it is there is said like of any file
     spec = importlib.util.spec_from_file_location(f"airlane_controller_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise ControllerError(f"{file}: no Python file")
+        raise ControllerError(f"{file}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -97,9 +97,7 @@ def load(setting: str) -> tuple[str, type[Controller]]:
     }
     if wanted not in classes:
         known = ", ".join(classes) or "none"
-        raise ControllerError(
-            f"{file}: no class {wanted} derived from airlane.Controller; there are: {known}"
-        )
+        raise ControllerError(f"{file}: no class {wanted} derived from airlane.Controller; known: {known}")
     return name or wanted.lower(), classes[wanted]
 
 

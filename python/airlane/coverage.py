@@ -64,4 +64,4 @@ def told(results: Results) -> Iterator[str]:
         end = f"to {many[-1].until_s:.2f} s" if many[-1].over else "to the end"
         yield f"{which}: {len(many)} times, {many[0].from_s:.2f} s {end}, {seconds:.2f} s in all"
     if len(groups) > _SHOWN:
-        yield f"and {len(groups) - _SHOWN} more without a usable link, all in series/outages.parquet"
+        yield f"and {len(groups) - _SHOWN} more UEs without a usable link, all in series/outages.parquet"

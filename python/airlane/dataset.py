@@ -63,9 +63,13 @@ class Dataset:
         plan = self._kept()
         if plan is None:
             if not self.folder.is_dir():
-                raise DatasetError(f"{self.folder} is a file; name a folder, or a file that ends in .parquet")
+                raise DatasetError(
+                    f"{self.folder} is a file; expected a folder, or a file that ends in .parquet"
+                )
             if any(self.folder.iterdir()):
-                raise DatasetError(f"{self.folder} holds something that no sweep has written; choose another")
+                raise DatasetError(
+                    f"{self.folder} contains files that are not from a sweep; choose another folder"
+                )
             return
         if force:
             return
@@ -75,8 +79,8 @@ class Dataset:
         done, of = len(self._keys()), plan.get("tasks", 0)
         if 0 < done < of:  # of none there is nothing to lose: a cluster that did not answer
             raise DatasetError(
-                f"{self.folder} has {done:,} of {of:,} tasks of a sweep that did not end; "
-                "--resume goes on with it, --force begins anew"
+                f"{self.folder} has {done:,} of {of:,} tasks of an unfinished sweep; "
+                "--resume continues it, --force replaces it"
             )
 
     @contextmanager
@@ -86,7 +90,7 @@ class Dataset:
         Raises
         ------
         DatasetError
-            When another sweep is writing into it, or has written what `resume` cannot go on with.
+            When another sweep is writing to it, or has written what `resume` cannot go on with.
         OSError
             When it cannot be written.
         """
@@ -95,7 +99,7 @@ class Dataset:
             try:
                 stack.enter_context(locked(self.folder / "_lock"))
             except LockedError as error:
-                raise DatasetError(f"another sweep is writing into {self.folder}") from error
+                raise DatasetError(f"another sweep is writing to {self.folder}") from error
             for file in self.folder.glob(".*-*"):
                 file.unlink()
             plan = self._kept()
@@ -113,17 +117,19 @@ class Dataset:
         """See that the rows of another plan may stand beside those of this one."""
         for name, what in _SHARED.items():
             if plan.get(name) != self._plan[name]:
-                raise DatasetError(f"{self.folder} was begun with {what}; --force begins anew")
+                raise DatasetError(f"{self.folder} was started with {what}; --force replaces it")
         before, now = plan.get("settings", {}), self._plan["settings"]
         if changed := list(_differences(before, now)):
             more = len(changed) - _DIFFERENCES_MAX
             said = "; ".join(changed[:_DIFFERENCES_MAX]) + (f"; and {more} more" if more > 0 else "")
-            raise DatasetError(f"{self.folder} was begun with another scenario: {said}; --force begins anew")
+            raise DatasetError(
+                f"{self.folder} was started with another scenario: {said}; --force replaces it"
+            )
         inputs = self._plan["inputs"]
         for name, content in plan.get("inputs", {}).items():
             if inputs.get(name, content) != content:
                 raise DatasetError(
-                    f"{self.folder} was begun with another content of {name}; --force begins anew"
+                    f"{self.folder} was started with another content of {name}; --force replaces it"
                 )
 
     def add(self, rows: pa.Table) -> None:
@@ -203,7 +209,9 @@ def _read(file: Path, columns: list[str] | None = None) -> pa.Table:
     try:
         table = pyarrow.parquet.read_table(file, columns=columns)
     except (pa.ArrowException, OSError) as error:
-        raise DatasetError(f"{file} cannot be read: delete it, and --resume runs its tasks again") from error
+        raise DatasetError(
+            f"{file} cannot be read; delete the file, and --resume runs its tasks again"
+        ) from error
     if "task" not in table.column_names:
-        raise DatasetError(f"{file} was not written by a sweep: it has no column `task`")
+        raise DatasetError(f"{file} was not written by a sweep: the column `task` is missing")
     return table

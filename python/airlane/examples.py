@@ -46,7 +46,7 @@ def path(name: str) -> Path:
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UnknownExampleError(f"there is no example {name!r}; {hint}there are: {', '.join(known)}")
+        raise UnknownExampleError(f"unknown example {name!r}; {hint}known: {', '.join(known)}")
     return folder() / f"{name}.toml"
 
 

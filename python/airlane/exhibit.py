@@ -204,7 +204,7 @@ def _summary(caption: str, panel: dict[str, Any], series: list[tuple[str, list[t
         rows.append([name, str(len(ys)), *(f"{v:.4g}" for v in ends)])
     axis = panel["xlabel"] or "x"
     return Table(
-        f"{caption} (all points are in the CSV)",
+        f"{caption} (the CSV has all points)",
         ["series", "points", f"{axis}, from", "to", "least", "mean", "greatest"],
         rows,
     )

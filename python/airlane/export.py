@@ -77,9 +77,9 @@ class Exported:
     def describe(self) -> str:
         """Say in words what the trace holds."""
         reading = (
-            f"what the flows of {self.ue} got ({self.direction}, acknowledgements included)"
+            f"what the flows of {self.ue} received ({self.direction}, acknowledgements included)"
             if self.delivered
-            else f"what {self.ue} would be given if it always had data ({self.direction})"
+            else f"what {self.ue} would receive if it always had data ({self.direction})"
         )
         text = (
             f"{reading}; {len(self.trace.stamps_ms):,} opportunities of 1500 bytes from {self.begin_s:g} s "
@@ -202,7 +202,9 @@ def _trace(results: Results, ue: str, direction: Direction, begin_s: float) -> T
     stamps = np.repeat(at_ms, np.diff(filled, prepend=0))
     total = int(ip_bytes.sum())
     if stamps.size == 0:
-        raise ExportError(f"{ue} received {total} bytes ({direction}), which do not fill one opportunity")
+        raise ExportError(
+            f"{ue} received {total} bytes ({direction}), less than one opportunity of 1500 bytes"
+        )
     return Trace([int(stamp) for stamp in stamps], total, total - OPPORTUNITY_BYTES * int(stamps.size))
 
 

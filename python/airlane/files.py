@@ -63,12 +63,12 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except OSError as error:  # one of reading names no file, other than one of opening
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     if len(raw) > _BYTES_MAX:
-        raise NotTextError(f"{os.fspath(path)}: more than {_BYTES_MAX} bytes, which is no such file")
+        raise NotTextError(f"{os.fspath(path)}: more than {_BYTES_MAX} bytes; the file is too large")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise NotTextError(f"{os.fspath(path)}:{line}: not text (UTF-8)") from error
+        raise NotTextError(f"{os.fspath(path)}:{line}: the file is not UTF-8 text") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -186,8 +186,6 @@ def check_file(path: Path) -> None:
     for folder in new:  # innermost first
         folder.rmdir()
     if path.is_dir():
-        raise FileInTheWayError(f"{path} is a folder; name a file with -o")
+        raise FileInTheWayError(f"{path} is a folder; expected a file")
     if is_mount(path):
-        raise FileInTheWayError(
-            f"{path} is a mount point, which cannot be replaced; name another file with -o"
-        )
+        raise FileInTheWayError(f"{path} is a mount point and cannot be replaced; choose another file")

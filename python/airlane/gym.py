@@ -198,7 +198,7 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         given = dict(options or {})
         chosen = _scenario(given.pop("scenario", self._scenario)).set(given.pop("set", {}))
         if given:
-            raise ValueError(f"unknown options: {', '.join(given)}; there are scenario and set")
+            raise ValueError(f"unknown options: {', '.join(given)}; known: scenario and set")
         self._run_seed = int(self.np_random.integers(2**31)) if seed is None else seed
         key = f"flow.{self._flow}.transport"
         changed: dict[str, object] = {f"{key}.congestion": "own", f"{key}.controller": _NAME}
@@ -210,7 +210,9 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         told = self._next(None)
         if not isinstance(told, Decision):
             self.close()
-            raise ControllerError(f"flow {self._flow} gets no acknowledgment in this run: nothing to decide")
+            raise ControllerError(
+                f"flow {self._flow} receives no acknowledgment in this run, so that there is no decision"
+            )
         self._last = told
         return _array(told), self._info()
 
@@ -224,7 +226,7 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         reward 0, and `flow` has the flow's row of the results.
         """
         if self._episode is None:
-            raise RuntimeError("no episode is under way: reset() begins one")
+            raise RuntimeError("no episode is active; call reset() first")
         window, pacing = self._chosen(np.asarray(action, dtype=np.float64).reshape(-1))
         told = self._next((window, pacing))
         if isinstance(told, Decision):
@@ -340,7 +342,7 @@ class _Episode:
             self._agent = agent
         if self._agent is not agent:
             if delivered > 1:
-                raise ControllerError("the flow has more than one connection: a policy decides for one")
+                raise ControllerError("the flow has more than one connection; a policy controls one")
             return float(agent.cwnd), None  # the receiver's end, whose FIN is acknowledged
         if not self._closed:
             self._told.put(decision)

@@ -253,7 +253,7 @@ def _in_order(counts: Counter[str], words: Sequence[str]) -> list[tuple[str, int
 
 
 def write_arena_html(result: Result, path: Path) -> None:
-    """Write the arena's page: heat map, scorecards, who and where."""
+    """Write the arena's page: heat map, scorecards, contenders and situations."""
     cards = {
         one.name: {section: list(words.items()) for section, _, words in view.scorecard(result, one.name)}
         for one in result.contenders

@@ -157,7 +157,7 @@ class Results:
 
     def _of(self, name: str, source: str) -> pa.Table:
         if name not in self.tables:
-            raise AttributeError(f"there is no table {name!r} in these results: it takes {source}", name=name)
+            raise AttributeError(f"no table {name!r} in these results; it needs {source}", name=name)
         return self.tables[name]
 
     @property
@@ -330,19 +330,18 @@ def check_place(folder: Path) -> None:
         there or it may not be written, or when somebody stands in it.
     """
     if Path.cwd().is_relative_to(os.path.realpath(folder)):
-        raise FolderInTheWayError(f"{folder} is where you are; name a folder below or beside it with -o")
+        raise FolderInTheWayError(f"{folder} is the current folder; choose another folder with -o")
     if is_mount(folder):
         raise FolderInTheWayError(
-            f"{folder} is a mount point, and a result folder is replaced as a whole; "
-            f"name a folder in it: -o {folder / 'NAME'}"
+            f"{folder} is a mount point and cannot be replaced; choose a folder in it: -o {folder / 'NAME'}"
         )
     if folder.exists() and not os.access(folder, os.W_OK):
-        raise FolderInTheWayError(f"{folder} may not be written; choose another folder with -o")
+        raise FolderInTheWayError(f"{folder} is not writable; choose another folder with -o")
     # Other programs have a manifest.json too, and a folder that is replaced goes with all that is in it.
     if not folder.exists() or manifest_of(folder) is not None:
         return
     if not folder.is_dir():
-        raise FolderInTheWayError(f"{folder} exists and is a file; choose another place with -o")
+        raise FolderInTheWayError(f"{folder} exists and is a file; choose another folder with -o")
     if any(folder.iterdir()):
         raise FolderInTheWayError(f"{folder} exists and is not a result folder; choose another with -o")
 
@@ -411,8 +410,7 @@ def reserved(folder: Path) -> Iterator[Place]:
                 stack.enter_context(_scratch(scratch))
             except LockedError as error:
                 raise FolderInTheWayError(
-                    f"another airlane is writing into {folder}; wait until it has ended, "
-                    "or choose another folder with -o"
+                    f"another run is writing to {folder}; wait for its end, or choose another folder with -o"
                 ) from error
             _remove_left(real.parent)
             captures = scratch / "pcap"

@@ -19,7 +19,7 @@ from airlane.words import counted
 __all__ = ["sites", "write_run_html"]
 
 _RUN_CAPTION = (
-    "Panels share the axis of time. Goodput counts bytes in order: a loss that is repaired shows as a gap, "
+    "All panels have the same time axis. Goodput counts bytes in order: a repaired loss appears as a gap, "
     "and as a peak when the bytes behind it are delivered."
 )
 _BINS_CAPTION = (
@@ -28,8 +28,8 @@ _BINS_CAPTION = (
 _BAND_CAPTION = " There are many flows: lines are percentiles over the flows that were active in a time bin."
 
 _MAP_CAPTION = (
-    "Grey lines: where another site is nearer. A track has the colour of the cell that serves the UE; "
-    "cells that are not neighbours may share one."
+    "Grey lines separate the areas nearest to each site. A track has the colour of the serving cell. "
+    "Cells that are not neighbours may have the same colour."
 )
 
 _SHARES_CAPTION = (

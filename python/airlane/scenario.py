@@ -193,7 +193,7 @@ def parse_setting(setting: str) -> tuple[str, object]:
     key, separator, text = setting.partition("=")
     key, text = key.strip(), text.strip()
     if not separator or not key or not text:
-        raise ValueError(f"{setting!r} is not of the form key=value, such as ue.0.count=11")
+        raise ValueError(f"{setting!r} is not of the form KEY=VALUE, such as ue.0.count=11")
     try:
         return key, tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

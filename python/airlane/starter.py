@@ -118,8 +118,8 @@ def write_starter(path: Path, kind: Kind, *, full: bool = False, force: bool = F
 
 def _text(tree: dict[str, Any], kind: Kind) -> str:
     head = (
-        f"{_ABOUT[kind]} Run it with `airlane run FILE`. Every quantity carries its unit. "
-        "A key that is not here has the value that the network's preset gives it."
+        f"{_ABOUT[kind]} Run it with `airlane run FILE`. Every quantity has a unit. "
+        "The preset of the network sets every other key."
     )
     lines = list(_Writer(kind).table(tree, (), ""))
     return "\n".join([*_comment(head), "", *lines]).rstrip("\n") + "\n"

@@ -120,12 +120,12 @@ def axes(settings: Sequence[str]) -> dict[str, list[object]]:
     for setting in settings:
         key, separator, text = setting.partition("=")
         if not separator:
-            raise ValueError(f"{setting!r} is not of the form key=value,value such as ue.count=1,5,10")
+            raise ValueError(f"{setting!r} is not of the form KEY=VALUE,VALUE, such as ue.count=1,5,10")
         words = [word for part in _divided(text) for word in _stepped(part)]
         values = [parse_setting(f"{key}={word}") for word in words]
         name = values[0][0]
         if name in found:
-            raise ValueError(f"{name} is given twice; write --set {name}=FIRST,SECOND")
+            raise ValueError(f"{name} is set twice; write --set {name}=FIRST,SECOND")
         found[name] = [value for _, value in values]
     return found
 
@@ -138,7 +138,8 @@ def _stepped(text: str) -> list[str]:
     unit = found[4] or ""
     if step == 0 or last < first or (last - first) / step >= _STEPS_MAX:
         raise ValueError(
-            f"{text} is no range: it goes upwards from FIRST to LAST in STEPs above 0, {_STEPS_MAX} at most"
+            f"{text} is not a valid range; expected FIRST..LAST:STEP with FIRST below LAST, "
+            f"STEP above 0, and at most {_STEPS_MAX} values"
         )
     return [f"{first + i * step}{unit}" for i in range(int((last - first) / step) + 1)]
 
@@ -287,7 +288,9 @@ def planned(
         )
     if seed is not None:
         if _SEED in of:
-            raise SweepError(f"the first seed is given twice, as {_SEED} and as --seed {seed}; leave one out")
+            raise SweepError(
+                f"the first seed is set twice, by {_SEED} and by --seed {seed}; leave out one of them"
+            )
         scenario = scenario.set({_SEED: seed})
     points = list(grid(scenario, of))
     tasks = tasks_of([(variant.resolved, variant.seed) for _, variant in points], runs)
@@ -404,10 +407,10 @@ def chosen(names: Sequence[str], scenario: Scenario, of: Iterable[str]) -> list[
     for name in names:
         if name in absent:
             raise SweepError(
-                f"--columns {name}: no flow of this scenario has it; there are: {', '.join(there)}"
+                f"--columns {name}: no flow of this scenario has this metric; known: {', '.join(there)}"
             )
         if name not in there:
-            raise SweepError(f"--columns {name}: there is no such figure; there are: {', '.join(there)}")
+            raise SweepError(f"--columns {name}: unknown metric; known: {', '.join(there)}")
     return [there[name] for name in dict.fromkeys(names)]
 
 

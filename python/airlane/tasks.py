@@ -131,13 +131,15 @@ def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[list[Finished]]:
         resolve_address(address)  # what is no address leaves a client behind that complains when it goes
         client = Client(address, timeout="5s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        raise ClusterError(f"no Dask scheduler answers at {address}; such as tcp://host:8786") from error
+        raise ClusterError(
+            f"no Dask scheduler answers at {address}; expected an address such as tcp://host:8786"
+        ) from error
     try:
         try:
             client.wait_for_workers(1, timeout=_WORKERS_S)
         except TimeoutError as error:
             raise ClusterError(
-                f"the Dask scheduler at {address} has no workers; start some there: dask worker {address}"
+                f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}"
             ) from error
         yield from _gathered(client, tasks)
     finally:
@@ -180,7 +182,9 @@ def _gathered(client: Client, tasks: Sequence[Task]) -> Iterator[list[Finished]]
         if landed:
             yield landed
         left = sum(len(errand) for errand in under_way.values())
-        raise ClusterError(f"the scheduler is gone, {left} tasks are not done: {error}") from error
+        raise ClusterError(
+            f"lost the connection to the Dask scheduler; {left} tasks are not done: {error}"
+        ) from error
     if landed:
         yield landed
 
@@ -200,7 +204,7 @@ def _checked(status: str, result: object) -> _Brought:
         assert isinstance(result, tuple), "what _work gives"
         return result
     reason = result[1] if isinstance(result, tuple) else result
-    raise ClusterError(f"a task came to nothing: {reason}")
+    raise ClusterError(f"a task failed: {reason}")
 
 
 def _work(jobs: Sequence[tuple[bytes, int]], core: str) -> _Brought:

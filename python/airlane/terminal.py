@@ -196,9 +196,9 @@ def run_view(results: Results, title: str) -> Group:
     flows, left = _fitted(build, [c for c in _FLOW_COLUMNS if c.name in summary.column_names], _LEAST)
     parts: list[Table | Text] = [flows]
     if left:
-        parts.append(Text(f"in summary.csv, but too wide for here: {_words(left)}", style="dim"))
+        parts.append(Text(f"in summary.csv, not shown for lack of width: {_words(left)}", style="dim"))
     if summary.num_rows > _ROWS:
-        parts.append(Text(f"and {summary.num_rows - _ROWS} flows more, all in summary.csv"))
+        parts.append(Text(f"and {summary.num_rows - _ROWS} more flows, all in summary.csv"))
     parts += _applications(results)
     if results.cells.num_rows:
         parts.append(_cells_table(results))
@@ -235,7 +235,7 @@ def _applications(results: Results) -> Iterator[Table | Text]:
             table.add_row(user, completed_of(rows, completed, begun), *means)
         yield table
         if len(users) > _ROWS:
-            yield Text(f"and {len(users) - _ROWS} flows more, all in summary.csv")
+            yield Text(f"and {len(users) - _ROWS} more flows, all in summary.csv")
 
 
 def completed_of(flows: pa.Table, completed: str, begun: str) -> str:
@@ -365,7 +365,7 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
         return table
 
     table, left = _fitted(build, columns, () if chosen else _LEAST)
-    note = [Text(f"in the file, but too wide for here: {_words(left)}", style="dim")] if left else []
+    note = [Text(f"in the file, not shown for lack of width: {_words(left)}", style="dim")] if left else []
     return Group(table, *note)
 
 
@@ -392,7 +392,7 @@ def outcome_view(outcome: Outcome) -> Group:
     ]
     if experiment.setup:
         given = ", ".join(f"{name} = {value}" for name, value in experiment.setup.items())
-        parts.append(Text(f"setup, taken from the publication and not scored: {given}", style="dim"))
+        parts.append(Text(f"setup from the publication, not scored: {given}", style="dim"))
     if outcome.numbers:
         parts += [_numbers_table(outcome), *_readings_table(outcome)]
     parts += [_claims_table(outcome)] if outcome.claims else []
@@ -406,7 +406,7 @@ def outcome_view(outcome: Outcome) -> Group:
     parts += [Text(f"• {note}") for note in experiment.notes]
     parts.append(
         Text(
-            f"{outcome.runs_done} runs now, {outcome.runs_cached} kept from before; "
+            f"{outcome.runs_done} runs now, {outcome.runs_cached} from the cache; "
             f"{outcome.simulated_s:,.0f} simulated s; {outcome.wall_s:.1f} s",
             style="dim",
         )
@@ -432,7 +432,7 @@ _HOLDS = {True: "hold", False: "do not", None: "open"}
 
 _KINDS = {
     ClaimKind.PAPER: "claims of the papers",
-    ClaimKind.READING: "the same in other readings",
+    ClaimKind.READING: "the same claims in other interpretations",
     ClaimKind.PREDICTION: "our predictions",
 }
 
@@ -481,7 +481,7 @@ def papers_view(of: Reproduction) -> Group:
     parts: list[Table | Text] = [Text(), table]
     if fitted:
         by = ", ".join(f"{paper} {count}" for paper, count in fitted.items())
-        parts.append(Text(f"fitted, a setting chosen with a published figure in view: {by}"))
+        parts.append(Text(f"fitted (a setting was chosen to match a published result): {by}"))
     constants = constants_text(of.done)
     parts += [Text(f"constants of tables: {constants}")] if constants else []
     parts += map(Text, claims_text(of.done))
@@ -489,13 +489,13 @@ def papers_view(of: Reproduction) -> Group:
         parts += map(Text, _QUICK)
     if of.failed:
         names = ", ".join(one.id for one in of.failed)
-        parts.append(Text(f"came to nothing, see above: {names}", style="bold red"))
+        parts.append(Text(f"failed, see above: {names}", style="bold red"))
     return Group(*parts)
 
 
 _QUICK = (
-    "Quick form: fewer runs, and shorter ones in some experiments.",
-    "What is undecided or open here, the full form may settle.",
+    "Quick form: fewer runs, some of them shorter.",
+    "The full form may settle undecided and open results.",
 )
 
 
@@ -535,7 +535,7 @@ def _numbers_table(outcome: Outcome) -> Table:
 
 def restated(number: Number) -> str:
     """Say that a number is not counted, and why; empty where it is."""
-    return f"not counted again: follows from {number.restates}" if number.restates else ""
+    return f"not counted again: it follows from {number.restates}" if number.restates else ""
 
 
 def published_text(
@@ -554,7 +554,7 @@ def _readings_table(outcome: Outcome) -> list[Table]:
     rows = [(row, reading) for row in outcome.numbers for reading in row.readings]
     if not rows:
         return []
-    table = titled("other readings of what the publication leaves open")
+    table = titled("other interpretations of details that the publication leaves open")
     table.add_column("number", max_width=42, overflow="fold")
     table.add_column("reading", ratio=1)
     table.add_column("ours (95 %)", justify="right", no_wrap=True)

@@ -100,23 +100,27 @@ def read_log(path: Path) -> list[LogLine]:
         try:
             return _log_lines(path, csv.DictReader(file))
         except csv.Error as error:  # a field longer than any, as files that are no text have them
-            raise LogError(f"{path}: no CSV ({error}); a log needs {', '.join(_COLUMNS)}") from error
+            raise LogError(
+                f"{path}: not a CSV file ({error}); a log needs the columns {', '.join(_COLUMNS)}"
+            ) from error
 
 
 def _log_lines(path: Path, reader: csv.DictReader[str]) -> list[LogLine]:
     missing = [c for c in _COLUMNS if c not in (reader.fieldnames or ())]
     if missing:
-        raise LogError(f"{path}: no column {missing[0]!r}; a log needs {', '.join(_COLUMNS)}")
+        raise LogError(
+            f"{path}: the column {missing[0]!r} is missing; a log needs the columns {', '.join(_COLUMNS)}"
+        )
     lines: list[LogLine] = []
     for row in reader:
         try:
             line = LogLine(*(int(row[c]) for c in _COLUMNS))
         except (TypeError, ValueError):
             raise LogError(
-                f"{path}:{reader.line_num}: whole numbers are needed in {', '.join(_COLUMNS)}"
+                f"{path}:{reader.line_num}: expected whole numbers in {', '.join(_COLUMNS)}"
             ) from None
         if lines and (line.t_us < lines[-1].t_us or line.highest_ack < lines[-1].highest_ack):
-            raise LogError(f"{path}:{reader.line_num}: t_us and highest_ack must not go back")
+            raise LogError(f"{path}:{reader.line_num}: t_us and highest_ack must not decrease")
         lines.append(line)
     return lines
 
@@ -152,7 +156,8 @@ def trace_from_log(
             stamps.append(max(1, math.ceil((t_us - begin_s * 1e6) / 1000)))
     if not stamps:
         raise LogError(
-            f"{packets} packets of {packet_bytes} bytes inside the cut do not fill one opportunity"
+            f"{packets} packets of {packet_bytes} bytes in this interval are less than one opportunity "
+            "of 1500 bytes"
         )
     return Trace(stamps, packets * packet_bytes, credit)
 

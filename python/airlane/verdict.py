@@ -268,7 +268,7 @@ def settle(
 def _beforehand(published: Published, terms: Terms) -> Judgement | None:
     """What needs no run: a number that is lost or impossible."""
     if published.lost:
-        return Judgement(Verdict.LOST, why="the published figure did not survive")
+        return Judgement(Verdict.LOST, why="the published value is missing from our copy of the paper")
     low, _ = _region(published, terms)
     stated = published.value if published.value is not None else low + terms.origin
     if terms.bound is not None and terms.bound.broken_by(stated):

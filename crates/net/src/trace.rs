@@ -62,7 +62,7 @@ impl DeliveryTrace {
                 return Err(error(number, line, help.to_owned()));
             };
             if stamp < last {
-                let help = format!("milliseconds must not fall; the line before says {last}");
+                let help = format!("milliseconds must not decrease; the line before has {last}");
                 return Err(error(number, line, help));
             }
             // The sum with any time of a run must stay below 2^64 ns.

@@ -232,7 +232,7 @@ fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -
     let value = object.getattr(name).map_err(|error| {
         if error.is_instance_of::<PyAttributeError>(object.py()) {
             let help = "its __init__ must call super().__init__(segment_size, cwnd)";
-            return PyTypeError::new_err(format!("there is no {name} in it: {help}"));
+            return PyTypeError::new_err(format!("the object has no attribute {name}: {help}"));
         }
         error
     })?;

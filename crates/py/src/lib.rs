@@ -79,7 +79,7 @@ fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
 fn tbs_bits(mcs: u8, n_prb: usize) -> PyResult<u32> {
     if mcs > 28 || n_prb > MAX_PRB {
         return Err(PyValueError::new_err(format!(
-            "MCS 0 to 28 and 0 to {MAX_PRB} PRBs, not {mcs} and {n_prb}"
+            "expected MCS 0 to 28 and 0 to {MAX_PRB} PRBs, not {mcs} and {n_prb}"
         )));
     }
     Ok(Mcs::new(mcs).transport_block_bits(n_prb, Direction::Downlink))

@@ -18,7 +18,9 @@ pub(crate) fn cqi(snr_db: Vec<f64>, rule: &str, n_prb: usize) -> PyResult<Vec<u8
         "mutual-information" => AmcRule::MUTUAL_INFORMATION,
         "piro" => AmcRule::PIRO,
         other => {
-            return Err(PyValueError::new_err(format!("\"mutual-information\" or \"piro\", not {other:?}")));
+            return Err(PyValueError::new_err(format!(
+                "expected \"mutual-information\" or \"piro\", not {other:?}"
+            )));
         }
     };
     within_band(n_prb)?;
@@ -31,7 +33,7 @@ pub(crate) fn cqi(snr_db: Vec<f64>, rule: &str, n_prb: usize) -> PyResult<Vec<u8
 #[pyfunction]
 pub(crate) fn mcs_of_cqi(cqi: u8) -> PyResult<Option<u8>> {
     if cqi > Cqi::MAX.index() {
-        return Err(PyValueError::new_err(format!("CQI 0 to 15, not {cqi}")));
+        return Err(PyValueError::new_err(format!("expected CQI 0 to 15, not {cqi}")));
     }
     Ok((cqi > 0).then(|| Cqi::new(cqi).mcs().index()))
 }
@@ -43,7 +45,7 @@ pub(crate) fn snr_at_error_rate(mcs: u8, n_prb: usize, error_rate: f64) -> PyRes
     within_band(n_prb)?;
     if mcs > Mcs::MAX.index() || !(error_rate > 0.0 && error_rate < 1.0) {
         return Err(PyValueError::new_err(format!(
-            "MCS 0 to 28 and a rate between 0 and 1, not {mcs} and {error_rate}"
+            "expected MCS 0 to 28 and a rate between 0 and 1, not {mcs} and {error_rate}"
         )));
     }
     let mcs = Mcs::new(mcs);
@@ -59,7 +61,7 @@ pub(crate) fn gap_to_fit(mcs: u8, bits: u64, snr_db: f64, error_rate: f64) -> Py
     const CRC_BITS: u64 = 24;
     if mcs > Mcs::MAX.index() || bits <= CRC_BITS || !(error_rate > 0.0 && error_rate < 1.0) {
         return Err(PyValueError::new_err(format!(
-            "MCS 0 to 28, more than 24 bits and a rate between 0 and 1, not {mcs}, {bits} and {error_rate}"
+            "expected MCS 0 to 28, more than 24 bits and a rate between 0 and 1, not {mcs}, {bits} and {error_rate}"
         )));
     }
     let scheme = CodeScheme::new(Mcs::new(mcs), Direction::Downlink);
@@ -90,15 +92,17 @@ pub(crate) fn fading_gains<'py>(
         "etu" => Profile::Etu,
         "flat" => Profile::Flat,
         other => {
-            return Err(PyValueError::new_err(format!("epa, eva, etu or flat, not {other:?}")));
+            return Err(PyValueError::new_err(format!("expected epa, eva, etu or flat, not {other:?}")));
         }
     };
     within_band(n_prb)?;
     if let Some(prb) = prbs.iter().find(|&&prb| prb >= n_prb) {
-        return Err(PyValueError::new_err(format!("PRB {prb} of a band of {n_prb}")));
+        return Err(PyValueError::new_err(format!("expected a PRB below {n_prb}, not {prb}")));
     }
     if !(0.0..10e3).contains(&doppler_hz) {
-        return Err(PyValueError::new_err(format!("a Doppler shift of 0 to 10 kHz, not {doppler_hz} Hz")));
+        return Err(PyValueError::new_err(format!(
+            "expected a Doppler shift from 0 to 10 kHz, not {doppler_hz} Hz"
+        )));
     }
     // At a carrier whose wavelength is one metre, speed in m/s is Doppler shift in Hz.
     const CARRIER_HZ: f64 = airlane_radio::path_loss::SPEED_OF_LIGHT;
@@ -122,5 +126,5 @@ fn within_band(n_prb: usize) -> PyResult<()> {
     if (1..=MAX_PRB).contains(&n_prb) {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!("1 to {MAX_PRB} PRBs, not {n_prb}")))
+    Err(PyValueError::new_err(format!("expected 1 to {MAX_PRB} PRBs, not {n_prb}")))
 }

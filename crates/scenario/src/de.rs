@@ -16,10 +16,17 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use crate::error::ScenarioError;
+use crate::settings::variants_with;
 use crate::tree::{OVERRIDE, Tree, Value};
 
 /// Separates what is wrong from what would be right in the text of a custom error.
 pub(crate) const HELP: char = '\u{1e}';
+
+/// What is expected of a list of tables, for a mistake that is easily made.
+const TABLES: &str = "a list of tables: write the section in double brackets, or its value as [{ ... }]";
+
+/// What is expected where the format has a list of given length: these are places, and nothing else.
+const PLACE: &str = "two lengths, such as [\"100 m\", \"0 m\"]";
 
 /// Prefix by which an enum says which key of a table names its variant.
 const TAG_PREFIX: &str = "tag:";
@@ -88,7 +95,7 @@ impl de::Error for ReadError {
             "u32" => u64::from(u32::MAX),
             expected => return Self::new(format!("expected {expected}, found {found}"), ""),
         };
-        Self::new("too large", format!("a whole number of at most {most}"))
+        Self::new("out of range", format!("it must be a whole number of at most {most}"))
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -106,7 +113,7 @@ pub(crate) fn nearest_help(unknown: &str, known: &[&str]) -> String {
             format!("did you mean `{best}`? Known: {list}")
         }
         Some(_) => format!("known: {list}"),
-        None => "nothing may stand here".to_owned(),
+        None => "no key is allowed here".to_owned(),
     }
 }
 
@@ -114,7 +121,7 @@ struct Reader<'a>(&'a Tree);
 
 impl<'a> Reader<'a> {
     fn mismatch(&self, expected: &str) -> ReadError {
-        ReadError::new(format!("{} where {expected} is needed", self.0.kind()), format!("write {expected}"))
+        ReadError::new(format!("wrong type: found {}", self.0.kind()), format!("expected {expected}"))
     }
 
     /// Reads a table as a struct with these fields.
@@ -128,7 +135,7 @@ impl<'a> Reader<'a> {
             Value::Table(entries) => entries,
             // A bare name stands for a variant without settings.
             Value::Text(_) if tag.is_some() => &[],
-            _ => return Err(Reader(tree).mismatch("a table { ... }")),
+            _ => return Err(Reader(tree).mismatch("a table, such as { key = ... }")),
         };
         for (key, value) in entries {
             let is_tag = tag == Some(key.as_str());
@@ -170,13 +177,16 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match &self.0.value {
             Value::Text(s) => visitor.visit_str(s),
-            _ => Err(self.mismatch("a text in quotes")),
+            _ => Err(self.mismatch("a string in quotes")),
         }
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match &self.0.value {
             Value::Integer(i) if *i >= 0 => visitor.visit_u64(*i as u64),
+            Value::Integer(_) | Value::Float(_) => {
+                Err(ReadError::new("out of range", "it must be a whole number of 0 or more"))
+            }
             _ => Err(self.mismatch("a whole number of 0 or more")),
         }
     }
@@ -209,7 +219,8 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match &self.0.value {
             Value::Array(items) => visitor.visit_seq(Items { items: items.iter().enumerate() }),
-            _ => Err(self.mismatch("a list [ ... ]")),
+            Value::Table(_) => Err(self.mismatch(TABLES)),
+            _ => Err(self.mismatch(&format!("a list, such as [{}]", self.0.written()))),
         }
     }
 
@@ -217,9 +228,10 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         match &self.0.value {
             Value::Array(items) if items.len() == len => self.deserialize_seq(visitor),
             Value::Array(items) => {
-                Err(ReadError::new(format!("{} entries instead of {len}", items.len()), ""))
+                let message = format!("wrong length: found {}", counted(items.len()));
+                Err(ReadError::new(message, format!("expected {PLACE}")))
             }
-            _ => Err(self.mismatch("a list [ ... ]")),
+            _ => Err(self.mismatch(PLACE)),
         }
     }
 
@@ -257,8 +269,12 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
             return Err(place(Reader(chosen).mismatch(&choices(variants))));
         };
         if !variants.contains(&variant) {
-            let what = format!("{:?} is none of the choices", variant);
+            let what = format!("unknown value {variant:?}");
             return Err(place(ReadError::new(what, nearest_help(variant, variants))));
+        }
+        if let Some(tag) = tag {
+            let lines = (&visitor as &dyn de::Expected).to_string();
+            keys_of_others(self.0, (tag, variant), &lines)?;
         }
         visitor.visit_enum(Chosen { variant, settings: Settings::Beside { tree: self.0, tag } })
     }
@@ -266,6 +282,35 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
     forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u128 f32 char str bytes byte_buf unit unit_struct newtype_struct
         tuple_struct map identifier ignored_any
+    }
+}
+
+/// Refuses a key that the chosen variant does not have, if another variant has it.
+fn keys_of_others(tree: &Tree, (tag, chosen): (&str, &str), lines: &str) -> Result<(), ReadError> {
+    let Value::Table(entries) = &tree.value else { return Ok(()) };
+    for (key, value) in entries.iter().filter(|(key, _)| key != tag) {
+        let others = variants_with(key, chosen, lines);
+        if !others.is_empty() {
+            let quoted: Vec<_> = others.iter().map(|name| format!("{name:?}")).collect();
+            let message = format!("not allowed with {tag} = {chosen:?}");
+            return Err(
+                ReadError::new(message, format!("it needs {tag} = {}", either(&quoted))).at(key, value)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// "1 entry", "3 entries".
+fn counted(entries: usize) -> String {
+    format!("{entries} {}", if entries == 1 { "entry" } else { "entries" })
+}
+
+/// "a, b or c".
+fn either(names: &[String]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => names.concat(),
     }
 }
 
@@ -363,8 +408,7 @@ impl<'de> VariantAccess<'de> for Settings<'_> {
                 Reader::fields(tree, tag.or(Some("")), &[], de::IgnoredAny).map(|_| ())
             }
             Self::Below { key, value } => {
-                let error =
-                    ReadError::new(format!("`{key}` has no setting"), format!("write \"{key}\" alone"));
+                let error = ReadError::new(format!("`{key}` has no setting"), format!("write \"{key}\""));
                 Err(error.at(key, value))
             }
         }

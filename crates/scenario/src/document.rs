@@ -43,7 +43,11 @@ impl Scenario {
     /// If the text is not TOML.
     pub fn parse(text: &str, file: &str) -> Result<Self, ScenarioError> {
         if text.len() > TEXT_MAX {
-            let error = ScenarioError::new("", "longer than 16 MiB", "no scenario needs that");
+            let error = ScenarioError::new(
+                "",
+                "the file is longer than 16 MiB",
+                "check that this is a scenario file",
+            );
             return Err(error.in_file(file));
         }
         let tree = Tree::from_toml(text).map_err(|e| e.in_file(file))?;
@@ -77,8 +81,8 @@ impl Scenario {
 
     fn resolve_unplaced(&self) -> Result<Resolved, ScenarioError> {
         if self.tree.is_empty() {
-            let help = "`airlane init` writes a scenario to begin with";
-            return Err(ScenarioError::new("", "nothing is in it", help));
+            let help = "`airlane init` writes a first scenario";
+            return Err(ScenarioError::new("", "the file is empty", help));
         }
         let mut tree = self.tree.clone();
         let network = network(&tree)?.to_owned();
@@ -119,7 +123,8 @@ impl Resolved {
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
         let file = "<resolved scenario>";
         let json = serde_json::from_str(text).map_err(|e| {
-            let mut error = ScenarioError::new("", format!("not JSON: {e}"), "give what `parse` returned");
+            let mut error =
+                ScenarioError::new("", format!("not JSON: {e}"), "pass the JSON that `to_json` returned");
             error.line = u32::try_from(e.line()).ok();
             error.in_file(file)
         })?;
@@ -141,13 +146,13 @@ fn network(tree: &Tree) -> Result<&str, ScenarioError> {
     };
     let Some(name) = network.text() else {
         return Err(fail(
-            format!("{} where a text is needed", network.kind()),
-            "write \"typical\"".to_owned(),
+            format!("wrong type: found {}", network.kind()),
+            "expected a string in quotes, such as \"typical\"".to_owned(),
         ));
     };
     if !preset::NETWORKS.contains(&name) {
         let help = nearest_help(name, &preset::NETWORKS);
-        return Err(fail(format!("{name:?} is no network that airlane knows"), help));
+        return Err(fail(format!("unknown network {name:?}"), help));
     }
     Ok(name)
 }
@@ -155,7 +160,7 @@ fn network(tree: &Tree) -> Result<&str, ScenarioError> {
 /// Splits a path at its points; `ue[name=x]` is `ue` and `x`.
 fn steps(path: &str) -> Result<Vec<String>, ScenarioError> {
     let bad =
-        || ScenarioError::new(path, "not a path", "write keys with points between them, such as ue.0.count");
+        || ScenarioError::new(path, "not a valid path", "write keys separated by dots, such as ue.0.count");
     let mut steps = Vec::new();
     for part in path.split('.') {
         let (key, name) = match part.split_once("[name=") {
@@ -198,7 +203,7 @@ fn descend<'a>(
             };
             let count = items.len();
             if index > count {
-                let help = format!("the next one would be {so_far}.{count}");
+                let help = format!("the index of a new entry is {so_far}.{count}");
                 return fail(format!("{so_far} has {count} entries"), help);
             }
             if index == count {
@@ -206,7 +211,7 @@ fn descend<'a>(
             }
             Ok(&mut items[index])
         }
-        _ => fail(format!("{so_far} is {kind}, which has no {step:?}"), String::new()),
+        _ => fail(format!("{so_far} is {kind} and has no key {step:?}"), String::new()),
     }
 }
 

@@ -34,14 +34,14 @@ impl Resolved {
 
 /// Reads a delivery trace.
 pub(crate) fn delivery_trace(file: &str) -> Result<DeliveryTrace, ScenarioError> {
-    let text = text(file, "name a delivery trace")?;
+    let text = text(file, "expected a delivery trace")?;
     DeliveryTrace::parse(&text, file)
         .map_err(|e| mistake(file, Some(e.line), format!("found `{}`", cut(&e.found)), e.help))
 }
 
 /// Reads movements.
 pub(crate) fn movements(file: &str) -> Result<Setdest, ScenarioError> {
-    let text = text(file, "name a movement trace (ns-2 setdest)")?;
+    let text = text(file, "expected a movement trace (ns-2 setdest)")?;
     Setdest::parse(&text).map_err(|e| {
         let found = if e.line.is_some() { format!("found `{}`", e.found) } else { e.found };
         mistake(file, e.line, found, e.help)
@@ -60,7 +60,7 @@ pub(crate) fn path_of<'a>(
         let nearest = movements.nodes().min_by_key(|n| u64::from(*n).abs_diff(node));
         let nearest = nearest.expect("a file without a node is refused when it is read");
         let count = movements.nodes().count();
-        let help = format!("its {count} nodes go up to {}; the nearest is {nearest}", last(movements));
+        let help = format!("the file has {count} nodes up to {}; the nearest is {nearest}", last(movements));
         mistake(&trace.file, None, format!("node {node} is not in {}", trace.file), help)
     })
 }
@@ -71,16 +71,16 @@ fn last(movements: &Setdest) -> u32 {
 
 pub(crate) fn text(file: &str, help: &str) -> Result<String, ScenarioError> {
     let fail = |message: String| mistake(file, None, message, help.to_owned());
-    let unreadable = |e: std::io::Error| fail(format!("cannot be read: {e}"));
+    let unreadable = |e: std::io::Error| fail(format!("the file cannot be read: {e}"));
     let bytes = std::fs::metadata(file).map_err(unreadable)?.len();
     if bytes > BYTES_MAX {
-        return Err(fail(format!("{bytes} bytes, more than the {BYTES_MAX} that are read")));
+        return Err(fail(format!("the file has {bytes} bytes; the limit is {BYTES_MAX}")));
     }
     let bytes = std::fs::read(file).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|e| {
         let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
         let line = good.iter().filter(|b| **b == b'\n').count() + 1;
-        mistake(file, Some(line), "not text (UTF-8)".to_owned(), help.to_owned())
+        mistake(file, Some(line), "the file is not UTF-8 text".to_owned(), help.to_owned())
     })
 }
 

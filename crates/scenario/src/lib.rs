@@ -30,6 +30,7 @@ mod radio;
 mod rnis;
 mod run;
 mod schema;
+mod settings;
 mod sinks;
 mod tree;
 mod viewing;

@@ -61,19 +61,19 @@ impl Kind {
     /// A number without a unit.
     fn bare<E: de::Error>(&self, number: &str) -> E {
         let main = self.example.rsplit(' ').next().unwrap_or_default();
-        let message = format!("{number} has no unit; it should be {}", self.name);
+        let message = format!("{} needs a unit", self.name);
         let of_one = number.parse().ok().filter(|part: &f64| main == "%" && *part > 0.0 && *part < 1.0);
-        let percent =
-            of_one.map_or(String::new(), |part| format!("\"{} %\", or ", (part * 1e8).round() / 1e6));
-        let help =
-            format!("write {percent}\"{number} {main}\" if you mean that; units: {}", self.unit_names());
+        let percent = of_one.map_or(String::new(), |part| {
+            format!("\"{} %\" for the fraction {number}, or ", (part * 1e8).round() / 1e6)
+        });
+        let help = format!("write {percent}\"{number} {main}\"; units: {}", self.unit_names());
         self.error(&message, &help)
     }
 
     /// Something that is no text.
     fn misplaced<E: de::Error>(&self, what: &str) -> E {
-        let help = format!("write a text such as \"{}\"", self.example);
-        self.error(&format!("{what} where {} is needed", self.name), &help)
+        let help = format!("expected {}, such as \"{}\"", self.name, self.example);
+        self.error(&format!("wrong type: found {what}"), &help)
     }
 
     /// The number in the base unit.
@@ -100,12 +100,12 @@ impl Kind {
         let Some(base) = within else {
             let sign = number.is_negative() && self.low >= 0.0;
             let message =
-                format!("{} {}", self.name, if sign { "cannot be negative" } else { "out of range" });
+                if sign { format!("{} cannot be negative", self.name) } else { "out of range".to_owned() };
             return Err(self.error(&message, &format!("it must be {}", self.limits)));
         };
         if self.whole && base.to_u64().is_none() {
             let smallest = self.units[0].name;
-            let message = format!("finer than 1 {smallest}");
+            let message = format!("too fine: the resolution is 1 {smallest}");
             return Err(self.error(&message, &format!("write a whole number of {smallest}")));
         }
         Ok(base)
@@ -180,12 +180,12 @@ impl<'de> Visitor<'de> for Read {
             return Err(self.0.bare(&number.to_string()));
         }
         Err(self.0.error(
-            &format!("{number} is no number"),
+            &format!("{number} is not a finite number"),
             &format!("write {} such as \"{}\"", self.0.name, self.0.example),
         ))
     }
     fn visit_bool<E: de::Error>(self, _: bool) -> Result<Decimal, E> {
-        Err(self.0.misplaced("a truth value"))
+        Err(self.0.misplaced("a boolean"))
     }
     fn visit_seq<A: de::SeqAccess<'de>>(self, _: A) -> Result<Decimal, A::Error> {
         Err(self.0.misplaced("a list"))
@@ -438,7 +438,7 @@ quantity!(
     /// A probability; the value is between 0 and 1.
     Share: f64,
     Kind {
-        name: "a share",
+        name: "a percentage",
         units: &[unit("%", 1, -2)],
         example: "1 %",
         low: 0.0,
@@ -510,17 +510,14 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let time = |t: &str| read::<Time>(t).unwrap_err();
-        assert_eq!(
-            time("30"),
-            "30 has no unit; it should be a time; write \"30 s\" if you mean that; units: ns, us, ms, s"
-        );
+        assert_eq!(time("30"), "a time needs a unit; write \"30 s\"; units: ns, us, ms, s");
         assert_eq!(
             time("30 sec"),
             "\"30 sec\" is not a time; write a number and a unit, such as \"30 s\"; units: ns, us, ms, s"
         );
         assert_eq!(time("-1 s"), "a time cannot be negative; it must be between 0 s and 1000000 s");
-        assert_eq!(time("0.5 ns"), "finer than 1 ns; write a whole number of ns");
-        assert_eq!(time("1e7 s"), "a time out of range; it must be between 0 s and 1000000 s");
+        assert_eq!(time("0.5 ns"), "too fine: the resolution is 1 ns; write a whole number of ns");
+        assert_eq!(time("1e7 s"), "out of range; it must be between 0 s and 1000000 s");
         assert_eq!(
             read::<Size>("512 KB").unwrap_err(),
             "\"512 KB\" is not a size; write a number and a unit, such as \"512 KiB\"; units: B, kB, KiB, MB, MiB, GB, GiB"

@@ -132,13 +132,10 @@ pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> 
 fn unknown_controller(place: &str, name: &str, controllers: &Controllers) -> ScenarioError {
     let known: Vec<&str> = controllers.keys().map(String::as_str).collect();
     let help = match known.as_slice() {
-        [] => format!(
-            "bring it along: --controller {name}=FILE.py:CLASS, or run(controllers={{\"{name}\": ...}})"
-        ),
-        known => format!("brought along: {}", known.join(", ")),
+        [] => format!("add --controller {name}=FILE.py:CLASS, or run(controllers={{\"{name}\": ...}})"),
+        known => format!("known: {}", known.join(", ")),
     };
-    let mut error =
-        ScenarioError::new(format!("{place}.controller"), "nobody has brought such a controller along", help);
+    let mut error = ScenarioError::new(format!("{place}.controller"), "unknown controller", help);
     error.value = format!("\"{name}\"").into();
     error
 }

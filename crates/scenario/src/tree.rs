@@ -133,9 +133,9 @@ impl Tree {
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "nothing",
-            Value::Bool(_) => "a truth value",
+            Value::Bool(_) => "a boolean",
             Value::Integer(_) | Value::Float(_) => "a number",
-            Value::Text(_) => "a text",
+            Value::Text(_) => "a string",
             Value::Array(_) => "a list",
             Value::Table(_) => "a table",
         }
@@ -145,7 +145,7 @@ impl Tree {
     pub(crate) fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let lines = Lines::of(text);
         let document = DeTable::parse(text).map_err(|e| {
-            let mut error = ScenarioError::new("", format!("not TOML: {}", e.message()), "");
+            let mut error = ScenarioError::new("", format!("invalid TOML: {}", e.message()), "");
             error.line = e.span().map(|span| lines.at(span.start));
             error
         })?;
@@ -199,19 +199,21 @@ fn value_from_toml(
         error
     };
     if depth > DEPTH_MAX {
-        return Err(fail("", "nested too deeply", "no scenario needs more than a few levels"));
+        return Err(fail("", "the tables are nested too deeply", "a scenario needs only a few levels"));
     }
     Ok(match value {
         DeValue::String(s) => Value::Text(s.to_string()),
         DeValue::Integer(i) => {
             let parsed = i64::from_str_radix(i.as_str(), i.radix());
-            Value::Integer(parsed.map_err(|_| fail(i.as_str(), "too large", "use a number below 2^63"))?)
+            Value::Integer(
+                parsed.map_err(|_| fail(i.as_str(), "the number is too large", "it must be below 2^63"))?,
+            )
         }
         DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(b) => Value::Bool(*b),
         DeValue::Datetime(d) => {
-            let help = "write times as text with a unit, such as \"30 s\"";
-            return Err(fail(&d.to_string(), "a date", help));
+            let help = "write a time as a string with a unit, such as \"30 s\"";
+            return Err(fail(&d.to_string(), "a date is not allowed", help));
         }
         DeValue::Array(items) => {
             let mut out = Vec::with_capacity(items.len());

@@ -646,11 +646,11 @@ fn overrides_are_checked_like_the_file() {
     );
     assert_eq!(
         set("ue.5.count", 3.into()),
-        "x.toml: ue.5.count: ue has 1 entries; the next one would be ue.1"
+        "x.toml: ue.5.count: ue has 1 entries; the index of a new entry is ue.1"
     );
     assert_eq!(
         set("run..x", 3.into()),
-        "x.toml: run..x: not a path; write keys with points between them, such as ue.0.count"
+        "x.toml: run..x: not a valid path; write keys separated by dots, such as ue.0.count"
     );
     assert_eq!(
         set("run.durration", "3 s".into()),
@@ -658,6 +658,6 @@ fn overrides_are_checked_like_the_file() {
     );
     assert_eq!(
         set("run.duration", 3.into()),
-        "x.toml: run.duration = 3: 3 has no unit; it should be a time; write \"3 s\" if you mean that; units: ns, us, ms, s"
+        "x.toml: run.duration = 3: a time needs a unit; write \"3 s\"; units: ns, us, ms, s"
     );
 }

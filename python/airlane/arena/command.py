@@ -123,19 +123,21 @@ class Call:
                 raise ArenaError(f"{file}: no such file; a situation is a scenario file, or one of: {there}")
             situation = from_file(file)
             if any(one.name == situation.name for one in found):
-                raise ArenaError(f"{file}: there is a situation {situation.name!r} already; rename the file")
+                raise ArenaError(f"{file}: a situation is already named {situation.name!r}; rename the file")
             found.append(situation)
         return found
 
     def _own(self) -> list[Contender]:
         for name in self.controllers:
             if any(one.name == name for one in CONTENDERS):
-                raise ArenaError(f"there is a contender {name!r}; write --controller OTHER=FILE.py:CLASS")
+                raise ArenaError(
+                    f"a contender is already named {name!r}; write --controller OTHER=FILE.py:CLASS"
+                )
         return [own(name, made) for name, made in self.controllers.items()]
 
 
 def _chosen(what: str, names: Sequence[str], known: Mapping[str, T], always: str = "") -> list[T]:
     for name in names:
         if name not in known:
-            raise ArenaError(f"there is no {what} {name!r}; there are: {', '.join(known)}")
+            raise ArenaError(f"unknown {what} {name!r}; known: {', '.join(known)}")
     return [one for name, one in known.items() if not names or name in (*names, always)]

@@ -14,7 +14,7 @@ from airlane.scenario import Scenario
 __all__ = ["BASELINE", "CONTENDERS", "ArenaError", "Contender", "NotForError", "own"]
 
 BASELINE = "cubic"
-"""Whom all others are held against: what most senders use."""
+"""The reference of all comparisons: the controller that most senders use."""
 
 _CARRIED = ("tested", "peer")
 """Flows, by the beginning of their names, that a contender carries."""
@@ -115,7 +115,7 @@ def _meld(rule: str, congestion: str) -> Contender:
         f"{titles[congestion]}, with {rule.upper()} from the eNB's radio information",
         {"congestion": congestion, "loss_discriminator": rule},
         settings={"rnis": {}},
-        downlink_only="its eNB tells servers, not phones",
+        downlink_only="an eNB informs servers, not UEs",
     )
 
 
@@ -152,20 +152,20 @@ CONTENDERS = (
         "drwa",
         "CUBIC, with DRWA at the receiver",
         {"congestion": "cubic", "receive_window": "drwa"},
-        downlink_only="its receiver is the phone",
+        downlink_only="its receiver must be the UE",
     ),
     Contender(
         "arwa",
         "NewReno, with ARWA at the receiver",
         {"congestion": "newreno", "receive_window": "arwa"},
-        downlink_only="its receiver is the phone",
+        downlink_only="its receiver must be the UE",
     ),
     Contender(
         "mdcc",
         "MD-CC, with a lightweight PEP at the gateway",
         {"congestion": "mdcc"},
         middleboxes=(_PEP,),
-        downlink_only="its PEP tells servers, not phones",
+        downlink_only="a PEP informs servers, not UEs",
     ),
     _meld("meld-de", "newreno"),
     _meld("meld-de", "cubic"),

@@ -363,7 +363,7 @@ class _Played:
 
 def _judge(case: Case, contender: Contender, traces: Mapping[int, Trace], before: Sequence[str]) -> Judged:
     asked = case.question(contender.name)
-    assert isinstance(asked, Question), "who cannot be asked is not run"
+    assert isinstance(asked, Question), "not applicable contenders are not run"
     seen, reasons = [], list(before)
     for trace in traces.values():
         try:

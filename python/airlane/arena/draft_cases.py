@@ -158,7 +158,7 @@ CASES = (
         "A.11",
         "skipping ProbeRTT after idleness",
         "idle",
-        "An application that was silent while the 5 s ran out: no ProbeRTT as it goes on.",
+        "An application that was idle while the 5 s ran out: no ProbeRTT when it resumes.",
         "the next ProbeRTT comes 4.5 s after the silence or later",
         "from the end of the silence to ProbeRTT, s",
         look.idle,

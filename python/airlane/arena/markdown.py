@@ -44,9 +44,9 @@ _TRADES = (
 _FIRST = (
     "Mean and 95 % interval over the runs. A delay ranks only with at least "
     f"{KEPT:g} of CUBIC's goodput, a goodput only with a delay of at most {1 / KEPT:g} times CUBIC's or "
-    f"{DELAY_FINE_MS:g} ms; who does not rank stands in the last column, with what it has of the other. "
-    "*Cannot be told from the first*: the largest paired t statistic to the first is within what it comes "
-    "to where all of them are equal (95 %), or the difference does not matter (goodput 2 %, delays and "
+    f"{DELAY_FINE_MS:g} ms; contenders that are not ranked are in the last column, with their value of the "
+    "other. *No significant difference from the first*: the largest paired t statistic to the first is "
+    "within its 95 % range for equal contenders, or the difference is negligible (goodput 2 %, delays and "
     "times 5 %)."
 )
 
@@ -116,7 +116,7 @@ def _told(estimate: stats.Estimate) -> str:
 
 
 def _first(result: Result) -> list[str]:
-    """Who is first in each situation, who cannot be told from it, and who does not rank."""
+    """The first contender of each situation, those not significantly different, and those not ranked."""
     rows = []
     shares = []
     for situation in result.situations:
@@ -131,7 +131,7 @@ def _first(result: Result) -> list[str]:
                 figure.full + _horizon(situation),
                 _mean(result, situation, BASELINE, figure),
                 f"{_plain(rank.first)} {_mean(result, situation, rank.first, figure)}",
-                ", ".join(map(_plain, rank.level)) or "nobody",
+                ", ".join(map(_plain, rank.level)) or "none",
                 f"{_plain(rank.last)} {_mean(result, situation, rank.last, figure)}",
                 _dear(result, situation, rank.dear),
             ]
@@ -141,12 +141,12 @@ def _first(result: Result) -> list[str]:
         "figure",
         "CUBIC",
         "first",
-        "cannot be told from the first",
+        "no significant difference from the first",
         "last",
-        "does not rank",
+        "not ranked",
     )
     parts = [
-        "## Who is first",
+        "## First in each situation",
         _FIRST,
         _table(headings, rows, len(headings)),
     ]
@@ -172,7 +172,7 @@ def _mean(result: Result, situation: Situation, contender: str, figure: Figure) 
 
 
 def _dear(result: Result, situation: Situation, prices: dict[str, float]) -> str:
-    """Who does not rank, with the figure and what it has of the other side of the plane."""
+    """Contenders that are not ranked, with the figure and the other one of goodput and delay."""
     if not prices:
         return ""
     other = BY_NAME[PARTNER[situation.main]].short

@@ -172,7 +172,7 @@ def ranked(result: Result, situation: Situation) -> list[Contender]:
 
 @dataclass(frozen=True)
 class Rank:
-    """A situation's first, who cannot be told from it, the last, and who does not rank at what price."""
+    """A situation's first, those without a significant difference from it, the last, and those not ranked."""
 
     first: str
     level: list[str]

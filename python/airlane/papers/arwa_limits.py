@@ -136,7 +136,7 @@ def _sweep(
         quick=setup.QUICK,
         numbers=(Number(f"arwa.table{table}", "our table stands below", at(points[0], "throughput")),),
         claims=claims,
-        listings=tuple(_table(f"Table {table} made again", cases, preset) for preset in PRESETS),
+        listings=tuple(_table(f"Table {table} reproduced", cases, preset) for preset in PRESETS),
         notes=setup.NOTES,
     )
 

@@ -68,7 +68,7 @@ def _queue_table(preset: str, scheme: str) -> Callable[[Sequence[Draw]], Listing
             for users, queue in itertools.product(_USERS, QUEUES_B)
         ]
         return Listing(
-            f"Table 2 made again: {WORDS[scheme]}, {preset}",
+            f"Table 2 reproduced: {WORDS[scheme]}, {preset}",
             ("users, queue in bytes", *FIGURES.values()),
             rows,
         )
@@ -185,7 +185,7 @@ def _mixed_table(preset: str) -> Callable[[Sequence[Draw]], Listing]:
             halves = (row(draws, case, kind)[i] for kind in ("tcp", "udp") for i in (0, 1))
             rows.append((f"{users}, {WORDS[scheme]}", *row(draws, case), *halves))
         return Listing(
-            f"Table 5 made again: {preset}",
+            f"Table 5 reproduced: {preset}",
             (
                 "users, TCP",
                 *FIGURES.values(),

@@ -281,7 +281,7 @@ def figure7() -> Experiment:
     """Declare the experiment `arwa/fig7`."""
     return Experiment(
         id="arwa/fig7",
-        title="DRWA, ARWA, autotuning and UDP beside each other at three signal strengths",
+        title="DRWA, ARWA, autotuning and UDP together at three signal strengths",
         source=f"{SOURCE}, section 4.3.7, Fig. 7",
         scenario=examples.path("arwa-cell"),
         grid=_grid7(),

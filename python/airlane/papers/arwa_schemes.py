@@ -293,7 +293,7 @@ def _terms(draws: Sequence[Draw]) -> Listing:
             "possible, %",
         ),
         rows,
-        "Empty path: one-way delay of a packet when nobody else is there. Users × limit / rate: round trip "
+        "Empty path: one-way delay of a packet without other traffic. Users × limit / rate: round trip "
         "if every window stands at ARWA's lower limit, 5 segments of 536 or 2 of 1448 bytes (Little's law, "
         "with the throughput measured). ARWA's delay cannot be below the larger of the two, the second "
         "less the way back, which gives the reduction that is possible.",
@@ -326,7 +326,7 @@ def _table(preset: str) -> Callable[[Sequence[Draw]], Listing]:
 
     def listing(draws: Sequence[Draw]) -> Listing:
         return Listing(
-            f"Table 6 made again: {preset}"
+            f"Table 6 reproduced: {preset}"
             + (", and what the paper does not compare" if preset == TODAY else ""),
             ("users, scheme", *FIGURES.values()),
             [(f"{n}, {WORDS[s]}", *row(draws, of(s, n, preset))) for n in USERS for s in schemes],

@@ -48,9 +48,9 @@ _BAR_PP = 10.0
 _WORDS = {"eva": "vehicular", "epa": "pedestrian"}
 
 _NOTES = (
-    "The delay between server and PEP did not survive in the paper; section V says that it is the same for "
-    "all tables. It is fitted on rows of CUBIC alone (`mdcc/delay`). All rows of a table are scored at the "
-    "delay that the rows of the other tables imply; the delay that all rows imply is a reading.",
+    "The delay between server and PEP is missing from our copy of the paper; section V says that it is the "
+    "same for all tables. It is fitted on rows of CUBIC alone (`mdcc/delay`). All rows of a table are scored "
+    "at the delay that the rows of the other tables imply; the delay that all rows imply is a reading.",
     "A STATUS PDU has a transmission opportunity to itself, as in the paper's simulator (ns-3.26).",
     "Open in the paper: where the nine flows end (one UE each here), what the eight are (CUBIC), from when "
     "(the start), the bin of the throughput (500 ms, sliding) and what the new capacity is (the mean of the "

@@ -127,7 +127,7 @@ def terms_jump() -> Experiment:
 
     return Experiment(
         id="mdcc/terms-jump",
-        title="which terms of the model the fill-up times hang on",
+        title="which terms of the model the fill-up times depend on",
         source="not in the paper",
         scenario=examples.path("mdcc-jump"),
         grid=grid,
@@ -151,7 +151,7 @@ def terms_short() -> Experiment:
 
     return Experiment(
         id="mdcc/terms-short",
-        title="which terms of the model the completion times hang on",
+        title="which terms of the model the completion times depend on",
         source="not in the paper",
         scenario=examples.path("mdcc-short"),
         grid=grid,

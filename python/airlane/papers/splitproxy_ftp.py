@@ -330,7 +330,7 @@ def _picture(delay_ms: int) -> Callable[[Sequence[Draw]], list[Picture]]:
             axes[0].legend(fontsize=7)
         return [
             Picture(
-                f"Fig. {_FIGURES[delay_ms]} made again",
+                f"Fig. {_FIGURES[delay_ms]} reproduced",
                 f"{counted(len(draws), 'run')}; Internet delay {delay_ms} ms.",
                 fig,
             )

@@ -80,6 +80,7 @@ def network() -> Picture:
         _path(axes[1])
     return Picture(
         "The network",
-        "Triangles: eNBs, those in grey send all the time and serve nobody. Circles: where users start.",
+        "Triangles: eNBs. Grey eNBs are interferers, which always send and serve no UE. "
+        "Circles: starts of users.",
         fig,
     )

@@ -101,8 +101,8 @@ def _table(draws: Sequence[Draw]) -> Listing:
     ]
     columns = ("file, Internet delay", *(f"{NAMES[proxy]}, ms" for proxy in _PROXIES))
     note = (
-        f"From the wish to connect until the last byte was read; {_FILES} files a run, nobody else there. "
-        f"One that takes longer than {_EVERY_S:g} s counts as these."
+        f"From the start of the connection to the last byte read; {_FILES} files a run, without other "
+        f"traffic. A transfer that takes longer than {_EVERY_S:g} s counts as these."
     )
     return Listing("Set-up and slow start", columns, rows, note)
 

@@ -302,7 +302,7 @@ def _drop_table(draws: Sequence[Draw]) -> Listing:
 def _web_picture(draws: Sequence[Draw]) -> list[Picture]:
     return _bars(
         draws,
-        "Fig. 7 made again",
+        "Fig. 7 reproduced",
         "s per page",
         lambda b, d, p: page_time(_web(b, d, "newreno", p)),
     )
@@ -437,7 +437,7 @@ def _video_table(radius_m: int, draws: Sequence[Draw]) -> Listing:
 def _video_picture(draws: Sequence[Draw]) -> list[Picture]:
     return _bars(
         draws,
-        "Fig. 8 made again",
+        "Fig. 8 reproduced",
         "% of viewers satisfied",
         lambda b, d, p: satisfied(_video(b, d, p)),
         _BESIDE_VIDEOS,

@@ -41,7 +41,7 @@ const SPEED: Kind =
 const WAY_MAX_S: f64 = 1e9;
 
 /// Lines that are understood.
-const FORMS: &str = "a line is `$node_(0) set X_ 10.0` (also Y_, Z_) or \
+const FORMS: &str = "expected `$node_(0) set X_ 10.0` (also Y_, Z_) or \
                      `$ns_ at 3.0 \"$node_(0) setdest 12.0 5.0 13.9\"`";
 
 /// The movements of the nodes of a file.
@@ -89,7 +89,7 @@ impl Setdest {
             })?;
         }
         if nodes.is_empty() {
-            let found = "no node is in it".to_owned();
+            let found = "the file has no node".to_owned();
             return Err(SetdestError { line: None, found, help: FORMS.to_owned() });
         }
         let path = |(number, node): (u32, Node)| match node.place() {
@@ -97,7 +97,7 @@ impl Setdest {
             None => Err(SetdestError {
                 line: Some(node.line),
                 found: cut(text.lines().nth(node.line - 1).unwrap_or_default()),
-                help: format!("node {number} has no place; set both X_ and Y_ of $node_({number})"),
+                help: format!("node {number} has no position; set both X_ and Y_ of $node_({number})"),
             }),
         };
         Ok(Self { paths: nodes.into_iter().map(path).collect::<Result<_, _>>()? })
@@ -194,7 +194,7 @@ fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> R
                 _ => return Err(FORMS.to_owned()),
             };
             if place.is_some() {
-                return Err(format!("{axis} of node {number} is set already; a node is placed once"));
+                return Err(format!("{axis} of node {number} is set twice; set each coordinate once"));
             }
             *place = Some(value);
             Ok(())
@@ -207,10 +207,13 @@ fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> R
             let number = node_number(node)?;
             let known = nodes.get_mut(&number).and_then(|node| Some((node.place()?, node)));
             let Some((place, node)) = known else {
-                return Err(format!("node {number} moves before X_ and Y_ of it are set"));
+                return Err(format!("node {number} has no position yet; set its X_ and Y_ first"));
             };
             if time_s < node.told_s {
-                return Err(format!("time goes back: node {number} was told at {} s already", node.told_s));
+                return Err(format!(
+                    "the time is before {} s, the time of the last line of node {number}; sort the lines by time",
+                    node.told_s
+                ));
             }
             node.told_s = time_s;
             let at = Instant::ZERO + Duration::from_secs_f64(time_s);
@@ -218,7 +221,7 @@ fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> R
             Ok(())
         }
         ["$ns_", "at", _, _, "set", ..] => {
-            Err("a node cannot jump during a run; move it with setdest".to_owned())
+            Err("a position cannot be set during a run; move the node with setdest".to_owned())
         }
         _ => Err(FORMS.to_owned()),
     }
@@ -227,7 +230,7 @@ fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> R
 fn node_number(token: &str) -> Result<u32, String> {
     let inner = token.strip_prefix("$node_(").and_then(|rest| rest.strip_suffix(')'));
     let number = inner.ok_or_else(|| FORMS.to_owned())?.parse();
-    number.map_err(|_| format!("`{}` is no node; write $node_(0)", cut(token)))
+    number.map_err(|_| format!("`{}` is not a node; write it as $node_(0)", cut(token)))
 }
 
 fn number(token: &str, kind: &Kind) -> Result<f64, String> {

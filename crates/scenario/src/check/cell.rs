@@ -15,31 +15,36 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let replaced = cell.bandwidth.is_none();
     at.require(replaced, "bandwidth", "resolved cells have resource blocks", "give what `parse` returned")?;
     let known = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
-    let help = "6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
-    at.require(known, "resource_blocks", "no bandwidth of LTE", help)?;
+    let help = "it must be 6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
+    at.require(known, "resource_blocks", "not an LTE bandwidth", help)?;
     scheduler(&cell.scheduler, &at.under("scheduler"))?;
     if let Some(throttling) = &cell.early_throttling {
         let at = at.under("early_throttling");
-        at.require(throttling.bearers > 0, "bearers", "none would begin it", "1 or more")?;
+        at.require(
+            throttling.bearers > 0,
+            "bearers",
+            "early throttling would never start",
+            "it must be 1 or more",
+        )?;
         at.positive(throttling.within, "within")?;
     }
     for (carrier, key) in [(cell.frequency, "frequency"), (cell.uplink_frequency, "uplink_frequency")] {
-        at.require(carrier.0 >= 1e8, key, "too low for a carrier of a cell", "at least 100 MHz")?;
+        at.require(carrier.0 >= 1e8, key, "the carrier frequency is too low", "it must be at least 100 MHz")?;
     }
     super::channel::antenna(&cell.antenna, &at.under("antenna"))?;
     mac(&cell.mac, cell.resource_blocks, &at.under("mac"))?;
     uplink(&cell.uplink, &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
-    at.require(pdcp, "pdcp.sn_bits", "no length of a sequence number", "one of [7, 12, 15, 18]")?;
+    at.require(pdcp, "pdcp.sn_bits", "not a PDCP sequence number length", "it must be 7, 12, 15 or 18")?;
     // TS 36.331 §6.3.2 (PDCP-Config). A status report could not tell 128 SDUs from those before them.
     let known = cell.pdcp.sn_bits > 7 || !matches!(cell.rlc, Rlc::Am(_));
-    at.require(known, "pdcp.sn_bits", "too few for RLC AM", "one of [12, 15, 18], or rlc.mode = \"um\"")?;
+    at.require(known, "pdcp.sn_bits", "too short for RLC AM", "use 12, 15 or 18, or rlc.mode = \"um\"")?;
     let confirmed = cell.pdcp.retransmission_queue.is_none() || matches!(cell.rlc, Rlc::Am(_));
     at.require(
         confirmed,
         "pdcp.retransmission_queue",
-        "only RLC AM confirms anything",
-        "none, or rlc.mode = \"am\"",
+        "it needs RLC AM, which confirms delivery",
+        "leave it out, or use rlc.mode = \"am\"",
     )?;
     rlc(&cell.rlc, &at.under("rlc"))
 }
@@ -50,8 +55,8 @@ pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
         |other: &&Cell| other.frequency == cell.frequency || other.uplink_frequency == cell.uplink_frequency;
     let Some(other) = before.iter().find(shared) else { return Ok(()) };
     let same = other.resource_blocks == cell.resource_blocks;
-    let help = format!("{}, as cell {:?} on the same carrier", other.resource_blocks, other.name);
-    at.require(same, "resource_blocks", "two bandwidths on one carrier", &help)
+    let help = format!("use {}, as cell {:?} does", other.resource_blocks, other.name);
+    at.require(same, "resource_blocks", "cells on one carrier need one bandwidth", &help)
 }
 
 /// Each UE has queues of its own at its cell, which may be any.
@@ -59,8 +64,8 @@ pub(super) fn queues(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
     let (Rlc::Am(RlcAm { aqm, .. }) | Rlc::Um(RlcUm { aqm, .. }) | Rlc::Tm(RlcTm { aqm, .. })) = &cell.rlc;
     let Aqm::FqCodel(fq) = aqm else { return Ok(()) };
     let all = u64::from(fq.queues) * ues;
-    let help = format!("{all} queues in all, at most {QUEUES_MAX}");
-    at.require(all <= QUEUES_MAX, "rlc.aqm.queues", "too many for so many UEs", &help)
+    let help = format!("all UEs together would have {all} queues; the limit is {QUEUES_MAX}");
+    at.require(all <= QUEUES_MAX, "rlc.aqm.queues", "too many queues for this number of UEs", &help)
 }
 
 fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
@@ -68,8 +73,8 @@ fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
         Scheduler::ProportionalFair(pf) => pf.window,
         Scheduler::BlindEqualThroughput(bet) => bet.window,
         Scheduler::PrioritySet(pss) => {
-            let help = "1 or more, or leave it out for half of the UEs";
-            at.require(pss.multiplexed != Some(0), "multiplexed", "nobody would be served", help)?;
+            let help = "it must be 1 or more; leave it out for half of the UEs";
+            at.require(pss.multiplexed != Some(0), "multiplexed", "no UE would be scheduled", help)?;
             pss.window
         }
         Scheduler::RoundRobin | Scheduler::MaximumThroughput(_) | Scheduler::ThroughputToAverage => {
@@ -77,7 +82,7 @@ fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
         }
     };
     let ok = (1..=1_000_000).contains(&window);
-    at.require(ok, "window", "no averaging window", "from 1 to 1000000 slots")
+    at.require(ok, "window", "out of range", "it must be from 1 to 1000000 slots")
 }
 
 fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
@@ -88,28 +93,48 @@ fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
     at.slots(mac.grant_to_pusch, "grant_to_pusch", 1)?;
     at.slots(mac.sounding_period, "sounding_period", 1)?;
     let attempts = (1..=28).contains(&mac.harq_transmissions); // maxHARQ-Tx, TS 36.331 §6.3.2
-    at.require(attempts, "harq_transmissions", "no number of transmissions", "from 1 to 28")?;
+    at.require(attempts, "harq_transmissions", "out of range", "it must be from 1 to 28")?;
     let in_time = mac.harq_round_trip >= mac.downlink_latency;
-    let help = "at least mac.downlink_latency";
-    at.require(in_time, "harq_round_trip", "before the block was received", help)?;
+    let help = "it must be at least mac.downlink_latency";
+    at.require(
+        in_time,
+        "harq_round_trip",
+        "the retransmission would precede the reception of the block",
+        help,
+    )?;
     let heard = mac.harq_round_trip > mac.grant_to_pusch; // a PUSCH takes a slot
-    let help = "above mac.grant_to_pusch";
-    at.require(heard, "harq_round_trip", "before the block of a grant was received", help)?;
+    let help = "it must be above mac.grant_to_pusch";
+    at.require(
+        heard,
+        "harq_round_trip",
+        "the retransmission would precede the reception of the uplink block",
+        help,
+    )?;
     let grants = (1..=110).contains(&mac.grants_per_slot);
-    at.require(grants, "grants_per_slot", "no number of grants", "from 1 to 110")?;
+    at.require(grants, "grants_per_slot", "out of range", "it must be from 1 to 110")?;
     let blank = &mac.blank_subframes;
     let known = blank.iter().all(|subframe| *subframe < 10) && blank.windows(2).all(|two| two[0] < two[1]);
-    let help = "numbers from 0 to 9 (TS 36.211 section 4.1), ascending, each once";
-    at.require(known, "blank_subframes", "no subframes of a frame", help)?;
-    at.require(blank.len() < 10, "blank_subframes", "leaves nothing for data", "nine of them at most")?;
+    let help = "write subframe numbers from 0 to 9 (TS 36.211 section 4.1) in ascending order, each once";
+    at.require(known, "blank_subframes", "not a list of subframes", help)?;
+    at.require(
+        blank.len() < 10,
+        "blank_subframes",
+        "no subframe is left for data",
+        "at most nine subframes can be blank",
+    )?;
     let room = mac.pucch_resource_blocks < resource_blocks;
-    at.require(room, "pucch_resource_blocks", "leaves nothing for data", "below resource_blocks")
+    at.require(
+        room,
+        "pucch_resource_blocks",
+        "no resource block is left for data",
+        "it must be below resource_blocks",
+    )
 }
 
 fn uplink(uplink: &Uplink, at: &Place<'_>) -> Checked {
     let first_grant = |size: Size| {
         let grant = (1..=1500).contains(&size.0.get());
-        at.require(grant, "initial_grant", "no size for a first grant", "from 1 B to 1500 B")
+        at.require(grant, "initial_grant", "out of range", "it must be from 1 B to 1500 B")
     };
     match uplink {
         Uplink::SchedulingRequest(u) => {
@@ -121,7 +146,7 @@ fn uplink(uplink: &Uplink, at: &Place<'_>) -> Checked {
             at.slots(u.interval, "interval", 1)?;
             at.slots(u.processing, "processing", 0)?;
             let polls = (1..=100).contains(&u.polls);
-            at.require(polls, "polls", "no number of grants", "from 1 to 100")?;
+            at.require(polls, "polls", "out of range", "it must be from 1 to 100")?;
             first_grant(u.initial_grant)
         }
         Uplink::IdealBufferStatus(u) => at.slots(u.report_delay, "report_delay", 0),
@@ -129,27 +154,32 @@ fn uplink(uplink: &Uplink, at: &Place<'_>) -> Checked {
 }
 
 fn rlc(rlc: &Rlc, at: &Place<'_>) -> Checked {
-    let sn_bits = |bits: u8, known: &[u8]| {
-        let help = format!("one of {known:?}");
-        at.require(known.contains(&bits), "sn_bits", "no length of a sequence number", &help)
+    let sn_bits = |bits: u8, known: [u8; 2]| {
+        let help = format!("it must be {} or {}", known[0], known[1]);
+        at.require(known.contains(&bits), "sn_bits", "not an RLC sequence number length", &help)
     };
     match rlc {
-        Rlc::Am(am) => sn_bits(am.sn_bits, &[10, 16])?, // TS 36.322 §6.2.1.4
-        Rlc::Um(um) => sn_bits(um.sn_bits, &[5, 10])?,  // TS 36.322 §6.2.1.3
+        Rlc::Am(am) => sn_bits(am.sn_bits, [10, 16])?, // TS 36.322 §6.2.1.4
+        Rlc::Um(um) => sn_bits(um.sn_bits, [5, 10])?,  // TS 36.322 §6.2.1.3
         Rlc::Tm(_) => {}
     }
     let (Rlc::Am(RlcAm { buffer, aqm, .. })
     | Rlc::Um(RlcUm { buffer, aqm, .. })
     | Rlc::Tm(RlcTm { buffer, aqm })) = rlc;
-    at.at_least(*buffer, PACKET, "buffer", "no full packet fits")?;
+    at.at_least(*buffer, PACKET, "buffer", "too small for a full packet")?;
     super::aqm::aqm(aqm, &at.under("aqm"))?;
     match rlc {
         Rlc::Um(_) | Rlc::Tm(_) => Ok(()),
         Rlc::Am(am) => {
             // Without polls nothing is ever acknowledged.
             at.positive(am.poll_retransmit, "poll_retransmit")?;
-            at.require(am.poll_pdu != Some(0), "poll_pdu", "a poll after nothing", "1 or more")?;
-            at.require(am.max_retransmissions > 0, "max_retransmissions", "none at all", "1 or more")
+            at.require(am.poll_pdu != Some(0), "poll_pdu", "out of range", "it must be 1 or more")?;
+            at.require(
+                am.max_retransmissions > 0,
+                "max_retransmissions",
+                "out of range",
+                "it must be 1 or more",
+            )
         }
     }
 }

@@ -32,13 +32,28 @@ fn law(law: &PathLoss, at: &Place<'_>) -> Checked {
         PathLoss::Friis | PathLoss::Cost231Hata(_) | PathLoss::Tr25814 => Ok(()),
         PathLoss::LogDistance(law) => {
             let exponent = (0.0..=10.0).contains(&law.exponent);
-            at.require(exponent, "exponent", "no path-loss exponent", "from 0 to 10")?;
-            at.require(law.reference_distance.0 > 0.0, "reference_distance", "no distance", "above 0 m")
+            at.require(exponent, "exponent", "out of range", "it must be from 0 to 10")?;
+            at.require(
+                law.reference_distance.0 > 0.0,
+                "reference_distance",
+                "out of range",
+                "it must be above 0 m",
+            )
         }
         PathLoss::Tr36814(law) => {
             let (street, building) = (law.street_width.0, law.building_height.0);
-            at.require(TOWN.contains(&street), "street_width", "no street", "from 5 m to 50 m")?;
-            at.require(TOWN.contains(&building), "building_height", "no building", "from 5 m to 50 m")
+            at.require(
+                TOWN.contains(&street),
+                "street_width",
+                "out of range",
+                "it must be from 5 m to 50 m",
+            )?;
+            at.require(
+                TOWN.contains(&building),
+                "building_height",
+                "out of range",
+                "it must be from 5 m to 50 m",
+            )
         }
     }
 }
@@ -53,24 +68,25 @@ fn shadowing(law: &LogNormal, path_loss: PathLossModel, at: &Place<'_>) -> Check
         line_of_sight: true,
     };
     let own = path_loss.at(2e9).shadowing(&path).is_some();
-    let help = "the path loss names none; give deviation = \"8 dB\", correlation_distance = \"50 m\"";
-    at.require(own || law.deviation.is_some(), "deviation", "not known", help)?;
-    at.require(own || law.correlation_distance.is_some(), "correlation_distance", "not known", help)?;
+    let help =
+        "channel.path_loss defines no shadowing; add deviation = \"8 dB\", correlation_distance = \"50 m\"";
+    at.require(own || law.deviation.is_some(), "deviation", "no value", help)?;
+    at.require(own || law.correlation_distance.is_some(), "correlation_distance", "no value", help)?;
     let deviation = law.deviation.is_none_or(|gain| (0.0..=40.0).contains(&gain.0.0));
-    at.require(deviation, "deviation", "no standard deviation", "from 0 dB to 40 dB")?;
+    at.require(deviation, "deviation", "out of range", "it must be from 0 dB to 40 dB")?;
     let apart = law.correlation_distance.is_none_or(|length| length.0 >= 0.1);
-    at.require(apart, "correlation_distance", "no distance", "at least 0.1 m")
+    at.require(apart, "correlation_distance", "out of range", "it must be at least 0.1 m")
 }
 
 fn bursts(bursts: &Bursts, at: &Place<'_>) -> Checked {
     let Bursts::GilbertElliott(law) = bursts else { return Ok(()) };
     for (mean, key) in [(law.good, "good"), (law.bad, "bad")] {
         let known = (BURST_MIN..=BURST_MAX).contains(&mean);
-        at.require(known, key, "no mean length", "from 100 us to 1 h")?;
+        at.require(known, key, "out of range", "it must be from 100 us to 1 h")?;
     }
     for (depth, key) in [(law.depth, "depth"), (law.uplink_depth, "uplink_depth")] {
         let known = (0.0..=100.0).contains(&depth.0.0);
-        at.require(known, key, "no loss of SINR", "from 0 dB to 100 dB")?;
+        at.require(known, key, "out of range", "it must be from 0 dB to 100 dB")?;
     }
     Ok(())
 }
@@ -80,9 +96,14 @@ pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {
         Antenna::Omni(_) => Ok(()),
         Antenna::Sector(sector) => {
             let width = sector.beamwidth.0 > 0.0;
-            at.require(width, "beamwidth", "no beam", "above 0 deg")?;
+            at.require(width, "beamwidth", "out of range", "it must be above 0 deg")?;
             let back = sector.front_to_back.0.0 >= 0.0;
-            at.require(back, "front_to_back", "the back would gain", "0 dB or more")
+            at.require(
+                back,
+                "front_to_back",
+                "the gain would be higher behind the antenna than in front of it",
+                "it must be 0 dB or more",
+            )
         }
     }
 }
@@ -93,13 +114,12 @@ pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) ->
     let Some(known) = path_loss(&channel.path_loss).at(2e9).heights() else { return Ok(()) };
     let check = |height: Metres, known: &RangeInclusive<f64>, at: &Place<'_>| {
         let (low, high) = (Metres(*known.start()), Metres(*known.end()));
-        let help = if low == high { format!("{low}") } else { format!("from {low} to {high}") };
-        at.require(
-            known.contains(&height.0),
-            "height",
-            "outside of what channel.path_loss was made for",
-            &help,
-        )
+        let help = if low == high {
+            format!("it must be {low}")
+        } else {
+            format!("it must be from {low} to {high}")
+        };
+        at.require(known.contains(&height.0), "height", "outside the range of channel.path_loss", &help)
     };
     for (i, cell) in scenario.cell.iter().enumerate() {
         check(cell.height, &known.site_m, &at.under("cell").entry(i))?;

@@ -51,8 +51,8 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checke
 fn find(name: &mut String, folder: &Path, at: &Place<'_>) -> Checked {
     let path = folder.join(name.as_str());
     if !path.is_file() {
-        let what = if path.is_dir() { "a folder, not a file" } else { "no such file" };
-        return at.wrong(what, format!("looked for {}", path.display()));
+        let what = if path.is_dir() { "this is a folder, not a file" } else { "no such file" };
+        return at.wrong(what, format!("the path is {}", path.display()));
     }
     if let Some(path) = path.to_str() {
         path.clone_into(name);

@@ -15,24 +15,24 @@ pub(super) fn handover(scenario: &Resolved, at: &Place<'_>) -> Checked {
         neighbours(cell, &scenario.cell, &at.under("cell").entry(index))?;
     }
     let Some(handover) = &scenario.handover else {
-        let help = "add [handover], or leave it out";
-        at.require(scenario.x2.is_none(), "x2", "of no use without handover", help)?;
+        let help = "add [handover], or leave this out";
+        at.require(scenario.x2.is_none(), "x2", "it needs [handover]", help)?;
         for (index, cell) in scenario.cell.iter().enumerate() {
             let at = at.under("cell").entry(index);
-            at.require(cell.max_ues.is_none(), "max_ues", "of no use without handover", help)?;
-            at.require(cell.neighbours.is_none(), "neighbours", "of no use without handover", help)?;
+            at.require(cell.max_ues.is_none(), "max_ues", "it needs [handover]", help)?;
+            at.require(cell.neighbours.is_none(), "neighbours", "it needs [handover]", help)?;
         }
         return Ok(());
     };
-    at.require(scenario.x2.is_some(), "x2", "handover needs X2", "give what `parse` returned")?;
-    let help = "add a second [[cell]], or leave [handover] out";
-    at.require(scenario.cell.len() > 1, "handover", "a single cell: there is nowhere to go", help)?;
+    at.require(scenario.x2.is_some(), "x2", "handover needs X2", "pass the scenario that `parse` returned")?;
+    let help = "add a second [[cell]], or leave out [handover]";
+    at.require(scenario.cell.len() > 1, "handover", "handover needs a second cell", help)?;
     for (index, cell) in scenario.cell.iter().enumerate() {
         let at = at.under("cell").entry(index);
         mode(handover.mode, cell, &at)?;
-        let help = "leave it or [handover] out";
+        let help = "leave out early_throttling or [handover]";
         let alone = cell.early_throttling.is_none();
-        at.require(alone, "early_throttling", "it knows only UEs that stay in their cell", help)?;
+        at.require(alone, "early_throttling", "it cannot be combined with [handover]", help)?;
     }
     measurements(handover, &at.under("handover"))?;
     radio_link(handover, scenario.x2.as_ref(), &at.under("handover"))
@@ -40,47 +40,67 @@ pub(super) fn handover(scenario: &Resolved, at: &Place<'_>) -> Checked {
 
 /// Values of TS 36.331 v17.0 §6.3.2 (RLF-TimersAndConstants, MobilityControlInfo), as ranges.
 fn radio_link(handover: &Handover, x2: Option<&X2>, at: &Place<'_>) -> Checked {
-    at.require((1..=20).contains(&handover.n310), "n310", "no N310", "1 to 20 (TS 36.331 section 6.3.2)")?;
-    at.require((1..=10).contains(&handover.n311), "n311", "no N311", "1 to 10 (TS 36.331 section 6.3.2)")?;
-    let help = "0 ms to 6000 ms (TS 36.331 section 6.3.2)";
-    at.require(handover.t310.0 <= Duration::from_millis(6000), "t310", "no T310", help)?;
+    at.require(
+        (1..=20).contains(&handover.n310),
+        "n310",
+        "out of range",
+        "it must be from 1 to 20 (TS 36.331 section 6.3.2)",
+    )?;
+    at.require(
+        (1..=10).contains(&handover.n311),
+        "n311",
+        "out of range",
+        "it must be from 1 to 10 (TS 36.331 section 6.3.2)",
+    )?;
+    let help = "it must be from 0 ms to 6000 ms (TS 36.331 section 6.3.2)";
+    at.require(handover.t310.0 <= Duration::from_millis(6000), "t310", "out of range", help)?;
     let fits = (1000..=30_000).contains(&(handover.t311.0.as_nanos() / 1_000_000));
-    at.require(fits, "t311", "no T311", "1000 ms to 30000 ms (TS 36.331 section 6.3.2)")?;
+    at.require(
+        fits,
+        "t311",
+        "out of range",
+        "it must be from 1000 ms to 30000 ms (TS 36.331 section 6.3.2)",
+    )?;
     let x2 = x2.map_or(Duration::ZERO, |x2| x2.delay.0);
     let fits = !handover.radio_link_failure
         || (handover.interruption.0 < handover.t304.0 && x2 < handover.t304.0.saturating_sub(x2));
-    let help = "a time longer than the interruption and than twice the delay of X2";
-    at.require(fits, "t304", "every handover would take longer", help)
+    let help = "it must be longer than handover.interruption and than twice x2.delay";
+    at.require(fits, "t304", "T304 would expire during every handover", help)
 }
 
 /// The mode of handover is for the mode of RLC of every cell.
 fn mode(handover: HandoverMode, cell: &Cell, at: &Place<'_>) -> Checked {
     let (rlc, help) = match &cell.rlc {
-        Rlc::Am(_) => (RlcMode::Am, "handover.mode = \"lossless\" or \"seamless\", or rlc.mode = \"um\""),
-        Rlc::Um(_) => (RlcMode::Um, "handover.mode = \"seamless-um\", or rlc.mode = \"am\""),
-        Rlc::Tm(_) => (RlcMode::Tm, "rlc.mode = \"am\" or \"um\": transparent mode is not handed over"),
+        Rlc::Am(_) => (RlcMode::Am, "use handover.mode = \"lossless\" or \"seamless\", or rlc.mode = \"um\""),
+        Rlc::Um(_) => (RlcMode::Um, "use handover.mode = \"seamless-um\", or rlc.mode = \"am\""),
+        Rlc::Tm(_) => (RlcMode::Tm, "use rlc.mode = \"am\" or \"um\": transparent mode has no handover"),
     };
     let fits = handover_mode(handover).rlc() == rlc;
-    at.require(fits, "rlc.mode", "handover.mode is for another mode of RLC", help)
+    at.require(fits, "rlc.mode", "handover.mode needs another RLC mode", help)
 }
 
 fn measurements(handover: &Handover, at: &Place<'_>) -> Checked {
     for (time, key) in
         [(handover.measurement_period, "measurement_period"), (handover.report_interval, "report_interval")]
     {
-        at.require(time.0 >= Duration::from_millis(1), key, "too short a time", "at least a slot of 1 ms")?;
+        at.require(
+            time.0 >= Duration::from_millis(1),
+            key,
+            "too short",
+            "it must be at least one slot, 1 ms",
+        )?;
     }
     let half_steps = |value: Decibel| (value.0 * 2.0).fract() == 0.0;
     let (offset, hysteresis) = (handover.a3_offset.0, handover.hysteresis.0);
     let fits = half_steps(offset) && (-15.0..=15.0).contains(&offset.0);
-    let help = "-15 dB to 15 dB in steps of 0.5 dB (TS 36.331 section 6.3.5)";
-    at.require(fits, "a3_offset", "no a3-Offset", help)?;
+    let help = "it must be from -15 dB to 15 dB in steps of 0.5 dB (TS 36.331 section 6.3.5)";
+    at.require(fits, "a3_offset", "not a value of a3-Offset", help)?;
     let fits = half_steps(hysteresis) && (0.0..=15.0).contains(&hysteresis.0);
-    let help = "0 dB to 15 dB in steps of 0.5 dB (TS 36.331 section 6.3.5)";
-    at.require(fits, "hysteresis", "no hysteresis", help)?;
+    let help = "it must be from 0 dB to 15 dB in steps of 0.5 dB (TS 36.331 section 6.3.5)";
+    at.require(fits, "hysteresis", "not a value of hysteresis", help)?;
     // FilterCoefficient, TS 36.331 section 6.3.5.
     let fits = matches!(handover.l3_filter, 0..=9 | 11 | 13 | 15 | 17 | 19);
-    at.require(fits, "l3_filter", "no filter coefficient", "0 to 9, 11, 13, 15, 17 or 19")
+    at.require(fits, "l3_filter", "not a filter coefficient", "it must be 0 to 9, 11, 13, 15, 17 or 19")
 }
 
 fn neighbours(cell: &Cell, all: &[Cell], at: &Place<'_>) -> Checked {
@@ -88,12 +108,12 @@ fn neighbours(cell: &Cell, all: &[Cell], at: &Place<'_>) -> Checked {
     let mut seen = BTreeSet::new();
     for (index, name) in cell.neighbours.iter().flatten().enumerate() {
         let at = at.entry(index);
-        at.require_here(*name != cell.name, "a cell is no neighbour of itself", "leave it out")?;
+        at.require_here(*name != cell.name, "a cell cannot be its own neighbour", "leave it out")?;
         if !all.iter().any(|other| other.name == *name) {
             let names: Vec<_> = all.iter().map(|c| c.name.as_str()).filter(|n| *n != cell.name).collect();
-            at.wrong("no cell of that name", nearest_help(name, &names))?;
+            at.wrong("no cell has this name", nearest_help(name, &names))?;
         }
-        at.require_here(seen.insert(name), "named twice", "leave it out")?;
+        at.require_here(seen.insert(name), "listed twice", "leave out one of them")?;
     }
     Ok(())
 }

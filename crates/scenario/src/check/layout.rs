@@ -10,26 +10,40 @@ use crate::tree::{Tree, Value};
 pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Checked {
     let at = Place { tree: section, key: "layout".to_owned() };
     match (grid.sites, grid.rings) {
-        (None, None) => at.wrong("no number of sites", "add rings = 2 for 19 sites, or sites")?,
-        (Some(_), Some(_)) => at.fail("rings", "sites are given already", "leave one of them out")?,
-        (Some(0), None) => at.fail("sites", "no site", "1 or more")?,
+        (None, None) => {
+            at.wrong("`rings` or `sites` is missing", "add rings = 2 for 19 sites, or sites = 19")?
+        }
+        (Some(_), Some(_)) => {
+            at.fail("rings", "it cannot be combined with `sites`", "leave out one of them")?
+        }
+        (Some(0), None) => at.fail("sites", "out of range", "it must be 1 or more")?,
         (Some(_), None) | (None, Some(_)) => {}
     }
     let known = grid.sectors == 1 || grid.sectors == 3;
-    at.require(known, "sectors", "no number of sectors", "1, or 3 with sector antennas")?;
+    at.require(known, "sectors", "out of range", "it must be 1, or 3 with sector antennas")?;
     let sites = grid.rings.map_or(u64::from(grid.sites.unwrap_or(0)), |rings| {
         let rings = u64::from(rings);
         rings.saturating_mul(3).saturating_mul(rings + 1).saturating_add(1)
     });
     let key = if grid.rings.is_some() { "rings" } else { "sites" };
     let few = sites.saturating_mul(u64::from(grid.sectors)) <= CELLS_MAX as u64;
-    at.require(few, key, "too many cells", "at most 1000")?;
+    at.require(few, key, "the layout has too many cells", "the limit is 1000")?;
     if let Some(serving) = grid.serving_rings {
         let fewer = u64::from(serving).saturating_mul(3).saturating_mul(u64::from(serving) + 1) < sites - 1;
-        at.require(fewer, "serving_rings", "all cells serve", "fewer rings than there are, or leave it out")?;
+        at.require(
+            fewer,
+            "serving_rings",
+            "not below `rings`",
+            "it must be below `rings`; leave it out if all cells serve UEs",
+        )?;
     }
     let apart = grid.inter_site_distance.0 >= 1.0;
-    at.require(apart, "inter_site_distance", "sites on top of each other", "at least 1 m")?;
+    at.require(
+        apart,
+        "inter_site_distance",
+        "the sites are too close to each other",
+        "it must be at least 1 m",
+    )?;
     pattern(grid, scenario)
 }
 
@@ -41,26 +55,30 @@ fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tre
         _ => &[],
     };
     let [cell] = cells else {
-        let message = format!("{} cells where the layout needs one", cells.len());
-        return at.wrong(message, "it is the pattern of all cells; leave one [[cell]]");
+        let message = format!("expected one [[cell]], found {}", cells.len());
+        return at.wrong(message, "with [layout], one [[cell]] describes all cells");
     };
     let at = at.entry(0);
     if cell.get("position").is_some() {
-        at.fail("position", "the layout says where its cells stand", "leave it out; see layout.centre")?;
+        at.fail(
+            "position",
+            "[layout] sets the positions of the cells",
+            "leave it out; layout.centre moves the layout",
+        )?;
     }
     if let Some(rings) = serving_rings
         && cell.get("interferer").is_some()
     {
-        let help = format!("leave it out, or layout.serving_rings = {rings}");
-        at.fail("interferer", "the layout says which cells interfere", help)?;
+        let help = format!("leave it out, or leave out layout.serving_rings = {rings}");
+        at.fail("interferer", "layout.serving_rings sets which cells interfere", help)?;
     }
     let Some(antenna) = cell.get("antenna").filter(|_| sectors > 1) else { return Ok(()) };
     let kind = antenna.text().or_else(|| antenna.get("kind").or(antenna.get(""))?.text());
     let sector = kind.is_none_or(|kind| kind == "sector");
-    at.require(sector, "antenna", "no sector", "\"sector\" for a layout with sectors")?;
+    at.require(sector, "antenna", "not a sector antenna", "a layout with sectors needs \"sector\"")?;
     match antenna.get("azimuth") {
         Some(azimuth) if degrees(azimuth).is_none() => {
-            at.fail("antenna.azimuth", "no angle", "write it with a unit, such as \"30 deg\"")
+            at.fail("antenna.azimuth", "not an angle", "write a number and a unit, such as \"30 deg\"")
         }
         _ => Ok(()),
     }

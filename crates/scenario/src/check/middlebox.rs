@@ -21,15 +21,14 @@ pub(super) fn middleboxes(scenario: &Resolved, at: &Place<'_>) -> Checked {
     for (i, one) in scenario.middlebox.iter().enumerate() {
         match one {
             Middlebox::Pep(settings) => {
-                let help = "one PEP, in the gateway or in each eNB, and no split proxy beside it, whose \
-                            connections it cannot report on";
-                at.require(scenario.middlebox.len() == 1, "1", "beside a PEP", help)?;
+                let help = "a scenario with a PEP can have no second PEP and no split proxy";
+                at.require(scenario.middlebox.len() == 1, "1", "it cannot be combined with the PEP", help)?;
                 pep(settings, &at.entry(i))?;
             }
             Middlebox::SplitProxy(settings) => {
                 let place = &mut proxies[settings.at as usize];
-                let help = "one in the gateway, one in each eNB, or both";
-                at.entry(i).require(!*place, "at", "a second split proxy in one place", help)?;
+                let help = "use one split proxy in the gateway, one in each eNB, or both";
+                at.entry(i).require(!*place, "at", "another split proxy is at this place", help)?;
                 *place = true;
                 split_proxy(settings, &at.entry(i))?;
             }
@@ -43,38 +42,48 @@ fn split_proxy(proxy: &SplitProxy, at: &Place<'_>) -> Checked {
         super::flow::tcp(leg, &at.under(name))?;
         let ok = leg.congestion != Congestion::Mdcc;
         let key = format!("{name}.congestion");
-        at.require(ok, &key, "there is no PEP beside a split proxy", "choose another controller")?;
+        at.require(
+            ok,
+            &key,
+            "MDCC needs a PEP, which cannot be combined with a split proxy",
+            "choose another controller",
+        )?;
         let ok = leg.write_size.is_none();
         let key = format!("{name}.write_size");
-        at.require(ok, &key, "a proxy writes what it reads", "leave it out")?;
+        at.require(ok, &key, "a split proxy writes what it reads, in any size", "leave it out")?;
     }
     let segments = Size(Bytes(2 * proxy.core.mtu.0.get().max(proxy.ran.mtu.0.get())));
-    at.at_least(proxy.buffer, segments, "buffer", "not two full segments")?;
+    at.at_least(proxy.buffer, segments, "buffer", "too small for two full segments")?;
     let least = Size(Bytes(2 * segments.0.get()));
-    at.at_least(proxy.memory, least, "memory", "not two full segments for each direction of a connection")?;
+    at.at_least(
+        proxy.memory,
+        least,
+        "memory",
+        "too small for two full segments in each direction of a connection",
+    )?;
     let within = (1..=CONNECTIONS_MAX).contains(&proxy.connections);
-    let help = format!("from 1 to {CONNECTIONS_MAX}");
-    at.require(within, "connections", "no size of a table", &help)?;
+    let help = format!("it must be from 1 to {CONNECTIONS_MAX}");
+    at.require(within, "connections", "out of range", &help)?;
     at.positive(proxy.connect_timeout, "connect_timeout")?;
     at.positive(proxy.stall_timeout, "stall_timeout")?;
     at.positive(proxy.idle_timeout, "idle_timeout")
 }
 
 fn pep(pep: &Pep, at: &Place<'_>) -> Checked {
-    let within = |value: u32, most: u32, key: &str, message: &str| {
-        at.require((1..=most).contains(&value), key, message, &format!("from 1 to {most}"))
+    let within = |value: u32, most: u32, key: &str| {
+        at.require((1..=most).contains(&value), key, "out of range", &format!("it must be from 1 to {most}"))
     };
-    within(pep.ack_every, SEGMENTS_MAX, "ack_every", "no number of segments")?;
-    within(pep.reordering, SEGMENTS_MAX, "reordering", "no number of segments")?;
-    within(pep.flows, WATCHED_MAX, "flows", "no size of a table")?;
-    within(pep.ranges, RANGES_MAX, "ranges", "no number of ranges")?;
+    within(pep.ack_every, SEGMENTS_MAX, "ack_every")?;
+    within(pep.reordering, SEGMENTS_MAX, "reordering")?;
+    within(pep.flows, WATCHED_MAX, "flows")?;
+    within(pep.ranges, RANGES_MAX, "ranges")?;
     at.positive(pep.max_delay, "max_delay")?;
     at.positive(pep.idle, "idle")?;
-    at.require(!pep.secret.is_empty(), "secret", "no secret", "any text")?;
+    at.require(!pep.secret.is_empty(), "secret", "the secret is empty", "write one or more characters")?;
     match &pep.fault {
         PepFault::Dies(dies) => {
             let ordered = dies.until.is_none_or(|until| until > dies.at);
-            at.require(ordered, "fault.until", "before it dies", "it must be above `at`")
+            at.require(ordered, "fault.until", "not after `at`", "it must be above `at`")
         }
         PepFault::None
         | PepFault::Lies(_)

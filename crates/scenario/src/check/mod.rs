@@ -112,14 +112,14 @@ impl Place<'_> {
     }
 
     fn positive(&self, time: Time, key: &str) -> Checked {
-        self.require(time.0 > Duration::ZERO, key, "a time of nothing", "it must be above zero")
+        self.require(time.0 > Duration::ZERO, key, "zero is not allowed", "it must be above 0 s")
     }
 
     fn slots(&self, time: Time, key: &str, least: u64) -> Checked {
         let (ns, slot) = (time.0.as_nanos(), Duration::from_millis(1).as_nanos());
         let ok = ns.is_multiple_of(slot) && (least..=SLOTS_MAX).contains(&(ns / slot));
-        let help = format!("whole slots of 1 ms, from {least} ms to 10 s");
-        self.require(ok, key, "no number of slots that the MAC can have", &help)
+        let help = format!("it must be a multiple of 1 ms from {least} ms to 10 s");
+        self.require(ok, key, "not a whole number of slots, or out of range", &help)
     }
 
     fn distance(&self, length: Metres, key: &str) -> Checked {
@@ -127,16 +127,16 @@ impl Place<'_> {
     }
 
     fn at_least(&self, size: Size, least: Size, key: &str, message: &str) -> Checked {
-        self.require(size >= least, key, message, &format!("at least {least}"))
+        self.require(size >= least, key, message, &format!("it must be at least {least}"))
     }
 }
 
 fn run(run: &Run, at: &Place<'_>) -> Checked {
     at.positive(run.duration, "duration")?;
     let help = "it must be below run.duration";
-    at.require(run.warmup < run.duration, "warmup", "the run ends before it", help)?;
+    at.require(run.warmup < run.duration, "warmup", "not before the end of the run", help)?;
     at.positive(run.series_bin, "series_bin")?;
-    at.require(i64::try_from(run.seed).is_ok(), "seed", "larger than any seed", "it must be below 2^63")
+    at.require(i64::try_from(run.seed).is_ok(), "seed", "the seed is too large", "it must be below 2^63")
 }
 
 /// The time series must fit into memory.
@@ -145,32 +145,31 @@ fn rows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let tracks =
         if scenario.run.ue_series { scenario.ue.iter().map(|ue| u64::from(ue.count)).sum() } else { 0 };
     let rows = bins.saturating_mul(expand::flows(scenario).len() as u64 + tracks);
-    let help = format!("the series would have {rows} rows, at most {ROWS_MAX}; widen the bins");
-    at.require(rows <= ROWS_MAX, "series_bin", "too fine for so long a run", &help)
+    let help = format!("the series would have {rows} rows, and the limit is {ROWS_MAX}; use wider bins");
+    at.require(rows <= ROWS_MAX, "series_bin", "too short for the duration of the run", &help)
 }
 
 fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
     aqm::aqm(&internet.aqm, &at.under("aqm"))?;
     let sorted = internet.rate_steps.is_sorted_by_key(|step| step.at.0);
-    at.require(sorted, "rate_steps", "not in the order of time", "sort them by `at`")?;
+    at.require(sorted, "rate_steps", "the entries are not in order of time", "sort them by `at`")?;
     impairments(internet, at)?;
     if let Some(burst) = internet.loss_burst {
-        let help =
-            "1 packet or more, and loss at most burst / (1 + burst): between two there is one that arrives";
+        let help = "it must be 1 packet or more, and `loss` at most loss_burst / (1 + loss_burst), since a packet arrives between two bursts";
         let fits = (1.0..=1e6).contains(&burst) && internet.loss.0 <= burst / (1.0 + burst);
-        at.require(fits, "loss_burst", "no mean length of bursts with this loss", help)?;
+        at.require(fits, "loss_burst", "out of range for this `loss`", help)?;
         let own = internet.loss_seed.is_none();
         at.require(
             own,
             "loss_seed",
-            "draws losses that know nothing of each other",
-            "leave out one of loss_seed and loss_burst",
+            "it cannot be combined with loss_burst",
+            "leave out one of them: loss_seed draws independent losses",
         )?;
     }
     if internet.trace.is_some() {
-        let help = "a delivery trace says when packets leave; leave one of them out";
-        at.require(internet.rate_steps.is_empty(), "rate_steps", "of no use with a trace", help)?;
-        at.require(internet.hold.is_empty(), "hold", "of no use with a trace", help)?;
+        let help = "leave out one of them: the delivery trace sets when packets leave";
+        at.require(internet.rate_steps.is_empty(), "rate_steps", "it cannot be combined with `trace`", help)?;
+        at.require(internet.hold.is_empty(), "hold", "it cannot be combined with `trace`", help)?;
     }
     Ok(())
 }
@@ -179,14 +178,14 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
 fn impairments(internet: &Internet, at: &Place<'_>) -> Checked {
     let steps = internet.loss_steps.as_deref().unwrap_or_default();
     let sorted = steps.is_sorted_by_key(|step| step.at.0);
-    at.require(sorted, "loss_steps", "not in the order of time", "sort them by `at`")?;
+    at.require(sorted, "loss_steps", "the entries are not in order of time", "sort them by `at`")?;
     let plain = internet.trace.is_none() && matches!(internet.aqm, Aqm::DropTail);
-    let help = "leave it out, or `aqm` and `trace`";
-    let only = "only a drop-tail link of a given rate has it";
+    let help = "leave it out, or leave out `aqm` and `trace`";
+    let only = "it needs a drop-tail link with a set rate";
     at.require(plain || internet.detours.is_none(), "detours", only, help)?;
     at.require(plain || internet.policer.is_none(), "policer", only, help)?;
     internet.policer.as_ref().map_or(Ok(()), |policer| {
-        at.at_least(policer.burst, internet_packet(), "policer.burst", "too small for any packet")
+        at.at_least(policer.burst, internet_packet(), "policer.burst", "too small for a full packet")
     })
 }
 
@@ -210,18 +209,23 @@ pub(crate) fn wired(tree: &Tree) -> Checked {
     ];
     let found = has.into_iter().find(|(key, _)| tree.get(key).is_some_and(|t| !t.is_empty()));
     let Some((key, what)) = found else { return Ok(()) };
-    let help = "it is server, link ([internet]) and host; for a cell, choose network = \"typical\"";
+    let help = "leave it out, or choose network = \"typical\"; a wired network is server, link ([internet]) and host";
     Place { tree, key: key.to_owned() }.wrong(format!("a wired network has {what}"), help)
 }
 
 fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let help = "give what `parse` returned";
+    let help = "pass the scenario that `parse` returned";
     at.require(scenario.channel.is_some(), "channel", "a cell needs a channel", help)?;
     at.require(scenario.backhaul.is_some(), "backhaul", "a cell needs a backhaul", help)?;
     scenario.backhaul.as_ref().map_or(Ok(()), |b| backhaul(b, &at.under("backhaul")))?;
     scenario.channel.as_ref().map_or(Ok(()), |c| channel::channel(c, &at.under("channel")))?;
-    at.require(!scenario.cell.is_empty(), "cell", "no cell", "add [[cell]] with a name")?;
-    at.require(scenario.cell.len() <= CELLS_MAX, "cell", "too many cells", "at most 1000")?;
+    at.require(!scenario.cell.is_empty(), "cell", "the scenario has no cell", "add [[cell]] with a name")?;
+    at.require(
+        scenario.cell.len() <= CELLS_MAX,
+        "cell",
+        "the scenario has too many cells",
+        "the limit is 1000",
+    )?;
     let mut names = BTreeSet::new();
     for (i, cell) in scenario.cell.iter().enumerate() {
         let at = at.under("cell").entry(i);
@@ -230,8 +234,8 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         cell::carrier(cell, &scenario.cell[..i], &at)?;
     }
     let serves = scenario.cell.iter().any(|cell| !cell.interferer);
-    let help = "leave `interferer` out of one of them";
-    at.require(serves, "cell", "all cells only interfere", help)?;
+    let help = "at least one cell must serve UEs; leave `interferer` out of one cell";
+    at.require(serves, "cell", "every cell is an interferer", help)?;
     handover::handover(scenario, at)?;
     for (i, cell) in scenario.cell.iter().enumerate() {
         service::service(cell, scenario, &at.under("cell").entry(i))?;
@@ -241,8 +245,13 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         cell::queues(cell, expand::ues(scenario).len() as u64, &at.under("cell").entry(i))?;
     }
     let links = scenario.cell.len() as u64 * expand::ues(scenario).len() as u64;
-    let help = format!("{links} channels between cells and UEs, at most {LINKS_MAX}");
-    at.require(scenario.cell.len() == 1 || links <= LINKS_MAX, "cell", "too many for so many UEs", &help)?;
+    let help = format!("there would be {links} channels between cells and UEs; the limit is {LINKS_MAX}");
+    at.require(
+        scenario.cell.len() == 1 || links <= LINKS_MAX,
+        "cell",
+        "too many cells for this number of UEs",
+        &help,
+    )?;
     scenario.channel.as_ref().map_or(Ok(()), |c| channel::heights(scenario, c, at))
 }
 
@@ -250,15 +259,20 @@ fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {
     aqm::aqm(&backhaul.aqm, &at.under("aqm"))?;
     let Some(hops) = &backhaul.hop else { return Ok(()) };
     let at = at.under("hop");
-    at.require_here(!hops.is_empty(), "no link leads to the cells", "leave it out for one link")?;
-    let help = format!("{} links in series, at most {HOPS_MAX}", hops.len());
+    at.require_here(!hops.is_empty(), "the list of links is empty", "leave it out for one link")?;
+    let help = format!("the list has {} links; the limit is {HOPS_MAX}", hops.len());
     at.require_here(hops.len() <= HOPS_MAX, "too many links in series", help.as_str())?;
     let mut one_each = false;
     for (i, hop) in hops.iter().enumerate() {
         let at = at.entry(i);
         aqm::aqm(&hop.aqm, &at.under("aqm"))?;
-        let help = "put the links that all cells share before those of each cell";
-        at.require(!(hop.shared && one_each), "shared", "links of each cell would join again", help)?;
+        let help = "list shared links first, then the links of each cell";
+        at.require(
+            !(hop.shared && one_each),
+            "shared",
+            "a shared link cannot follow links of single cells",
+            help,
+        )?;
         one_each |= !hop.shared;
     }
     Ok(())
@@ -269,7 +283,12 @@ fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {
 fn name(name: &str, taken: &mut BTreeSet<String>, at: &Place<'_>) -> Checked {
     let known = |c: char| c.is_alphanumeric() || "-_/ ".contains(c);
     let fits = (1..=64).contains(&name.len()) && name.chars().all(known);
-    at.require(fits, "name", "not a name", "letters, digits, space, -, _ and /, at most 64")?;
-    at.require(name.parse::<u64>().is_err(), "name", "a number, not a name", "begin with a letter")?;
-    at.require(taken.insert(name.to_owned()), "name", "used twice", "give each its own name")
+    at.require(
+        fits,
+        "name",
+        "not a valid name",
+        "use 1 to 64 characters: letters, digits, space, -, _ and /",
+    )?;
+    at.require(name.parse::<u64>().is_err(), "name", "a name cannot be a number", "begin with a letter")?;
+    at.require(taken.insert(name.to_owned()), "name", "the name is used twice", "give each its own name")
 }

@@ -14,15 +14,15 @@ pub(super) fn output(scenario: &Resolved, at: &Place<'_>) -> Checked {
     for (i, point) in pcap.iter().enumerate() {
         let at = at.under("pcap");
         let twice = pcap[..i].contains(point);
-        at.entry(i).require_here(!twice, "named twice", "name each capture point once")?;
+        at.entry(i).require_here(!twice, "listed twice", "list each capture point once")?;
         let there = *point != CapturePoint::S1u || scenario.network != Network::Wired;
-        let help = "a wired network has \"server\" and \"ue\"";
-        at.entry(i).require_here(there, "there is no S1-U without a cell", help)?;
+        let help = "use \"server\" or \"ue\"";
+        at.entry(i).require_here(there, "a wired network has no S1-U", help)?;
     }
     let fits = (1..=65_535).contains(&snaplen.0.get());
-    at.require(fits, "snaplen", "no length of a packet", "from 1 B to 65535 B; 128 B hold all headers")?;
+    at.require(fits, "snaplen", "out of range", "it must be from 1 B to 65535 B; 128 B hold all headers")?;
     let quic = scenario.flow.iter().any(|flow| matches!(flow.transport, Transport::Quic(_)));
-    at.require(quic || !scenario.output.qlog, "qlog", "no flow is over QUIC", "leave it out")?;
+    at.require(quic || !scenario.output.qlog, "qlog", "no flow uses QUIC", "leave it out")?;
     if !ran_log {
         return Ok(());
     }
@@ -31,6 +31,8 @@ pub(super) fn output(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let slots = scenario.run.duration.0.as_nanos() / 1_000_000;
     let served = (expand::ues(scenario).len() as u64).min(SERVED_MAX * scenario.cell.len() as u64);
     let blocks = slots.saturating_mul(2 * served);
-    let help = format!("up to {blocks} transport blocks, at most {BLOCKS_MAX}; shorten run.duration");
-    at.require(blocks <= BLOCKS_MAX, "ran_log", "too long a run for a log of each block", &help)
+    let help = format!(
+        "the log could have {blocks} transport blocks, and the limit is {BLOCKS_MAX}; shorten run.duration"
+    );
+    at.require(blocks <= BLOCKS_MAX, "ran_log", "the run is too long for this log", &help)
 }

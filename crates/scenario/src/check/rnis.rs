@@ -13,7 +13,7 @@ pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
     match &rnis.fault {
         RnisFault::Silent(silent) => {
             let ordered = silent.until.is_none_or(|until| until > silent.from);
-            at.require(ordered, "fault.until", "before it begins", "it must be above `from`")
+            at.require(ordered, "fault.until", "not after `from`", "it must be above `from`")
         }
         RnisFault::Late(late) => at.positive(late.by, "fault.by"),
         RnisFault::None | RnisFault::Reorders(_) | RnisFault::WrongUe(_) | RnisFault::Nonsense(_) => Ok(()),
@@ -39,19 +39,19 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
             let mut tables = scenario.cell.iter().map(|cell| cell.mac.cqi_to_mcs);
             let first = tables.next();
             let one = tables.all(|table| Some(table) == first);
-            let help = "give all cells the same mac.cqi_to_mcs, or choose as-run or derived";
+            let help = "use the same mac.cqi_to_mcs in all cells, or choose as-run or derived";
             let present = meld.threshold == MeldThreshold::Present;
             at.require(
                 one || !present,
                 &format!("{key}.threshold"),
-                "what a CQI stands for differs between cells",
+                "the cells have different mac.cqi_to_mcs",
                 help,
             )
         }
         LossDiscriminator::LdaEq(usage) => {
             let inside = usage.threshold.0 > 0.0 && usage.threshold.0 < 1.0;
-            let help = "above 0 % and below 100 %";
-            at.require(inside, &format!("{key}.threshold"), "no part of a queue", help)
+            let help = "it must be above 0 % and below 100 %";
+            at.require(inside, &format!("{key}.threshold"), "out of range", help)
         }
         LossDiscriminator::Legacy | LossDiscriminator::Veno | LossDiscriminator::Ncpld => Ok(()),
     }
@@ -61,21 +61,21 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
 fn listener(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let key = "transport.loss_discriminator";
     let downlink = flow.direction == FlowDirection::Downlink;
-    let help = "a base station tells servers of what goes to the UE; choose another";
-    at.require(downlink, key, "of no use on the uplink", help)?;
+    let help = "radio network information describes the downlink; choose another discriminator";
+    at.require(downlink, key, "it does not work on the uplink", help)?;
     let listens = !matches!(flow.app, App::Web(_) | App::Video(_) | App::Dash(_));
-    let help = "choose another: servers of pages and videos do not listen to a base station";
-    at.require(listens, key, "of no use for pages and videos", help)?;
+    let help = "choose another discriminator";
+    at.require(listens, key, "it does not work with web pages and videos", help)?;
     let help = "add [rnis], or choose legacy, veno, ncpld or lda-eq";
-    at.require(scenario.rnis.is_some(), key, "no base station says anything", help)
+    at.require(scenario.rnis.is_some(), key, "it needs [rnis]", help)
 }
 
 /// The two sides of MELD's Inequality 1.
 fn inequality((pdu, harq_processes): (Size, u8), at: &Place<'_>) -> Checked {
     let key = |name: &str| format!("transport.loss_discriminator.{name}");
     let packet = (1..=65_535).contains(&pdu.0.get()); // the total length of an IP packet, RFC 791 §3.1
-    at.require(packet, &key("pdu"), "no size of a packet", "from 1 B to 65535 B")?;
+    at.require(packet, &key("pdu"), "out of range", "it must be from 1 B to 65535 B")?;
     // FDD has 8 in LTE, 16 with two layers (TS 36.213 §7), and at most 16 in NR, 32 from release 17 (TS 38.214 §5.1).
     let known = (1..=32).contains(&harq_processes);
-    at.require(known, &key("harq_processes"), "no number of HARQ processes", "from 1 to 32")
+    at.require(known, &key("harq_processes"), "out of range", "it must be from 1 to 32")
 }

@@ -16,7 +16,12 @@ const ROOM_MIN_M: f64 = 1.0;
 const SPEED_MIN_KMH: f64 = 0.1;
 
 pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
-    at.require(!scenario.ue.is_empty(), "ue", "no UE", "add [[ue]] with a name and a position")?;
+    at.require(
+        !scenario.ue.is_empty(),
+        "ue",
+        "the scenario has no UE",
+        "add [[ue]] with a name and a position",
+    )?;
     let at = at.under("ue");
     let mut names = BTreeSet::new();
     let mut total = 0;
@@ -25,14 +30,19 @@ pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
         name(&one.name, &mut names, &at)?;
         total += u64::from(one.count);
         let within = one.count >= 1 && total <= UES_MAX;
-        at.require(within, "count", &format!("{total} UEs in all"), "from 1 to 10000 in all")?;
+        at.require(
+            within,
+            "count",
+            &format!("the scenario has {total} UEs"),
+            "the number of UEs must be from 1 to 10000",
+        )?;
         ue(one, scenario, &at)?;
     }
     for group in scenario.ue.iter().filter(|ue| ue.count > 1) {
         let taken = (1..=group.count).map(|k| format!("{}-{k}", group.name)).find(|n| names.contains(n));
         if let Some(taken) = taken {
             let index = scenario.ue.iter().position(|ue| ue.name == taken).expect("it is among the names");
-            let message = format!("also the name of a UE of the group {:?}", group.name);
+            let message = format!("a UE of the group {:?} has the same name", group.name);
             at.entry(index).fail("name", message, "choose another name")?;
         }
     }
@@ -45,18 +55,24 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         (None, None) if from_file => {}
         (Some(_), _) | (_, Some(_)) if from_file => {
             let key = if ue.position.is_some() { "position" } else { "placement" };
-            at.fail(key, "the movement trace says where it starts", "leave one of them out")?;
+            at.fail(
+                key,
+                "it cannot be combined with a movement trace",
+                "leave it out: the trace sets the start",
+            )?;
         }
         (None, None) => {
             let help =
                 "add position = [\"100 m\", \"0 m\"] or placement = { kind = \"disc\", radius = \"250 m\" }";
             at.wrong("nowhere", help)?;
         }
-        (Some(_), Some(_)) => at.fail("placement", "position is given already", "leave one of them out")?,
+        (Some(_), Some(_)) => {
+            at.fail("placement", "it cannot be combined with `position`", "leave out one of them")?
+        }
         (None, Some(Placement::Disc(disc))) => at.distance(disc.radius, "placement.radius")?,
         (None, Some(Placement::Hexagonal(hexagons))) => {
             let wide = hexagons.inter_site_distance.0 >= 1.0;
-            at.require(wide, "placement.inter_site_distance", "no room", "at least 1 m")?;
+            at.require(wide, "placement.inter_site_distance", "out of range", "it must be at least 1 m")?;
         }
         (Some(_), None) => {}
     }
@@ -64,14 +80,14 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         && !scenario.cell.iter().any(|c| c.name == *cell)
     {
         let names: Vec<_> = scenario.cell.iter().map(|c| c.name.as_str()).collect();
-        at.fail("cell", "no cell of that name", nearest_help(cell, &names))?;
+        at.fail("cell", "no cell has this name", nearest_help(cell, &names))?;
     }
     let interferer = |c: &&Cell| c.interferer && Some(&c.name) == ue.cell.as_ref();
     if scenario.cell.iter().any(|c| interferer(&c)) {
-        at.fail("cell", "it only interferes, and serves nobody", "a cell that serves")?;
+        at.fail("cell", "this cell is an interferer and serves no UE", "choose a cell without `interferer`")?;
     }
     let mcs = ue.fixed_mcs.is_none_or(|mcs| mcs <= 28);
-    at.require(mcs, "fixed_mcs", "no MCS", "from 0 to 28")?;
+    at.require(mcs, "fixed_mcs", "out of range", "it must be an MCS from 0 to 28")?;
     let at = at.under("mobility");
     match &ue.mobility {
         Mobility::Static | Mobility::Trace(_) => Ok(()),
@@ -87,26 +103,40 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
 
 fn line(line: &Line, ue: &Ue, at: &Place<'_>) -> Checked {
     match (&line.heading, &line.towards) {
-        (None, None) => {
-            at.wrong("no direction", "add heading = \"90 deg\" or towards = [\"100 m\", \"0 m\"]")?
+        (None, None) => at.wrong(
+            "`heading` or `towards` is missing",
+            "add heading = \"90 deg\" or towards = [\"100 m\", \"0 m\"]",
+        )?,
+        (Some(_), Some(_)) => {
+            at.fail("towards", "it cannot be combined with `heading`", "leave out one of them")?
         }
-        (Some(_), Some(_)) => at.fail("towards", "a heading is given already", "leave one of them out")?,
         (None, Some(_)) => {
             let here = ue.position.is_some() && ue.position == line.towards;
-            at.require(!here, "towards", "the UE stands there already", "another point, or a heading")?;
+            at.require(
+                !here,
+                "towards",
+                "the UE starts at this point",
+                "choose another point, or use `heading`",
+            )?;
         }
         (Some(_), None) => {}
     }
-    at.require(line.speed.0 > 0.0, "speed", "no speed", "above 0 km/h; or mobility = \"static\"")?;
+    at.require(
+        line.speed.0 > 0.0,
+        "speed",
+        "the speed is zero",
+        "it must be above 0 km/h; for a UE at rest, use mobility = \"static\"",
+    )?;
     let both = line.speed_deviation.is_some() && line.speed_variance.is_some();
-    let help = "it is the square of the deviation; leave one of them out";
-    at.require(!both, "speed_variance", "a deviation is given already", help)
+    let help = "leave out one of them: the variance is the square of the deviation";
+    at.require(!both, "speed_variance", "it cannot be combined with speed_deviation", help)
 }
 
 fn random_waypoint(walk: &RandomWaypoint, ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let (speed, pause) = (&walk.speed, &walk.pause);
-    let help = format!("at least {SPEED_MIN_KMH} km/h: with 0, the mean speed falls for ever");
-    at.require(speed.min.0 >= SPEED_MIN_KMH, "speed.min", "too slow to ever arrive", &help)?;
+    let help =
+        format!("it must be at least {SPEED_MIN_KMH} km/h: with 0, the mean speed decreases without end");
+    at.require(speed.min.0 >= SPEED_MIN_KMH, "speed.min", "the minimum speed is too low", &help)?;
     at.require(speed.max >= speed.min, "speed.max", "below `min`", "it must not be below `min`")?;
     at.require(pause.max >= pause.min, "pause.max", "below `min`", "it must not be below `min`")?;
     let at = at.under("area");
@@ -118,18 +148,23 @@ fn random_waypoint(walk: &RandomWaypoint, ue: &Ue, scenario: &Resolved, at: &Pla
         Area::Rectangle(Rectangle { from, to }) => {
             let sides: [f64; 2] = core::array::from_fn(|axis| to[axis].0 - from[axis].0);
             let wide = sides.iter().all(|side| *side >= ROOM_MIN_M);
-            at.require(wide, "to", "no room to walk", "above and to the right of `from`, by 1 m or more")?;
+            at.require(
+                wide,
+                "to",
+                "the area is too small",
+                "both coordinates must be at least 1 m above those of `from`",
+            )?;
             let (start, reach) = start(ue, scenario);
             let inside =
                 (0..2).all(|axis| (from[axis].0 + reach..=to[axis].0 - reach).contains(&start[axis].0));
-            let help = "every place where the UE may start must lie inside";
-            if inside { Ok(()) } else { at.wrong("the area does not contain its start", help) }
+            let help = "every possible start of the UE must be inside";
+            if inside { Ok(()) } else { at.wrong("the area does not contain the start of the UE", help) }
         }
     }
 }
 
 fn room(radius: Metres, key: &str, at: &Place<'_>) -> Checked {
-    at.require(radius.0 >= ROOM_MIN_M, key, "no room to walk", "at least 1 m")
+    at.require(radius.0 >= ROOM_MIN_M, key, "the area is too small", "it must be at least 1 m")
 }
 
 fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
@@ -141,15 +176,20 @@ fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
     for (law, exponent, [scale, min, max]) in laws {
         let at = at.under(law);
         let stable = exponent > 0.0 && exponent <= 2.0;
-        at.require(stable, "exponent", "no exponent of a stable law", "above 0, at most 2")?;
-        at.require(scale > 0.0, "scale", "nothing", "it must be above zero")?;
-        at.require(min > 0.0, "min", "nothing", "it must be above zero")?;
+        at.require(
+            stable,
+            "exponent",
+            "out of range for a stable distribution",
+            "it must be above 0 and at most 2",
+        )?;
+        at.require(scale > 0.0, "scale", "out of range", "it must be above zero")?;
+        at.require(min > 0.0, "min", "out of range", "it must be above zero")?;
         at.require(max > min, "max", "not above `min`", "it must be above `min`")?;
         // The law draws until a value lies between its cuts.
         let likely = max >= scale / 100.0 && min <= scale * 100.0 && max >= 1.01 * min;
         if !likely {
-            let help = "widen them, or bring them nearer to the scale";
-            at.wrong("hardly any of the law lies between min and max", help)?;
+            let help = "widen the interval, or move it nearer to `scale`";
+            at.wrong("almost none of the distribution is between `min` and `max`", help)?;
         }
     }
     room(walk.radius, "radius", at)
@@ -184,6 +224,6 @@ fn from_centre(centre: Option<[Metres; 2]>, ue: &Ue, scenario: &Resolved) -> f64
 
 /// A walk begins inside its disc, wherever in its placement the UE is put.
 fn contains_start(far: f64, radius: Metres, key: &str, at: &Place<'_>) -> Checked {
-    let help = format!("the UE may start {far} m from its centre");
-    at.require(far <= radius.0, key, "the walk does not contain its start", &help)
+    let help = format!("the UE may start {far} m from the centre");
+    at.require(far <= radius.0, key, "the area does not contain the start of the UE", &help)
 }

@@ -1,4 +1,4 @@
-//! What queues drop or mark, and when.
+//! Queue disciplines: which packets a queue drops or marks, and when.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::tagged;
 use crate::quantity::{Share, Size, Time};
 
-/// What a queue drops or marks, and when. Each kind also drops what no longer fits.
+/// Queue discipline: which packets are dropped or marked, and when. Every kind also drops packets that do not
+/// fit into the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Aqm {
-    /// Nothing but what no longer fits.
+    /// Drops only packets that do not fit into the queue.
     DropTail,
     /// Random early detection (Floyd and Jacobson 1993).
     Red(Red),
     /// Controlled delay (RFC 8289).
     Codel(Codel),
-    /// Flow queues under controlled delay (RFC 8290).
+    /// Flow queueing with CoDel (RFC 8290).
     FqCodel(FqCodel),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(Pie),
@@ -33,17 +34,18 @@ tagged!(Aqm by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Red {
-    /// Average length in packets from which on some are dropped.
+    /// Average queue length in packets above which packets are dropped at random.
     pub min_packets: u32,
-    /// Average length in packets at which the share dropped reaches max_probability.
+    /// Average queue length in packets at which the drop probability reaches max_probability.
     pub max_packets: u32,
-    /// What a new length counts in the average.
+    /// Weight of a new sample in the average queue length.
     pub weight: f64,
     /// Drop probability at max_packets.
     pub max_probability: Share,
-    /// Whether the probability grows on above max_packets, to 1 at twice as many, or jumps to 1.
+    /// Whether the drop probability increases linearly above max_packets, to 1 at twice max_packets. If
+    /// false, it is 1 above max_packets.
     pub gentle: bool,
-    /// How long a typical packet takes to leave: by this the average falls while nothing waits.
+    /// Transmission time of a typical packet. The average decreases at this rate while the queue is empty.
     pub packet_time: Time,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -53,9 +55,9 @@ pub struct Red {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Codel {
-    /// The standing delay that is acceptable.
+    /// Acceptable standing queueing delay.
     pub target: Time,
-    /// How long it must be exceeded before the first drop.
+    /// How long the delay must exceed `target` before the first drop.
     pub interval: Time,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -65,15 +67,15 @@ pub struct Codel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FqCodel {
-    /// The standing delay of a flow that is acceptable.
+    /// Acceptable standing queueing delay of a flow.
     pub target: Time,
-    /// How long it must be exceeded before the first drop.
+    /// How long the delay must exceed `target` before the first drop.
     pub interval: Time,
-    /// What a flow may send in a turn.
+    /// Bytes that a flow may send in one round of the scheduler.
     pub quantum: Size,
-    /// Packets of all flows that may wait, besides the queue's limit in bytes.
+    /// Maximum number of packets in all queues together, in addition to the limit in bytes.
     pub packets: u32,
-    /// Queues over which flows are hashed.
+    /// Number of queues. Flows are assigned to queues by a hash.
     pub queues: u32,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -83,17 +85,17 @@ pub struct FqCodel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pie {
-    /// The delay that it aims at.
+    /// Target queueing delay.
     pub target: Time,
-    /// How often the drop probability is updated.
+    /// Interval between updates of the drop probability.
     pub update: Time,
-    /// How long a burst is let through after a time without congestion.
+    /// Maximum length of a burst that passes without drops after a period without congestion.
     pub max_burst: Time,
-    /// Weight of the distance from the target, per second.
+    /// Weight of the difference between the delay and the target, per second.
     pub alpha: f64,
-    /// Weight of the change since the last update, per second.
+    /// Weight of the change of the delay since the last update, per second.
     pub beta: f64,
-    /// Drop probability above which ECN-capable packets are dropped too.
+    /// Drop probability above which ECN-capable packets are also dropped.
     pub ecn_threshold: Share,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,

@@ -10,13 +10,13 @@ use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// Its name in the results.
+    /// Name of the cell in the results.
     pub name: String,
-    /// Where its antenna stands.
+    /// Position of the antenna.
     pub position: [Metres; 2],
-    /// Height of its antenna.
+    /// Height of the antenna.
     pub height: Metres,
-    /// What its antenna gains in each direction.
+    /// Antenna pattern.
     pub antenna: Antenna,
     /// Channel bandwidth of either direction, in the place of `resource_blocks`: 1.4, 3, 5, 10, 15 or 20 MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,38 +25,38 @@ pub struct Cell {
     /// Bandwidth of either direction in physical resource blocks: 6, 15, 25, 50, 75 or 100.
     #[schemars(extend("enum" = [6, 15, 25, 50, 75, 100]))]
     pub resource_blocks: u16,
-    /// Downlink power over the whole bandwidth.
+    /// Downlink transmit power over the whole bandwidth.
     pub tx_power: Power,
-    /// Noise figure of its receiver.
+    /// Noise figure of the receiver.
     pub noise_figure: Gain,
-    /// Downlink carrier.
+    /// Downlink carrier frequency.
     pub frequency: Frequency,
-    /// Uplink carrier.
+    /// Uplink carrier frequency.
     pub uplink_frequency: Frequency,
-    /// Who is served.
+    /// The scheduler of the MAC.
     pub scheduler: Scheduler,
-    /// What happens to UEs that are being served when many bearers are set up at once; none for nothing.
+    /// Throttling of active UEs while many bearers are set up. By default, there is none.
     pub early_throttling: Option<EarlyThrottling>,
-    /// Antennas of the downlink.
+    /// Transmission mode of the downlink.
     pub transmission_mode: TransmissionMode,
     /// Hybrid ARQ.
     pub harq: bool,
-    /// Whether UEs can miss assignments and grants.
+    /// Whether UEs can fail to decode downlink assignments and uplink grants.
     pub control_errors: bool,
     /// Timing and rules of the MAC and of link adaptation.
     pub mac: Mac,
-    /// How UEs get to send.
+    /// Uplink access: how a UE obtains grants.
     pub uplink: Uplink,
-    /// Radio link control of the UEs' bearers.
+    /// Radio link control (RLC) of the UEs' bearers.
     pub rlc: Rlc,
-    /// Packet data convergence of the UEs' bearers.
+    /// Packet data convergence protocol (PDCP) of the UEs' bearers.
     pub pdcp: Pdcp,
-    /// Whether it serves nobody and sends on all of its resource blocks in each slot: interference from
-    /// outside of what is looked at.
+    /// Whether the cell serves no UE and transmits on all resource blocks in each slot. It represents
+    /// interference from outside the simulated area.
     pub interferer: bool,
-    /// UEs that it may have; it refuses to take over more. None for any number.
+    /// Maximum number of UEs. The cell rejects handovers of more UEs. By default, there is no limit.
     pub max_ues: Option<u32>,
-    /// Names of the cells that its UEs report; none for all others.
+    /// Names of the neighbour cells that the UEs of this cell report. By default, these are all other cells.
     pub neighbours: Option<Vec<String>>,
     /// Times in which its radio is off: it neither sends nor receives, and its UEs lose it. The eNB behind it keeps their
     /// contexts and packets. Without `[handover]` the UEs wait until the radio is on again. None for none.
@@ -71,14 +71,14 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Antenna {
-    /// The same in each direction.
+    /// Omnidirectional antenna.
     Omni(Omni),
-    /// One sector, as in 3GPP TR 25.814.
+    /// Sector antenna of 3GPP TR 25.814.
     Sector(Sector),
 }
 tagged!(Antenna by "kind" { "omni" => Omni(Omni), "sector" => Sector(Sector) });
 
-/// Settings of an antenna without direction.
+/// Settings of an omnidirectional antenna.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Omni {
@@ -90,17 +90,17 @@ pub struct Omni {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sector {
-    /// Gain over an isotropic antenna, in the middle of the beam.
+    /// Maximum gain over an isotropic antenna, in the direction of `azimuth`.
     pub gain: Gain,
-    /// Where it points: 0 deg along the first coordinate, 90 deg along the second.
+    /// Direction of the main lobe: 0 deg is the positive first coordinate, 90 deg the positive second.
     pub azimuth: Angle,
-    /// Width of the beam between the directions that are 3 dB down.
+    /// 3 dB beamwidth.
     pub beamwidth: Angle,
-    /// How far down its back is.
+    /// Front-to-back ratio.
     pub front_to_back: Gain,
 }
 
-/// Who is served.
+/// The scheduler of the MAC.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind")]
 pub enum Scheduler {
@@ -132,31 +132,31 @@ tagged!(Scheduler by "kind" {
     "pss" => PrioritySet(PrioritySet),
 });
 
-/// Holding UEs back that are being served, before those that have come have data.
+/// Throttling of active UEs before newly arrived UEs have data.
 ///
 /// An option of the simulator after an idea in section 3.1 of Nguyen et al., AllThingsCellular 2014.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EarlyThrottling {
-    /// New bearers that begin it; a bearer is set up with its UE's first packet.
+    /// Number of new bearers that starts the throttling. A bearer is set up with the first packet of its UE.
     pub bearers: u32,
-    /// Within which time they have to be set up.
+    /// Window of time in which these bearers are set up.
     pub within: Time,
-    /// How long it takes to bring old UEs down to the share that will be theirs.
+    /// Time over which the share of the active UEs is reduced to the share they will have with the new UEs.
     pub ramp: Time,
-    /// How long they stay there.
+    /// How long the active UEs keep the reduced share.
     pub hold: Time,
-    /// What is taken from them.
+    /// What is reduced for the active UEs.
     pub by: ThrottleBy,
 }
 
-/// What early throttling takes from UEs that are being served.
+/// What early throttling reduces for active UEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ThrottleBy {
-    /// Slots in which they take part.
+    /// The share of slots in which they are scheduled.
     Share,
-    /// Room in their queues.
+    /// The size of their queues.
     Queue,
 }
 
@@ -164,7 +164,7 @@ pub enum ThrottleBy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProportionalFair {
-    /// Over how many slots of 1 ms the past throughput is averaged.
+    /// Number of slots of 1 ms over which the past throughput is averaged.
     pub window: u32,
 }
 
@@ -172,7 +172,7 @@ pub struct ProportionalFair {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaximumThroughput {
-    /// How a slot is shared out.
+    /// How the resource blocks of a slot are allocated.
     pub domain: SchedulerDomain,
 }
 
@@ -180,19 +180,19 @@ pub struct MaximumThroughput {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlindEqualThroughput {
-    /// How a slot is shared out.
+    /// How the resource blocks of a slot are allocated.
     pub domain: SchedulerDomain,
-    /// Over how many slots of 1 ms the past throughput is averaged.
+    /// Number of slots of 1 ms over which the past throughput is averaged.
     pub window: u32,
 }
 
-/// How a scheduler shares a slot out.
+/// How a scheduler allocates the resource blocks of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SchedulerDomain {
-    /// Each group of resource blocks for itself.
+    /// Each resource block group is allocated separately.
     Frequency,
-    /// One UE after the other, each as much as it needs.
+    /// One UE after another, each with as many resource blocks as it needs.
     Time,
 }
 
@@ -200,13 +200,13 @@ pub enum SchedulerDomain {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrioritySet {
-    /// Over how many slots of 1 ms the past throughput is averaged.
+    /// Number of slots of 1 ms over which the past throughput is averaged.
     pub window: u32,
-    /// Rate that each UE is to have, headers included.
+    /// Target bit rate of each UE, including headers.
     pub target: Rate,
-    /// How many UEs share a slot at most; none for half of those that have something to send.
+    /// Maximum number of UEs in a slot. By default, this is half of the UEs with queued data.
     pub multiplexed: Option<u16>,
-    /// How they share it.
+    /// Metric of the frequency-domain allocation.
     pub metric: FrequencyMetric,
 }
 
@@ -216,11 +216,11 @@ pub struct PrioritySet {
 pub enum FrequencyMetric {
     /// By proportional fairness over the slots in which the UE was a candidate.
     PfSch,
-    /// By the channel there over the band's mean.
+    /// By the channel quality there, relative to the mean over the band.
     CoIta,
 }
 
-/// Antennas of the downlink (TS 36.213 §7.1).
+/// Transmission mode of the downlink (TS 36.213 §7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TransmissionMode {
@@ -236,58 +236,58 @@ pub enum TransmissionMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mac {
-    /// A UE measures and reports its channel this often.
+    /// Interval between CQI reports of a UE.
     pub cqi_period: Time,
-    /// From the measurement until the scheduler can use it.
+    /// Delay from the measurement until the scheduler can use it.
     pub cqi_delay: Time,
-    /// What a report tells apart.
+    /// Resolution of a CQI report in frequency.
     pub cqi_report: CqiReport,
-    /// How many layers a UE is sent in `tm3`.
+    /// Number of layers in `tm3`.
     pub rank: Rank,
-    /// How reports follow from the channel.
+    /// How the CQI follows from the SINR.
     pub amc: Amc,
-    /// Against which interference a UE measures its channel.
+    /// The interference that a UE measures for its CQI.
     pub cqi_reference: CqiReference,
-    /// How the MCS of the uplink follows from its sounding.
+    /// How the uplink MCS follows from the sounding reference signal.
     pub uplink_amc: Amc,
-    /// How a transport block's MCS follows from the reports.
+    /// How the MCS of a transport block follows from the CQI reports.
     pub mcs_rule: McsRule,
-    /// Which MCS of the downlink a CQI stands for.
+    /// Mapping of CQI to downlink MCS.
     pub cqi_to_mcs: CqiToMcs,
-    /// Transmissions of a block at most, the first included.
+    /// Maximum number of transmissions of a transport block, including the first.
     pub harq_transmissions: u8,
-    /// From a transmission's scheduling to that of its retransmission.
+    /// Delay from the scheduling of a transmission to the scheduling of its retransmission.
     pub harq_round_trip: Time,
-    /// From a downlink scheduling decision until the block has been received.
+    /// Delay from a downlink scheduling decision to the reception of the block.
     pub downlink_latency: Time,
-    /// From the decision of an uplink grant until the UE sends.
+    /// Delay from the scheduling of an uplink grant to the transmission on PUSCH.
     pub grant_to_pusch: Time,
-    /// Subframes of a frame, 0 to 9, in which the cell sends no data: they are almost blank, or carry what
-    /// is not modelled.
+    /// Subframes of a frame, 0 to 9, in which the cell sends no data: almost blank subframes, or subframes
+    /// for traffic that is not modelled.
     #[schemars(inner(range(max = 9)))]
     pub blank_subframes: Vec<u8>,
-    /// Whether the last resource block group of the downlink stays idle where it is smaller than the others, which it is
-    /// with 15, 25, 50 and 75 resource blocks (TS 36.213 §7.1.6.1).
+    /// Whether the last resource block group of the downlink stays idle if it is smaller than the others. It
+    /// is smaller with 15, 25, 50 and 75 resource blocks (TS 36.213 §7.1.6.1).
     pub idle_partial_rbg: bool,
-    /// Whether MAC subheaders take their bytes.
+    /// Whether MAC subheaders use bytes of the transport block.
     pub subheaders: bool,
-    /// Resource blocks kept for PUCCH, both edges of the band together.
+    /// Number of resource blocks reserved for PUCCH, at both edges of the band together.
     pub pucch_resource_blocks: u16,
-    /// New uplink grants in a slot at most.
+    /// Maximum number of new uplink grants in a slot.
     pub grants_per_slot: u16,
-    /// How often the uplink is sounded.
+    /// Interval between sounding reference signals.
     pub sounding_period: Time,
-    /// With which power UEs send.
+    /// Uplink power control.
     pub power_control: PowerControl,
 }
 
-/// With which power UEs send (TS 36.213 §5.1.1).
+/// Uplink power control (TS 36.213 §5.1.1).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PowerControl {
-    /// At the most they have, spread over the whole band.
+    /// Maximum transmit power, spread over the whole band.
     None,
-    /// As much as makes up for a share of the path loss.
+    /// Open loop: the power compensates for a fraction of the path loss.
     OpenLoop(OpenLoop),
 }
 tagged!(PowerControl by "kind" { "none" => None, "open-loop" => OpenLoop(OpenLoop) });
@@ -296,23 +296,23 @@ tagged!(PowerControl by "kind" { "none" => None, "open-loop" => OpenLoop(OpenLoo
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenLoop {
-    /// Power of a resource block where there is no path loss.
+    /// Power per resource block without path loss.
     pub p0: Power,
-    /// Share of the path loss that is made up for.
+    /// Fraction of the path loss that is compensated.
     pub alpha: Share,
 }
 
-/// How many layers a UE is sent in `tm3` (TS 36.213 §7.1.3).
+/// Number of layers in `tm3` (TS 36.213 §7.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rank {
-    /// Always two, as in ns-3.
+    /// Always two layers, as in ns-3.
     Full,
-    /// One, by transmit diversity, where that promises more.
+    /// One layer with transmit diversity where the expected rate is higher, otherwise two.
     Adaptive,
 }
 
-/// What a channel report tells apart (TS 36.213 §7.2).
+/// Resolution of a CQI report in frequency (TS 36.213 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CqiReport {
@@ -322,65 +322,67 @@ pub enum CqiReport {
     Wideband,
 }
 
-/// How MCSs follow from the channel.
+/// How the MCS or CQI follows from the SINR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amc {
-    /// The highest rate that fails at most one block in ten, by mutual information.
+    /// The highest rate with a block error rate of at most 10 %, computed from mutual information.
     MutualInformation,
-    /// The Shannon bound less the gap of a bit error rate of 5e-5: ns-3's `PiroEW2010`.
+    /// The Shannon bound with the gap for a bit error rate of 5e-5, as in `PiroEW2010` of ns-3.
     Piro,
 }
 
-/// Against which interference of other cells a UE measures its channel.
+/// The interference of other cells that a UE measures for its CQI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CqiReference {
-    /// What the other cells sent in their data region in the slot before.
+    /// Interference of the other cells' data region in the previous slot.
     PdschInterference,
-    /// That of the control region, where the other cells always send.
+    /// Interference of the control region, in which the other cells always transmit.
     ControlRegion,
 }
 
-/// How a transport block's MCS follows from the reports.
+/// How the MCS of a transport block follows from the CQI reports.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum McsRule {
-    /// The worst sub-band of those allocated decides.
+    /// The MCS of the worst allocated sub-band.
     WorstSubband,
-    /// The mean efficiency of those allocated, corrected by an outer loop.
+    /// The mean spectral efficiency of the allocated sub-bands, corrected by outer-loop link adaptation.
     Effective(EffectiveMcs),
 }
 tagged!(McsRule by "kind" { "worst-subband" => WorstSubband, "effective" => Effective(EffectiveMcs) });
 
-/// Which MCS of the downlink a CQI stands for. The standard leaves it to the vendor of the eNB.
+/// Mapping of CQI to downlink MCS. The standard leaves it to the vendor of the eNB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CqiToMcs {
-    /// The one with its spectral efficiency, as in ns-3: 0, 2, 4 and so on up to 28 for CQI 1 to 15.
+    /// The MCS with the spectral efficiency of the CQI, as in ns-3: 0, 2, 4 and so on up to 28 for CQI 1 to
+    /// 15.
     Efficiency,
     /// OpenAirInterface's table: 0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28.
     #[serde(rename = "openairinterface")]
     OpenAirInterface,
 }
 
-/// Settings of the outer loop.
+/// Settings of outer-loop link adaptation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EffectiveMcs {
-    /// Error rate of first transmissions that it steers to.
+    /// Target block error rate of first transmissions.
     pub target_bler: Share,
 }
 
-/// How UEs get to send.
+/// Uplink access: how a UE obtains grants.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Uplink {
-    /// Scheduling requests on PUCCH, then buffer status with each transmission.
+    /// Scheduling requests on PUCCH, then a buffer status report with each transmission.
     SchedulingRequest(SchedulingRequest),
-    /// No scheduling requests: the eNB grants a block to each UE that has been silent, as OpenAirInterface's does.
+    /// No scheduling requests: the eNB sends a grant to each UE that has been inactive, as in
+    /// OpenAirInterface.
     Polled(Polled),
-    /// The eNB hears of queued data out of band, without a grant, as in ns-3.
+    /// Buffer status reports reach the eNB out of band, without a grant, as in ns-3.
     IdealBufferStatus(IdealBufferStatus),
 }
 tagged!(Uplink by "kind" {
@@ -393,11 +395,11 @@ tagged!(Uplink by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SchedulingRequest {
-    /// How often a UE may send a scheduling request (TS 36.213 §10.1.5).
+    /// Period of scheduling request opportunities of a UE (TS 36.213 §10.1.5).
     pub scheduling_request_period: Time,
-    /// From a request until the grant that answers it is decided.
+    /// Delay from a scheduling request to the scheduling of the grant that answers it.
     pub processing: Time,
-    /// Size of that grant.
+    /// Size of the first grant.
     pub initial_grant: Size,
 }
 
@@ -405,13 +407,13 @@ pub struct SchedulingRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Polled {
-    /// From a UE's last transmission to the one of a grant that it did not ask for.
+    /// Time from the last transmission of a UE to an unsolicited grant.
     pub interval: Time,
-    /// Size of that grant.
+    /// Size of the first grant.
     pub initial_grant: Size,
-    /// Such grants in a row that it takes until the eNB serves what the UE reports to have.
+    /// Number of consecutive unsolicited grants after which the eNB serves the reported buffer status.
     pub polls: u32,
-    /// From the last of these reports until the grant that answers it is decided.
+    /// Delay from the last of these reports to the scheduling of the grant that answers it.
     pub processing: Time,
 }
 
@@ -419,7 +421,7 @@ pub struct Polled {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdealBufferStatus {
-    /// How long a report takes.
+    /// Delay of a buffer status report.
     pub report_delay: Time,
 }
 
@@ -442,9 +444,9 @@ tagged!(Rlc by "mode" { "am" => Am(RlcAm), "um" => Um(RlcUm), "tm" => Tm(RlcTm) 
 pub struct RlcAm {
     /// Bits of the sequence number: 10 or 16.
     pub sn_bits: u8,
-    /// Bytes that may wait for transmission.
+    /// Size of the transmission buffer.
     pub buffer: Size,
-    /// What is dropped, and when.
+    /// Queue discipline of the transmission buffer.
     pub aqm: Aqm,
     /// t-PollRetransmit.
     pub poll_retransmit: Time,
@@ -452,13 +454,13 @@ pub struct RlcAm {
     pub reordering: Time,
     /// t-StatusProhibit.
     pub status_prohibit: Time,
-    /// pollPDU: a poll after this many PDUs; none for infinity.
+    /// pollPDU: number of PDUs after which a poll is sent; none for infinity.
     pub poll_pdu: Option<u32>,
-    /// pollByte: a poll after this many bytes; none for infinity.
+    /// pollByte: number of bytes after which a poll is sent; none for infinity.
     pub poll_byte: Option<Size>,
     /// maxRetxThreshold.
     pub max_retransmissions: u8,
-    /// Whether a STATUS PDU takes a whole transmission opportunity, as in ns-3.
+    /// Whether a STATUS PDU uses a whole transmission opportunity, as in ns-3.
     pub status_alone: bool,
 }
 
@@ -468,26 +470,26 @@ pub struct RlcAm {
 pub struct RlcUm {
     /// Bits of the sequence number: 5 or 10.
     pub sn_bits: u8,
-    /// Bytes that may wait for transmission.
+    /// Size of the transmission buffer.
     pub buffer: Size,
-    /// What is dropped, and when.
+    /// Queue discipline of the transmission buffer.
     pub aqm: Aqm,
     /// t-Reordering.
     pub reordering: Time,
 }
 
-/// Transparent mode: no header, no segments, nothing put in order. LTE has it for control channels
-/// only; on a bearer it shows what the other two are for.
+/// Transparent mode: no header, no segmentation, no reordering. LTE uses it for control channels only. On a
+/// data bearer it serves as a baseline for the other modes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RlcTm {
-    /// Bytes that may wait for transmission.
+    /// Size of the transmission buffer.
     pub buffer: Size,
-    /// What is dropped, and when.
+    /// Queue discipline of the transmission buffer.
     pub aqm: Aqm,
 }
 
-/// Packet data convergence (TS 36.323).
+/// Packet data convergence protocol (TS 36.323).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pdcp {
@@ -495,13 +497,13 @@ pub struct Pdcp {
     pub sn_bits: u8,
     /// discardTimer; none for infinity.
     pub discard_timer: Option<Time>,
-    /// Bytes of SDUs that may be under way without RLC AM having confirmed them; where one does not
-    /// fit, it waits in the RLC buffer. None for no bound.
+    /// Maximum number of bytes of SDUs that RLC AM has sent and not confirmed. An SDU that does not fit waits
+    /// in the RLC buffer. By default, there is no limit.
     pub retransmission_queue: Option<Size>,
-    /// With a bound of the retransmission queue, the RLC buffer's limit holds for the sum of both;
-    /// else for what waits in the buffer alone.
+    /// With `retransmission_queue`: whether the limit of the RLC buffer applies to the sum of both queues. If
+    /// false, it applies to the RLC buffer only.
     pub shares_buffer: bool,
-    /// With that bound, SDUs are numbered when they come, as far as it goes, and not only with their
-    /// first byte: a seamless handover then drops them too.
+    /// With `retransmission_queue`: whether SDUs get their sequence number on arrival, up to the limit, and
+    /// not with the transmission of their first byte. A seamless handover then also drops them.
     pub holds_waiting: bool,
 }

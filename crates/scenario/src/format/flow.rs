@@ -1,4 +1,4 @@
-//! Flows: who talks to whom, what the application does, and over which transport.
+//! Flows: endpoints, application and transport.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,57 +6,58 @@ use serde::{Deserialize, Serialize};
 use super::{Dash, Video, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
-/// A flow, or one for each UE of a group.
+/// A flow, or a flow for each UE of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Its name in the results; flows of a group are called `name-1`, `name-2`, ... None for
-    /// `flow-` and its place in the file.
+    /// Name of the flow in the results. Flows of a group are named `name-1`, `name-2`, ... By default, the
+    /// name is `flow-` and the index in the file.
     pub name: Option<String>,
-    /// The UE or group at its far end. None in a wired network, which has one host.
+    /// UE or group of UEs at the far end. A wired network has one host and does not need this key.
     pub to: Option<String>,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: FlowDirection,
-    /// What the application does.
+    /// The application.
     pub app: App,
-    /// What carries it.
+    /// The transport protocol.
     pub transport: Transport,
-    /// When the application begins.
+    /// Start of the application.
     pub start: Time,
-    /// When the application ends; none for the end of the run.
+    /// End of the application. By default, this is the end of the run.
     pub stop: Option<Time>,
-    /// When an application that sends as much as the transport takes has less, over TCP; none if it never has.
+    /// Times at which a bulk application over TCP changes its sending rate. By default, it always sends as
+    /// much as the transport accepts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<Vec<Writes>>,
-    /// More flows like it, which start later; none for one flow.
+    /// Repetitions of the flow with later starts. By default, there is one flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
 }
 
-/// How much an application writes from some time on.
+/// A change of the sending rate of an application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Writes {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// At which rate; none for as much as the transport takes.
+    /// New rate. By default, the application sends as much as the transport accepts.
     pub rate: Option<Rate>,
-    /// True for nothing at all.
+    /// Whether the application stops sending.
     #[serde(default)]
     pub pause: bool,
 }
 
-/// Flows that are alike but for their start. They are called `name-1`, `name-2`, ...
+/// Flows that differ only in their start. They are named `name-1`, `name-2`, ...
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Repeat {
-    /// How many flows in all.
+    /// Total number of flows.
     pub count: u32,
-    /// From the start of one to the start of the next.
+    /// Time between the starts of two flows.
     pub every: Time,
 }
 
-/// Which way the data goes.
+/// Direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FlowDirection {
@@ -66,23 +67,23 @@ pub enum FlowDirection {
     Uplink,
 }
 
-/// What an application does.
+/// An application.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum App {
-    /// Sends as much as the transport takes.
+    /// Sends as much as the transport accepts.
     Bulk,
-    /// Sends so many bytes.
+    /// Sends a given number of bytes.
     Fixed(Fixed),
     /// Sends at a constant rate.
     Cbr(Cbr),
     /// Sends overlapping bursts: a Poisson Pareto Burst Process.
     Ppbp(Ppbp),
-    /// Watches a video that is one file.
+    /// Plays a video by progressive download.
     Video(Video),
-    /// Loads web pages: a browser at the UE, over connections of its own to each server.
+    /// Loads web pages with a browser at the UE, over several connections.
     Web(Web),
-    /// Watches a video in segments.
+    /// Plays a video in segments (DASH).
     Dash(Dash),
 }
 tagged!(App by "kind" {
@@ -95,72 +96,75 @@ tagged!(App by "kind" {
     "dash" => Dash(Dash),
 });
 
-/// A web browser and the servers of its pages.
+/// A web browser and the servers of the pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// The pages: `2011`, twenty synthetic ones after what was measured of popular pages in that year; or a page set
-    /// (`.csv`) or what a browser recorded (`.har`, HTTP Archive 1.2), named from where the scenario file is.
+    /// The pages: `2011` for twenty synthetic pages that follow measurements of popular pages in 2011, or a
+    /// page set (`.csv`), or a recording of a browser (`.har`, HTTP Archive 1.2). Paths are relative to the
+    /// scenario file.
     pub pages: String,
-    /// In which order they are visited.
+    /// Order of the visits.
     pub visits: Visits,
-    /// How many are visited; none for as many as the time allows.
+    /// Number of visits. By default, visits continue to the end of the flow.
     pub count: Option<u32>,
-    /// Mean of the reader's time to think after a page, drawn from an exponential distribution.
+    /// Mean of the exponentially distributed reading time after a page.
     pub think_time: Time,
     /// The version of HTTP.
     pub http: HttpVersion,
-    /// Whether connections of TCP begin with a handshake of TLS 1.3 (RFC 8446) and carry its records. Those of QUIC
-    /// always shake hands as it does.
+    /// Whether TCP connections use TLS 1.3 (RFC 8446): its handshake and its records. QUIC connections always
+    /// include the TLS handshake.
     pub tls: bool,
-    /// Connections to a server at most, over HTTP/1.1.
+    /// Maximum number of connections to a server with HTTP/1.1.
     pub connections_per_server: u32,
-    /// Connections in all at most.
+    /// Maximum number of connections to all servers.
     pub connections: u32,
-    /// Requests on a connection that are not answered yet, at most, over HTTP/1.1; 1 is no pipelining.
+    /// Maximum number of outstanding requests on a connection with HTTP/1.1. 1 means no pipelining.
     pub pipelining: u32,
-    /// How long an idle connection is kept.
+    /// How long an idle connection is kept open.
     pub keep_alive: Time,
-    /// Whether names are looked up, over UDP, before servers are talked to.
+    /// Whether host names are resolved over UDP before connections are opened.
     pub dns: bool,
-    /// What the resolver needs for a name.
+    /// Time that the resolver needs for a name.
     pub dns_lookup: Time,
-    /// How long its answer is believed.
+    /// Lifetime (TTL) of an answer.
     pub dns_ttl: Time,
 }
 
-/// In which order pages are visited.
+/// Order of the visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Visits {
-    /// Each drawn from all, with equal chances.
+    /// Each visit is drawn from all pages with equal probability.
     Random,
-    /// As they stand in the file, and from the first again.
+    /// In the order of the file, then again from the first page.
     InOrder,
 }
 
 /// A version of HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum HttpVersion {
-    /// HTTP/1.1 (RFC 9112): some connections for each server, one response after another on each.
+    /// HTTP/1.1 (RFC 9112): several connections to each server, with one response at a time on each.
     #[serde(rename = "1.1")]
     One,
-    /// HTTP/2 (RFC 9113): one connection for each server, on which it sends the most urgent response first.
+    /// HTTP/2 (RFC 9113): one connection to each server, which sends the response of the highest priority
+    /// first.
     #[serde(rename = "2")]
     Two,
-    /// HTTP/3 (RFC 9114), over QUIC: the same, with a stream for each response, and what is lost of one holds up no other.
+    /// HTTP/3 (RFC 9114) over QUIC: as HTTP/2, with a stream for each response. A lost packet delays no other
+    /// stream.
     #[serde(rename = "3")]
     Three,
 }
 
-/// A transfer of so many bytes.
+/// A transfer of a given number of bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fixed {
     /// Application bytes.
     pub size: Size,
-    /// How many such transfers, each after the one before, over one connection. Only QUIC, where the host
-    /// asks for each of them, has several.
+    /// Number of such transfers, one after another, over one connection. More than one needs QUIC: the host
+    /// requests each of them.
     pub objects: u32,
 }
 
@@ -179,34 +183,34 @@ pub struct Cbr {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ppbp {
-    /// Bits per second of each burst under way; see `spacing`.
+    /// Bit rate of each active burst; see `spacing`.
     pub rate: Rate,
-    /// Mean length of a burst, in the words of `reading`.
+    /// Mean length of a burst, as `reading` defines it.
     pub length: Time,
-    /// Mean number of bursts under way, in the words of `reading`.
+    /// Mean number of active bursts, as `reading` defines it.
     pub active: f64,
     /// Hurst parameter: above 0.5 and below 1.
     pub hurst: f64,
-    /// What `length` and `active` stand for.
+    /// Meaning of `length` and `active`.
     pub reading: PpbpReading,
     /// Application bytes per packet.
     pub payload: Size,
-    /// Bytes that a packet counts as, for the rate.
+    /// Bytes per packet in the computation of the rate.
     pub spacing: Size,
 }
 
-/// What the length and the number of bursts stand for.
+/// Meaning of the length and the number of bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PpbpReading {
-    /// As the module for ns-3 takes them (Ammar, Begin and Guérin-Lassous, SIMUTools 2011): so many
-    /// bursts begin in a second, at most 3 s apart, and the length is the shortest of a burst.
+    /// As in the module for ns-3 (Ammar, Begin and Guérin-Lassous, SIMUTools 2011): `active` is the number of
+    /// bursts that start per second, at most 3 s apart, and `length` is the minimum length of a burst.
     Module,
-    /// As they are called.
+    /// `active` is the mean number of active bursts, and `length` is their mean length.
     Literal,
 }
 
-/// What carries an application.
+/// A transport protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Transport {
@@ -214,39 +218,40 @@ pub enum Transport {
     Tcp(Tcp),
     /// UDP (RFC 768).
     Udp,
-    /// QUIC (RFC 9000), as quinn speaks it.
+    /// QUIC (RFC 9000), implemented by quinn.
     Quic(Quic),
 }
 tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp, "quic" => Quic(Quic) });
 
-/// TCP, both ends alike. Options are used only if both ends offer them, which they do.
+/// TCP, with the same settings at both ends. Both ends offer the options that are switched on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// Whose choices fill what is left out.
+    /// Implementation whose defaults set the keys that are left out.
     pub preset: TcpPreset,
     /// The congestion controller.
     pub congestion: Congestion,
-    /// Its name, if it is one of your own.
+    /// Name of your own controller, with congestion = "own".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<String>,
-    /// How it is set up, if it is multi-domain congestion control.
+    /// Settings of multi-domain congestion control, with congestion = "mdcc".
     pub mdcc: Option<Mdcc>,
-    /// How random losses are told from those of congestion.
+    /// How random losses are distinguished from congestion losses.
     pub loss_discriminator: LossDiscriminator,
-    /// Whose CUBIC it is, if it is CUBIC.
+    /// Variant of CUBIC, with congestion = "cubic".
     pub cubic: CubicVariant,
-    /// CUBIC's window after a loss, as a part of the one before (RFC 9438 §4.6).
+    /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC
+    /// 9438 §4.6).
     pub cubic_beta: f64,
-    /// Whether a round trip that has risen by a quarter ends slow start, as in picoquic of 2020.
+    /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
-    /// The share of lost packets up to which a loss does not end slow start; 0 % if each does.
+    /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
     pub slow_start_loss: Share,
-    /// What an acknowledgment is worth to a window that grows.
+    /// How much an acknowledgment increases the window.
     pub growth: Growth,
-    /// Largest IP packet.
+    /// Maximum size of an IP packet.
     pub mtu: Size,
-    /// Payload of a full segment; none for what the MTU leaves beside the headers.
+    /// Maximum segment size. If absent, it is the MTU minus the headers.
     pub mss: Option<Size>,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
@@ -256,195 +261,207 @@ pub struct Tcp {
     pub window_scaling: bool,
     /// Delayed acknowledgments (RFC 9293 §3.8.6.3).
     pub delayed_ack: bool,
-    /// Gathering of acknowledgments with SACK blocks, as Linux does.
+    /// SACK compression, as in Linux.
     pub compressed_sack: bool,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window: u32,
-    /// Floor of the variance term of the retransmission timeout.
+    /// Minimum of the variance term of the retransmission timeout.
     pub rto_min: Time,
-    /// Ceiling of the retransmission timeout.
+    /// Maximum of the retransmission timeout.
     pub rto_max: Time,
     /// Retransmission timeout before the first sample.
     pub rto_initial: Time,
-    /// SYNs that are sent again with back-off before a connection is given up.
+    /// Number of SYN retransmissions with exponential back-off before the connection is aborted.
     pub syn_retries: u32,
-    /// SYNs that are sent again at even intervals before those, as Linux does since 6.5.
+    /// Number of SYN retransmissions at constant intervals before the first back-off, as in Linux since 6.5.
     pub syn_linear_timeouts: u32,
-    /// Answers to a SYN that are sent again before it is forgotten.
+    /// Number of SYN-ACK retransmissions before the connection attempt is dropped.
     pub synack_retries: u32,
-    /// Timeouts in a row before a connection that stands is given up (RFC 9293 §3.8.3): after the time that so many take from
-    /// one of 200 ms on, each twice the one before up to `rto_max`. Also so many probes of a closed window without an answer.
+    /// Number of consecutive timeouts after which an established connection is aborted (RFC 9293 §3.8.3). The
+    /// limit is a time: the sum of this many timeouts that start at 200 ms and double up to `rto_max`. It is
+    /// also the number of unanswered probes of a closed window.
     pub retries: u32,
-    /// How losses are detected.
+    /// Loss detection.
     pub loss_detection: LossDetection,
-    /// Whether, without SACK, duplicate acknowledgments that cover no more than the last recovery did start no other (RFC
-    /// 6582 §3.2 step 2).
+    /// Whether, without SACK, duplicate acknowledgments that cover no more than the last recovery are ignored
+    /// (RFC 6582 §3.2 step 2).
     pub careful_fast_retransmit: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub frto: bool,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
-    /// How the window shrinks while losses are repaired.
+    /// How the window decreases during recovery.
     pub rate_reduction: RateReduction,
-    /// Reduction of the window after idle times.
+    /// Reduction of the window after idle periods.
     pub slow_start_after_idle: bool,
-    /// Which round trips update the retransmission timeout.
+    /// Which round-trip time samples update the retransmission timeout.
     pub rtt_sampling: RttSampling,
-    /// Whether selective acknowledgments give round trips and restart the timer too, as in Linux
-    /// since 3.12; without, only acknowledgments of new data do (RFC 6298 §5.3).
+    /// Whether selective acknowledgments give round-trip time samples and restart the timer, as in Linux
+    /// since 3.12. If false, only acknowledgments of new data do (RFC 6298 §5.3).
     pub rtt_from_sack: bool,
-    /// Nagle's algorithm (RFC 9293 §3.7.4), after Minshall as in Linux: a segment that is not full waits while
-    /// another such is not acknowledged.
+    /// Nagle's algorithm (RFC 9293 §3.7.4) with Minshall's modification, as in Linux: a small segment waits
+    /// while another small segment is unacknowledged.
     pub nagle: bool,
-    /// Explicit congestion notification (RFC 3168): asked for, and so agreed to.
+    /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Pacing of a controller that does not pace by itself, at the rates of Linux with an fq queue.
+    /// Pacing for controllers that do not pace themselves, at the rates of Linux with an fq queue.
     pub pacing: bool,
     /// The receive window.
     pub receive_window: ReceiveWindow,
-    /// Bytes that may be unacknowledged at the sender whatever the windows say; none for no limit.
+    /// Size of the send buffer: maximum number of unacknowledged bytes at the sender. If absent, there is no
+    /// limit.
     pub send_buffer: Option<Size>,
-    /// Bytes that the application of a bulk flow writes at a time into a queue tuned as Linux's: each write
-    /// ends with PSH, which is acknowledged at once. None for an application that never ends a write.
+    /// Bytes per write of a bulk application, into a send queue that is tuned as in Linux. Each write ends
+    /// with PSH, which is acknowledged at once. By default, the application writes without end.
     pub write_size: Option<Size>,
 }
 
-/// QUIC, both ends alike: the implementation is quinn's, the congestion controllers are those of TCP.
+/// QUIC, with the same settings at both ends. The implementation is quinn; the congestion controllers are
+/// those of TCP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quic {
-    /// Whose choices fill what is left out.
+    /// Implementation whose defaults set the keys that are left out.
     pub preset: QuicPreset,
     /// The congestion controller.
     pub congestion: Congestion,
-    /// How it is set up, if it is multi-domain congestion control.
+    /// Settings of multi-domain congestion control, with congestion = "mdcc".
     pub mdcc: Option<Mdcc>,
-    /// How random losses are told from those of congestion.
+    /// How random losses are distinguished from congestion losses.
     pub loss_discriminator: LossDiscriminator,
-    /// Whose CUBIC it is, if it is CUBIC.
+    /// Variant of CUBIC, with congestion = "cubic".
     pub cubic: CubicVariant,
-    /// CUBIC's window after a loss, as a part of the one before (RFC 9438 §4.6).
+    /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC
+    /// 9438 §4.6).
     pub cubic_beta: f64,
-    /// Whether a round trip that has risen by a quarter ends slow start, as in picoquic of 2020.
+    /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
-    /// The share of lost packets up to which a loss does not end slow start; 0 % if each does.
+    /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
     pub slow_start_loss: Share,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
     /// Initial congestion window in datagrams (RFC 9002 §7.2).
     pub initial_window: u32,
-    /// What silence costs.
+    /// Timeouts of the sender.
     pub timeouts: QuicTimeouts,
-    /// Who says when a datagram may leave.
+    /// Pacing of the sender.
     pub pacing: QuicPacing,
-    /// Floor of the retransmission timeout. Of no use with probe timeouts.
+    /// Minimum of the retransmission timeout. It has no effect with probe timeouts.
     pub rto_min: Time,
-    /// Packets acknowledged above a packet that make it lost (RFC 9002 §6.1.1).
+    /// kPacketThreshold: a packet is lost when one with a number higher by this much is acknowledged (RFC
+    /// 9002 §6.1.1).
     pub packet_threshold: u32,
-    /// Round trips after which a packet is lost if one above it is acknowledged (RFC 9002 §6.1.2).
+    /// kTimeThreshold: number of round-trip times after which a packet is lost if a later one is acknowledged
+    /// (RFC 9002 §6.1.2).
     pub time_threshold: f64,
-    /// Probe timeouts within which everything is lost that are persistent congestion (RFC 9002 §7.6); 0 for never.
+    /// kPersistentCongestionThreshold: number of probe timeouts without any delivery that makes persistent
+    /// congestion (RFC 9002 §7.6). 0 means never.
     pub persistent_congestion: u32,
-    /// Largest IP packet that path MTU discovery looks for.
+    /// Maximum size of an IP packet that path MTU discovery tries.
     pub mtu: Size,
-    /// Largest IP packet before it has found anything.
+    /// Maximum size of an IP packet before path MTU discovery.
     pub initial_mtu: Size,
     /// Path MTU discovery (RFC 9000 §14.3).
     pub mtu_discovery: bool,
-    /// Flow-control credit that a receiver gives a stream (RFC 9000 §4.1).
+    /// Flow-control window of a stream (RFC 9000 §4.1).
     pub stream_window: Size,
-    /// Flow-control credit that it gives all streams; none for no limit.
+    /// Flow-control window of the connection. If absent, there is no limit.
     pub connection_window: Option<Size>,
-    /// Bytes that may be unacknowledged at the sender whatever the windows say.
+    /// Size of the send buffer: maximum number of unacknowledged bytes at the sender.
     pub send_window: Size,
     /// Round-trip time before the first sample (RFC 9002 §6.2.2).
     pub initial_rtt: Time,
-    /// Silence after which an end gives the connection up (RFC 9000 §10.1); 0 s for never.
+    /// Idle timeout, after which an end closes the connection (RFC 9000 §10.1). 0 s means never.
     pub idle_timeout: Time,
     /// Explicit congestion notification (RFC 9000 §13.4).
     pub ecn: bool,
-    /// What protects packets.
+    /// Packet protection.
     pub crypto: QuicCrypto,
 }
 
-/// What protects the packets of QUIC.
+/// Packet protection of QUIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QuicCrypto {
-    /// Nothing: a handshake that proves nothing in as many round trips, and clear text in packets as long as with AES-GCM.
+    /// No protection: a handshake without authentication in as many round trips as TLS, and plain text in
+    /// packets of the same size as with AES-GCM.
     Null,
-    /// TLS 1.3 (RFC 9001), as rustls speaks it. Captures hold the secrets, so that Wireshark reads them.
+    /// TLS 1.3 (RFC 9001), implemented by rustls. Captures contain the secrets, so that Wireshark can decrypt
+    /// them.
     Tls,
 }
 
-/// Whose choices fill what is left out.
+/// Implementation whose defaults set the keys that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum TcpPreset {
     /// A Linux 6.x host with its defaults.
     #[serde(rename = "linux")]
     Linux,
-    /// The letter of the RFCs.
+    /// The RFCs without the extensions of an implementation.
     #[serde(rename = "rfc")]
     Rfc,
     /// ns-3.26 with its defaults.
     #[serde(rename = "ns3.26")]
     Ns3_26,
-    /// picoquic of 2020, as far as TCP can be like it.
+    /// picoquic of 2020, as far as TCP can follow it.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
 }
 
-/// Whose choices fill what is left out.
+/// Implementation whose defaults set the keys that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum QuicPreset {
     /// quinn 0.11 with its defaults.
     #[serde(rename = "quinn")]
     Quinn,
-    /// picoquic of mid-2020, as the authors of MELD ran it, where quinn can be like it.
+    /// picoquic of mid-2020, which the authors of MELD used, as far as quinn can follow it.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
 }
 
-/// What a QUIC sender does when nothing is heard.
+/// What a QUIC sender does when no acknowledgment arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QuicTimeouts {
     /// Probe timeouts (RFC 9002 §6.2), which reduce no window.
     Probe,
-    /// A retransmission timeout that runs from the oldest packet and leaves two datagrams of the window, taken back if
-    /// that packet is acknowledged after all.
+    /// A retransmission timeout that starts with the oldest packet and reduces the window to two datagrams.
+    /// It is undone if that packet is acknowledged later.
     Collapse,
 }
 
-/// How a QUIC sender spreads its window over a round trip.
+/// How a QUIC sender paces its window over a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum QuicPacing {
     /// 1.25 windows per round trip, in bursts of at least ten datagrams.
     #[serde(rename = "quinn")]
     Quinn,
-    /// One window per round trip, after a pause at most a quarter of it or 16 datagrams at once.
+    /// One window per round trip, with bursts of at most a quarter of the window or 16 datagrams after a
+    /// pause.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
 }
 
-/// Whose CUBIC it is.
+/// A variant of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum CubicVariant {
-    /// RFC 9438, as Linux has it.
+    /// RFC 9438, as in Linux.
     #[serde(rename = "rfc9438")]
     Rfc9438,
-    /// picoquic of 2020: beside the cubic curve a Reno window that starts from half and grows by a segment per window.
+    /// picoquic of 2020: besides the cubic curve, a Reno window that starts at half the window and grows by a
+    /// segment per window.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
 }
 
-/// How the window shrinks while losses are repaired.
+/// How the window decreases during recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateReduction {
-    /// Proportional rate reduction (RFC 6937), as Linux since 3.2.
+    /// Proportional rate reduction (RFC 6937), as in Linux since 3.2.
     Proportional,
-    /// Rate halving, as Linux before: after many losses at once the window is what they have left.
+    /// Rate halving, as in Linux before 3.2. After many losses in one window, the window is the data still in
+    /// flight.
     Halving,
 }
 
@@ -468,52 +485,53 @@ pub enum Congestion {
     Bbr,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     Bbr3,
-    /// Multi-domain congestion control (Krämer et al. 2019), which listens to a PEP.
+    /// Multi-domain congestion control (Krämer et al. 2019), which needs a PEP.
     Mdcc,
-    /// One of your own, which `controller` names and who runs the scenario brings along.
+    /// Your own controller, which `controller` names and the command line or Python passes to the run.
     Own,
 }
 
-/// How multi-domain congestion control is set up.
+/// Settings of multi-domain congestion control.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mdcc {
-    /// Segments by which the radio window grows with each acknowledgment.
+    /// Increase of the radio window with each acknowledgment, in segments.
     pub increase: f64,
-    /// What the windows limit.
+    /// What the two windows limit.
     pub inflight_scope: InflightScope,
 }
 
 /// What the two windows of multi-domain congestion control limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum InflightScope {
-    /// Both limit what the client has not acknowledged.
+    /// Both limit the data that the client has not acknowledged.
     #[serde(rename = "e2e")]
     EndToEnd,
-    /// That of the internet limits what the PEP has not seen.
+    /// The window of the internet limits the data that the PEP has not seen.
     #[serde(rename = "per-domain")]
     PerDomain,
 }
 
-/// How random losses, which leave the window as it is, are told from those of congestion. BBR judges
-/// losses itself and takes no notice.
+/// How random losses, which do not change the window, are distinguished from congestion losses. It has no
+/// effect on BBR.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LossDiscriminator {
-    /// Not at all: every loss is one of congestion (RFC 5681).
+    /// No distinction: every loss is a congestion loss (RFC 5681).
     Legacy,
-    /// MELD-DE (Diarra et al., HPSR 2021): a loss is random unless the UE's last transport block was smaller than
-    /// a packet divided by the HARQ processes, as the base station says. Without its word every loss is one of
-    /// congestion.
+    /// MELD-DE (Diarra et al., HPSR 2021): a loss is random unless the last transport block of the UE, as the
+    /// base station reports it, was smaller than `pdu` divided by `harq_processes`. Without reports, every
+    /// loss is a congestion loss.
     MeldDe(MeldDe),
-    /// MELD-ME (the same): nor may the queue of the UE's RLC entity have reached a threshold.
+    /// MELD-ME (same paper): as MELD-DE, and the RLC queue of the UE must also be below a threshold.
     MeldMe(MeldMe),
     /// A loss with fewer than three segments in the queue is random (Fu and Liew 2003).
     Veno,
-    /// A loss is random while the round trip is below that at the knee of the path (Samaraweera 1999).
+    /// A loss is random while the round-trip time is below its value at the knee of the path (Samaraweera
+    /// 1999).
     Ncpld,
-    /// A loss is random while the queue, as the round trip shows it, is not fuller than a share of its fullest
-    /// (Park and Chung 2010).
+    /// A loss is random while the queue, estimated from the round-trip time, is at most a fraction of its
+    /// maximum (Park and Chung 2010).
     LdaEq(LdaEq),
 }
 tagged!(LossDiscriminator by "kind" {
@@ -529,15 +547,15 @@ tagged!(LossDiscriminator by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeldDe {
-    /// The packet that the transport blocks of one round of HARQ must carry, or the channel is too bad: T_PDU of the
-    /// paper.
+    /// T_PDU of the paper: the packet that the transport blocks of one round of HARQ must carry. If they
+    /// cannot, the channel is bad.
     pub pdu: Size,
-    /// HARQ processes of the UE, one transport block each: N_HARQ of the paper. A transport block below `pdu` over
-    /// `harq_processes` is one of congestion.
+    /// N_HARQ of the paper: number of HARQ processes of the UE, with one transport block each. A transport
+    /// block below `pdu` divided by `harq_processes` indicates congestion.
     pub harq_processes: u8,
-    /// Age from which on what the base station said is not used; 0 s for never.
+    /// Age above which a report of the base station is not used. 0 s means no limit.
     pub stale_after: Time,
-    /// What becomes of retransmission timeouts (QUIC: of persistent congestion).
+    /// How retransmission timeouts are treated (QUIC: persistent congestion).
     pub timeouts: MeldTimeouts,
 }
 
@@ -545,42 +563,43 @@ pub struct MeldDe {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeldMe {
-    /// With what the queue is compared.
+    /// Threshold of the queue.
     pub threshold: MeldThreshold,
-    /// The packet that the transport blocks of one round of HARQ must carry, or the channel is too bad: T_PDU of the
-    /// paper.
+    /// T_PDU of the paper: the packet that the transport blocks of one round of HARQ must carry. If they
+    /// cannot, the channel is bad.
     pub pdu: Size,
-    /// HARQ processes of the UE, one transport block each: N_HARQ of the paper. A transport block below `pdu` over
-    /// `harq_processes` is one of congestion, and `threshold` is counted in as many blocks.
+    /// N_HARQ of the paper: number of HARQ processes of the UE, with one transport block each. A transport
+    /// block below `pdu` divided by `harq_processes` indicates congestion. `threshold` is this many blocks.
     pub harq_processes: u8,
-    /// Age from which on what the base station said is not used; 0 s for never.
+    /// Age above which a report of the base station is not used. 0 s means no limit.
     pub stale_after: Time,
-    /// What becomes of retransmission timeouts (QUIC: of persistent congestion).
+    /// How retransmission timeouts are treated (QUIC: persistent congestion).
     pub timeouts: MeldTimeouts,
 }
 
-/// With what MELD-ME compares the queue. The largest transport block is that of one layer, over all resource blocks
-/// of the widest cell, with MCS 28: 2292 bytes for 25 of them.
+/// Queue threshold of MELD-ME. The largest transport block is that of one layer over all resource blocks of
+/// the widest cell with MCS 28: 2292 bytes for 25 resource blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeldThreshold {
-    /// With eight of the largest transport block for each HARQ process, as the authors' code does, which takes bits for
-    /// bytes: 146,688 bytes for 25 resource blocks.
+    /// Eight of the largest transport blocks for each HARQ process, as in the authors' code, which confuses
+    /// bits and bytes: 146,688 bytes for 25 resource blocks.
     AsRun,
-    /// With one for each HARQ process, as that is derived: 18,336 bytes.
+    /// One of the largest transport blocks for each HARQ process: 18,336 bytes.
     Derived,
-    /// With one transport block for each HARQ process, of the size that the UE's resource blocks carry at its CQI, both
-    /// as last published, but not above the transport block last published: Algorithm 1, whose own formula is lost.
+    /// One transport block for each HARQ process, of the size that the resource blocks of the UE carry at its
+    /// CQI, both as last reported, and at most the last reported transport block: Algorithm 1, whose formula
+    /// is missing from our copy of the paper.
     Present,
 }
 
-/// What becomes of retransmission timeouts.
+/// How retransmission timeouts are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MeldTimeouts {
-    /// They are judged as losses are, as in the authors' code: one that is random changes no window.
+    /// As losses, as in the authors' code: a random timeout does not change the window.
     Judged,
-    /// They are congestion, whatever the base station says.
+    /// As congestion in every case.
     Congestion,
 }
 
@@ -588,57 +607,58 @@ pub enum MeldTimeouts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LdaEq {
-    /// Share of the largest queue seen from which on a loss is one of congestion.
+    /// Fraction of the largest observed queue above which a loss is a congestion loss.
     pub threshold: Share,
 }
 
-/// What an acknowledgment is worth to a window that grows.
+/// How much an acknowledgment increases the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Growth {
-    /// The segments that it acknowledges (RFC 3465), as in Linux.
+    /// By the number of segments that it acknowledges (RFC 3465), as in Linux.
     #[serde(rename = "per-segment")]
     PerSegment,
-    /// One segment, whatever it acknowledges (RFC 5681 §3.1), as in the NewReno of ns-3.
+    /// By one segment, independent of how many it acknowledges (RFC 5681 §3.1), as in NewReno of ns-3.
     #[serde(rename = "per-ack")]
     PerAck,
 }
 
-/// How losses are detected.
+/// Loss detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum LossDetection {
     /// By time, with a tail loss probe (RFC 8985).
     #[serde(rename = "rack-tlp")]
     RackTlp,
-    /// By three segments that arrived after it (RFC 6675).
+    /// By three segments that arrived after the lost one (RFC 6675).
     #[serde(rename = "rfc6675")]
     Rfc6675,
 }
 
-/// Which round trips update the retransmission timeout.
+/// Which round-trip time samples update the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum RttSampling {
-    /// One sample per acknowledgment of data that was sent once.
+    /// One sample for each acknowledgment of data that was sent once.
     #[serde(rename = "each-ack")]
     EachAck,
     /// One timed segment at a time.
     #[serde(rename = "once-per-window")]
     OncePerWindow,
-    /// Each acknowledgment until this time; afterwards none.
+    /// One sample for each acknowledgment until this time, then none.
     #[serde(rename = "frozen_after")]
     FrozenAfter(Time),
 }
 
-/// How large a window the receiver offers.
+/// Receive window that the receiver offers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ReceiveWindow {
-    /// Always the same.
+    /// Fixed size.
     Fixed(FixedWindow),
-    /// What the application reads in a round trip, and more.
+    /// Autotuning: it grows with the amount that the application reads in a round trip.
     Autotuned(AutotunedWindow),
-    /// DRWA (Jiang et al., IMC 2012): what keeps the path's queue short.
+    /// DRWA (Jiang et al., IMC 2012): a window that keeps the queue of the path short.
     Drwa(DrwaWindow),
-    /// ARWA (Adesh and Renuka, 2019): all of the buffer, and beside it codes that a NewReno sender obeys.
+    /// ARWA (Adesh and Renuka, 2019): the whole buffer, and codes by which a NewReno sender adjusts its
+    /// window.
     Arwa(ArwaWindow),
 }
 tagged!(ReceiveWindow by "kind" {
@@ -648,80 +668,80 @@ tagged!(ReceiveWindow by "kind" {
     "arwa" => Arwa(ArwaWindow),
 });
 
-/// What a receive window is taken from.
+/// Receive buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ReceiveBuffer {
-    /// Always the same.
+    /// Fixed size.
     Fixed(FixedWindow),
-    /// What the application reads in a round trip, and more.
+    /// Autotuning: it grows with the amount that the application reads in a round trip.
     Autotuned(AutotunedWindow),
 }
 tagged!(ReceiveBuffer by "kind" { "fixed" => Fixed(FixedWindow), "autotuned" => Autotuned(AutotunedWindow) });
 
-/// A window that keeps the path's queue short: `lambda` times the least round trip over the present one, times
-/// what comes in a round trip.
+/// A window that keeps the queue of the path short: `lambda`, times the ratio of minimum to current
+/// round-trip time, times the bytes received in a round trip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrwaWindow {
-    /// The most that it offers.
+    /// Receive buffer, the maximum of the window.
     pub buffer: ReceiveBuffer,
-    /// The smallest window in segments. With 0 the rule can offer less than a segment, and the sender waits for
-    /// its persist timer.
+    /// Minimum window in segments. With 0, the window can be below one segment, and the sender waits for its
+    /// persist timer.
     pub floor: u32,
-    /// How many times the window of an empty path it offers.
+    /// Factor of the window of a path with empty queues.
     pub lambda: f64,
-    /// Weight of the estimate so far in the moving average of what comes in a round trip; the last round trip has
-    /// the rest.
+    /// Weight of the previous estimate in the moving average of bytes received in a round trip. The last
+    /// round trip has the remaining weight.
     pub alpha: f64,
 }
 
-/// A receiver that tells its sender by how much the window is too large or too small, and a sender that
-/// obeys. Where the paper leaves a choice, there is a key for it.
+/// A receiver that reports by how much the window is too large or too small, and a sender that adjusts its
+/// window. Each detail that the paper leaves open has a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArwaWindow {
-    /// What it offers.
+    /// Receive buffer, which is also the offered window.
     pub buffer: ReceiveBuffer,
-    /// What stands for the delay of a segment. All of them need `timestamps`.
+    /// Measure of the delay of a segment. Every measure needs `timestamps`.
     pub delay: ArwaDelay,
-    /// How far the receiver's clock is ahead of the sender's.
+    /// Offset of the receiver's clock if it is ahead of the sender's.
     pub clock_ahead: Time,
-    /// How far it is behind.
+    /// Offset of the receiver's clock if it is behind the sender's.
     pub clock_behind: Time,
-    /// Whether short segments count too, which have a lower rate at the same delay.
+    /// Whether short segments also count. They have a lower rate at the same delay.
     pub short_segments: bool,
-    /// What the code is where the delay is raised, but not tenfold.
+    /// Code for an increased delay below ten times the minimum.
     pub case_two: ArwaCaseTwo,
-    /// What is remembered of a code that was lessened because one went out in the same 30 ms.
+    /// Code that is stored after a code was reduced because another was sent in the same 30 ms.
     pub old_code: ArwaOldCode,
-    /// What a code takes from the sender's window.
+    /// How a code decreases the sender's window.
     pub cut: ArwaStep,
-    /// What a code adds to the sender's window.
+    /// How a code increases the sender's window.
     pub gain: ArwaStep,
-    /// Codes do not reduce the sender's window to less.
+    /// Minimum of the sender's window after a code.
     pub window_min: Size,
-    /// When the sender's window is above it, codes add half.
+    /// Sender's window above which codes add half as much.
     pub upper_target: Size,
-    /// Which codes the sender obeys.
+    /// Codes that the sender applies.
     pub obeys: ArwaObeys,
-    /// What becomes of the sender's slow start when a code reduces its window.
+    /// Effect on slow start of a code that reduces the window.
     pub slow_start: ArwaSlowStart,
 }
 
-/// What stands for the delay of a segment.
+/// Measure of the delay of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArwaDelay {
-    /// The receiver's clock less the sender's timestamp: needs clocks that agree.
+    /// Receiver's clock minus the sender's timestamp. It needs synchronised clocks.
     OneWay,
-    /// How much later than the fastest segment, on top of half the least round trip.
+    /// Delay relative to the fastest segment, plus half the minimum round-trip time.
     Relative,
-    /// The round trip by the receiver's own timestamps.
+    /// Round-trip time from the receiver's own timestamps.
     RoundTrip,
 }
 
-/// What the code is where the delay is raised, but not tenfold; P is how much lower the rate is, in percent.
+/// Code for an increased delay below ten times the minimum. P is the decrease of the rate in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArwaCaseTwo {
@@ -731,13 +751,13 @@ pub enum ArwaCaseTwo {
     Difference,
 }
 
-/// What is remembered of a lessened code.
+/// Code that is stored after a code was reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArwaOldCode {
-    /// The lessened code.
+    /// The reduced code.
     Lessened,
-    /// The code before it was lessened.
+    /// The code before its reduction.
     Estimated,
 }
 
@@ -745,29 +765,30 @@ pub enum ArwaOldCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArwaStep {
-    /// By so many percent: 1 to 100 down, or 1 to 20 up for codes of 101 to 120.
+    /// By a percentage: codes 1 to 100 decrease the window by 1 to 100 %, codes 101 to 120 increase it by 1
+    /// to 20 %.
     Percent,
-    /// By as many bytes as the code says.
+    /// By the number of bytes that the code gives.
     Bytes,
 }
 
-/// Which codes a sender obeys.
+/// Codes that a sender applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArwaObeys {
-    /// Each.
+    /// Every code.
     Each,
-    /// Those that say something else than the one before.
+    /// Codes that differ from the previous one.
     Changes,
 }
 
-/// What becomes of slow start when a code reduces the window.
+/// Effect on slow start of a code that reduces the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArwaSlowStart {
-    /// It goes on.
+    /// Slow start continues.
     GoesOn,
-    /// It is over: the reduced window is the threshold.
+    /// Slow start ends: the reduced window becomes the threshold.
     Ends,
 }
 
@@ -775,7 +796,7 @@ pub enum ArwaSlowStart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FixedWindow {
-    /// Its size.
+    /// Size of the window.
     pub size: Size,
 }
 
@@ -783,9 +804,9 @@ pub struct FixedWindow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AutotunedWindow {
-    /// Memory of its buffer at the start, as the second value of Linux's `tcp_rmem`; about half to
-    /// two thirds of it is window.
+    /// Initial memory of the buffer, as the second value of `tcp_rmem` in Linux. About half to two thirds of
+    /// it is window.
     pub initial: Size,
-    /// Memory of its buffer at most, as the third value of `tcp_rmem`.
+    /// Maximum memory of the buffer, as the third value of `tcp_rmem`.
     pub max: Size,
 }

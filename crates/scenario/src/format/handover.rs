@@ -1,4 +1,4 @@
-//! Handover: what UEs measure, and how long each step takes.
+//! Handover: measurements of UEs, and the duration of each step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,56 +9,58 @@ use crate::quantity::{Gain, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
-    /// What becomes of packets that were sent and not confirmed.
+    /// What happens to packets that were sent and not confirmed.
     pub mode: HandoverMode,
-    /// By how much a neighbour has to be better than the serving cell (event A3): -15 dB to 15 dB in
-    /// steps of 0.5 dB.
+    /// a3-Offset: how much better than the serving cell a neighbour must be (event A3). From -15 dB to 15 dB
+    /// in steps of 0.5 dB.
     pub a3_offset: Gain,
-    /// What is added to that to enter, and taken off to leave: 0 dB to 15 dB in steps of 0.5 dB.
+    /// Hysteresis: added to the offset to enter event A3, subtracted to leave it. From 0 dB to 15 dB in steps
+    /// of 0.5 dB.
     pub hysteresis: Gain,
-    /// How long it has to be so.
+    /// timeToTrigger: how long the condition must hold.
     pub time_to_trigger: Time,
-    /// Layer 3 filter: a new sample weighs 2^(-l3_filter/4).
+    /// Layer 3 filter coefficient: the weight of a new sample is 2^(-l3_filter/4).
     pub l3_filter: u8,
-    /// How often layer 1 gives a sample.
+    /// Interval between layer 1 samples.
     pub measurement_period: Time,
-    /// How soon a report is repeated while the neighbour stays better.
+    /// reportInterval: interval between repeated reports while the neighbour stays better.
     pub report_interval: Time,
-    /// From a measurement report until the eNB has it.
+    /// Delay from a measurement report to its reception at the eNB.
     pub report_delay: Time,
-    /// What the target takes to answer a HANDOVER REQUEST, beside the delay of X2.
+    /// Processing time of a HANDOVER REQUEST in the target eNB, in addition to the delay of X2.
     pub preparation: Time,
-    /// From the target's answer until the UE has its order.
+    /// Delay from the target's response to the reception of the handover command at the UE.
     pub command_delay: Time,
-    /// From then until the UE has done random access to the target.
+    /// Delay from the handover command to the end of random access at the target.
     pub interruption: Time,
-    /// Whether a UE can lose its radio link, and has to have its connection re-established.
+    /// Whether radio link failures and re-establishments of the RRC connection are modelled.
     pub radio_link_failure: bool,
-    /// Out-of-sync indications in a row that start T310.
+    /// N310: number of consecutive out-of-sync indications that start T310.
     pub n310: u8,
-    /// In-sync indications in a row that stop it.
+    /// N311: number of consecutive in-sync indications that stop T310.
     pub n311: u8,
-    /// How long a link may stay bad.
+    /// T310: time from N310 out-of-sync indications to radio link failure.
     pub t310: Time,
-    /// How long a handover may take. It is longer than the interruption and than X2 there and back.
+    /// T304: maximum duration of a handover. It must be longer than `interruption` and than a round trip over
+    /// X2.
     pub t304: Time,
-    /// How long a UE looks for a cell that re-establishes its connection.
+    /// T311: how long a UE searches for a cell to re-establish its connection.
     pub t311: Time,
 }
 
-/// What becomes of packets at a handover.
+/// What happens to packets at a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandoverMode {
-    /// RLC AM: what is not confirmed is forwarded and sent again.
+    /// RLC AM: unconfirmed packets are forwarded and sent again.
     Lossless,
-    /// RLC AM: what was sent and is not confirmed is dropped, the rest is forwarded.
+    /// RLC AM: packets that were sent and not confirmed are dropped. The other packets are forwarded.
     Seamless,
-    /// RLC UM: the same.
+    /// RLC UM: packets that were sent are dropped. The other packets are forwarded.
     SeamlessUm,
 }
 
-/// The link between any two cells.
+/// The X2 link between any two cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct X2 {

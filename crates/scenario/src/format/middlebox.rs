@@ -10,70 +10,71 @@ use crate::quantity::{Rate, Share, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Middlebox {
-    /// The lightweight PEP: tells servers what has passed, and leaves it as it is.
+    /// Lightweight PEP: it reports to servers which packets have passed, and does not change packets.
     Pep(Pep),
-    /// The split-connection proxy: the far end of every TCP connection to each side.
+    /// Split-connection proxy: it terminates every TCP connection on both sides.
     SplitProxy(Box<SplitProxy>),
 }
 tagged!(Middlebox by "kind" { "pep" => Pep(Pep), "split-proxy" => SplitProxy(Box<SplitProxy>) });
 
-/// The lightweight PEP. It watches every TCP flow to the UEs for which it has room.
+/// The lightweight PEP. It observes TCP flows to the UEs, up to `flows`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pep {
-    /// Where it stands.
+    /// Place in the network.
     pub at: MiddleboxPlace,
-    /// What the keys of the flows are derived from; the servers know it too.
+    /// Secret from which the keys of the flows are derived. The servers have the same secret.
     pub secret: String,
-    /// Segments to one message.
+    /// Number of segments per message.
     pub ack_every: u32,
-    /// How long fewer segments than that wait for a message.
+    /// Maximum delay of a message with fewer segments.
     pub max_delay: Time,
-    /// Shortest time between two messages about a flow.
+    /// Minimum time between two messages of a flow.
     pub min_interval: Time,
-    /// Segments seen above a hole that make it certain.
+    /// Number of segments after a gap that make it a loss.
     pub reordering: u32,
-    /// Connections watched at a time; more pass unwatched.
+    /// Maximum number of observed connections. Other connections pass without observation.
     pub flows: u32,
-    /// Ranges beyond a hole that are remembered for each of them.
+    /// Maximum number of ranges beyond a gap that are stored for each connection.
     pub ranges: u32,
-    /// After so long a silence, a flow gives way to a new one.
+    /// Idle time after which a flow can be replaced by a new one.
     pub idle: Time,
-    /// What is wrong with it.
+    /// Fault of the PEP.
     pub fault: PepFault,
 }
 
-/// The split-connection proxy. It takes every TCP connection for which it has room, and is its far end to both
-/// sides: two connections, each with a congestion controller and options of its own.
+/// The split-connection proxy. It terminates TCP connections, up to `connections`. Each of the two sides has
+/// its own congestion controller and options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SplitProxy {
-    /// Where it stands.
+    /// Place in the network.
     pub at: MiddleboxPlace,
-    /// When it connects to the far end.
+    /// When the proxy connects to the far end.
     pub connect: ConnectOrder,
-    /// Most bytes that one direction of a connection keeps: offered, come, or not acknowledged.
+    /// Maximum number of bytes that one direction of a connection holds: the offered window, received bytes,
+    /// and unacknowledged bytes.
     pub buffer: Size,
-    /// Most bytes that all directions together keep.
+    /// Maximum number of bytes that all connections together hold.
     pub memory: Size,
-    /// What its interface towards the UEs sends at, behind a queue without end; none for no limit, so that a window
-    /// leaves in one instant.
+    /// Rate of the interface towards the UEs, which has an unlimited queue. By default, there is no limit,
+    /// and a window leaves at once.
     pub interface_rate: Option<Rate>,
-    /// Connections at a time.
+    /// Maximum number of connections.
     pub connections: u32,
-    /// What becomes of more.
+    /// What happens to further connections.
     pub when_full: WhenFull,
-    /// How long a connection may take to stand on both sides.
+    /// Time limit for establishing a connection on both sides.
     pub connect_timeout: Time,
-    /// How long a peer may leave unacknowledged what waits for it, before both are reset.
+    /// How long a peer may leave waiting data unacknowledged before both connections are reset.
     pub stall_timeout: Time,
-    /// How long both peers may say nothing, before both are reset.
+    /// Idle time after which both connections are reset.
     pub idle_timeout: Time,
-    /// How long it answers stragglers of a connection that was closed.
+    /// Duration of TIME-WAIT after a connection was closed.
     pub time_wait: Time,
-    /// Its connections to the core network and the internet: what a flow may say of its TCP.
+    /// TCP settings towards the core network and the internet, with the same keys as the TCP of a flow.
     pub core: Tcp,
-    /// Its connections to the UEs.
+    /// TCP settings towards the UEs.
     pub ran: Tcp,
 }
 
@@ -81,25 +82,25 @@ pub struct SplitProxy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectOrder {
-    /// When a SYN comes, which it answers at once.
+    /// On the SYN, which the proxy answers at once.
     AtOnce,
-    /// When the handshake with whoever sent the SYN is complete.
+    /// After the handshake with the sender of the SYN.
     AfterHandshake,
-    /// When a SYN comes, which it answers only when the far end has answered.
+    /// On the SYN, which the proxy answers after the far end has answered.
     FarEndFirst,
 }
 
-/// What becomes of a connection for which a split-connection proxy has no room.
+/// What happens to a connection above the limit of a split-connection proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenFull {
-    /// It passes as it is.
+    /// It passes unchanged.
     PassThrough,
-    /// Its SYN is answered with a RST.
+    /// The proxy answers its SYN with a RST.
     Refuse,
 }
 
-/// Where a middlebox stands.
+/// Place of a middlebox in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MiddleboxPlace {
@@ -109,27 +110,27 @@ pub enum MiddleboxPlace {
     Enb,
 }
 
-/// What can be wrong with a PEP, or with the way from it to the server.
+/// A fault of a PEP, or of the path from it to the server.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum PepFault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// It stops to watch.
+    /// It stops observing.
     Dies(Dies),
-    /// It says what is not so.
+    /// It sends false reports.
     Lies(Lies),
-    /// A share of its messages is lost.
+    /// A percentage of its messages is lost.
     Loses(ShareOf),
-    /// A share of its messages leaves after the next one.
+    /// A percentage of its messages is sent after the next one.
     Reorders(ShareOf),
-    /// A share of its messages leaves twice.
+    /// A percentage of its messages is sent twice.
     Duplicates(ShareOf),
-    /// A share of its messages arrives without its second half.
+    /// A percentage of its messages is truncated to the first half.
     Truncates(ShareOf),
-    /// A stranger sends a message with each of its own, without the key.
+    /// An attacker without the key sends a message with each message of the PEP.
     Forges,
-    /// A stranger sends the first message again with each other.
+    /// An attacker replays the first message with each later message.
     Replays,
 }
 tagged!(PepFault by "kind" {
@@ -144,42 +145,42 @@ tagged!(PepFault by "kind" {
     "replays" => Replays,
 });
 
-/// A PEP that stops to watch.
+/// A PEP that stops observing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dies {
-    /// When.
+    /// Time at which the PEP stops.
     pub at: Time,
-    /// When it is back, knowing nothing; none for never.
+    /// Time at which it restarts without state. By default, it does not restart.
     pub until: Option<Time>,
 }
 
-/// A PEP that says what is not so.
+/// A PEP that sends false reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lies {
-    /// From when on.
+    /// Start of the fault.
     pub from: Time,
-    /// What it says.
+    /// Content of the false reports.
     pub claim: Claim,
 }
 
-/// What a lying PEP says.
+/// Content of false reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Claim {
-    /// That it has seen everything up to the highest that it has seen.
+    /// It has seen all data up to the highest observed sequence number.
     Everything,
-    /// That it has seen a mebibyte more than that.
+    /// It has seen a mebibyte beyond the highest observed sequence number.
     Unsent,
-    /// That what it has seen last is missing.
+    /// The last observed data is missing.
     Holes,
 }
 
-/// A share of the messages.
+/// A percentage of the messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShareOf {
-    /// Which, at random.
+    /// Percentage of messages, at random.
     pub share: Share,
 }

@@ -1,5 +1,5 @@
-//! The scenario format as types: what may stand in a file, and, once presets have filled it,
-//! everything that a run needs to know.
+//! The scenario format as types: the keys of a file, and, with the defaults of the presets, all inputs of a
+//! run.
 //!
 //! No field has a default here; the defaults are the preset files (`presets/*.toml`), so
 //! that every value of a run is one that stands in a file somebody can read. `Option` means that
@@ -45,7 +45,8 @@ macro_rules! tagged {
                 impl<'de> serde::de::Visitor<'de> for Choice {
                     type Value = $choice;
                     fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                        write!(f, "a table with `{}`", $tag)
+                        $(crate::settings::write_variant(f, $name, tagged!(@keys $($settings)?))?;)+
+                        Ok(())
                     }
                     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<$choice, A::Error> {
                         let (name, variant) = access.variant::<String>()?;
@@ -59,6 +60,8 @@ macro_rules! tagged {
             }
         }
     };
+    (@keys $settings:ty) => { crate::settings::keys::<$settings>() };
+    (@keys) => { &[] };
     (@read $access:ident, $choice:ident, $variant:ident, $settings:ty) => {
         serde::de::VariantAccess::newtype_variant::<$settings>($access).map($choice::$variant)
     };
@@ -68,33 +71,34 @@ macro_rules! tagged {
 }
 pub(crate) use tagged;
 
-/// A whole scenario. In a file, whatever is left out comes from the preset.
+/// A scenario. The preset sets every key that a file leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resolved {
-    /// The kind of network, which is also the preset that fills what the file leaves out.
+    /// The preset, which sets every key that the file leaves out.
     pub network: Network,
-    /// How long and how often to look.
+    /// Duration and sampling of a run.
     pub run: Run,
-    /// What to write beside the tables of every run.
+    /// Optional outputs of the run.
     pub output: Output,
-    /// Where many cells stand that are made of one `[[cell]]`.
+    /// Layout of many cells with the settings of one `[[cell]]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
     /// Cells; none in a wired network.
     pub cell: Vec<Cell>,
     /// Propagation between cells and UEs; none in a wired network.
     pub channel: Option<Channel>,
-    /// The link between the server and the mobile core, or, wired, the host.
+    /// The link between the server and the mobile core, or, in a wired network, the host.
     pub internet: Internet,
     /// The path between the mobile core and the cells (S1-U); none in a wired network.
     pub backhaul: Option<Backhaul>,
     /// Functions in the path between the internet and the radio; none in a wired network.
     pub middlebox: Vec<Middlebox>,
-    /// What tells servers how the radio of their UEs is; none without the section, nor in a wired network.
+    /// Radio network information service for servers. Without this section there is none. A wired network has
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rnis: Option<Rnis>,
-    /// Handover of UEs from cell to cell; without it they stay where they started.
+    /// Handover of UEs between cells. Without this section, UEs stay in their first cell.
     pub handover: Option<Handover>,
     /// The links between cells (X2); none without handover.
     pub x2: Option<X2>,
@@ -104,16 +108,16 @@ pub struct Resolved {
     pub flow: Vec<Flow>,
 }
 
-/// The kind of network.
+/// A preset of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Network {
-    /// LTE with the choices of ns-3.37, for comparison with it.
+    /// LTE with the settings of ns-3.37, for comparison with it.
     #[serde(rename = "lena-3.37", alias = "lena")]
     Lena337,
-    /// The same, with what ns-3 did when papers of about 2014 used it.
+    /// LTE with the settings of ns-3 of about 2014, for comparison with papers of that time.
     #[serde(rename = "lena-2014")]
     Lena2014,
-    /// LTE as deployed networks run it.
+    /// LTE with settings of deployed networks.
     #[serde(rename = "typical")]
     Typical,
     /// No radio: server, one link, host.
@@ -121,18 +125,18 @@ pub enum Network {
     Wired,
 }
 
-/// How long and how often to look.
+/// Duration and sampling of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// When the run ends.
+    /// Simulated duration of the run.
     pub duration: Time,
-    /// What happens before it is left out of the summaries (not of the series).
+    /// Time before which nothing counts in the summaries. Time series include it.
     pub warmup: Time,
-    /// The seed of a single run, and of the first of several.
+    /// Seed of the random numbers of a run. Several runs use this and the following seeds.
     pub seed: u64,
-    /// Width of the bins of the time series.
+    /// Width of a bin of the time series.
     pub series_bin: Time,
-    /// Whether the positions of UEs are recorded, at the beginning of each bin.
+    /// Whether the position of each UE is recorded at the start of each bin.
     pub ue_series: bool,
 }

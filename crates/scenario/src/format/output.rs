@@ -1,44 +1,43 @@
-//! What a run writes beside the tables of every run.
+//! Optional outputs of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Size;
 
-/// What a run writes beside the tables of every run. None of it changes what happens in the run.
+/// Optional outputs of a run. They do not change the simulation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// Where packets are captured, each place into a pcapng file of its own; nowhere if empty.
+    /// Capture points. Each has its own pcapng file.
     pub pcap: Vec<CapturePoint>,
-    /// Bytes of each packet that a capture keeps.
+    /// Number of bytes of each packet in a capture.
     pub snaplen: Size,
     /// Whether to log each transport block (table `ran_log`).
     pub ran_log: bool,
-    /// Whether to add up by the millisecond what each UE, and the server from it, receives (table
+    /// Whether to write the bytes that each UE, and the server from it, receives in each millisecond (table
     /// `deliveries`).
     pub deliveries: bool,
-    /// Whether to list what the network lost of each flow, and why (table `losses`).
+    /// Whether to write each packet that the network dropped, with the cause (table `losses`).
     pub losses: bool,
-    /// Whether to follow the buffers of split proxies (table `proxy_series`).
+    /// Whether to write the time series of split-proxy buffers (table `proxy_series`).
     pub proxy_series: bool,
-    /// Whether to follow what senders over BBR think of their paths (table `path_model`).
+    /// Whether to write the path model of BBR senders (table `path_model`).
     pub path_model: bool,
-    /// Whether each end of a flow over QUIC writes what happens to it into a qlog file
-    /// (draft-ietf-quic-qlog-main-schema).
+    /// Whether each end of a QUIC flow writes a qlog file (draft-ietf-quic-qlog-main-schema).
     pub qlog: bool,
 }
 
-/// Where packets are captured.
+/// A capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum CapturePoint {
     /// The server's interface.
     #[serde(rename = "server")]
     Server,
-    /// The interface of each UE; the host's in a wired network.
+    /// The interface of each UE, or of the host in a wired network.
     #[serde(rename = "ue")]
     Ue,
-    /// Each eNB's interface to the core, with the headers of GTP-U.
+    /// The S1-U interface of each eNB, with GTP-U headers.
     #[serde(rename = "s1-u")]
     S1u,
 }

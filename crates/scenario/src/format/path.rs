@@ -1,4 +1,4 @@
-//! The way between server and UE: internet, backhaul, and the channel.
+//! The path between server and UE: internet, backhaul, and the radio channel.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,47 +6,49 @@ use serde::{Deserialize, Serialize};
 use super::{Aqm, tagged};
 use crate::quantity::{Frequency, Gain, Metres, Rate, Share, Size, Speed, Time};
 
-/// The link between the server and the mobile core, or, wired, the host.
+/// The link between the server and the mobile core, or, in a wired network, the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Internet {
-    /// Whether one link leads to all servers, or each flow has a server with a link of its own.
+    /// Whether all flows share one link. If false, each flow has its own server and link.
     pub shared: bool,
     /// Downlink rate.
     pub rate: Rate,
     /// Uplink rate.
     pub uplink_rate: Rate,
-    /// Delay of either direction, beside serialisation.
+    /// Propagation delay of either direction.
     pub delay: Time,
-    /// Bytes that may wait for the downlink.
+    /// Size of the downlink queue.
     pub queue: Size,
-    /// Bytes that may wait for the uplink.
+    /// Size of the uplink queue.
     pub uplink_queue: Size,
-    /// What the queue of either direction drops or marks, and when.
+    /// Queue discipline of either direction.
     pub aqm: Aqm,
-    /// Random loss on the downlink: the share of packets with payload.
+    /// Random loss on the downlink, of packets with payload.
     pub loss: Share,
-    /// Mean number of packets that are lost one after the other (Gilbert 1960, each packet lost in the bad
-    /// state and none in the good one); none for losses that know nothing of each other.
+    /// Mean number of consecutive lost packets (Gilbert model, 1960: every packet is lost in the bad state
+    /// and none in the good one). By default, losses are independent.
     pub loss_burst: Option<f64>,
-    /// State at which a splitmix64 generator of its own begins to draw the loss, so that another
-    /// program can lose the same packets; none to draw from the seed of the run.
+    /// Initial state of a separate splitmix64 generator for the losses, so that another program can lose the
+    /// same packets. By default, losses follow from the seed of the run.
     pub loss_seed: Option<u64>,
     /// Changes of the downlink rate.
     pub rate_steps: Vec<RateStep>,
-    /// Changes of the random loss, from which on losses know nothing of each other; none for no changes.
+    /// Changes of the random loss. Losses after the first change are independent. By default, there are no
+    /// changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_steps: Option<Vec<LossStep>>,
-    /// A token bucket before the downlink's queue, which drops what it has no tokens for; none for none.
+    /// Token bucket policer before the downlink queue. By default, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<Policer>,
-    /// Times at which packets of the downlink take a longer way, so that later ones overtake them; none for none.
+    /// Times at which downlink packets are delayed, so that later packets overtake them. By default, there
+    /// are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detours: Option<Vec<Detour>>,
-    /// Pauses of the downlink: nothing is lost by them, it waits.
+    /// Pauses of the downlink. Packets wait and are not lost.
     pub hold: Vec<Hold>,
-    /// A file of delivery opportunities that replaces the downlink rate, in Mahimahi's format: one
-    /// line per 1500-byte packet, the millisecond at which it may leave.
+    /// File of delivery opportunities in Mahimahi's format, which replaces the downlink rate. Each line is
+    /// the millisecond at which a packet of 1500 bytes may leave.
     pub trace: Option<String>,
 }
 
@@ -54,9 +56,9 @@ pub struct Internet {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// The rate from then on.
+    /// Rate after the change.
     pub rate: Rate,
 }
 
@@ -64,9 +66,9 @@ pub struct RateStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossStep {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// The share of packets that are lost from then on.
+    /// Percentage of lost packets after the change.
     pub loss: Share,
 }
 
@@ -74,21 +76,21 @@ pub struct LossStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
-    /// How fast it fills.
+    /// Token rate.
     pub rate: Rate,
-    /// How much it holds; it is full when the run begins.
+    /// Bucket size. The bucket is full at the start of the run.
     pub burst: Size,
 }
 
-/// A longer way for a while.
+/// A temporary additional delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Detour {
-    /// When it begins to count, at the far end of the link.
+    /// Start, at the far end of the link.
     pub at: Time,
-    /// How long it counts.
+    /// Duration.
     pub duration: Time,
-    /// How much longer it takes.
+    /// Additional delay.
     pub extra: Time,
 }
 
@@ -96,9 +98,9 @@ pub struct Detour {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// When it begins.
+    /// Start.
     pub at: Time,
-    /// How long it lasts.
+    /// Duration.
     pub duration: Time,
 }
 
@@ -106,18 +108,18 @@ pub struct Hold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backhaul {
-    /// Whether one link leads to all cells, or each has its own.
+    /// Whether all cells share one link. If false, each cell has its own.
     pub shared: bool,
     /// Rate of either direction.
     pub rate: Rate,
-    /// Delay of either direction, beside serialisation.
+    /// Propagation delay of either direction.
     pub delay: Time,
-    /// Bytes that may wait for either direction.
+    /// Size of the queue of either direction.
     pub queue: Size,
-    /// What the queue of either direction drops or marks, and when.
+    /// Queue discipline of either direction.
     pub aqm: Aqm,
-    /// Links in series with a router between each two, from the core to the cells; what one leaves out is as
-    /// the keys above say. None for one link. Links of all cells stand before links of each cell.
+    /// Links in series with a router between each two, from the core to the cells. The keys above are the
+    /// defaults of each link. List shared links before links of single cells. By default, there is one link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hop: Option<Vec<Hop>>,
 }
@@ -126,15 +128,15 @@ pub struct Backhaul {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hop {
-    /// Whether this link leads to all cells, or each has its own.
+    /// Whether all cells share this link. If false, each cell has its own.
     pub shared: bool,
     /// Rate of either direction.
     pub rate: Rate,
-    /// Delay of either direction, beside serialisation.
+    /// Propagation delay of either direction.
     pub delay: Time,
-    /// Bytes that may wait for either direction.
+    /// Size of the queue of either direction.
     pub queue: Size,
-    /// What the queue of either direction drops or marks, and when.
+    /// Queue discipline of either direction.
     pub aqm: Aqm,
 }
 
@@ -151,28 +153,29 @@ impl Backhaul {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
-    /// Loss over distance.
+    /// Path loss.
     pub path_loss: PathLoss,
-    /// What buildings and hills add to it.
+    /// Shadowing.
     pub shadowing: Shadowing,
     /// Small-scale fading.
     pub fading: Fading,
-    /// Bursts of interference, at each UE and each eNB its own.
+    /// Bursts of interference, independent at each UE and eNB.
     pub bursts: Bursts,
 }
 
-/// Loss over distance.
+/// Path loss.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PathLoss {
     /// Free space.
     Friis,
-    /// A power of the distance.
+    /// Log-distance path loss.
     LogDistance(LogDistance),
-    /// COST-231 Hata: made for 1.5 to 2 GHz and 1 to 20 km, nearer not below free space.
+    /// COST-231 Hata, valid from 1.5 to 2 GHz and from 1 to 20 km. At shorter distances, the loss is at least
+    /// that of free space.
     #[serde(rename = "cost231-hata")]
     Cost231Hata(Cost231Hata),
-    /// The macro cell of 3GPP TR 25.814, 128.1 dB + 37.6 dB log10(km), whatever the carrier.
+    /// Macro cell of 3GPP TR 25.814: 128.1 dB + 37.6 dB log10(km), independent of the carrier frequency.
     #[serde(rename = "tr25.814")]
     Tr25814,
     /// The cells of 3GPP TR 36.814, with and without line of sight.
@@ -187,15 +190,15 @@ tagged!(PathLoss by "kind" {
     "tr36.814" => Tr36814(Tr36814),
 });
 
-/// Loss as a power of the distance.
+/// Settings of log-distance path loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogDistance {
     /// Path-loss exponent.
     pub exponent: f64,
-    /// Where the reference loss holds.
+    /// Reference distance.
     pub reference_distance: Metres,
-    /// Loss there.
+    /// Loss at the reference distance.
     pub reference_loss: Gain,
 }
 
@@ -203,11 +206,11 @@ pub struct LogDistance {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cost231Hata {
-    /// How densely it is built up.
+    /// Type of built-up area.
     pub city: City,
 }
 
-/// How densely it is built up.
+/// Type of built-up area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum City {
@@ -221,15 +224,15 @@ pub enum City {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tr36814 {
-    /// Which of them.
+    /// Scenario of the report.
     pub scene: Scene,
-    /// Width of streets.
+    /// Street width.
     pub street_width: Metres,
-    /// Mean height of buildings.
+    /// Mean building height.
     pub building_height: Metres,
 }
 
-/// A scene of TR 36.814 Table B.1.2.1-1.
+/// A scenario of TR 36.814 Table B.1.2.1-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scene {
@@ -241,13 +244,13 @@ pub enum Scene {
     Rma,
 }
 
-/// What buildings and hills add to the path loss.
+/// Shadowing: additional loss from buildings and hills.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Shadowing {
-    /// Nothing.
+    /// No shadowing.
     None,
-    /// A Gaussian number of dB, alike at places near each other.
+    /// Log-normal shadowing, correlated in space.
     LogNormal(LogNormal),
 }
 tagged!(Shadowing by "kind" { "none" => None, "log-normal" => LogNormal(LogNormal) });
@@ -256,12 +259,12 @@ tagged!(Shadowing by "kind" { "none" => None, "log-normal" => LogNormal(LogNorma
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogNormal {
-    /// Standard deviation; none for that of the path-loss model, if it has one.
+    /// Standard deviation. By default, this is the value of the path-loss model, if it defines one.
     pub deviation: Option<Gain>,
-    /// Distance at which the correlation has fallen to 1/e; none for that of the path-loss model,
-    /// if it has one.
+    /// Distance at which the correlation is 1/e. By default, this is the value of the path-loss model, if it
+    /// defines one.
     pub correlation_distance: Option<Metres>,
-    /// Correlation between the sites that a UE hears. Cells at one position are one site.
+    /// Correlation between sites at a UE. Cells at one position are one site.
     pub site_correlation: Share,
 }
 
@@ -288,7 +291,7 @@ tagged!(Fading by "model" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Multipath {
-    /// Speed of the UE as the fading sees it: it makes the Doppler spread.
+    /// Speed of the UE in the fading model, which determines the Doppler spread.
     pub speed: Speed,
     /// Distance between neighbouring resource blocks at which the profile is sampled.
     pub prb_spacing: Frequency,
@@ -298,10 +301,10 @@ pub struct Multipath {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Bursts {
-    /// None.
+    /// No bursts.
     None,
-    /// Good and bad times that last exponentially (Gilbert 1960, Elliott 1963), told apart by SINR: what
-    /// becomes of a block that is hit, HARQ and RLC decide.
+    /// Good and bad periods of exponentially distributed length (Gilbert 1960, Elliott 1963). In bad periods
+    /// the SINR is lower. HARQ and RLC handle the blocks that fail.
     GilbertElliott(GilbertElliott),
 }
 tagged!(Bursts by "kind" { "none" => None, "gilbert-elliott" => GilbertElliott(GilbertElliott) });
@@ -314,8 +317,8 @@ pub struct GilbertElliott {
     pub good: Time,
     /// Mean length of a burst.
     pub bad: Time,
-    /// How far SINR falls in one at a UE.
+    /// Decrease of the SINR at a UE during a burst.
     pub depth: Gain,
-    /// How far SINR falls in one at an eNB; 0 dB if it hears none.
+    /// Decrease of the SINR at an eNB during a burst. 0 dB means no bursts at eNBs.
     pub uplink_depth: Gain,
 }

@@ -6,35 +6,36 @@ use serde::{Deserialize, Serialize};
 use super::{ShareOf, tagged};
 use crate::quantity::{Share, Time};
 
-/// What tells servers how the radio of their UEs is, if they have subscribed.
+/// Radio network information service: eNBs report the radio conditions of UEs to servers that have
+/// subscribed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rnis {
-    /// How often an eNB says it: whole slots.
+    /// Interval between notifications of an eNB, a multiple of 1 ms.
     pub period: Time,
-    /// From the eNB to a server, one way.
+    /// One-way delay from the eNB to a server.
     pub delay: Time,
-    /// Which share of the notifications is lost on the way, at random.
+    /// Percentage of notifications that are lost, at random.
     pub loss: Share,
-    /// What is wrong with it.
+    /// Fault of the service.
     pub fault: RnisFault,
 }
 
-/// What can be wrong with a radio network information service.
+/// A fault of a radio network information service.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RnisFault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// It says nothing.
+    /// No notifications are sent.
     Silent(Silent),
-    /// What it says comes late.
+    /// Notifications arrive late.
     Late(Late),
-    /// A share of its notifications leaves after the next one.
+    /// A percentage of the notifications is sent after the next one.
     Reorders(ShareOf),
-    /// It speaks of another UE.
+    /// Notifications describe another UE.
     WrongUe(WrongUe),
-    /// A share of its notifications is damaged: cut off, with bytes changed, or not of this shape at all.
+    /// A percentage of the notifications is damaged: truncated, with changed bytes, or in another format.
     Nonsense(ShareOf),
 }
 tagged!(RnisFault by "kind" {
@@ -46,13 +47,13 @@ tagged!(RnisFault by "kind" {
     "nonsense" => Nonsense(ShareOf),
 });
 
-/// A service that says nothing.
+/// A service that sends no notifications.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Silent {
-    /// From when on.
+    /// Start of the fault.
     pub from: Time,
-    /// Until when; none for the end of the run.
+    /// End of the fault. By default, this is the end of the run.
     pub until: Option<Time>,
 }
 
@@ -60,16 +61,16 @@ pub struct Silent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Late {
-    /// From when on.
+    /// Start of the fault.
     pub from: Time,
-    /// By how much, beside the delay.
+    /// Additional delay.
     pub by: Time,
 }
 
-/// A service that speaks of another UE.
+/// A service whose notifications describe another UE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WrongUe {
-    /// From when on.
+    /// Start of the fault.
     pub from: Time,
 }

@@ -1,4 +1,4 @@
-//! UEs: where they are and how they move.
+//! UEs: position, movement and radio.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,54 +6,55 @@ use serde::{Deserialize, Serialize};
 use super::tagged;
 use crate::quantity::{Angle, Gain, Metres, Power, Speed, SpeedVariance, Time};
 
-/// A UE, or a group of alike ones.
+/// A UE, or a group of UEs with the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ue {
-    /// Its name; UEs of a group are called `name-1`, `name-2`, ...
+    /// Name of the UE. UEs of a group are named `name-1`, `name-2`, ...
     pub name: String,
-    /// How many there are.
+    /// Number of UEs in the group.
     pub count: u32,
-    /// Where it is at the start; either this or `placement`, unless a file says how it moves.
+    /// Position at the start. Write either this or `placement`; with a movement trace, write neither.
     pub position: Option<[Metres; 2]>,
-    /// Where it may be at the start, drawn anew for each UE of a group and each seed.
+    /// Distribution of the position at the start. It is drawn for each UE of a group and each seed.
     pub placement: Option<Placement>,
-    /// How it moves.
+    /// Movement of the UE.
     pub mobility: Mobility,
-    /// Height of its antenna.
+    /// Height of the antenna.
     pub height: Metres,
-    /// Name of the cell that serves it from the start; none for the one that it receives best there.
+    /// Name of the first serving cell. By default, this is the cell with the highest received power at the
+    /// start.
     pub cell: Option<String>,
-    /// Transmit power at most.
+    /// Maximum transmit power.
     pub tx_power: Power,
-    /// Noise figure of its receiver.
+    /// Noise figure of the receiver.
     pub noise_figure: Gain,
-    /// What the walls around it take.
+    /// Building penetration loss.
     pub penetration_loss: Gain,
-    /// When the first cell learns of its bearer, for `early_throttling`; none for its first packet.
+    /// Time of the bearer setup, for `early_throttling`. By default, this is the first packet of the UE.
     pub bearer_setup: Option<Time>,
-    /// MCS of its downlink blocks whatever its channel is like, which decides only whether they decode:
-    /// 0 to 28 (TS 36.213 §7.1.7.1). None for the one that link adaptation finds.
+    /// Fixed MCS of the downlink, 0 to 28 (TS 36.213 §7.1.7.1). The channel then decides only whether blocks
+    /// are decoded. By default, link adaptation selects the MCS.
     #[schemars(range(max = 28))]
     pub fixed_mcs: Option<u8>,
 }
 
-/// Where a UE may be at the start.
+/// Distribution of the position at the start.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Placement {
-    /// Anywhere in a disc.
+    /// In a disc.
     Disc(Disc),
-    /// Anywhere in the hexagons around the sites of all cells that serve, each square metre as likely.
+    /// Uniform over the hexagons around the sites of all serving cells.
     Hexagonal(Hexagons),
 }
 tagged!(Placement by "kind" { "disc" => Disc(Disc), "hexagonal" => Hexagonal(Hexagons) });
 
-/// Hexagons side by side around the sites of all cells.
+/// Adjacent hexagons around the sites of all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hexagons {
-    /// From one site to the next; with a `[layout]`, its own if left out.
+    /// Distance between neighbouring sites. By default, this is the distance of `[layout]`.
     pub inter_site_distance: Metres,
 }
 
@@ -61,37 +62,37 @@ pub struct Hexagons {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disc {
-    /// Its centre; none for the cell that is named, or else the first.
+    /// Centre. By default, this is the cell of the key `cell`, or else the first cell.
     pub centre: Option<[Metres; 2]>,
-    /// Its radius.
+    /// Radius.
     pub radius: Metres,
-    /// What is as likely everywhere.
+    /// Uniform quantity of the distribution.
     pub uniform: Uniform,
 }
 
-/// What is as likely everywhere in a disc.
+/// Uniform quantity of a distribution in a disc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Uniform {
-    /// Each square metre.
+    /// Uniform over the area.
     Area,
-    /// Each distance from the centre, which is denser towards the middle.
+    /// Uniform over the distance from the centre, so that the density is higher near the centre.
     Distance,
 }
 
-/// How a UE moves.
+/// Movement of a UE.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Mobility {
-    /// Not at all.
+    /// No movement.
     Static,
-    /// In a straight line without end.
+    /// Straight line without end.
     Line(Line),
-    /// To a point of an area in a straight line, a pause, and on to the next point.
+    /// Random waypoint: straight line to a random point of an area, a pause, then the next point.
     RandomWaypoint(RandomWaypoint),
-    /// Flights and pauses of heavy-tailed length.
+    /// Lévy walk: flights and pauses of heavy-tailed length.
     LevyWalk(LevyWalk),
-    /// As a file says.
+    /// Movement trace from a file.
     Trace(MovementTrace),
 }
 tagged!(Mobility by "kind" {
@@ -106,33 +107,33 @@ tagged!(Mobility by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// Which way it leads, from the x axis towards the y axis; either this or `towards`.
+    /// Direction, measured from the x axis towards the y axis. Write either this or `towards`.
     pub heading: Option<Angle>,
-    /// A point that it leads through, and on behind it.
+    /// A point on the line. The UE continues beyond it.
     pub towards: Option<[Metres; 2]>,
-    /// Its speed; with a deviation or a variance, the mean of the normal law that each UE draws its
-    /// speed from. Draws of zero and below are drawn anew.
+    /// Speed. With a deviation or a variance, this is the mean of the normal distribution from which the
+    /// speed of each UE is drawn. Values of zero and below are redrawn.
     pub speed: Speed,
-    /// Standard deviation of that law.
+    /// Standard deviation of the speed.
     pub speed_deviation: Option<Speed>,
-    /// The same as a variance.
+    /// Variance of the speed.
     pub speed_variance: Option<SpeedVariance>,
 }
 
-/// Random waypoint: points are uniform in an area, speeds and pauses uniform between two bounds.
-/// Leave a warm-up out: at first, walkers are faster and farther from the middle than later on.
+/// Random waypoint: points are uniform in an area, speeds and pauses uniform between two bounds. Use a
+/// warm-up: at the start, UEs are faster and farther from the centre than in the steady state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RandomWaypoint {
-    /// Where the points lie.
+    /// Area of the points.
     pub area: Area,
-    /// Speeds. The slowest one is above zero: with zero, the mean speed falls for ever.
+    /// Speed. The minimum must be above zero: with zero, the mean speed decreases without end.
     pub speed: SpeedRange,
-    /// Pauses.
+    /// Duration of pauses.
     pub pause: PauseRange,
 }
 
-/// Where the points of a random waypoint model lie.
+/// Area of the points of a random waypoint model.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Area {
@@ -143,17 +144,17 @@ pub enum Area {
 }
 tagged!(Area by "kind" { "disc" => Disc(DiscArea), "rectangle" => Rectangle(Rectangle) });
 
-/// A disc to move in.
+/// A disc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiscArea {
-    /// Its centre; none for the serving cell.
+    /// Centre. By default, this is the serving cell.
     pub centre: Option<[Metres; 2]>,
-    /// Its radius.
+    /// Radius.
     pub radius: Metres,
 }
 
-/// A rectangle to move in.
+/// A rectangle along the axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rectangle {
@@ -163,34 +164,34 @@ pub struct Rectangle {
     pub to: [Metres; 2],
 }
 
-/// Speeds, each as likely.
+/// Uniform distribution of speeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpeedRange {
-    /// Slowest.
+    /// Minimum.
     pub min: Speed,
-    /// Fastest.
+    /// Maximum.
     pub max: Speed,
 }
 
-/// Pauses, each as likely.
+/// Uniform distribution of pauses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseRange {
-    /// Shortest.
+    /// Minimum.
     pub min: Time,
-    /// Longest.
+    /// Maximum.
     pub max: Time,
 }
 
-/// Movements from a file as ns-2's setdest wrote it, and as SUMO's traceExporter and BonnMotion
-/// write it. It also says where the UE starts; heights in it are not used.
+/// Movement trace in the format of ns-2's setdest, which SUMO's traceExporter and BonnMotion also write. The
+/// trace sets the position at the start. Heights in it are not used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MovementTrace {
-    /// The file, named from where the scenario is.
+    /// Path of the file, relative to the scenario file.
     pub file: String,
-    /// The node whose movements the UE follows; the next UEs of a group follow the next numbers.
+    /// Number of the node in the trace. Further UEs of a group use the following numbers.
     pub node: u32,
 }
 
@@ -199,41 +200,41 @@ pub struct MovementTrace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevyWalk {
-    /// Lengths of flights.
+    /// Distribution of flight lengths.
     pub flight: FlightLaw,
-    /// Lengths of pauses.
+    /// Distribution of pause durations.
     pub pause: PauseLaw,
-    /// Centre of the disc that it never leaves; none for the cell that is named, or else the one nearest to
-    /// its start.
+    /// Centre of the disc in which the UE stays. By default, this is the cell of the key `cell`, or else the
+    /// cell nearest to the start.
     pub centre: Option<[Metres; 2]>,
-    /// Radius of that disc.
+    /// Radius of the disc.
     pub radius: Metres,
 }
 
-/// A stable law of lengths, cut off at both ends.
+/// Truncated stable distribution of lengths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlightLaw {
     /// Exponent of the tail: above 0, at most 2.
     pub exponent: f64,
-    /// Scale of the law.
+    /// Scale of the distribution.
     pub scale: Metres,
-    /// Shortest.
+    /// Minimum.
     pub min: Metres,
-    /// Longest.
+    /// Maximum.
     pub max: Metres,
 }
 
-/// A stable law of times, cut off at both ends.
+/// Truncated stable distribution of durations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseLaw {
     /// Exponent of the tail: above 0, at most 2.
     pub exponent: f64,
-    /// Scale of the law.
+    /// Scale of the distribution.
     pub scale: Time,
-    /// Shortest.
+    /// Minimum.
     pub min: Time,
-    /// Longest.
+    /// Maximum.
     pub max: Time,
 }

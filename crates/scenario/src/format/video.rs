@@ -1,4 +1,4 @@
-//! Videos, how they are watched, and what their viewers put up with.
+//! Video streaming: content, player and criteria of a satisfied viewer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use super::{HttpVersion, tagged};
 use crate::quantity::{Rate, Size, Time};
 
-/// A video that is one file, fetched by one HTTP request and played while it comes.
+/// Progressive download: a video in one file, fetched by one HTTP request and played during the download.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
-    /// The bitrate of all of it.
+    /// Bitrate of the video.
     pub bitrate: Rate,
-    /// How long it plays.
+    /// Duration of the video.
     pub length: Time,
-    /// The picture starts when so much of it has come.
+    /// Playback starts when this much of the video is buffered.
     pub start_buffer: Time,
-    /// It moves again when so much has come after it stood still.
+    /// Playback resumes after a stall when this much of the video is buffered.
     pub resume_buffer: Time,
-    /// What the player buffers at most: it stops reading, and the transport's window closes. None for a
-    /// player that takes what comes.
+    /// Maximum playback buffer. A player with a full buffer stops reading, and the receive window of the
+    /// transport closes. By default, there is no limit.
     pub buffer: Option<Time>,
-    /// A player with a full buffer reads again when so many bytes have room.
+    /// A player with a full buffer reads again when this many bytes fit.
     pub read_block: Size,
-    /// How often it is watched, and over what kind of HTTP.
+    /// Number of views, and the HTTP requests of the player.
     pub watching: Watching,
-    /// When a viewer counts as satisfied.
+    /// Criteria of a satisfied viewer.
     pub satisfied: Satisfied,
 }
 
@@ -33,46 +33,46 @@ pub struct Video {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dash {
-    /// The bitrates that there are, in ascending order.
+    /// Available bitrates, in ascending order.
     pub bitrates: Vec<Rate>,
-    /// How long a segment plays.
+    /// Duration of a segment.
     pub segment: Time,
-    /// How long all of it plays.
+    /// Duration of the video.
     pub length: Time,
-    /// The picture starts when so much of it has come.
+    /// Playback starts when this much of the video is buffered.
     pub start_buffer: Time,
-    /// It moves again when so much has come after it stood still.
+    /// Playback resumes after a stall when this much of the video is buffered.
     pub resume_buffer: Time,
-    /// What the player buffers at most: it asks for a segment when that has room.
+    /// Maximum playback buffer. The player requests a segment when the segment fits.
     pub buffer: Time,
-    /// How it chooses.
+    /// Rule that selects the bitrate of the next segment.
     pub rule: DashRule,
     /// The version of HTTP: 1.1 over TCP, or 3 over QUIC.
     pub http: HttpVersion,
-    /// How often it is watched, and over what kind of HTTP.
+    /// Number of views, and the HTTP requests of the player.
     pub watching: Watching,
-    /// When a viewer counts as satisfied.
+    /// Criteria of a satisfied viewer.
     pub satisfied: Satisfied,
 }
 
-/// How a player chooses the bitrate of the next segment.
+/// Rule that selects the bitrate of the next segment.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum DashRule {
     /// By the throughput of the last segments.
     Rate(RateRule),
-    /// By what the buffer holds: BOLA-BASIC (Spiteri, Urgaonkar and Sitaraman, IEEE/ACM ToN 2020).
+    /// By the level of the playback buffer: BOLA-BASIC (Spiteri, Urgaonkar and Sitaraman, IEEE/ACM ToN 2020).
     Bola(BolaRule),
 }
 tagged!(DashRule by "kind" { "rate" => Rate(RateRule), "bola" => Bola(BolaRule) });
 
-/// A rule by throughput: the highest bitrate below a share of its harmonic mean.
+/// Rule by throughput: the highest bitrate below a fraction of the harmonic mean of past throughputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateRule {
-    /// The share of the throughput that a bitrate may take.
+    /// Maximum ratio of bitrate to throughput.
     pub safety: f64,
-    /// Segments whose throughput counts.
+    /// Number of past segments in the harmonic mean.
     pub samples: u8,
 }
 
@@ -80,36 +80,37 @@ pub struct RateRule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BolaRule {
-    /// How strongly stalls are avoided: γp, in segments.
+    /// γp: weight of stalls, in segments.
     pub gamma_p: f64,
-    /// The level at which the lowest bitrate is left; γp follows from it. None for `gamma_p` as it is.
+    /// Buffer level above which the player leaves the lowest bitrate. γp follows from it. By default,
+    /// `gamma_p` applies.
     pub buffer_low: Option<Time>,
 }
 
-/// How often a video is watched, and the requests that fetch it over one connection.
+/// Number of views, and the HTTP requests of the player over one connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Watching {
-    /// How many times, each after the one before has ended.
+    /// Number of views, one after another.
     pub views: u32,
-    /// The mean of the pause between, which is exponentially distributed.
+    /// Mean of the exponentially distributed pause between views.
     pub pause: Time,
-    /// A request: its line and fields.
+    /// Size of an HTTP request: request line and header fields.
     pub request: Size,
-    /// Line and fields of a response.
+    /// Size of status line and header fields of a response.
     pub response_head: Size,
-    /// How long an idle connection is kept.
+    /// How long an idle connection is kept open.
     pub keep_alive: Time,
 }
 
-/// What a viewer puts up with.
+/// Criteria of a satisfied viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Satisfied {
-    /// The picture starts sooner than this after the viewer asked for the video.
+    /// Maximum start-up delay.
     pub startup: Time,
-    /// It stands still no more often than this.
+    /// Maximum number of stalls.
     pub stalls: u32,
-    /// And no longer than this in all.
+    /// Maximum total duration of stalls.
     pub stalled: Time,
 }

@@ -39,8 +39,10 @@ impl<'a> At<'a> {
 
     fn needs<T>(&self, what: &str) -> Read<T> {
         match self.tree {
-            None => self.wrong("is missing", format!("HAR 1.2 has {what} here")),
-            Some(tree) => self.wrong(format!("{} where {what} is needed", tree.kind()), "as HAR 1.2 has it"),
+            None => self.wrong("the field is missing", format!("HAR 1.2 needs {what} here")),
+            Some(tree) => {
+                self.wrong(format!("wrong type: found {}", tree.kind()), format!("HAR 1.2 needs {what} here"))
+            }
         }
     }
 
@@ -59,7 +61,7 @@ impl<'a> At<'a> {
     fn text(&self) -> Read<&'a str> {
         match self.tree.and_then(Tree::text) {
             Some(text) => Ok(text),
-            None => self.needs("a text"),
+            None => self.needs("a string"),
         }
     }
 
@@ -78,7 +80,10 @@ impl<'a> At<'a> {
         }
         let number = self.number()?;
         if !(-1.0..=BYTES_MAX as f64).contains(&number) {
-            return self.wrong("no size", format!("from 0 to {BYTES_MAX} bytes, or -1 if it is not known"));
+            return self.wrong(
+                "out of range",
+                format!("it must be from 0 to {BYTES_MAX} bytes, or -1 if the size is unknown"),
+            );
         }
         Ok((number >= 0.0).then_some(number as u64))
     }
@@ -90,7 +95,10 @@ impl<'a> At<'a> {
         }
         let number = self.number()?;
         if !(-1.0..=1e9).contains(&number) {
-            return self.wrong("no time of a phase", "milliseconds, or -1 if there was no such phase");
+            return self.wrong(
+                "out of range",
+                "write the duration in milliseconds, or -1 if the phase did not occur",
+            );
         }
         Ok(number.max(0.0))
     }
@@ -119,8 +127,8 @@ struct Entry<'a> {
 /// Reads a file; errors call it `file`.
 pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
     let json: serde_json::Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| {
-        let help = "export it again: HAR 1.2 is JSON";
-        let mut error = ScenarioError::new("", format!("not JSON: {e}"), help).in_file(file);
+        let help = "export the file again: HAR 1.2 is JSON";
+        let mut error = ScenarioError::new("", format!("invalid JSON: {e}"), help).in_file(file);
         error.line = u32::try_from(e.line()).ok().filter(|line| *line > 0);
         error
     })?;
@@ -132,7 +140,8 @@ pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
         entries.extend(entry(&at)?);
     }
     if entries.is_empty() {
-        return entries_at.wrong("no entry that a network carried", "record a page that is not in a cache");
+        return entries_at
+            .wrong("no entry was fetched over the network", "record the page with an empty cache");
     }
     entries.sort_by(|a, b| a.began_ms.total_cmp(&b.began_ms));
     let mut pages = Vec::new();
@@ -140,21 +149,22 @@ pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
         let own: Vec<&Entry<'_>> = entries.iter().filter(|e| id.is_none() || e.page == id).collect();
         if own.len() > OBJECTS_MAX {
             return entries_at
-                .wrong(format!("{} entries of a page", own.len()), format!("at most {OBJECTS_MAX}"));
+                .wrong(format!("a page has {} entries", own.len()), format!("the limit is {OBJECTS_MAX}"));
         }
         if !own.is_empty() {
             pages.push((title, objects(&own)));
         }
     }
     if pages.is_empty() {
-        return entries_at.wrong("no entry belongs to a page", "each has a `pageref`, the `id` of a page");
+        return entries_at
+            .wrong("no entry belongs to a page", "`pageref` of an entry must be the `id` of a page");
     }
     if pages.len() > PAGES_MAX {
-        return log.under("pages").wrong("too many pages", format!("at most {PAGES_MAX}"));
+        return log.under("pages").wrong("the file has too many pages", format!("the limit is {PAGES_MAX}"));
     }
     match assemble(pages) {
         Some(set) => Ok(set),
-        None => entries_at.wrong("too many hosts", format!("at most {HOSTS_MAX}")),
+        None => entries_at.wrong("the file has too many hosts", format!("the limit is {HOSTS_MAX}")),
     }
 }
 
@@ -168,7 +178,7 @@ fn titles<'a>(log: &At<'a>) -> Read<Vec<(Option<&'a str>, String)>> {
     for page in pages.list()? {
         let id = page.under("id").text()?;
         if titles.iter().any(|(other, _)| *other == Some(id)) {
-            return page.under("id").wrong("two pages of this id", "each has its own");
+            return page.under("id").wrong("two pages have this id", "give each page its own id");
         }
         let title = page.under("title").tree.and_then(Tree::text).filter(|title| !title.is_empty());
         let title: String = title.unwrap_or(id).chars().take(80).collect();
@@ -185,7 +195,9 @@ fn entry<'a>(at: &At<'a>) -> Read<Option<Entry<'a>>> {
     let Some((scheme, host)) = host(url) else {
         let web = url.starts_with("http:") || url.starts_with("https:");
         return if web {
-            request.under("url").wrong("no host", "an address such as http://host/path")
+            request
+                .under("url")
+                .wrong("the address has no host", "expected an address such as http://host/path")
         } else {
             Ok(None)
         };
@@ -203,7 +215,7 @@ fn entry<'a>(at: &At<'a>) -> Read<Option<Entry<'a>>> {
     let fields = known(request.under("headersSize"))?.unwrap_or(REQUEST_BYTES).max(1);
     let started = at.under("startedDateTime");
     let Some(began_ms) = milliseconds(started.text()?) else {
-        return started.wrong("no time", "ISO 8601, such as 2011-09-15T12:00:00.000+02:00");
+        return started.wrong("not a time", "write it as in ISO 8601, such as 2011-09-15T12:00:00.000+02:00");
     };
     let phase = |name: &str| timings.under(name).phase_ms();
     let (connect, ssl) = (phase("connect")?, phase("ssl")?);

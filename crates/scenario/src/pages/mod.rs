@@ -102,7 +102,7 @@ pub(crate) fn load(name: &str) -> Result<PageSet, ScenarioError> {
     if let Some((_, text)) = SETS.iter().find(|(set, _)| *set == name) {
         return table::parse(text, name);
     }
-    let text = files::text(name, "name a page set (.csv) or a HAR file (.har)")?;
+    let text = files::text(name, "expected a page set (.csv) or a HAR file (.har)")?;
     if is_har(name) { har::parse(&text, name) } else { table::parse(&text, name) }
 }
 

@@ -42,7 +42,7 @@ impl<'a> Line<'a> {
     fn text(&self, column: &str) -> Read<&'a str> {
         match self.cell(column) {
             Some(text) => Ok(text),
-            None => self.wrong(column, format!("`{column}` is missing"), "each object has one"),
+            None => self.wrong(column, format!("`{column}` is missing"), "each object needs one"),
         }
     }
 
@@ -50,7 +50,11 @@ impl<'a> Line<'a> {
         let Some(text) = self.cell(column) else { return Ok(None) };
         match text.parse() {
             Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
-            _ => self.wrong(column, "no such number", format!("a whole number from {least} to {most}")),
+            _ => self.wrong(
+                column,
+                "not a valid number",
+                format!("it must be a whole number from {least} to {most}"),
+            ),
         }
     }
 }
@@ -65,7 +69,11 @@ pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
     let numbered = (1..).zip(text.lines()).map(|(number, line)| (number, line.trim()));
     let mut lines = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let Some((at, header)) = lines.next() else {
-        return fail(None, "no page".to_owned(), format!("a line with the columns {}", COLUMNS.join(",")));
+        return fail(
+            None,
+            "the file has no page".to_owned(),
+            format!("begin with a line of columns: {}", COLUMNS.join(",")),
+        );
     };
     let columns: Vec<&str> = header.split(',').map(str::trim).collect();
     for (index, column) in columns.iter().enumerate() {
@@ -73,31 +81,35 @@ pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
             return fail(Some(at), format!("unknown column `{column}`"), nearest_help(column, &COLUMNS));
         }
         if columns[..index].contains(column) {
-            return fail(Some(at), format!("`{column}` twice"), "each column once".to_owned());
+            return fail(
+                Some(at),
+                format!("the column `{column}` is listed twice"),
+                "list each column once".to_owned(),
+            );
         }
     }
     if let Some(missing) = REQUIRED.iter().find(|column| !columns.contains(column)) {
         return fail(
             Some(at),
-            format!("no column `{missing}`"),
-            format!("add it to the first line, {header:?}"),
+            format!("the column `{missing}` is missing"),
+            format!("add it to the first line: {header:?}"),
         );
     }
     let mut pages: Vec<(String, Vec<Described>)> = Vec::new();
     for (number, line) in lines {
         let line = Line { file, number, columns: &columns, cells: line.split(',').map(str::trim).collect() };
         if line.cells.len() != columns.len() {
-            let help = format!("{} of them: {header}", columns.len());
-            return line.wrong("", format!("{} columns", line.cells.len()), help);
+            let help = format!("expected {}: {header}", columns.len());
+            return line.wrong("", format!("the line has {} columns", line.cells.len()), help);
         }
         add(&mut pages, &line)?;
     }
     if pages.is_empty() {
-        return fail(None, "no page".to_owned(), "a line for each object".to_owned());
+        return fail(None, "the file has no page".to_owned(), "add a line for each object".to_owned());
     }
     match assemble(pages) {
         Some(set) => Ok(set),
-        None => fail(None, "too many hosts".to_owned(), format!("at most {HOSTS_MAX}")),
+        None => fail(None, "the file has too many hosts".to_owned(), format!("the limit is {HOSTS_MAX}")),
     }
 }
 
@@ -106,16 +118,20 @@ fn add(pages: &mut Vec<(String, Vec<Described>)>, line: &Line<'_>) -> Read<()> {
     let name = line.text("page")?;
     if pages.last().is_none_or(|(last, _)| last != name) {
         if pages.iter().any(|(other, _)| other == name) {
-            return line.wrong("page", "its lines do not stand together", "one page after another");
+            return line.wrong(
+                "page",
+                "the lines of this page are not consecutive",
+                "put all lines of a page together",
+            );
         }
         if pages.len() == PAGES_MAX {
-            return line.wrong("page", "too many pages", format!("at most {PAGES_MAX}"));
+            return line.wrong("page", "the file has too many pages", format!("the limit is {PAGES_MAX}"));
         }
         pages.push((name.to_owned(), Vec::new()));
     }
     let objects = &mut pages.last_mut().expect("just pushed").1;
     if objects.len() == OBJECTS_MAX {
-        return line.wrong("page", "too many objects", format!("at most {OBJECTS_MAX} of a page"));
+        return line.wrong("page", "the page has too many objects", format!("the limit is {OBJECTS_MAX}"));
     }
     let object = object(objects, line)?;
     objects.push(object);
@@ -129,19 +145,19 @@ fn object(before: &[Described], line: &Line<'_>) -> Read<Described> {
             Some((_, kind)) => *kind,
             None => {
                 let names = Kind::NAMES.map(|(name, _)| name);
-                return line.wrong("type", "no type of an object", nearest_help(name, &names));
+                return line.wrong("type", "unknown type of object", nearest_help(name, &names));
             }
         },
     };
     let Some(body) = line.number("body_bytes", (0, BYTES_MAX))? else {
-        return line.wrong("body_bytes", "`body_bytes` is missing", "each object has a size");
+        return line.wrong("body_bytes", "`body_bytes` is missing", "each object needs a size");
     };
     let parent = line.number("parent", (0, OBJECTS_MAX as u64))?;
     if before.is_empty() && parent.is_some() {
         return line.wrong(
             "parent",
-            "the document is named by nothing",
-            "leave it empty in a page's first line",
+            "the first object of a page has no parent",
+            "leave it empty in the first line of a page",
         );
     }
     let parent = parent.unwrap_or(0) as usize;
@@ -150,12 +166,12 @@ fn object(before: &[Described], line: &Line<'_>) -> Read<Described> {
         let Some(named_by) = before.get(parent) else {
             return line.wrong(
                 "parent",
-                "no object before this one",
-                format!("from 0 to {}", before.len() - 1),
+                "not the number of an earlier object of the page",
+                format!("it must be from 0 to {}", before.len() - 1),
             );
         };
         if after > named_by.body {
-            let help = format!("at most its {} bytes", named_by.body);
+            let help = format!("it must be at most {} bytes", named_by.body);
             return line.wrong("after_bytes", format!("beyond the end of object {parent}"), help);
         }
     }

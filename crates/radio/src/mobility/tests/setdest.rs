@@ -106,10 +106,13 @@ fn mistakes_are_placed() {
     assert!(with("hello").contains("setdest 12.0 5.0 13.9"));
     let back = "$ns_ at 2 \"$node_(0) setdest 1 2 3\"\n$ns_ at 1 \"$node_(0) setdest 1 2 3\"\n";
     let e = error(&format!("{placed}{back}"));
-    assert_eq!((e.line, e.help.as_str()), (Some(4), "time goes back: node 0 was told at 2 s already"));
+    assert_eq!(
+        (e.line, e.help.as_str()),
+        (Some(4), "the time is before 2 s, the time of the last line of node 0; sort the lines by time")
+    );
     assert_eq!(error("").found, "no node is in it");
     assert_eq!(error("# only a comment").line, None);
     let half = error("$node_(0) set X_ 1\n$node_(0) set Z_ 1\n");
     assert_eq!((half.line, half.found.as_str()), (Some(1), "$node_(0) set X_ 1"));
-    assert!(half.help.starts_with("node 0 has no place; set both X_ and Y_"));
+    assert!(half.help.starts_with("node 0 has no position; set both X_ and Y_"));
 }
