@@ -102,8 +102,32 @@ def test_what_make_bench_writes_is_not_read() -> None:
     assert list(words.width_complaints("a.md", text, 100)) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("a.py", '"""It comes along."""\n# it comes along\nx = f"comes {y} along"\n', []),
+        ("a.py", 'z = "comes along"\n', [1]),
+        (
+            "a.py",
+            'def f() -> None:\n    """Comes along."""\n    g(\n        "x comes along",\n    )\n',
+            [4],
+        ),
+        ("a.rs", '/// It comes along.\n// "comes along"\nlet x = "comes along";\n', [3]),
+        ("a.rs", 'y.expect("comes along");\nlet q = \'"\';\nf("a \\" comes along");\n', [3]),
+        ("format/a.rs", '/// It comes along.\n// comes along\nlet x = "comes along";\n', [1]),
+        ("a.rs", 'f();\n#[cfg(test)]\nmod tests {\n    f("comes along");\n}\n', []),
+        ("a.html.j2", "<h1>It comes along</h1>\n", [1]),
+    ],
+)
+def test_strings_of_sources_are_read(name: str, text: str, lines: list[int]) -> None:
+    read = words.strings(name, text, ["format/*.rs"])
+    found = words.word_complaints(name, read, words.rules()["words"])
+    assert [int(one.split(":")[1]) for one in found] == lines
+
+
 def test_each_listed_word_matches_and_names_another() -> None:
-    for word, instead in words.rules()["words"].items():
+    rules = words.rules()
+    for word, instead in (rules["words"] | rules["messages"]).items():
         assert instead.strip()
         assert list(words.word_complaints("a.md", instead, {word: instead})) == [], word
 

@@ -1,12 +1,15 @@
 """Check texts: words that airlane does not use, and the width of the manual's lines.
 
 `tools/words.toml` lists the files, the words with what to write instead, and the width. Fenced blocks, code
-between backquotes and the targets of links are not read. A failure says what to write.
+between backquotes and the targets of links are not read. Of source files, strings are read: messages, titles,
+notes. The descriptions of keys, which are comments of Rust, are read too. A failure says what to write.
 """
 
+import io
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -14,6 +17,11 @@ from pathlib import Path
 from typing import Any
 
 LIST = Path(__file__).resolve().parent / "words.toml"
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_UNREAD_RUST = rf"//[^\n]*|(?:expect\(|reason = |unreachable!\(|assert\w*!\()\s*{_STRING}|'\\?\"'"
+STRING = re.compile(rf"{_UNREAD_RUST}|(?P<read>{_STRING})", re.DOTALL)
+DESCRIPTION = re.compile(rf"(?P<read>///[^\n]*)|{_UNREAD_RUST}|(?:{_STRING})", re.DOTALL)
+"""Parts of a Rust file, among them those that are read."""
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 WRITTEN = re.compile(r"^<!-- bench \w+ -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 """What `make bench ARGS=--write` writes into a page."""
@@ -56,7 +64,7 @@ def prose(text: str) -> str:
             lines.append("")
         else:
             lines.append(line)
-    return UNREAD.sub(lambda unread: re.sub(r"[^\n]", " ", unread[0]), "\n".join(lines))
+    return UNREAD.sub(lambda unread: blank(unread[0]), "\n".join(lines))
 
 
 def word_complaints(name: str, text: str, words: dict[str, str]) -> Iterator[str]:
@@ -69,6 +77,56 @@ def word_complaints(name: str, text: str, words: dict[str, str]) -> Iterator[str
             line = read.count("\n", 0, found.start()) + 1
             said = " ".join(found[0].split())
             yield f"{name}:{line}: {said!r} is not a word of this manual; write: {instead}"
+
+
+def strings(name: str, text: str, descriptions: list[str]) -> str:
+    """A source file with blanks in the place of what is not read."""
+    if name.endswith(".py"):
+        return python_strings(text)
+    if name.endswith(".rs"):
+        return rust_strings(text, any(fnmatch(name, pattern) for pattern in descriptions))
+    return text
+
+
+def python_strings(text: str) -> str:
+    """A Python file with blanks in the place of what is no string; docstrings are not read."""
+    lines = [" " * len(line) for line in text.splitlines()]
+    before = tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        statement = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        if token.type == tokenize.STRING and not statement:
+            put(lines, token.start, token.string)
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            before = token.type
+    return "\n".join(lines)
+
+
+def put(lines: list[str], start: tuple[int, int], string: str) -> None:
+    """Put a string back into its place."""
+    row, column = start
+    for offset, part in enumerate(string.split("\n")):
+        line = lines[row - 1 + offset]
+        lines[row - 1 + offset] = line[:column] + part + line[column + len(part) :]
+        column = 0
+
+
+def rust_strings(text: str, descriptions: bool) -> str:
+    """A Rust file with blanks in the place of what is no string, nor, if asked for, a description of a key.
+
+    Unit tests at its end, and the reasons of `expect` and of lints, are not read.
+    """
+    text = text.partition("#[cfg(test)]\nmod tests {")[0]
+    read = DESCRIPTION if descriptions else STRING
+    out, end = [], 0
+    for found in read.finditer(text):
+        out += [blank(text[end : found.start()]), found[0] if found["read"] else blank(found[0])]
+        end = found.end()
+    return "".join(out) + blank(text[end:])
+
+
+def blank(text: str) -> str:
+    """As many blanks, on as many lines."""
+    return re.sub(r"[^\n]", " ", text)
 
 
 def width_complaints(name: str, text: str, width: int) -> Iterator[str]:
@@ -103,6 +161,12 @@ def main() -> int:
         found += word_complaints(name, text, told["words"])
         if path.suffix == ".md" and name not in told["wrap"]["exclude"]:
             found += width_complaints(name, text, told["wrap"]["width"])
+    sources = texts(root, told["code"])
+    for path in sources:
+        name = str(path.relative_to(root))
+        read = strings(name, path.read_text(encoding="utf-8"), told["code"]["descriptions"])
+        found += word_complaints(name, read, told["words"] | told["messages"])
+    files += sources
     print("\n".join(found) or f"{len(files)} texts, {len(told['words'])} words that are not in them")
     return 1 if found else 0
 

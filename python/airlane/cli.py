@@ -347,9 +347,7 @@ def init(
     kind: Annotated[
         _Kind, typer.Option(help="LTE cell, wired link, or link that replays a delivery trace.")
     ] = _Kind.CELL,
-    full: Annotated[
-        bool, typer.Option("--full", help="Write every key, with the value of the preset.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Write every key with its preset value.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a commented first scenario file."""
@@ -394,9 +392,7 @@ def sweep(
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,...", help="Metrics to show, such as page_s,ttfb_s [default: as many as fit]."
-        ),
+        typer.Option(metavar="NAME,...", help="Metrics to show, such as page_s,ttfb_s [default: what fits]."),
     ] = None,
     plot: Annotated[
         bool, typer.Option("--plot", help="Plot the metrics over the settings (sweep.png in the folder).")
@@ -532,9 +528,7 @@ def arena(
     situations: Annotated[
         list[str] | None,
         typer.Option(
-            "--situation",
-            metavar="NAME|FILE.toml",
-            help="Situations, or your own scenario files [default: all].",
+            "--situation", metavar="NAME|FILE.toml", help="Situations, or own scenarios [default: all]."
         ),
     ] = None,
     controllers: Own = None,
@@ -704,9 +698,7 @@ def completion(shell: Annotated[_Shell, typer.Argument(help="Name of the shell."
 @trace_app.command(name="from-log")
 @_user_errors
 def trace_from_log_command(
-    log: Annotated[
-        Path, typer.Argument(metavar="RUN.csv", help="Log with the columns t_us, highest_ack and rtt_us.")
-    ],
+    log: Annotated[Path, typer.Argument(metavar="RUN.csv", help="Log with t_us, highest_ack and rtt_us.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
     packet_bytes: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes of each packet.")] = 1440,
     begin: Annotated[
@@ -743,23 +735,18 @@ def trace_export_command(
         typer.Option(metavar="NAME", help="The UE, such as phone or phone-2; needed if there are several."),
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")] = Path("trace.down"),
-    uplink: Annotated[
-        bool, typer.Option("--uplink", help="Export the uplink instead of the downlink.")
-    ] = False,
+    uplink: Annotated[bool, typer.Option("--uplink", help="Uplink instead of downlink.")] = False,
     delivered: Annotated[
         bool,
         typer.Option("--delivered", help="Export what the UE's flows received, not the capacity."),
     ] = False,
     begin: Annotated[
         float | None,
-        typer.Option(
-            metavar="S", min=0, help="Leave out deliveries before this time, in s [default: the warm-up]."
-        ),
+        typer.Option(metavar="S", min=0, help="Leave out the time before, in s [default: the warm-up]."),
     ] = None,
     seed: FirstSeed = None,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Compare UDP and TCP over the trace with UDP and TCP over the cell."),
+        bool, typer.Option("--check", help="Compare UDP and TCP over the trace and over the cell.")
     ] = False,
 ) -> None:
     """Make a trace of the link capacity of a UE in a scenario.

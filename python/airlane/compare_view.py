@@ -156,7 +156,7 @@ def write_sweep_html(folder: Path, path: Path) -> None:
         When no run of it has ended.
     """
     plan = dataset.plan_of(folder)
-    assert plan is not None, "whoever asks has looked"
+    assert plan is not None, "the caller has checked it"
     points = [sweep.Point(point, sides[0].flows) for point, sides in load_sweep([folder])]
     figures = sweep.drawn(points)
     rows = [

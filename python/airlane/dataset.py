@@ -181,7 +181,7 @@ def rows_of(folder: Path) -> pa.Table:
     """
     tables = [_read(file) for file in _parts(folder)]
     if not tables:
-        raise DatasetError(f"{folder}: no run of this sweep has ended; --resume goes on with it")
+        raise DatasetError(f"{folder}: no run of this sweep has ended; --resume continues it")
     return pa.concat_tables(tables, promote_options="permissive")
 
 

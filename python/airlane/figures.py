@@ -316,7 +316,7 @@ _LIST = (
     ),
     _counted("views_begun", "views begun", "views\nbegun", Better.NEITHER),
     _counted("views_finished", "views finished", "views\nfinished", Better.MORE),
-    Figure("stalled_s", "time a picture stood still, start-up included", "waiting\ns", "s", Better.LESS),
+    Figure("stalled_s", "time without playback, start-up included", "waiting\ns", "s", Better.LESS),
     Figure(
         "jain",
         "fairness (Jain's index of goodput after the warm-up)",

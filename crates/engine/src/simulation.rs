@@ -194,7 +194,7 @@ impl Simulation {
     /// or if a node wants to be called at one instant without end.
     pub fn run_until(&mut self, end: Instant, probe: &mut dyn Probe) {
         let ended = self.run_until_unless(&AtomicBool::new(false), end, probe);
-        assert!(ended, "nobody can have cancelled it");
+        assert!(ended, "no caller can have cancelled it");
     }
 
     /// As [`Self::run_until`], but looks at `cancel` after each event, since an event of a large

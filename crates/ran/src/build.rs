@@ -114,7 +114,7 @@ fn build_links(
     let serves = |cell: usize| !scenes[cell].cell.interferer;
     let serving = ue.cell.map_or_else(|| strongest(&mut links, serves, mobility), CellId::index);
     assert!(serving < links.len(), "a UE names a cell that is not there");
-    assert!(serves(serving), "a UE in a cell that serves nobody");
+    assert!(serves(serving), "a UE in a cell that serves no UE");
     (links.remove(serving), links)
 }
 

@@ -271,7 +271,7 @@ impl CqiReports {
 
     /// The CQI of each sub-band and the layers that they hold for, of a report that has been asked for.
     pub(crate) fn known(&self) -> (&[Cqi; MAX_RBGS], u8) {
-        assert!(self.valid && self.current.is_made(), "nobody has asked for this report");
+        assert!(self.valid && self.current.is_made(), "this report was not requested");
         (&self.current.cqi, self.current.rank)
     }
 

@@ -147,7 +147,7 @@ fn unknown_controller(place: &str, name: &str, controllers: &Controllers) -> Sce
 pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
     let mut built = build(scenario, seed)?;
     let ended = built.run(&AtomicBool::new(false));
-    assert!(ended, "nobody can have cancelled it");
+    assert!(ended, "no caller can have cancelled it");
     Ok(built.finish())
 }
 
@@ -183,7 +183,7 @@ impl Built {
     /// Runs until then, or to the end if that is sooner: for who looks at a run while it lasts.
     pub fn run_until(&mut self, until: Instant) {
         let ended = self.run_until_unless(&AtomicBool::new(false), until);
-        assert!(ended, "nobody can have cancelled it");
+        assert!(ended, "no caller can have cancelled it");
     }
 
     fn run_until_unless(&mut self, cancel: &AtomicBool, until: Instant) -> bool {

@@ -1,6 +1,6 @@
 """The test cases of the BBR draft (draft-ietf-ccwg-bbr-06, appendix A), run and judged.
 
-A case is a scenario file, what is done to it once the connection is in a given state, and what is looked at.
+A case is a scenario file, what is done to it once the connection is in a given state, and what is evaluated.
 The state is only known after a run: a case runs once to find it, and again, with the same seed and so the
 same up to that moment, with the intervention at that time.
 

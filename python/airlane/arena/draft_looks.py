@@ -370,7 +370,7 @@ def undone(timeout: bool) -> Any:
         if flow["packets_lost"] > 0:
             raise NotHadError("packets are lost")
         if (flow["timeouts"] if timeout else flow["retransmissions"]) == 0:
-            raise NotHadError("no timeout comes" if timeout else "nothing is taken for lost")
+            raise NotHadError("no timeout comes" if timeout else "no packet is declared lost")
         left = _left(trace.span(_UP))
         late = _rows(trace, begin, begin + 2.0)[-1]
         free = not _bounded(late) and math.isnan(late["inflight_longterm_segments"])
@@ -387,7 +387,7 @@ def window_kept(trace: Trace) -> Seen:
     at = _first(trace, "detours")
     taken = sum(bin_["lost_segments"] for bin_ in trace.series if at - 0.1 < bin_["t_s"] < at + 0.3)
     if taken == 0:
-        raise NotHadError("nothing is taken for lost")
+        raise NotHadError("no packet is declared lost")
     before = [bin_ for bin_ in trace.series if bin_["t_s"] < at - 0.1][-1]["cwnd_bytes"]
     after = [bin_ for bin_ in trace.series if bin_["t_s"] < at + 1.0][-1]["cwnd_bytes"]
     return Seen(100.0 * after / before, after >= 0.9 * before)

@@ -32,9 +32,9 @@ def measured(one: Judged) -> str:
 
 
 def terminal_view(judged: Sequence[Judged]) -> Group:
-    """A row per case: what is looked at, what it came to, the verdict; then the same of other controllers."""
+    """A row per case: what is evaluated, what it came to, the verdict; then the same of other controllers."""
     table = _table(SOURCE)
-    for heading in ("case", "", "what is looked at", "measured", "verdict"):
+    for heading in ("case", "", "what is evaluated", "measured", "verdict"):
         table.add_column(heading, overflow="fold", justify="right" if heading == "measured" else "left")
     ours = [one for one in judged if one.contender == SUBJECT]
     for one in ours:
@@ -60,7 +60,7 @@ def _beside(judged: Sequence[Judged]) -> list[Table | Text]:
     told = {(one.case.section, one.contender): one for one in judged}
     cases = list(dict.fromkeys(one.case for one in judged))
     table = _table("other controllers, asked the same")
-    for heading in ("case", "what is looked at", SUBJECT, *names):
+    for heading in ("case", "what is evaluated", SUBJECT, *names):
         table.add_column(heading, overflow="fold")
     for case in cases:
         asked = {name: told[case.section, name].asked for name in names}

@@ -1,4 +1,4 @@
-"""Where contenders meet, each a scenario file, and what is looked at there."""
+"""Where contenders meet, each a scenario file, and what is evaluated there."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def table2() -> Experiment:
         claims=tuple(_rises(*point) for point in points),
         listings=tuple(_queue_table(preset, scheme) for preset in PRESETS for scheme in _TCP),
         pictures=_queue_picture,
-        notes=('"TCP" is conventional TCP; ARWA stands beside it.', *setup.NOTES),
+        notes=('"TCP" is conventional TCP; ARWA is compared with it.', *setup.NOTES),
     )
 
 

@@ -58,8 +58,9 @@ DRAINED = "drained"
 _NOTES = (
     "A published figure is one run; ours are means over runs that differ in the UE's speed and the fading.",
     "Open in the paper: which interference a CQI sees, whether the 512 KB hold PDCP's retransmission "
-    "queue, stand beside it or are it, the fading trace, and when SDUs are numbered. All combinations of "
-    "the first two are readings. The default (PDCP's queue alone, as ns-3 has none above PDCP; EVA) was "
+    "queue, are in addition to it or are it, the fading trace, and when SDUs are numbered. All "
+    "combinations of the first two are readings. The default (PDCP's queue alone, as ns-3 has none "
+    "above PDCP; EVA) was "
     "settled after a first look at six seeds of each way, as the one that agrees with Figs. 5 to 7.",
     "What tells the modes apart is how the sender repairs what a seamless handover drops. Until 3.1 Linux"
     " kept its window one above what was in flight, so that after many losses at once it went on with the"

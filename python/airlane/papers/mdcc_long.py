@@ -136,7 +136,7 @@ def figure7() -> Experiment:
         ],
         notes=(
             'Open in the paper: what "3 for the mean number of active bursts" sets. The module that it names '
-            "takes it for bursts that begin in a second, and the mean length for the shortest; "
+            "uses it as the bursts that begin in a second, and the mean length as the shortest; "
             "that is what it ran.",
         ),
     )

@@ -76,7 +76,7 @@ def staleness() -> Experiment:
         runs=6,
         quick_runs=1,
         listings=(listing,),
-        notes=("Picoquic of 2020, 55 ms. No age is looked at, as in the authors' code.",),
+        notes=("Picoquic of 2020, 55 ms. The age of reports has no effect, as in the authors' code.",),
     )
 
 
@@ -327,12 +327,12 @@ def confusion() -> Experiment:
                 )
             )
         return Listing(
-            "What losses were, and what they were taken for",
+            "Causes of losses, and their classification",
             (
                 "congestion",
                 "sender, rule",
-                "random, taken for it",
-                "congestion, taken for it",
+                "random, classified so",
+                "congestion, classified so",
                 "spurious",
                 "Mbit/s",
                 "RTT, ms",
@@ -354,4 +354,4 @@ def confusion() -> Experiment:
     )
 
 
-assert set(RECOVERY_WORDS) == {"picoquic", "rfc9002"}, "notes of this page speak of these"
+assert set(RECOVERY_WORDS) == {"picoquic", "rfc9002"}, "notes of this page describe these"

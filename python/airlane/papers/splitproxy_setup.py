@@ -368,7 +368,7 @@ NOTES = (
     "with 90, 270, 0.002 and 1/50, a first window of three segments, users that start "
     'within 100 m of a site of 500 m between sites ("average radio conditions").',
     "The transport network is two links of 100 Mbit/s and 10 ms in series, the reading nearest to the "
-    "paper's words; other readings stand beside it.",
+    "paper's words; other readings are listed with it.",
     "Whatever is compared has the same places, walks and fading: differences are paired by seed.",
 )
 """What holds for every experiment of the paper."""

@@ -12,16 +12,12 @@ pub(super) fn service(cell: &Cell, scenario: &Resolved, at: &Place<'_>) -> Check
     if let Some(outages) = outages {
         let at = at.under("outages");
         one_after_the_other(outages.iter().map(|one| (one.at, one.duration)), &at)?;
-        let help = "leave it or early_throttling out";
+        let help = "leave out outages or early_throttling";
         let alone = outages.is_empty() || cell.early_throttling.is_none();
-        at.require_here(alone, "early_throttling knows only UEs that stay in their cell", help)?;
+        at.require_here(alone, "it cannot be combined with early_throttling", help)?;
         let lose = scenario.handover.as_ref().is_none_or(|handover| handover.radio_link_failure);
-        let help = "handover.radio_link_failure = true, or leave it out";
-        at.require_here(
-            lose || outages.is_empty(),
-            "UEs that cannot lose a radio link would stay with it",
-            help,
-        )?;
+        let help = "write handover.radio_link_failure = true, or leave it out";
+        at.require_here(lose || outages.is_empty(), "it needs radio link failures", help)?;
     }
     let Some(shedding) = shedding else { return Ok(()) };
     let at = at.under("shedding");
@@ -38,8 +34,8 @@ fn one_after_the_other(times: impl Iterator<Item = (Time, Time)>, at: &Place<'_>
     for (index, (begin, duration)) in times.enumerate() {
         let at = at.entry(index);
         at.positive(duration, "duration")?;
-        let help = format!("{free} or later: when the one before it has ended");
-        at.require(begin >= free, "at", "it overlaps the one before it, or stands out of order", &help)?;
+        let help = format!("it must be {free} or later, the end of the entry before it");
+        at.require(begin >= free, "at", "the entries overlap or are not in order of time", &help)?;
         free = Time(begin.0 + duration.0);
     }
     Ok(())
@@ -48,25 +44,35 @@ fn one_after_the_other(times: impl Iterator<Item = (Time, Time)>, at: &Place<'_>
 fn shed(one: &Shedding, cell: &Cell, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(handover) = &scenario.handover else {
         let help = "add [handover] and a second [[cell]], or leave it out";
-        return at.wrong("of no use without handover: there is no way to hand UEs over", help);
+        return at.wrong("it needs [handover]", help);
     };
-    let help = "one of ues = 3 (a number) and share = \"50 %\" (of its UEs)";
-    at.require_here(one.ues.is_some() != one.share.is_some(), "how many UEs is not said once", help)?;
-    at.require(one.ues != Some(0), "ues", "nobody would be handed over", "1 or more")?;
+    let help = "write either ues = 3 (a number) or share = \"50 %\" (of its UEs)";
+    at.require_here(
+        one.ues.is_some() != one.share.is_some(),
+        "exactly one of `ues` and `share` is needed",
+        help,
+    )?;
+    at.require(one.ues != Some(0), "ues", "no UE would be handed over", "it must be 1 or more")?;
     let some = one.share.is_none_or(|share| share.0 > 0.0);
-    at.require(some, "share", "nobody would be handed over", "above 0 %")?;
+    at.require(some, "share", "no UE would be handed over", "it must be above 0 %")?;
     let serves = |name: &String| scenario.cell.iter().any(|other| other.name == *name && !other.interferer);
     let target = match &cell.neighbours {
         Some(names) => names.iter().any(serves),
         None => scenario.cell.iter().any(|other| other.name != cell.name && serves(&other.name)),
     };
-    let help = "a cell that serves UEs in its `neighbours`, or leave it out";
+    let help = "list a cell that serves UEs in `neighbours`, or leave it out";
     at.require_here(target && !cell.interferer, "no UE of this cell can be handed over", help)?;
-    let help = format!("{} or later: handover.measurement_period", handover.measurement_period);
+    let help =
+        format!("it must be {} or later, which is handover.measurement_period", handover.measurement_period);
     let measured = one.at >= handover.measurement_period;
     at.require(measured, "at", "UEs have not measured their neighbours yet", &help)?;
     let off =
         cell.outages.iter().flatten().find(|off| (off.at.0..off.at.0 + off.duration.0).contains(&one.at.0));
-    let help = off.map(|off| format!("before {}, or once the radio is on again", off.at));
-    at.require(off.is_none(), "at", "the radio is off then (outages)", help.as_deref().unwrap_or_default())
+    let help = off.map(|off| format!("it must be before {}, or after the end of the outage", off.at));
+    at.require(
+        off.is_none(),
+        "at",
+        "the radio is off at this time (outages)",
+        help.as_deref().unwrap_or_default(),
+    )
 }

@@ -10,8 +10,8 @@ use crate::quantity::{Rate, Share, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Name of the flow in the results. Flows of a group are named `name-1`, `name-2`, ... By default, the
-    /// name is `flow-` and the index in the file.
+    /// Name of the flow in the results. Flows of a group are named `name-1`, `name-2`, ... By default, the name is
+    /// `flow-` and the index in the file.
     pub name: Option<String>,
     /// UE or group of UEs at the far end. A wired network has one host and does not need this key.
     pub to: Option<String>,
@@ -25,8 +25,8 @@ pub struct Flow {
     pub start: Time,
     /// End of the application. By default, this is the end of the run.
     pub stop: Option<Time>,
-    /// Times at which a bulk application over TCP changes its sending rate. By default, it always sends as
-    /// much as the transport accepts.
+    /// Times at which a bulk application over TCP changes its sending rate. By default, it always sends as much as the
+    /// transport accepts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<Vec<Writes>>,
     /// Repetitions of the flow with later starts. By default, there is one flow.
@@ -100,9 +100,8 @@ tagged!(App by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// The pages: `2011` for twenty synthetic pages that follow measurements of popular pages in 2011, or a
-    /// page set (`.csv`), or a recording of a browser (`.har`, HTTP Archive 1.2). Paths are relative to the
-    /// scenario file.
+    /// The pages: `2011` for twenty synthetic pages that follow measurements of popular pages in 2011, or a page set
+    /// (`.csv`), or a recording of a browser (`.har`, HTTP Archive 1.2). Paths are relative to the scenario file.
     pub pages: String,
     /// Order of the visits.
     pub visits: Visits,
@@ -112,8 +111,8 @@ pub struct Web {
     pub think_time: Time,
     /// The version of HTTP.
     pub http: HttpVersion,
-    /// Whether TCP connections use TLS 1.3 (RFC 8446): its handshake and its records. QUIC connections always
-    /// include the TLS handshake.
+    /// Whether TCP connections use TLS 1.3 (RFC 8446): its handshake and its records. QUIC connections always include the
+    /// TLS handshake.
     pub tls: bool,
     /// Maximum number of connections to a server with HTTP/1.1.
     pub connections_per_server: u32,
@@ -147,12 +146,10 @@ pub enum HttpVersion {
     /// HTTP/1.1 (RFC 9112): several connections to each server, with one response at a time on each.
     #[serde(rename = "1.1")]
     One,
-    /// HTTP/2 (RFC 9113): one connection to each server, which sends the response of the highest priority
-    /// first.
+    /// HTTP/2 (RFC 9113): one connection to each server, which sends the response of the highest priority first.
     #[serde(rename = "2")]
     Two,
-    /// HTTP/3 (RFC 9114) over QUIC: as HTTP/2, with a stream for each response. A lost packet delays no other
-    /// stream.
+    /// HTTP/3 (RFC 9114) over QUIC: as HTTP/2, with a stream for each response. A lost packet delays no other stream.
     #[serde(rename = "3")]
     Three,
 }
@@ -163,8 +160,8 @@ pub enum HttpVersion {
 pub struct Fixed {
     /// Application bytes.
     pub size: Size,
-    /// Number of such transfers, one after another, over one connection. More than one needs QUIC: the host
-    /// requests each of them.
+    /// Number of such transfers, one after another, over one connection. More than one needs QUIC: the host requests each
+    /// of them.
     pub objects: u32,
 }
 
@@ -178,8 +175,8 @@ pub struct Cbr {
     pub payload: Size,
 }
 
-/// Bursts that arrive as a Poisson process and whose length follows a Pareto distribution
-/// (Zukerman, Neame and Addie, INFOCOM 2003).
+/// Bursts that arrive as a Poisson process and whose length follows a Pareto distribution (Zukerman, Neame and Addie,
+/// INFOCOM 2003).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ppbp {
@@ -203,8 +200,8 @@ pub struct Ppbp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PpbpReading {
-    /// As in the module for ns-3 (Ammar, Begin and Guérin-Lassous, SIMUTools 2011): `active` is the number of
-    /// bursts that start per second, at most 3 s apart, and `length` is the minimum length of a burst.
+    /// As in the module for ns-3 (Ammar, Begin and Guérin-Lassous, SIMUTools 2011): `active` is the number of bursts that
+    /// start per second, at most 3 s apart, and `length` is the minimum length of a burst.
     Module,
     /// `active` is the mean number of active bursts, and `length` is their mean length.
     Literal,
@@ -240,8 +237,7 @@ pub struct Tcp {
     pub loss_discriminator: LossDiscriminator,
     /// Variant of CUBIC, with congestion = "cubic".
     pub cubic: CubicVariant,
-    /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC
-    /// 9438 §4.6).
+    /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC 9438 §4.6).
     pub cubic_beta: f64,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
@@ -277,14 +273,14 @@ pub struct Tcp {
     pub syn_linear_timeouts: u32,
     /// Number of SYN-ACK retransmissions before the connection attempt is dropped.
     pub synack_retries: u32,
-    /// Number of consecutive timeouts after which an established connection is aborted (RFC 9293 §3.8.3). The
-    /// limit is a time: the sum of this many timeouts that start at 200 ms and double up to `rto_max`. It is
-    /// also the number of unanswered probes of a closed window.
+    /// Number of consecutive timeouts after which an established connection is aborted (RFC 9293 §3.8.3). The limit is a
+    /// time: the sum of this many timeouts that start at 200 ms and double up to `rto_max`. It is also the number of
+    /// unanswered probes of a closed window.
     pub retries: u32,
     /// Loss detection.
     pub loss_detection: LossDetection,
-    /// Whether, without SACK, duplicate acknowledgments that cover no more than the last recovery are ignored
-    /// (RFC 6582 §3.2 step 2).
+    /// Whether, without SACK, duplicate acknowledgments that cover no more than the last recovery are ignored (RFC 6582
+    /// §3.2 step 2).
     pub careful_fast_retransmit: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub frto: bool,
@@ -296,11 +292,11 @@ pub struct Tcp {
     pub slow_start_after_idle: bool,
     /// Which round-trip time samples update the retransmission timeout.
     pub rtt_sampling: RttSampling,
-    /// Whether selective acknowledgments give round-trip time samples and restart the timer, as in Linux
-    /// since 3.12. If false, only acknowledgments of new data do (RFC 6298 §5.3).
+    /// Whether selective acknowledgments give round-trip time samples and restart the timer, as in Linux since 3.12. If
+    /// false, only acknowledgments of new data do (RFC 6298 §5.3).
     pub rtt_from_sack: bool,
-    /// Nagle's algorithm (RFC 9293 §3.7.4) with Minshall's modification, as in Linux: a small segment waits
-    /// while another small segment is unacknowledged.
+    /// Nagle's algorithm (RFC 9293 §3.7.4) with Minshall's modification, as in Linux: a small segment waits while another
+    /// small segment is unacknowledged.
     pub nagle: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
@@ -308,16 +304,14 @@ pub struct Tcp {
     pub pacing: bool,
     /// The receive window.
     pub receive_window: ReceiveWindow,
-    /// Size of the send buffer: maximum number of unacknowledged bytes at the sender. If absent, there is no
-    /// limit.
+    /// Size of the send buffer: maximum number of unacknowledged bytes at the sender. If absent, there is no limit.
     pub send_buffer: Option<Size>,
-    /// Bytes per write of a bulk application, into a send queue that is tuned as in Linux. Each write ends
-    /// with PSH, which is acknowledged at once. By default, the application writes without end.
+    /// Bytes per write of a bulk application, into a send queue that is tuned as in Linux. Each write ends with PSH,
+    /// which is acknowledged at once. By default, the application writes without end.
     pub write_size: Option<Size>,
 }
 
-/// QUIC, with the same settings at both ends. The implementation is quinn; the congestion controllers are
-/// those of TCP.
+/// QUIC, with the same settings at both ends. The implementation is quinn; the congestion controllers are those of TCP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quic {
@@ -331,8 +325,7 @@ pub struct Quic {
     pub loss_discriminator: LossDiscriminator,
     /// Variant of CUBIC, with congestion = "cubic".
     pub cubic: CubicVariant,
-    /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC
-    /// 9438 §4.6).
+    /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC 9438 §4.6).
     pub cubic_beta: f64,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
@@ -348,14 +341,13 @@ pub struct Quic {
     pub pacing: QuicPacing,
     /// Minimum of the retransmission timeout. It has no effect with probe timeouts.
     pub rto_min: Time,
-    /// kPacketThreshold: a packet is lost when one with a number higher by this much is acknowledged (RFC
-    /// 9002 §6.1.1).
+    /// kPacketThreshold: a packet is lost when one with a number higher by this much is acknowledged (RFC 9002 §6.1.1).
     pub packet_threshold: u32,
-    /// kTimeThreshold: number of round-trip times after which a packet is lost if a later one is acknowledged
-    /// (RFC 9002 §6.1.2).
+    /// kTimeThreshold: number of round-trip times after which a packet is lost if a later one is acknowledged (RFC 9002
+    /// §6.1.2).
     pub time_threshold: f64,
-    /// kPersistentCongestionThreshold: number of probe timeouts without any delivery that makes persistent
-    /// congestion (RFC 9002 §7.6). 0 means never.
+    /// kPersistentCongestionThreshold: number of probe timeouts without any delivery that makes persistent congestion
+    /// (RFC 9002 §7.6). 0 means never.
     pub persistent_congestion: u32,
     /// Maximum size of an IP packet that path MTU discovery tries.
     pub mtu: Size,
@@ -383,11 +375,10 @@ pub struct Quic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QuicCrypto {
-    /// No protection: a handshake without authentication in as many round trips as TLS, and plain text in
-    /// packets of the same size as with AES-GCM.
+    /// No protection: a handshake without authentication in as many round trips as TLS, and plain text in packets of the
+    /// same size as with AES-GCM.
     Null,
-    /// TLS 1.3 (RFC 9001), implemented by rustls. Captures contain the secrets, so that Wireshark can decrypt
-    /// them.
+    /// TLS 1.3 (RFC 9001), implemented by rustls. Captures contain the secrets, so that Wireshark can decrypt them.
     Tls,
 }
 
@@ -425,8 +416,8 @@ pub enum QuicPreset {
 pub enum QuicTimeouts {
     /// Probe timeouts (RFC 9002 §6.2), which reduce no window.
     Probe,
-    /// A retransmission timeout that starts with the oldest packet and reduces the window to two datagrams.
-    /// It is undone if that packet is acknowledged later.
+    /// A retransmission timeout that starts with the oldest packet and reduces the window to two datagrams. It is undone
+    /// if that packet is acknowledged later.
     Collapse,
 }
 
@@ -436,8 +427,7 @@ pub enum QuicPacing {
     /// 1.25 windows per round trip, in bursts of at least ten datagrams.
     #[serde(rename = "quinn")]
     Quinn,
-    /// One window per round trip, with bursts of at most a quarter of the window or 16 datagrams after a
-    /// pause.
+    /// One window per round trip, with bursts of at most a quarter of the window or 16 datagrams after a pause.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
 }
@@ -448,8 +438,8 @@ pub enum CubicVariant {
     /// RFC 9438, as in Linux.
     #[serde(rename = "rfc9438")]
     Rfc9438,
-    /// picoquic of 2020: besides the cubic curve, a Reno window that starts at half the window and grows by a
-    /// segment per window.
+    /// picoquic of 2020: besides the cubic curve, a Reno window that starts at half the window and grows by a segment per
+    /// window.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
 }
@@ -460,8 +450,7 @@ pub enum CubicVariant {
 pub enum RateReduction {
     /// Proportional rate reduction (RFC 6937), as in Linux since 3.2.
     Proportional,
-    /// Rate halving, as in Linux before 3.2. After many losses in one window, the window is the data still in
-    /// flight.
+    /// Rate halving, as in Linux before 3.2. After many losses in one window, the window is the data still in flight.
     Halving,
 }
 
@@ -512,26 +501,24 @@ pub enum InflightScope {
     PerDomain,
 }
 
-/// How random losses, which do not change the window, are distinguished from congestion losses. It has no
-/// effect on BBR.
+/// How random losses, which do not change the window, are distinguished from congestion losses. It has no effect on BBR.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LossDiscriminator {
     /// No distinction: every loss is a congestion loss (RFC 5681).
     Legacy,
-    /// MELD-DE (Diarra et al., HPSR 2021): a loss is random unless the last transport block of the UE, as the
-    /// base station reports it, was smaller than `pdu` divided by `harq_processes`. Without reports, every
-    /// loss is a congestion loss.
+    /// MELD-DE (Diarra et al., HPSR 2021): a loss is random unless the last transport block of the UE, as the base
+    /// station reports it, was smaller than `pdu` divided by `harq_processes`. Without reports, every loss is a
+    /// congestion loss.
     MeldDe(MeldDe),
     /// MELD-ME (same paper): as MELD-DE, and the RLC queue of the UE must also be below a threshold.
     MeldMe(MeldMe),
     /// A loss with fewer than three segments in the queue is random (Fu and Liew 2003).
     Veno,
-    /// A loss is random while the round-trip time is below its value at the knee of the path (Samaraweera
-    /// 1999).
+    /// A loss is random while the round-trip time is below its value at the knee of the path (Samaraweera 1999).
     Ncpld,
-    /// A loss is random while the queue, estimated from the round-trip time, is at most a fraction of its
-    /// maximum (Park and Chung 2010).
+    /// A loss is random while the queue, estimated from the round-trip time, is at most a fraction of its maximum (Park
+    /// and Chung 2010).
     LdaEq(LdaEq),
 }
 tagged!(LossDiscriminator by "kind" {
@@ -547,11 +534,11 @@ tagged!(LossDiscriminator by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeldDe {
-    /// T_PDU of the paper: the packet that the transport blocks of one round of HARQ must carry. If they
-    /// cannot, the channel is bad.
+    /// T_PDU of the paper: the packet that the transport blocks of one round of HARQ must carry. If they cannot, the
+    /// channel is bad.
     pub pdu: Size,
-    /// N_HARQ of the paper: number of HARQ processes of the UE, with one transport block each. A transport
-    /// block below `pdu` divided by `harq_processes` indicates congestion.
+    /// N_HARQ of the paper: number of HARQ processes of the UE, with one transport block each. A transport block below
+    /// `pdu` divided by `harq_processes` indicates congestion.
     pub harq_processes: u8,
     /// Age above which a report of the base station is not used. 0 s means no limit.
     pub stale_after: Time,
@@ -565,11 +552,11 @@ pub struct MeldDe {
 pub struct MeldMe {
     /// Threshold of the queue.
     pub threshold: MeldThreshold,
-    /// T_PDU of the paper: the packet that the transport blocks of one round of HARQ must carry. If they
-    /// cannot, the channel is bad.
+    /// T_PDU of the paper: the packet that the transport blocks of one round of HARQ must carry. If they cannot, the
+    /// channel is bad.
     pub pdu: Size,
-    /// N_HARQ of the paper: number of HARQ processes of the UE, with one transport block each. A transport
-    /// block below `pdu` divided by `harq_processes` indicates congestion. `threshold` is this many blocks.
+    /// N_HARQ of the paper: number of HARQ processes of the UE, with one transport block each. A transport block below
+    /// `pdu` divided by `harq_processes` indicates congestion. `threshold` is this many blocks.
     pub harq_processes: u8,
     /// Age above which a report of the base station is not used. 0 s means no limit.
     pub stale_after: Time,
@@ -577,19 +564,19 @@ pub struct MeldMe {
     pub timeouts: MeldTimeouts,
 }
 
-/// Queue threshold of MELD-ME. The largest transport block is that of one layer over all resource blocks of
-/// the widest cell with MCS 28: 2292 bytes for 25 resource blocks.
+/// Queue threshold of MELD-ME. The largest transport block is that of one layer over all resource blocks of the widest
+/// cell with MCS 28: 2292 bytes for 25 resource blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeldThreshold {
-    /// Eight of the largest transport blocks for each HARQ process, as in the authors' code, which confuses
-    /// bits and bytes: 146,688 bytes for 25 resource blocks.
+    /// Eight of the largest transport blocks for each HARQ process, as in the authors' code, which confuses bits and
+    /// bytes: 146,688 bytes for 25 resource blocks.
     AsRun,
     /// One of the largest transport blocks for each HARQ process: 18,336 bytes.
     Derived,
-    /// One transport block for each HARQ process, of the size that the resource blocks of the UE carry at its
-    /// CQI, both as last reported, and at most the last reported transport block: Algorithm 1, whose formula
-    /// is missing from our copy of the paper.
+    /// One transport block for each HARQ process, of the size that the resource blocks of the UE carry at its CQI, both
+    /// as last reported, and at most the last reported transport block: Algorithm 1, whose formula is missing from our
+    /// copy of the paper.
     Present,
 }
 
@@ -657,8 +644,7 @@ pub enum ReceiveWindow {
     Autotuned(AutotunedWindow),
     /// DRWA (Jiang et al., IMC 2012): a window that keeps the queue of the path short.
     Drwa(DrwaWindow),
-    /// ARWA (Adesh and Renuka, 2019): the whole buffer, and codes by which a NewReno sender adjusts its
-    /// window.
+    /// ARWA (Adesh and Renuka, 2019): the whole buffer, and codes by which a NewReno sender adjusts its window.
     Arwa(ArwaWindow),
 }
 tagged!(ReceiveWindow by "kind" {
@@ -679,25 +665,25 @@ pub enum ReceiveBuffer {
 }
 tagged!(ReceiveBuffer by "kind" { "fixed" => Fixed(FixedWindow), "autotuned" => Autotuned(AutotunedWindow) });
 
-/// A window that keeps the queue of the path short: `lambda`, times the ratio of minimum to current
-/// round-trip time, times the bytes received in a round trip.
+/// A window that keeps the queue of the path short: `lambda`, times the ratio of minimum to current round-trip time,
+/// times the bytes received in a round trip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrwaWindow {
     /// Receive buffer, the maximum of the window.
     pub buffer: ReceiveBuffer,
-    /// Minimum window in segments. With 0, the window can be below one segment, and the sender waits for its
-    /// persist timer.
+    /// Minimum window in segments. With 0, the window can be below one segment, and the sender waits for its persist
+    /// timer.
     pub floor: u32,
     /// Factor of the window of a path with empty queues.
     pub lambda: f64,
-    /// Weight of the previous estimate in the moving average of bytes received in a round trip. The last
-    /// round trip has the remaining weight.
+    /// Weight of the previous estimate in the moving average of bytes received in a round trip. The last round trip has
+    /// the remaining weight.
     pub alpha: f64,
 }
 
-/// A receiver that reports by how much the window is too large or too small, and a sender that adjusts its
-/// window. Each detail that the paper leaves open has a key.
+/// A receiver that reports by how much the window is too large or too small, and a sender that adjusts its window. Each
+/// detail that the paper leaves open has a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArwaWindow {
@@ -765,8 +751,7 @@ pub enum ArwaOldCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArwaStep {
-    /// By a percentage: codes 1 to 100 decrease the window by 1 to 100 %, codes 101 to 120 increase it by 1
-    /// to 20 %.
+    /// By a percentage: codes 1 to 100 decrease the window by 1 to 100 %, codes 101 to 120 increase it by 1 to 20 %.
     Percent,
     /// By the number of bytes that the code gives.
     Bytes,
@@ -804,8 +789,8 @@ pub struct FixedWindow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AutotunedWindow {
-    /// Initial memory of the buffer, as the second value of `tcp_rmem` in Linux. About half to two thirds of
-    /// it is window.
+    /// Initial memory of the buffer, as the second value of `tcp_rmem` in Linux. About half to two thirds of it is
+    /// window.
     pub initial: Size,
     /// Maximum memory of the buffer, as the third value of `tcp_rmem`.
     pub max: Size,

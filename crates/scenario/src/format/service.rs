@@ -9,24 +9,24 @@ use crate::quantity::{Share, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CellOutage {
-    /// When it begins.
+    /// Start.
     pub at: Time,
-    /// How long it lasts.
+    /// Duration.
     pub duration: Time,
 }
 
-/// A time in which a cell sheds UEs. It hands over those UEs first that receive their best neighbour best, compared with the cell
-/// itself. `ues` or `share` says how many.
+/// A time in which a cell sheds UEs. It first hands over the UEs with the strongest best neighbour, relative to the
+/// cell itself. `ues` or `share` sets how many.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shedding {
-    /// When the cell hands its UEs over.
+    /// Time of the handovers.
     pub at: Time,
-    /// For how long from then on no UE of another cell reports this cell, so that none is handed over to it.
+    /// How long after `at` UEs of other cells do not report this cell, so that none is handed over to it.
     pub duration: Time,
-    /// How many UEs it hands over: all that it has, if it has fewer.
+    /// Number of UEs that are handed over. If the cell has fewer, all are.
     #[schemars(range(min = 1))]
     pub ues: Option<u32>,
-    /// Which share of its UEs it hands over, rounded to the nearest number.
+    /// Percentage of its UEs that are handed over, rounded to the nearest number.
     pub share: Option<Share>,
 }
