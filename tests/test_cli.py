@@ -124,7 +124,7 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
         (("list", "--folder", "nowhere"), "nowhere is no folder"),
         (
             ("trace", "export", "--example", "two-cells"),
-            "name a UE (--ue); there are: near-west, edge, near-east",
+            "--ue is missing; there are: near-west, edge, near-east",
         ),
         (("trace", "from-log", "absent.csv", "-o", "x.trace"), "absent.csv"),
     ],

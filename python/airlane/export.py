@@ -143,8 +143,8 @@ def _only_ue(settings: dict[str, Any], ue: str | None) -> str:
     if ue is None and len(names) == 1:
         return names[0]
     if ue not in names:
-        there = f"there are: {', '.join(names[:20])}" if names else "a wired network has none"
-        raise ExportError(f"name a UE (--ue); {there}" if ue is None else f"there is no UE {ue!r}; {there}")
+        there = f"there are: {', '.join(names[:20])}" if names else "a wired network has no UE"
+        raise ExportError(f"--ue is missing; {there}" if ue is None else f"unknown UE {ue!r}; {there}")
     return ue
 
 
