@@ -103,7 +103,7 @@ def test_a_sweep_has_them(airlane: Airlane, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("columns", "said"),
-    [("nonsense", "there is no such figure"), ("bitrate_kbps", "no flow of this scenario has it")],
+    [("nonsense", "unknown metric"), ("bitrate_kbps", "no flow of this scenario has this metric")],
 )
 def test_columns_are_checked_before_anything_runs(
     columns: str, said: str, airlane: Airlane, tmp_path: Path

@@ -121,7 +121,7 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
         (("run", "{scenario}", "--seed", "9223372036854775807"), "too large"),
         (("arena", "--seed", "9223372036854775807"), "too large"),
         (("sweep", "{scenario}", "--grid", "run.seed=1,2", "-o", "sweep.csv"), "ends in .parquet"),
-        (("list", "--folder", "nowhere"), "nowhere is no folder"),
+        (("list", "--folder", "nowhere"), "nowhere is not a folder"),
         (
             ("trace", "export", "--example", "two-cells"),
             "--ue is missing; there are: near-west, edge, near-east",
@@ -183,9 +183,9 @@ def test_a_report_of_a_folder(airlane: Airlane, scenarios: Path, tmp_path: Path)
         ("manifest.json", "[]", "not a result folder"),
         ("manifest.json", '{"airlane": "0.1.0", "runs": []}', "not a result folder"),
         ("manifest.json", "[" * 100_000, "not a result folder"),
-        ("summary.parquet", "PAR1", "not whole"),
-        ("series/flows.parquet", "", "not whole"),
-        ("cells.parquet", None, "not whole"),
+        ("summary.parquet", "PAR1", "is incomplete"),
+        ("series/flows.parquet", "", "is incomplete"),
+        ("cells.parquet", None, "is incomplete"),
     ],
 )
 def test_a_report_of_what_is_left_of_a_folder(

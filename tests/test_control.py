@@ -194,7 +194,7 @@ def test_once_a_round_is_seldom() -> None:
         (Wordy, "after on_ack, cwnd is 'ten'; it must be a number"),
         (Forgetful, "after on_ack, cwnd is None; it must be a number"),
         (Leaving, r"test_control\.py:\d+: SystemExit: 0"),
-        (Bare, r"there is no cwnd in it: its __init__ must call super\(\)"),
+        (Bare, r"the object has no attribute cwnd: its __init__ must call super\(\)"),
         (Numbered, 'every is 3; it must be "ack" or "round"'),
         (Sometimes, 'every is "sometimes"; it must be "ack" or "round"'),
     ],
@@ -221,7 +221,7 @@ def test_a_name_that_nobody_brings_along() -> None:
     ("setting", "words"),
     [
         ("mine", "NAME=FILE.py:CLASS"),
-        ("m=a.py:Nobody", "no class Nobody derived from airlane.Controller; there are: Mine"),
+        ("m=a.py:Nobody", "no class Nobody derived from airlane.Controller; known: Mine"),
         ("m=broken.py:Mine", "broken.py: SyntaxError"),
         ("m=nowhere.py:Mine", "nowhere.py: No such file"),
         ("m=exits.py:Mine", "exits.py: SystemExit: 0"),

@@ -236,7 +236,7 @@ def test_places_that_are_something_else(airlane: Airlane, tmp_path: Path) -> Non
         "sweep", "--example", "wired-cubic", "--grid", "run.seed=1", "--resume", "-o", "x.parquet"
     )
     assert resumed.returncode == 2
-    assert "name a folder" in resumed.stderr
+    assert "--resume needs a folder" in resumed.stderr
 
 
 def test_a_cluster_that_is_not_there(airlane: Airlane) -> None:

@@ -90,7 +90,7 @@ def test_a_mount_point_is_refused_before_the_run(tmp_path: Path, monkeypatch: py
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
-    with pytest.raises(FolderInTheWayError, match="may not be written"):
+    with pytest.raises(FolderInTheWayError, match="is not writable"):
         check_place(tmp_path)
 
 

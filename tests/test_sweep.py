@@ -33,7 +33,7 @@ def test_axes() -> None:
         "ue.0.position": [["1 m", "2 m"], ["3 m", "4 m"]],
         "x": ["1,2"],
     }
-    with pytest.raises(ValueError, match="a is given twice"):
+    with pytest.raises(ValueError, match="a is set twice"):
         sweep.axes(["a=1", "a=2"])
 
 
@@ -95,7 +95,7 @@ def test_every_way_to_name_the_seed_is_the_same() -> None:
         conducted(wired().set(LOSSY | {"run.seed": 7}), delay, runs=2),
     ]
     assert len({str(points[0].flows.to_pylist()) for points in ways}) == 1
-    with pytest.raises(sweep.SweepError, match=r"given twice, as run\.seed and as --seed 5"):
+    with pytest.raises(sweep.SweepError, match=r"set twice, by run\.seed and by --seed 5"):
         sweep.planned(wired(), {"run.seed": [1, 2]}, 1, seed=5)
 
 
@@ -143,13 +143,13 @@ def test_the_command_prints_a_table_and_writes_parquet(airlane: Airlane, tmp_pat
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ((), ("nothing to sweep",)),
+        ((), ("no --grid",)),
         (("ue.count",), ("ue.count", "key=value,value")),
         (("transport.congestions=cubic,bbr",), ("congestions", "did you mean `congestion`")),
         (("transport.congestion=cubic,cubik",), ("cubik", "cubic")),
         (("ue.count=1,many",), ("ue.0.count", "many")),
         (("uee.count=1",), ("uee", "did you mean `ue`")),
-        (("ue.count=1", "ue.count=2"), ("given twice",)),
+        (("ue.count=1", "ue.count=2"), ("set twice",)),
         (("run.seed=1..10000:1", "ue.count=1..9000:1"), ("90,000,000 points", "at most")),
     ],
 )
