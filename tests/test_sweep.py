@@ -44,7 +44,7 @@ def test_a_range_is_all_its_values() -> None:
         "c": [-1, 0, 1],
     }
     for none in ("3..1:1", "1..3:0", "0..1:0.00001"):
-        with pytest.raises(ValueError, match="no range"):
+        with pytest.raises(ValueError, match="not a valid range"):
             sweep.axes([f"a={none}"])
 
 
