@@ -78,10 +78,10 @@ def test_files(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("t_us,rtt_us\n0,0\n", "the column 'highest_ack' is missing"),
-        ("t_us,highest_ack,rtt_us\n0,x,0\n", ":2: whole numbers"),
+        ("t_us,highest_ack,rtt_us\n0,x,0\n", ":2: expected whole numbers"),
         ("t_us,highest_ack,rtt_us\n5,1,0\n4,2,0\n", ":3: t_us and highest_ack must not decrease"),
         ("t_us,highest_ack,rtt_us\n5,1,0\n6,0,0\n", ":3: t_us and highest_ack must not decrease"),
-        ("t_us,highest_ack,rtt_us\n5\n", ":2: whole numbers"),
+        ("t_us,highest_ack,rtt_us\n5\n", ":2: expected whole numbers"),
     ],
 )
 def test_a_bad_log_names_its_line(tmp_path: Path, text: str, message: str) -> None:

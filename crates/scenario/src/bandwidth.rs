@@ -43,8 +43,8 @@ fn of_cell(cell: &mut Table) -> Result<(), ScenarioError> {
             (true, false) => return Ok(()),
             (false, true) => drop(cell.remove(other)),
             _ => {
-                let help = format!("leave one of `{BANDWIDTH}` and `{RESOURCE_BLOCKS}` out");
-                return Err(wrong(&written, "the cell has resource_blocks too, which say the same", &help));
+                let help = format!("leave out one of `{BANDWIDTH}` and `{RESOURCE_BLOCKS}`");
+                return Err(wrong(&written, "it cannot be combined with resource_blocks", &help));
             }
         }
     }
@@ -54,7 +54,7 @@ fn of_cell(cell: &mut Table) -> Result<(), ScenarioError> {
     let Some((_, blocks)) = CHANNELS.iter().find(|(hz, _)| (hz - bandwidth.0).abs() < 1.0) else {
         let help =
             "\"1.4 MHz\", \"3 MHz\", \"5 MHz\", \"10 MHz\", \"15 MHz\" or \"20 MHz\" (TS 36.104 table 5.6-1)";
-        return Err(wrong(&written, "no channel bandwidth of LTE", help));
+        return Err(wrong(&written, "not an LTE bandwidth", help));
     };
     cell.push((RESOURCE_BLOCKS.to_owned(), Tree { value: Value::Integer(*blocks), line }));
     Ok(())
