@@ -228,15 +228,23 @@ def test_blessing_keeps_what_was_left_out_at_the_beginning() -> None:
     assert from_where_it_began("...\nx", "a\nb") == "a\nb"
 
 
-def test_the_readme_shows_what_make_reproduce_prints_and_readme_check_runs_it(tmp_path: Path) -> None:
-    blocks = Document(ROOT / "README.md", tmp_path).blocks()
+def test_readme_check_runs_the_quick_form_and_paper_tables_the_full_one(tmp_path: Path) -> None:
+    """The README's block, the full form, is compared with the tables in test_paper_pages.py."""
+    blocks = Document(ROOT / "docs/howto/reproduce.md", tmp_path).blocks()
     (slow,) = (block for block in blocks if block.info == "console slow")
     (shown,) = commands(slow)
     assert shown[0] == "airlane reproduce --quick"
     assert "quick form" in slow.text
     makefile = (ROOT / "Makefile").read_text()
-    assert "airlane reproduce --quick $(ARGS)" in makefile.partition("\nreproduce:")[2].partition("\n\n")[0]
-    assert "AIRLANE_SLOW=1" in makefile.partition("\nreadme-check:")[2].partition("\n\n")[0]
+
+    def recipe(target: str) -> str:
+        return makefile.partition(f"\n{target}:")[2].partition("\n\n")[0]
+
+    assert "airlane reproduce --quick $(ARGS)" in recipe("reproduce")
+    assert "airlane reproduce $(ARGS)" in recipe("reproduce-full")
+    assert "airlane reproduce --markdown docs/papers/tables $(ARGS)" in recipe("paper-tables")
+    assert "AIRLANE_SLOW=1" in recipe("readme-check")
+    assert "README or reproduce" in recipe("readme-check")
 
 
 def test_the_readme_has_a_row_for_each_paper() -> None:

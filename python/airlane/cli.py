@@ -470,13 +470,17 @@ def reproduce(
     seed: FirstSeed = None,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Also write all tables as Markdown.", show_default=False),
+    ] = None,
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
     """Reproduce the published results of five papers and judge each.
 
     Exit code 1 if one of several experiments fails; the others are reported.
     """
-    from airlane import native, papers, report, terminal
+    from airlane import native, papers, record, report, terminal
     from airlane.cache import Cache
     from airlane.files import write_text
     from airlane.reproduction import Failed, Reproduction
@@ -488,7 +492,8 @@ def reproduce(
         known = ", ".join(e.id for e in papers.experiments())
         _fail(f"error: unknown experiment {error.args[0]!r}; known: {known}")
     kept = Cache(cache, native.fingerprint())
-    out.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
+    for folder in [out] if markdown is None else [out, markdown]:
+        folder.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
     book = report.Book(out / "index.html")
     reproduction = Reproduction(kept, quick, seed, threads or os.cpu_count() or 1, book.add)
     for place, experiment in enumerate(chosen, 1):
@@ -507,6 +512,8 @@ def reproduce(
     found = report.as_json(reproduction.done, wall_s) | {"failed": [one.id for one in reproduction.failed]}
     book.write(wall_s)
     write_text(out / "results.json", json.dumps(found, indent=2) + "\n")
+    if markdown is not None:
+        record.write(reproduction, markdown)
     if as_json:
         print(json.dumps(found, indent=2))
     else:

@@ -27,6 +27,7 @@ from airlane.verdict import Verdict
 from airlane.words import counted
 
 __all__ = [
+    "PIPE_WIDTH",
     "completed_of",
     "errors",
     "interval",
@@ -40,13 +41,13 @@ __all__ = [
     "titled",
 ]
 
-_PIPE_WIDTH = 140
+PIPE_WIDTH = 140
 """Columns where there is no terminal to ask: wide enough that no table folds its headings."""
 
 
 def _console(stderr: bool) -> Console:
     console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
 
 
 output = _console(stderr=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from airlane import stats
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT, PARTNER, Result
@@ -13,11 +12,9 @@ from airlane.arena.measure import MAIN
 from airlane.arena.situations import SITUATIONS, Situation
 from airlane.arena.view import CRITERIA, SURE, judged, main_figure, multiple, of_first, ranked, scorecard
 from airlane.figures import BY_NAME, Better, Figure
+from airlane.markdown import code, plain, table
 
 __all__ = ["markdown"]
-
-_MARKUP = re.compile(r"[\\`*_\[\]<>|~&#$]")
-"""What begins markup in GitHub's Markdown; a backslash before it makes it text (CommonMark 0.31, 2.4)."""
 
 _SIGNS = {"better": "+", "trades": "±", "same": "=", "open": "?", "worse": "−"}
 """Of the scorecards; beside CUBIC they have words."""
@@ -98,12 +95,6 @@ def markdown(result: Result) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: int = 1) -> str:
-    """A table whose columns from `right` on stand to the right."""
-    rules = ["---" if i < right else "--:" for i in range(len(headings))]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (headings, rules, *rows))
-
-
 def _told(estimate: stats.Estimate) -> str:
     if estimate.n == 0:
         return "–"
@@ -127,12 +118,12 @@ def _first(result: Result) -> list[str]:
         rank = of_first(result, situation)
         rows.append(
             [
-                _plain(situation.title),
+                plain(situation.title),
                 figure.full + _horizon(situation),
                 _mean(result, situation, BASELINE, figure),
-                f"{_plain(rank.first)} {_mean(result, situation, rank.first, figure)}",
-                ", ".join(map(_plain, rank.level)) or "none",
-                f"{_plain(rank.last)} {_mean(result, situation, rank.last, figure)}",
+                f"{plain(rank.first)} {_mean(result, situation, rank.first, figure)}",
+                ", ".join(map(plain, rank.level)) or "none",
+                f"{plain(rank.last)} {_mean(result, situation, rank.last, figure)}",
                 _dear(result, situation, rank.dear),
             ]
         )
@@ -148,7 +139,7 @@ def _first(result: Result) -> list[str]:
     parts = [
         "## First in each situation",
         _FIRST,
-        _table(headings, rows, len(headings)),
+        table(headings, rows, len(headings)),
     ]
     if shares:
         parts += [
@@ -177,23 +168,13 @@ def _dear(result: Result, situation: Situation, prices: dict[str, float]) -> str
         return ""
     other = BY_NAME[PARTNER[situation.main]].short
     return "; ".join(
-        f"{_plain(name)} {multiple(result, situation, name):.2f}×, {other} {price:.2f}×"
+        f"{plain(name)} {multiple(result, situation, name):.2f}×, {other} {price:.2f}×"
         for name, price in prices.items()
     )
 
 
 def _has(result: Result, situation: Situation, contender: str, figure: Figure) -> bool:
     return figure.name in result.cells[situation.name, contender].values
-
-
-def _plain(text: str) -> str:
-    """A name or a title, which may be a user's, so that Markdown and HTML take it for text."""
-    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
-
-
-def _code(name: str) -> str:
-    """A name as code; where it has what code in a table cannot hold, as text."""
-    return f"`{name}`" if name == _plain(name) else _plain(name)
 
 
 def _shares(result: Result, situations: Sequence[Situation]) -> str:
@@ -204,16 +185,16 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
         for one in ranked(result, situation):
             if word := judged(result, situation, one.name):
                 told = result.cells[situation.name, one.name].estimate(figure.name)
-                words.setdefault(word, []).append(f"{_plain(one.name)} {told.mean:.2f}")
+                words.setdefault(word, []).append(f"{plain(one.name)} {told.mean:.2f}")
         base = result.cells[situation.name, BASELINE].estimate(figure.name)
         rows.append(
             [
-                _plain(situation.title),
+                plain(situation.title),
                 f"{base.mean:.2f} ({base.low:.2f} to {base.high:.2f})",
                 *(", ".join(words.get(w, [])) for w in ("yields", "fair", "open", "takes")),
             ]
         )
-    return _table(("situation", "CUBIC's own", "yields", "fair", "open", "takes"), rows, 6)
+    return table(("situation", "CUBIC's own", "yields", "fair", "open", "takes"), rows, 6)
 
 
 def _planes(result: Result) -> list[str]:
@@ -228,12 +209,12 @@ def _planes(result: Result) -> list[str]:
     for begin in range(0, len(here), _COLUMNS // 2):
         columns = [(one, figure) for one in here[begin : begin + _COLUMNS // 2] for figure in sides]
         rows = [
-            [_code(one.name), *(_over(result, situation, one.name, figure) for situation, figure in columns)]
+            [code(one.name), *(_over(result, situation, one.name, figure) for situation, figure in columns)]
             for one in result.contenders
             if one.name != BASELINE
         ]
-        headings = [f"{_plain(one.title)}: over CUBIC's, {figure.short}" for one, figure in columns]
-        parts.append(_table(["contender", *headings], rows))
+        headings = [f"{plain(one.title)}: over CUBIC's, {figure.short}" for one, figure in columns]
+        parts.append(table(["contender", *headings], rows))
     return parts
 
 
@@ -251,7 +232,7 @@ def _scorecards(result: Result) -> list[str]:
             section,
             CRITERIA[section],
             "; ".join(
-                f"{_plain(one.title)} ({BY_NAME[one.criteria[section]].short})"
+                f"{plain(one.title)} ({BY_NAME[one.criteria[section]].short})"
                 for one in result.situations
                 if section in one.criteria
             ),
@@ -263,12 +244,12 @@ def _scorecards(result: Result) -> list[str]:
         if one.name == BASELINE:
             continue
         card = {section: words for section, _, words in scorecard(result, one.name)}
-        rows.append([_code(one.name), *(_signs(card[section], section == "5.2.1") for section in here)])
+        rows.append([code(one.name), *(_signs(card[section], section == "5.2.1") for section in here)])
     return [
         "## Scorecards",
         _CARDS,
-        _table(("contender", *here), rows),
-        _table(("section", "criterion", "situations, and by which figure"), bearing, 3),
+        table(("contender", *here), rows),
+        table(("section", "criterion", "situations, and by which figure"), bearing, 3),
     ]
 
 
@@ -286,13 +267,13 @@ def _multiples(result: Result) -> list[str]:
     ]
     for begin in range(0, len(result.situations), _COLUMNS):
         situations = result.situations[begin : begin + _COLUMNS]
-        headings = ["contender", *(f"{_plain(one.title)}: {main_figure(one).short}" for one in situations)]
+        headings = ["contender", *(f"{plain(one.title)}: {main_figure(one).short}" for one in situations)]
         rows = [
-            [_code(one.name), *(_multiple(result, situation, one.name) for situation in situations)]
+            [code(one.name), *(_multiple(result, situation, one.name) for situation in situations)]
             for one in result.contenders
             if one.name != BASELINE
         ]
-        parts.append(_table(headings, rows))
+        parts.append(table(headings, rows))
     return parts
 
 
@@ -315,13 +296,13 @@ def _trades(result: Result) -> list[str]:
     titles = {one.name: one.title for one in SITUATIONS}
     headings = [
         "contender",
-        *(f"{_plain(titles[situation])}: {BY_NAME[figure].full}" for situation, figure in shown),
+        *(f"{plain(titles[situation])}: {BY_NAME[figure].full}" for situation, figure in shown),
     ]
     rows = [
         [
-            _code(one.name),
+            code(one.name),
             *(_told(result.cells[situation, one.name].estimate(figure)) for situation, figure in shown),
         ]
         for one in result.contenders
     ]
-    return ["## What is gained, and what it costs", _table(headings, rows)]
+    return ["## What is gained, and what it costs", table(headings, rows)]

@@ -1,0 +1,27 @@
+"""Tables and names in GitHub's Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+__all__ = ["code", "plain", "table"]
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>|~&#$]")
+"""What begins markup in GitHub's Markdown; a backslash before it makes it text (CommonMark 0.31, 2.4)."""
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: int = 1) -> str:
+    """A table whose columns from `right` on are aligned to the right. Cells are Markdown already."""
+    rules = ["---" if i < right else "--:" for i in range(len(headings))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (headings, rules, *rows))
+
+
+def plain(text: str) -> str:
+    """Text that Markdown and HTML take as text: a name or a title may be a user's."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def code(name: str) -> str:
+    """A name as code; as text where it has what code in a table cannot hold."""
+    return f"`{name}`" if name == plain(name) else plain(name)
