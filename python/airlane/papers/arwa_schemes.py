@@ -164,7 +164,7 @@ def _delay(draws: Sequence[Draw], point: Point, counts: Sequence[int]) -> list[P
         parts.append(above(draws, f"{n} users: ARWA − DRWA", arwa, drwa, "delay"))
         for name, case in (("ARWA", arwa), ("DRWA", drwa)):
             share = ratio(at(case, "delay"), at(tuned, "delay"))
-            parts.append(between(draws, f"{name} / autotuning", share, 0.0, 0.5))
+            parts.append(between(draws, f"{name} / autotuning", share, -math.inf, 0.5))
     return parts
 
 

@@ -221,7 +221,7 @@ def _which_radio(draws: Sequence[Draw]) -> Finding:
         both = decide(
             [
                 between(draws, f"{WORDS[radio]}: delay", before, slow, np.inf, " ms"),
-                between(draws, "goodput", after, 0.0, most, " kbit/s"),
+                between(draws, "goodput", after, -np.inf, most, " kbit/s"),
             ]
         )
         found[radio] = both.holds
