@@ -4,9 +4,9 @@
 sees:
 
 - A table that follows `<!-- table ID: TITLE -->` is that table of the experiment ID. With
-  `<!-- table ID: TITLE | BEGIN -->` it has the rows that begin so: `50 ms` or, over several columns,
-  `20 | ARWA`.
-- `0.37 ± 0.02<!--ID: TITLE | ROW @ COLUMN-->` is the number in that cell; of ROW and COLUMN the beginning is
+  `<!-- table ID: TITLE :: BEGIN -->` it has the rows that begin so: `50 ms` or, over several columns,
+  `20 :: ARWA`.
+- `0.37 ± 0.02<!--ID: TITLE :: ROW @ COLUMN-->` is the number in that cell; of ROW and COLUMN the beginning is
   enough so long as it is of one row, or one column. Without `±` it is the mean alone. `#2` after COLUMN is
   the second number of the cell.
 
@@ -30,8 +30,8 @@ TABLES = ROOT / "docs/papers/tables"
 PAGES = sorted(ROOT.glob("docs/papers/*.md"))
 BLESS = os.environ.get("AIRLANE_BLESS") == "1"
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?: ± \d+(?:\.\d+)?)?"
-BOUND = re.compile(rf"(?<![\w.])({NUMBER})<!--([^|>]+?): ([^|>]+?) \| (.+?) @ (.+?)(?: #(\d))?-->")
-TABLE = re.compile(r"(<!-- table (.+?): (.+?)(?: \| (.+?))? -->\n\n)((?:\|.*\n)+)")
+BOUND = re.compile(rf"(?<![\w.])({NUMBER})<!--([^:>]+?): ([^>]+?) :: (.+?) @ (.+?)(?: #(\d))?-->")
+TABLE = re.compile(r"(<!-- table (.+?): (.+?)(?: :: (.+?))? -->\n\n)((?:\|.*\n)+)")
 
 
 @dataclass
@@ -44,10 +44,10 @@ class Table:
 
     def row(self, begin: str) -> list[str]:
         """The one row that begins so."""
-        found = [row for row in self.rows if " | ".join(row) == begin or row[0] == begin]
-        found = found or [row for row in self.rows if " | ".join(row).startswith(begin)]
+        found = [row for row in self.rows if " :: ".join(row) == begin or row[0] == begin]
+        found = found or [row for row in self.rows if " :: ".join(row).startswith(begin)]
         assert len(found) == 1, (
-            f"{begin!r}: {len(found)} rows of {[' | '.join(row[:2]) for row in self.rows]}"
+            f"{begin!r}: {len(found)} rows of {[' :: '.join(row[:2]) for row in self.rows]}"
         )
         return found[0]
 
@@ -63,7 +63,7 @@ class Table:
         lines = self.lines[2:]
         if begin is not None:
             lines = [
-                line for line, row in zip(lines, self.rows, strict=True) if " | ".join(row).startswith(begin)
+                line for line, row in zip(lines, self.rows, strict=True) if " :: ".join(row).startswith(begin)
             ]
             assert lines, f"no row begins with {begin!r}"
         return "\n".join([*self.lines[:2], *lines]) + "\n"
@@ -171,10 +171,10 @@ PAGE = """## a/b
 
 def test_numbers_and_tables_are_written_from_their_cells() -> None:
     tables = tables_of(PAGE)
-    said = "It is -9.9 ± 9.9<!--a/b: One_two | 20 | x @ ours-->, 0<!--a/b: One_two | 20 | y @ ours #2-->."
+    said = "It is -9.9 ± 9.9<!--a/b: One_two :: 20 :: x @ ours-->, 0<!--a/b: One_two :: 20 :: y @ ours #2-->."
     right = said.replace("-9.9 ± 9.9", "-1.5 ± 0.2").replace(" 0<", " 4<")
     assert corrected(said, tables) == right
-    shown = "<!-- table a/b: One_two | 20 | y -->\n\n| old |\n| --- |\n| 1 |\n\nrest"
+    shown = "<!-- table a/b: One_two :: 20 :: y -->\n\n| old |\n| --- |\n| 1 |\n\nrest"
     lines = PAGE.splitlines()
     assert corrected(shown, tables).splitlines()[2:5] == [lines[4], lines[5], lines[7]]
 
@@ -182,11 +182,11 @@ def test_numbers_and_tables_are_written_from_their_cells() -> None:
 @pytest.mark.parametrize(
     ("comment", "why"),
     [
-        ("a/b: One_two | 30 @ ours", "0 rows"),
-        ("a/b: One_two | 20 @ ours", "2 rows"),
-        ("a/b: One_two | 20 | x @ theirs", "0 columns"),
-        ("a/b: Three | 20 @ ours", "no table"),
-        ("a/b: One_two | 20 | x @ scheme", "no number"),
+        ("a/b: One_two :: 30 @ ours", "0 rows"),
+        ("a/b: One_two :: 20 @ ours", "2 rows"),
+        ("a/b: One_two :: 20 :: x @ theirs", "0 columns"),
+        ("a/b: Three :: 20 @ ours", "no table"),
+        ("a/b: One_two :: 20 :: x @ scheme", "no number"),
     ],
 )
 def test_a_comment_that_names_no_cell_is_seen(comment: str, why: str) -> None:
