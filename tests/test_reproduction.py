@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Num
 from airlane.metrics import Window, goodput_mbps
 from airlane.reproduction import Failed, Reproduction
 from airlane.verdict import Published, Verdict
+from conftest import Airlane
 
 
 def goodput(draw: Draw) -> float:
@@ -220,3 +222,16 @@ def test_one_experiment_alone_fails_as_it_is(capfd: pytest.CaptureFixture[str]) 
 
 def test_the_names_of_the_papers_fit_the_table() -> None:
     assert max(len(e.id.partition("/")[0]) for e in papers.experiments()) <= 10
+
+
+def test_every_table_is_written_as_markdown(airlane: Airlane, tmp_path: Path) -> None:
+    done = airlane("reproduce", "frto", "--markdown", "tables")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "tables/frto.md").read_text()
+    assert page.startswith("# All tables of `frto`\n")
+    assert "\n<details><summary>claims</summary>\n\n| claim | holds | evidence |\n" in page
+    assert re.search(r"^\| F-RTO off \| 1 \| 0 \| \d+ \| 0 \|", page, re.MULTILINE)
+    assert " s$" not in page and "runs now" not in page, "nothing that differs from call to call"
+    summary = (tmp_path / "tables/summary.md").read_text()
+    assert "- [frto](frto.md)\n" in summary
+    assert "1/1 frto: claims: 3 hold\n" in summary
