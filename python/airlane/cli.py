@@ -14,8 +14,6 @@ import json
 import os
 import shlex
 import sys
-import time
-import traceback
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -480,48 +478,24 @@ def reproduce(
 
     Exit code 1 if one of several experiments fails; the others are reported.
     """
-    from airlane import native, papers, record, report, terminal
-    from airlane.cache import Cache
-    from airlane.files import write_text
-    from airlane.reproduction import Failed, Reproduction
+    from airlane import papers, reproduce_command
 
-    began = time.perf_counter()
     try:
         chosen = papers.select(ids or [])
     except KeyError as error:
         known = ", ".join(e.id for e in papers.experiments())
         _fail(f"error: unknown experiment {error.args[0]!r}; known: {known}")
-    kept = Cache(cache, native.fingerprint())
-    for folder in [out] if markdown is None else [out, markdown]:
-        folder.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
-    book = report.Book(out / "index.html")
-    reproduction = Reproduction(kept, quick, seed, threads or os.cpu_count() or 1, book.add)
-    for place, experiment in enumerate(chosen, 1):
-        with terminal.progress(experiment.id) as update:
-            came = reproduction.conduct(experiment, update)
-        if isinstance(came, Failed):
-            if len(chosen) == 1:
-                raise came.error
-            why = _mistake(came.error) or "".join(traceback.format_exception(came.error))
-            typer.echo(f"error: {experiment.id}: {why}", err=True)
-        elif ids and not as_json:
-            terminal.output.print(terminal.outcome_view(came))
-        elif not as_json:
-            print(terminal.outcome_line(came, place, len(chosen)), flush=True)
-    wall_s = time.perf_counter() - began
-    found = report.as_json(reproduction.done, wall_s) | {"failed": [one.id for one in reproduction.failed]}
-    book.write(wall_s)
-    write_text(out / "results.json", json.dumps(found, indent=2) + "\n")
-    if markdown is not None:
-        record.write(reproduction, markdown)
-    if as_json:
-        print(json.dumps(found, indent=2))
-    else:
-        if len(chosen) > 1:
-            terminal.output.print(terminal.papers_view(reproduction))
-        took = time.perf_counter() - began
-        terminal.output.print(f"\nreport: {out}/index.html ({took:.1f} s)", style="bold")
-    if reproduction.failed:
+    call = reproduce_command.Call(
+        chosen=chosen,
+        in_full=bool(ids) and not as_json,
+        quick=quick,
+        seed=seed,
+        threads=threads or os.cpu_count() or 1,
+        out=out,
+        as_json=as_json,
+        markdown=markdown,
+    )
+    if not call.conduct(cache, _mistake):
         raise typer.Exit(1)
 
 

@@ -1,0 +1,103 @@
+"""What `airlane reproduce` does: conducts, prints and writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airlane import native, record, report, terminal
+from airlane.cache import Cache
+from airlane.experiments import Experiment, Outcome
+from airlane.files import write_text
+from airlane.reproduction import Failed, Reproduction
+
+__all__ = ["Call"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the command line asks for.
+
+    Attributes
+    ----------
+    chosen
+        Experiments, in their order.
+    in_full
+        Whether all tables of each are printed, and not one line.
+    quick, seed, threads
+        As `airlane.experiments.conduct` takes them.
+    out
+        Folder of the report.
+    as_json
+        Whether JSON is printed and nothing else.
+    markdown
+        Folder of all tables in Markdown, if they are wanted.
+    """
+
+    chosen: Sequence[Experiment]
+    in_full: bool
+    quick: bool
+    seed: int | None
+    threads: int
+    out: Path
+    as_json: bool
+    markdown: Path | None = None
+
+    def conduct(self, cache: Path, mistake: Callable[[BaseException], str | None]) -> bool:
+        """Conduct all; whether none failed.
+
+        Parameters
+        ----------
+        mistake
+            Says in a few words what a user did wrong; `None` where an error is no mistake of the user.
+
+        Raises
+        ------
+        Exception
+            The one that ended the experiment, where it is the only one.
+        """
+        began = time.perf_counter()
+        kept = Cache(cache, native.fingerprint())
+        for folder in [self.out] if self.markdown is None else [self.out, self.markdown]:
+            folder.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
+        book = report.Book(self.out / "index.html")
+        reproduction = Reproduction(kept, self.quick, self.seed, self.threads, book.add)
+        for place, experiment in enumerate(self.chosen, 1):
+            with terminal.progress(experiment.id) as update:
+                came = reproduction.conduct(experiment, update)
+            if isinstance(came, Failed):
+                if len(self.chosen) == 1:
+                    raise came.error
+                why = mistake(came.error) or "".join(traceback.format_exception(came.error))
+                print(f"error: {experiment.id}: {why}", file=sys.stderr)
+            else:
+                self._show(came, place)
+        self._finish(reproduction, book, began)
+        return not reproduction.failed
+
+    def _show(self, outcome: Outcome, place: int) -> None:
+        if self.in_full:
+            terminal.output.print(terminal.outcome_view(outcome))
+        elif not self.as_json:
+            print(terminal.outcome_line(outcome, place, len(self.chosen)), flush=True)
+
+    def _finish(self, reproduction: Reproduction, book: report.Book, began: float) -> None:
+        wall_s = time.perf_counter() - began
+        failed = {"failed": [one.id for one in reproduction.failed]}
+        found = json.dumps(report.as_json(reproduction.done, wall_s) | failed, indent=2)
+        book.write(wall_s)
+        write_text(self.out / "results.json", found + "\n")
+        if self.markdown is not None:
+            record.write(reproduction, self.markdown)
+        if self.as_json:
+            print(found)
+            return
+        if len(self.chosen) > 1:
+            terminal.output.print(terminal.papers_view(reproduction))
+        took = time.perf_counter() - began
+        terminal.output.print(f"\nreport: {self.out}/index.html ({took:.1f} s)", style="bold")
