@@ -24,8 +24,9 @@ impl Resolved {
             App::Web(web) => Some(web.pages.as_str()).filter(|name| !pages::is_built_in(name)),
             App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Video(_) | App::Dash(_) => None,
         });
-        let named = self.internet.trace.as_deref().into_iter().chain(movements).chain(pages);
-        let mut files: Vec<_> = named.collect();
+        let links =
+            [&self.internet.trace, &self.internet.uplink_trace].into_iter().filter_map(Option::as_deref);
+        let mut files: Vec<_> = links.chain(movements).chain(pages).collect();
         files.sort_unstable();
         files.dedup();
         files

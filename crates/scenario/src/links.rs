@@ -67,13 +67,27 @@ fn detour(told: &format::Detour) -> Detour {
 }
 
 /// From host or core towards the server; `name` begins the names of its random streams.
-pub(crate) fn internet_uplink(internet: &Internet, seeds: Seeds, name: &str) -> Box<dyn Node> {
+pub(crate) fn internet_uplink(
+    internet: &Internet,
+    seeds: Seeds,
+    name: &str,
+) -> Result<Box<dyn Node>, ScenarioError> {
+    let name = format!("{name}/uplink");
+    if let Some(file) = &internet.uplink_trace {
+        let queue = discipline(&internet.aqm, internet.uplink_queue, (seeds, &name));
+        return Ok(Box::new(TraceLink::new(
+            Arc::new(files::delivery_trace(file)?),
+            internet.delay.0,
+            queue,
+            None,
+        )));
+    }
     let parameters = LinkParameters {
         rate: Some(internet.uplink_rate.0),
         delay: internet.delay.0,
         ..LinkParameters::default()
     };
-    link(parameters, &internet.aqm, internet.uplink_queue, (seeds, &format!("{name}/uplink")))
+    Ok(link(parameters, &internet.aqm, internet.uplink_queue, (seeds, &name)))
 }
 
 /// Either direction of a link between core and cell; `name` begins the names of its random streams.

@@ -41,6 +41,14 @@ const REQUIRED_BY_VARIANT: [(&str, &str, &str); 19] = [
     ("RnisFault", "nonsense", "share"),
 ];
 
+/// What the schema is identified by: the file that a release of this version carries (`.github/workflows/wheels.yml`).
+const ID: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/releases/download/v",
+    env!("CARGO_PKG_VERSION"),
+    "/scenario.schema.json"
+);
+
 /// The JSON Schema (draft 2020-12) of scenario files.
 ///
 /// It is derived from the types of [`crate::format`], with two differences that the presets make:
@@ -50,6 +58,7 @@ pub fn schema() -> String {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema: Schema = generator.into_root_schema_for::<Resolved>();
     let root = schema.ensure_object();
+    root.insert("$id".to_owned(), json!(ID));
     root.insert("title".to_owned(), json!("airlane scenario"));
     relax(root, "Resolved");
     if let Some(Value::Object(types)) = root.get_mut("$defs") {

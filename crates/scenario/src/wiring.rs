@@ -71,7 +71,7 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
 
     // 8. through radio, S1-U and gateway, over the internet link and a router that leads to the server's
     // endpoints, or the other way round where each has its own link.
-    let internet_up = internet_uplinks(&mut network, &servers, &scenario.internet, seeds);
+    let internet_up = internet_uplinks(&mut network, &servers, &scenario.internet, seeds)?;
     for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
@@ -118,22 +118,30 @@ fn internet_downlinks(
 }
 
 /// The link or links to the servers: the end that leads to all of them.
-fn internet_uplinks(network: &mut Network, servers: &[NodeId], internet: &Internet, seeds: Seeds) -> End {
-    let shared = internet.shared.then(|| network.add(links::internet_uplink(internet, seeds, "internet")));
+fn internet_uplinks(
+    network: &mut Network,
+    servers: &[NodeId],
+    internet: &Internet,
+    seeds: Seeds,
+) -> Result<End, ScenarioError> {
+    let mut shared = None;
+    if internet.shared {
+        shared = Some(network.add(links::internet_uplink(internet, seeds, "internet")?));
+    }
     let router = network.add(Box::new(FlowRouter));
     for (port, &server) in (0..).zip(servers) {
         let to = if shared.is_some() {
             (server, PORT)
         } else {
-            let link = network.add(links::internet_uplink(internet, seeds, &format!("internet/{port}")));
+            let link = network.add(links::internet_uplink(internet, seeds, &format!("internet/{port}"))?);
             network.connect((link, Link::OUTPUT), (server, PORT));
             (link, Link::INPUT)
         };
         network.connect((router, port), to);
     }
-    let Some(up) = shared else { return (router, 0) };
+    let Some(up) = shared else { return Ok((router, 0)) };
     network.connect((up, Link::OUTPUT), (router, 0));
-    (up, Link::INPUT)
+    Ok((up, Link::INPUT))
 }
 
 /// The ends of a mobile network: towards the internet, and each UE.

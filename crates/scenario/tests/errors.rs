@@ -541,6 +541,7 @@ fn mistakes_of_the_channel_and_times() -> Vec<(&'static str, String)> {
             .to_string(),
         ),
         ("no such trace", error(&format!("{WIRED}[internet]\ntrace = \"no.down\"")).to_string()),
+        ("no such uplink trace", error(&format!("{WIRED}[internet]\nuplink_trace = \"no.up\"")).to_string()),
         ("zero rate", error(&format!("{WIRED}[internet]\nrate = \"0 bit/s\"")).to_string()),
         ("share without unit", error(&format!("{WIRED}[internet]\nloss = 0.01")).to_string()),
     ]

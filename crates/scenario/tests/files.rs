@@ -77,6 +77,12 @@ fn presets_differ_where_they_should() {
 #[test]
 fn the_schema_knows_every_key_of_a_resolved_scenario() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let id = format!(
+        "https://github.com/airlane/airlane/releases/download/v{}/scenario.schema.json",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(schema["$id"], *id);
     let resolved = load(&folder().join("lte-download.toml")).resolve().unwrap();
     let resolved: serde_json::Value = serde_json::from_str(&resolved.to_json()).unwrap();
     let mut unknown = Vec::new();

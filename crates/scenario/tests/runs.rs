@@ -302,6 +302,43 @@ fn a_rule_holds_on_the_way_up() {
     }
 }
 
+/// One opportunity of 1500 bytes every 3 ms carries one datagram of 1472 bytes towards the server. The downlink
+/// keeps its rate.
+#[test]
+fn a_trace_replaces_the_uplink_rate() {
+    let file = std::env::temp_dir().join(format!("airlane-{}.up", std::process::id()));
+    std::fs::write(&file, "3\n6\n9\n").unwrap();
+    let mbps = |direction: &str| {
+        let text = format!(
+            r#"
+            network = "wired"
+            [run]
+            duration = "10 s"
+            warmup = "2 s"
+            [internet]
+            rate = "50 Mbit/s"
+            uplink_rate = "50 Mbit/s"
+            uplink_trace = "{}"
+            [[flow]]
+            direction = "{direction}"
+            app = {{ kind = "cbr", rate = "20 Mbit/s", payload = "1472 B" }}
+            transport = "udp"
+            "#,
+            file.display()
+        );
+        let scenario = Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap();
+        assert_eq!(scenario.files(), [file.to_str().unwrap()]);
+        let output = run(&scenario, 1).unwrap();
+        assert!(output.meta.conserved);
+        f64s(table(&output, "flows"), "goodput_mbps")[0]
+    };
+    let (up, down) = (mbps("uplink"), mbps("downlink"));
+    std::fs::remove_file(&file).unwrap();
+    // 1472 bytes of payload each 3 ms are 3.9253 Mbit/s. The rate is that over 8 s to the nearest packet.
+    assert!((up - 1472.0 * 8.0 / 3e3).abs() < 0.002, "{up}");
+    assert!((down - 20.0).abs() < 0.01, "{down}");
+}
+
 /// Each of the flows starts when it should, carries its size and ends; the names count them.
 #[test]
 fn a_flow_can_be_repeated() {

@@ -14,9 +14,12 @@ use crate::tree::Tree;
 pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checked {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let root = Place { tree, key: String::new() };
-    if let Some(trace) = &mut scenario.internet.trace {
-        find(trace, folder, &root.under("internet.trace"))?;
-        files::delivery_trace(trace)?;
+    let internet = &mut scenario.internet;
+    for (key, trace) in [("trace", &mut internet.trace), ("uplink_trace", &mut internet.uplink_trace)] {
+        if let Some(trace) = trace {
+            find(trace, folder, &root.under("internet").under(key))?;
+            files::delivery_trace(trace)?;
+        }
     }
     let mut sets: Vec<String> = Vec::new();
     for (i, flow) in scenario.flow.iter_mut().enumerate() {

@@ -50,6 +50,9 @@ pub struct Internet {
     /// File of delivery opportunities in Mahimahi's format, which replaces the downlink rate. Each line is
     /// the millisecond at which a packet of 1500 bytes may leave.
     pub trace: Option<String>,
+    /// The same for the uplink: a file of delivery opportunities that replaces `uplink_rate`; none for that rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink_trace: Option<String>,
 }
 
 /// A change of the rate.

@@ -622,6 +622,9 @@ fn text(seed: u64) -> String {
     if !text.contains("rate_steps") && !text.contains("hold") && later.chance(0.15) {
         text += "trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
     }
+    if Seeds::new(seed).stream("swarm/uplink-trace").chance(0.1) {
+        text += "uplink_trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
+    }
     if wired {
         for _ in 0..=s.below(3) {
             text += &flow(s, None);

@@ -293,7 +293,8 @@ fn links_are_wide(scenario: &Resolved) -> bool {
     }
     let loses = internet.loss.0 > 0.0 || internet.policer.is_some();
     let will_lose = internet.loss_steps.iter().flatten().any(|step| step.loss.0 > 0.0);
-    if internet.trace.is_some() || !internet.hold.is_empty() || loses || will_lose {
+    let traced = internet.trace.is_some() || internet.uplink_trace.is_some();
+    if traced || !internet.hold.is_empty() || loses || will_lose {
         return false;
     }
     // A packet that takes a longer way waits as it would behind others.
