@@ -174,7 +174,7 @@ mod tests {
         );
         assert_eq!(
             message("1\n7\n6\n"),
-            "cell.down:3: `6`: milliseconds must not fall; the line before says 7"
+            "cell.down:3: `6`: milliseconds must not decrease; the line before has 7"
         );
         assert_eq!(
             message("0\n0\n"),

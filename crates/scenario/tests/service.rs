@@ -278,7 +278,7 @@ fn outages_that_make_no_sense_are_refused() {
     };
     let stays = [("[handover]", "[handover]\nradio_link_failure = false")];
     refused(&[
-        (off(&[("1 s", "0 s")]), &[], "cell.0.outages.0.duration", "above zero"),
+        (off(&[("1 s", "0 s")]), &[], "cell.0.outages.0.duration", "above 0 s"),
         (off(&[("1 s", "2 s"), ("2500 ms", "1 s")]), &[], "cell.0.outages.1.at", "3 s or later"),
         (off(&[("5 s", "2 s"), ("1 s", "1 s")]), &[], "cell.0.outages.1.at", "7 s or later"),
         (off(&[("-1 s", "2 s")]), &[], "cell.0.outages.0.at", ""),

@@ -99,8 +99,8 @@ fn mistakes_are_placed() {
     assert!(with("$ns_ at 1 \"$node_(0) setdest nan 2 1\"").contains("`nan` is not a coordinate"));
     assert!(with("$ns_ at 1 \"$node_(0) setdest 1 1e8 1\"").contains("from -10000000 to 10000000"));
     assert!(with("$ns_ at -1 \"$node_(0) setdest 1 2 1\"").contains("`-1` is not a time"));
-    assert!(with("$ns_ at 1 \"$node_(1) setdest 1 2 1\"").contains("node 1 moves before"));
-    assert!(with("$ns_ at 1 \"$node_(x) setdest 1 2 1\"").contains("`$node_(x)` is no node"));
+    assert!(with("$ns_ at 1 \"$node_(1) setdest 1 2 1\"").contains("node 1 has no position yet"));
+    assert!(with("$ns_ at 1 \"$node_(x) setdest 1 2 1\"").contains("`$node_(x)` is not a node"));
     assert!(with("$node_(0) set X_ 5").contains("set already"));
     assert!(with("$ns_ at 1 \"$node_(0) set X_ 5\"").contains("cannot jump"));
     assert!(with("hello").contains("setdest 12.0 5.0 13.9"));
@@ -110,7 +110,7 @@ fn mistakes_are_placed() {
         (e.line, e.help.as_str()),
         (Some(4), "the time is before 2 s, the time of the last line of node 0; sort the lines by time")
     );
-    assert_eq!(error("").found, "no node is in it");
+    assert_eq!(error("").found, "the file has no node");
     assert_eq!(error("# only a comment").line, None);
     let half = error("$node_(0) set X_ 1\n$node_(0) set Z_ 1\n");
     assert_eq!((half.line, half.found.as_str()), (Some(1), "$node_(0) set X_ 1"));
