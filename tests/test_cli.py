@@ -85,7 +85,7 @@ def test_json_is_the_summary_rows(airlane: Airlane, scenarios: Path) -> None:
         ('"30 dBm"', '"30 dBx"', ("30 dBx", "dBm")),
         ('scheduler = "pf"', 'scheduler = "fair"', ("fair", "pf", "rr")),
         ('to = "phone"', 'to = "fone"', ("fone", "phone")),
-        ("[run]", "[run", (":5:", "`]`")),
+        ("[run]", "[run", (":6:", "`]`")),
     ],
 )
 def test_a_bad_scenario_is_named_and_nothing_is_written(
@@ -111,13 +111,13 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
         (("run",), "--example NAME"),
         (("run", "{scenario}", "--example", "lte-udp"), "not both"),
         (("run", "--example", "lte-downlod"), "did you mean 'lte-download'"),
-        (("run", "{scenario}", "--set", "nonsense"), "key=value"),
+        (("run", "{scenario}", "--set", "nonsense"), "KEY=VALUE"),
         (("run", "{scenario}", "--set", "run.durations=3s"), "durations"),
         (("run", "{scenario}", "--runs", "0"), "--runs"),
         (("reproduce", "ltetcp/nothing"), "ltetcp/load"),
         (("report", "."), "not a result folder"),
-        (("run", "{scenario}", "-o", "."), "is where you are"),
-        (("run", "{scenario}", "-o", "../.."), "is where you are"),
+        (("run", "{scenario}", "-o", "."), "is the current folder"),
+        (("run", "{scenario}", "-o", "../.."), "is the current folder"),
         (("run", "{scenario}", "--seed", "9223372036854775807"), "too large"),
         (("arena", "--seed", "9223372036854775807"), "too large"),
         (("sweep", "{scenario}", "--grid", "run.seed=1,2", "-o", "sweep.csv"), "ends in .parquet"),
@@ -238,7 +238,7 @@ def test_the_only_ue_need_not_be_named(airlane: Airlane, tmp_path: Path) -> None
     export = ("trace", "export", "--example", "lte-udp", *SHORT)
     done = airlane(*export, "-o", "only.down")
     assert done.returncode == 0, done.stderr
-    assert "only.down: what phone would be given" in done.stdout
+    assert "only.down: what phone would receive if it always had data" in done.stdout
     assert airlane(*export, "--ue", "phone", "-o", "named.down").returncode == 0
     assert (tmp_path / "only.down").read_bytes() == (tmp_path / "named.down").read_bytes()
 

@@ -147,7 +147,7 @@ def test_rows_of_another_trace_do_not_mix(airlane: Airlane, tmp_path: Path) -> N
     (tmp_path / "link.down").write_text("1\n20\n")
     refused = swept(airlane, "--runs", "2", "--resume")
     assert refused.returncode == 2
-    assert "s was begun with another content of link.down; --force replaces it" in refused.stderr
+    assert "s was started with another content of link.down; --force replaces it" in refused.stderr
 
 
 def test_the_python_way_does_not_mix_either(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_places_that_are_something_else(airlane: Airlane, tmp_path: Path) -> Non
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("")
-    for out, words in (("mine", "no sweep has written"), ("file", "is a file")):
+    for out, words in (("mine", "contains files that are not from a sweep"), ("file", "is a file")):
         done = airlane("sweep", "--example", "wired-cubic", "--grid", "internet.delay=1..3:1ms", "-o", out)
         assert done.returncode == 2
         assert words in done.stderr

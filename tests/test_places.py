@@ -101,7 +101,7 @@ def test_two_do_not_run_into_one_folder(airlane: Airlane, tmp_path: Path) -> Non
         began = time.monotonic()
         second = airlane(*RUN, "here")
         assert second.returncode == 2
-        assert "another airlane is writing into here" in second.stderr
+        assert "another run is writing to here" in second.stderr
         assert "Traceback" not in second.stderr
         assert time.monotonic() - began < 20
         assert airlane(*RUN, "there").returncode == 0, "a folder beside it is nobody's"

@@ -144,7 +144,7 @@ def test_the_command_prints_a_table_and_writes_parquet(airlane: Airlane, tmp_pat
     ("settings", "words"),
     [
         ((), ("no --grid",)),
-        (("ue.count",), ("ue.count", "key=value,value")),
+        (("ue.count",), ("ue.count", "KEY=VALUE,VALUE")),
         (("transport.congestions=cubic,bbr",), ("congestions", "did you mean `congestion`")),
         (("transport.congestion=cubic,cubik",), ("cubik", "cubic")),
         (("ue.count=1,many",), ("ue.0.count", "many")),

@@ -101,8 +101,8 @@ fn mistakes_are_placed() {
     assert!(with("$ns_ at -1 \"$node_(0) setdest 1 2 1\"").contains("`-1` is not a time"));
     assert!(with("$ns_ at 1 \"$node_(1) setdest 1 2 1\"").contains("node 1 has no position yet"));
     assert!(with("$ns_ at 1 \"$node_(x) setdest 1 2 1\"").contains("`$node_(x)` is not a node"));
-    assert!(with("$node_(0) set X_ 5").contains("set already"));
-    assert!(with("$ns_ at 1 \"$node_(0) set X_ 5\"").contains("cannot jump"));
+    assert!(with("$node_(0) set X_ 5").contains("is set twice"));
+    assert!(with("$ns_ at 1 \"$node_(0) set X_ 5\"").contains("cannot be set during a run"));
     assert!(with("hello").contains("setdest 12.0 5.0 13.9"));
     let back = "$ns_ at 2 \"$node_(0) setdest 1 2 3\"\n$ns_ at 1 \"$node_(0) setdest 1 2 3\"\n";
     let e = error(&format!("{placed}{back}"));
