@@ -225,7 +225,7 @@ impl RadioNetwork {
             downlink.schedule(slot);
             uplink.schedule(slot);
         });
-        if self.cells.iter().any(|cell| !cell.is_on) {
+        if self.plan.off > 0 {
             self.wait_for_radio(cx, number);
         }
     }

@@ -44,6 +44,10 @@ impl Change {
 pub(super) struct Plan {
     /// The next one last.
     changes: Vec<(Instant, CellId, Change)>,
+    /// When that is.
+    due: Instant,
+    /// Cells whose radio is off.
+    pub(super) off: u32,
 }
 
 impl Plan {
@@ -60,13 +64,25 @@ impl Plan {
             }
         }
         changes.sort_by_key(|&(at, cell, change)| core::cmp::Reverse((at, change.rank(), cell)));
-        Self { changes }
+        let mut plan = Self { changes, due: Instant::FAR_FUTURE, off: 0 };
+        plan.find_due();
+        plan
+    }
+
+    fn find_due(&mut self) {
+        self.due = self.changes.last().map_or(Instant::FAR_FUTURE, |(at, ..)| *at);
+    }
+
+    fn pop(&mut self) -> Option<(Instant, CellId, Change)> {
+        let change = self.changes.pop();
+        self.find_due();
+        change
     }
 
     /// When something happens next.
     #[inline]
-    pub(super) fn due(&self) -> Instant {
-        self.changes.last().map_or(Instant::FAR_FUTURE, |(at, ..)| *at)
+    pub(super) const fn due(&self) -> Instant {
+        self.due
     }
 }
 
@@ -74,7 +90,7 @@ impl RadioNetwork {
     /// Does the next thing that happens to a cell.
     #[cold]
     pub(super) fn change_service(&mut self, cx: &mut Cx<'_>) {
-        let Some((now, cell, change)) = self.plan.changes.pop() else { return };
+        let Some((now, cell, change)) = self.plan.pop() else { return };
         let mut cx = Cx {
             now,
             pool: &mut *cx.pool,
@@ -108,6 +124,7 @@ impl RadioNetwork {
         }
         let here = &mut self.cells[cell.index()];
         here.is_on = on;
+        self.plan.off = if on { self.plan.off - 1 } else { self.plan.off + 1 };
         for ue in &mut self.ues {
             ue.neighbours.forget_control();
             if ue.cell == cell && !on {
