@@ -85,9 +85,10 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
             let over =
                 last.decoded || !cell.harq || last.transmission >= u64::from(cell.mac.harq_transmissions);
             let most = bounds[last.cell][direction as usize];
-            // What waits when the radio goes off is lost.
+            // What waits when the radio goes off is lost, and so is what is sent in the slot that ends then.
             let starts = cell.outages.iter().flatten().map(|one| one.at.0.as_nanos() / 1_000_000);
-            let lost = starts.into_iter().any(|at| at.saturating_sub(most) <= last.slot && last.slot <= at);
+            let lost =
+                starts.into_iter().any(|at| at.saturating_sub(most + 1) <= last.slot && last.slot <= at);
             assert!(over || lost || end - last.slot <= most, "{last:?} is not sent again until {end}");
         }
     }
