@@ -1,7 +1,7 @@
 # The last stage holds airlane without Rust and runs the first example of README.md:
 #
 #   docker build -t airlane .
-#   docker run --rm -v "$PWD/out:/work/out" airlane
+#   docker run --rm -v "$PWD/out:/data/out" airlane
 #
 # tools/docker_steps.py runs the same steps in a chroot, where there is no Docker.
 
@@ -28,5 +28,5 @@ RUN python3 -m venv /opt/airlane \
  && /opt/airlane/bin/pip install --no-cache-dir "$(ls /tmp/dist/*.whl)[report]" \
  && rm -r /tmp/dist
 ENV PATH=/opt/airlane/bin:$PATH
-WORKDIR /work
+WORKDIR /data
 CMD ["airlane", "run", "--example", "lte-drive", "--plot"]
