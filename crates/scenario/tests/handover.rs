@@ -1,8 +1,11 @@
 //! UEs that are handed over, whole runs: nothing is lost that need not be, and what happened is told.
 
 use airlane_core::DropCause;
-use airlane_record::{Column, Table};
+use airlane_record::Column;
 use airlane_scenario::{RunOutput, Scenario, run};
+
+mod tables;
+use tables::{reals, table, texts};
 
 /// A car from one cell to the next within 20 s. The internet is slower than the radio, so that no queue
 /// drops anything.
@@ -40,25 +43,6 @@ fn go(changes: &[(&str, &str)]) -> RunOutput {
     let output = run(&Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap(), 1).unwrap();
     assert!(output.meta.conserved);
     output
-}
-
-fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
-    &output.tables.iter().find(|(other, _)| *other == name).expect("the table is there").1
-}
-
-fn reals(table: &Table, name: &str) -> Vec<f64> {
-    match table.column(name) {
-        Some(Column::F64(values)) => values.clone(),
-        Some(Column::I64(values)) => values.iter().map(|value| *value as f64).collect(),
-        other => panic!("{name}: {other:?}"),
-    }
-}
-
-fn texts(table: &Table, name: &str) -> Vec<String> {
-    match table.column(name) {
-        Some(Column::Text(values)) => values.clone(),
-        other => panic!("{name}: {other:?}"),
-    }
 }
 
 fn dropped(output: &RunOutput, cause: DropCause) -> u64 {

@@ -1,7 +1,10 @@
 //! Cells whose radio fails and cells that shed UEs, whole runs.
 
-use airlane_record::{Column, Table};
+use airlane_record::Column;
 use airlane_scenario::{RunOutput, Scenario, run};
+
+mod tables;
+use tables::{reals, table, texts};
 
 /// Three UEs of the west cell at 100, 200 and 250 m, and one of the east cell, each with a download at 1 Mbit/s
 /// over an internet that drops nothing.
@@ -54,25 +57,6 @@ fn go(changes: &[(&str, &str)]) -> RunOutput {
     let output = run(&scenario.unwrap_or_else(|e| panic!("{e}")), 1).unwrap();
     assert!(output.meta.conserved);
     output
-}
-
-fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
-    &output.tables.iter().find(|(other, _)| *other == name).expect("the table is there").1
-}
-
-fn reals(table: &Table, name: &str) -> Vec<f64> {
-    match table.column(name) {
-        Some(Column::F64(values)) => values.clone(),
-        Some(Column::I64(values)) => values.iter().map(|value| *value as f64).collect(),
-        other => panic!("{name}: {other:?}"),
-    }
-}
-
-fn texts(table: &Table, name: &str) -> Vec<String> {
-    match table.column(name) {
-        Some(Column::Text(values)) => values.clone(),
-        other => panic!("{name}: {other:?}"),
-    }
 }
 
 /// UE, target, and the time of a column of each handover.

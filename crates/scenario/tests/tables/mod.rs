@@ -1,0 +1,23 @@
+//! The tables of a run and their columns, for tests.
+
+use airlane_record::{Column, Table};
+use airlane_scenario::RunOutput;
+
+pub(crate) fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
+    &output.tables.iter().find(|(other, _)| *other == name).expect("the table is there").1
+}
+
+pub(crate) fn reals(table: &Table, name: &str) -> Vec<f64> {
+    match table.column(name) {
+        Some(Column::F64(values)) => values.clone(),
+        Some(Column::I64(values)) => values.iter().map(|value| *value as f64).collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+pub(crate) fn texts(table: &Table, name: &str) -> Vec<String> {
+    match table.column(name) {
+        Some(Column::Text(values)) => values.clone(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
