@@ -1,29 +1,28 @@
-//! The contract between a protocol and whatever drives it: a virtual clock, a real one, or a
-//! test.
+//! The interface between a protocol and its driver: a virtual clock, a real clock, or a test.
 //!
-//! A [`Node`] is driven from outside: packets and timeouts come in, packets go out through the
-//! [`Cx`] of the call, and `next_timeout` says when it wants to be called again. It reads no
-//! clock, opens no socket and owns no thread.
+//! A [`Node`] is driven from outside. Its driver passes packets and timeouts to it. The node sends
+//! packets through the [`Cx`] of the call, and `next_timeout` returns the time of the next call. It
+//! reads no clock, opens no socket and owns no thread.
 
 use core::any::Any;
 
 use crate::{DropCause, Ecn, Event, Instant, Packet, PacketPool, PacketRef, Topic, TopicSet};
 
-/// A numbered opening of a node. The wiring connects a port of one node to a port of another.
+/// A numbered port of a node. The wiring connects a port of one node to a port of another.
 pub type Port = u16;
 
 /// Packets that a node sends during one call, in order.
 pub type Outbox = Vec<(Port, PacketRef)>;
 
-/// Listens to events. Must not influence what it observes.
+/// Observes events. An observer must not influence what it observes.
 pub trait Probe {
-    /// The topics it wants to hear.
+    /// The topics that it observes.
     fn topics(&self) -> TopicSet;
-    /// One event.
+    /// Called for each event of these topics.
     fn observe(&mut self, now: Instant, event: &Event<'_>);
 }
 
-/// A probe that listens to nothing.
+/// A probe that observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silence;
 
@@ -34,15 +33,16 @@ impl Probe for Silence {
     fn observe(&mut self, _: Instant, _: &Event<'_>) {}
 }
 
-/// What a call brings along: the time, the packets, the way out, and the observers.
+/// The context of a call: the time, the packets, the outbox, and the observers.
 pub struct Cx<'a> {
     /// The time of the call.
     pub now: Instant,
     /// The packets of this run.
     pub pool: &'a mut PacketPool,
-    /// Where sent packets go.
+    /// Receives the packets that are sent.
     pub outbox: &'a mut Outbox,
-    /// What the probe listens to; by value, so that an unheard event costs one bit test.
+    /// The topics that the probe observes; stored by value, so that an event without an observer
+    /// costs one bit test.
     pub topics: TopicSet,
     /// The observer.
     pub probe: &'a mut dyn Probe,
@@ -53,7 +53,7 @@ impl Cx<'_> {
     #[inline]
     pub fn send(&mut self, port: Port, packet: PacketRef) {
         if self.outbox.len() == self.outbox.capacity() {
-            return self.send_beyond(port, packet); // which may be the last call of who calls this
+            return self.send_beyond(port, packet); // may be the caller's last statement: a tail call
         }
         self.outbox.push((port, packet));
     }
@@ -64,14 +64,14 @@ impl Cx<'_> {
         self.outbox.push((port, packet));
     }
 
-    /// True if somebody listens to the topic; ask before building an event.
+    /// True if the topic has an observer; call this before building an event.
     #[inline]
     #[must_use]
     pub fn wants(&self, topic: Topic) -> bool {
         self.topics.wants(topic)
     }
 
-    /// Reports an event to whoever wants its topic.
+    /// Reports an event to the observers of its topic.
     #[inline]
     pub fn emit(&mut self, event: &Event<'_>) {
         if self.topics.wants(event.topic()) {
@@ -79,8 +79,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Reports an event about a packet that stays in the pool. Ask [`Cx::wants`] before: this is kept
-    /// out of the way of whoever does not call it.
+    /// Reports an event about a packet that stays in the pool. Call [`Cx::wants`] first. The
+    /// function is cold: the compiler moves it out of the path of runs without an observer.
     #[cold]
     pub fn emit_about(&mut self, packet: &PacketRef, event: impl FnOnce(&Packet) -> Event<'_>) {
         self.probe.observe(self.now, &event(self.pool.get(packet)));
@@ -94,8 +94,8 @@ impl Cx<'_> {
         self.pool.recycle(packet);
     }
 
-    /// Sets CE on a packet in place of dropping it (RFC 3168 §5), and reports it. False if the
-    /// packet is not ECN-capable, and nothing but a drop will tell its sender.
+    /// Sets CE on a packet instead of dropping it (RFC 3168 §5), and reports it. Returns false if
+    /// the packet is not ECN-capable; only a drop can then signal congestion to its sender.
     #[must_use]
     pub fn mark(&mut self, packet: &PacketRef) -> bool {
         let marked = self.pool.get_mut(packet);
@@ -111,19 +111,19 @@ impl Cx<'_> {
     }
 }
 
-/// A stateful thing in the network. It is [`Any`] so that whoever built it can have it back
+/// A stateful part of the network. It is [`Any`] so that the code that built it can recover it
 /// after a run, with its statistics.
 pub trait Node: Any {
     /// A packet arrives at a port.
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef);
 
-    /// `next_timeout` has come. Called late, a node replays what it missed, each thing stamped
-    /// with its own time; called early, it does nothing.
+    /// Called when `next_timeout` is reached. Called late, a node replays each missed action with
+    /// the action's own time; called early, it does nothing.
     fn handle_timeout(&mut self, cx: &mut Cx<'_>);
 
-    /// When to call `handle_timeout`, if nothing else happens first.
+    /// When to call `handle_timeout`, if no packet arrives before.
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// Packets it holds, for the check that none was lost on the way.
+    /// Packets it holds, for the check of conservation at the end of a run.
     fn packets_held(&self) -> usize;
 }

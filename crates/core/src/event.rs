@@ -1,18 +1,20 @@
-//! What can be observed: typed events, asked for by topic before they are built.
+//! Observable events, typed. An event is built only if its topic has an observer.
 
 use crate::{BitRate, Bytes, CellId, Direction, DropCause, FlowId, Instant, UeId};
 use crate::{Duration, Packet};
 
-/// What CUBIC's window follows (RFC 9438 section 4.2).
+/// The parameters of CUBIC's window curve (RFC 9438 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicCurve {
-    /// `W_max`: the window before the last loss, less where that one came early (section 4.7).
+    /// `W_max`: the window before the last loss, reduced if the previous loss was at a larger
+    /// window (fast convergence, section 4.7).
     pub w_max: Bytes,
-    /// K: how long after its beginning the epoch reaches `W_max`; `None` from a loss until the next epoch begins.
+    /// K: the time from the start of the epoch until the window reaches `W_max`; `None` from a loss until the
+    /// next epoch begins.
     pub k: Option<Duration>,
 }
 
-/// A kind of event. A sink names those that it wants; the rest cost one bit test.
+/// A kind of event. A sink names the topics it needs; an event of any other topic costs one bit test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Topic {
@@ -68,10 +70,10 @@ pub enum Topic {
     PathModel,
 }
 
-/// What a controller that models the path (BBR) thinks of it. Volumes are in segments.
+/// The path model of a model-based controller (BBR). Volumes are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathModel {
-    /// Its state, in the words of its specification.
+    /// Its state, with the name in its specification.
     pub state: &'static str,
     /// Pacing gain and window gain of the state.
     pub gains: [f64; 2],
@@ -83,25 +85,25 @@ pub struct PathModel {
     pub congestion_window: u32,
     /// Segments in flight.
     pub in_flight: u32,
-    /// The newest sample of the delivery rate, and whether the application limited it.
+    /// The newest sample of the delivery rate.
     pub delivery_rate: BitRate,
-    /// See `delivery_rate`.
+    /// Whether the application limited this sample.
     pub app_limited: bool,
-    /// The largest rate of the last cycles.
+    /// The highest delivery rate of the last cycles (BBR's `max_bw`).
     pub max_bandwidth: BitRate,
-    /// The least round trip.
+    /// The minimum round-trip time.
     pub min_rtt: Option<Duration>,
-    /// What is to be in flight at a gain of one: `Inflight(1.0)`.
+    /// The target for the data in flight at a gain of one: `Inflight(1.0)`.
     pub target: u32,
-    /// Aggregation that the window allows for.
+    /// The allowance of the window for ACK aggregation.
     pub extra_acked: u32,
-    /// Bounds from loss of the moment, of the rate and of the flight, and of the flight in the long run.
+    /// Short-term bound on the bandwidth, set by loss (`bw_shortterm`).
     pub bandwidth_short: Option<BitRate>,
-    /// See `bandwidth_short`.
+    /// Short-term bound on the data in flight, set by loss (`inflight_shortterm`).
     pub inflight_short: Option<u32>,
-    /// See `bandwidth_short`.
+    /// Long-term bound on the data in flight, set by loss (`inflight_longterm`).
     pub inflight_long: Option<u32>,
-    /// Rounds without growth, of the three that make a full pipe.
+    /// Consecutive rounds without growth; three of them mean that the pipe is full.
     pub full_rounds: u32,
     /// Whether the pipe has ever been full.
     pub full_reached: bool,
@@ -112,9 +114,9 @@ pub struct PathModel {
 pub struct TopicSet(u32);
 
 impl TopicSet {
-    /// Nothing is listened to.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// This set and one topic more.
+    /// This set with one more topic.
     #[must_use]
     pub const fn with(self, topic: Topic) -> Self {
         Self(self.0 | 1 << topic as u8)
@@ -129,125 +131,126 @@ impl TopicSet {
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
-    /// True if somebody listens.
+    /// True if the topic is in the set.
     #[must_use]
     pub const fn wants(self, topic: Topic) -> bool {
         self.0 & (1 << topic as u8) != 0
     }
 }
 
-/// What became of a PEP message.
+/// The stage of a PEP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PepFate {
     /// The PEP sent it.
     Sent,
-    /// The sender of the flow believed it.
+    /// The sender of the flow accepted it.
     Accepted,
-    /// It came to the sender of the flow, who did not believe it.
+    /// It reached the sender of the flow, which rejected it.
     Rejected,
 }
 
-/// What a sender took a loss for.
+/// How a sender classified a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossVerdict {
-    /// A queue had no room: the window was reduced.
+    /// Congestion: the window was reduced.
     Congestion,
-    /// The path loses by itself: it was not, and slow start was over.
+    /// Random loss on the path: the window was not reduced, and slow start was over.
     Random,
-    /// It was not, and the controller heard nothing of it.
+    /// The window was not reduced, and the loss was not reported to the controller.
     Unreported,
 }
 
-/// What became of a notification of a radio network information service.
+/// The stage of a notification of a radio network information service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InformationFate {
     /// The service sent it.
     Sent,
-    /// The server of the flow believed it.
+    /// The server of the flow accepted it.
     Accepted {
-        /// How old what it says was then.
+        /// The age of its measurement at that time.
         age: Duration,
     },
-    /// It came to the server of the flow, and its bytes said nothing.
+    /// It reached the server of the flow, which could not decode it.
     Rejected,
-    /// It was about another UE, or from the future.
+    /// It was about another UE, or its measurement time was in the future.
     Misdirected,
 }
 
-/// How far a handover has come.
+/// A step of a handover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HandoverStep {
-    /// The UE sent the measurement report that it begins with.
+    /// The UE sent the measurement report that starts the handover.
     Reported {
         /// The cell that serves the UE.
         from: CellId,
-        /// The cell that it reports.
+        /// The cell in the report.
         to: CellId,
         /// Where the UE is: east and north, in metres.
         position_m: [f64; 2],
     },
-    /// The source asked the target to prepare (HANDOVER REQUEST).
+    /// The source asked the target to prepare the handover (HANDOVER REQUEST).
     Decided,
     /// The target refused: the UE stays where it is.
     PreparationFailed,
-    /// The UE has got its order (`RRCConnectionReconfiguration`) and leaves the source.
+    /// The UE has received the handover command (`RRCConnectionReconfiguration`) and leaves the source.
     Started,
-    /// Random access is done, the target serves the UE.
+    /// Random access is complete; the target serves the UE.
     Arrived,
-    /// The target has learnt that the gateway has switched the downlink path.
+    /// The target has been informed that the gateway has switched the downlink path.
     PathSwitched,
-    /// The UE has lost its radio link: what was being prepared is cancelled.
+    /// Radio link failure of the UE: the handover in preparation is cancelled.
     LinkFailed {
-        /// The cell that served it.
+        /// The cell that served the UE.
         from: CellId,
         /// Where the UE is: east and north, in metres.
         position_m: [f64; 2],
     },
-    /// T304 has expired: the UE has not reached the target and looks for a cell.
+    /// T304 has expired: the UE has not reached the target and selects a cell.
     AccessFailed,
-    /// A cell re-establishes the connection of a UE that has lost its radio link.
+    /// A cell re-establishes the connection of a UE after a radio link failure.
     Reestablished {
-        /// Which.
+        /// The cell.
         to: CellId,
     },
-    /// No cell has re-established it in time: the UE was released and sets up a new connection.
+    /// No cell has re-established the connection in time: the UE was released and sets up a new
+    /// connection.
     Released,
     /// What the source has forwarded so far.
     Forwarded {
-        /// SDUs, once for each X2 link that they entered.
+        /// SDUs, counted once for each X2 link that they entered.
         packets: u64,
         /// Their bytes with PDCP headers.
         bytes: Bytes,
-        /// Packets that the handover cost: dropped by a re-establishment, lost or refused on X2.
+        /// Packets lost by the handover: dropped by a re-establishment, or lost or refused on X2.
         dropped: u64,
     },
 }
 
-/// How far a view of a video has come.
+/// A step of a video view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaybackStep {
-    /// The viewer asked for the video.
+    /// The viewer requested the video.
     Requested,
     /// Media arrived, next in order: bytes of a progressive download, or a whole segment.
     Fetched {
         /// Its bytes.
         bytes: Bytes,
-        /// How long it plays.
+        /// Its playing time.
         media: Duration,
-        /// The bitrate that it is encoded with.
+        /// Its encoding bitrate.
         bitrate: BitRate,
     },
     /// The first frame is shown.
     Started,
-    /// The buffer has run dry: the picture stands still.
+    /// The buffer is empty: playback stalls.
     Stalled,
-    /// It moves again.
+    /// Playback continues.
     Resumed,
-    /// All was played.
+    /// All media was played.
     Ended,
 }
 
-/// Something that happened.
+/// An observable event.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// An endpoint emitted a packet.
@@ -257,36 +260,37 @@ pub enum Event<'a> {
         /// True if its payload had been sent before.
         retransmission: bool,
     },
-    /// A packet arrived at the endpoint it was meant for.
+    /// A packet arrived at its destination endpoint.
     Delivered {
         /// The packet; its one-way delay is `now - packet.sent_at`.
         packet: &'a Packet,
         /// Payload bytes that became readable in order through it.
         in_order: Bytes,
-        /// Those of its payload bytes that had not come before; `None` if the transport does not tell.
+        /// Payload bytes that had not arrived before; `None` if the transport does not report them.
         fresh: Option<Bytes>,
     },
-    /// A packet came to the host it was sent to, whose transport has not seen it yet. Every packet
-    /// does, without payload too.
+    /// A packet arrived at its destination host, before the host's transport processes it. Emitted
+    /// for every packet, also for those without payload.
     Received {
         /// The packet.
         packet: &'a Packet,
     },
-    /// A packet passed the eNB's end of the tunnel on S1-U: came in (downlink) or went out (uplink).
+    /// A packet passed the eNB's end of the tunnel on S1-U: it entered the eNB (downlink) or left it
+    /// (uplink).
     Tunnelled {
         /// The eNB's cell.
         cell: CellId,
-        /// The packet; its size counts the headers of the tunnel.
+        /// The packet; its size includes the headers of the tunnel.
         packet: &'a Packet,
     },
     /// A packet was dropped.
     Dropped {
         /// The packet.
         packet: &'a Packet,
-        /// Why.
+        /// The cause.
         cause: DropCause,
     },
-    /// A queue set CE on a packet that did not carry it yet (RFC 3168 §5).
+    /// A queue set CE on a packet that was not marked before (RFC 3168 §5).
     Marked {
         /// The packet.
         packet: &'a Packet,
@@ -312,12 +316,12 @@ pub enum Event<'a> {
         congestion_window: Bytes,
         /// Bytes in flight before the timeout.
         in_flight: Bytes,
-        /// How many times in a row, 1 for the first.
+        /// How many timeouts in a row; 1 for the first.
         backoff: u32,
         /// True if the sender was in loss recovery when it fired.
         in_recovery: bool,
     },
-    /// A timeout turned out spurious and was undone (F-RTO, Eifel).
+    /// A timeout was found to be spurious and was undone (F-RTO, Eifel).
     TimeoutUndone {
         /// The flow.
         flow: FlowId,
@@ -341,21 +345,21 @@ pub enum Event<'a> {
         ssthresh: Option<Bytes>,
         /// Bytes in flight.
         in_flight: Bytes,
-        /// The window that the peer offers, where there is one for the whole connection.
+        /// The window that the peer advertises, if there is one for the whole connection.
         offered_window: Option<Bytes>,
-        /// The curve that the window follows, where it is CUBIC's and a loss has set it up.
+        /// The curve that the window follows, if the controller is CUBIC and has had a loss.
         cubic: Option<CubicCurve>,
     },
-    /// An ARWA receiver says with an acknowledgment what it finds of the path.
+    /// An ARWA receiver reports the state of the path with an acknowledgment.
     CodeSent {
         /// The flow.
         flow: FlowId,
-        /// Which case of its rule, 1 to 3.
+        /// The case of its rule, 1 to 3.
         case: u8,
         /// The code.
         code: u8,
     },
-    /// A sender changed its window for a receiver's code.
+    /// A sender changed its window because of a receiver's code.
     CodeApplied {
         /// The flow.
         flow: FlowId,
@@ -364,13 +368,13 @@ pub enum Event<'a> {
         /// Congestion window before and after.
         congestion_window: [Bytes; 2],
     },
-    /// A view of a video has come a step further.
+    /// A video view reached its next step.
     Playback {
-        /// The flow that it is fetched by.
+        /// The flow that fetches it.
         flow: FlowId,
         /// Counts the views of the flow, from 1.
         view: u32,
-        /// Which step.
+        /// The step.
         step: PlaybackStep,
     },
     /// A connection of a flow was given up because the peer did not answer.
@@ -385,7 +389,7 @@ pub enum Event<'a> {
         /// When its application asked to connect.
         started_at: Instant,
     },
-    /// The sender of a finite transfer has got an acknowledgment of all its bytes.
+    /// The sender of a finite transfer received the acknowledgment of its last byte.
     FlowAcknowledged {
         /// The flow.
         flow: FlowId,
@@ -396,42 +400,43 @@ pub enum Event<'a> {
     PepMessage {
         /// The flow.
         flow: FlowId,
-        /// What became of it.
+        /// Its stage.
         fate: PepFate,
     },
-    /// A sender decided what an episode of loss was, or a retransmission timeout.
+    /// A sender classified a loss episode or a retransmission timeout.
     LossJudged {
         /// The flow.
         flow: FlowId,
-        /// When the newest of its segments was sent that had been found lost.
+        /// When the newest of its lost segments was sent.
         sent_at: Instant,
         /// True for a retransmission timeout.
         timeout: bool,
-        /// What it took it for.
+        /// The classification.
         verdict: LossVerdict,
     },
     /// A radio network information service sent a notification to a flow's server, or one arrived there.
     RadioInformation {
         /// The flow.
         flow: FlowId,
-        /// What became of it.
+        /// Its stage.
         fate: InformationFate,
     },
-    /// The ends of a connection have agreed on secrets; none of the packets that they protect was sent before.
+    /// The ends of a connection have agreed on secrets. Emitted before the first packet that they protect is
+    /// sent.
     Secrets {
         /// The flow.
         flow: FlowId,
         /// Lines of a key log in NSS's format (draft-ietf-tls-keylogfile).
         lines: &'a str,
     },
-    /// What a sender that models its path thinks of it, after each acknowledgment and timeout.
+    /// The path model of a model-based sender, after each acknowledgment and timeout.
     PathModel {
         /// The flow.
         flow: FlowId,
-        /// What it thinks.
+        /// The model.
         model: PathModel,
     },
-    /// The windows of a sender that has one for each domain, emitted with [`Event::FlowState`].
+    /// The windows of a sender that has one window per domain, emitted with [`Event::FlowState`].
     DomainState {
         /// The flow.
         flow: FlowId,
@@ -442,15 +447,15 @@ pub enum Event<'a> {
         /// Smoothed round trip to the PEP; zero before the first.
         pep_srtt: Duration,
     },
-    /// What a split-connection proxy keeps of one connection and direction has changed.
+    /// The buffer of a split-connection proxy for one connection and direction has changed.
     ProxyBuffer {
         /// The proxy's number.
         proxy: u32,
         /// The flow of the connection.
         flow: FlowId,
-        /// Where the bytes go.
+        /// The direction of the bytes.
         direction: Direction,
-        /// Bytes before and now: those that came and that the far peer has not acknowledged.
+        /// Bytes before and now: received, but not yet acknowledged by the far peer.
         before: Bytes,
         /// See `before`.
         now: Bytes,
@@ -466,24 +471,24 @@ pub enum Event<'a> {
     PageBegan {
         /// The flow.
         flow: FlowId,
-        /// Which of its pages.
+        /// The number of the page.
         page: u32,
     },
-    /// A browser has loaded all of the page that it began last.
+    /// A browser has loaded the whole page that it began last.
     PageLoaded {
         /// The flow.
         flow: FlowId,
-        /// From its beginning to the first byte of the document's response.
+        /// From the start of the load to the first byte of the document's response.
         first_byte: Duration,
-        /// From its beginning to the last byte of its last object.
+        /// From the start of the load to the last byte of its last object.
         time: Duration,
         /// Its objects.
         objects: u32,
-        /// Their bytes, heads of responses included.
+        /// Their bytes, including the headers of the responses.
         bytes: Bytes,
         /// Connections opened for it.
         connections: u32,
-        /// Names looked up for it, again where there was no answer.
+        /// DNS queries for it, including repetitions.
         queries: u32,
     },
     /// The MAC sent a transport block.
@@ -507,16 +512,16 @@ pub enum Event<'a> {
         /// False if it could not be decoded.
         decoded: bool,
     },
-    /// The MAC sent nothing of a UE that had something to send: no MCS would get through to it (CQI 0), or it
-    /// missed the grant.
+    /// The MAC sent nothing for a UE that had data: no MCS can be decoded (CQI 0), or the UE missed the
+    /// grant.
     Unsent {
         /// The UE.
         ue: UeId,
         /// Downlink or uplink.
         direction: Direction,
     },
-    /// The MAC chose what a transport block is sent with, once for each time it is sent.
-    /// [`Event::TransportBlock`] of the same UE, direction and process tells how that went.
+    /// The MAC chose the parameters of a transport block, once per transmission.
+    /// [`Event::TransportBlock`] of the same UE, direction and process reports the result.
     Assigned {
         /// The UE it is for, or from.
         ue: UeId,
@@ -524,13 +529,13 @@ pub enum Event<'a> {
         direction: Direction,
         /// Its HARQ process.
         process: u8,
-        /// Downlink: the lowest CQI in force among the resource block groups it takes. The uplink is
-        /// sounded and has none.
+        /// Downlink: the lowest valid CQI among its resource block groups. The uplink is measured by
+        /// sounding and has no CQI.
         cqi: Option<u8>,
-        /// Bytes that wait in the UE's queue for their first transmission, this block taken off.
+        /// Bytes in the UE's queue that wait for their first transmission, without this block.
         queue: Bytes,
     },
-    /// Where a UE is; reported at regular times if somebody asked for that.
+    /// The position of a UE; reported periodically if requested.
     UePosition {
         /// The UE.
         ue: UeId,
@@ -539,16 +544,16 @@ pub enum Event<'a> {
         /// The cell that serves it.
         cell: CellId,
     },
-    /// A handover has come a step further.
+    /// A handover reached its next step.
     Handover {
         /// The UE.
         ue: UeId,
         /// Counts the handovers of the UE, attempts included.
         attempt: u32,
-        /// Which step.
+        /// The step.
         step: HandoverStep,
     },
-    /// The transmit queue of a UE's bearer has another length than when last reported.
+    /// The length of the transmit queue of a UE's bearer has changed since the last report.
     QueueDepth {
         /// The UE.
         ue: UeId,
@@ -560,7 +565,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// The topic under which the event is asked for.
+    /// The topic of the event.
     #[must_use]
     pub const fn topic(&self) -> Topic {
         match self {

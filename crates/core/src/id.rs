@@ -1,4 +1,4 @@
-//! Identifiers. Each is an index into a table that the wiring of a scenario laid out.
+//! Identifiers. Each is an index into a table that the wiring of a scenario creates.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
@@ -24,7 +24,7 @@ id!(
     FlowId(u32)
 );
 id!(
-    /// A user equipment, wherever it is attached.
+    /// A user equipment, independent of its serving cell.
     UeId(u32)
 );
 id!(

@@ -1,10 +1,10 @@
-//! What every room of airlane speaks: time, quantities, identifiers, named random streams,
-//! packets and their pool, and the contract between a protocol and whatever drives it.
+//! The types that all crates of airlane share: time, quantities, identifiers, named random streams,
+//! packets and their pool, and the interface between a protocol and its driver.
 //!
-//! Nothing here knows a protocol, a clock or a socket. Time is passed in (`Cx::now`), packets
-//! move as handles into a pool, and everything observable leaves through a [`Probe`].
+//! This crate contains no protocol, clock or socket. Time is an argument (`Cx::now`), packets move
+//! as handles into a pool, and everything observable is reported to a [`Probe`].
 //!
-//! Left out on purpose: wire formats (made at a boundary, never in between) and any algorithm.
+//! Not included: wire formats (they are written at the boundary, such as in captures) and algorithms.
 
 mod contract;
 mod event;

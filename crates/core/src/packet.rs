@@ -1,7 +1,7 @@
 //! Packets: typed headers and a payload that is a length or bytes, kept in a pool and moved
 //! by handle.
 //!
-//! A [`PacketRef`] is neither `Clone` nor `Copy`: whoever holds it owns the packet. It ends in
+//! A [`PacketRef`] is neither `Clone` nor `Copy`: its holder owns the packet. A packet ends in
 //! exactly two ways, [`PacketPool::consume`] (delivered) or [`PacketPool::discard`] (dropped,
 //! counted by cause), so `inserted = consumed + discarded + live` holds at every instant.
 
@@ -129,14 +129,14 @@ pub struct TcpSynOptions {
     pub codes_permitted: bool,
 }
 
-/// A TCP header (RFC 9293 §3.1) with the options that airlane speaks.
+/// A TCP header (RFC 9293 §3.1) with the options that airlane supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
     /// Sequence number of the first payload byte (or of the SYN).
     pub sequence: u32,
     /// Acknowledgment number.
     pub acknowledgment: u32,
-    /// The window field as it stands on the wire, that is, before scaling.
+    /// The window field as on the wire, that is, before scaling.
     pub window: u16,
     /// Control bits.
     pub flags: TcpFlags,
@@ -144,14 +144,14 @@ pub struct TcpHeader {
     pub timestamps: Option<TcpTimestamps>,
     /// SACK option.
     pub sack: SackList,
-    /// What an ARWA receiver says of the path, 1 to 120, in an experimental option (RFC 6994).
+    /// The code of an ARWA receiver about the path, 1 to 120, in an experimental option (RFC 6994).
     pub receiver_code: Option<u8>,
     /// Options of a SYN.
     pub syn: TcpSynOptions,
 }
 
 impl TcpHeader {
-    /// Header and options on the wire, padded to 32-bit words as Linux lays them out.
+    /// Size of the header and options on the wire, padded to 32-bit words as in Linux.
     #[inline]
     #[must_use]
     pub fn wire_len(&self) -> u32 {
@@ -188,16 +188,16 @@ pub struct UdpHeader {
 pub enum Header {
     /// TCP.
     Tcp(TcpHeader),
-    /// UDP, and whatever rides on it.
+    /// UDP, and the protocol that it carries.
     Udp(UdpHeader),
-    /// A message between nodes of the network itself, of no flow: its payload is the message.
+    /// A message between nodes of the network itself. It belongs to no flow; its payload is the message.
     Signalling,
 }
 
 /// What a packet carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// So many bytes that nobody will look at.
+    /// A number of bytes whose content is not simulated.
     Length(u32),
     /// Real bytes, for protocols that are implemented down to the wire.
     Bytes(Box<[u8]>),
@@ -219,13 +219,13 @@ impl Payload {
     }
 }
 
-/// Which connection of its flow a packet belongs to: the pair of sockets that identifies it (RFC 9293 §4), less
-/// the UE's address, which follows from the flow. It is the same in both directions: the UE's socket is the
-/// destination on the downlink and the source on the uplink. All zero is the one connection of a flow that has
-/// no other, whose ports are the flow's own.
+/// Which connection of its flow a packet belongs to: the pair of sockets that identifies it (RFC 9293 §4),
+/// without the UE's address, which follows from the flow. It is the same in both directions: the UE's socket
+/// is the destination on the downlink and the source on the uplink. All zero is the connection of a flow that
+/// has only one; its ports are those of the flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SocketPair {
-    /// Which of the servers that the flow's application talks to: the address.
+    /// The address: an index into the servers of the flow's application.
     pub server: u16,
     /// Port at the server.
     pub server_port: u16,
@@ -238,19 +238,21 @@ pub struct SocketPair {
 pub struct Packet {
     /// The flow it belongs to.
     pub flow: FlowId,
-    /// Which connection of it.
+    /// The connection within the flow.
     pub sockets: SocketPair,
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
     /// ECN field.
     pub ecn: Ecn,
-    /// IP header, transport header and payload. Tunnels add to it, and take it off again.
+    /// IP header, transport header and payload. A tunnel adds its headers at its entry and removes
+    /// them at its exit.
     pub size: Bytes,
     /// When its sender emitted it.
     pub sent_at: Instant,
-    /// When it entered the queue where it stands; each queue sets it for itself.
+    /// When it entered its current queue; each queue sets this time.
     pub queued_at: Instant,
-    /// The cell to which the gateway sent it last: its tunnel's end, where cells share a link.
+    /// The cell to which the gateway sent it last, that is, the end of its tunnel where cells share
+    /// a link.
     pub tunnel: Option<CellId>,
     /// Transport header.
     pub header: Header,
@@ -259,14 +261,14 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// An IPv4 packet of this header and payload, sizes added up.
+    /// An IPv4 packet of this header and payload; its size is their sum.
     #[inline]
     #[must_use]
     pub fn new(flow: FlowId, direction: Direction, header: Header, payload: Payload, now: Instant) -> Self {
         let transport = match &header {
             Header::Tcp(tcp) => tcp.wire_len(),
             Header::Udp(_) => 8,
-            Header::Signalling => 0, // whoever makes it knows what carries it
+            Header::Signalling => 0, // the creator adds the headers that carry it
         };
         let size = Bytes(u64::from(20 + transport + payload.len()));
         Self {
@@ -294,7 +296,7 @@ pub enum DropCause {
     QueueManagement,
     /// A link's random loss.
     RandomLoss,
-    /// The radio lost it and nothing repaired it (RLC UM, HARQ exhausted).
+    /// The radio lost it and no retransmission recovered it (RLC UM, or HARQ attempts exhausted).
     Radio,
     /// A timer discarded it (PDCP discardTimer, RLC).
     Discarded,
@@ -302,7 +304,7 @@ pub enum DropCause {
     Handover,
     /// No such flow or connection.
     NoRoute,
-    /// The endpoint had no room or no use for it.
+    /// The endpoint had no room for it or could not use it.
     Endpoint,
 }
 
@@ -320,7 +322,7 @@ impl DropCause {
         Self::NoRoute,
         Self::Endpoint,
     ];
-    /// Each cause with the name that results use.
+    /// Each cause with its name in results.
     pub const NAMES: [&'static str; Self::COUNT] = [
         "queue_full",
         "queue_management",
@@ -338,12 +340,12 @@ impl DropCause {
 #[must_use = "a packet is consumed, discarded or passed on, never forgotten"]
 pub struct PacketRef(u32);
 
-/// Every packet that is under way in a run.
+/// All packets that are under way in a run.
 #[derive(Debug, Default)]
 pub struct PacketPool {
     slots: Vec<Option<Packet>>,
     free: Vec<u32>,
-    /// Buffers of payloads that were done with.
+    /// Payload buffers for reuse.
     spare: Vec<Vec<u8>>,
     inserted: u64,
     consumed: u64,
@@ -351,7 +353,7 @@ pub struct PacketPool {
 }
 
 impl PacketPool {
-    /// Most buffers that are kept for later payloads.
+    /// Maximum number of buffers that are kept for reuse.
     const SPARE_MAX: usize = 256;
 
     /// A pool with room for `capacity` packets before it has to grow.
@@ -360,7 +362,7 @@ impl PacketPool {
         Self { slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity), ..Self::default() }
     }
 
-    /// Takes a packet in and hands its owner the handle.
+    /// Adds a packet and returns its handle to the owner.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketRef {
         self.inserted += 1;
@@ -387,19 +389,19 @@ impl PacketPool {
         self.slots[packet.0 as usize].as_ref().expect("a handle outlives its packet only by a bug")
     }
 
-    /// The packet behind a handle, to change.
+    /// The packet behind a handle, mutable.
     #[inline]
     pub fn get_mut(&mut self, packet: &PacketRef) -> &mut Packet {
         self.slots[packet.0 as usize].as_mut().expect("a handle outlives its packet only by a bug")
     }
 
-    /// An empty buffer for a payload; one that was used before, if there is one.
+    /// An empty buffer for a payload; a reused one if available.
     #[must_use]
     pub fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Keeps the payload's buffer of a packet that is done with.
+    /// Keeps the payload buffer of a finished packet for reuse.
     #[inline]
     pub fn recycle(&mut self, packet: Packet) {
         if let Payload::Bytes(bytes) = packet.payload
@@ -411,7 +413,7 @@ impl PacketPool {
         }
     }
 
-    /// Ends a delivered packet of which nobody needs anything any more.
+    /// Ends a delivered packet whose content is no longer needed.
     #[inline]
     pub fn retire(&mut self, packet: PacketRef) {
         self.consumed += 1;
@@ -421,13 +423,13 @@ impl PacketPool {
         self.free.push(packet.0);
     }
 
-    /// Takes a delivered packet out.
+    /// Removes a delivered packet.
     pub fn consume(&mut self, packet: PacketRef) -> Packet {
         self.consumed += 1;
         self.take(packet)
     }
 
-    /// Takes a dropped packet out and counts the cause.
+    /// Removes a dropped packet and counts the cause.
     pub fn discard(&mut self, packet: PacketRef, cause: DropCause) -> Packet {
         self.discarded[cause as usize] += 1;
         self.take(packet)

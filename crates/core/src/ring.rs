@@ -1,26 +1,27 @@
-//! Queues that reserve memory for what they may hold, and use no more of it than they need.
+//! Queues that reserve memory for their maximum length, and touch only as much of it as they need.
 
 use core::ops::{Index, IndexMut};
 
-/// The least number of places that are in use.
+/// The smallest number of places in use.
 const LEAST: usize = 16;
 
 /// A queue in a ring of places.
 ///
-/// Its first element reserves memory for `reserve` of them, in which it goes round over as few
-/// places as the most it ever held: a queue that once gets long takes nothing from the allocator
-/// then, and one that stays short stays in the cache.
+/// The first element reserves memory for `reserve` elements. The ring circulates in as few places
+/// as its largest length so far required. A queue that grows once then needs no allocation, and a
+/// queue that stays short stays in the cache.
 #[derive(Debug)]
 pub struct Ring<T> {
     places: Vec<T>,
-    /// Number of the first element and of the next; each lies at its number modulo the places.
+    /// Numbers of the first element and of the next one; an element is stored at its number modulo
+    /// the number of places.
     head: u64,
     tail: u64,
     reserve: usize,
 }
 
 impl<T: Default> Ring<T> {
-    /// An empty queue, which takes no memory yet.
+    /// An empty queue, without memory.
     #[must_use]
     pub const fn new(reserve: usize) -> Self {
         Self { places: Vec::new(), head: 0, tail: 0, reserve }
@@ -31,14 +32,14 @@ impl<T: Default> Ring<T> {
         number as usize & (self.places.len() - 1)
     }
 
-    /// Elements inside.
+    /// Number of elements.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         (self.tail - self.head) as usize
     }
 
-    /// True if there is none.
+    /// True if the queue is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -65,7 +66,7 @@ impl<T: Default> Ring<T> {
         }
     }
 
-    /// Reserves the memory now and not with the first element.
+    /// Reserves the memory now instead of with the first element.
     pub fn warm_up(&mut self) {
         if self.places.is_empty() {
             self.places.reserve_exact(self.reserve.next_power_of_two().max(LEAST));
@@ -73,7 +74,7 @@ impl<T: Default> Ring<T> {
         }
     }
 
-    /// Takes the first element out.
+    /// Removes the first element.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         if self.is_empty() {
@@ -91,7 +92,7 @@ impl<T: Default> Ring<T> {
         }
     }
 
-    /// Takes everything out. The memory stays.
+    /// Removes all elements and keeps the memory.
     pub fn clear(&mut self) {
         while self.pop_front().is_some() {}
     }
@@ -123,14 +124,14 @@ impl<T: Default> Ring<T> {
         self.iter_from(0)
     }
 
-    /// The elements from this index on.
+    /// The elements starting at this index.
     #[inline]
     pub fn iter_from(&self, index: usize) -> impl Iterator<Item = &T> + Clone {
         (self.head + index as u64..self.tail).map(|number| &self.places[self.place(number)])
     }
 
-    /// How many elements at the front fulfil the condition, which no element does behind one that
-    /// does not.
+    /// Number of elements at the front that fulfil the condition. No element after one that does
+    /// not fulfil it may fulfil it.
     #[inline]
     #[must_use]
     pub fn partition_point(&self, mut is_before: impl FnMut(&T) -> bool) -> usize {
@@ -162,9 +163,9 @@ impl<T: Default> IndexMut<usize> for Ring<T> {
     }
 }
 
-/// Twice as many places in a ring in which `head` and the numbers after it, as many as there are
-/// places (a power of two), lie at their number modulo the places. They lie so afterwards too.
-/// Memory for `reserve` places is taken at once.
+/// Doubles the number of places of a ring. The elements from number `head` on fill all places (a
+/// power of two); each is stored at its number modulo the number of places, before and after.
+/// Memory for `reserve` places is reserved at once.
 pub fn double<T>(places: &mut Vec<T>, head: u64, reserve: usize, empty: impl FnMut() -> T) {
     let size = places.len();
     debug_assert!(size.is_power_of_two(), "a number modulo the places is a mask");
@@ -191,7 +192,7 @@ mod tests {
         let (mut ring, mut deque) = (Ring::new(100), VecDeque::new());
         let mut longest = 0;
         for turn in 1..20_000_u32 {
-            // More in than out, then the other way round.
+            // More insertions than removals, then the reverse.
             let growing = turn / 500 % 2 == 0;
             match stream.below(10) {
                 0..6 if growing => {

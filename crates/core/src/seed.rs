@@ -1,14 +1,14 @@
 //! One seed, many named streams.
 //!
-//! Each random thing draws from a stream of its own, found by name. A new draw in one place
-//! moves no draw elsewhere, so two controllers compared under one seed see the same radio.
+//! Each random process draws from its own named stream. A new draw in one place changes no draw
+//! elsewhere, so two controllers that are compared under one seed see the same radio channel.
 //!
-//! A stream is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number
-//! generators", ACM TOMS 47(4), 2021), its state filled by splitmix64 from the run's seed and
-//! the FNV-1a hash of the name. The generator is written out here because its every bit is
-//! part of a result that must repeat on any machine and in any later version.
+//! A stream is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators",
+//! ACM TOMS 47(4), 2021), its state filled by splitmix64 from the run's seed and the FNV-1a hash of
+//! the name. The generator is implemented here because results must be the same on any machine and
+//! in any later version.
 
-/// The root of all chance in a run.
+/// The root of all random streams of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
     seed: u64,
@@ -99,8 +99,8 @@ impl Stream {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// Standard normal (Box and Muller, one of the pair; the other is discarded so that a
-    /// stream's state never depends on how it was used).
+    /// Standard normal (Box and Muller, one value of the pair; the other is discarded, so that the
+    /// state depends only on the number of draws).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
         radius * libm::cos(2.0 * core::f64::consts::PI * self.uniform())

@@ -1,5 +1,5 @@
 //! Virtual time in nanoseconds. An [`Instant`] is a point since the start of the run, a
-//! [`Duration`] a span; the two never mix by accident.
+//! [`Duration`] a span; they are different types and cannot be confused.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
@@ -38,12 +38,12 @@ impl Instant {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// The span since `earlier`, zero if that lies in the future.
+    /// The span since `earlier`; zero if `earlier` is later than this point.
     #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
-    /// This point moved by `d`, stopping at [`Instant::FAR_FUTURE`].
+    /// This point moved by `d`, limited to [`Instant::FAR_FUTURE`].
     #[must_use]
     pub const fn saturating_add(self, d: Duration) -> Self {
         Self(self.0.saturating_add(d.0))
@@ -51,7 +51,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// A span of 0 ns.
     pub const ZERO: Self = Self(0);
     /// Longer than any run.
     pub const MAX: Self = Self(u64::MAX);
@@ -106,17 +106,17 @@ impl Duration {
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// `self - other`, not below zero.
+    /// `self - other`, or zero if that is negative.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// The difference between the two, whichever is longer.
+    /// The absolute difference between the two.
     #[must_use]
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
-    /// True for a span of no time.
+    /// True for a span of 0 ns.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0

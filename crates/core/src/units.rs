@@ -30,7 +30,7 @@ impl Bytes {
     pub const fn get(self) -> u64 {
         self.0
     }
-    /// `self - other`, not below zero.
+    /// `self - other`, or zero if that is negative.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -43,14 +43,14 @@ impl BitRate {
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
-    /// How long `bytes` take at this rate, rounded to the nanosecond. A rate of zero takes
-    /// for ever.
+    /// The time that `bytes` take at this rate, rounded to the nanosecond; [`Duration::MAX`] for a
+    /// rate of zero.
     #[must_use]
     pub fn transmission_time(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        // In 64 bits where they suffice (up to 2 GB): each packet on each link comes by here.
+        // In 64 bits where they suffice (up to 2 GB): this is called for each packet on each link.
         let half = self.0 / 2;
         if let Some(numerator) =
             bytes.0.checked_mul(8_000_000_000).and_then(|bit_ns| bit_ns.checked_add(half))
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(t, Duration::from_micros(1200));
         assert_eq!(BitRate(10_000_000).bytes_in(t), Bytes(1500));
         assert_eq!(BitRate(0).transmission_time(Bytes(1)), Duration::MAX);
-        // 8e13 bits at 8e12 bit/s, beyond what 64 bits of bit-nanoseconds hold.
+        // 8e13 bits at 8e12 bit/s, more bit-nanoseconds than 64 bits can represent.
         assert_eq!(
             BitRate(8_000_000_000_000).transmission_time(Bytes(10_000_000_000_000)),
             Duration::from_secs(10)

@@ -1,5 +1,5 @@
-//! What an event costs: the timing wheel beside a binary heap, and a whole event with its call
-//! and a packet handed to the next node.
+//! The cost of an event: the timing wheel compared with a binary heap, and a whole event, including
+//! its call and a packet that is passed to the next node.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,8 +13,8 @@ use airlane_engine::wheel::Wheel;
 use airlane_engine::{Network, Simulation};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-/// Spans between an event and the next one of the same node, as a run has them: packet spacings,
-/// slots, propagation delays, retransmission timers.
+/// Spans between an event and the next one of the same node, as they occur in a run: packet
+/// spacings, slots, propagation delays, retransmission timers.
 fn spans() -> Vec<u64> {
     let mut stream = Seeds::new(1).stream("spans");
     let mut draw = || match stream.below(8) {
@@ -26,7 +26,7 @@ fn spans() -> Vec<u64> {
     (0..4096).map(|_| draw()).collect()
 }
 
-/// Pops the earliest and puts it back later, `n` timers being armed all the time.
+/// Removes the earliest timer and inserts it again at a later time, with `n` timers armed at all times.
 fn hold_model(c: &mut Criterion) {
     let spans = spans();
     for n in [16_u32, 256, 4096] {
@@ -58,7 +58,7 @@ fn hold_model(c: &mut Criterion) {
     }
 }
 
-/// Emits a packet when its timer fires and consumes what it gets.
+/// Emits a packet when its timer fires and consumes the packets it receives.
 struct Station {
     at: Instant,
     spans: Vec<u64>,
@@ -85,7 +85,7 @@ impl Node for Station {
     }
 }
 
-/// Emits nothing: what the engine alone costs.
+/// Emits nothing: measures the cost of the engine alone.
 struct Clock {
     at: Instant,
     period: Duration,
@@ -106,7 +106,8 @@ impl Node for Clock {
     }
 }
 
-/// Runs for as long as it takes to handle about `iterations` events, and counts how many it was.
+/// Runs until about `iterations` events have been handled, and scales the elapsed time to exactly
+/// that number.
 fn run_events(simulation: &mut Simulation, iterations: u64) -> std::time::Duration {
     let slice = Duration::from_millis(10);
     let mut spent = std::time::Duration::ZERO;
@@ -138,7 +139,8 @@ fn event(c: &mut Criterion) {
         let mut stations = Network::new();
         let ids: Vec<NodeId> = (0..n)
             .map(|k| {
-                // Few enough to stay in the cache: the engine is measured, not this node.
+                // A small table that stays in the cache, so that the engine is measured and not
+                // this node.
                 let spans = spans[k * 16..][..16].to_vec();
                 stations.add(Box::new(Station { at: Instant::ZERO, spans, turn: 0 }))
             })

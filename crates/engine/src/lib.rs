@@ -1,11 +1,11 @@
-//! What drives nodes in virtual time: the clock, the timers, the wires, and many runs at once.
+//! Drives nodes in virtual time: the clock, the timers, the wires, and many runs at once.
 //!
 //! A [`Network`] is built from nodes and wires, turned into a [`Simulation`] and run up to an
-//! instant. A run is a value: it shares nothing with any other run, and gives the same result on
-//! any thread. Events are timers, totally ordered by `(at, node)`; since a node has one
-//! timer, no third key is needed.
+//! instant. A run shares no state with any other run and gives the same result on any thread.
+//! Events are timers, totally ordered by `(at, node)`; since a node has one timer, no third key is
+//! needed.
 //!
-//! Left out: a real clock, and sockets.
+//! Not included: a real clock, and sockets.
 
 mod network;
 mod parallel;

@@ -2,7 +2,7 @@
 
 use airlane_core::{Node, NodeId, Port};
 
-/// Where a wire ends: a port of a node.
+/// The end of a wire: a port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) node: NodeId,
@@ -13,7 +13,7 @@ pub(crate) struct End {
 #[derive(Default)]
 pub struct Network {
     pub(crate) nodes: Vec<Box<dyn Node>>,
-    /// For each node, where each of its ports leads.
+    /// For each node and port, the other end of its wire.
     pub(crate) wires: Vec<Vec<Option<End>>>,
 }
 
@@ -33,12 +33,12 @@ impl Network {
         id
     }
 
-    /// Leads what `from` sends out of its port into the port of `to`: one direction. Several
-    /// wires may end at one port. What is sent out of a port without a wire is dropped with the
-    /// cause [`airlane_core::DropCause::NoRoute`].
+    /// Connects a port of `from` to a port of `to`, in one direction. Several wires may end at one
+    /// port. A packet that is sent out of a port without a wire is dropped with the cause
+    /// [`airlane_core::DropCause::NoRoute`].
     ///
     /// # Panics
-    /// If a node does not exist, or if a wire leads away from that port already.
+    /// If a node does not exist, or if the port of `from` already has a wire.
     pub fn connect(&mut self, from: (NodeId, Port), to: (NodeId, Port)) {
         assert!(to.0.index() < self.nodes.len(), "{:?} is not in this network", to.0);
         let ports = self.wires.get_mut(from.0.index());
@@ -51,13 +51,13 @@ impl Network {
         ports[port] = Some(End { node: to.0, port: to.1 });
     }
 
-    /// Nodes added so far.
+    /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// True without a node.
+    /// True if there is no node.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

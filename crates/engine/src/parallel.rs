@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::{panic, thread};
 
-/// Runs jobs 0 to `jobs` - 1 on `threads` threads and returns their results in that order,
-/// whichever ended first. `on_done` hears the index of each job as it ends, on the calling
-/// thread. Once `cancel` is true no further job begins; those that never began are `None`. A job
-/// that takes long may look at the flag itself.
+/// Runs jobs 0 to `jobs` - 1 on `threads` threads and returns their results in this order,
+/// independent of the order in which they end. `on_done` is called on the calling thread with the
+/// index of each job that ends. Once `cancel` is true no further job begins; jobs that did not
+/// begin give `None`. A long job may check the flag itself.
 ///
 /// # Panics
-/// If a job does; the others end first or are not begun.
+/// If a job panics; jobs that are running end first, and no further job begins.
 pub fn parallel<T: Send>(
     jobs: usize,
     threads: usize,
@@ -32,11 +32,11 @@ pub fn parallel<T: Send>(
                     if index >= jobs {
                         break;
                     }
-                    // Caught to be thrown again on the calling thread, with its message.
+                    // Caught, to be resumed on the calling thread with its message.
                     let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| job(index)));
                     failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
                     if sender.send((index, outcome)).is_err() {
-                        break; // the receiver is gone: the calling thread panicked
+                        break; // the receiver is closed: the calling thread panicked
                     }
                 }
             });

@@ -1,11 +1,11 @@
-//! The run: clock, timers, and packets handed from node to node.
+//! The run: clock, timers, and the transfer of packets from node to node.
 //!
-//! Only timers are events. A packet that leaves a node is given to the node at the other end of
-//! the wire at once, at the same instant, first come first served; time passes inside nodes.
+//! Only timers are events. A packet that leaves a node is passed at once, at the same instant, to
+//! the node at the other end of the wire, in FIFO order. Only nodes delay packets.
 //!
-//! After each call to a node its `next_timeout` is compared with the timer that is armed for it.
-//! A timer that moves later is left where it is and armed anew when it fires early: a
-//! retransmission timer moves at each acknowledgement, and fires once in a thousand of them.
+//! After each call of a node, its `next_timeout` is compared with its armed timer. A timer that
+//! moves to a later time stays where it is and is armed again when it fires early. A retransmission
+//! timer moves at each acknowledgment, and only about one move in a thousand makes it fire.
 
 use airlane_core::{
     Cx, DropCause, Instant, Node, NodeId, Outbox, PacketPool, PacketRef, Port, Probe, TopicSet,
@@ -23,9 +23,9 @@ const CALLS_PER_INSTANT_MAX: u64 = 50_000_000;
 
 struct Member {
     node: Box<dyn Node>,
-    /// When the timer in the wheel is due; [`Instant::FAR_FUTURE`] without one.
+    /// Due time of the timer in the wheel; [`Instant::FAR_FUTURE`] if none is armed.
     armed: Instant,
-    /// What its `next_timeout` said after the last call; [`Instant::FAR_FUTURE`] for `None`.
+    /// Its `next_timeout` after the last call; [`Instant::FAR_FUTURE`] for `None`.
     wanted: Instant,
     /// Its ports are `wires[first_wire..][..ports]`.
     first_wire: u32,
@@ -33,17 +33,17 @@ struct Member {
 }
 
 impl Member {
-    /// Where this port leads.
+    /// The other end of this port's wire.
     #[inline]
     fn leads_to(&self, port: Port, wires: &[Option<End>]) -> Option<End> {
         if u32::from(port) < self.ports { wires[self.first_wire as usize + usize::from(port)] } else { None }
     }
 
-    /// Arms the timer if the node wants to be called earlier than is arranged.
+    /// Arms the timer if the node needs a call earlier than the armed timer.
     #[inline(always)]
     fn arm(&mut self, id: NodeId, now: Instant, wheel: &mut Wheel, counters: &mut Counters) {
         self.wanted = self.node.next_timeout().unwrap_or(Instant::FAR_FUTURE);
-        // What should have been done before is done now.
+        // A time in the past becomes now.
         let at = self.wanted.max(now);
         if at < self.armed {
             self.armed = at;
@@ -58,16 +58,16 @@ struct Delivery {
     packet: PacketRef,
 }
 
-/// What is handed over at one instant, in the order in which it was sent.
+/// The packets that are transferred at one instant, in the order in which they were sent.
 #[derive(Default)]
 struct Line {
-    /// Those before `first` are gone.
+    /// Places before `first` are empty.
     places: Vec<Option<Delivery>>,
     first: usize,
 }
 
 impl Line {
-    /// Places that may stand empty in front of others.
+    /// Maximum number of empty places in front of the others.
     const GONE_MAX: usize = 4096;
 
     fn with_capacity(capacity: usize) -> Self {
@@ -99,23 +99,23 @@ impl Line {
     }
 }
 
-/// What a run did so far.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Timers that fired and called their node.
     pub events: u64,
     /// Timers put into the wheel.
     pub timers_armed: u64,
-    /// Timers that fired although their node no longer wanted to be called then.
+    /// Timers that fired although their node no longer needed the call.
     pub timers_stale: u64,
-    /// Packets handed from one node to the next.
+    /// Packets transferred from one node to the next.
     pub packets: u64,
 }
 
-/// Where the packets of a run are.
+/// The number of packets of a run in each state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conservation {
-    /// Packets ever made.
+    /// Packets created.
     pub inserted: u64,
     /// Packets delivered.
     pub consumed: u64,
@@ -123,7 +123,7 @@ pub struct Conservation {
     pub discarded: u64,
     /// Packets in the pool.
     pub live: u64,
-    /// Packets that the nodes say they hold.
+    /// Packets that the nodes report to hold.
     pub held: u64,
 }
 
@@ -143,7 +143,7 @@ impl fmt::Display for Conservation {
     }
 }
 
-/// A network in motion.
+/// A network with its clock: a run.
 pub struct Simulation {
     members: Vec<Member>,
     wires: Vec<Option<End>>,
@@ -157,8 +157,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A network at time zero, with room for `pool_capacity` packets under way before the pool
-    /// has to grow.
+    /// A network at time zero, with room for `pool_capacity` packets before the pool has to grow.
     #[must_use]
     pub fn new(network: Network, pool_capacity: usize) -> Self {
         let mut wires = Vec::new();
@@ -187,18 +186,19 @@ impl Simulation {
         }
     }
 
-    /// Runs everything that is due at `end` or before, then sets the clock to `end`.
+    /// Runs all events that are due at `end` or before, then sets the clock to `end`.
     ///
     /// # Panics
-    /// If a packet is found to be lost or held twice afterwards ([`Self::check_conservation`]),
-    /// or if a node wants to be called at one instant without end.
+    /// If a packet is found to be lost or held twice afterwards ([`Self::check_conservation`]), or
+    /// if a node requests calls at one instant without end.
     pub fn run_until(&mut self, end: Instant, probe: &mut dyn Probe) {
         let ended = self.run_until_unless(&AtomicBool::new(false), end, probe);
         assert!(ended, "no caller can have cancelled it");
     }
 
-    /// As [`Self::run_until`], but looks at `cancel` after each event, since an event of a large
-    /// network may take milliseconds. False if it was true, which leaves the run where it stands.
+    /// Like [`Self::run_until`], but checks `cancel` after each event, since an event of a large
+    /// network may take milliseconds. Returns false if `cancel` was true; the run then stays at its
+    /// current time.
     ///
     /// # Panics
     /// As [`Self::run_until`].
@@ -206,7 +206,7 @@ impl Simulation {
         assert!(end >= self.now, "the run stands at {}, after {end}", self.now);
         let topics = probe.topics();
         for (index, member) in self.members.iter_mut().enumerate() {
-            // Whoever was changed between two calls of this function.
+            // A node may have been changed between two calls of this function.
             member.arm(NodeId(index as u32), self.now, &mut self.wheel, &mut self.counters);
         }
         while let Some((at, node)) = self.wheel.pop_until(end) {
@@ -231,7 +231,7 @@ impl Simulation {
         self.now = at;
     }
 
-    /// A timer came out of the wheel.
+    /// Handles a timer that came out of the wheel.
     #[inline]
     fn fire(&mut self, id: NodeId, topics: TopicSet, probe: &mut dyn Probe) {
         let Self { members, wires, wheel, now, pool, outbox, line, counters, .. } = self;
@@ -254,43 +254,43 @@ impl Simulation {
         }
     }
 
-    /// The time that the run has reached.
+    /// The current time of the run.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// What the run did so far.
+    /// Counters of the run so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// The packets, and what became of them.
+    /// The packet pool, with its counters.
     #[must_use]
     pub fn pool(&self) -> &PacketPool {
         &self.pool
     }
 
-    /// A node, as what it is. `None` if it is something else, or is not there.
+    /// A node by its type. `None` if it has another type or does not exist.
     #[must_use]
     pub fn node<T: Node>(&self, id: NodeId) -> Option<&T> {
         let node: &dyn Any = self.members.get(id.index())?.node.as_ref();
         node.downcast_ref()
     }
 
-    /// A node, to change it between two calls of [`Self::run_until`].
+    /// A node by its type, mutable, to change it between two calls of [`Self::run_until`].
     #[must_use]
     pub fn node_mut<T: Node>(&mut self, id: NodeId) -> Option<&mut T> {
         let node: &mut dyn Any = self.members.get_mut(id.index())?.node.as_mut();
         node.downcast_mut()
     }
 
-    /// Counts where the packets are: every packet made is delivered, dropped, or held by exactly
-    /// one node.
+    /// Counts the packets in each state: every packet created is delivered, dropped, or held by
+    /// exactly one node.
     ///
     /// # Errors
-    /// The same figures, if they do not add up.
+    /// The same counts, if they do not add up.
     pub fn check_conservation(&self) -> Result<Conservation, Conservation> {
         let conservation = Conservation {
             inserted: self.pool.inserted(),
@@ -303,7 +303,7 @@ impl Simulation {
     }
 }
 
-/// Puts what this node has sent in line behind what others sent before, and takes the first.
+/// Queues the packets that this node has sent behind those of other nodes, and takes the first.
 #[inline(always)]
 fn next_delivery(
     cx: &mut Cx<'_>,
@@ -313,7 +313,7 @@ fn next_delivery(
     counters: &mut Counters,
 ) -> Option<Delivery> {
     if let [(port, _)] = cx.outbox[..] {
-        // Mostly a single packet hops from node to node, and needs no line.
+        // Usually a single packet moves from node to node, and needs no queue.
         if let Some(to) = sender.leads_to(port, wires) {
             let (_, packet) = cx.outbox.pop()?;
             counters.packets += 1;
@@ -330,7 +330,7 @@ fn next_delivery(
     line.pop()
 }
 
-/// Puts what the node sent in line for the nodes at the other ends.
+/// Queues the packets that the node sent for the nodes at the other ends.
 fn forward(
     cx: &mut Cx<'_>,
     line: &mut Line,
@@ -347,7 +347,7 @@ fn forward(
             cx.discard(packet, DropCause::NoRoute);
         }
     }
-    *cx.outbox = sent; // whose memory it keeps
+    *cx.outbox = sent; // keeps its memory
 }
 
 #[cfg(test)]

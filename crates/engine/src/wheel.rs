@@ -1,26 +1,26 @@
 //! The timing wheel: at most one timer per node, popped in the order `(at, node)`.
 //!
-//! Eleven levels of 64 slots cover every nanosecond of 64 bits. A timer lies at the level of the
-//! highest 6-bit digit in which it differs from the time of the last pop, in the slot that its
-//! digit there names; so everything at a lower level comes before everything at a higher one,
-//! and within a level a lower slot comes first. When the earliest slot holds several timers
-//! they are spread over the levels below, relative to the earliest of them. (The idea is that of
-//! hierarchical timing wheels, Varghese and Lauck, SOSP 1987, with the exact order of a radix
-//! heap, Ahuja et al., JACM 37(2), 1990.)
+//! Eleven levels of 64 slots cover every nanosecond of 64 bits. A timer is stored at the level of
+//! the highest 6-bit digit in which it differs from the time of the last pop, in the slot given by
+//! this digit. All timers at a lower level are therefore earlier than those at a higher level, and
+//! within a level a lower slot is earlier. When the earliest slot holds several timers they are
+//! distributed over the levels below, relative to the earliest of them. (The idea is that of
+//! hierarchical timing wheels, Varghese and Lauck, SOSP 1987, with the exact order of a radix heap,
+//! Ahuja et al., JACM 37(2), 1990.)
 //!
-//! Since a node has one timer, its slot in the table is its number: arming allocates nothing,
-//! and re-arming unlinks the old entry instead of leaving it behind.
+//! Since a node has one timer, its entry in the table is found by the node's number: arming
+//! allocates nothing, and re-arming unlinks the old entry.
 
 use airlane_core::{Instant, NodeId};
 
-/// Bits of a digit, and the slots of a level that they name.
+/// Bits of a digit, which is the index of a slot within a level.
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 /// Digits of a 64-bit time.
 const LEVELS: usize = 64_usize.div_ceil(DIGIT_BITS as usize);
 /// `Entry::place` of a node without a timer.
 const IDLE: u16 = u16::MAX;
-/// `Entry::place` of a node whose timer is due now and stands in `Wheel::ready`.
+/// `Entry::place` of a node whose timer is due now and is in `Wheel::ready`.
 const READY: u16 = u16::MAX - 1;
 
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +35,8 @@ struct Entry {
 /// One timer per node, in total order.
 #[derive(Clone, Debug)]
 pub struct Wheel {
-    /// One per node, and a last one that no list owns: lists end there, and what is written to
-    /// it is never read, which saves a branch.
+    /// One per node, and a sentinel that belongs to no list. Lists end at the sentinel. It is
+    /// written but never read, which saves a branch.
     entries: Vec<Entry>,
     heads: Vec<u32>,
     /// One bit per slot that holds a timer.
@@ -69,10 +69,10 @@ impl Wheel {
         }
     }
 
-    /// Sets the node's timer, in place of the one that it may have had.
+    /// Sets the node's timer, replacing an armed one.
     ///
     /// # Panics
-    /// If `at` lies before the last pop, or if the node's old timer is due at this very instant.
+    /// If `at` is before the last pop, or if the node's old timer is due at this instant.
     #[inline]
     pub fn arm(&mut self, node: NodeId, at: Instant) {
         let at = at.as_nanos();
@@ -93,7 +93,7 @@ impl Wheel {
         }
     }
 
-    /// Takes out the earliest timer, if it is due at `limit` or before.
+    /// Removes the earliest timer, if it is due at `limit` or before.
     #[inline]
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, NodeId)> {
         let limit = limit.as_nanos();
@@ -126,8 +126,8 @@ impl Wheel {
         Some((Instant::from_nanos(self.elapsed), NodeId(first)))
     }
 
-    /// Moves the earliest timers of a slot to `ready` and the others to lower levels; `None` if
-    /// even the earliest lies beyond the limit.
+    /// Moves the earliest timers of a slot to `ready` and the others to lower levels; `None` if the
+    /// earliest is after the limit.
     fn spread(&mut self, place: usize, limit: u64) -> Option<()> {
         let nil = self.nil();
         let first = self.heads[place];
@@ -166,7 +166,7 @@ impl Wheel {
     }
 
     fn link(&mut self, node: u32, at: u64) {
-        // The lowest bit is set so that "no difference" counts as a difference in digit 0.
+        // The lowest bit is set so that equal times count as different in digit 0.
         let highest_bit = 63 - ((at ^ self.elapsed) | 1).leading_zeros();
         let level = (highest_bit / DIGIT_BITS) as usize;
         let slot = (at >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
@@ -200,7 +200,7 @@ impl Wheel {
         let (level, slot) = (place / SLOTS, place % SLOTS);
         self.heads[place] = self.nil();
         self.occupied[level] &= !(1 << slot);
-        // Without a branch: whether it was the last one is hard to predict.
+        // Without a branch: whether the list is now empty is hard to predict.
         self.levels &= !(u16::from(self.occupied[level] == 0) << level);
     }
 }
@@ -224,7 +224,7 @@ mod tests {
             wheel.arm(NodeId(node), Instant::from_nanos(77));
         }
         assert_eq!(pop(&mut wheel), Some((77, 0)));
-        wheel.arm(NodeId(2), Instant::from_nanos(77)); // joins those that are due
+        wheel.arm(NodeId(2), Instant::from_nanos(77)); // is added to the timers that are due
         wheel.arm(NodeId(0), Instant::from_nanos(78));
         let rest: Vec<_> = std::iter::from_fn(|| pop(&mut wheel)).collect();
         assert_eq!(rest, [(77, 1), (77, 2), (77, 3), (77, 4), (78, 0)]);
@@ -260,7 +260,7 @@ mod tests {
         wheel.arm(NodeId(1), Instant::from_nanos(4));
     }
 
-    /// A span drawn on all scales, with many ties.
+    /// A span from a wide range of scales, with many ties.
     fn span(stream: &mut Stream) -> u64 {
         match stream.below(4) {
             0 => stream.below(4),

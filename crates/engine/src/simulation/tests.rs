@@ -42,7 +42,7 @@ impl Node for Beeper {
     }
 }
 
-/// Passes packets on, and wants to be called some time after the last one.
+/// Forwards packets, and requests a call some time after the last one.
 struct Watch {
     name: &'static str,
     log: Log,
@@ -69,7 +69,7 @@ impl Node for Watch {
     }
 }
 
-/// Keeps packets, and may lie about it.
+/// Keeps packets, and can report a wrong number of them.
 struct Store {
     kept: Vec<PacketRef>,
     claimed: Option<usize>,
@@ -113,11 +113,11 @@ fn one_instant_is_worked_off_in_order() {
     network.connect((left, 0), (last, 0));
     let mut simulation = Simulation::new(network, 8);
     simulation.run_until(ms(10), &mut Silence);
-    // Breadth first: both packets of `a`, then what they lead to, and only then `b`.
+    // Breadth first: both packets of `a`, then the packets that they cause, and only then `b`.
     let seen: Vec<_> = log.lock().unwrap().iter().map(|&(at, name)| (at, name)).collect();
     assert_eq!(seen, [(10, "a"), (10, "left"), (10, "right"), (10, "last"), (10, "b"), (10, "right")]);
-    // Handed on: a->left, a->right, left->last, b->right. Dropped: `last`'s, two of `right`'s,
-    // and what `b` sent out of port 1.
+    // Transferred: a->left, a->right, left->last, b->right. Dropped: the packet of `last`, two of
+    // `right`, and the one that `b` sent out of port 1.
     let counters = simulation.counters();
     assert_eq!((counters.events, counters.packets), (2, 4));
     assert_eq!(simulation.pool().discarded(DropCause::NoRoute), 4);
@@ -135,8 +135,8 @@ fn a_timer_that_moves_later_is_armed_again_only_when_it_fires() {
     network.connect((source, 0), (watch, 0));
     let mut simulation = Simulation::new(network, 8);
     simulation.run_until(ms(99), &mut Silence);
-    // Of the watch: armed at 0 for 30. At 30 the source comes first and moves the deadline to
-    // 60, so the timer fires early and is armed for 60; so again at 60 and 90.
+    // The timer of the watch is armed at 0 for 30. At 30 the source is called first and moves the
+    // deadline to 60, so the timer fires early and is armed for 60; the same happens at 60 and 90.
     let counters = simulation.counters();
     assert_eq!(counters.timers_stale, 3);
     assert_eq!(counters.events, 100);
@@ -184,7 +184,7 @@ fn a_node_that_misplaces_a_packet_is_found_out() {
     network.connect((source, 0), (store, 0));
     let mut simulation = Simulation::new(network, 8);
     simulation.run_until(ms(45), &mut Silence);
-    // Beeps at 0, 10, 20, 30, 40: five kept, and five out of a port that leads nowhere.
+    // Beeps at 0, 10, 20, 30, 40: five kept, and five out of a port without a wire.
     let figures = Conservation { inserted: 10, consumed: 0, discarded: 5, live: 5, held: 5 };
     assert_eq!(simulation.check_conservation(), Ok(figures));
     simulation.node_mut::<Store>(store).unwrap().claimed = Some(4);
