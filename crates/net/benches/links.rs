@@ -1,4 +1,4 @@
-//! What a packet costs on each kind of link, under a load that keeps a queue standing.
+//! The cost of a packet on each kind of link, under a load that keeps a standing queue.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use airlane_net::{
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-/// The link with its packets: one comes per millisecond, and the link carries as many.
+/// The link with its packets: one arrives per millisecond, which is also the link's rate.
 struct Bench {
     pool: PacketPool,
     outbox: Outbox,
@@ -41,7 +41,7 @@ impl Bench {
         self.call(|cx| node.handle_packet(cx, Link::INPUT, packet));
     }
 
-    /// One millisecond: a packet comes, and everything that is due happens.
+    /// One millisecond: a packet arrives, and all due timers run.
     fn turn(&mut self, node: &mut dyn Node) {
         let end = self.now + Duration::from_millis(1);
         while let Some(at) = node.next_timeout()
@@ -81,7 +81,7 @@ fn links(c: &mut Criterion) {
     group.finish();
 }
 
-/// A packet into a queue in which 100 stand, and one out of it.
+/// A packet enters a queue of 100 packets, and one leaves it.
 fn disciplines(c: &mut Criterion) {
     let rules = [
         ("drop-tail", Aqm::DropTail),

@@ -1,27 +1,26 @@
-//! CoDel's decision to drop (RFC 8289; sections of it are cited from memory), apart from any queue.
+//! CoDel's decision to drop (RFC 8289; sections of it are cited from memory), independent of any queue.
 //!
-//! [`Controller`] owns no packets. Whoever owns the queue takes a packet off its head, tells how
-//! long it stood there and how many bytes remain behind it, and does what the verdict says. So
-//! one code serves a link, an RLC transmit queue, and any other place where packets wait.
+//! [`Controller`] owns no packets. The owner of the queue removes the packet at its head, passes
+//! the packet's sojourn time and the bytes behind it, and obeys the verdict. The same code
+//! therefore serves a link, an RLC transmit queue, and any other queue.
 //!
 //! ```
 //! use airlane_core::{Bytes, Duration, Instant};
 //! use airlane_net::codel::{Controller, Parameters, Verdict};
 //!
 //! let mut codel = Controller::new(Parameters::default());
-//! // 10 ms in the queue, 30 kB behind it: too long, but only for the first time.
+//! // 10 ms in the queue, 30 kB behind it: above the target, but for the first time.
 //! let verdict = codel.decide(Instant::from_millis(10), Duration::from_millis(10), Bytes(30_000));
 //! assert_eq!(verdict, Verdict::Pass);
 //! ```
 //!
-//! The pseudocode of RFC 8289 §5 loops inside `dequeue`; here one call judges one packet, which
-//! comes to the same: a packet that is judged right after a drop is the one that the loop would
-//! have fetched. Separate queues for flows are
-//! [`crate::fq_codel`].
+//! The pseudocode of RFC 8289 §5 loops inside `dequeue`; here one call judges one packet. The
+//! result is the same: a packet that is judged immediately after a drop is the one that the loop
+//! would have fetched. [`crate::fq_codel`] has separate queues for flows.
 
 use airlane_core::{Bytes, Duration, Instant};
 
-/// What CoDel is told once.
+/// Parameters of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// The standing delay that is acceptable.
@@ -29,9 +28,9 @@ pub struct Parameters {
     /// How long the delay must stay above the target before the first drop; a worst-case
     /// round-trip time.
     pub interval: Duration,
-    /// A backlog of this many bytes or fewer is no standing queue: one full packet.
+    /// A backlog of this many bytes or fewer is not a standing queue: one full packet.
     pub max_packet: Bytes,
-    /// Whether a queue under it marks ECN-capable packets instead of dropping them.
+    /// Whether the queue marks ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
 
@@ -46,7 +45,7 @@ impl Default for Parameters {
     }
 }
 
-/// What to do with a packet that was taken off the queue.
+/// What to do with a packet that was removed from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Send it.
@@ -59,7 +58,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Controller {
     parameters: Parameters,
-    /// When a drop becomes permissible, once the delay has gone above the target.
+    /// When a drop becomes permissible, if the delay is above the target.
     first_above: Option<Instant>,
     /// Time of the next drop.
     drop_next: Instant,
@@ -68,16 +67,16 @@ pub struct Controller {
     /// `count` when the dropping state was last entered.
     last_count: u32,
     dropping: bool,
-    /// A packet was dropped inside the dropping state and `drop_next` waits for the verdict on
-    /// the packet behind it.
+    /// A packet was dropped in the dropping state. `drop_next` is set when the packet behind it has
+    /// been judged.
     reschedule: bool,
 }
 
-/// How long after the last drop the old drop rate is still a good guess (RFC 8289 §5.5).
+/// Intervals after the last drop within which the previous drop rate is used again (RFC 8289 §5.5).
 const REMEMBERED_INTERVALS: u64 = 16;
 
 impl Controller {
-    /// A controller that has seen nothing.
+    /// A controller in its initial state.
     #[must_use]
     pub const fn new(parameters: Parameters) -> Self {
         Self {
@@ -91,20 +90,20 @@ impl Controller {
         }
     }
 
-    /// What it was told.
+    /// Its parameters.
     #[must_use]
     pub const fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// True while it drops on schedule.
+    /// True in the dropping state.
     #[must_use]
     pub const fn is_dropping(&self) -> bool {
         self.dropping
     }
 
-    /// Judges the packet that has just been taken off the queue: `sojourn` is the time it spent
-    /// there, `backlog` what remains behind it.
+    /// Judges the packet that has just been removed from the queue: `sojourn` is the time it spent
+    /// there, `backlog` the bytes behind it.
     pub fn decide(&mut self, now: Instant, sojourn: Duration, backlog: Bytes) -> Verdict {
         let may_drop = self.may_drop(now, sojourn, backlog);
         if self.dropping {
@@ -117,7 +116,7 @@ impl Controller {
         }
     }
 
-    /// Tells that the queue was found empty when a packet was wanted.
+    /// To be called when the queue was empty at a dequeue.
     pub fn on_empty(&mut self) {
         self.first_above = None;
         self.dropping = false;
@@ -157,8 +156,8 @@ impl Controller {
         Verdict::Drop
     }
 
-    /// RFC 8289 §5.5, second branch of `dequeue`: start from the drop rate that last controlled
-    /// the queue, if that was not long ago.
+    /// RFC 8289 §5.5, second branch of `dequeue`: start from the drop rate that last controlled the
+    /// queue, if that was recently.
     fn enter(&mut self, now: Instant) {
         let delta = self.count - self.last_count;
         let recent = now.saturating_since(self.drop_next) < self.parameters.interval * REMEMBERED_INTERVALS;
@@ -183,8 +182,8 @@ mod tests {
     const STANDING: Duration = Duration::from_millis(20);
     const DEEP: Bytes = Bytes(100_000);
 
-    /// Judges one packet per millisecond with the same sojourn and collects the times of drops.
-    /// A drop is followed at once by the judgement of the next packet, as a queue does it.
+    /// Judges one packet per millisecond with the same sojourn and collects the times of drops. A
+    /// drop is followed at once by the judgement of the next packet, as in a queue.
     fn drops(codel: &mut Controller, from_ms: u64, to_ms: u64, sojourn: Duration) -> Vec<u64> {
         let mut dropped = Vec::new();
         for ms in from_ms..to_ms {
@@ -197,9 +196,9 @@ mod tests {
 
     #[test]
     fn drops_follow_the_inverse_square_root() {
-        // First above at 0, so the first drop may come at 100 ms. Then, with count 1, 2, 3, ...
-        // the next ones are due 100/sqrt(1) = 100, 100/sqrt(2) = 70.71, 57.74, 50, 44.72 ms later:
-        // 200, 270.71, 328.45, 378.45, 423.17; a packet is there at each full millisecond only.
+        // First above at 0, so the first drop may come at 100 ms. Then, with count 1, 2, 3, ... the
+        // next ones are due 100/sqrt(1) = 100, 100/sqrt(2) = 70.71, 57.74, 50, 44.72 ms later: 200,
+        // 270.71, 328.45, 378.45, 423.17; packets are judged only at full milliseconds.
         let mut codel = Controller::new(Parameters::default());
         assert_eq!(drops(&mut codel, 0, 430, STANDING), [100, 200, 271, 329, 379, 424]);
     }
@@ -212,8 +211,8 @@ mod tests {
         assert!(drops(&mut codel, 430, 431, Duration::from_millis(4)).is_empty());
         assert!(!codel.is_dropping());
         // Above again at 431, so 531 is the first drop. count was 6, last_count 1: delta 5 is
-        // remembered (drop_next lies less than 1.6 s back), and 100/sqrt(5) = 44.72 ms later the
-        // next: 575.72, with count 6 then 40.82 more: 616.54.
+        // remembered (drop_next is less than 1.6 s ago), and 100/sqrt(5) = 44.72 ms later the next:
+        // 575.72, with count 6 then 40.82 more: 616.54.
         assert_eq!(drops(&mut codel, 431, 640, STANDING), [531, 576, 617]);
     }
 
@@ -222,7 +221,7 @@ mod tests {
         let mut codel = Controller::new(Parameters::default());
         assert_eq!(drops(&mut codel, 0, 430, STANDING).len(), 6);
         assert!(drops(&mut codel, 430, 2_500, Duration::from_millis(1)).is_empty());
-        // Begins again with count 1: 2500 + 100, then 100 ms later.
+        // Starts again with count 1: 2500 + 100, then 100 ms later.
         assert_eq!(drops(&mut codel, 2_500, 2_750, STANDING), [2_600, 2_700]);
     }
 

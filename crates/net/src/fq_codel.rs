@@ -1,12 +1,12 @@
-//! FQ-CoDel: flow queues, served in turn with precedence for flows that build no queue, each
-//! under CoDel of its own (RFC 8290; sections of it are cited from memory).
+//! FQ-CoDel: queues per flow, served in deficit round robin, with precedence for flows that build
+//! no queue. Each queue has its own CoDel (RFC 8290; sections of it are cited from memory).
 //!
-//! A connection's packets go to the queue that a hash of its flow and its ports names; two may share one, as with
-//! the hash of a 5-tuple. The hash is the same in every run (RFC 8290 §4.1 perturbs it): which
-//! connections collide is a property of the scenario. Queues take memory once one has used them.
+//! A connection's queue is given by a hash of its flow and its ports; two connections may share a queue, as
+//! with the hash of a 5-tuple. The hash is the same in every run (RFC 8290 §4.1 perturbs it): which
+//! connections collide is a property of the scenario. A queue takes memory when it is first used.
 //!
-//! At the limit, packets go from the head of the queue with the most bytes, half of them, no more
-//! than [`BATCH_MAX`] at once (§4.1).
+//! At the limit, half of the packets of the queue with the most bytes are dropped from its head, at
+//! most [`BATCH_MAX`] at once (§4.1).
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use airlane_core::{Bytes, Cx, DropCause, FlowId, Instant, PacketRef, SocketPair}
 use crate::codel::{self, Verdict};
 use crate::queue::{Backlog, Limit, QueueDiscipline, QueueStatistics, Waiting};
 
-/// What FQ-CoDel is told once.
+/// Parameters of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Bytes that a queue may send in a turn.
@@ -25,7 +25,7 @@ pub struct Parameters {
     pub packets: usize,
     /// Queues over which flows are hashed.
     pub queues: u32,
-    /// CoDel of each queue, and whether it marks.
+    /// CoDel of each queue, and whether it marks packets.
     pub codel: codel::Parameters,
 }
 
@@ -40,16 +40,16 @@ impl Default for Parameters {
     }
 }
 
-/// Packets that are dropped at once from the largest queue at most (RFC 8290 §4.1).
+/// Maximum number of packets that are dropped at once from the largest queue (RFC 8290 §4.1).
 pub const BATCH_MAX: usize = 64;
 
-/// Memory is reserved for so many packets of a flow, or for the limit if that is less.
+/// Memory is reserved for this many packets of a flow, or for the limit if that is less.
 const FLOW_RESERVED: usize = 256;
 
-/// Memory is reserved for so many queues that hold packets at one time.
+/// Memory is reserved for this many queues that hold packets at the same time.
 const ACTIVE_RESERVED: usize = 64;
 
-/// No queue yet.
+/// A bucket without a queue.
 const NONE: u32 = u32::MAX;
 
 /// The queue of the flows of one bucket.
@@ -57,9 +57,9 @@ const NONE: u32 = u32::MAX;
 struct FlowQueue {
     waiting: VecDeque<Waiting>,
     bytes: u64,
-    /// What it may still send in this turn.
+    /// The bytes that it may still send in this turn.
     credits: i64,
-    /// It stands in one of the two lists.
+    /// True if the queue is in one of the two lists.
     active: bool,
     controller: codel::Controller,
 }
@@ -72,7 +72,7 @@ pub struct FqCoDel {
     /// The queue of each bucket, or [`NONE`].
     buckets: Vec<u32>,
     queues: Vec<FlowQueue>,
-    /// Queues that have just become active, and the others that are.
+    /// Queues that have just become active, and the other active queues.
     new: Ring<u32>,
     old: Ring<u32>,
     backlog: Backlog,
@@ -80,10 +80,10 @@ pub struct FqCoDel {
 }
 
 impl FqCoDel {
-    /// Empty queues. Of the two limits in packets the lower one holds.
+    /// Empty queues. Of the two limits in packets, the lower one applies.
     ///
     /// # Panics
-    /// Without a queue or a quantum.
+    /// If the number of queues or the quantum is zero.
     #[must_use]
     pub fn new(limit: Limit, parameters: Parameters) -> Self {
         assert!(parameters.queues > 0 && parameters.quantum > Bytes::ZERO, "a queue and a quantum");
@@ -115,7 +115,7 @@ impl FqCoDel {
         *place as usize
     }
 
-    /// Takes a queue's head out.
+    /// Removes a queue's head.
     fn pop(&mut self, queue: usize) -> Option<Waiting> {
         let flow = &mut self.queues[queue];
         let head = flow.waiting.pop_front()?;
@@ -128,7 +128,7 @@ impl FqCoDel {
     /// RFC 8290 §4.1: half the packets of the largest queue, from its head.
     #[cold]
     fn drop_from_largest(&mut self, cx: &mut Cx<'_>) {
-        // The first of equals, in the order in which their flows appeared.
+        // Of queues of equal size, the one whose flow appeared first.
         let sizes = self.queues.iter().enumerate().rev();
         let (largest, queue) = sizes.max_by_key(|(_, queue)| queue.bytes).expect("something waits");
         for _ in 0..queue.waiting.len().div_ceil(2).min(BATCH_MAX) {
@@ -138,7 +138,8 @@ impl FqCoDel {
         }
     }
 
-    /// A packet that CoDel lets pass or marks; none if the queue is empty (RFC 8290 §4.2).
+    /// The next packet of a queue that CoDel passes or marks; `None` if the queue is empty (RFC
+    /// 8290 §4.2).
     fn pull(&mut self, cx: &mut Cx<'_>, queue: usize) -> Option<Waiting> {
         while let Some(head) = self.pop(queue) {
             let FlowQueue { controller, bytes, .. } = &mut self.queues[queue];
@@ -156,13 +157,14 @@ impl FqCoDel {
         None
     }
 
-    /// The queues that may hold packets.
+    /// The queues in the two lists; they may be empty.
     fn active(&self) -> impl Iterator<Item = usize> {
         self.new.iter().chain(self.old.iter()).map(|queue| *queue as usize)
     }
 }
 
-/// What is hashed: RFC 8290 §4.1 takes the 5-tuple, which is the flow and the sockets of its connection.
+/// The key of the hash: RFC 8290 §4.1 uses the 5-tuple, which is the flow and the sockets of its
+/// connection.
 type Connection = (FlowId, SocketPair);
 
 /// The bucket of a connection: its flow and ports, mixed (the finaliser of splitmix64) and scaled down.
@@ -205,7 +207,7 @@ impl QueueDiscipline for FqCoDel {
             let list = if is_new { &mut self.new } else { &mut self.old };
             let index = *list.front()?;
             let queue = &mut self.queues[index as usize];
-            // It has sent its quantum: to the end of the old ones, with another quantum.
+            // It has used its quantum: it moves to the end of the old queues, with another quantum.
             if queue.credits <= 0 {
                 queue.credits += self.parameters.quantum.get() as i64;
                 list.pop_front();
@@ -216,8 +218,8 @@ impl QueueDiscipline for FqCoDel {
                 self.queues[index as usize].credits -= i64::from(head.size);
                 return Some(head);
             }
-            // A new queue that is empty waits a turn among the old ones, or else it could come
-            // back as a new one at once and never let the others send.
+            // A new queue that is empty becomes an old one for a turn. Otherwise it could return as
+            // a new queue at once and starve the others.
             if is_new {
                 self.new.pop_front();
                 self.old.push_back(index);

@@ -1,11 +1,11 @@
-//! The serving and packet gateway in one (TS 23.401 §4.4.3): where the tunnels to the eNBs begin.
+//! The serving gateway and the packet data network gateway in one node (TS 23.401 §4.4.3): the
+//! start of the tunnels to the eNBs.
 //!
-//! The MME is in here too, as far as a path switch takes it: a PATH SWITCH REQUEST that comes from
-//! an eNB is acknowledged to it, and the path that was in use ends with an end marker
-//! (TS 23.401 §5.5.1.1.2).
+//! The MME's part in a path switch is included: a PATH SWITCH REQUEST from an eNB is acknowledged
+//! to it, and the old path ends with an end marker (TS 23.401 §5.5.1.1.2).
 //!
-//! Left out: the S5 interface between the two gateways, bearers other than the default one,
-//! charging, and the signalling of an attachment, which [`Gateway::attach`] stands for.
+//! Not included: the S5 interface between the two gateways, bearers other than the default one,
+//! charging, and the signalling of an attachment, which [`Gateway::attach`] replaces.
 
 use airlane_core::{CellId, Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, UeId};
 
@@ -16,7 +16,7 @@ use crate::signalling::Message;
 /// theirs. Port [`Gateway::INTERNET`] leads to the internet, [`Gateway::enb`] to the eNBs.
 #[derive(Clone, Debug, Default)]
 pub struct Gateway {
-    /// Whose flow it is, by flow.
+    /// The UE of each flow.
     ue: Vec<Option<UeId>>,
     /// The port towards the UE's eNB, by UE.
     port: Vec<Option<Port>>,
@@ -26,7 +26,7 @@ impl Gateway {
     /// The port on the internet side (SGi, TS 23.401 §4.2).
     pub const INTERNET: Port = 0;
 
-    /// A gateway that knows nobody.
+    /// A gateway without flows and UEs.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -38,7 +38,7 @@ impl Gateway {
         1 + index
     }
 
-    /// Tells to which UE a flow belongs.
+    /// Assigns a flow to a UE.
     pub fn add_flow(&mut self, flow: FlowId, ue: UeId) {
         if self.ue.len() <= flow.index() {
             self.ue.resize(flow.index() + 1, None);
@@ -46,7 +46,7 @@ impl Gateway {
         self.ue[flow.index()] = Some(ue);
     }
 
-    /// Leads the UE's packets to the eNB with this index from now on.
+    /// Sends the UE's packets to the eNB with this index from now on.
     pub fn attach(&mut self, ue: UeId, enb: u16) {
         if self.port.len() <= ue.index() {
             self.port.resize(ue.index() + 1, None);
@@ -54,8 +54,8 @@ impl Gateway {
         self.port[ue.index()] = Some(Self::enb(enb));
     }
 
-    /// A message has come from an eNB, or should have. It says which one: where cells share a link, all
-    /// come in by one port.
+    /// Handles a message from an eNB. The message names the eNB, since all messages arrive at one port
+    /// where cells share a link.
     fn receive(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let message = Message::decode(&cx.pool.get(&packet).payload);
         let sender = |cell: CellId| u16::try_from(cell.0).ok().filter(|cell| *cell < u16::MAX);

@@ -1,6 +1,6 @@
-//! GTP-U: what the tunnel between gateway and eNB adds to a packet (TS 29.281 v17.4).
+//! GTP-U: the overhead of the tunnel between gateway and eNB (TS 29.281 v17.4).
 //!
-//! Left out: tunnel endpoint identifiers (ports are wired), echo requests, extension headers.
+//! Not included: tunnel endpoint identifiers (ports are wired), echo requests, extension headers.
 
 use airlane_core::{Bytes, Packet};
 
@@ -8,15 +8,15 @@ use airlane_core::{Bytes, Packet};
 /// part of the GTP-U header (8 bytes, TS 29.281 v17.4 §5.1).
 pub const OVERHEAD: Bytes = Bytes(20 + 8 + 8);
 
-/// A packet enters a tunnel.
+/// Adds the headers at the entry of a tunnel.
 pub fn encapsulate(packet: &mut Packet) {
     packet.size += OVERHEAD;
 }
 
-/// A packet leaves a tunnel.
+/// Removes the headers at the end of a tunnel.
 ///
 /// # Panics
-/// If it was in none.
+/// If the packet is not larger than the headers.
 pub fn decapsulate(packet: &mut Packet) {
     assert!(packet.size > OVERHEAD, "a packet of {} was in no tunnel", packet.size);
     packet.size -= OVERHEAD;

@@ -1,9 +1,9 @@
-//! What lies between two protocol endpoints and is not radio: links with rate, delay and loss,
-//! queue disciplines, delivery traces, routers, and the gateway of the mobile core.
+//! The network between two protocol endpoints, except for the radio: links with rate, delay and
+//! loss, queue disciplines, delivery traces, routers, and the gateway of the mobile core.
 //!
-//! Every node here passes packets on in the order in which they came, and drops them only with a
-//! counted cause. Left out: IP addresses and forwarding tables (packets carry their flow, and
-//! ports are wired by whoever builds the network).
+//! Every node here forwards packets in the order of their arrival, and drops them only with a
+//! counted cause. Not included: IP addresses and forwarding tables (packets carry their flow, and
+//! the wiring connects the ports).
 
 #[cfg(test)]
 mod bench_top;
@@ -38,7 +38,7 @@ pub use trace_link::TraceLink;
 
 use airlane_core::{Cx, Instant};
 
-/// The same call, at an earlier time that is being caught up with.
+/// The context of the same call, at an earlier time that is replayed.
 fn at<'a>(cx: &'a mut Cx<'_>, now: Instant) -> Cx<'a> {
     Cx { now, pool: cx.pool, outbox: cx.outbox, topics: cx.topics, probe: cx.probe }
 }

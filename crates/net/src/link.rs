@@ -1,20 +1,21 @@
 //! A one-way link: rate, propagation delay, a drop-tail queue counted in bytes, random loss.
 //!
-//! The queue is first-in first-out and the timetable of the transmitter is known beforehand, so
-//! the whole fate of a packet follows when it arrives: when its transmission begins, when it
-//! ends, and when it is delivered. What waits at any time is read off these times. A packet
-//! costs one timer at most, the one of its delivery.
+//! The queue is first-in first-out and the timetable of the transmitter is known in advance. When a
+//! packet arrives, it is therefore known when its transmission begins and ends and when it is
+//! delivered. The backlog at any time follows from these times. A packet needs at most one timer,
+//! that of its delivery.
 //!
 //! In this order, for each packet that arrives:
-//! 1. random loss, for packets with payload; others draw nothing;
+//! 1. random loss, for packets with payload only;
 //! 2. the policer, if there is one;
-//! 3. drop-tail: if the transmitter is busy and the bytes that wait plus this packet exceed the
+//! 3. drop-tail: if the transmitter is busy and the waiting bytes plus this packet exceed the
 //!    limit, it is dropped. The packet in transmission does not count as waiting; an idle link
 //!    accepts any packet;
 //! 4. transmission at the rate in force when it begins, rounded to the nanosecond, then
-//!    propagation, and a detour where there is one: the only reordering. No corruption.
+//!    propagation, and a detour if there is one. Only detours reorder packets. There is no
+//!    corruption.
 //!
-//! A transmission that is due to begin at the very instant of an arrival has begun.
+//! A transmission that is due to begin at the instant of an arrival has begun.
 
 use std::collections::VecDeque;
 
@@ -23,7 +24,7 @@ use airlane_core::{BitRate, Bytes, Cx, DropCause, Duration, Instant, Node, Packe
 use crate::queue::QueueStatistics;
 use crate::{Hold, RandomLoss, RateStep, Schedule};
 
-/// What a link is made of.
+/// Parameters of a link.
 #[derive(Clone, Debug, Default)]
 pub struct LinkParameters {
     /// Bits per second of IP packets; `None` for an infinitely fast link.
@@ -38,42 +39,43 @@ pub struct LinkParameters {
     pub holds: Vec<Hold>,
     /// Random loss before the queue.
     pub loss: Option<RandomLoss>,
-    /// A token bucket before the queue; what it has no tokens for is dropped.
+    /// A token bucket before the queue; a packet without enough tokens is dropped.
     pub policer: Option<Policer>,
-    /// Times at which packets take longer beyond the link, so that later ones overtake them.
+    /// Times at which packets take longer after the link, so that later packets overtake them.
     pub detours: Vec<Detour>,
 }
 
-/// A token bucket that drops (RFC 2697's committed part): tokens for `burst` bytes at most, filled at `rate`.
+/// A token bucket that drops (the committed part of RFC 2697): at most `burst` bytes of tokens, filled at
+/// `rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policer {
-    /// How fast it fills.
+    /// The rate of its tokens.
     pub rate: BitRate,
-    /// How much it holds.
+    /// Its size.
     pub burst: Bytes,
 }
 
-/// What would arrive in `[from, until)` arrives `extra` later.
+/// Packets that would arrive in `[from, until)` arrive `extra` later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detour {
     /// Its first instant.
     pub from: Instant,
     /// The first instant after it.
     pub until: Instant,
-    /// How much longer it takes.
+    /// The additional delay.
     pub extra: Duration,
 }
 
-/// A policer at work.
+/// The token bucket of a policer.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     policer: Policer,
-    /// When it is full again.
+    /// When it will be full again.
     full_at: Instant,
 }
 
 impl Bucket {
-    /// True if there are tokens for so many bytes, which are then gone.
+    /// Takes tokens for this many bytes; false if there are too few.
     fn takes(&mut self, now: Instant, size: Bytes) -> bool {
         let Policer { rate, burst } = self.policer;
         let full_at = self.full_at.max(now) + rate.transmission_time(size);
@@ -85,7 +87,7 @@ impl Bucket {
     }
 }
 
-/// What a link did so far.
+/// Counters of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkStatistics {
     /// Packets that arrived.
@@ -94,7 +96,7 @@ pub struct LinkStatistics {
     pub queue_drops: u64,
     /// Packets that an AQM dropped.
     pub managed_drops: u64,
-    /// Packets that an AQM gave CE instead.
+    /// Packets that an AQM marked with CE instead.
     pub marks: u64,
     /// Packets dropped by the policer.
     pub policed: u64,
@@ -104,12 +106,12 @@ pub struct LinkStatistics {
     pub delivered: u64,
     /// Bytes delivered.
     pub delivered_bytes: Bytes,
-    /// The most bytes that ever waited.
+    /// The largest backlog so far.
     pub queue_max: Bytes,
 }
 
 impl LinkStatistics {
-    /// The same with what the queue did.
+    /// These counters with those of the queue.
     pub(crate) fn with_queue(self, queue: QueueStatistics) -> Self {
         let QueueStatistics { overflows, managed_drops, marks } = queue;
         Self { queue_drops: overflows, managed_drops, marks, ..self }
@@ -123,7 +125,7 @@ struct InFlight {
     size: u32,
 }
 
-/// A one-way link; in by port [`Link::INPUT`], out by port [`Link::OUTPUT`].
+/// A one-way link from port [`Link::INPUT`] to port [`Link::OUTPUT`].
 pub struct Link {
     schedule: Schedule,
     delay: Duration,
@@ -131,25 +133,25 @@ pub struct Link {
     loss: Option<RandomLoss>,
     /// Every packet on the link, oldest first.
     ring: VecDeque<InFlight>,
-    /// How many of the ring's packets had begun when it was last looked at.
+    /// How many packets of the ring had begun at the last update.
     begun: usize,
-    /// Bytes of the others.
+    /// Bytes of the other packets.
     waiting: Bytes,
-    /// When the transmitter has finished all of them.
+    /// When the transmitter has finished all packets.
     free_at: Instant,
     bucket: Option<Bucket>,
     detours: Vec<Detour>,
     /// Packets on a detour, in the order of their arrival.
     detoured: VecDeque<(Instant, PacketRef)>,
-    /// When the oldest of the ring is delivered; [`Instant::FAR_FUTURE`] without one.
+    /// When the oldest packet of the ring is delivered; [`Instant::FAR_FUTURE`] if the ring is empty.
     due: Instant,
     statistics: LinkStatistics,
 }
 
 impl Link {
-    /// Where packets enter.
+    /// The input port.
     pub const INPUT: Port = 0;
-    /// Where they leave.
+    /// The output port.
     pub const OUTPUT: Port = 1;
 
     /// An idle link.
@@ -173,19 +175,19 @@ impl Link {
         }
     }
 
-    /// What it did so far.
+    /// Counters of the link so far.
     #[must_use]
     pub fn statistics(&self) -> &LinkStatistics {
         &self.statistics
     }
 
-    /// Bytes that wait for transmission at `now`, the last call's time or later.
+    /// Bytes that wait for transmission at `now`, which is not before the last call.
     pub fn queued(&mut self, now: Instant) -> Bytes {
         self.begin_until(now);
         self.waiting
     }
 
-    /// Takes note of the transmissions that have begun.
+    /// Records the transmissions that have begun.
     fn begin_until(&mut self, now: Instant) {
         while let Some(next) = self.ring.get(self.begun)
             && next.start <= now
@@ -195,13 +197,13 @@ impl Link {
         }
     }
 
-    /// Gives out what has arrived at the other end.
+    /// Delivers the packets that have arrived at the other end.
     fn deliver(&mut self, cx: &mut Cx<'_>) {
         while self.due <= cx.now
             && let Some(front) = self.ring.pop_front()
         {
             self.due = self.ring.front().map_or(Instant::FAR_FUTURE, |next| next.deliver_at);
-            // What has arrived has begun, whether note was taken or not.
+            // A packet that has arrived has begun, even if this was not recorded.
             if self.begun > 0 {
                 self.begun -= 1;
             } else {
@@ -230,7 +232,7 @@ impl Link {
         }
     }
 
-    /// Gives out what has come to the end of its detour.
+    /// Delivers the packets whose detour has ended.
     fn end_detours(&mut self, cx: &mut Cx<'_>) {
         while let Some(&(at, _)) = self.detoured.front() {
             if at > cx.now {
@@ -270,13 +272,13 @@ impl Node for Link {
             self.waiting += size;
             self.statistics.queue_max = self.statistics.queue_max.max(self.waiting);
         } else {
-            self.begun += 1; // as have all before it
+            self.begun += 1; // as all packets before it
         }
         let size = u32::try_from(size.get()).expect("an IP packet has fewer than 2^32 bytes");
         let deliver_at = end + self.delay;
         self.due = self.due.min(deliver_at);
         self.ring.push_back(InFlight { start, deliver_at, packet, size });
-        // At once, if the link has neither rate nor delay, or if an older packet is due.
+        // Delivers at once if the link has neither rate nor delay, or if an older packet is due.
         if self.due <= cx.now {
             self.deliver(cx);
         }

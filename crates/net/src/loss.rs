@@ -6,11 +6,11 @@ use airlane_core::{Cx, Instant, PacketRef, Stream};
 #[derive(Clone, Debug)]
 pub struct RandomLoss {
     probability: f64,
-    /// That of a packet that follows a lost one.
+    /// The probability that a packet is lost if the one before it was lost.
     after_loss: f64,
     lost: bool,
     source: Source,
-    /// Changes that are to come, the last first.
+    /// Future changes, the last first.
     steps: Vec<LossStep>,
 }
 
@@ -46,12 +46,13 @@ impl RandomLoss {
         }
     }
 
-    /// Loss of this share of the packets, `burst` of them in the mean one after the other (E. N. Gilbert,
-    /// "Capacity of a burst-noise channel", Bell System Technical Journal 39(5), 1960, each packet of
-    /// the bad state lost and none of the good one).
+    /// Loss of this share of the packets, in bursts of `burst` packets on average (E. N. Gilbert,
+    /// "Capacity of a burst-noise channel", Bell System Technical Journal 39(5), 1960). Each packet in
+    /// the bad state is lost, none in the good state.
     ///
     /// # Panics
-    /// If there can be no such chain: bursts are of one packet or more, and one arrives between two.
+    /// If no such chain exists: a burst has at least one packet, and at least one packet arrives
+    /// between two bursts.
     #[must_use]
     pub fn in_bursts(share: f64, burst: f64, stream: Stream) -> Self {
         assert!(
@@ -64,8 +65,8 @@ impl RandomLoss {
         Self { probability, after_loss, lost: false, source: Source::Named(stream), steps: Vec::new() }
     }
 
-    /// The same with changes of the probability, in the order of time; from the first on, losses know nothing of
-    /// each other.
+    /// The same with changes of the probability, in the order of time; from the first change on, losses are
+    /// independent.
     ///
     /// # Panics
     /// If a probability does not lie in 0..=1.
@@ -86,8 +87,8 @@ impl RandomLoss {
         }
     }
 
-    /// True if the next packet of a link is lost. Where nothing is drawn nothing is lost, and for a
-    /// packet without payload nothing is drawn.
+    /// True if the next packet of a link is lost. Without a loss model no packet is lost, and a
+    /// packet without payload draws no random number.
     #[inline]
     pub(crate) fn takes(loss: &mut Option<Self>, cx: &Cx<'_>, packet: &PacketRef) -> bool {
         loss.as_mut().is_some_and(|loss| {

@@ -1,11 +1,12 @@
-//! A one-way link whose queue may be any discipline.
+//! A one-way link with any queue discipline.
 //!
-//! [`crate::Link`] computes a packet's whole fate when it arrives; with active queue management
-//! that cannot be, since the queue decides when a packet is taken out. Here the transmitter asks
-//! the queue each time it falls free: two timers per packet under load instead of one.
+//! [`crate::Link`] computes when a packet will be delivered as soon as it arrives. This is not
+//! possible with active queue management, since the queue decides when a packet is removed. Here
+//! the transmitter asks the queue each time it becomes free, which costs two timers per packet
+//! under load instead of one.
 //!
-//! Called late, it replays each transmission at its own time, so that a discipline always sees
-//! the true sojourn.
+//! Called late, it replays each transmission at its own time, so that a discipline always sees the
+//! correct sojourn time.
 
 use airlane_core::{Bytes, Cx, DropCause, Instant, Node, PacketRef, Port};
 
@@ -13,8 +14,7 @@ use crate::propagation::Propagation;
 use crate::queue::{Discipline, QueueDiscipline, Waiting};
 use crate::{Link, LinkParameters, LinkStatistics, RandomLoss, Schedule, at};
 
-/// A one-way link with a queue discipline; in by port [`Link::INPUT`], out by port
-/// [`Link::OUTPUT`].
+/// A one-way link with a queue discipline, from port [`Link::INPUT`] to port [`Link::OUTPUT`].
 pub struct ManagedLink {
     schedule: Schedule,
     loss: Option<RandomLoss>,
@@ -25,19 +25,19 @@ pub struct ManagedLink {
 }
 
 enum Transmitter {
-    /// Nothing waits.
+    /// No packet waits.
     Idle,
-    /// Something waits, but nothing may begin before this time.
+    /// Packets wait, but no transmission may begin before this time.
     Held(Instant),
     /// Sending until this time.
     Busy(Instant, PacketRef),
 }
 
 impl ManagedLink {
-    /// An idle link. The queue comes apart; `parameters.queue` has no meaning here.
+    /// An idle link. The queue is a separate argument; `parameters.queue` is not used here.
     ///
     /// # Panics
-    /// If `parameters.queue` is given all the same.
+    /// If `parameters.queue` is not `None`.
     #[must_use]
     pub fn new(parameters: LinkParameters, queue: Discipline) -> Self {
         let LinkParameters { rate, delay, queue: limit, rate_steps, holds, loss, .. } = parameters;
@@ -52,7 +52,7 @@ impl ManagedLink {
         }
     }
 
-    /// What it did so far.
+    /// Counters of the link so far.
     #[must_use]
     pub fn statistics(&self) -> LinkStatistics {
         self.statistics.with_queue(self.queue.statistics())
@@ -72,7 +72,7 @@ impl ManagedLink {
         }
     }
 
-    /// Does what was due up to now, each thing at its own time.
+    /// Handles everything that was due up to now, at its own time.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         while let Some(change) = self.next_change()
             && change <= cx.now
@@ -86,8 +86,8 @@ impl ManagedLink {
         self.propagation.deliver(cx, Link::OUTPUT, &mut self.statistics);
     }
 
-    /// The transmitter is free: it takes what the queue gives, if it may. An empty queue is asked
-    /// too; a discipline may want to know that nothing was left.
+    /// The transmitter is free: it takes the next packet from the queue, if it may. An empty queue
+    /// is asked too, because a discipline may need to know that it is empty.
     fn begin(&mut self, cx: &mut Cx<'_>) {
         if self.queue.backlog().packets > 0 {
             let opening = self.schedule.opening(cx.now);
@@ -117,7 +117,7 @@ impl Node for ManagedLink {
             self.begin(cx);
         }
         self.statistics.queue_max = self.statistics.queue_max.max(self.queue.backlog().bytes);
-        self.catch_up(cx); // without a rate it is through already
+        self.catch_up(cx); // without a rate the transmission ends at once
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {

@@ -1,38 +1,37 @@
 //! PIE: proportional integral controller enhanced (RFC 8033; its §4 is cited from memory).
 //!
-//! Every update period a controller compares the queue's delay with its target, and with the
-//! delay of the period before, and moves the probability with which arrivals are dropped or
-//! marked. The probability only changes with time, not with packets.
+//! Every update period a controller compares the queue's delay with its target, and with the delay
+//! of the period before, and moves the probability with which arrivals are dropped or marked. The
+//! probability changes with time only, not with packets.
 //!
-//! The delay is that of time stamps (RFC 8033 §4.3 allows them in place of an estimated departure
-//! rate): how long the packet at the head has been waiting when the period ends. A radio link that
-//! stands still shows in it at once, where the delay of the last departure would not.
+//! The delay is measured with time stamps (RFC 8033 §4.3 allows them instead of an estimated
+//! departure rate): the time that the packet at the head has waited when the period ends. This
+//! shows at once that a radio link has stalled, which the delay of the last departure would not.
 //!
-//! There is no timer: the updates that were due are made up for at the next call. Nothing can see
-//! the difference, since the queue did not change in between.
+//! There is no timer: due updates are computed at the next call. This is not observable, since the
+//! queue did not change in between.
 //!
-//! Left out: the departure rate estimate (§5.2), switching on and off (§5.3), and the
+//! Not included: the departure rate estimate (§5.2), switching on and off (§5.3), and the
 //! derandomization of drops (§5.4).
 
 use airlane_core::{Bytes, Cx, DropCause, Duration, Instant, PacketRef, Stream};
 
 use crate::queue::{Backlog, DropTail, Limit, QueueDiscipline, QueueStatistics, Waiting};
 
-/// What PIE is told once.
+/// Parameters of PIE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// The delay it aims at (QDELAY_REF).
+    /// The target delay (QDELAY_REF).
     pub target: Duration,
-    /// How often the probability is updated (T_UPDATE).
+    /// The update period of the probability (T_UPDATE).
     pub update: Duration,
-    /// After a time without congestion, a burst is let through for this long (MAX_BURST).
+    /// After a time without congestion, a burst of this duration is accepted without drops (MAX_BURST).
     pub max_burst: Duration,
     /// Weight of the distance from the target, per second.
     pub alpha: f64,
     /// Weight of the change since the last update, per second.
     pub beta: f64,
-    /// Up to this probability ECN-capable packets are marked, above it they are dropped too
-    /// (mark_ecnth).
+    /// Up to this probability ECN-capable packets are marked; above it they are dropped (mark_ecnth).
     pub ecn_threshold: f64,
     /// Marks ECN-capable packets instead of dropping them.
     pub ecn: bool,
@@ -52,20 +51,22 @@ impl Default for Parameters {
     }
 }
 
-/// No more than this waits: too little for a standing queue (RFC 8033 §4.1, two packets of
+/// A backlog of this size or less is not a standing queue (RFC 8033 §4.1, two packets of
 /// MEAN_PKTSIZE, which RFC 8034 sets to 1024 bytes).
 const SMALL_BACKLOG: Bytes = Bytes(2 * 1024);
-/// Below this probability a delay of less than half the target drops nothing (RFC 8033 §4.1).
+/// Below this probability nothing is dropped while the delay is less than half the target (RFC 8033
+/// §4.1).
 const SAFE_PROBABILITY: f64 = 0.2;
 /// The factor by which the probability decays while nothing waits (RFC 8033 §4.2).
 const DECAY: f64 = 0.98;
-/// From the first probability on, a step is no longer than the second (RFC 8033 §5.5).
+/// From the first value on, the probability increases per update by at most the second value (RFC
+/// 8033 §5.5).
 const STEP_CAP: (f64, f64) = (0.1, 0.02);
-/// Steps are divided by so much while the probability is below so much (RFC 8033 §4.2).
+/// While the probability is below the first value, steps are divided by the second (RFC 8033 §4.2).
 const SCALES: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 
-/// The state variables of RFC 8033, apart from any queue.
+/// The state variables of RFC 8033, independent of any queue.
 #[derive(Clone, Debug)]
 pub struct Controller {
     parameters: Parameters,
@@ -76,7 +77,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller that has seen nothing.
+    /// A controller in its initial state.
     ///
     /// # Panics
     /// If the update period is zero.
@@ -116,7 +117,7 @@ impl Controller {
         };
     }
 
-    /// True if the next update changes nothing as long as nothing waits.
+    /// True if the next update changes nothing as long as the queue is empty.
     fn is_at_rest(&self) -> bool {
         self.probability == 0.0
             && self.delay.is_zero()
@@ -124,8 +125,8 @@ impl Controller {
             && !self.parameters.target.is_zero()
     }
 
-    /// Whether an arrival is to be dropped or marked (RFC 8033 §4.1); `draw` is asked only when
-    /// it matters.
+    /// Whether an arrival is dropped or marked (RFC 8033 §4.1); `draw` is called only when the
+    /// result depends on it.
     pub fn signals(&self, backlog: Bytes, draw: impl FnOnce() -> f64) -> bool {
         let calm = self.delay < self.parameters.target / 2 && self.probability < SAFE_PROBABILITY;
         self.burst_allowance.is_zero()
@@ -175,7 +176,7 @@ impl Pie {
         &self.controller
     }
 
-    /// Makes the updates that were due up to now.
+    /// Computes the updates that were due up to now.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
@@ -196,7 +197,7 @@ impl Pie {
 impl QueueDiscipline for Pie {
     fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
         self.catch_up(cx.now);
-        // A packet for which there is no room is lost anyhow: no draw, no mark.
+        // A packet that does not fit is dropped without a draw and without a mark.
         if self.queue.has_room(cx, &packet, ahead)
             && self.controller.signals(self.queue.bytes(), || self.stream.uniform())
         {

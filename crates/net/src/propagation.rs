@@ -1,4 +1,4 @@
-//! What every link ends with: a constant delay. One ring, one timer.
+//! The last part of every link: a constant delay, with one ring and one timer.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ impl Propagation {
         self.ring.front().map(|&(at, _)| at)
     }
 
-    /// Sends out of the port what has arrived by now.
+    /// Sends the packets that have arrived by now out of the port.
     pub(crate) fn deliver(&mut self, cx: &mut Cx<'_>, port: Port, statistics: &mut LinkStatistics) {
         while let Some(&(at, _)) = self.ring.front()
             && at <= cx.now

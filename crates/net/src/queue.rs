@@ -1,9 +1,8 @@
-//! Queue disciplines: what happens to packets that wait.
+//! Queue disciplines.
 //!
-//! One trait serves every place where packets wait, a link as well as an RLC transmit queue. The
-//! rules are [`DropTail`] and [`CoDel`] here, [`Red`], [`Pie`] and [`FqCoDel`] in modules of their
-//! own. Each has its limit besides its rule, and each marks ECN-capable packets instead of
-//! dropping them if it is told to.
+//! One trait serves every queue of packets, in a link as well as in an RLC entity. The disciplines
+//! [`DropTail`] and [`CoDel`] are here; [`Red`], [`Pie`] and [`FqCoDel`] are in their own modules.
+//! Each has a limit besides its rule, and can mark ECN-capable packets instead of dropping them.
 
 use std::collections::VecDeque;
 
@@ -14,7 +13,7 @@ use crate::fq_codel::{self, FqCoDel};
 use crate::pie::{self, Pie};
 use crate::red::{self, Red};
 
-/// What waits in a queue.
+/// The backlog of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Bytes of all packets, overheads included.
@@ -23,14 +22,14 @@ pub struct Backlog {
     pub packets: usize,
 }
 
-/// The most that a queue takes in.
+/// The capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Bytes that may wait.
     pub bytes: Bytes,
     /// Packets that may wait.
     pub packets: usize,
-    /// Bytes that each packet counts besides its own: a header that it will get when it leaves.
+    /// Bytes that are counted per packet in addition to its size: a header that is added when it leaves.
     pub overhead: u32,
 }
 
@@ -50,19 +49,19 @@ impl Limit {
         Self { packets, ..Self::NONE }
     }
 
-    /// The same with so many bytes more for each packet.
+    /// The same limit with this many bytes more for each packet.
     #[must_use]
     pub const fn with_overhead(self, overhead: u32) -> Self {
         Self { overhead, ..self }
     }
 
-    /// Packets of 1500 bytes that may wait.
+    /// Number of packets of 1500 bytes that may wait.
     pub(crate) fn full_packets(&self) -> usize {
         let fitting = usize::try_from(self.bytes.get() / 1500).unwrap_or(usize::MAX);
         fitting.saturating_add(1).min(self.packets)
     }
 
-    /// What a packet counts.
+    /// The bytes that a packet counts.
     #[inline]
     pub(crate) fn size_of(&self, packet: Bytes) -> u32 {
         let size = u32::try_from(packet.get()).expect("an IP packet has fewer than 2^32 bytes");
@@ -75,49 +74,49 @@ impl Limit {
 pub struct Waiting {
     /// The packet.
     pub packet: PacketRef,
-    /// When it came.
+    /// When it arrived.
     pub since: Instant,
-    /// What it counts in bytes: its size and the overhead.
+    /// The bytes that it counts: its size and the overhead.
     pub size: u32,
 }
 
-/// What a queue did so far, in packets.
+/// Counters of a queue, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStatistics {
     /// Dropped because there was no room.
     pub overflows: u64,
     /// Dropped by the rule although there was room.
     pub managed_drops: u64,
-    /// Given CE in place of such a drop; one that had it already counts too.
+    /// Packets marked with CE instead of such a drop, including those that carried it before.
     pub marks: u64,
 }
 
-/// Packets that wait to be sent, and the rule by which they are dropped.
+/// A queue of packets, and the rule that drops them.
 pub trait QueueDiscipline: core::fmt::Debug {
-    /// Takes a packet in, or drops it or others. `ahead` are bytes that have left the queue but
-    /// count against its limit as long as they are not through.
+    /// Adds a packet, or drops it or others. `ahead` are bytes that have left the queue but count
+    /// against its limit until they are sent.
     fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes);
 
-    /// Gives the packet out that is to be sent now; it may drop others first.
+    /// Removes the packet that is sent now; may drop others first.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Waiting>;
 
-    /// What waits.
+    /// The backlog.
     fn backlog(&self) -> Backlog;
 
-    /// When the packet came that has been waiting longest.
+    /// The arrival time of the packet that has waited longest.
     fn oldest(&self) -> Option<Instant>;
 
-    /// Drops the packets that came at `until` or before: a timer has run out for them.
+    /// Drops the packets that arrived at `until` or before: their discard timer has expired.
     fn expire(&mut self, cx: &mut Cx<'_>, until: Instant);
 
-    /// What it did so far.
+    /// Counters so far.
     fn statistics(&self) -> QueueStatistics;
 }
 
-/// Memory is reserved for so many packets once one waits, or for the limit if that is less.
+/// Memory is reserved for this many packets when the first one waits, or for the limit if that is less.
 const RESERVED: usize = 1024;
 
-/// First in, first out; what finds no room is dropped.
+/// First in, first out; a packet that does not fit is dropped.
 #[derive(Debug)]
 pub struct DropTail {
     limit: Limit,
@@ -149,12 +148,12 @@ impl DropTail {
         self.waiting.push_back(arrived);
     }
 
-    /// Takes the head out.
+    /// Removes the head.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Waiting> {
         let head = self.waiting.pop_front()?;
         if self.waiting.is_empty() {
-            self.waiting.clear(); // the next packet takes the first place, which the cache has
+            self.waiting.clear(); // the next packet takes the first place, which is in the cache
         }
         self.bytes -= Bytes(u64::from(head.size));
         Some(head)
@@ -172,7 +171,7 @@ impl DropTail {
         self.waiting.len()
     }
 
-    /// Its statistics with those of the rule around it.
+    /// Its counters with those of the rule around it.
     pub(crate) fn statistics_with(&self, managed_drops: u64, marks: u64) -> QueueStatistics {
         QueueStatistics { overflows: self.overflows, managed_drops, marks }
     }
@@ -254,7 +253,7 @@ impl QueueDiscipline for CoDel {
             if self.controller.decide(cx.now, cx.now - head.since, self.queue.bytes()) == Verdict::Pass {
                 return Some(head);
             }
-            // RFC 8289 §2 and §3 leave the signal open: a drop or a mark.
+            // RFC 8289 §2 and §3 allow either signal: a drop or a mark.
             if self.controller.parameters().ecn && cx.mark(&head.packet) {
                 self.marked += 1;
                 return Some(head);
@@ -285,10 +284,10 @@ impl QueueDiscipline for CoDel {
     }
 }
 
-/// Which rule a queue follows, with its settings.
+/// The discipline of a queue, with its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Aqm {
-    /// None: the limit drops what does not fit.
+    /// None: packets that exceed the limit are dropped.
     #[default]
     DropTail,
     /// Random early detection.
@@ -301,7 +300,7 @@ pub enum Aqm {
     Pie(pie::Parameters),
 }
 
-/// The disciplines that airlane has, and a place for another.
+/// The disciplines of airlane, and a variant for others.
 #[derive(Debug)]
 pub enum Discipline {
     /// First in, first out.
@@ -314,12 +313,12 @@ pub enum Discipline {
     FqCoDel(Box<FqCoDel>),
     /// PIE.
     Pie(Pie),
-    /// Somebody's own.
+    /// A discipline from outside this crate.
     Other(Box<dyn QueueDiscipline>),
 }
 
 impl Discipline {
-    /// An empty queue under this rule. `stream` gives the random stream of its own to a rule that
+    /// An empty queue with this discipline. `stream` creates the random stream of a discipline that
     /// draws.
     #[must_use]
     pub fn new(aqm: &Aqm, limit: Limit, stream: impl FnOnce() -> Stream) -> Self {
@@ -333,7 +332,7 @@ impl Discipline {
     }
 }
 
-/// The same call on whichever discipline it is.
+/// Forwards a call to the discipline.
 macro_rules! each {
     ($discipline:expr, $queue:ident => $call:expr) => {
         match $discipline {

@@ -3,33 +3,33 @@
 //! above the upper threshold (S. Floyd, "Recommendation on using the gentle_ variant of RED",
 //! 2000).
 //!
-//! Each arrival moves an average of the queue's length, and between two thresholds the average
-//! sets the probability with which the packet is dropped or marked. The number of packets between
-//! two drops is then uniform, not geometric (§VII of the paper, method 2).
+//! Each arrival updates an average of the queue's length. Between two thresholds the average
+//! determines the probability with which the packet is dropped or marked. The number of packets
+//! between two drops is then uniform, not geometric (§VII of the paper, method 2).
 //!
-//! Left out: the queue in bytes and probabilities in proportion to the packet's size (§V), and
+//! Not included: the queue in bytes and probabilities in proportion to the packet's size (§V), and
 //! Adaptive RED.
 
 use airlane_core::{Bytes, Cx, DropCause, Duration, Instant, PacketRef, Stream};
 
 use crate::queue::{Backlog, DropTail, Limit, QueueDiscipline, QueueStatistics, Waiting};
 
-/// What RED is told once.
+/// Parameters of RED.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Below this average nothing is dropped; packets.
     pub min_threshold: f64,
     /// At this average the probability reaches `max_probability`; packets.
     pub max_threshold: f64,
-    /// What a new length counts in the average; above 0, at most 1.
+    /// The weight of a new length in the average; above 0, at most 1.
     pub weight: f64,
     /// Drop probability at the upper threshold, before it is spread evenly.
     pub max_probability: f64,
     /// Above the upper threshold: true to let the probability grow to 1 at twice the threshold,
     /// false to drop everything.
     pub gentle: bool,
-    /// How long a typical packet takes to leave. An empty queue is counted as if so many packets
-    /// had arrived to find it empty.
+    /// The transmission time of a typical packet. An idle time counts as if this many packets had
+    /// arrived at an empty queue.
     pub packet_time: Duration,
     /// Marks ECN-capable packets instead of dropping them.
     pub ecn: bool,
@@ -55,7 +55,7 @@ enum Verdict {
     Accept,
     /// Drop it or mark it.
     Signal,
-    /// Drop it: the average is beyond what signals have under control.
+    /// Drop it: the average is above the range that marks can control.
     Drop,
 }
 
@@ -64,9 +64,9 @@ enum Verdict {
 struct Detector {
     parameters: Parameters,
     average: f64,
-    /// Logarithm of what an idle packet time leaves of the average.
+    /// Logarithm of the factor by which the average decays per idle packet time.
     decay: f64,
-    /// Since when the queue is empty.
+    /// Since when the queue has been empty.
     idle_since: Option<Instant>,
     /// Packets since the last signal; none while the average is below the lower threshold.
     count: Option<u32>,
@@ -74,7 +74,7 @@ struct Detector {
 
 impl Detector {
     /// # Panics
-    /// If the thresholds are not in order or a share is not one.
+    /// If the thresholds are not in order or a share is not in its range.
     fn new(parameters: Parameters) -> Self {
         let Parameters { min_threshold, max_threshold, weight, max_probability, packet_time, .. } =
             parameters;
@@ -86,7 +86,7 @@ impl Detector {
         Self { parameters, average: 0.0, decay, idle_since: Some(Instant::ZERO), count: None }
     }
 
-    /// Takes the length that an arrival found into the average.
+    /// Updates the average with the length at an arrival.
     fn observe(&mut self, now: Instant, queued: usize) {
         let weight = self.parameters.weight;
         match self.idle_since.replace(now) {
@@ -114,7 +114,7 @@ impl Detector {
         }
     }
 
-    /// Judges an arrival; `draw` is asked only when it matters.
+    /// Judges an arrival; `draw` is called only when the result depends on it.
     fn judge(&mut self, draw: impl FnOnce() -> f64) -> Verdict {
         let Parameters { min_threshold, max_threshold, gentle, .. } = self.parameters;
         if self.average < min_threshold {
@@ -174,7 +174,7 @@ impl QueueDiscipline for Red {
         let verdict = self.detector.judge(|| self.stream.uniform());
         let taken = match verdict {
             Verdict::Accept => true,
-            // A packet for which there is no room is lost anyhow: no mark.
+            // A packet that does not fit is dropped: no mark.
             Verdict::Signal if !self.queue.has_room(cx, &packet, ahead) => true,
             Verdict::Signal => {
                 let marked = self.detector.parameters.ecn && cx.mark(&packet);

@@ -1,9 +1,9 @@
-//! Routers: one leads each flow to its own port, one each tunnel.
+//! Routers: one by flow, one by tunnel.
 
 use airlane_core::{Cx, DropCause, Instant, Node, PacketRef, Port};
 
-/// Sends every packet out of the port that bears the number of its flow, whichever port it came
-/// in by. Endpoints that send the other way need no router: several wires may end at one port.
+/// Sends every packet out of the port with the number of its flow, independent of the port at which
+/// it arrived. The opposite direction needs no router: several wires may end at one port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowRouter;
 
@@ -30,7 +30,7 @@ impl Node for FlowRouter {
 pub struct TunnelRouter;
 
 impl TunnelRouter {
-    /// Where packets enter.
+    /// The input port.
     pub const INPUT: Port = 0;
 
     /// The port that leads to the cell with this index.
@@ -83,7 +83,7 @@ mod tests {
         }
         let out: Vec<_> = top.sent().into_iter().map(|(port, flow, _)| (port, flow)).collect();
         assert_eq!(out, [(TunnelRouter::cell(4), FlowId(0)), (TunnelRouter::cell(0), FlowId(1))]);
-        // What is in no tunnel leads nowhere.
+        // A packet without a tunnel has no route.
         top.give(&mut TunnelRouter, TunnelRouter::INPUT, FlowId(0), 100, 0);
         assert_eq!(top.pool.discarded(DropCause::NoRoute), 1);
     }

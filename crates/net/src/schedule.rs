@@ -1,5 +1,5 @@
-//! When a transmitter may begin a packet, and how long the packet then takes: a rate that may
-//! change at given times, and intervals in which nothing begins.
+//! When a transmitter may begin a packet, and how long its transmission takes: a rate that may
+//! change at given times, and intervals in which no transmission begins.
 
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 
@@ -21,18 +21,18 @@ pub struct Hold {
     pub until: Instant,
 }
 
-/// The transmitter's timetable. It must be asked in the order of time.
+/// The transmitter's timetable. Queries must be in the order of time.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     /// `None`: infinitely fast.
     rate: Option<BitRate>,
     steps: Vec<RateStep>,
     holds: Vec<Hold>,
-    /// The first step and hold that are not past.
+    /// The first step and the first hold that are not in the past.
     next_step: usize,
     next_hold: usize,
-    /// The last size that was asked for at this rate, and how long it takes: most packets of a link are as
-    /// long as the one before.
+    /// The last size at this rate and its transmission time, cached because most packets of a link have
+    /// the same size as the one before.
     latest: (Bytes, Duration),
 }
 
@@ -55,7 +55,7 @@ impl Schedule {
     #[inline]
     pub fn opening(&mut self, ready: Instant) -> Instant {
         let mut start = ready;
-        // A hold that was passed over can be forgotten: nothing begins before `start` any more.
+        // A hold in the past can be skipped for good: no later packet begins before `start`.
         while let Some(hold) = self.holds.get(self.next_hold)
             && hold.from <= start
         {
@@ -65,7 +65,7 @@ impl Schedule {
         start
     }
 
-    /// When a packet is finished that begins at `start`, at the rate in force then.
+    /// The end of the transmission of a packet that begins at `start`, at the rate at that time.
     #[inline]
     pub fn transmission_end(&mut self, start: Instant, size: Bytes) -> Instant {
         while let Some(step) = self.steps.get(self.next_step)
@@ -81,7 +81,7 @@ impl Schedule {
         start + self.latest.1
     }
 
-    /// When a packet begins that is ready at `ready`, and when it is finished.
+    /// When the transmission of a packet that is ready at `ready` begins and ends.
     #[inline]
     pub fn transmit(&mut self, ready: Instant, size: Bytes) -> (Instant, Instant) {
         let start = self.opening(ready);

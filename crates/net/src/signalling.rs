@@ -1,8 +1,9 @@
 //! Messages between eNBs and the mobile core, as bytes: end markers of GTP-U (TS 29.281) and the
 //! path switch of S1AP (TS 36.413).
 //!
-//! Left out: messages of S1AP other than those, their encoding in ASN.1 PER, and their repetition:
-//! they share S1's link with the data, and what its queue drops is repeated by whoever waits.
+//! Not included: other messages of S1AP, their encoding in ASN.1 PER, and retransmission by the
+//! transport. The messages share the S1 link with the data; if its queue drops one, the node that
+//! waits for the answer repeats its request.
 
 use airlane_core::{Bytes, CellId, Cx, Direction, FlowId, Header, Packet, PacketRef, Payload, UeId};
 
@@ -23,9 +24,9 @@ const SCTP: u64 = 20 + 12 + 16;
 /// A message between an eNB and the mobile core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// End Marker (TS 29.281 v17.4 §7.3.2): the last that comes through this tunnel.
+    /// End Marker (TS 29.281 v17.4 §7.3.2): the last packet in this tunnel.
     EndMarker {
-        /// Whose tunnel.
+        /// The UE of the tunnel.
         ue: UeId,
     },
     /// PATH SWITCH REQUEST (TS 36.413 v17.0 §9.1.5.8): the eNB serves the UE from now on.
@@ -43,9 +44,9 @@ pub enum Message {
 }
 
 impl Message {
-    /// The message as bytes, in network order. An end marker is as on a wire, its tunnel named after
-    /// the UE; the messages of S1AP are the choice of PDU, the procedure, and identifiers of four
-    /// octets each, where a real one has the same content in ASN.1 PER.
+    /// The message as bytes, in network order. An end marker has its real format, with a tunnel
+    /// identifier derived from the UE. A message of S1AP contains the choice of PDU, the procedure,
+    /// and identifiers of four octets each; a real one has the same content in ASN.1 PER.
     #[must_use]
     pub fn encode(self) -> Vec<u8> {
         let mut out = Vec::with_capacity(12);
@@ -67,7 +68,7 @@ impl Message {
         out
     }
 
-    /// Reads a message; `None` if it is none of these.
+    /// Decodes a message; `None` if it is none of these.
     #[must_use]
     pub fn decode(payload: &Payload) -> Option<Self> {
         let Payload::Bytes(bytes) = payload else { return None };
@@ -92,7 +93,7 @@ impl Message {
     /// The packet that carries it. It belongs to no flow.
     pub fn packet(self, cx: &mut Cx<'_>) -> PacketRef {
         let (direction, size) = match self {
-            // Outer headers and the mandatory part of the GTP-U header, and nothing inside.
+            // Outer headers and the mandatory part of the GTP-U header, without payload.
             Self::EndMarker { .. } => (Direction::Downlink, gtp::OVERHEAD),
             Self::PathSwitchRequest { .. } => (Direction::Uplink, Bytes(SCTP + 10)),
             Self::PathSwitchRequestAcknowledge { .. } => (Direction::Downlink, Bytes(SCTP + 6)),
@@ -103,7 +104,7 @@ impl Message {
     }
 }
 
-/// The identifier of a UE's tunnel; 0 is nobody's (TS 29.281 v17.4 §5.1).
+/// The identifier of a UE's tunnel; 0 is reserved (TS 29.281 v17.4 §5.1).
 const fn tunnel(ue: UeId) -> u32 {
     ue.0 + 1
 }
@@ -126,7 +127,7 @@ mod tests {
             }
             assert_eq!(Message::decode(&Payload::Bytes(bytes.into())), Some(message));
         }
-        // As a capture of real S1-U shows it.
+        // As in a capture of a real S1-U interface.
         assert_eq!(Message::EndMarker { ue: UeId(0) }.encode(), [0x30, 0xfe, 0, 0, 0, 0, 0, 1]);
         assert_eq!(Message::decode(&Payload::Length(8)), None);
     }

@@ -1,35 +1,35 @@
-//! Delivery traces in Mahimahi's format: when a link offered to carry a full packet.
+//! Delivery traces in Mahimahi's format: the times at which a link could deliver a full packet.
 //!
-//! A trace is a text file with one whole number per line: the millisecond at which 1500 bytes
-//! may be delivered. Numbers never fall; one that is repeated stands for as many opportunities.
-//! The trace loops: its period is its last number (Winstein, Sivaraman and Balakrishnan, NSDI
-//! 2013; Netravali et al., USENIX ATC 2015, and the manual page mm-link(1)). Unlike Mahimahi,
-//! which counts the four bytes of a TUN header with each packet, sizes here are those of IP.
+//! A trace is a text file with one whole number per line: the millisecond at which 1500 bytes may
+//! be delivered. Numbers never decrease; a number that occurs n times means n opportunities. The
+//! trace loops: its period is its last number (Winstein, Sivaraman and Balakrishnan, NSDI 2013;
+//! Netravali et al., USENIX ATC 2015, and the manual page mm-link(1)). Sizes here are those of IP
+//! packets; Mahimahi also counts the four bytes of the TUN header.
 
 use core::fmt;
 
 use airlane_core::{Bytes, Duration, Instant};
 
-/// What one opportunity carries.
+/// The bytes that one opportunity can deliver.
 pub const OPPORTUNITY: Bytes = Bytes(1500);
 
-/// A sequence of delivery opportunities that repeats for ever.
+/// A sequence of delivery opportunities that repeats without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryTrace {
-    /// Never falling; the last one is the period, and is above zero.
+    /// Never decreasing; the last one is the period, and is above zero.
     stamps_ms: Vec<u64>,
 }
 
-/// What is wrong with a trace, where, and what would be right.
+/// An error in a trace: its place, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// The file, as it was named.
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,
-    /// What stands there.
+    /// The text of the line.
     pub found: String,
-    /// What would be right.
+    /// The correct form.
     pub help: String,
 }
 
@@ -42,11 +42,11 @@ impl fmt::Display for TraceError {
 impl core::error::Error for TraceError {}
 
 impl DeliveryTrace {
-    /// Reads a trace; `file` is named in the error.
+    /// Parses a trace; errors name `file`.
     ///
     /// # Errors
-    /// If a line is not a whole number of milliseconds or falls behind the one before, or if the
-    /// trace has no length.
+    /// If a line is not a whole number of milliseconds or is less than the one before, or if the
+    /// period of the trace is zero.
     pub fn parse(text: &str, file: &str) -> Result<Self, TraceError> {
         let error = |line: usize, found: &str, help: String| TraceError {
             file: file.to_owned(),
@@ -81,7 +81,7 @@ impl DeliveryTrace {
         Ok(Self { stamps_ms })
     }
 
-    /// After this time it repeats.
+    /// The time after which it repeats.
     #[must_use]
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.stamps_ms[self.stamps_ms.len() - 1])
@@ -97,10 +97,10 @@ impl DeliveryTrace {
 /// The longest period, about eleven years.
 const STAMP_MS_MAX: u64 = 1 << 38;
 
-/// A place in a trace: the next opportunity.
+/// A position in a trace: the next opportunity.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
-    /// The start of the current round.
+    /// The start of the current period.
     round: Instant,
     index: usize,
 }
@@ -112,7 +112,7 @@ impl Cursor {
         self.round + Duration::from_millis(trace.stamps_ms[self.index])
     }
 
-    /// To the opportunity after this one.
+    /// Moves to the next opportunity.
     #[inline]
     pub(crate) fn advance(&mut self, trace: &DeliveryTrace) {
         self.index += 1;
@@ -122,27 +122,27 @@ impl Cursor {
         }
     }
 
-    /// To the first opportunity after `now`, letting all others pass unused.
+    /// Moves to the first opportunity after `now`; those before it stay unused.
     pub(crate) fn skip_past(&mut self, trace: &DeliveryTrace, now: Instant) {
         if self.time(trace) > now {
             return;
         }
         let rounds = (now - self.round).as_nanos() / trace.period().as_nanos();
         if rounds > 0 {
-            // Into the last round that has begun.
+            // Moves into the period that contains `now`.
             self.round += trace.period() * rounds;
             self.index = 0;
         }
         let since_ms = (now - self.round).as_millis();
         let rest = &trace.stamps_ms[self.index..];
-        // Those of a millisecond are at its beginning, so `<=` on whole milliseconds is exact.
+        // An opportunity is at the beginning of its millisecond, so `<=` on whole milliseconds is exact.
         self.index += rest.partition_point(|&stamp| stamp <= since_ms);
         if self.index == trace.stamps_ms.len() {
             self.index = 0;
             self.round += trace.period();
         }
         if self.time(trace) <= now {
-            self.skip_past(trace, now); // stamps of 0 ms at the start of the next round
+            self.skip_past(trace, now); // stamps of 0 ms at the start of the next period
         }
     }
 }

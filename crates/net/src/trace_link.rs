@@ -1,13 +1,13 @@
-//! A one-way link that delivers when a recorded trace says so.
+//! A one-way link that delivers at the opportunities of a recorded trace.
 //!
-//! Each opportunity carries up to 1500 bytes of what waits, in order: it finishes the packet that
-//! the last one left unfinished, takes further packets as long as bytes are left, and may leave
-//! the last of them unfinished. What it cannot use is lost. A packet goes on its way (with the
-//! propagation delay) when its last byte was carried. An opportunity at the very instant of an
-//! arrival has passed: it carries nothing of it.
+//! Each opportunity carries up to 1500 bytes of the queue, in order. It finishes a packet that the
+//! previous opportunity left unfinished, takes further packets while bytes are left, and may leave
+//! the last of them unfinished. Unused bytes are lost. A packet enters the propagation delay when
+//! its last byte has been carried. An opportunity at the instant of an arrival is over: it carries
+//! none of that packet.
 //!
-//! Called late, it replays each opportunity at its own time. While nothing waits, opportunities
-//! pass without a timer.
+//! Called late, it replays each opportunity at its own time. While the queue is empty,
+//! opportunities need no timer.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::queue::{Discipline, QueueDiscipline, Waiting};
 use crate::trace::{Cursor, DeliveryTrace, OPPORTUNITY};
 use crate::{Link, LinkStatistics, RandomLoss, at};
 
-/// A link driven by a delivery trace; in by port [`Link::INPUT`], out by port [`Link::OUTPUT`].
+/// A link with a delivery trace, from port [`Link::INPUT`] to port [`Link::OUTPUT`].
 pub struct TraceLink {
     trace: Arc<DeliveryTrace>,
     cursor: Cursor,
     loss: Option<RandomLoss>,
     queue: Discipline,
-    /// The packet that an opportunity left unfinished, and its bytes still to carry.
+    /// The unfinished packet, and its bytes that are still to be carried.
     unfinished: Option<(PacketRef, Bytes)>,
     propagation: Propagation,
     statistics: LinkStatistics,
@@ -50,7 +50,7 @@ impl TraceLink {
         }
     }
 
-    /// What it did so far. The packet that is partly carried does not count as waiting.
+    /// Counters of the link so far. A partly carried packet does not count as waiting.
     #[must_use]
     pub fn statistics(&self) -> LinkStatistics {
         self.statistics.with_queue(self.queue.statistics())
@@ -172,11 +172,12 @@ mod tests {
         let mut top = BenchTop::new();
         let mut link = link("1\n2\n3\n4\n10\n", 0, Limit::NONE);
         top.give(&mut link, Link::INPUT, FlowId(0), 100, 0);
-        // The opportunities at 2, 3 and 4 pass; and the one at 10, for it comes first.
+        // The opportunities at 2, 3 and 4 pass unused, and so does the one at 10, which is before
+        // the arrival.
         assert_eq!(ms(&top.run(&mut link, 5 * MS)), [(1, 0)]);
         assert_eq!(link.next_timeout(), None);
         top.give(&mut link, Link::INPUT, FlowId(1), 100, 10 * MS);
-        // The next round: 10 + 1. The rest of that opportunity carries nothing of the next one.
+        // The next period: 10 + 1. The rest of that opportunity carries nothing of the next packet.
         assert_eq!(link.next_timeout(), Some(Instant::from_millis(11)));
         assert_eq!(ms(&top.run(&mut link, 11 * MS)), [(11, 1)]);
         top.give(&mut link, Link::INPUT, FlowId(2), 100, 11 * MS);
@@ -195,7 +196,7 @@ mod tests {
         }
         // Up to 999 ms: 99 rounds of 6000 bytes, and 993, 993, 994 ms: 598500 bytes. At 3 ms the
         // packets of 0, 1, 2 ms are carried; at 4 ms only that of 3 ms waits, and 500 bytes are
-        // lost. From then on there is always enough: 598000 bytes.
+        // lost. From then on the queue always has enough: 598000 bytes.
         let statistics = link.statistics();
         assert_eq!(statistics.delivered, 598);
         assert_eq!(statistics.queue_max, Bytes(60_000));
@@ -205,8 +206,9 @@ mod tests {
 
     #[test]
     fn called_late_it_replays_each_opportunity() {
-        // CoDel sees the true sojourn even though nobody called for 400 ms: one packet per
-        // millisecond leaves, the k-th at k ms, so drops come as if it had been called in time.
+        // CoDel sees the correct sojourn time even if the link is not called for 400 ms: one packet
+        // per millisecond leaves, the k-th at k ms, so the drops are those of a link that was
+        // called in time.
         let trace = Arc::new(DeliveryTrace::parse("1\n", "test").unwrap());
         let codel = || Discipline::CoDel(CoDel::new(Limit::NONE, codel::Parameters::default()));
         let mut results = Vec::new();

@@ -48,8 +48,8 @@ fn turns_are_counted_in_bytes() {
     }
     offer(&mut top, &mut queue, 3, 1_000, 0);
     offer(&mut top, &mut queue, 3, 1_000, 0);
-    // A turn is 1500 bytes: one packet of flow 1, two of flow 2; flow 3 sends two packets, is 500
-    // bytes in debt, and done anyhow.
+    // A turn is 1500 bytes: one packet of flow 1, two of flow 2; flow 3 sends two packets, has a
+    // deficit of 500 bytes, and is empty.
     let order: Vec<u32> = core::iter::from_fn(|| take(&mut top, &mut queue, 0)).collect();
     assert_eq!(order, [1, 2, 2, 3, 3, 1, 2, 2, 1, 2, 2]);
     assert_eq!((queue.new.len(), queue.old.len()), (0, 0));
@@ -63,8 +63,8 @@ fn a_new_flow_goes_first_but_only_once_per_round() {
         offer(&mut top, &mut queue, 2, 1_500, 0);
     }
     assert_eq!([(); 3].map(|()| take(&mut top, &mut queue, 0).unwrap()), [1, 2, 1]);
-    // Flow 3 is new and overtakes. When it comes back it is no longer new: its empty queue went
-    // to the end of the old ones, behind 2, and 3's turn is before 1's.
+    // Flow 3 is new and is served first. When its next packet arrives it is no longer new: its
+    // empty queue went to the end of the old queues, behind 2, and its turn is before that of 1.
     offer(&mut top, &mut queue, 3, 100, 0);
     assert_eq!(take(&mut top, &mut queue, 0), Some(3));
     assert_eq!(take(&mut top, &mut queue, 0), Some(2));
@@ -106,7 +106,7 @@ fn the_limit_in_bytes_holds_too() {
     }
     offer(&mut top, &mut queue, 2, 28, 0);
     assert_eq!(queue.backlog(), Backlog { bytes: Bytes(5_028), packets: 6 });
-    // A packet that can never fit takes nothing along but itself, once nothing else is left.
+    // A packet that exceeds the limit alone drops only itself, because the queue is then empty.
     let mut queue = FqCoDel::new(Limit::bytes(Bytes(500)), Parameters::default());
     offer(&mut top, &mut queue, 1, 501, 0);
     assert_eq!((queue.backlog(), queue.statistics().overflows), (Backlog::default(), 1));
@@ -115,7 +115,7 @@ fn the_limit_in_bytes_holds_too() {
 
 #[test]
 fn each_flow_has_its_own_codel_and_may_be_marked() {
-    // Flow 1 stands for 300 ms, flow 2 comes and goes: only flow 1 is told.
+    // Flow 1 has a standing queue for 300 ms, flow 2 sends now and then: only flow 1 is marked.
     let codel = codel::Parameters { ecn: true, ..codel::Parameters::default() };
     let parameters = Parameters { codel, ..Parameters::default() };
     let (mut top, mut queue) = (BenchTop::new(), FqCoDel::new(Limit::NONE, parameters));
@@ -143,8 +143,8 @@ fn each_flow_has_its_own_codel_and_may_be_marked() {
 
 #[test]
 fn a_sparse_flow_does_not_wait_behind_bulk_flows() {
-    // Three flows of 6 Mbit/s each into a link of 10 Mbit/s, and from 100 ms on
-    // (when the others are new no more) one of 200 bytes every 17 ms.
+    // Three flows of 6 Mbit/s each into a link of 10 Mbit/s, and from 100 ms on (when the others
+    // are no longer new) one of 200 bytes every 17 ms.
     let mut top = BenchTop::new();
     let parameters = LinkParameters { rate: Some(BitRate(10_000_000)), ..LinkParameters::default() };
     let fq = FqCoDel::new(Limit::bytes(Bytes(1_000_000)), Parameters::default());
@@ -174,22 +174,22 @@ fn a_sparse_flow_does_not_wait_behind_bulk_flows() {
         top.give(&mut link, Link::INPUT, FlowId(flow), size, at);
     }
     note(top.run(&mut link, 10_000 * MS), &mut sent, &mut delays, &mut bytes);
-    // It is new each time: at most the packet in transmission (1.2 ms) and itself (0.16 ms).
-    // One quantum for each active flow, the bound for flows that are not new, were 4.8 ms.
+    // It is new each time: at most the packet in transmission (1.2 ms) and itself (0.16 ms). One
+    // quantum for each active flow, the bound for flows that are not new, would be 4.8 ms.
     assert_eq!(delays.len(), 582);
     let worst = delays.iter().max().copied().unwrap_or(0);
     assert!(worst <= Duration::from_micros(1_360).as_nanos(), "{worst}");
-    // The others share what is left: 12.5 MB less 582 * 200 bytes.
+    // The others share the rest: 12.5 MB less 582 * 200 bytes.
     let fair = (12_500_000 - 582 * 200) / 3;
     for bulk in &bytes[..3] {
         assert!(bulk.abs_diff(fair) < 10_000, "{bytes:?}");
     }
 }
 
-/// What became of an overload of 30 s.
+/// The result of an overload of 30 s.
 #[derive(Default)]
 struct Overload {
-    /// Time in ms and delay in ms of each packet of the flow that is too fast.
+    /// Time in ms and delay in ms of each packet of the flow that overloads the link.
     fast: Vec<(u64, u64)>,
     /// Delays in ms of the slow flow.
     slow: Vec<u64>,
@@ -197,8 +197,8 @@ struct Overload {
     drops: [u64; 2],
 }
 
-/// 12 Mbit/s, 1500 bytes a millisecond. Flow 1 offers 1.5 times as much and answers to no drop; flow 2 sends
-/// 200 bytes every 10 ms.
+/// 12 Mbit/s, 1500 bytes a millisecond. Flow 1 offers 1.5 times as much and does not react to drops; flow 2
+/// sends 200 bytes every 10 ms.
 fn overload(parameters: Parameters) -> Overload {
     let (mut top, mut queue) = (BenchTop::new(), FqCoDel::new(Limit::NONE, parameters));
     let (mut found, mut free_at) = (Overload::default(), 0);
@@ -229,10 +229,10 @@ fn overload(parameters: Parameters) -> Overload {
 
 #[test]
 fn an_overload_is_brought_down_to_the_target() {
-    // 500 packets a second are too many. CoDel's drops are 100 ms / sqrt(count) apart (RFC 8289 §5.6), so that
-    // there have been (t / 0.2 s)^2 = 25 t^2 of them after t seconds, and 500 t - 25 t^2 packets wait: most of
-    // them, 2500, after 10 s, and none after 20 s. What flow 2 takes, 1.3 % of the link, and the first interval
-    // without a drop make it a little later.
+    // 500 packets a second are too many. CoDel's drops are 100 ms / sqrt(count) apart (RFC 8289 §5.6), so
+    // there have been (t / 0.2 s)^2 = 25 t^2 of them after t seconds, and 500 t - 25 t^2 packets wait: most
+    // of them, 2500, after 10 s, and none after 20 s. The share of flow 2, 1.3 % of the link, and the first
+    // interval without a drop make it a little later.
     let parameters = Parameters::default();
     let found = overload(parameters);
     for (drops, law) in found.drops.into_iter().zip([2_500.0, 10_000.0]) {
@@ -242,14 +242,14 @@ fn an_overload_is_brought_down_to_the_target() {
     let above = |&&(at, delay): &&(u64, u64)| at > 1_000 && delay < target;
     let (reached, _) = found.fast.iter().find(above).expect("it comes down to its target");
     assert!((20_000..23_000).contains(reached), "at {reached} ms");
-    // The link is never idle for that.
+    // The link is never idle in spite of the drops.
     let carried = found.fast.len() as u64 * 1_500 + found.slow.len() as u64 * 200;
     assert!((44_900_000..=45_001_500).contains(&carried), "{carried} bytes in 30 s");
-    // And who is slow waits for no more than the packet on the wire, and loses nothing.
+    // The slow flow waits only for the packet in transmission, and loses nothing.
     assert_eq!(found.slow.len(), 3_000);
     assert!(found.slow.iter().all(|&ms| ms <= 2), "{:?} ms in the slow flow", found.slow.iter().max());
 
-    // Without the rule the queue of the fast flow grows to a third of what it has sent: 10 s after 30 s.
+    // Without CoDel the queue of the fast flow grows to a third of what it has sent: 10 s after 30 s.
     let never = codel::Parameters { target: Duration::from_secs(100), ..parameters.codel };
     let found = overload(Parameters { codel: never, packets: 100_000, ..parameters });
     assert!(

@@ -92,8 +92,8 @@ fn a_hold_delays_what_has_not_begun() {
     for flow in 0..3 {
         top.give(&mut link, Link::INPUT, FlowId(flow), 1500, 0);
     }
-    // Begun at 0 and 1.2 ms and delivered as usual, even while the hold lasts; the third begins
-    // at 50 ms. It waits meanwhile, so of two more one finds room.
+    // Begun at 0 and 1.2 ms and delivered as usual, even while the hold lasts; the third begins at
+    // 50 ms. It waits meanwhile, so only one of two further packets is accepted.
     assert_eq!(times(&top.run(&mut link, 30 * MS)), [21_200, 22_400]);
     top.give(&mut link, Link::INPUT, FlowId(3), 1500, 30 * MS);
     top.give(&mut link, Link::INPUT, FlowId(4), 1500, 30 * MS);
@@ -137,7 +137,7 @@ fn a_policer_drops_what_it_has_no_tokens_for() {
     for (flow, at) in [(0, 0), (1, 0), (2, 0), (3, 11), (4, 12), (5, 13), (6, 100), (7, 100), (8, 100)] {
         top.give(&mut link, Link::INPUT, FlowId(flow), 1500, at * MS);
     }
-    // The bucket is full at 0 and again at 100 ms; in between there is one packet's worth at 12 ms.
+    // The bucket is full at 0 and again at 100 ms; at 12 ms it has tokens for one packet.
     let left = top.run(&mut link, 200 * MS);
     let flows: Vec<_> = left.iter().map(|&(_, flow)| flow.0).collect();
     assert_eq!(flows, [0, 1, 4, 6, 7]);

@@ -7,7 +7,8 @@ use crate::{Hold, RateStep, codel, pie, red};
 
 const MS: u64 = 1_000_000;
 
-/// One packet of `size` bytes of flow `k` at the k-th time; what left the link, and when.
+/// One packet of `size` bytes of flow `k` at the k-th time; returns the packets that left the link
+/// and their times.
 fn run(top: &mut BenchTop, link: &mut dyn Node, arrivals: &[(u64, u32)]) -> Vec<(u64, FlowId)> {
     let mut left = Vec::new();
     for (flow, &(at, size)) in (0..).zip(arrivals) {
@@ -57,8 +58,8 @@ fn with_drop_tail_it_is_the_plain_link_to_the_nanosecond() {
     assert!(drops > 5_000, "{drops}"); // the queue was full, not idle
 }
 
-/// Ten seconds of full packets at 10.5 Mbit/s into a link of 10 Mbit/s; the delays of those that
-/// left in the last five seconds, sorted, in nanoseconds, and the drops of the queue.
+/// Ten seconds of full packets at 10.5 Mbit/s into a link of 10 Mbit/s; returns the delays of those
+/// that left in the last five seconds, sorted, in nanoseconds, and the drops of the queue.
 fn overload(queue: Discipline) -> (Vec<u64>, LinkStatistics) {
     let mut top = BenchTop::new();
     let parameters = LinkParameters { rate: Some(BitRate(10_000_000)), ..LinkParameters::default() };
@@ -75,17 +76,17 @@ fn overload(queue: Discipline) -> (Vec<u64>, LinkStatistics) {
 #[test]
 fn codel_holds_the_delay_down_where_drop_tail_fills_up() {
     let limit = Limit::bytes(Bytes(262_144));
-    // A full queue of 262144 bytes lasts 209.7 ms, and 5 % too much fills it in 4.2 s.
+    // A full queue of 262144 bytes lasts 209.7 ms, and an excess of 5 % fills it in 4.2 s.
     let (delays, statistics) = overload(Discipline::DropTail(DropTail::new(limit)));
     assert!(delays[delays.len() / 2] > 205 * MS);
     assert!(statistics.queue_drops > 0 && statistics.managed_drops == 0);
-    // CoDel finds the drop rate that the overload needs, and then hovers at its target.
+    // CoDel finds the drop rate that the overload needs, and then its delay stays near the target.
     let (delays, statistics) = overload(Discipline::CoDel(CoDel::new(limit, codel::Parameters::default())));
     let median = delays[delays.len() / 2];
     assert!((2 * MS..10 * MS).contains(&median), "{median}");
     assert!(delays[delays.len() * 95 / 100] < 30 * MS, "{delays:?}");
     assert_eq!(statistics.queue_drops, 0);
-    // 1/21 of the packets are too many; most of the seconds it drops about as many.
+    // 1/21 of the packets exceed the rate; in most of the seconds it drops about as many.
     assert!((300..500).contains(&statistics.managed_drops), "{statistics:?}");
 }
 
@@ -103,7 +104,7 @@ fn an_infinite_rate_needs_no_queue() {
 
 #[test]
 fn called_late_it_replays() {
-    // Three packets at 0 on 10 Mbit/s end at 1.2, 2.4, 3.6 ms; nobody calls until 3 ms.
+    // Three packets at 0 on 10 Mbit/s end at 1.2, 2.4, 3.6 ms; the link is not called until 3 ms.
     let mut top = BenchTop::new();
     let parameters = LinkParameters { rate: Some(BitRate(10_000_000)), ..LinkParameters::default() };
     let queue = Discipline::DropTail(DropTail::new(Limit::NONE));
@@ -122,9 +123,9 @@ fn under(aqm: &Aqm) -> Discipline {
 
 #[test]
 fn red_holds_the_average_where_its_probability_meets_the_overload() {
-    // Too many are 1 in 21. Gaps are uniform up to 1/p_b, so p_b = 1 / (2 * 21 - 1) = 0.0244, a
-    // little above max_p = 0.02: an average of 15 + 15 * 0.0044 / 0.98 = 15.07 packets of 1.2 ms,
-    // and the packet itself: 19.3 ms.
+    // 1 packet in 21 exceeds the rate. Gaps are uniform up to 1/p_b, so p_b = 1 / (2 * 21 - 1) =
+    // 0.0244, a little above max_p = 0.02: an average of 15 + 15 * 0.0044 / 0.98 = 15.07 packets of
+    // 1.2 ms, and the packet itself: 19.3 ms.
     let (delays, statistics) = overload(under(&Aqm::Red(red::Parameters::default())));
     let median = delays[delays.len() / 2];
     assert!((17 * MS..22 * MS).contains(&median), "{median}");

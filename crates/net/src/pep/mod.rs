@@ -1,8 +1,8 @@
-//! PEP messages: what a lightweight performance-enhancing proxy tells a server of the packets that
-//! passed it, as bytes. The format is specified in `docs/pep-wire-format.md`, whose sections are cited
-//! here; it is carried over UDP, versioned, and authenticated with a key per flow.
+//! PEP messages: what a lightweight performance-enhancing proxy reports to a server about the packets
+//! that passed it, as bytes. The format is specified in `docs/pep-wire-format.md`, whose sections are
+//! cited here. It is carried over UDP, versioned, and authenticated with a key per flow.
 //!
-//! Left out: the agreement on the key (it is provisioned), and the port at the server.
+//! Not included: the agreement on the key (it is provisioned), and the UDP port at the server.
 //!
 //! ```
 //! use airlane_net::pep::{Key, Message, Receiver};
@@ -26,7 +26,7 @@ use airlane_core::{FlowId, SackBlock, SocketPair};
 
 /// §3.1: the version of the format.
 pub const VERSION: u8 = 1;
-/// §3.2: most ranges, most holes and most opaque identifiers of a message.
+/// §3.2: maximum number of ranges, of holes and of opaque identifiers of a message.
 pub const LIST_MAX: usize = 8;
 /// §3: the longest message in bytes: head, body and tag.
 pub const LENGTH_MAX: usize = HEAD + TCP_BODY + 2 * LIST_MAX * BLOCK + TAG;
@@ -36,11 +36,12 @@ const TCP_BODY: usize = 16;
 const BLOCK: usize = 8;
 const TAG: usize = 16;
 
-/// §5.1: what messages call a connection. A flow of one connection has the number of the flow; one of several has
-/// the number of the flow, the server, its port and the UE's, 16 bits each.
+/// §5.1: the number of a connection in messages. For a flow with one connection it is the number of the flow;
+/// for a flow with several it is composed of the numbers of the flow and the server, the server's port and
+/// the UE's port, 16 bits each.
 ///
 /// # Panics
-/// If a flow of several connections has a number above 65535; no router has a port for it.
+/// If a flow of several connections has a number above 65535; no router has so many ports.
 #[must_use]
 pub fn flow_identifier(flow: FlowId, sockets: SocketPair) -> u64 {
     if sockets == SocketPair::default() {
@@ -51,7 +52,7 @@ pub fn flow_identifier(flow: FlowId, sockets: SocketPair) -> u64 {
     parts.iter().fold(0, |identifier, part| identifier << 16 | u64::from(*part))
 }
 
-/// §4.2: bytes of a datagram that its identifier is made of, if it has as many.
+/// §4.2: number of bytes of a datagram that enter its identifier, at most.
 pub const IDENTIFIED: usize = 64;
 
 /// §3.1: identifiers are TCP sequence numbers.
@@ -59,7 +60,7 @@ const SPACE_TCP: u8 = 0;
 /// §3.1: identifiers are opaque.
 const SPACE_OPAQUE: u8 = 1;
 
-/// A list of at most [`LIST_MAX`] things.
+/// A list of at most [`LIST_MAX`] items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct List<T> {
     items: [T; LIST_MAX],
@@ -67,7 +68,7 @@ pub struct List<T> {
 }
 
 impl<T: Copy + Default> List<T> {
-    /// Adds one, or returns false if there is no room.
+    /// Adds an item, or returns false if the list is full.
     pub fn push(&mut self, item: T) -> bool {
         let free = usize::from(self.len) < LIST_MAX;
         if free {
@@ -77,39 +78,39 @@ impl<T: Copy + Default> List<T> {
         free
     }
 
-    /// What is in it.
+    /// Its items.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
         &self.items[..usize::from(self.len)]
     }
 }
 
-/// What was seen of a TCP flow, in sequence numbers (§4.1).
+/// The observed part of a TCP flow, in sequence numbers (§4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpReport {
-    /// The segment that was seen last.
+    /// The last observed segment.
     pub newest: SackBlock,
     /// Where the observation began.
     pub first: u32,
-    /// All from `first` to here was seen.
+    /// All bytes from `first` to here were observed.
     pub cumulative: u32,
-    /// What was seen beyond.
+    /// The ranges observed beyond that.
     pub ranges: List<SackBlock>,
-    /// What was not seen, and will not be unless it is sent again: the PEP-NACK.
+    /// The ranges that were not observed, and will not be unless they are sent again: the PEP-NACK.
     pub holes: List<SackBlock>,
 }
 
-/// What was seen of a flow.
+/// The observed part of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Of a TCP flow.
     Tcp(TcpReport),
-    /// Of a flow whose packet numbers cannot be read: identifiers that server and PEP compute alike
-    /// (§4.2).
+    /// Of a flow whose packet numbers cannot be read: identifiers that both the server and the PEP
+    /// compute (§4.2).
     Opaque(List<u64>),
 }
 
-/// True for what has the form of a PEP message, whoever made it.
+/// True if the datagram has the form of a PEP message; its origin is not checked.
 #[must_use]
 pub fn is_message(datagram: &[u8]) -> bool {
     lengths(datagram).is_some()
@@ -118,17 +119,17 @@ pub fn is_message(datagram: &[u8]) -> bool {
 /// A PEP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Who sends it.
+    /// The PEP that sends it.
     pub pep: u32,
-    /// The flow, in the words of the provisioning.
+    /// The flow, with its number in the provisioning.
     pub flow: u64,
-    /// Grows each time the PEP forgets what it knew.
+    /// Increases each time the PEP loses its state.
     pub instance: u32,
     /// Counts the messages of an instance about this flow, from 1.
     pub serial: u32,
-    /// Microseconds between the passing of the newest packet and this message.
+    /// Microseconds between the newest observed packet and this message.
     pub delay_us: u32,
-    /// What was seen.
+    /// The observation.
     pub body: Body,
 }
 
@@ -139,14 +140,14 @@ impl Default for Message {
     }
 }
 
-/// Why a message is not believed.
+/// Why a message is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejected {
-    /// Too short, too long, or of a version or identifier space that is not known.
+    /// Too short, too long, or of an unknown version or identifier space.
     Malformed,
     /// Not made with the key of the flow, or of another flow.
     Forged,
-    /// It was there before, or is too old to tell.
+    /// It was received before, or is too old to decide.
     Replayed,
 }
 
@@ -169,7 +170,7 @@ impl Key {
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// §3.3: the tag of a message, of everything that is before it.
+    /// §3.3: the tag of a message, over all bytes before the tag.
     #[must_use]
     pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
         let hash = blake3::keyed_hash(&self.0, bytes);
@@ -219,7 +220,7 @@ impl Message {
         out.extend(tag);
     }
 
-    /// Reads a message made with this key. Whether it is new, a [`Receiver`] tells.
+    /// Decodes a message made with this key. A [`Receiver`] checks whether it is new.
     ///
     /// # Errors
     /// [`Rejected::Malformed`] or [`Rejected::Forged`].
@@ -256,7 +257,7 @@ impl Message {
     }
 }
 
-/// §3.2: how many ranges and holes the message has, if it is exactly as long as that takes.
+/// §3.2: the number of ranges and of holes of the message, if its length is exactly what they need.
 fn lengths(bytes: &[u8]) -> Option<(usize, usize)> {
     let [first, counts, ..] = bytes else { return None };
     let (ranges, holes) = (usize::from(counts >> 4), usize::from(counts & 0x0f));

@@ -1,26 +1,27 @@
-//! The server's side: which messages about a flow are believed.
+//! The server's side: which messages about a flow are accepted.
 
 use airlane_core::{FlowId, SocketPair};
 
 use super::{Key, Message, Rejected, flow_identifier};
 
-/// §6: PEPs whose messages about one flow are told apart; a UE that moves meets several.
+/// §6: maximum number of PEPs that are distinguished per flow; a UE that moves passes several.
 const PEPS_MAX: usize = 8;
-/// §6: messages by which one may be late (as the window of RFC 4303 §3.4.3).
+/// §6: maximum lateness, in messages (as the window of RFC 4303 §3.4.3).
 const WINDOW: u32 = 64;
 
-/// What was received from one PEP.
+/// The state for one PEP.
 #[derive(Clone, Copy, Debug)]
 struct Source {
     pep: u32,
     instance: u32,
-    /// The highest serial, and which of the 64 up to it were there: bit 0 is the highest itself.
+    /// The highest serial, and which of the 64 serials up to it were received: bit 0 is the highest
+    /// itself.
     highest: u32,
     there: u64,
 }
 
 impl Source {
-    /// Takes note of a message; false if it was there before or cannot be told from one that was.
+    /// Records a message; false if it was received before or is too old to decide.
     fn is_new(&mut self, instance: u32, serial: u32) -> bool {
         if instance > self.instance {
             *self = Self { instance, highest: serial, there: 1, ..*self };
@@ -64,7 +65,7 @@ impl Keys {
         Self { secret: secret.to_vec(), flow }
     }
 
-    /// §5: the receiver of a connection, which has heard nothing.
+    /// §5: the receiver of a connection, in its initial state.
     #[must_use]
     pub fn receiver(&self, sockets: SocketPair) -> Receiver {
         let flow = flow_identifier(self.flow, sockets);
@@ -72,17 +73,17 @@ impl Keys {
     }
 }
 
-/// Believes what was made with the key of the flow, once.
+/// Accepts each message that was made with the key of the flow, once.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     key: Key,
     flow: u64,
-    /// The one heard last in front.
+    /// The most recently heard PEP is first.
     sources: Vec<Source>,
 }
 
 impl Receiver {
-    /// A receiver that has heard nothing.
+    /// A receiver in its initial state.
     #[must_use]
     pub fn new(key: Key, flow: u64) -> Self {
         Self { key, flow, sources: Vec::with_capacity(PEPS_MAX) }
@@ -94,10 +95,10 @@ impl Receiver {
         &self.key
     }
 
-    /// Reads the payload of a datagram.
+    /// Decodes the payload of a datagram.
     ///
     /// # Errors
-    /// If it must not be believed.
+    /// If the message is rejected.
     pub fn accept(&mut self, bytes: &[u8]) -> Result<Message, Rejected> {
         let message = Message::decode(bytes, &self.key)?;
         if message.flow != self.flow {

@@ -33,7 +33,7 @@ fn messages_are_read_as_they_were_written() {
         assert_eq!(Message::decode(&bytes, &key), Ok(message));
     }
     assert_eq!(encoded(&full(), &key).len(), LENGTH_MAX);
-    assert_eq!(encoded(&Message::default(), &key).len(), 60); // §3: what a flow without loss costs
+    assert_eq!(encoded(&Message::default(), &key).len(), 60); // §3: the size for a flow without loss
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn no_other_bytes_are_believed() {
     for other in [Key::derive(b"secret", 8), Key::derive(b"Secret", 7)] {
         assert_eq!(Message::decode(&bytes, &other), Err(Rejected::Forged));
     }
-    // A key that fits does not make it a message about another flow.
+    // A message about another flow is rejected even if the key fits.
     let mut receiver = Receiver::new(key.clone(), 8);
     assert_eq!(receiver.accept(&bytes), Err(Rejected::Forged));
 }
@@ -67,7 +67,7 @@ fn each_message_counts_once() {
     assert!(!give(1, 5, 100));
     assert!(give(1, 5, 98)); // late
     assert!(!give(1, 5, 98));
-    assert!(!give(1, 5, 36)); // too late to tell
+    assert!(!give(1, 5, 36)); // too late to decide
     assert!(give(1, 5, 37));
     assert!(give(1, 5, 500));
     assert!(!give(1, 5, 99));
@@ -78,10 +78,10 @@ fn each_message_counts_once() {
     for pep in 10..10 + PEPS {
         assert!(give(pep, 1, 1) && !give(pep, 1, 1));
     }
-    assert!(give(2, 1, 1)); // forgotten for want of room
+    assert!(give(2, 1, 1)); // its state was evicted: the list of PEPs is full
 }
 
-/// More PEPs than a receiver tells apart.
+/// As many further PEPs as a receiver distinguishes.
 const PEPS: u32 = 8;
 
 #[test]

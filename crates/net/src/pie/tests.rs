@@ -9,7 +9,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A controller in the middle of things, its bursts used up.
+/// A controller in operation whose burst allowance is used up.
 fn at(probability: f64, delay_ms: u64) -> Controller {
     let parameters = Parameters::default();
     Controller {
@@ -39,7 +39,7 @@ fn the_probability_moves_with_the_distance_and_the_trend() {
     near(updated(at(5e-4, 0), 65), 5e-4 + 0.0875 / 32.0);
     near(updated(at(5e-3, 0), 65), 5e-3 + 0.0875 / 8.0);
     near(updated(at(5e-2, 0), 65), 5e-2 + 0.0875 / 2.0);
-    // At the target and going nowhere, nothing changes.
+    // At the target with constant delay, nothing changes.
     near(updated(at(0.3, 15), 15), 0.3);
     // From 65 ms down to 25: 0.125 * 0.010 - 1.25 * 0.040 = -0.04875.
     near(updated(at(0.3, 65), 25), 0.251_25);
@@ -47,7 +47,7 @@ fn the_probability_moves_with_the_distance_and_the_trend() {
 
 #[test]
 fn steps_are_capped_and_bounds_hold() {
-    // 0.125 * 0.485 + 1.25 * 0.5 = 0.685625, but no more than 2 % from 10 % on.
+    // 0.125 * 0.485 + 1.25 * 0.5 = 0.685625, but at most 2 % once the probability is 10 %.
     near(updated(at(0.1, 0), 500), 0.12);
     near(updated(at(0.995, 0), 500), 1.0);
     near(updated(at(0.001, 400), 0), 0.0);
@@ -69,7 +69,8 @@ fn a_burst_is_let_through() {
     }
     controller.update(ms(100));
     assert!(controller.signals(Bytes(100_000), || 0.0));
-    // Only without congestion, that is twice below 7.5 ms with nothing to drop, is there another.
+    // Only without congestion, that is, twice below 7.5 ms with probability 0, is the burst
+    // allowance renewed.
     let calm = |probability, before, now| {
         let mut controller = at(probability, before);
         controller.update(ms(now));
@@ -123,7 +124,7 @@ fn marks_end_at_a_tenth() {
 
 #[test]
 fn updates_are_made_up_for_exactly() {
-    // One is called each millisecond, the other only when packets come and go.
+    // One is called each millisecond, the other only when packets arrive or leave.
     let parameters = Parameters::default();
     let make = || Pie::new(Limit::NONE, parameters, Seeds::new(1).stream("pie"));
     let (mut diligent, mut lazy, mut stream) = (make(), make(), Seeds::new(2).stream("arrivals"));

@@ -21,7 +21,7 @@ fn drop_tail_keeps_both_limits() {
     let mut top = BenchTop::new();
     let mut queue = DropTail::new(Limit { bytes: Bytes(1_000), packets: 3, overhead: 0 });
     let taken = [600, 401, 400, 28, 28].map(|size| offer(&mut top, &mut queue, size, Ecn::NotCapable, 0));
-    assert_eq!(taken, [true, false, true, false, false]); // 1000 bytes wait: none is left
+    assert_eq!(taken, [true, false, true, false, false]); // 1000 bytes wait: the queue is full
     let first = top.call(0, |cx| queue.dequeue(cx)).unwrap();
     assert_eq!(top.pool.consume(first.packet).size, Bytes(600));
     let taken = [28, 28].map(|size| offer(&mut top, &mut queue, size, Ecn::NotCapable, 0));
@@ -43,11 +43,11 @@ fn overheads_and_what_is_ahead_count_against_the_limit() {
     };
     let of = |bytes, packets| Backlog { bytes: Bytes(bytes), packets };
     assert_eq!(offer(98, 0), of(100, 1));
-    assert_eq!(offer(98, 101), of(100, 1)); // 100 + 101 + 100 are one too many
+    assert_eq!(offer(98, 101), of(100, 1)); // 100 + 101 + 100 is one too many
     assert_eq!(offer(98, 100), of(200, 2));
 }
 
-/// 300 packets arrive at time 0; one is wanted per millisecond.
+/// 300 packets arrive at time 0; one is removed per millisecond.
 fn drain(mut queue: CoDel, ecn: Ecn) -> (u64, u64, BenchTop) {
     let mut top = BenchTop::new();
     for _ in 0..300 {
@@ -112,7 +112,7 @@ impl Probe for Marks {
     }
 }
 
-/// Every rule, at settings at which it has something to do.
+/// Every discipline, with parameters at which its rule acts.
 fn every_rule(ecn: bool) -> [Aqm; 5] {
     let codel = codel::Parameters { interval: Duration::from_millis(20), ecn, ..Default::default() };
     [
@@ -180,7 +180,7 @@ fn storm(aqm: &Aqm, seed: u64) -> QueueStatistics {
     assert_eq!(arrived, left + gone + queue.backlog().packets as u64);
     assert_eq!(marks.0, statistics.marks);
     assert!(marked <= statistics.marks);
-    // What is left comes out, and then nothing is left of bytes either.
+    // The remaining packets leave, and then the backlog is 0 bytes.
     while let Some(head) = top.call(now, |cx| queue.dequeue(cx)) {
         top.pool.consume(head.packet);
     }
@@ -200,7 +200,7 @@ fn whatever_happens_is_conserved() {
                 total.managed_drops += managed_drops;
                 total.marks += marks;
             }
-            // The storm was one for each rule, and each did what it is for.
+            // Each discipline took part, and each dropped or marked as it should.
             let managed = aqm != Aqm::DropTail;
             assert!(managed || total.overflows > 100, "{aqm:?}: {total:?}");
             assert_eq!(total.managed_drops > 100, managed, "{aqm:?}: {total:?}");

@@ -33,10 +33,10 @@ fn the_average_follows_the_length_and_decays_while_idle() {
         let head = top.call(MS, |cx| red.dequeue(cx)).unwrap();
         top.pool.consume(head.packet);
     }
-    // Empty from 1 ms to 3 ms, two packet times: 0.75^2 of it is left.
+    // Empty from 1 ms to 3 ms, two packet times: the average decays by 0.75^2.
     offer(&mut top, &mut red, Ecn::NotCapable, 3 * MS);
     assert!((red.average() - 1.265_625 * 0.5625).abs() < 1e-12);
-    // The queue is not empty any more: 0.711914 + 0.25 * (1 - 0.711914).
+    // The queue is no longer empty: 0.711914 + 0.25 * (1 - 0.711914).
     offer(&mut top, &mut red, Ecn::NotCapable, 9 * MS);
     assert!((red.average() - 0.783_935_546_875).abs() < 1e-12, "{}", red.average());
 }
@@ -54,11 +54,11 @@ fn the_probability_grows_with_the_average_and_with_the_count() {
     let half = || detector(10.0, Parameters::default());
     assert_eq!(half().judge(|| 0.009_999), Verdict::Signal);
     assert_eq!(half().judge(|| 0.010_001), Verdict::Accept);
-    // After 49 packets without: 0.01 / (1 - 0.49) = 0.0196.
+    // After 49 packets without a signal: 0.01 / (1 - 0.49) = 0.0196.
     let later = || Detector { count: Some(48), ..half() };
     assert_eq!(later().judge(|| 0.0196), Verdict::Signal);
     assert_eq!(later().judge(|| 0.0197), Verdict::Accept);
-    // With the least lucky draws, the hundredth packet is certain to go.
+    // With the largest draws, the hundredth packet is certain to be dropped.
     let mut unlucky = half();
     let gap = (1..).find(|_| unlucky.judge(|| 0.999_999) == Verdict::Signal);
     assert_eq!(gap, Some(100));
@@ -96,7 +96,7 @@ fn a_signal_is_a_mark_where_it_can_be() {
     for (ecn, average, drops, marks) in [
         (Ecn::Capable0, 10.0, 0, 1),
         (Ecn::NotCapable, 10.0, 1, 0),
-        (Ecn::Capable0, 40.0, 1, 0), // beyond twice the upper threshold: no use to mark
+        (Ecn::Capable0, 40.0, 1, 0), // beyond twice the upper threshold: dropped, not marked
     ] {
         let parameters = Parameters { ecn: true, weight: 1e-9, ..Parameters::default() };
         let (mut top, mut red) = (BenchTop::new(), Red::new(Limit::NONE, parameters, stream()));

@@ -1,21 +1,21 @@
-//! What a server makes of the notifications that reach it.
+//! The server's side: how it handles the notifications that reach it.
 
 use airlane_core::{FlowId, Instant};
 
 use super::{Rejected, Subscription, UeRecord};
 
-/// Why a notification is of no use.
+/// Why a notification is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
-    /// Its bytes say nothing.
+    /// Its bytes are rejected.
     Rejected(Rejected),
-    /// It is about another UE than the one that was asked for.
+    /// It is about another UE than the one in the subscription.
     OtherUe,
-    /// It was measured later than now.
+    /// Its measurement time is in the future.
     FromTheFuture,
 }
 
-/// The server of a flow that wants to hear of its UE.
+/// The server of a flow that subscribes to information about its UE.
 #[derive(Clone, Copy, Debug)]
 pub struct Consumer {
     flow: FlowId,
@@ -29,13 +29,13 @@ impl Consumer {
         Self { flow, ue }
     }
 
-    /// What it asks the service for.
+    /// Its request to the service.
     #[must_use]
     pub const fn subscription(&self) -> Subscription {
         Subscription { flow: self.flow, ue: self.ue, until: None }
     }
 
-    /// What ends that.
+    /// The request that ends the subscription.
     #[must_use]
     pub const fn end(&self, now: Instant) -> Subscription {
         Subscription { flow: self.flow, ue: self.ue, until: Some(now) }
@@ -44,7 +44,7 @@ impl Consumer {
     /// Reads a notification that arrives at `now`.
     ///
     /// # Errors
-    /// Why it is of no use.
+    /// Why it is not used.
     pub fn accept(&self, bytes: &[u8], now: Instant) -> Result<UeRecord, Unused> {
         let record = UeRecord::decode(bytes).map_err(Unused::Rejected)?;
         if record.ue != self.ue {

@@ -1,8 +1,9 @@
-//! Radio network information: what a base station says of a UE, and who asked for it, as bytes in the shape of
-//! ETSI GS MEC 012 V2.2.1 (`rni/v2`). `docs/radio-information.md` describes both, with the extension for what the
-//! standard has no attribute for; its sections are cited here.
+//! Radio network information: the notifications of a base station about a UE, and the subscriptions to them,
+//! as bytes in the format of ETSI GS MEC 012 V2.2.1 (`rni/v2`). `docs/radio-information.md` describes both,
+//! and the extension for values without an attribute in the standard; its sections are cited here.
 //!
-//! Left out: HTTP around the bodies, its connection and the answers to requests.
+//! Not included: the HTTP messages that carry the bodies, their connection and the responses to
+//! requests.
 //!
 //! ```
 //! use airlane_core::{Bytes, Instant};
@@ -23,19 +24,19 @@ pub use consumer::{Consumer, Unused};
 
 use airlane_core::{Bytes, Cx, Direction, FlowId, Header, Instant, Packet, PacketRef, Payload};
 
-/// HARQ processes of FDD, two layers of them (TS 36.213 v17.0 §7).
+/// HARQ processes of FDD, for two layers (TS 36.213 v17.0 §7).
 pub const HARQ_MAX: usize = 16;
 
-/// What the eNB says of one UE's downlink (§2).
+/// The eNB's information about the downlink of one UE (§2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UeRecord {
-    /// When it was so.
+    /// The time of the measurement.
     pub measured_at: Instant,
     /// The UE's IPv4 address.
     pub ue: [u8; 4],
     /// The number of the cell that serves it.
     pub cell: u32,
-    /// The wideband CQI that the eNB last had, 0 for none.
+    /// The last wideband CQI at the eNB, 0 for none.
     pub cqi: u8,
     /// Modulation and coding scheme of the last new transport block.
     pub mcs: u8,
@@ -49,7 +50,7 @@ pub struct UeRecord {
     pub harq: Harq,
 }
 
-/// How often the block of each HARQ process has been sent, 0 for a free process.
+/// The number of transmissions of the block of each HARQ process, 0 for a free process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Harq {
     sent: [u8; HARQ_MAX],
@@ -57,7 +58,7 @@ pub struct Harq {
 }
 
 impl Harq {
-    /// From these processes; those beyond [`HARQ_MAX`] are left out.
+    /// From these processes; those beyond [`HARQ_MAX`] are ignored.
     #[must_use]
     pub fn new(processes: impl Iterator<Item = u8>) -> Self {
         let mut harq = Self::default();
@@ -75,23 +76,23 @@ impl Harq {
     }
 }
 
-/// Who wants to hear of a UE (§3).
+/// A subscription to information about a UE (§3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// The flow whose server asks: where notifications go.
+    /// The flow whose server subscribes, and receives the notifications.
     pub flow: FlowId,
     /// The UE's IPv4 address.
     pub ue: [u8; 4],
-    /// Until when; none for until the end. A time that has passed ends it.
+    /// Its end; `None` for no end. A time in the past ends it.
     pub until: Option<Instant>,
 }
 
-/// Why bytes are not believed.
+/// Why bytes are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejected {
-    /// No JSON, or none of this shape.
+    /// Not JSON, or not of this format.
     Malformed,
-    /// A value that no LTE cell has.
+    /// A value that is impossible in an LTE cell.
     Impossible,
 }
 
@@ -127,7 +128,7 @@ impl Subscription {
     }
 }
 
-/// The IPv4 address of a UE: that which captures show.
+/// The IPv4 address of a UE, as in captures.
 #[must_use]
 pub const fn ue_address(ue: u32) -> [u8; 4] {
     let [_, _, high, low] = (ue + 1).to_be_bytes();
@@ -143,10 +144,10 @@ pub const fn ue_of(address: [u8; 4]) -> Option<u32> {
     }
 }
 
-/// A packet with such bytes in it, to or from the server of a flow.
+/// A packet with these bytes, to or from the server of a flow.
 pub fn packet(cx: &mut Cx<'_>, flow: FlowId, bytes: Vec<u8>) -> PacketRef {
     let payload = Payload::Bytes(bytes.into());
-    // Downlink data and its drops are the flow's own; what the edge says of it is neither.
+    // The direction is uplink, because downlink data and its drops are counted as the flow's own.
     let packet = Packet::new(flow, Direction::Uplink, Header::Signalling, payload, cx.now);
     cx.pool.insert(packet)
 }

@@ -16,7 +16,7 @@ fn record() -> UeRecord {
     }
 }
 
-/// The bytes of the page that describes them.
+/// The bytes as documented in `docs/radio-information.md`.
 #[test]
 fn a_record_is_what_the_page_says() {
     let bytes = record().encode(3);
@@ -58,7 +58,7 @@ fn addresses_lead_back_to_their_ue() {
     }
 }
 
-/// What a service may add, and what a consumer must not take.
+/// Members that a service may add, and values that a consumer must reject.
 #[test]
 fn unknown_members_are_passed_over_and_impossible_values_are_not() {
     let text = String::from_utf8(record().encode(3)).unwrap();
@@ -95,7 +95,7 @@ fn unknown_members_are_passed_over_and_impossible_values_are_not() {
     }
 }
 
-/// A byte is changed, left out or put in, at random: the decoder answers something.
+/// A byte is changed, removed or inserted at random: the decoder must return a result.
 #[test]
 fn damaged_bytes_are_survived() {
     let (bytes, mut s) = (record().encode(3), Seeds::new(1).stream("damage"));

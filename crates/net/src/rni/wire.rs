@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{HARQ_MAX, Harq, Rejected, Subscription, UeRecord};
 
-/// The longest body that is looked at.
+/// The longest body that is decoded.
 const LENGTH_MAX: usize = 4096;
 /// `AssociateIdType` of a UE's IPv4 address (GS MEC 012 V2.2.1 §6.5.4).
 const UE_IPV4_ADDRESS: u8 = 1;
@@ -15,7 +15,7 @@ const UE_IPV4_ADDRESS: u8 = 1;
 const CQI_MAX: u8 = 15;
 /// MCS indices (TS 36.213 v17.0 Table 7.1.7.1-1).
 const MCS_MAX: u8 = 31;
-/// Resource blocks that the tables of transport blocks know (TS 36.213 v17.0 §7.1.7.2.1).
+/// Largest number of resource blocks in the tables of transport blocks (TS 36.213 v17.0 §7.1.7.2.1).
 const PRBS_MAX: u16 = 110;
 /// The largest transport block, four layers of 97,896 bits (TS 36.213 v17.0 §7.1.7.2).
 const BLOCK_MAX: u64 = 4 * 97_896 / 8;
@@ -25,7 +25,7 @@ const TRANSMISSIONS_MAX: u8 = 28;
 const CELL_MAX: u32 = 0x0fff_ffff;
 /// The test network (ITU-T E.212, shared codes).
 const PLMN: (&str, &str) = ("001", "01");
-/// Our notification and our subscription; those of the standard have other names.
+/// Types of our notification and our subscription; those of the standard have other names.
 const NOTIFICATION: &str = "UeMacNotification";
 const SUBSCRIPTION: &str = "UeMacSubscription";
 const CALLBACK: &str = "/flows/";
