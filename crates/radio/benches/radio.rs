@@ -1,4 +1,4 @@
-//! What one UE costs per slot in radio arithmetic.
+//! The cost of the radio computations of one UE per slot.
 
 use std::hint::black_box;
 use std::sync::Arc;

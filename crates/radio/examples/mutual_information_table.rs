@@ -1,4 +1,4 @@
-//! Prints `src/mutual_information/table.rs`: every entry integrated anew.
+//! Prints `src/mutual_information/table.rs`: integrates every entry again.
 
 use airlane_radio::mutual_information::{entries, entry_sinr, exact};
 use airlane_radio::{Modulation, mutual_information};

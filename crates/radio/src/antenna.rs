@@ -1,7 +1,7 @@
-//! Antennas of a site: how much each direction gains.
+//! Antennas of a site: the gain in each direction.
 //!
-//! The pattern of a sector is horizontal only, `-min(12 (θ / θ_3dB)², A_m)` (TR 25.814 v7.1.0
-//! Table A.2.1.1-3: θ_3dB = 70°, A_m = 20 dB; TR 36.942 v8.4.0 §4.2.1.1 has 65°). Left out: the
+//! The pattern of a sector is horizontal only, `-min(12 (θ / θ_3dB)², A_m)` (TR 25.814 v7.1.0 Table
+//! A.2.1.1-3: θ_3dB = 70°, A_m = 20 dB; TR 36.942 v8.4.0 §4.2.1.1 has 65°). Not included: the
 //! vertical pattern and downtilt, and antennas of UEs other than isotropic.
 
 use airlane_core::Decibel;
@@ -11,7 +11,7 @@ use crate::geometry::Position;
 /// An antenna.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Antenna {
-    /// The same in each direction of the plane.
+    /// The same gain in each direction of the plane.
     Omni {
         /// Gain over an isotropic antenna.
         gain: Decibel,
@@ -23,13 +23,13 @@ pub enum Antenna {
 /// One sector of a site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sector {
-    /// Gain over an isotropic antenna in the middle of the beam.
+    /// Gain over an isotropic antenna at the centre of the beam.
     pub gain: Decibel,
-    /// Where the beam points, in degrees from the x axis towards the y axis.
+    /// Direction of the beam, in degrees from the x axis towards the y axis.
     pub azimuth_deg: f64,
-    /// θ_3dB: width of the beam in degrees, between the directions that are 3 dB down.
+    /// θ_3dB: width of the beam in degrees, between the directions at −3 dB.
     pub beamwidth_deg: f64,
-    /// A_m: how far down the back is.
+    /// A_m: maximum attenuation, in the back direction.
     pub front_to_back: Decibel,
 }
 
@@ -37,7 +37,7 @@ impl Antenna {
     /// 0 dBi everywhere.
     pub const ISOTROPIC: Self = Self::Omni { gain: Decibel(0.0) };
 
-    /// The gain towards `ue`; straight above or below a sector, that of its beam.
+    /// The gain towards `ue`; directly above or below a sector, that of its beam.
     #[must_use]
     pub fn gain_towards(&self, site: &Position, ue: &Position) -> Decibel {
         match self {
@@ -55,7 +55,7 @@ impl Antenna {
 }
 
 impl Sector {
-    /// The pattern at this angle off the beam, in degrees; zero or less.
+    /// The pattern at this angle from the beam direction, in degrees; zero or less.
     #[must_use]
     pub fn pattern(&self, off_deg: f64) -> Decibel {
         let turns = off_deg / 360.0;
@@ -78,7 +78,7 @@ mod tests {
         // 12 * (35 / 70)^2 = 3 dB: half the beam width.
         assert!((SECTOR.pattern(35.0).0 + 3.0).abs() < 1e-12);
         assert!((SECTOR.pattern(-35.0).0 + 3.0).abs() < 1e-12);
-        // Where three sectors meet: 12 * (60 / 70)^2 = 8.816 dB.
+        // Between two of three sectors: 12 * (60 / 70)^2 = 8.816 dB.
         assert!((SECTOR.pattern(60.0).0 + 8.8163).abs() < 1e-4);
         // 12 (θ / 70)^2 reaches 20 dB at 70 sqrt(20 / 12) = 90.37 degrees.
         assert!(SECTOR.pattern(90.3).0 > -20.0);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn three_sectors_cover_the_turn() {
-        // Worst where two meet: 60 degrees off either.
+        // The worst direction is between two sectors: 60 degrees from either.
         let site = Position::default();
         for degree in 0..360 {
             let angle = f64::from(degree).to_radians();

@@ -1,14 +1,15 @@
-//! Bursts of interference at a receiver: a channel that is good or bad for exponential times and whose
-//! SINR falls by a constant in the bad ones (E. N. Gilbert, "Capacity of a burst-noise channel", Bell
-//! System Technical Journal 39(5), 1960; E. O. Elliott, ibid. 42(5), 1963).
+//! Bursts of interference at a receiver: a channel that is in a good or a bad state for exponentially
+//! distributed times. In the bad state the SINR is reduced by a constant (E. N. Gilbert, "Capacity of
+//! a burst-noise channel", Bell System Technical Journal 39(5), 1960; E. O. Elliott, ibid. 42(5),
+//! 1963).
 //!
-//! Theirs loses bits with a probability in each state. Here a state is an SINR, and link adaptation, error
-//! curves and HARQ make of it what they make of any SINR: a burst shorter than the retransmissions of a block
-//! costs time, and only a longer one costs the block.
+//! In the Gilbert-Elliott model each state has a bit error probability. Here each state changes the SINR, and
+//! link adaptation, error curves and HARQ process this SINR like any other: a burst that is shorter than the
+//! retransmissions of a block delays the block, and only a longer one loses it.
 //!
-//! The state is a function of time and seed, whoever asks and how often, so that whatever is compared
-//! under one seed hears the same bursts. Nothing is drawn before somebody asks, and then two numbers for
-//! each cycle that has passed.
+//! The state is a function of time and seed, independent of how often it is queried. Runs that are
+//! compared under one seed therefore have the same bursts. Random numbers are drawn only by queries: two
+//! for each cycle that has passed.
 //!
 //! ```
 //! use airlane_core::{Decibel, Duration, Instant, Seeds};
@@ -29,38 +30,38 @@ use std::collections::VecDeque;
 
 use airlane_core::{Decibel, Duration, Instant, Stream};
 
-/// How bursts come.
+/// Parameters of bursts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstLaw {
     /// Mean time between two bursts.
     pub good: Duration,
     /// Mean length of a burst.
     pub bad: Duration,
-    /// How far SINR falls in one.
+    /// The reduction of the SINR in a burst.
     pub depth: Decibel,
 }
 
-/// The bursts that one receiver hears.
+/// The bursts at one receiver.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     law: BurstLaw,
-    /// SINR in a burst over that outside.
+    /// Ratio of the SINR in a burst to the SINR outside.
     factor: f32,
     stream: Stream,
     /// The state before the first of `changes`.
     bad: bool,
-    /// When the state changes, ascending; the last lies after whatever has been asked for.
+    /// The times of state changes, ascending; the last one is after all queried times.
     changes: VecDeque<Instant>,
-    /// How far back from the latest question somebody may still ask.
+    /// How far before the latest query a query may be.
     memory: Duration,
     latest: Instant,
 }
 
 impl Bursts {
-    /// Bursts drawn from a stream. Questions may go back in time by `memory`.
+    /// Bursts drawn from a stream. Queries may go back in time by `memory`.
     ///
     /// # Panics
-    /// If a mean is shorter than a microsecond: an hour of them would take minutes.
+    /// If a mean is shorter than a microsecond: simulating one hour would take minutes.
     #[must_use]
     pub fn new(law: BurstLaw, memory: Duration, mut stream: Stream) -> Self {
         let least = Duration::from_micros(1);
@@ -81,7 +82,7 @@ impl Bursts {
         bursts
     }
 
-    /// By what factor SINR is lower at this time; one outside of bursts.
+    /// The factor of the SINR at this time; one outside of bursts.
     #[inline]
     pub fn gain(&mut self, at: Instant) -> f32 {
         if at > self.latest {
@@ -91,7 +92,7 @@ impl Bursts {
         if self.bad == (changed % 2 == 0) { self.factor } else { 1.0 }
     }
 
-    /// Draws until the last change lies after `at`, and forgets what nobody may ask for any more.
+    /// Draws until the last change is after `at`, and removes changes that can no longer be queried.
     fn advance(&mut self, at: Instant) {
         self.latest = at;
         while let Some(last) = self.changes.back().copied().filter(|last| *last <= at) {
@@ -99,7 +100,7 @@ impl Bursts {
             let bad = self.bad != (self.changes.len() % 2 == 1);
             let dwell = self.dwell(bad);
             self.changes.push_back(last + dwell);
-            // The last one stays: the next dwell begins there.
+            // The last one stays, because the next dwell time starts there.
             while self.changes.len() > 1 && self.changes[0] + self.memory < at {
                 self.changes.pop_front();
                 self.bad = !self.bad;
@@ -107,7 +108,7 @@ impl Bursts {
         }
     }
 
-    /// How long the state lasts: at least a nanosecond, so that time goes on.
+    /// The dwell time of a state: at least a nanosecond, so that time advances.
     fn dwell(&mut self, bad: bool) -> Duration {
         let mean = if bad { self.law.bad } else { self.law.good };
         Duration::from_secs_f64(self.stream.exponential(mean.as_secs_f64())).max(Duration::from_nanos(1))
@@ -139,7 +140,7 @@ mod tests {
     fn who_asks_less_often_hears_the_same() {
         let (mut often, mut seldom) = (bursts(1), bursts(1));
         let all: Vec<f32> = (0..100_000).map(|i| often.gain(at(i * 100))).collect();
-        // However little they remember.
+        // The same with the shortest memory.
         let mut forgetful = remembering(1, Duration::ZERO);
         for i in (0..100_000).step_by(977) {
             assert_eq!(seldom.gain(at(i * 100)), all[i as usize], "at {i}");

@@ -1,4 +1,4 @@
-//! Where things stand: points in metres, and how far apart they are.
+//! Points in metres, and distances.
 
 /// A point in metres. The plane is x and y; z is the height above ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,11 +1,11 @@
-//! The arithmetic of the LTE radio: from where things stand to whether a transport block
-//! arrives. Nothing here keeps time or knows a scheduler; each step is validated alone.
+//! The arithmetic of the LTE radio: from the positions of antennas to the decoding of a transport
+//! block. No module keeps time or knows a scheduler; each step is validated alone.
 //!
-//! In the order of the data path: [`geometry`] and [`mobility`] give distances, [`path_loss`],
-//! [`shadowing`], [`antenna`] and [`fading`] give what arrives, [`noise`], [`bursts`] and [`transmission_mode`] the SINR of each PRB,
-//! [`mutual_information`] what a symbol tells at that SINR, [`link_adaptation`] the CQI and MCS
-//! that follow, [`tables`] the transport block, and [`bler`] whether it survives, HARQ
-//! retransmissions included.
+//! In the order of the data path: [`geometry`] and [`mobility`] give distances. [`path_loss`], [`shadowing`],
+//! [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`] and [`transmission_mode`] give
+//! the SINR of each PRB. [`mutual_information`] gives the information per symbol at that SINR,
+//! [`link_adaptation`] the CQI and MCS, [`tables`] the transport block, and [`bler`] its error rate,
+//! including HARQ retransmissions.
 
 pub mod antenna;
 pub mod bler;

@@ -1,15 +1,15 @@
-//! Thermal noise, and the SINR of each PRB from what arrives on it.
+//! Thermal noise, and the SINR of each PRB from its received signals.
 //!
-//! Powers are taken relative to the noise of one PRB, so that the per-PRB loops run in `f32`
-//! without loss: signal-to-noise and interference-to-noise ratios lie within 10^±15.
+//! Powers are relative to the noise of one PRB, so that the loops over PRBs can use `f32`:
+//! signal-to-noise and interference-to-noise ratios are within 10^±15.
 
 use airlane_core::{Dbm, Decibel};
 
 /// Bandwidth of a PRB in Hz: 12 subcarriers of 15 kHz (TS 36.211 v8.9.0 Table 6.2.3-1).
 pub const PRB_BANDWIDTH_HZ: f64 = 180_000.0;
 
-/// Thermal noise density kT in dBm/Hz at 290 K, rounded as ns-3.37 `lte-spectrum-value-helper.cc`
-/// rounds it (10 log10(1.380649e-23 · 290 / 1 mW) = −173.98).
+/// Thermal noise density kT in dBm/Hz at 290 K, rounded as in ns-3.37
+/// `lte-spectrum-value-helper.cc` (10 log10(1.380649e-23 · 290 / 1 mW) = −173.98).
 pub const THERMAL_NOISE_DBM_HZ: f64 = -174.0;
 
 /// The noise of one PRB in a receiver with this noise figure.
@@ -24,8 +24,8 @@ pub fn prb_power(total: Dbm, n_prb: usize) -> Dbm {
     total - Decibel::from_linear(n_prb as f64)
 }
 
-/// The mean signal-to-noise ratio of a PRB, linear: what is sent on one PRB less the path
-/// loss, over the receiver's noise. Also the interference-to-noise ratio of a neighbour.
+/// The mean signal-to-noise ratio of a PRB, linear: the transmit power on one PRB less the path
+/// loss, over the receiver's noise. Also used for the interference-to-noise ratio of a neighbour.
 #[must_use]
 pub fn prb_snr(sent: Dbm, loss: Decibel, noise: Dbm) -> f32 {
     (sent - loss - noise).linear() as f32
@@ -34,17 +34,16 @@ pub fn prb_snr(sent: Dbm, loss: Decibel, noise: Dbm) -> f32 {
 /// Another cell's signal at this receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Interferer<'a> {
-    /// Mean interference-to-noise ratio of a PRB it sends on, linear.
+    /// Mean interference-to-noise ratio of a PRB on which it transmits, linear.
     pub prb_inr: f32,
-    /// Linear fading gain per PRB; empty where it does not fade.
+    /// Linear fading gain per PRB; empty without fading.
     pub gains: &'a [f32],
-    /// Share of its power it sends on each PRB, 0 to 1; empty where it sends on all.
+    /// Fraction of its power on each PRB, 0 to 1; empty if it transmits on all.
     pub activity: &'a [f32],
 }
 
 /// The linear SINR of each PRB: `prb_snr` times the fading gain, over noise and interference.
-/// `gains` is empty where the signal does not fade. Slices that are not empty have the length
-/// of `out`.
+/// `gains` is empty without fading. Slices that are not empty have the length of `out`.
 pub fn sinr(prb_snr: f32, gains: &[f32], interferers: &[Interferer<'_>], out: &mut [f32]) {
     if interferers.is_empty() {
         if gains.is_empty() {

@@ -1,21 +1,21 @@
-//! Log-normal shadowing: what buildings and hills add to the path loss or take from it, alike at
-//! places near each other.
+//! Log-normal shadowing: the deviation from the path loss that buildings and hills cause,
+//! correlated between nearby places.
 //!
 //! The loss is Gaussian in dB, and its correlation over a distance d is exp(-d / d_corr) (M.
 //! Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics Letters
-//! 27(23), 1991). A UE's shadowing towards two sites is correlated, too (TR 25.814 v7.1.0 Table
-//! A.2.1.1-3: 0.5 between sites, 1 between the sectors of one): it is the sum of a part that
-//! belongs to the UE and one that belongs to the UE and the site.
+//! 27(23), 1991). A UE's shadowing towards two sites is also correlated (TR 25.814 v7.1.0 Table
+//! A.2.1.1-3: 0.5 between sites, 1 between the sectors of one): it is the sum of a part for the UE
+//! and a part for the pair of UE and site.
 //!
-//! Gudmundson's recursion along a path would make the value at a place depend on how often it
-//! was asked for on the way, and so one controller's radio differ from another's. Here it is a
-//! function of place: a sum of plane waves whose wave numbers follow the spectrum of the
-//! exponential correlation in two dimensions (X. Cai, G. B. Giannakis, "A two-dimensional channel
-//! simulation model for shadowing processes", IEEE Trans. Vehicular Technology 52(6), 2003), which
-//! has that correlation along any path, straight or not.
+//! With Gudmundson's recursion along a path, the value at a place would depend on the number of
+//! earlier queries, and the radio channels of two controllers would differ. Here it is a function
+//! of place: a sum of plane waves whose wave numbers follow the spectrum of the exponential
+//! correlation in two dimensions (X. Cai, G. B. Giannakis, "A two-dimensional channel simulation
+//! model for shadowing processes", IEEE Trans. Vehicular Technology 52(6), 2003). It has that
+//! correlation along any path, straight or not.
 //!
-//! Left out: heights (a UE's floor), and that UEs next to each other see the same buildings: each
-//! has fields of its own.
+//! Not included: heights (a UE's floor), and the correlation between UEs near each other: each has
+//! its own fields.
 //!
 //! ```
 //! use airlane_core::Seeds;
@@ -35,14 +35,14 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::geometry::Position;
 
-/// Plane waves of a field: the excess kurtosis of their sum is -1.5 / 64.
+/// Number of plane waves of a field: the excess kurtosis of their sum is -1.5 / 64.
 const WAVES: usize = 64;
 
-/// Places closer than this share of the correlation distance are one: 0.25 m of 50 m. The
-/// correlation over it is 0.995.
+/// Places closer than this fraction of the correlation distance are treated as one: 0.25 m of 50 m.
+/// The correlation over it is 0.995.
 const GRAIN: f64 = 1.0 / 200.0;
 
-/// Waves whose cosines are computed side by side: two AVX registers, or four of SSE.
+/// Number of waves whose cosines are computed together: two AVX registers, or four of SSE.
 const LANES: usize = 8;
 
 /// A Gaussian field of unit variance whose correlation is exp(-d), d in units of the correlation
@@ -53,7 +53,7 @@ pub struct Field {
     x: [f64; WAVES],
     y: [f64; WAVES],
     phase: [f64; WAVES],
-    /// The widest vectors of this machine. No result depends on it.
+    /// The widest vectors of this machine. Results do not depend on it.
     arch: Arch,
 }
 
@@ -64,8 +64,8 @@ impl Field {
         let none = [0.0; WAVES];
         let mut field = Self { x: none, y: none, phase: none, arch: Arch::new() };
         for index in 0..WAVES {
-            // The two-dimensional Fourier transform of exp(-r) is 2π (1 + k²)^(-3/2); within k
-            // lies a share 1 - (1 + k²)^(-1/2) of it. One wave from each 64th of the power.
+            // The two-dimensional Fourier transform of exp(-r) is 2π (1 + k²)^(-3/2); its share
+            // within k is 1 - (1 + k²)^(-1/2). One wave is drawn from each 64th of the power.
             let outside = 1.0 - (index as f64 + stream.uniform()) / WAVES as f64;
             let k = (1.0 / (outside * outside) - 1.0).max(0.0).sqrt();
             let direction = stream.uniform_in(0.0, TURN);
@@ -81,8 +81,8 @@ impl Field {
     }
 }
 
-/// The sum of a field's waves at a place. A type and not a closure, which the compiler would not be
-/// bound to compile for the vectors that it is dispatched to.
+/// Computes the sum of a field's waves at a place. A type instead of a closure, because the
+/// compiler need not compile a closure for the selected vector instructions.
 struct Waves<'a> {
     field: &'a Field,
     x: f64,
@@ -106,20 +106,21 @@ impl WithSimd for Waves<'_> {
     }
 }
 
-/// Cosine to 4e-16 up to a million radians, beyond that as well as the angle itself is known: additions
-/// and multiplications in a fixed order, the same bits everywhere, and many at a time.
+/// Cosine with an error of 4e-16 up to a million radians, and beyond that with the precision of the
+/// angle itself. It uses additions and multiplications in a fixed order, so the bits are the same
+/// everywhere, and several cosines at a time.
 #[inline(always)]
 fn cosine(angle: f64) -> f64 {
     /// π in two parts, the first of 33 bits, so that its small multiples are exact (W. J. Cody, W. Waite,
     /// "Software manual for the elementary functions", 1980).
     const PI: [f64; 2] = [2.0 * 1.570_796_326_734_125_6, 2.0 * 6.077_100_506_506_192e-11];
-    /// 1.5 · 2^52: added to a number up to 2^51, it leaves no room for a fraction.
+    /// 1.5 · 2^52: adding it to a number up to 2^51 rounds that number to an integer.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     let rounded = angle * core::f64::consts::FRAC_1_PI + ROUND;
     let half_turns = rounded - ROUND;
-    // Held where the series is good, for a wave so short that its angle says nothing any more.
+    // Limited to the range of the series, for waves so short that their angle has no precision left.
     let rest = ((angle - half_turns * PI[0]) - half_turns * PI[1]).clamp(-1.6, 1.6);
-    // Taylor's series up to the 20th power: what it leaves out is below (π/2)^22 / 22! = 2e-17.
+    // Taylor's series up to the 20th power: the remainder is below (π/2)^22 / 22! = 2e-17.
     let z = rest * rest;
     let p = 4.110_317_623_312_165e-19;
     let p = p * z - 1.561_920_696_858_622_6e-16;
@@ -136,12 +137,12 @@ fn cosine(angle: f64) -> f64 {
     f64::from_bits(p.to_bits() ^ (rounded.to_bits() << 63))
 }
 
-/// A place as the fields tell places apart.
+/// A place in the resolution of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain(i64, i64);
 
 impl Grain {
-    /// The grain that a point lies in, for a correlation distance in metres.
+    /// The grain that contains a point, for a correlation distance in metres.
     #[must_use]
     pub fn of(point: &Position, correlation_m: f64) -> Self {
         let grain = |x: f64| libm::round(x / (GRAIN * correlation_m)) as i64;
@@ -159,11 +160,11 @@ pub struct Shadowing {
 }
 
 impl Shadowing {
-    /// From the field of the UE, the same towards each site, and one of this site alone;
+    /// From the field of the UE, the same towards each site, and the field of this site alone;
     /// `site_correlation` is the share of the first, 0 to 1.
     ///
     /// # Panics
-    /// If the correlation is no such share.
+    /// If the correlation is outside 0 to 1.
     #[must_use]
     pub fn new(common: Field, site: Field, site_correlation: f64) -> Self {
         assert!((0.0..=1.0).contains(&site_correlation), "a correlation of {site_correlation} between sites");
@@ -178,19 +179,19 @@ impl Shadowing {
         self.at_grain(Grain::of(point, correlation_m))
     }
 
-    /// The same at a place that is known already.
+    /// The same at a known grain.
     #[must_use]
     pub fn at_grain(&self, grain: Grain) -> f64 {
         self.with_common(self.common_at(grain), grain)
     }
 
-    /// The part of it that is the same towards all sites.
+    /// The part that is the same towards all sites.
     #[must_use]
     pub fn common_at(&self, Grain(x, y): Grain) -> f64 {
         self.common.at(x as f64 * GRAIN, y as f64 * GRAIN)
     }
 
-    /// All of it, from that part.
+    /// The sum, given that part.
     #[must_use]
     pub fn with_common(&self, common: f64, Grain(x, y): Grain) -> f64 {
         let (x, y) = (x as f64 * GRAIN, y as f64 * GRAIN);
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn the_series_is_a_cosine() {
         for k in -200_000..200_000_i32 {
-            // Small angles, those next to quarter turns, and large ones.
+            // Small angles, angles next to quarter turns, and large ones.
             let near = f64::from(k) * core::f64::consts::FRAC_PI_2 + f64::from(k % 7) * 1e-9;
             for angle in [f64::from(k) * 1e-4, near, f64::from(k) * 4.999_999_13] {
                 let error = (cosine(angle) - libm::cos(angle)).abs();
@@ -228,7 +229,7 @@ mod tests {
             }
         }
         assert_eq!(cosine(0.0), 1.0);
-        // No wave is larger than one by much, however large its angle.
+        // No wave exceeds one by much, however large its angle.
         assert!([1e12, 1e17, 1e300].iter().all(|&angle| cosine(angle).abs() < 1.01));
     }
 
@@ -265,8 +266,8 @@ mod tests {
     #[test]
     fn one_path_through_one_field_is_correlated_alike() {
         // A walk of 100 km in steps of 5 m through one field: mean 0, variance 1, correlation
-        // exp(-0.1), exp(-1). Independent stretches: about 100 km / 100 m = 1000, so the standard
-        // error is about 0.045; the waves of one field being 64 adds as much again.
+        // exp(-0.1), exp(-1). Independent segments: about 100 km / 100 m = 1000, so the standard
+        // error is about 0.045; the finite number of waves (64) of one field adds the same amount.
         let shadowing = shadowing(7, 0);
         let values: Vec<f64> =
             (0..20_000).map(|k| shadowing.at(&Position::on_ground(5.0 * f64::from(k), 0.0), 50.0)).collect();
@@ -298,10 +299,10 @@ mod tests {
         let way: f64 = (0..1000).map(|k| shadowing.at(&Position::on_ground(f64::from(k), 0.0), 50.0)).sum();
         assert!(way != 0.0);
         assert_eq!(shadowing.at(&there, 50.0), first);
-        // A grain is 25 cm: 5 cm on is the same, 50 cm on is not.
+        // A grain is 25 cm: a place 5 cm further is in the same grain, a place 50 cm further is not.
         assert_eq!(shadowing.at(&Position::on_ground(33.3 + 0.05, 44.4), 50.0), first);
         assert_ne!(shadowing.at(&Position::on_ground(33.3 + 0.5, 44.4), 50.0), first);
-        // Twice the correlation distance stretches the field.
+        // Doubling the correlation distance stretches the field.
         let stretched = Position::on_ground(66.6, 88.8);
         assert!((shadowing.at(&stretched, 100.0) - first).abs() < 1e-9);
     }

@@ -1,12 +1,12 @@
 //! Transmission modes of TS 36.213 v8.8.0 §7.1 as a gain and a number of layers.
 //!
-//! A stand-in for antennas: a mode scales the SINR of every PRB, on each of its layers, by a
-//! constant. It therefore does not reproduce that diversity also makes fades shallower, nor that
-//! the layers of some places cannot be told apart. Modes 4 and up are left out.
+//! A simple model of antennas: a mode scales the SINR of every PRB, on each of its layers, by a
+//! constant. It does not reproduce that diversity makes fades shallower, nor that the layers cannot
+//! be separated in some places. Modes 4 and up are not included.
 
 use airlane_core::Decibel;
 
-/// How the eNB uses its antennas.
+/// The transmission mode of an eNB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransmissionMode {
     /// Mode 1: one antenna port.
@@ -22,9 +22,9 @@ pub enum TransmissionMode {
 impl TransmissionMode {
     /// What the mode adds to the SINR of each layer: 4.2 dB for transmit diversity, −2.8 dB for
     /// spatial multiplexing. The values of ns-3.37 (`lte-ue-phy.cc`, attributes `TxMode2Gain` and
-    /// `TxMode3Gain`), which has them from the measurements of S. Catreux, L. J. Greenstein and
-    /// V. Erceg, "Some results and insights on the performance gains of MIMO systems", IEEE
-    /// JSAC 21(5), 2003.
+    /// `TxMode3Gain`), which takes them from the measurements of S. Catreux, L. J. Greenstein and
+    /// V. Erceg, "Some results and insights on the performance gains of MIMO systems", IEEE JSAC
+    /// 21(5), 2003.
     #[must_use]
     pub const fn gain(self) -> Decibel {
         match self {
@@ -34,7 +34,7 @@ impl TransmissionMode {
         }
     }
 
-    /// What the SINR gains, as a factor, where one layer is sent instead of all.
+    /// The factor by which the SINR increases if one layer is sent instead of all.
     #[must_use]
     pub fn one_layer_gain(self) -> f32 {
         match self {
@@ -45,7 +45,7 @@ impl TransmissionMode {
         }
     }
 
-    /// Transport blocks sent at once, at most.
+    /// Maximum number of transport blocks sent at once.
     #[must_use]
     pub const fn layers(self) -> u8 {
         match self {

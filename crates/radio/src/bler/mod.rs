@@ -1,4 +1,4 @@
-//! Does a transport block arrive? A closed form for the turbo code's error rate, and HARQ.
+//! The error rate of transport blocks: a closed form for the turbo code, with HARQ.
 //!
 //! The normal approximation of Y. Polyanskiy, H. V. Poor, S. Verdú, "Channel coding rate in the
 //! finite blocklength regime", IEEE Trans. Inf. Theory 56(5), 2010, eq. 223, with the mean and
@@ -7,14 +7,14 @@
 //!
 //! > Q((n I − K + ½ log2 n) / √(n V)).
 //!
-//! A real turbo code falls short of that bound by a gap in dB, a smooth function of code rate,
-//! modulation and block length ([`gap()`]) fitted to one peer's curves. A transport block fails
-//! when one of its code blocks does. HARQ with incremental redundancy adds up `n I` and `n V`
-//! over the transmissions received ([`HarqSoftState`]).
+//! A real turbo code is worse than that bound by a gap in dB, a smooth function of code rate,
+//! modulation and block length ([`gap()`]) fitted to the curves of ns-3.37. A transport block fails
+//! when one of its code blocks does. HARQ with incremental redundancy adds up `n I` and `n V` over
+//! the transmissions received ([`HarqSoftState`]).
 //!
-//! Left out: the gap of a retransmission's lower code rate (that of the first transmission is
-//! kept), and that redundancy beyond the mother code's rate 1/3 repeats bits instead of adding
-//! new ones.
+//! Not included: the gap at a retransmission's lower code rate (that of the first transmission is
+//! used), and repetition: once the redundancy exceeds the mother code's rate 1/3, real
+//! retransmissions repeat bits instead of adding new ones.
 //!
 //! ```
 //! use airlane_core::Direction::Downlink;
@@ -23,7 +23,7 @@
 //! let mcs = Mcs::new(20);
 //! let block = CodedBlock::new(mcs, Downlink, mcs.transport_block(50, Downlink));
 //! let mut state = HarqSoftState::default();
-//! state.receive(&block, &[10.0; 50]); // 10 dB on each PRB: too little for MCS 20
+//! state.receive(&block, &[10.0; 50]); // 10 dB on each PRB: too low for MCS 20
 //! assert!(block.error_rate(&state) > 0.99);
 //! state.receive(&block, &[10.0; 50]); // twice the symbols: enough
 //! assert!(block.error_rate(&state) < 0.01);
@@ -51,7 +51,7 @@ const DOWNLINK_CODE_RATE_X100: [u8; 29] = [
     43, 45, 50, 55, 60, 65, 70, 75, 80, 85, 89, 92, // 64QAM
 ];
 
-/// How densely an MCS packs its bits.
+/// The modulation and code rate of an MCS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodeScheme {
     /// The constellation.
@@ -63,10 +63,10 @@ pub struct CodeScheme {
 impl CodeScheme {
     /// The scheme of an MCS.
     ///
-    /// R1-081483 defines efficiencies for the downlink only. In the uplink a transport block of
-    /// the same `I_TBS` on the same PRBs carries the same bits, so the efficiency of the
-    /// downlink MCS of that `I_TBS` is taken (where two share it, of the denser modulation), over
-    /// the `Q_m` of the uplink.
+    /// R1-081483 defines efficiencies for the downlink only. In the uplink a transport block of the
+    /// same `I_TBS` on the same PRBs carries the same bits. The code rate is therefore the
+    /// efficiency of the downlink MCS with that `I_TBS` (if there are two, the one with the denser
+    /// modulation) divided by the `Q_m` of the uplink.
     #[must_use]
     pub fn new(mcs: Mcs, direction: Direction) -> Self {
         let modulation = mcs.modulation(direction);
@@ -83,11 +83,11 @@ impl CodeScheme {
     }
 }
 
-/// A transport block as the turbo coder sees it.
+/// A transport block as input of the turbo coder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodedBlock {
     modulation: Modulation,
-    /// Code blocks.
+    /// Number of code blocks.
     count: u32,
     /// `K`: bits of a code block with CRC.
     bits: f64,
@@ -114,7 +114,7 @@ impl CodedBlock {
         Self { modulation: scheme.modulation, count, bits, symbols, backoff }
     }
 
-    /// The modulation it is sent with.
+    /// Its modulation.
     #[must_use]
     pub const fn modulation(&self) -> Modulation {
         self.modulation
@@ -126,14 +126,15 @@ impl CodedBlock {
         self.bits
     }
 
-    /// The same block as the normal approximation alone has it: what the gap is measured from.
+    /// The same block without the gap, that is, in the normal approximation alone. The gap is
+    /// measured from it.
     #[must_use]
     pub const fn without_gap(&self) -> Self {
         Self { backoff: 1.0, ..*self }
     }
 
-    /// Probability that the block cannot be decoded from what has been received: one from
-    /// nothing.
+    /// Probability that the block cannot be decoded from the received transmissions; one if there
+    /// are none.
     #[must_use]
     pub fn error_rate(&self, received: &HarqSoftState) -> f64 {
         if received.symbols <= 0.0 {
@@ -141,7 +142,7 @@ impl CodedBlock {
         }
         let surplus = received.information - self.bits + 0.5 * libm::log2(received.symbols);
         let margin = surplus / received.variance.max(f64::MIN_POSITIVE).sqrt();
-        // Q(7) = 1.3e-12: nothing that a run could notice.
+        // Q(7) = 1.3e-12: negligible in any run.
         if margin > 7.0 {
             return 0.0;
         }
@@ -164,8 +165,8 @@ impl CodedBlock {
     /// rate.
     #[must_use]
     pub fn sinr_for(&self, error_rate: f64) -> f32 {
-        // The error rate falls with the SINR: halve the bracket on a logarithmic scale,
-        // 2^-8 to 2^12, until f32 has no more digits.
+        // The error rate decreases with the SINR: bisection on a logarithmic scale, 2^-8 to 2^12,
+        // until the precision of f32 is reached.
         let (mut low, mut high) = (-8.0_f64, 12.0_f64);
         for _ in 0..40 {
             let middle = 0.5 * (low + high);
@@ -180,18 +181,18 @@ impl CodedBlock {
 }
 
 impl CodedBlock {
-    /// A linear SINR: a first transmission whose every PRB reaches it has an error rate of zero, as
-    /// [`CodedBlock::error_rate`] counts. Infinite where there is none.
+    /// A linear SINR above which a first transmission cannot fail: if every PRB reaches it,
+    /// [`CodedBlock::error_rate`] is zero. Infinite if there is no such SINR.
     #[must_use]
     pub fn certain_from(&self) -> f32 {
-        // What rounding in a mean over PRBs takes at most, and more.
+        // A margin larger than the rounding error of a mean over PRBs.
         const ROUNDING: f64 = 1e-4;
         let is_certain = |sinr: f32| {
             let information = mutual_information::at(self.modulation, sinr).mean * (1.0 - ROUNDING);
             let lowest = mutual_information::sinr_of(self.modulation, information as f32);
             self.error_rate_at(lowest) == 0.0
         };
-        // The error rate falls with the SINR: halve the bracket until it is a quarter of a decibel.
+        // The error rate decreases with the SINR: bisection until the bracket is a quarter of a decibel.
         let (mut low, mut high) = (-8.0_f64, 12.0_f64);
         if !is_certain(libm::exp2(high) as f32) {
             return f32::INFINITY;
@@ -204,8 +205,9 @@ impl CodedBlock {
     }
 }
 
-/// Code block segmentation, TS 36.212 v8.8.0 §5.1.2: how many code blocks, and the mean bits
-/// of each with its CRC. Filler bits and the two block lengths of a cut are left out.
+/// Code block segmentation, TS 36.212 v8.8.0 §5.1.2: the number of code blocks, and the mean number
+/// of bits of each with its CRC. Filler bits are ignored, and so is the difference between the two
+/// block lengths of a segmentation.
 fn segment(transport_block: Bytes) -> (u32, f64) {
     let bits = transport_block.get() as u32 * 8 + CRC_BITS;
     if bits <= MAX_CODE_BLOCK_BITS {
@@ -215,7 +217,7 @@ fn segment(transport_block: Bytes) -> (u32, f64) {
     (count, f64::from(bits + count * CRC_BITS) / f64::from(count))
 }
 
-/// What a receiver has kept of one transport block over its transmissions, per code block.
+/// The soft buffer of a receiver for one transport block over its transmissions, per code block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HarqSoftState {
     symbols: f64,
@@ -241,7 +243,7 @@ impl HarqSoftState {
         self.variance += block.symbols * symbol.variance;
     }
 
-    /// Forgets everything, for the next block of the same process.
+    /// Clears the state for the next block of the same process.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

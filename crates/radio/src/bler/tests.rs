@@ -42,8 +42,8 @@ fn thresholds_agree_with_the_peers_curves() {
     }
 }
 
-/// A reference block's regressors, and the gap in dB that would put it on the peer's curve at an
-/// error rate of 0.1.
+/// A reference block's regressors, and the gap in dB for which its error rate is 0.1 at the SNR of
+/// the reference.
 fn needed_gaps() -> Vec<([f64; 6], f64)> {
     let needed = |(scheme, block, at_10, _): (CodeScheme, CodedBlock, f64, f64)| {
         (gap_regressors(scheme, block.code_block_bits()), at_10 - db(block.without_gap().sinr_for(0.1)))
@@ -85,7 +85,8 @@ fn the_coefficients_are_the_least_squares_fit() {
 
 #[test]
 fn a_block_left_out_of_the_fit_is_foretold() {
-    // The residuals of a fit flatter it. Here each block is foretold by a fit to the other 57.
+    // The residuals of a fit underestimate its error. Here each block is predicted by a fit to the
+    // other 57.
     let points = needed_gaps();
     let (mut square, mut worst) = (0.0, 0.0_f64);
     for (left_out, (x, needed)) in points.iter().enumerate() {
@@ -101,8 +102,8 @@ fn a_block_left_out_of_the_fit_is_foretold() {
 
 #[test]
 fn the_curves_fall_as_steeply_as_the_peers() {
-    // Whole curves, shifted by nothing: the error rate differs by no more than what 0.4 dB
-    // moves it.
+    // Whole curves, without any shift: the error rate differs by no more than a shift of 0.4 dB
+    // would change it.
     let rows = reference::rows(include_str!("../../data/bler_vs_snr_ns3.csv"));
     assert!(rows.len() > 500);
     for row in rows {
@@ -125,7 +126,7 @@ fn long_blocks_are_cut() {
 
 #[test]
 fn a_failing_block_fails_by_any_of_its_parts() {
-    // Same code block, once alone and once thirteen-fold: 1 - (1 - p)^13.
+    // The same code block, alone and thirteen times: 1 - (1 - p)^13.
     let many = CodedBlock::new(Mcs::MAX, Downlink, Bytes(75_376 / 8));
     let one = CodedBlock { count: 1, ..many };
     let sinr = one.sinr_for(0.02);
@@ -156,8 +157,8 @@ fn error_rates_are_probabilities_and_fall() {
 
 #[test]
 fn a_retransmission_is_worth_at_least_combining() {
-    // Two receptions at SNR s carry at least the information of one at 2 s would, were the
-    // modulation unlimited: the threshold drops by 3 dB at low rate and by more at high rate.
+    // Two receptions at SNR s carry at least the information of one at 2 s for an unlimited
+    // modulation: the threshold decreases by 3 dB at low rate and by more at high rate.
     for (mcs, low, high) in [(0, 2.2, 3.8), (9, 2.5, 5.0), (20, 4.0, 8.0), (28, 6.0, 12.0)] {
         let mcs = Mcs::new(mcs);
         let block = CodedBlock::new(mcs, Downlink, mcs.transport_block(50, Downlink));
@@ -202,7 +203,7 @@ fn what_is_certain_never_fails() {
             let block = CodedBlock::new(mcs, direction, mcs.transport_block(prbs, direction));
             let from = block.certain_from();
             assert!(from < linear(45.0), "{mcs:?} on {prbs} PRBs");
-            // It is not far above what there is to know.
+            // It is not far above the lowest possible value.
             assert!(block.error_rate_at(from * linear(-1.2)) > 0.0, "{mcs:?} on {prbs} PRBs");
             for k in 0..400 {
                 let mut state = HarqSoftState::default();

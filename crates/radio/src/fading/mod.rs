@@ -1,16 +1,16 @@
 //! Multipath fading: the power gain of each PRB at any time.
 //!
-//! Tapped delay lines of TS 36.104 v8.9.0 Annex B.2 ([`Profile`]), each tap a sum of sinusoids
-//! with Clarke's Doppler spectrum, transformed to the PRBs. A gain is a function of the stream
-//! it was built from and of time alone: it does not matter when, how often or in which order it
-//! is asked for, nothing drifts, and what is never asked for costs nothing.
+//! Tapped delay lines of TS 36.104 v8.9.0 Annex B.2 ([`Profile`]), each tap a sum of sinusoids with
+//! Clarke's Doppler spectrum, transformed to the PRBs. A gain depends only on the random stream of
+//! the link and on time. It is independent of the number and the order of queries, does not drift,
+//! and costs nothing if it is not queried.
 //!
-//! Phases are integers (fractions of a turn) and everything else is `f32` additions and
-//! multiplications in a fixed order, so that the bits are the same on every machine, however wide
-//! its vectors are; the loops are laid out for four and for eight lanes.
+//! Phases are integers (fractions of a turn). All other values are `f32` additions and
+//! multiplications in a fixed order, so the bits are the same on every machine with any vector
+//! width. The loops are laid out for four and for eight lanes.
 //!
-//! Left out: line of sight, correlation between antennas, variation within a PRB and within a
-//! slot. After 71 minutes a link repeats.
+//! Not included: line of sight, correlation between antennas, and variation within a PRB or a slot.
+//! The fading of a link repeats after 71 minutes.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -43,7 +43,7 @@ use sums::{last_powers, powers};
 
 use crate::path_loss::SPEED_OF_LIGHT;
 
-/// The largest Doppler shift in Hz at this speed and carrier.
+/// The maximum Doppler shift in Hz at this speed and carrier.
 #[must_use]
 pub fn max_doppler(speed_m_s: f64, carrier_hz: f64) -> f64 {
     speed_m_s.abs() * carrier_hz / SPEED_OF_LIGHT
@@ -57,19 +57,19 @@ pub struct Fading {
 }
 
 impl Fading {
-    /// A link whose ends move against each other at `speed_m_s`, drawn from its own stream. At
-    /// rest it does not change.
+    /// A link whose ends have the relative speed `speed_m_s`, drawn from its own stream. At speed 0
+    /// the gains are constant.
     #[must_use]
     pub fn new(grid: &Arc<FrequencyGrid>, speed_m_s: f64, carrier_hz: f64, stream: &mut Stream) -> Self {
         let doppler = max_doppler(speed_m_s, carrier_hz);
-        // Above this a microsecond is no longer short against a turn; light itself stays below
+        // Above this limit the phase change per microsecond is no longer small; the shift is below
         // 100 kHz at LTE carriers for any vehicle.
         assert!(doppler < 100e3, "Doppler shift of {doppler} Hz");
         let taps = Taps::new(grid.taps(), doppler, stream);
         Self { grid: Arc::clone(grid), taps }
     }
 
-    /// The grid it was made on.
+    /// Its frequency grid.
     #[must_use]
     pub fn grid(&self) -> &FrequencyGrid {
         &self.grid
@@ -80,19 +80,19 @@ impl Fading {
         self.evaluate(&self.grid.prbs, now, out);
     }
 
-    /// The linear power gain at the middle of each resource block group. A last group with fewer
-    /// PRBs is seen where its middle were if it had all.
+    /// The linear power gain at the middle of each resource block group. For a last group with
+    /// fewer PRBs, the point is the middle of a full group.
     ///
-    /// One point speaks for a group only where the channel is flat over it. Judged this way the
-    /// worst of 25 groups has, at 25 dB, half an MCS too little in EPA and four in EVA: take
+    /// One point represents a group only if the channel is flat over the group. With this
+    /// approximation, the worst of 25 groups loses at 25 dB half an MCS in EPA and four in EVA. Use
     /// [`Fading::gains`] for sub-band CQIs in EVA and ETU.
     pub fn gains_at_rbg(&self, now: Instant, out: &mut [f32]) {
         self.evaluate(&self.grid.rbgs, now, out);
     }
 
-    /// [`Fading::gains`] of these PRBs alone, in their places of `out`, which has one for each
-    /// PRB of the grid: cheaper when they are few. What is in the other places afterwards is not
-    /// defined.
+    /// [`Fading::gains`] of these PRBs alone, at their places in `out`, which has one place for
+    /// each PRB of the grid. It is cheaper if they are few. The other places are undefined
+    /// afterwards.
     pub fn gains_in(&self, now: Instant, prbs: impl Iterator<Item = Range<usize>>, out: &mut [f32]) {
         assert_eq!(out.len(), self.grid.prbs.points, "one gain per point of the grid");
         self.grid.arch.dispatch(Few { fading: self, micros: micros(now), prbs, out });
@@ -104,13 +104,13 @@ impl Fading {
     }
 }
 
-/// The time that a fading link counts in.
+/// The time unit of fading: microseconds.
 fn micros(now: Instant) -> u32 {
     (now.as_nanos() / 1000) as u32
 }
 
-/// The gains at all points of a response. A type and not a closure, which the compiler would not
-/// be bound to compile for the vectors that it is dispatched to.
+/// Computes the gains at all points of a response. A type instead of a closure, because the
+/// compiler need not compile a closure for the selected vector instructions.
 struct All<'a> {
     taps: &'a Taps,
     response: &'a Response,
@@ -133,7 +133,7 @@ impl WithSimd for All<'_> {
 }
 
 impl All<'_> {
-    /// For so many taps, which spares loops their counting.
+    /// For a constant number of taps, so that the compiler can unroll the loops.
     #[inline(always)]
     fn compute<S: Simd, const TAPS: usize>(self, simd: S) {
         let Self { response, out, .. } = self;

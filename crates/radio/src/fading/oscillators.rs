@@ -1,40 +1,40 @@
-//! Rayleigh taps as sums of sinusoids: functions of time and nothing else.
+//! Rayleigh taps as sums of sinusoids: functions of time only.
 
 use airlane_core::Stream;
 use pulp::Simd;
 
-/// Cosines per tap, each standing for two waves.
+/// Cosines per tap; each represents two waves.
 pub(super) const OSCILLATORS: usize = 8;
 
-/// Most taps a profile has.
+/// Maximum number of taps of a profile.
 pub(super) const MAX_TAPS: usize = 9;
 
-/// Turns in one unit of phase: phases are 32-bit fractions of a turn and wrap by themselves.
+/// Units of phase per turn: phases are 32-bit fractions of a turn, whose overflow is the wrap-around.
 const TURN: f64 = 4_294_967_296.0;
 
 /// The taps of one link: independent, nearly complex Gaussian processes with Clarke's Doppler
 /// spectrum and mean power one.
 ///
-/// `h(t) = Σ √(2/M) e^(jβ_m) cos(2π f_d t cos α_m + θ_m)`. Each term stands for a pair of waves
-/// of opposite Doppler, so that one cosine does for two. The arrival angles α lie in a quarter
-/// turn cut into M/2 cells, two to a cell, mirrored about its middle at a random distance common
-/// to all cells: the autocorrelation is J0 over the ensemble, and its time average in one run
-/// integrates J0 by a rule of second order, close up to f_d τ = 1.5. The phases θ are random, the
-/// directions β evenly spread over half a turn, so that I and Q have equal power and no
-/// correlation, in bit-reversed order, so that neighbouring frequencies do not share a direction.
-/// After Y. R. Zheng, C. Xiao, "Simulation models with correct statistical properties for Rayleigh
-/// fading channels", IEEE Trans. Commun. 51(6), 2003, with the angles mirrored where theirs are
-/// shifted.
+/// `h(t) = Σ √(2/M) e^(jβ_m) cos(2π f_d t cos α_m + θ_m)`. Each term represents a pair of waves of
+/// opposite Doppler shift, so that one cosine is enough for two. The arrival angles α are in a
+/// quarter turn that is divided into M/2 cells. Each cell has two angles, mirrored about its middle
+/// at a random distance that is the same in all cells. The ensemble autocorrelation is then J0, and
+/// the time average over one run approximates the integral of J0 with a rule of second order,
+/// accurate up to f_d τ = 1.5. The phases θ are random. The directions β are evenly spaced over
+/// half a turn, so that I and Q have equal power and no correlation, and in bit-reversed order, so
+/// that neighbouring frequencies have different directions. After Y. R. Zheng, C. Xiao, "Simulation
+/// models with correct statistical properties for Rayleigh fading channels", IEEE Trans. Commun.
+/// 51(6), 2003, with the angles mirrored where theirs are shifted.
 ///
-/// Places beyond the last tap stay silent. Four or eight taps stand side by side, and of a ninth its oscillators do:
-/// either way the cosines fill the widest vectors.
+/// Places beyond the last tap are zero. The state of four or eight taps is interleaved; of a ninth tap, the
+/// oscillators are. In both cases the cosines fill the widest vectors.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
     count: usize,
     kept: Kept,
 }
 
-/// What is kept of taps, by their number.
+/// The stored form of taps, which depends on their number.
 #[derive(Clone, Debug)]
 enum Kept {
     Four(Box<(Angles<{ 4 * OSCILLATORS }>, Directions<4>)>),
@@ -42,8 +42,8 @@ enum Kept {
     Nine(Box<(Angles<{ 9 * OSCILLATORS }>, Directions<8>, Directions<1>)>),
 }
 
-/// Where oscillators of taps that stand side by side begin, and how fast they go: the first oscillators of
-/// these taps, then the second, and so on.
+/// Initial phases and frequencies of the oscillators of interleaved taps: the first oscillators of these
+/// taps, then the second, and so on.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Angles<const N: usize> {
@@ -56,8 +56,8 @@ struct Angles<const N: usize> {
 impl<const N: usize> Angles<N> {
     const NONE: Self = Self { phase: [0; N], step: [0; N] };
 
-    /// The cosine of each at this many microseconds; in one pass over plain arrays, for
-    /// only such loops become vectors.
+    /// The cosine of each at this many microseconds; in one pass over plain arrays, because the
+    /// compiler vectorizes only such loops.
     #[inline(always)]
     fn put_cosines(&self, micros: u32, cosines: &mut [f32; N]) {
         for (c, (phase, step)) in cosines.iter_mut().zip(self.phase.iter().zip(&self.step)) {
@@ -66,7 +66,7 @@ impl<const N: usize> Angles<N> {
     }
 }
 
-/// √(2/M) e^(jβ) of taps that stand side by side, by oscillator: real and imaginary parts.
+/// √(2/M) e^(jβ) of interleaved taps, by oscillator: real and imaginary parts.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Directions<const N: usize> {
@@ -75,8 +75,9 @@ struct Directions<const N: usize> {
 }
 
 impl<const N: usize> Directions<N> {
-    /// Writes the values of the taps, of whose oscillators these are the cosines, from place `first` on. In vectors
-    /// by name where the taps fill them, since the compiler would mix real and imaginary parts.
+    /// Writes the values of the taps from place `first` on; `cosines` are those of their oscillators. Uses
+    /// explicit vectors where the taps fill them, since the compiler would interleave real and imaginary
+    /// parts.
     #[inline(always)]
     fn put<S: Simd>(&self, simd: S, cosines: &[f32], first: usize, values: &mut Values) {
         let (mut re, mut im) = ([0.0_f32; N], [0.0_f32; N]);
@@ -105,7 +106,7 @@ impl<const N: usize> Directions<N> {
     }
 }
 
-/// The next taps of a stream, at most `N`, the others silent; their angles from place `first` on.
+/// Draws the next taps of a stream, at most `N`, the others zero; their angles start at place `first`.
 fn draw<const N: usize, const ANGLES: usize>(
     (taps, max_doppler_hz): (usize, f64),
     stream: &mut Stream,
@@ -131,7 +132,7 @@ fn draw<const N: usize, const ANGLES: usize>(
     directions
 }
 
-/// The next taps of a stream where they are all that there are, at most `N`.
+/// Draws all taps of a stream, at most `N`.
 fn side_by_side<const N: usize, const ANGLES: usize>(
     taps: (usize, f64),
     stream: &mut Stream,
@@ -149,7 +150,7 @@ pub(super) struct Values {
 }
 
 impl Taps {
-    /// Independent taps of this largest Doppler shift.
+    /// Independent taps with this maximum Doppler shift.
     pub(super) fn new(count: usize, max_doppler_hz: f64, stream: &mut Stream) -> Self {
         let kept = match count {
             ..=4 => Kept::Four(side_by_side((count, max_doppler_hz), stream)),
@@ -197,14 +198,15 @@ impl Taps {
     }
 }
 
-/// Cosine of a phase in 2^-32 turns, to 1e-6: plain arithmetic, the same bits everywhere.
+/// Cosine of a phase in units of 2^-32 turns, with an error below 1e-6. It uses plain arithmetic,
+/// so the bits are the same everywhere.
 #[inline(always)]
 fn cosine(phase: u32) -> f32 {
     // Half turns in [-1, 1); cos(π x) = sin(π (1/2 − |x|)).
     let half_turns = phase as i32 as f32 * (1.0 / 2_147_483_648.0);
     let y = 0.5 - half_turns.abs();
     let z = y * y;
-    // The polynomial of degree seven that errs least (6e-7) from sin(π y) on ±1/2.
+    // The minimax polynomial of degree seven for sin(π y) on ±1/2; its error is 6e-7.
     let p = -0.554_636_2;
     let p = p * z + 2.541_899;
     let p = p * z - 5.167_143;
@@ -237,7 +239,7 @@ mod tests {
         assert!((sum(&re, &re) - 1.0).abs() < 1e-6);
         assert!((sum(&im, &im) - 1.0).abs() < 1e-6);
         assert!(sum(&re, &im).abs() < 1e-6);
-        // The places beyond the only tap are silent.
+        // The places beyond the only tap are zero.
         let values = taps.at(Scalar, 12_345);
         assert!(values.re[0] != 0.0 && values.im[0] != 0.0);
         assert!(values.re[1..].iter().chain(&values.im[1..]).all(|&v| v == 0.0));

@@ -46,8 +46,7 @@ const ETU: [(f64, f64); 9] = [
     (2300.0, -5.0),
     (5000.0, -7.0),
 ];
-/// One path in four parts: with the oscillators of one tap alone the deepest fades would be
-/// too rare.
+/// One path in four parts: the oscillators of a single tap would make the deepest fades too rare.
 const FLAT: [(f64, f64); 4] = [(0.0, 0.0); 4];
 
 impl Profile {
@@ -68,13 +67,13 @@ impl Profile {
 /// Pairs of points computed together: two registers of AVX2, or four of SSE.
 pub(super) const WIDE: usize = 16;
 
-/// Pairs computed together where no more are left.
+/// Pairs computed together when fewer than [`WIDE`] are left.
 pub(super) const PAIRS: usize = 8;
 
-/// Pairs that are computed together where no more are left: both of their parts side by side fill one register.
+/// Pairs computed together at the end: both of their parts, interleaved, fill one register.
 pub(super) const REST: usize = 2;
 
-/// Single points computed together: as many as the PRBs of most RBGs.
+/// Single points computed together: the number of PRBs in most RBGs.
 pub(super) const SINGLES: usize = 4;
 
 /// One tap's phasor, amplitude included, at neighbouring frequencies.
@@ -116,35 +115,35 @@ impl Last {
     }
 }
 
-/// How each tap of a profile turns over the carrier. Depends on nothing random: one per cell
-/// serves every link.
+/// The phase of each tap of a profile over the carrier. It contains nothing random: one grid per
+/// cell serves all links.
 #[derive(Clone, Debug)]
 pub struct FrequencyGrid {
     profile: Profile,
     taps: usize,
-    /// The widest vectors of this machine. No result depends on it: each lane does the same
+    /// The widest vectors of this machine. Results do not depend on it: each lane does the same
     /// additions and multiplications in the same order, and none of them is fused.
     pub(super) arch: Arch,
     pub(super) prbs: Response,
     pub(super) rbgs: Response,
 }
 
-/// Tap phasors at evenly spaced frequencies, kept for the upper half only: at the mirrored
+/// Tap phasors at evenly spaced frequencies, stored for the upper half only: at the mirrored
 /// frequency a phasor is its own conjugate, and four products serve two points.
 #[derive(Clone, Debug)]
 pub(super) struct Response {
     pub(super) points: usize,
     /// By chunk of [`WIDE`] pairs from the middle outwards, then by tap.
     pub(super) wide: Vec<Phasors<WIDE>>,
-    /// The pairs after these by tap, where they are more than [`REST`] and at most [`PAIRS`] and [`REST`].
+    /// The pairs after these by tap, if there are more than [`REST`] and at most [`PAIRS`] plus [`REST`].
     pub(super) pairs: Vec<Phasors<PAIRS>>,
-    /// The pairs after these by tap, where there are no more than [`REST`].
+    /// The pairs after these by tap, if there are at most [`REST`].
     pub(super) last: Vec<Last>,
-    /// What the middle of these points turns each tap by, where it is not the middle of the
+    /// The phase rotation of each tap at the middle of these points, if it is not the middle of the
     /// carrier.
     pub(super) turn: Option<Values>,
-    /// The phasors again for who needs few points: by chunk of [`SINGLES`] points from the
-    /// lowest, then by tap, the sine below the middle with its sign.
+    /// The phasors again, for queries of few points: by chunk of [`SINGLES`] points from the
+    /// lowest, then by tap; below the middle the sine includes its sign.
     pub(super) upwards: Vec<Phasors<SINGLES>>,
 }
 
@@ -155,15 +154,14 @@ impl FrequencyGrid {
         Self::with_spacing(profile, n_prb, rbg_size, PRB_BANDWIDTH_HZ)
     }
 
-    /// The same with another distance between neighbouring PRBs than the 180 kHz that they have,
-    /// for comparison with traces that were sampled otherwise.
+    /// The same with another spacing of PRBs than 180 kHz, for comparison with traces that were
+    /// sampled with it.
     #[must_use]
     pub fn with_spacing(profile: Profile, n_prb: usize, rbg_size: usize, spacing_hz: f64) -> Self {
         assert!(rbg_size > 0, "an RBG has a PRB");
         let taps = profile.taps();
         let n_rbg = n_prb.div_ceil(rbg_size);
-        // In PRBs: how far the middle of the groups, all taken as full, lies above that of the
-        // carrier.
+        // In PRBs: how far the middle of the groups, all counted as full, is above that of the carrier.
         let beyond = (n_rbg * rbg_size - n_prb) as f64 / 2.0;
         Self {
             profile,
@@ -199,8 +197,8 @@ impl FrequencyGrid {
 }
 
 impl Response {
-    /// `√power · e^(−j 2π f τ)` for each tap at `points` frequencies `spacing` Hz apart, their
-    /// middle `middle` Hz above that of the carrier.
+    /// `√power · e^(−j 2π f τ)` for each tap at `points` frequencies `spacing` Hz apart, whose
+    /// middle is `middle` Hz above that of the carrier.
     fn new(taps: &[(f64, f64)], points: usize, spacing: f64, middle: f64) -> Self {
         assert!(taps[0].0 == 0.0, "delays count from the first path");
         let pairs = points.div_ceil(2);

@@ -1,16 +1,16 @@
-//! Power gains from the taps and what each frequency turns them by.
+//! Power gains from the taps and their phasors at each frequency.
 //!
 //! With a tap `a + jb` and its phasor `c − js` above the middle, `c + js` below, the sum over the taps is
 //! `Σ(ac + bs) + jΣ(bc − as)` above and `Σ(ac − bs) + jΣ(bc + as)` below: four sums serve two frequencies.
-//! In vectors by name, since the compiler would make shorter ones, or mix the sums.
+//! The vectors are explicit, since the compiler would use shorter ones or interleave the sums.
 
 use pulp::Simd;
 
 use super::oscillators::Values;
 use super::profile::{Last, Phasors, REST};
 
-/// The power at each frequency of a chunk, and at its mirror image. The first tap has no delay (`Response::new`
-/// checks it), so that its phasor is real and it begins the sums.
+/// The power at each frequency of a chunk, and at its mirror image. The first tap has no delay
+/// (`Response::new` checks it), so its phasor is real and it is the first term of the sums.
 #[inline(always)]
 pub(super) fn powers<S: Simd, const POINTS: usize, const TAPS: usize>(
     simd: S,
@@ -32,7 +32,7 @@ pub(super) fn powers<S: Simd, const POINTS: usize, const TAPS: usize>(
     powers
 }
 
-/// So many vectors of the powers, from this one on: they share the work that is done once for a tap.
+/// This many vectors of the powers, starting with this one: they share the computations per tap.
 #[inline(always)]
 fn put_vectors<S: Simd, const VECTORS: usize, const POINTS: usize, const TAPS: usize>(
     simd: S,
@@ -69,8 +69,8 @@ fn put_vectors<S: Simd, const VECTORS: usize, const POINTS: usize, const TAPS: u
     }
 }
 
-/// All of the powers, where they fill no vector. Loops and no closures, which the compiler would not be bound to
-/// compile for the vectors.
+/// All powers, if they do not fill a vector. Loops instead of closures, because the compiler need not compile
+/// closures for the selected vector instructions.
 #[inline(always)]
 fn put_lanes<const POINTS: usize, const TAPS: usize>(
     taps: &Values,
@@ -95,7 +95,7 @@ fn put_lanes<const POINTS: usize, const TAPS: usize>(
     *powers = sums.powers();
 }
 
-/// [`powers`] of the pairs that are left: their four sums side by side.
+/// [`powers`] of the remaining pairs: their four sums interleaved.
 #[inline(always)]
 pub(super) fn last_powers<S: Simd, const TAPS: usize>(
     simd: S,

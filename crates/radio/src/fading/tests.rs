@@ -47,7 +47,7 @@ fn power_is_exponential_with_mean_one() {
         for (level, count) in levels.iter().zip(below) {
             let expected = 1.0 - libm::exp(-level);
             let got = f64::from(count) / n;
-            // Finitely many oscillators bound the peaks; the law holds to a hundredth.
+            // A finite number of oscillators bounds the peaks; the distribution agrees to 0.01.
             assert!((got - expected).abs() < 0.01, "{profile:?} below {level}: {got} against {expected}");
             assert!(
                 (got / expected - 1.0).abs() < 0.12,
@@ -80,8 +80,9 @@ fn autocorrelation_follows_bessel() {
         let expected = libm::j0(2.0 * core::f64::consts::PI * doppler * f64::from(lag_us) * 1e-6);
         let (mut mean_re, mut mean_im) = (0.0, 0.0);
         for (i, tap) in taps.iter().enumerate() {
-            // The first ten long enough (200 s, 20 000 turns) to be judged one by one, over the
-            // turn and a half in which eight oscillators integrate J0; a single tap recurs later.
+            // The first ten are averaged long enough (200 s, 20 000 turns) to be checked one by
+            // one, over the 1.5 turns in which eight oscillators integrate J0; a single tap repeats
+            // later.
             let (re, im) = autocorrelation(tap, lag_us, if i < 10 { 20_000 } else { 50 }, 9_973);
             if i < 10 && step <= 15 {
                 let error = (re - expected).abs().max(im.abs());
@@ -175,8 +176,8 @@ fn at_rest_nothing_changes() {
 
 #[test]
 fn a_group_is_seen_at_its_middle() {
-    // Three PRBs to a group: the middle of a group is its second PRB, of the last, which has
-    // two, as well. Five PRBs to a group, ten groups: the middle is the third.
+    // Three PRBs per group: the middle of a group is its second PRB, also in the last group, which
+    // has two. Five PRBs per group, ten groups: the middle is the third.
     for (rbg_size, n_rbg, middle) in [(3, 17, 1), (5, 10, 2), (1, 50, 0)] {
         let grid = Arc::new(FrequencyGrid::new(Profile::Etu, 50, rbg_size));
         assert_eq!((grid.n_prb(), grid.n_rbg(), grid.profile()), (50, n_rbg, Profile::Etu));
@@ -192,7 +193,8 @@ fn a_group_is_seen_at_its_middle() {
 
 #[test]
 fn folding_the_band_changes_nothing() {
-    // Every point anew, with the phasors of TS 36.104's taps and the tap values of the link.
+    // Every point computed directly, with the phasors of TS 36.104's taps and the tap values of the
+    // link.
     for (n_prb, rbg_size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4)] {
         let grid = Arc::new(FrequencyGrid::new(Profile::Eva, n_prb, rbg_size));
         let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(2).stream("fading"));
@@ -225,8 +227,8 @@ fn one_path_fades_all_prbs_alike() {
 
 #[test]
 fn the_bits_are_the_same_everywhere() {
-    // FNV-1a over the bits of 10 000 gains; the same in debug and release, on any machine, and
-    // in any later version that keeps its results.
+    // FNV-1a over the bits of 10 000 gains: the same in debug and release builds, on any machine,
+    // and in any later version whose results are unchanged.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let fading = link(Profile::Eva, 16.7, 42);
     let mut out = [0.0; 100];
@@ -239,8 +241,8 @@ fn the_bits_are_the_same_everywhere() {
     assert_eq!(hash, 0x199d_c3f6_1e97_e2b7, "{hash:#018x}");
 }
 
-/// The peer's traces are sampled 200 kHz apart. Wider steps make the PRBs of a group differ more,
-/// as the covariance of the delay profile says.
+/// The traces of ns-3 are sampled 200 kHz apart. Wider steps make the PRBs of a group differ more,
+/// as the covariance of the delay profile predicts.
 #[test]
 fn wider_spacing_decorrelates_neighbours() {
     let correlation = |spacing: f64| {
@@ -259,7 +261,7 @@ fn wider_spacing_decorrelates_neighbours() {
         let mean = sum / n;
         (product / n - mean * mean) / (square / n - mean * mean)
     };
-    // For Rayleigh taps the correlation of two powers is |Σ p e^(−2πi Δf τ)|². 3000 draws know
+    // For Rayleigh taps the correlation of two powers is |Σ p e^(−2πi Δf τ)|². 3000 draws estimate
     // it to about 0.04 (two standard errors of a correlation of exponential variables).
     for spacing in [180e3, 200e3, 400e3] {
         let (mut re, mut im, mut total) = (0.0, 0.0, 0.0);

@@ -1,9 +1,10 @@
-//! The CQI of many sub-bands at once, where it can be told without interpolating.
+//! The CQI of many sub-bands at once, where it is determined without interpolation.
 //!
-//! [`coarse`] gives the information of a sub-band within bounds. A step of a [`Ladder`] that the
-//! lower bound reaches is passed for certain, one that the upper bound does not reach is not. The
-//! CQI grows with each step, so where both bounds give the same CQI it is the CQI. Elsewhere,
-//! about one sub-band in twenty, the ladder itself decides: no result differs.
+//! [`coarse`] gives a lower and an upper bound of the information of a sub-band. A step of a
+//! [`Ladder`] is certainly passed if the lower bound reaches it, and certainly not passed if the
+//! upper bound does not. The CQI increases with each step, so if both bounds give the same CQI,
+//! this is the CQI. Otherwise, for about one sub-band in twenty, the ladder itself decides. The
+//! results are the same.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -14,24 +15,24 @@ use crate::mutual_information::{
 };
 use crate::tables::Cqi;
 
-/// The steps of one modulation in units of a whole group's information.
+/// The steps of one modulation, in units of the information of a whole group.
 #[derive(Clone, Copy, Debug)]
 struct Steps {
-    /// A sum of at least this passes for certain.
+    /// A sum of at least this certainly passes.
     sure: [i16; 7],
-    /// A sum below this fails for certain.
+    /// A sum below this certainly fails.
     possible: [i16; 7],
     steps: usize,
-    /// Steps that raise the CQI: all, or all but the last.
+    /// Steps that increase the CQI: all, or all but the last.
     raising: usize,
 }
 
-/// The ladders of full groups of so many points.
+/// The ladders of full groups of this many points.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     points: usize,
     modulations: [Steps; 3],
-    /// The widest vectors of this machine; no result depends on it.
+    /// The widest vectors of this machine; results do not depend on it.
     arch: Arch,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Bounds {
 type Lanes = [i16; GROUPS];
 
 impl Bounds {
-    /// For groups of `points`; of more than [`MOST`] it fits none.
+    /// For groups of `points`; if these are more than [`MOST`], it fits no groups.
     pub(super) fn new(ladders: &Ladders, points: usize) -> Self {
         let mut slack = SLACK.iter();
         let modulations = ladders.0.map(|ladder| {
@@ -49,7 +50,7 @@ impl Bounds {
         Self { points, modulations, arch: Arch::new() }
     }
 
-    /// Whether these are groups it was made for.
+    /// Whether it was made for groups of this size.
     pub(super) fn fit(&self, sinr: &[f32], points: usize) -> bool {
         points == self.points && points <= MOST && sinr.len() > points && sinr.len() <= GROUPS * points
     }
@@ -73,22 +74,22 @@ impl Bounds {
         }
     }
 
-    /// How many sub-bands the bounds leave open.
+    /// The number of sub-bands that the bounds do not decide.
     #[cfg(test)]
     pub(super) fn undecided(&self, sinr: &[f32], points: usize) -> usize {
         let (_, open) = self.levels(sinr, points);
         (0..sinr.len() / points).filter(|&g| open >> g & 1 == 1).count()
     }
 
-    /// The least CQI that each group can have, and one bit for each whose CQI may be higher.
+    /// The lowest possible CQI of each group, and one bit for each group whose CQI may be higher.
     fn levels(&self, sinr: &[f32], points: usize) -> (Lanes, u64) {
         self.arch.dispatch(Levels { bounds: self, sinr, points })
     }
 
-    /// The CQI of each group as far as these thresholds tell.
+    /// The CQI of each group according to these thresholds.
     #[inline(always)]
     fn level(&self, units: &coarse::Units, of: impl Fn(&Steps) -> &[i16; 7]) -> Lanes {
-        // A denser modulation counts only if all steps of the sparser are passed.
+        // A denser modulation counts only if all steps of the sparser one are passed.
         let mut level = [0; GROUPS];
         for (steps, units) in self.modulations.iter().zip(units).rev() {
             let thresholds = &of(steps)[..steps.steps];
@@ -106,8 +107,7 @@ impl Bounds {
     }
 }
 
-/// [`Bounds::levels`] as the compiler is bound to compile it for the vectors that it is
-/// dispatched to.
+/// [`Bounds::levels`] in a form that the compiler must compile for the selected vector instructions.
 struct Levels<'a> {
     bounds: &'a Bounds,
     sinr: &'a [f32],
@@ -135,7 +135,7 @@ impl Steps {
         let mut this =
             Self { sure: [i16::MAX; 7], possible: [i16::MAX; 7], steps: ladder.steps, raising: ladder.steps };
         for (step, &need) in ladder.needs[..ladder.steps].iter().enumerate() {
-            // One unit more on either side is far beyond what the sums of `f32` err.
+            // One more unit on either side is much larger than the rounding error of `f32` sums.
             let units = need * UNITS * f32::from(points);
             this.sure[step] = units as i16 + 2;
             this.possible[step] = (units as i16 - 1 - points * slack).max(0);

@@ -1,18 +1,18 @@
-//! From SINRs to CQI: the highest scheme that the error target allows.
+//! From SINRs to CQI: the highest scheme that meets the error target.
 //!
-//! Two rules. *Mutual information*: the highest MCS up to which every transport block, filling
-//! the group of PRBs it is reported for, stays at or under the error target; the CQI is the
-//! highest of lower efficiency than that MCS (as ns-3.37 `lte-amc.cc` has it, strictly lower
-//! save at the top). *Shannon gap*: `log2(1 + SINR / Γ)`, `Γ = −ln(5 BER) / 1.5` (G. Piro, N.
-//! Baldo, M. Miozzo, "An LTE module for the ns-3 network simulator", SIMUTools 2011), and the
-//! highest CQI of lower efficiency.
+//! There are two rules. *Mutual information*: find the highest MCS such that this MCS and all lower
+//! ones meet the error target, for a transport block that fills the reported group of PRBs. The CQI
+//! is the highest one with lower efficiency than that MCS (as in ns-3.37 `lte-amc.cc`: strictly
+//! lower, except at the top). *Shannon gap*: the efficiency is `log2(1 + SINR / Γ)`, `Γ = −ln(5
+//! BER) / 1.5` (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the ns-3 network simulator",
+//! SIMUTools 2011), and the CQI is the highest one with lower efficiency.
 //!
-//! No error rate is computed when a CQI is asked for: the SNR at which each MCS meets the
-//! target is found once, turned into the information that a symbol carries there, and the mean
-//! information of the group is held against that ladder. Sub-bands are first held against it
-//! within bounds (`bounds`), and one by one only where those do not tell.
+//! No error rate is computed per CQI. The SNR at which each MCS meets the target is computed once
+//! and converted to the information per symbol at that SNR. The mean information of the group is
+//! then compared with this ladder of thresholds. Sub-bands are first compared by means of bounds
+//! (`bounds`), and individually only if the bounds do not decide.
 //!
-//! Left out: rank and precoding indicators, and CQI differences as they are coded on air.
+//! Not included: rank and precoding indicators, and the differential encoding of CQIs on air.
 //!
 //! ```
 //! use airlane_core::Direction::Downlink;
@@ -33,15 +33,15 @@ use crate::mutual_information::{self, Lanes};
 use crate::tables::{Cqi, Mcs, Modulation};
 use bounds::Bounds;
 
-/// How a CQI follows from SINRs.
+/// How a CQI is derived from SINRs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AmcRule {
-    /// The highest MCS whose transport block fails no more often than this.
+    /// The highest MCS whose transport block meets this error target.
     MutualInformation {
-        /// Largest block error rate of a first transmission; TS 36.213 v8.8.0 §7.2.3 says 0.1.
+        /// Maximum block error rate of a first transmission; 0.1 in TS 36.213 v8.8.0 §7.2.3.
         target_error_rate: f64,
     },
-    /// The Shannon bound less the gap of this bit error rate.
+    /// The Shannon bound with the gap for this bit error rate.
     ShannonGap {
         /// Bit error rate.
         bit_error_rate: f64,
@@ -55,7 +55,7 @@ impl AmcRule {
     pub const PIRO: Self = Self::ShannonGap { bit_error_rate: 5e-5 };
 }
 
-/// Adaptive modulation and coding: makes CQIs from SINRs.
+/// Adaptive modulation and coding: derives CQIs from SINRs.
 #[derive(Clone, Debug)]
 pub struct Amc {
     rule: Rule,
@@ -67,16 +67,16 @@ enum Rule {
     MutualInformation {
         wideband: Ladders,
         subband: Ladders,
-        /// What decides for most sub-bands.
+        /// Decides for most sub-bands.
         bounds: Bounds,
     },
-    /// Linear SINR above which CQI 1 to 15 hold.
+    /// Linear SINR thresholds of CQI 1 to 15.
     ShannonGap([f32; 15]),
 }
 
 impl Amc {
-    /// For a carrier of `n_prb` PRBs whose sub-bands have `rbg_size`: transport blocks of both
-    /// sizes decide.
+    /// For a carrier of `n_prb` PRBs with sub-bands of `rbg_size` PRBs. Transport blocks of both
+    /// sizes are used.
     #[must_use]
     pub fn new(rule: AmcRule, direction: Direction, n_prb: usize, rbg_size: usize) -> Self {
         let rule = match rule {
@@ -93,8 +93,8 @@ impl Amc {
         Self { rule }
     }
 
-    /// The CQI of the whole carrier from the linear SINRs of its PRBs (or of as many points
-    /// spread evenly over it).
+    /// The CQI of the whole carrier from the linear SINRs of its PRBs (or of the same number of
+    /// points, evenly spaced over it).
     #[must_use]
     pub fn wideband_cqi(&self, sinr: &[f32]) -> Cqi {
         match &self.rule {
@@ -103,8 +103,8 @@ impl Amc {
         }
     }
 
-    /// The CQI of each sub-band; every sub-band has `points` of the linear SINRs, the last one
-    /// what is left. `out` has one place per sub-band.
+    /// The CQI of each sub-band. Every sub-band has `points` of the linear SINRs, the last one the
+    /// rest. `out` has one place per sub-band.
     pub fn subband_cqi(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) {
         assert_eq!(sinr.len().div_ceil(points), out.len(), "one CQI per sub-band");
         match &self.rule {
@@ -125,7 +125,7 @@ impl Amc {
         }
     }
 
-    /// Both at once, at the price of the sub-bands: fills them and returns the wideband CQI.
+    /// Both at once, for the cost of the sub-bands: writes them and returns the wideband CQI.
     pub fn report(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) -> Cqi {
         match &self.rule {
             Rule::MutualInformation { wideband, subband, .. } => {
@@ -148,14 +148,14 @@ impl Amc {
     }
 }
 
-/// The thresholds of one modulation, lowest first.
+/// The thresholds of one modulation, in ascending order.
 #[derive(Clone, Copy, Debug)]
 struct Ladder {
-    /// Information per symbol in bits that each step needs; unused places need infinitely much.
+    /// Information per symbol in bits that each step needs; infinite in unused places.
     needs: [f32; 7],
     /// Steps in use.
     steps: usize,
-    /// The CQI after so many steps.
+    /// The CQI after this many steps.
     reached: [Cqi; 8],
 }
 
@@ -163,8 +163,8 @@ struct Ladder {
 #[derive(Clone, Debug)]
 struct Ladders([Ladder; 3]);
 
-/// The MCS that must meet the target for this CQI to be reported: the lowest of higher
-/// efficiency than the CQI, the highest MCS for the highest CQI (ns-3.37 `lte-amc.cc`).
+/// The MCS that must meet the target for this CQI to be reported: the lowest one of higher
+/// efficiency than the CQI, or the highest MCS for the highest CQI (ns-3.37 `lte-amc.cc`).
 fn witness(cqi: Cqi) -> Mcs {
     if cqi == Cqi::MAX { Mcs::MAX } else { Mcs::new(2 * cqi.index() - 1) }
 }
@@ -190,17 +190,17 @@ impl Ladders {
                 }
             }
             if pending {
-                // The last MCS of this modulation is no CQI's witness, but the next
-                // modulation's are tried only if it passes.
+                // The last MCS of this modulation does not determine a CQI, but the next modulation
+                // is tried only if it passes.
                 ladder.push(need, reached);
             }
             ladder
         }))
     }
 
-    /// The CQI at this mean information per symbol: of the first modulation that does not pass
-    /// all its steps. All three are counted before one is chosen, since neighbouring sub-bands
-    /// differ and a wrong guess costs more than counting.
+    /// The CQI at this mean information per symbol: that of the first modulation whose steps are
+    /// not all passed. All three are counted before one is chosen: neighbouring sub-bands differ,
+    /// and a branch misprediction costs more than counting.
     #[inline]
     fn cqi(&self, mean: Lanes) -> Cqi {
         let [a, b, c] = &self.0;
@@ -211,10 +211,10 @@ impl Ladders {
 }
 
 impl Ladder {
-    /// How many steps this information passes, 0 to 7.
+    /// The number of steps that this information passes, 0 to 7.
     #[inline]
     fn passed(&self, information: f32) -> usize {
-        // A binary search of three steps, in arithmetic instead of branches.
+        // A binary search in three steps, by arithmetic instead of branches.
         let mut passed = usize::from(information >= self.needs[3]) * 4;
         passed += usize::from(information >= self.needs[passed + 1]) * 2;
         passed + usize::from(information >= self.needs[passed])
@@ -237,7 +237,7 @@ fn shannon_thresholds(bit_error_rate: f64) -> [f32; 15] {
     })
 }
 
-/// The mean of the points' CQIs, rounded down, as ns-3.37 `lte-ue-phy.cc` reports a group.
+/// The mean of the points' CQIs, rounded down; ns-3.37 `lte-ue-phy.cc` reports this for a group.
 fn mean_cqi(thresholds: &[f32; 15], sinr: &[f32]) -> Cqi {
     let of = |x: f32| thresholds.iter().map(|&t| u32::from(x > t)).sum::<u32>();
     let sum: u32 = sinr.iter().map(|&x| of(x)).sum();

@@ -29,8 +29,8 @@ fn begins(cqi_at: impl Fn(f64) -> Cqi) -> [f64; 15] {
     found
 }
 
-/// As [`begins`], from a column of the peer's table: the middle of the 0.25 dB in which the
-/// CQI first appears.
+/// As [`begins`], from a column of the ns-3 table: the middle of the 0.25 dB in which the CQI first
+/// appears.
 fn peer_begins(column: usize) -> [f64; 15] {
     let rows = reference::rows(include_str!("../../data/cqi_vs_snr_ns3.csv"));
     core::array::from_fn(|i| {

@@ -1,19 +1,19 @@
-//! A stretch of a way: a straight line at constant speed, or a stay.
+//! A leg of a path: a straight line at constant speed, or a pause.
 
 use airlane_core::{Duration, Instant};
 
 use super::Velocity;
 use crate::geometry::Position;
 
-/// Whoever goes from leg to leg.
+/// A mobility model that consists of legs.
 pub(super) trait Walker {
-    /// The present leg.
+    /// The current leg.
     fn leg(&self) -> &Leg;
 
-    /// Goes on to the next leg.
+    /// Moves to the next leg.
     fn next_leg(&mut self);
 
-    /// The leg of `now`, which may not lie before that of an earlier call.
+    /// The leg at `now`, which must not be before the time of an earlier call.
     fn leg_at(&mut self, now: Instant) -> &Leg {
         assert!(now >= self.leg().begin, "a walker cannot be asked about its past");
         while now >= self.leg().end {
@@ -22,24 +22,24 @@ pub(super) trait Walker {
         self.leg()
     }
 
-    /// The position at `now`, which may not lie before that of an earlier call.
+    /// The position at `now`, which must not be before the time of an earlier call.
     fn position_at(&mut self, now: Instant) -> Position {
         self.leg_at(now).position_at(now)
     }
 
-    /// The velocity at `now`, which may not lie before that of an earlier call.
+    /// The velocity at `now`, which must not be before the time of an earlier call.
     fn velocity_at(&mut self, now: Instant) -> Velocity {
         self.leg_at(now).velocity()
     }
 }
 
-/// A straight line at constant speed, or a stay.
+/// A straight line at constant speed, or a pause.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {
     pub(super) from: Position,
     pub(super) to: Position,
     pub(super) begin: Instant,
-    /// After `begin`.
+    /// Later than `begin`.
     pub(super) end: Instant,
 }
 
@@ -51,14 +51,14 @@ impl Leg {
         Position { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share, z: from.z }
     }
 
-    /// The velocity all along the leg.
+    /// The constant velocity of the leg.
     pub(super) fn velocity(&self) -> Velocity {
         let seconds = (self.end - self.begin).as_secs_f64();
         Velocity { x: (self.to.x - self.from.x) / seconds, y: (self.to.y - self.from.y) / seconds }
     }
 }
 
-/// `now` and at least a nanosecond: a leg of no time would never be left.
+/// `now` plus the span, at least a nanosecond: a leg of zero duration would never end.
 pub(super) fn later(now: Instant, span: Duration) -> Instant {
     now + span.max(Duration::from_nanos(1))
 }

@@ -5,8 +5,9 @@
 //! symmetric stable law, cut off at both ends; directions are uniform; a flight of l metres
 //! takes k l^(1−ρ) seconds, so that longer flights are faster.
 //!
-//! Here the walker stays in a disc by being reflected off its rim like light, the flight going
-//! on for what is left of its length. That, and starting with a flight, are our assumptions.
+//! Here the walker stays in a disc: it is reflected at the rim, and the flight continues for the
+//! rest of its length. This reflection, and that the walk starts with a flight, are our
+//! assumptions.
 
 use core::f64::consts::{FRAC_PI_2, PI};
 
@@ -16,10 +17,10 @@ use super::Disc;
 use super::leg::{Leg, Walker, later};
 use crate::geometry::Position;
 
-/// A symmetric stable law, its absolute value cut off at both ends.
+/// A symmetric stable law whose absolute value is truncated at both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
-    /// Tail exponent: the density falls as x^−(1+exponent). Above 0, at most 2.
+    /// Tail exponent: the density decreases as x^−(1+exponent). Above 0, at most 2.
     pub exponent: f64,
     /// Scale of the stable law.
     pub scale: f64,
@@ -29,7 +30,7 @@ pub struct PowerLaw {
     pub max: f64,
 }
 
-/// What a truncated Levy walk is made of.
+/// Parameters of a truncated Levy walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevyLaw {
     /// Flight length in metres.
@@ -39,10 +40,10 @@ pub struct LevyLaw {
 }
 
 impl Default for LevyLaw {
-    /// Scales and truncations are the defaults of the authors' generator (as BonnMotion 3's
-    /// model `TLW` carries it): flights of 5 to 1000 m at scale 10 m, pauses of 10 s to 2 h at
-    /// scale 1 s. The exponents 1.6 and 0.8 are an assumption: the choice of the package
-    /// pymobility for this paper; the five measured sites differ.
+    /// Scales and truncations are the defaults of the authors' generator (as in model `TLW` of
+    /// BonnMotion 3): flights of 5 to 1000 m at scale 10 m, pauses of 10 s to 2 h at scale 1 s. The
+    /// exponents 1.6 and 0.8 are an assumption: they are those of the package pymobility for this
+    /// paper; the five measured sites differ.
     fn default() -> Self {
         Self {
             flight_m: PowerLaw { exponent: 1.6, scale: 10.0, min: 5.0, max: 1000.0 },
@@ -52,10 +53,10 @@ impl Default for LevyLaw {
 }
 
 impl PowerLaw {
-    /// Most values rejected before a law counts as empty between its cuts.
+    /// Number of rejected values after which a law counts as empty between its limits.
     const MAX_DRAWS: u32 = 1_000_000;
 
-    /// Draws a value. Panics if hardly any of the law lies between its cuts.
+    /// Draws a value. Panics if the law has almost no probability between its limits.
     pub fn draw(&self, stream: &mut Stream) -> f64 {
         for _ in 0..Self::MAX_DRAWS {
             let x = self.scale * stable(self.exponent, stream).abs();
@@ -79,9 +80,9 @@ fn stable(exponent: f64, stream: &mut Stream) -> f64 {
         * libm::pow(libm::cos((1.0 - exponent) * v) / w, (1.0 - exponent) / exponent)
 }
 
-/// Seconds that a flight of this many metres takes: k l^(1−ρ) with the paper's two fits, for
-/// walks and, from 500 m, for rides. (Cited from memory; three of the four constants stand so in other
-/// code that quotes the paper, and only with 0.89 do the fits meet near 500 m, at 61 and 67 s.)
+/// The duration in seconds of a flight of this many metres: k l^(1−ρ) with the paper's two fits, for
+/// walks and, from 500 m, for rides. (Cited from memory; three of the four constants are the same in
+/// other code that cites the paper, and only 0.89 makes the fits meet near 500 m, at 61 and 67 s.)
 pub(super) fn flight_seconds(length_m: f64) -> f64 {
     let (k, rho) = if length_m < 500.0 { (30.55, 0.89) } else { (0.76, 0.28) };
     k * libm::pow(length_m, 1.0 - rho)
@@ -94,7 +95,7 @@ pub struct LevyWalk {
     disc: Disc,
     stream: Stream,
     leg: Leg,
-    /// What is left of the flight after this leg; none in a pause.
+    /// The rest of the flight after this leg; `None` in a pause.
     rest: Option<Flight>,
 }
 
@@ -107,8 +108,8 @@ struct Flight {
 }
 
 impl LevyWalk {
-    /// A walker that sets out from `start` at time zero and stays in `disc`, which must contain
-    /// `start` and have a radius.
+    /// A walker that starts at `start` at time zero and stays in `disc`, which must contain `start`
+    /// and have a radius.
     #[must_use]
     pub fn new(law: LevyLaw, disc: Disc, start: Position, mut stream: Stream) -> Self {
         assert!(disc.radius_m > 0.0, "a walk needs room");
@@ -149,8 +150,8 @@ impl Flight {
     }
 }
 
-/// Flies until the rim or the end of the flight, whichever is first; returns that leg and the
-/// flight as it goes on from there.
+/// Moves to the rim or to the end of the flight, whichever is first. Returns that leg and the rest
+/// of the flight.
 fn fly(disc: &Disc, from: Position, begin: Instant, flight: Flight) -> (Leg, Option<Flight>) {
     let (px, py) = (from.x - disc.centre.x, from.y - disc.centre.y);
     let (ux, uy) = flight.direction;
@@ -167,16 +168,16 @@ fn fly(disc: &Disc, from: Position, begin: Instant, flight: Flight) -> (Leg, Opt
     (Leg { from, to, begin, end: later(begin, span) }, Some(rest))
 }
 
-/// The direction after hitting the rim at `point`. A walker that would graze along the rim, at
-/// less than a thousandth of a right angle, is turned to the centre instead: the path of a
-/// flight then has a bounded number of corners.
+/// The direction after hitting the rim at `point`. If the walker would move almost along the rim,
+/// at less than a thousandth of a right angle, it turns to the centre instead. This bounds the
+/// number of corners of a flight.
 fn reflect(disc: &Disc, point: &Position, (ux, uy): (f64, f64)) -> (f64, f64) {
     let (nx, ny) = unit(point.x - disc.centre.x, point.y - disc.centre.y);
     let outwards = ux * nx + uy * ny;
     if outwards < FRAC_PI_2 / 1000.0 {
         return (-nx, -ny);
     }
-    // Scaled back to one each time: an error in length would grow from corner to corner.
+    // Normalized each time: an error in length would grow from corner to corner.
     unit(ux - 2.0 * outwards * nx, uy - 2.0 * outwards * ny)
 }
 

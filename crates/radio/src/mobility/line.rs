@@ -5,25 +5,25 @@ use airlane_core::{Instant, Stream};
 use super::Velocity;
 use crate::geometry::Position;
 
-/// Which way a straight line leads.
+/// The direction of a straight line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Course {
     /// In degrees from the x axis (east) towards the y axis (north).
     Heading(f64),
-    /// Through this point, and on behind it. A UE that stands on the point goes east.
+    /// Through this point and beyond it. A UE that starts on the point goes east.
     Through(Position),
 }
 
-/// How fast a UE goes; drawn once.
+/// The speed of a UE; drawn once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SpeedLaw {
-    /// Always this fast, in m/s.
+    /// This speed, in m/s.
     Constant(f64),
-    /// Normal, drawn anew until the speed is above zero.
+    /// Normal distribution; repeated until the speed is above zero.
     Normal {
-        /// Mean in m/s before the cut; above zero.
+        /// Mean in m/s before the truncation; above zero.
         mean_mps: f64,
-        /// Standard deviation in m/s before the cut.
+        /// Standard deviation in m/s before the truncation.
         deviation_mps: f64,
     },
 }
@@ -54,7 +54,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Sets out from `start` at time zero.
+    /// Starts at `start` at time zero.
     #[must_use]
     pub fn new(course: Course, speed_mps: f64, start: Position) -> Self {
         let angle = match course {

@@ -1,11 +1,10 @@
-//! Where a UE is: placement at the start, and movement.
+//! The position of a UE: placement at the start, and movement.
 //!
-//! A moving thing is asked for its position at a time that never decreases; asked late, it goes
-//! through every leg in between, so that the path does not depend on how often it is looked at.
-//! Each walker owns its stream.
+//! The times of queries must not decrease. A late query passes through every leg in between, so the
+//! path does not depend on the number of queries. Each walker has its own random stream.
 //!
-//! Left out: groups, streets, hand-held rotation; paths with any of these come from a file
-//! ([`Setdest`]).
+//! Not included: groups, streets, rotation of the device. Paths with any of these can be read from
+//! a file ([`Setdest`]).
 //!
 //! ```
 //! use airlane_core::{Instant, Seeds};
@@ -36,23 +35,23 @@ pub use waypoint::{Area, RandomWaypoint, WaypointLaw};
 use crate::geometry::Position;
 use leg::Walker;
 
-/// How a UE is to move.
+/// The mobility model of a UE.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Movement {
-    /// Not at all.
+    /// No movement.
     Static,
-    /// In a straight line without end.
+    /// A straight line without end.
     Line(Course, SpeedLaw),
-    /// From point to point of an area.
+    /// From point to point of an area, with pauses.
     RandomWaypoint(WaypointLaw),
     /// A truncated Levy walk that stays in a disc.
     LevyWalk(LevyLaw, Disc),
-    /// As a file says, from the beginning of its path, wherever the start is said to be.
+    /// A path from a file, from its beginning; the start position is not used.
     Path(MovementPath),
 }
 
 impl Movement {
-    /// Begins at `start` at time zero. Movements that are drawn ask for the stream to draw from.
+    /// Begins at `start` at time zero. Random movements call `stream` for their random stream.
     #[must_use]
     pub fn begin(&self, start: Position, stream: impl FnOnce() -> Stream) -> Mobility {
         match self {
@@ -65,10 +64,10 @@ impl Movement {
     }
 }
 
-/// A UE on the move.
+/// The mobility of a UE, with its state.
 #[derive(Clone, Debug)]
 pub enum Mobility {
-    /// Not at all.
+    /// No movement.
     Static(Position),
     /// A straight line.
     Line(Line),
@@ -76,12 +75,12 @@ pub enum Mobility {
     RandomWaypoint(RandomWaypoint),
     /// A truncated Levy walk.
     LevyWalk(LevyWalk),
-    /// As a file says.
+    /// A path from a file.
     Path(PathFollower),
 }
 
 impl Mobility {
-    /// The position at `now`, which may not lie before that of an earlier call.
+    /// The position at `now`, which must not be before the time of an earlier call.
     pub fn position_at(&mut self, now: Instant) -> Position {
         match self {
             Self::Static(position) => *position,
@@ -92,8 +91,8 @@ impl Mobility {
         }
     }
 
-    /// The velocity at `now`, which may not lie before that of an earlier call of either kind.
-    /// Where it changes at once, that from then on.
+    /// The velocity at `now`, which must not be before the time of an earlier call of either kind.
+    /// At a discontinuity, the velocity after it.
     pub fn velocity_at(&mut self, now: Instant) -> Velocity {
         match self {
             Self::Static(_) => Velocity::default(),
@@ -125,7 +124,7 @@ pub struct Velocity {
 }
 
 impl Velocity {
-    /// Its size.
+    /// Its magnitude.
     #[must_use]
     pub fn speed_mps(&self) -> f64 {
         (self.x * self.x + self.y * self.y).sqrt()
@@ -135,34 +134,35 @@ impl Velocity {
 /// A disc parallel to the ground, at the height of its centre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disc {
-    /// The middle.
+    /// The centre.
     pub centre: Position,
     /// Radius in metres.
     pub radius_m: f64,
 }
 
 impl Disc {
-    /// True if the point lies over, under or in the disc, give or take a micrometre of rounding.
+    /// True if the point is above, below or in the disc, with a tolerance of one micrometre for
+    /// rounding.
     #[must_use]
     pub fn contains(&self, point: &Position) -> bool {
         self.centre.ground_distance(point) <= self.radius_m + 1e-6
     }
 }
 
-/// A regular hexagon parallel to the ground, two of its sides across the first axis: the area around
-/// a site of a hexagonal grid whose rows run along that axis.
+/// A regular hexagon parallel to the ground, with two of its sides perpendicular to the first axis:
+/// the area around a site of a hexagonal grid whose rows are along that axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hexagon {
-    /// The middle.
+    /// The centre.
     pub centre: Position,
-    /// From side to side in metres: the distance of the grid's sites.
+    /// The distance between opposite sides in metres, which is the distance of the grid's sites.
     pub width_m: f64,
 }
 
 impl Hexagon {
-    /// Draws a point of it; every square metre is as likely.
+    /// Draws a point, uniform over its area.
     pub fn draw(&self, stream: &mut Stream) -> Position {
-        // Three equal rhombi meet in the middle, each between two of every other corner.
+        // Three equal rhombi meet in the centre; each is between two alternate corners.
         let corner = self.width_m / 3.0_f64.sqrt();
         let (x, y) = (corner * 3.0_f64.sqrt() / 2.0, corner / 2.0);
         let corners = [[0.0, corner], [-x, -y], [x, -y]];
@@ -177,12 +177,12 @@ impl Hexagon {
     }
 }
 
-/// Where a UE starts.
+/// The distribution of start positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Every square metre of the disc is as likely.
+    /// Uniform over the area of the disc.
     UniformInArea,
-    /// Every distance from the centre is as likely: denser towards the middle.
+    /// Uniform distance from the centre: denser towards the centre.
     UniformInDistance,
 }
 

@@ -1,5 +1,5 @@
-//! Movement traces as ns-2's `setdest` wrote them, and as SUMO's traceExporter and BonnMotion
-//! write them today.
+//! Movement traces in the format of ns-2's `setdest`, which SUMO's traceExporter and BonnMotion
+//! write today.
 //!
 //! ```text
 //! $node_(0) set X_ 10.0
@@ -8,11 +8,11 @@
 //! $ns_ at 3.0 "$node_(0) setdest 12.0 5.0 13.9"
 //! ```
 //!
-//! At its time a node turns from wherever it is towards a point (metres) at a speed (m/s), and
-//! stays there when it arrives before it hears again; at speed 0 it stops, as in ns-3's
-//! `Ns2MobilityHelper`. Until its first movement it stands where it was set. Nodes may be told of
-//! in any order, but time must not go back for one of them. Comments (`#`) and what `setdest`
-//! notes for `$god_` are passed over. Heights (`Z_`) are read and not used: a UE has its own.
+//! At the time of an order a node turns from its current position towards a point (metres) at a
+//! speed (m/s), and stays there if it arrives before the next order. At speed 0 it stops, as in
+//! ns-3's `Ns2MobilityHelper`. Before its first movement it stays at its initial position. Nodes
+//! may be in any order, but times must not decrease for one node. Comments (`#`) and lines about
+//! `$god_` are ignored. Heights (`Z_`) are parsed and not used: a UE has its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use airlane_core::{Duration, Instant};
 use super::Velocity;
 use crate::geometry::Position;
 
-/// A number that a line may hold.
+/// A number in a line, with its limits.
 struct Kind {
     name: &'static str,
     low: f64,
@@ -30,38 +30,38 @@ struct Kind {
     limits: &'static str,
 }
 
-/// The latest time is that of the longest run.
+/// The upper limit is the duration of the longest run.
 const TIME: Kind = Kind { name: "a time in seconds", low: 0.0, high: 1e6, limits: "from 0 to 1000000" };
-/// The farthest coordinate and the highest speed are those of scenarios.
+/// The limits are those of scenarios.
 const COORDINATE: Kind =
     Kind { name: "a coordinate", low: -1e7, high: 1e7, limits: "from -10000000 to 10000000" };
 const SPEED: Kind =
     Kind { name: "a speed in m/s", low: 0.0, high: 2000.0 / 3.6, limits: "from 0 to 555.5 (2000 km/h)" };
-/// A way that takes longer, in seconds, is cut off where the node is by then: no run lasts so long.
+/// A movement that takes longer, in seconds, ends where the node is at that time: no run lasts as long.
 const WAY_MAX_S: f64 = 1e9;
 
-/// Lines that are understood.
+/// The lines that are supported.
 const FORMS: &str = "expected `$node_(0) set X_ 10.0` (also Y_, Z_) or \
                      `$ns_ at 3.0 \"$node_(0) setdest 12.0 5.0 13.9\"`";
 
-/// The movements of the nodes of a file.
+/// The movements of the nodes in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setdest {
     paths: BTreeMap<u32, MovementPath>,
 }
 
-/// What is wrong with a file, where, and what would be right.
+/// An error in a file: its place, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetdestError {
-    /// The line, counted from 1; `None` if it is about the file.
+    /// The line, counted from 1; `None` if the error is about the file.
     pub line: Option<usize>,
-    /// What stands there.
+    /// The text at that place.
     pub found: String,
-    /// What would be right.
+    /// The correct form.
     pub help: String,
 }
 
-/// Where a node is at which time: in straight lines from knot to knot, at rest before the first
+/// The position of a node over time: straight lines between knots, and no movement before the first
 /// and after the last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MovementPath(Arc<[Knot]>);
@@ -74,10 +74,10 @@ struct Knot {
 }
 
 impl Setdest {
-    /// Reads a file.
+    /// Parses a file.
     ///
     /// # Errors
-    /// The first line that is not understood or makes no sense.
+    /// The first line that is not supported or not valid.
     pub fn parse(text: &str) -> Result<Self, SetdestError> {
         let mut nodes = BTreeMap::<u32, Node>::new();
         for (index, line) in text.lines().enumerate() {
@@ -109,22 +109,22 @@ impl Setdest {
         self.paths.get(&node)
     }
 
-    /// Numbers of the nodes, from small to large.
+    /// Numbers of the nodes, ascending.
     pub fn nodes(&self) -> impl Iterator<Item = u32> {
         self.paths.keys().copied()
     }
 }
 
-/// A node as far as the file has been read.
+/// The state of a node while the file is parsed.
 #[derive(Debug, Default)]
 struct Node {
     x: Option<f64>,
     y: Option<f64>,
     z: Option<f64>,
     knots: Vec<Knot>,
-    /// Time of the last order, in seconds as they were written.
+    /// Time of the last order, in seconds as in the file.
     told_s: f64,
-    /// The line that first names it.
+    /// The first line that names it.
     line: usize,
 }
 
@@ -140,12 +140,12 @@ impl Node {
         MovementPath(self.knots.into())
     }
 
-    /// Where it is at `at`, the knots that are still ahead dropped: it turns here.
+    /// Its position at `at`, where it turns; removes the knots after it.
     fn turn(&mut self, at: Instant, place: (f64, f64)) -> Knot {
         let here = match self.knots[..] {
             [] => Knot { at, x: place.0, y: place.1 },
             [.., last] if last.at <= at => Knot { at, ..last },
-            // It is on its way: every order leaves two knots at most, the first of them in the past.
+            // The node is moving: every order adds at most two knots, the first of them in the past.
             [.., from, to] => {
                 self.knots.pop();
                 between(&from, &to, at)
@@ -178,7 +178,7 @@ impl Node {
     }
 }
 
-/// Takes in a line; the error is what would be right.
+/// Parses a line; the error is the correct form.
 fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> Result<(), String> {
     match *tokens {
         [] | ["$god_", ..] | ["$ns_", "at", _, "$god_", ..] => Ok(()),
@@ -238,7 +238,7 @@ fn number(token: &str, kind: &Kind) -> Result<f64, String> {
     number.ok_or_else(|| format!("`{}` is not {} {}", cut(token), kind.name, kind.limits))
 }
 
-/// The text, shortened to what fits on a line and free of what a terminal would obey.
+/// The text, shortened to fit on a line and without control characters.
 fn cut(text: &str) -> String {
     let printable = text.trim().chars().map(|c| if c.is_control() { '?' } else { c });
     let mut short: String = printable.take(80).collect();
@@ -254,13 +254,13 @@ fn between(from: &Knot, to: &Knot, at: Instant) -> Knot {
 }
 
 impl MovementPath {
-    /// Where it begins, at this height.
+    /// The start position, at this height.
     #[must_use]
     pub fn start(&self, height_m: f64) -> Position {
         Position { x: self.0[0].x, y: self.0[0].y, z: height_m }
     }
 
-    /// True if it leads nowhere.
+    /// True if the path has no movement.
     #[must_use]
     pub fn is_static(&self) -> bool {
         self.0.iter().all(|knot| (knot.x, knot.y) == (self.0[0].x, self.0[0].y))
@@ -273,7 +273,7 @@ pub struct PathFollower {
     path: MovementPath,
     is_static: bool,
     height_m: f64,
-    /// Knots behind it.
+    /// Number of knots passed.
     passed: usize,
 }
 
@@ -284,14 +284,14 @@ impl PathFollower {
         Self { is_static: path.is_static(), path, height_m, passed: 0 }
     }
 
-    /// The position at `now`, which may not lie before that of an earlier call.
+    /// The position at `now`, which must not be before the time of an earlier call.
     pub fn position_at(&mut self, now: Instant) -> Position {
         let (from, to) = self.stretch(now);
         let here = if from.at == to.at { *to } else { between(from, to, now) };
         Position { x: here.x, y: here.y, z: self.height_m }
     }
 
-    /// The velocity at `now`, which may not lie before that of an earlier call.
+    /// The velocity at `now`, which must not be before the time of an earlier call.
     pub fn velocity_at(&mut self, now: Instant) -> Velocity {
         let (from, to) = self.stretch(now);
         let seconds = (to.at - from.at).as_secs_f64();
@@ -301,7 +301,7 @@ impl PathFollower {
         Velocity { x: (to.x - from.x) / seconds, y: (to.y - from.y) / seconds }
     }
 
-    /// The knots before and after `now`; twice the same one where it rests.
+    /// The knots before and after `now`; twice the same knot where the node does not move.
     fn stretch(&mut self, now: Instant) -> (&Knot, &Knot) {
         let knots = &self.path.0;
         let behind = self.passed.checked_sub(1).map_or(Instant::ZERO, |last| knots[last].at);

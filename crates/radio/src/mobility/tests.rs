@@ -171,7 +171,7 @@ fn a_straight_line_is_straight() {
 fn speeds_follow_their_law() {
     let mut stream = Seeds::new(5).stream("speed");
     assert_eq!(SpeedLaw::Constant(2.0).draw(&mut stream), 2.0);
-    // 40 km/h with variance 5 (km/h)^2, hardly ever cut.
+    // 40 km/h with variance 5 (km/h)^2, almost never truncated.
     let law = SpeedLaw::Normal { mean_mps: 40.0 / 3.6, deviation_mps: 5.0_f64.sqrt() / 3.6 };
     let n = 100_000;
     let kmh: Vec<f64> = (0..n).map(|_| 3.6 * law.draw(&mut stream)).collect();
@@ -180,7 +180,8 @@ fn speeds_follow_their_law() {
     // Five standard errors: sqrt(5 / n) of the mean, 5 sqrt(2 / n) of the variance.
     assert!((mean - 40.0).abs() < 0.036, "{mean}");
     assert!((variance - 5.0).abs() < 0.112, "{variance}");
-    // Cut at zero: the mean of a half-normal above -1 sigma is mu + sigma phi(-1) / Phi(1) = 1.2876.
+    // Truncated at zero: the mean of a normal distribution above -1 sigma is mu + sigma phi(-1) /
+    // Phi(1) = 1.2876.
     let law = SpeedLaw::Normal { mean_mps: 1.0, deviation_mps: 1.0 };
     let speeds: Vec<f64> = (0..n).map(|_| law.draw(&mut stream)).collect();
     assert!(speeds.iter().all(|&v| v > 0.0));

@@ -1,10 +1,11 @@
-//! Random waypoint: to a point of an area in a straight line, a pause, and on to the next
-//! (D. B. Johnson, D. A. Maltz, "Dynamic source routing in ad hoc wireless networks", 1996).
+//! Random waypoint: a straight line to a random point of an area, a pause, then a line to the next
+//! point (D. B. Johnson, D. A. Maltz, "Dynamic source routing in ad hoc wireless networks", 1996).
 //!
-//! Points are uniform in the area, speeds and pauses uniform between two bounds. The slowest speed
-//! must be above zero: with zero the mean speed of all walkers falls for ever (J. Yoon, M. Liu,
-//! B. Noble, "Random waypoint considered harmful", INFOCOM 2003 §III). It still falls at first, as
-//! slow legs last longer, and walkers gather in the middle: leave a warm-up out.
+//! Points are uniform in the area; speeds and pauses are uniform between two limits. The lowest
+//! speed must be above zero: with zero, the mean speed of all walkers decreases without limit (J.
+//! Yoon, M. Liu, B. Noble, "Random waypoint considered harmful", INFOCOM 2003 §III). Even then it
+//! decreases at first, as slow legs last longer, and walkers concentrate in the middle: exclude a
+//! warm-up.
 
 use airlane_core::{Duration, Instant, Stream};
 
@@ -12,12 +13,12 @@ use super::leg::{Leg, Walker, later};
 use super::{Disc, Placement};
 use crate::geometry::Position;
 
-/// Where the points lie.
+/// The area of the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Area {
     /// In a disc.
     Disc(Disc),
-    /// In a rectangle along the axes, from its lower left to its upper right corner.
+    /// In a rectangle parallel to the axes, from its lower left to its upper right corner.
     Rectangle([f64; 2], [f64; 2]),
 }
 
@@ -32,10 +33,10 @@ impl Area {
     }
 }
 
-/// What a random waypoint model is made of.
+/// Parameters of a random waypoint model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaypointLaw {
-    /// Where the points lie.
+    /// The area of the points.
     pub area: Area,
     /// Slowest and fastest speed in m/s; above zero.
     pub speed_mps: [f64; 2],
@@ -43,18 +44,18 @@ pub struct WaypointLaw {
     pub pause: [Duration; 2],
 }
 
-/// A UE that goes from point to point.
+/// A UE that moves from point to point.
 #[derive(Clone, Debug)]
 pub struct RandomWaypoint {
     law: WaypointLaw,
     stream: Stream,
     leg: Leg,
-    /// The next leg is a pause.
+    /// True if the next leg is a pause.
     arrives: bool,
 }
 
 impl RandomWaypoint {
-    /// Sets out from `start` at time zero, without a pause.
+    /// Starts at `start` at time zero, without a pause.
     #[must_use]
     pub fn new(law: WaypointLaw, start: Position, mut stream: Stream) -> Self {
         assert!(law.speed_mps[0] > 0.0, "who stands still never arrives");
@@ -82,7 +83,7 @@ impl Walker for RandomWaypoint {
     }
 }
 
-/// The way to a new point.
+/// The leg to a new point.
 fn go(law: &WaypointLaw, from: Position, begin: Instant, stream: &mut Stream) -> Leg {
     let to = law.area.draw(from.z, stream);
     let [slowest, fastest] = law.speed_mps;

@@ -1,33 +1,32 @@
-//! Information within bounds, for many PRBs at once.
+//! Bounds of the information for many PRBs at once.
 //!
-//! A CQI only asks on which side of a threshold the information of a sub-band lies, and hardly
-//! any sub-band lies so close to one that an interpolated value is needed to tell. Here a PRB
-//! counts as the lower edge of its bin of 1/64 octave (0.07 dB), in whole units of 1/1365 bit,
-//! with the three modulations side by side in one word: a load and an addition per PRB. The sum
-//! is never above the interpolated one, and never more than [`SLACK`] a PRB below it; who needs
-//! more than that asks [`super::sum`].
+//! A CQI only depends on which side of a threshold the information of a sub-band is, and for most
+//! sub-bands this does not need an interpolated value. Here a PRB counts with the lower edge of its
+//! bin of 1/64 octave (0.07 dB), in whole units of 1/1365 bit, with the three modulations packed in
+//! one word: a load and an addition per PRB. The sum is never above the interpolated one, and at
+//! most [`SLACK`] per PRB below it. [`super::sum`] is more precise.
 
 use super::table::TABLE;
 use super::{HIGHEST, INDEX_BITS, LOWEST, LOWEST_OCTAVE, OCTAVES};
 
-/// Units in a bit of information: four PRBs of 6 bits stay within an `i16`.
+/// Units per bit of information: four PRBs of 6 bits fit into an `i16`.
 pub(crate) const UNITS: f32 = 1365.0;
 
-/// PRBs that one sum may hold.
+/// Maximum number of PRBs in one sum.
 pub(crate) const MOST: usize = 4;
 
-/// Mantissa bits that index: 64 bins an octave.
+/// Number of mantissa bits in the index: 64 bins per octave.
 const BIN_BITS: u32 = 6;
 const SHIFT: u32 = 23 - BIN_BITS;
 const BINS: usize = OCTAVES << BIN_BITS;
 const FIRST_BIN: u32 = ((LOWEST_OCTAVE + 127) as u32) << BIN_BITS;
-/// A power of two, so that a mask replaces the check of bounds.
+/// A power of two, so that a mask replaces the bounds check.
 const PLACES: usize = BINS.next_power_of_two();
 
-/// The units of each modulation in 16 bits each, by bin.
+/// The units of each modulation, in 16 bits each, by bin.
 static FLOOR: [u64; PLACES] = floors();
 
-/// How many units the sum may be short by for each PRB, by modulation.
+/// The maximum deficit of the sum in units per PRB, by modulation.
 pub(crate) static SLACK: [i16; 3] = slack();
 
 /// The interpolated information at the lower edge of a bin.
@@ -77,16 +76,16 @@ const fn slack() -> [i16; 3] {
 /// Groups that are summed together.
 pub(crate) const GROUPS: usize = 32;
 
-/// Units of each group, for one modulation each.
+/// Units of each group, for each modulation.
 pub(crate) type Units = [[i16; GROUPS]; 3];
 
 /// Sums groups of `points` linear SINRs, at most [`GROUPS`] of at most [`MOST`].
 #[inline(always)]
 pub(crate) fn sums(sinr: &[f32], points: usize) -> Units {
-    // A pass of its own over a plain slice: it becomes four-lane code.
+    // A separate pass over a plain slice, which the compiler vectorizes to four lanes.
     let mut bins = [0_u32; GROUPS * MOST];
     for (bin, &x) in bins.iter_mut().zip(sinr) {
-        // NaN, were there one, counts as the lowest, as in `position`.
+        // NaN would count as the lowest value, as in `position`.
         let above = if x > LOWEST { x } else { LOWEST };
         *bin = ((if above < HIGHEST { above } else { HIGHEST }).to_bits() >> SHIFT) - FIRST_BIN;
     }

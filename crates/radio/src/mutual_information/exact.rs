@@ -4,7 +4,7 @@ use core::f64::consts::PI;
 
 use crate::tables::Modulation;
 
-/// What one symbol tells a bit-wise receiver.
+/// The information that one symbol gives to a bit-wise receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SymbolInformation {
     /// Mean information in bits: the BICM capacity.
@@ -13,18 +13,18 @@ pub struct SymbolInformation {
     pub variance: f64,
 }
 
-/// Noise beyond eight standard deviations weighs less than 1e-15.
+/// Noise beyond eight standard deviations has a weight below 1e-15.
 const TAIL: f64 = 8.0;
-/// The trapezoidal rule converges faster than any power of its step on a Gaussian integral of
-/// an analytic function; at this step it is exact to 1e-9 over the range of the tables.
+/// The trapezoidal rule converges faster than any power of its step for a Gaussian integral of an
+/// analytic function; with this step its error is below 1e-9 over the range of the tables.
 const STEP: f64 = 0.1;
 
-/// Information of one symbol of a Gray-mapped square constellation in white Gaussian noise,
-/// `snr` being symbol energy over noise energy, linear.
+/// Information of one symbol of a Gray-mapped square constellation in white Gaussian noise, where
+/// `snr` is the linear ratio of symbol energy to noise energy.
 ///
-/// I and Q are independent pulse-amplitude modulations, so that one real dimension is
-/// integrated and counted twice. Per bit the density is `1 + log2 p(bit | y)`; the bits of a
-/// symbol are summed before the variance is taken, since they share their noise.
+/// I and Q are independent pulse-amplitude modulations, so one real dimension is integrated and
+/// counted twice. The density per bit is `1 + log2 p(bit | y)`. The bits of a symbol are summed
+/// before the variance is computed, since they share their noise.
 #[must_use]
 pub fn exact(modulation: Modulation, snr: f64) -> SymbolInformation {
     let bits = modulation.bits_per_symbol() as usize / 2;
@@ -51,7 +51,7 @@ pub fn exact(modulation: Modulation, snr: f64) -> SymbolInformation {
     SymbolInformation { mean: 2.0 * mean, variance: 2.0 * (square - mean * mean).max(0.0) }
 }
 
-/// Sum over the bits of a level of `1 + log2 p(bit | received)`.
+/// Sum of `1 + log2 p(bit | received)` over the bits of a level.
 fn density(bits: usize, sent: usize, log_likelihood: impl Fn(usize) -> f64) -> f64 {
     let count = 1_usize << bits;
     let mut likelihood = [0.0; 8];

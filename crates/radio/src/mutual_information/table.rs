@@ -2,7 +2,7 @@
 
 use super::{ENTRIES, Lanes};
 
-/// Aligned so that an entry never straddles a cache line.
+/// Aligned so that an entry never crosses a cache line.
 #[repr(align(64))]
 pub(super) struct Table(pub(super) [Lanes; ENTRIES]);
 

@@ -23,7 +23,7 @@ fn known_capacities() {
     // then carries one information bit a symbol, so that SNR = Es/N0 = Eb/N0.
     let half = exact(Modulation::Qpsk, libm::pow(10.0, 0.01871));
     assert!((half.mean - 1.0).abs() < 2e-4, "{}", half.mean);
-    // Gray-labelled BICM stays below capacity at low SNR and fills up at high SNR.
+    // Gray-labelled BICM is below capacity at low SNR and saturates at high SNR.
     for m in Modulation::ALL {
         let low = exact(m, 0.01).mean / libm::log2(1.01);
         assert!((0.7..1.0).contains(&low), "{m:?}: {low}");

@@ -1,14 +1,14 @@
-//! How much power distance takes: free space, log-distance, COST-231 Hata, and the macro and
-//! micro cells of 3GPP TR 25.814 and TR 36.814.
+//! Path loss: free space, log-distance, COST-231 Hata, and the macro and micro cells of 3GPP TR
+//! 25.814 and TR 36.814.
 //!
-//! Each law was fitted to measurements inside a range of distances, heights and carriers. At
-//! distances below the range the loss stays what it is at its lower end; above it, and at
-//! carriers outside it, the formula goes on. COST-231 Hata, whose range begins at 1 km, goes on
-//! below it as far as free space. (TR 36.814 with line of sight lies up to 2.5 dB below free
-//! space within 170 m; the table is kept.) Heights outside are for the caller to refuse
-//! ([`PathLoss::heights`]): some of the formulas have no value there.
+//! Each law was fitted to measurements in a range of distances, heights and carriers. Below the
+//! range of distances, the loss is that at its lower end; above it, and for carriers outside, the
+//! formula is extrapolated. COST-231 Hata, whose range begins at 1 km, is extrapolated below it,
+//! but not below free space. (TR 36.814 with line of sight is up to 2.5 dB below free space within
+//! 170 m; the table is used unchanged.) The caller must reject heights outside
+//! ([`PathLoss::heights`]): some of the formulas are undefined there.
 //!
-//! Left out: indoor micro cells, TR 36.814's outdoor-to-indoor part and its SMa scene, its
+//! Not included: indoor micro cells, TR 36.814's outdoor-to-indoor part, its SMa scenario and its
 //! Manhattan layout, and the minimum coupling loss of TR 36.942.
 
 mod hata;
@@ -27,10 +27,10 @@ use crate::geometry::Position;
 /// Metres per second in vacuum (exact, SI).
 pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
-/// Loss at 1 km in dB and rise per decade of distance at 2 GHz: TR 25.814 v7.1.0 Table A.2.1.1-3,
-/// which is TR 36.942 v8.4.0 §4.5.2 with the antenna 15 m above the roofs.
+/// Loss at 1 km in dB and increase per decade of distance at 2 GHz: TR 25.814 v7.1.0 Table
+/// A.2.1.1-3, which is TR 36.942 v8.4.0 §4.5.2 with the antenna 15 m above the roofs.
 const MACRO_25814: (f64, f64) = (128.1, 37.6);
-/// Least distance of UE and site in metres, same table.
+/// Minimum distance of UE and site in metres, same table.
 const MACRO_25814_NEAREST_M: f64 = 35.0;
 
 /// A law of path loss between isotropic antennas.
@@ -41,11 +41,11 @@ pub enum PathLoss {
         /// Carrier frequency in Hz.
         frequency_hz: f64,
     },
-    /// `reference_loss` at `reference_m`, then ten times `exponent` dB a decade.
+    /// `reference_loss` at `reference_m`, then ten times `exponent` dB per decade.
     LogDistance {
         /// Path-loss exponent; 2 is free space.
         exponent: f64,
-        /// Distance in metres up to which the loss stays at `reference_loss`.
+        /// Distance in metres up to which the loss is `reference_loss`.
         reference_m: f64,
         /// Loss at `reference_m`.
         reference_loss: Decibel,
@@ -54,22 +54,22 @@ pub enum PathLoss {
     Cost231Hata {
         /// Carrier frequency in Hz.
         frequency_hz: f64,
-        /// How densely it is built up.
+        /// The density of buildings.
         city: City,
     },
-    /// The macro cell of TR 25.814 Table A.2.1.1-3 at 2 GHz, whatever the carrier: 35 m and up.
+    /// The macro cell of TR 25.814 Table A.2.1.1-3 at 2 GHz, independent of the carrier: from 35 m.
     Macro25814,
     /// The cells of TR 36.814 Table B.1.2.1-1: 10 m to 5 km (UMi without line of sight to 2 km,
     /// RMa with it to 10 km), 0.45 to 6 GHz.
     Macro36814 {
         /// Carrier frequency in Hz.
         frequency_hz: f64,
-        /// Which of them, and what stands there.
+        /// The scene, and its buildings and streets.
         surroundings: Surroundings,
     },
 }
 
-/// The way between a site and a UE.
+/// The path between a site and a UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioPath {
     /// From antenna to antenna in metres.
@@ -80,12 +80,12 @@ pub struct RadioPath {
     pub site_height_m: f64,
     /// Height of the UE's antenna above ground in metres.
     pub ue_height_m: f64,
-    /// Whether nothing stands between; of use to TR 36.814 only.
+    /// Whether there is a line of sight; used by TR 36.814 only.
     pub line_of_sight: bool,
 }
 
 impl RadioPath {
-    /// The way between two points.
+    /// The path between two points.
     #[must_use]
     pub fn between(site: &Position, ue: &Position, line_of_sight: bool) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl RadioPath {
     }
 }
 
-/// Heights above ground in metres that a law knows.
+/// Heights above ground in metres for which a law is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heights {
     /// Of the site's antenna.
@@ -107,14 +107,14 @@ pub struct Heights {
     pub ue_m: RangeInclusive<f64>,
 }
 
-/// What [`PathLoss::loss_again`] remembers.
+/// The cache of [`PathLoss::loss_again`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LossMemo(Option<MacroNlos>);
 
 impl PathLoss {
-    /// The loss over a path, never negative: nearer than c / (4 π f) (11 mm at 2120 MHz) the
-    /// free-space formula would give a gain and the loss is held at 0 dB; nearer than
-    /// `reference_m` log-distance holds its reference loss.
+    /// The loss over a path, never negative. Below c / (4 π f) (11 mm at 2120 MHz) the free-space
+    /// formula would give a gain; the loss is 0 dB there. Below `reference_m`, log-distance has its
+    /// reference loss.
     #[must_use]
     pub fn loss(&self, path: &RadioPath) -> Decibel {
         let loss = match *self {
@@ -141,8 +141,8 @@ impl PathLoss {
         Decibel(loss.max(0.0))
     }
 
-    /// [`PathLoss::loss`] of this law to the last bit, for who asks it again and again: with what it computed
-    /// from heights that have not changed. `memo` is for one law.
+    /// [`PathLoss::loss`] of this law, identical to the last bit, for repeated calls: reuses what it computed
+    /// from heights that have not changed. `memo` must be used with one law only.
     #[must_use]
     pub fn loss_again(&self, path: &RadioPath, memo: &mut LossMemo) -> Decibel {
         match self {
@@ -156,7 +156,7 @@ impl PathLoss {
         }
     }
 
-    /// The heights for which the law was made; `None` where they do not matter to it.
+    /// The heights for which the law is valid; `None` if it does not depend on heights.
     #[must_use]
     pub fn heights(&self) -> Option<Heights> {
         match self {
@@ -166,8 +166,8 @@ impl PathLoss {
         }
     }
 
-    /// The probability that nothing stands between a site and a UE at this distance along the
-    /// ground; one for laws that do not tell the two apart.
+    /// The probability of a line of sight between a site and a UE at this distance along the
+    /// ground; one for laws that do not distinguish the two cases.
     #[must_use]
     pub fn line_of_sight_probability(&self, ground_m: f64) -> f64 {
         match self {
@@ -180,9 +180,8 @@ impl PathLoss {
         }
     }
 
-    /// The shadowing that the source of the law goes with: its standard deviation, and the
-    /// distance in metres at which its correlation has fallen to 1/e. `None` where the source has
-    /// no shadowing.
+    /// The shadowing in the source of the law: its standard deviation, and the distance in metres
+    /// at which its correlation is 1/e. `None` if the source has no shadowing.
     #[must_use]
     pub fn shadowing(&self, path: &RadioPath) -> Option<(Decibel, f64)> {
         match self {

@@ -72,10 +72,11 @@ fn cost_231_hata_by_hand() {
     close(&city, &path(1000.0, 30.0, 1.5, true), 140.7440);
     // 44.9 - 6.55 * 1.47712 = 35.22486 dB a decade.
     close(&suburban, &path(10_000.0, 30.0, 1.5, true), 172.9689);
-    // A taller UE hears better: 1.1 * 3.30103 - 0.7 = 2.93113 dB per metre.
+    // The loss decreases with the UE's height: 1.1 * 3.30103 - 0.7 = 2.93113 dB per metre.
     close(&suburban, &path(1000.0, 30.0, 2.5, true), 137.7440 - 2.9311);
-    // At 10 m the formula would give 137.744 - 2 * 35.225 = 67.29 dB and free space over the
-    // slant of 30.2035 m has 20 log10(4 pi * 30.2035 * 2e9 / c) = 20 log10(2532.07) = 68.0695 dB.
+    // At 10 m the formula would give 137.744 - 2 * 35.225 = 67.29 dB; free space over the slant
+    // distance of 30.2035 m has 20 log10(4 pi * 30.2035 * 2e9 / c) = 20 log10(2532.07) = 68.0695
+    // dB.
     close(&suburban, &path(10.0, 30.0, 1.5, true), 68.0695);
     assert_eq!(suburban.heights().map(|h| h.site_m), Some(30.0..=200.0));
 }
@@ -85,7 +86,7 @@ fn the_macro_cell_of_25_814_by_hand() {
     let law = PathLoss::Macro25814;
     close(&law, &path(1000.0, 30.0, 1.5, true), 128.1);
     close(&law, &path(100.0, 30.0, 1.5, false), 128.1 - 37.6);
-    // 128.1 + 37.6 * log10(0.035) = 128.1 - 37.6 * 1.455932, and no less however near.
+    // 128.1 + 37.6 * log10(0.035) = 128.1 - 37.6 * 1.455932, also for smaller distances.
     close(&law, &path(35.0, 30.0, 1.5, true), 73.3570);
     close(&law, &path(1.0, 30.0, 1.5, true), 73.3570);
     assert_eq!(law.shadowing(&flat(100.0)), Some((Decibel(8.0), 50.0)));
@@ -104,10 +105,10 @@ fn urban_macro_by_hand() {
     close(&law, &at(1000.0, false), 136.8245);
     // 43.42 - 3.1 * 1.39794 = 39.08639 dB a decade.
     close(&law, &at(100.0, false), 97.7381);
-    // The two slopes meet at the break point within what the table's rounding leaves.
+    // The two slopes meet at the break point except for the table's rounding.
     let step = law.loss(&at(320.1, true)).0 - law.loss(&at(319.9, true)).0;
     assert!(step.abs() < 0.1, "a step of {step} dB at the break point");
-    // Below 10 m nothing changes.
+    // Below 10 m the loss is constant.
     assert_eq!(law.loss(&at(3.0, false)), law.loss(&at(10.0, false)));
 }
 
@@ -174,7 +175,7 @@ fn loss_rises_with_distance() {
             for k in 0..2000 {
                 let path = path(f64::from(k) * 5.0, site, 1.5, sight);
                 let loss = law.loss(&path).0;
-                // The table's urban slopes meet up to rounding.
+                // The table's urban slopes meet except for rounding.
                 assert!(loss >= last - 0.1, "{law:?} over {path:?}: {loss} after {last}");
                 last = loss;
             }
@@ -194,7 +195,7 @@ fn what_is_remembered_changes_no_bit() {
     for law in laws {
         let mut memo = LossMemo::default();
         for _ in 0..500 {
-            // Few heights, so that some are met again and some are new.
+            // Few heights, so that some occur again and some are new.
             let (site, ue) = (10.0 + stream.below(3) as f64, 1.5 + stream.below(2) as f64);
             let path = path(2000.0 * stream.uniform(), site, ue, stream.chance(0.5));
             assert_eq!(law.loss_again(&path, &mut memo).0.to_bits(), law.loss(&path).0.to_bits(), "{path:?}");

@@ -1,13 +1,13 @@
-//! The scenes of 3GPP TR 36.814 v9.2.0 Annex B.1.2 (those of Report ITU-R M.2135-1): path loss
-//! with and without line of sight, how probable that is, and the shadowing that belongs to it.
+//! The scenes of 3GPP TR 36.814 v9.2.0 Annex B.1.2 (those of Report ITU-R M.2135-1): path loss with
+//! and without line of sight, the probability of line of sight, and the shadowing.
 
 use airlane_core::Decibel;
 
 use super::{Heights, RadioPath};
 
-/// The speed of light as the table rounds it, m/s (note 1).
+/// The speed of light as rounded in the table, m/s (note 1).
 const C: f64 = 3.0e8;
-/// Least distance of the table in metres.
+/// Minimum distance of the table in metres.
 const NEAREST_M: f64 = 10.0;
 /// Effective environment height in urban scenes, metres (note 1).
 const ENVIRONMENT_HEIGHT_M: f64 = 1.0;
@@ -23,10 +23,10 @@ pub enum Scene {
     RuralMacro,
 }
 
-/// A scene and what stands in it. UMi has no use for the two lengths.
+/// A scene and its surroundings. UMi does not use the two lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surroundings {
-    /// Which scene.
+    /// The scene.
     pub scene: Scene,
     /// W: width of streets in metres, 5 to 50.
     pub street_width_m: f64,
@@ -34,8 +34,8 @@ pub struct Surroundings {
     pub building_height_m: f64,
 }
 
-/// The heights of the last column of the table, less those of UEs in cities that have no break
-/// point with line of sight: 1 m and below.
+/// The heights of the last column of the table, without UE heights of 1 m and below in cities, for
+/// which there is no break point with line of sight.
 pub(super) fn heights(scene: Scene) -> Heights {
     match scene {
         Scene::UrbanMacro => Heights { site_m: 10.0..=150.0, ue_m: 1.5..=10.0 },
@@ -92,7 +92,8 @@ fn macro_nlos(path: &RadioPath, d: f64, frequency_hz: f64, around: &Surroundings
     MacroNlos::new(path, frequency_hz, around).loss(d)
 }
 
-/// What the loss of a macro cell without line of sight is made of between two antennas of these heights.
+/// The parts of the loss of a macro cell without line of sight that depend only on the heights of the
+/// antennas.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MacroNlos {
     heights_m: [f64; 2],
@@ -121,8 +122,8 @@ impl MacroNlos {
         self.base + self.slope * (libm::log10(d) - 3.0) + self.frequency - self.ue
     }
 
-    /// [`loss`], from what is known of these heights already, which is kept. `memo` is for one frequency and
-    /// one scene.
+    /// [`loss`] with the cached parts for these heights. `memo` must be used with one frequency and one
+    /// scene.
     pub(super) fn loss_again(
         memo: &mut Option<Self>,
         path: &RadioPath,
@@ -152,7 +153,7 @@ pub(super) fn line_of_sight_probability(scene: Scene, d: f64) -> f64 {
 }
 
 /// Standard deviation (Table B.1.2.1-1) and correlation distance in metres (Table B.1.2.2.1-4; its
-/// values are cited from memory, its number was looked up).
+/// values are cited from memory, its number was checked).
 pub(super) fn shadowing(path: &RadioPath, frequency_hz: f64, scene: Scene) -> (Decibel, f64) {
     let (sigma, correlation_m) = match (scene, path.line_of_sight) {
         (Scene::UrbanMacro, true) => (4.0, 37.0),

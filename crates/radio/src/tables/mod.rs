@@ -1,7 +1,7 @@
-//! The number tables of the LTE shared channels: MCS, transport block size, CQI.
+//! The tables of the LTE shared channels: MCS, transport block size, CQI.
 //!
 //! Sources: TS 36.213 v8.8.0 Tables 7.1.7.1-1 and 8.6.1-1 (MCS to modulation and `I_TBS`),
-//! 7.1.7.2.1-1 (transport block sizes) and 7.2.3-1 (CQI). Left out: transport blocks over
+//! 7.1.7.2.1-1 (transport block sizes) and 7.2.3-1 (CQI). Not included: transport blocks over
 //! several layers, format 1C sizes, the reserved MCS 29 to 31, and 256QAM.
 //!
 //! ```
@@ -21,16 +21,16 @@ pub use tbs::MAX_PRB;
 /// A modulation of the shared channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Modulation {
-    /// Two bits a symbol.
+    /// Two bits per symbol.
     Qpsk,
-    /// Four bits a symbol.
+    /// Four bits per symbol.
     Qam16,
-    /// Six bits a symbol.
+    /// Six bits per symbol.
     Qam64,
 }
 
 impl Modulation {
-    /// All of them, densest last.
+    /// All modulations, in ascending density.
     pub const ALL: [Self; 3] = [Self::Qpsk, Self::Qam16, Self::Qam64];
 
     /// Coded bits per symbol: `Q_m`.
@@ -63,8 +63,8 @@ const UPLINK_I_TBS: [u8; 29] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 19, 20, 21, 22, 23, 24, 25, 26,
 ];
 
-/// Information bits per symbol of each downlink MCS: 3GPP R1-081483, interpolated between the
-/// CQI entries as ns-3.37 `lte-amc.cc` does, in hundredths.
+/// Information bits per symbol of each downlink MCS: 3GPP R1-081483, interpolated between the CQI
+/// entries as in ns-3.37 `lte-amc.cc`, in hundredths.
 const MCS_EFFICIENCY_X100: [u16; 29] = [
     15, 19, 23, 31, 38, 49, 60, 74, 88, 103, 118, 133, 148, 170, 191, 216, 241, 257, 273, 303, 332, 361, 390,
     421, 452, 482, 512, 533, 555,
@@ -81,9 +81,9 @@ const MCS_EFFICIENCY: [f64; 29] = {
 };
 
 impl Mcs {
-    /// The lowest.
+    /// The lowest scheme.
     pub const MIN: Self = Self(0);
-    /// The highest.
+    /// The highest scheme.
     pub const MAX: Self = Self(28);
 
     /// The scheme of this index. Panics above 28.
@@ -93,7 +93,7 @@ impl Mcs {
         Self(index)
     }
 
-    /// All 29, lowest first.
+    /// All 29 schemes, ascending.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..=28).map(Self)
     }
@@ -113,8 +113,8 @@ impl Mcs {
         }
     }
 
-    /// The modulation. In the uplink a UE of category 5 is assumed, the only one of release 8
-    /// that sends 64QAM.
+    /// The modulation. In the uplink, a UE of category 5 is assumed, the only category of release 8
+    /// that transmits 64QAM.
     #[must_use]
     pub const fn modulation(self, direction: Direction) -> Modulation {
         let (qpsk_last, qam16_last) = match direction {
@@ -146,11 +146,11 @@ impl Mcs {
         Self(fit.saturating_sub(1) as u8)
     }
 
-    /// Size of the transport block on `n_prb` PRBs, in bits without CRC. Zero PRBs carry
-    /// nothing; more than [`MAX_PRB`] panic.
+    /// Size of the transport block on `n_prb` PRBs, in bits without CRC; zero for zero PRBs. Panics
+    /// above [`MAX_PRB`].
     ///
-    /// One cell differs from ns-3.37, which has 88 bits at `I_TBS` 6 on one PRB where the
-    /// standard has 328.
+    /// One cell differs from ns-3.37: at `I_TBS` 6 on one PRB, ns-3.37 has 88 bits and the standard
+    /// has 328.
     #[must_use]
     pub const fn transport_block_bits(self, n_prb: usize, direction: Direction) -> u32 {
         if n_prb == 0 {
@@ -179,7 +179,7 @@ const CQI_CODE_RATE_X1024: [u16; 15] =
 impl Cqi {
     /// No MCS reaches the error target.
     pub const OUT_OF_RANGE: Self = Self(0);
-    /// The best.
+    /// The highest CQI.
     pub const MAX: Self = Self(15);
 
     /// The CQI of this index. Panics above 15.
@@ -195,7 +195,7 @@ impl Cqi {
         self.0
     }
 
-    /// The modulation (Table 7.2.3-1), none for CQI 0.
+    /// The modulation (Table 7.2.3-1); `None` for CQI 0.
     #[must_use]
     pub const fn modulation(self) -> Option<Modulation> {
         match self.0 {
@@ -221,15 +221,15 @@ impl Cqi {
         self.modulation().map_or(0.0, |m| self.code_rate() * f64::from(m.bits_per_symbol()))
     }
 
-    /// The downlink MCS with the efficiency of this CQI: the even ones. CQI 0 gives MCS 0, as
-    /// in ns-3.37; a scheduler that will not serve a UE out of range asks for CQI 0 itself.
+    /// The downlink MCS with the efficiency of this CQI: the even ones. CQI 0 gives MCS 0, as in
+    /// ns-3.37; a scheduler that does not serve a UE out of range must check for CQI 0.
     #[must_use]
     pub const fn mcs(self) -> Mcs {
         Mcs(2 * self.0.saturating_sub(1))
     }
 }
 
-/// How an eNB turns a downlink CQI into an MCS, which is its vendor's business (TS 36.213 v8.8.0 §7.1.7 leaves it open).
+/// How an eNB maps a downlink CQI to an MCS; TS 36.213 v8.8.0 §7.1.7 leaves this to the vendor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CqiToMcs {
     /// The MCS with the efficiency of the CQI: [`Cqi::mcs`], as in ns-3.37.
@@ -240,15 +240,16 @@ pub enum CqiToMcs {
 }
 
 /// OpenAirInterface v1.2.1 (February 2020), array `cqi_to_mcs` in `openair1/PHY/phy_vars.h`, which
-/// `schedule_ue_spec` in `openair2/LAYER2/MAC/eNB_scheduler_dlsch.c` reads with the wideband CQI. The same in v1.1.0
-/// and in `openair2/LAYER2/MAC/mac.h` of commit 883724b (March 2024).
+/// `schedule_ue_spec` in `openair2/LAYER2/MAC/eNB_scheduler_dlsch.c` indexes with the wideband CQI. The same
+/// in v1.1.0 and in `openair2/LAYER2/MAC/mac.h` of commit 883724b (March 2024).
 const OPENAIRINTERFACE_MCS: [u8; 16] = [0, 0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28];
 
-/// Bytes of a downlink transport block of one layer, by CQI and by number of PRBs. Nothing without PRBs or out of range.
+/// Bytes of a downlink transport block of one layer, by CQI and by number of PRBs; zero without PRBs or out
+/// of range.
 pub type BlocksByCqi = [[u16; MAX_PRB + 1]; 16];
 
 impl CqiToMcs {
-    /// The MCS for this CQI. CQI 0 gives MCS 0 in either; a scheduler asks for CQI 0 itself.
+    /// The MCS for this CQI. CQI 0 gives MCS 0 in both; a scheduler must check for CQI 0.
     #[must_use]
     pub const fn mcs(self, cqi: Cqi) -> Mcs {
         match self {
@@ -257,7 +258,7 @@ impl CqiToMcs {
         }
     }
 
-    /// The transport blocks that follow (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
+    /// The resulting transport blocks (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
     #[must_use]
     pub const fn blocks(self) -> &'static BlocksByCqi {
         const EFFICIENCY: &BlocksByCqi = &blocks_by_cqi(CqiToMcs::Efficiency);

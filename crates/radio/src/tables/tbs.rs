@@ -1,5 +1,5 @@
-//! Transport block sizes: TS 36.213 v8.8.0 Table 7.1.7.2.1-1, all 27 rows of `I_TBS` by 110
-//! columns of `N_PRB`, in bits without CRC. Two- and four-layer mappings are left out.
+//! Transport block sizes: TS 36.213 v8.8.0 Table 7.1.7.2.1-1, all 27 rows of `I_TBS` by 110 columns
+//! of `N_PRB`, in bits without CRC. Two- and four-layer mappings are not included.
 
 /// The largest number of PRBs the table has a column for.
 pub const MAX_PRB: usize = 110;

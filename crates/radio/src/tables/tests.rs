@@ -28,8 +28,8 @@ fn block_sizes_are_whole_bytes_and_grow() {
             for direction in [Downlink, Uplink] {
                 let bits = mcs.transport_block_bits(n_prb, direction);
                 assert_eq!(bits % 8, 0);
-                // The standard's 328 bits at I_TBS 6 on one PRB stand out against their
-                // neighbours; everything else grows with the PRBs.
+                // The standard's 328 bits at I_TBS 6 on one PRB are an exception; everywhere else
+                // sizes increase with the PRBs.
                 let odd = mcs.i_tbs(direction) == 6 && n_prb == 2;
                 assert!(odd || bits >= mcs.transport_block_bits(n_prb - 1, direction), "{mcs:?} {n_prb}");
             }
@@ -78,8 +78,8 @@ fn an_efficiency_gives_the_highest_mcs_that_needs_no_more() {
     assert!(Mcs::all().all(|mcs| Mcs::of_efficiency(mcs.spectral_efficiency()) == mcs));
 }
 
-/// Table 2 of Diarra et al., HPSR 2021: the transport blocks on 25 PRBs that their OpenAirInterface eNB sent. They are
-/// those of MCS 28, 27, 25, 23 and 20, and ns-3's table has another MCS at CQI 12 to 14.
+/// Table 2 of Diarra et al., HPSR 2021: the transport blocks on 25 PRBs that their OpenAirInterface eNB sent.
+/// They are those of MCS 28, 27, 25, 23 and 20; ns-3's table has other MCS at CQI 12 to 14.
 #[test]
 fn openairinterface_sends_the_measured_blocks() {
     let table = CqiToMcs::OpenAirInterface;

@@ -2,7 +2,7 @@ use airlane_core::Instant;
 
 use crate::mobility::{PathFollower, Setdest, SetdestError};
 
-/// As SUMO's traceExporter writes it: one node enters, another follows, orders by time.
+/// As written by SUMO's traceExporter: one node enters, another follows, orders sorted by time.
 const SUMO: &str = "\
 $node_(0) set X_ 10.0
 $node_(0) set Y_ 0.0
@@ -30,7 +30,7 @@ fn orders_are_followed() {
     assert_eq!(file.nodes().collect::<Vec<_>>(), [0, 7]);
     assert!(file.path(1).is_none());
     let path = &mut follow(SUMO, 0);
-    // Until 1 s it stands; at 2 s it has gone 5 of its 10 m and turns straight up, 3 m in 3 s.
+    // Until 1 s it does not move; at 2 s it has moved 5 of its 10 m and turns north, 3 m in 3 s.
     let seen = [0, 1_000, 1_500, 2_000, 3_000, 5_000, 5_001, 1_000_000].map(|ms| at(path, ms));
     let up = |y| (15.0, y);
     assert_eq!(seen, [(10.0, 0.0), (10.0, 0.0), (12.5, 0.0), up(0.0), up(1.0), up(3.0), up(3.0), up(3.0)]);
