@@ -1,4 +1,4 @@
-//! What a slot of one cell costs, with its share of packets: 100 resource blocks under proportional
+//! The cost of a slot of one cell, including its packets: 100 resource blocks under proportional
 //! fair, RLC in unacknowledged mode, a standing queue for every UE.
 
 use airlane_core::{
@@ -12,9 +12,9 @@ use airlane_ran::bearer::BearerConfig;
 use airlane_ran::config::*;
 use criterion::{Criterion, criterion_group, criterion_main};
 
-/// Packets that wait for each UE.
+/// Packets in the queue of each UE.
 const STANDING: usize = 40;
-/// Slots before anything is measured: queues, reports and averages stand then.
+/// Slots before the measurement, until queues, reports and averages are in a steady state.
 const SETTLED: u64 = 1000;
 
 fn cell() -> CellConfig {
@@ -91,7 +91,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
     }
 }
 
-/// The cell, and a server that puts a packet into the queue for each one that arrives.
+/// The cell, and a server that refills the queue with one packet for each packet that arrives.
 struct Cell {
     ran: RadioNetwork,
     pool: PacketPool,
@@ -128,7 +128,7 @@ impl Cell {
         self.call(|ran, cx| ran.handle_packet(cx, port, packet));
     }
 
-    /// A millisecond.
+    /// Runs one millisecond.
     fn slot(&mut self) {
         let end = self.now + Duration::from_millis(1);
         while let Some(at) = self.ran.next_timeout().filter(|&at| at <= end) {

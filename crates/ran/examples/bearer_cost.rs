@@ -1,7 +1,7 @@
-//! What a packet costs in a radio bearer: packets of 1428 bytes are submitted, sent in grants of
-//! 9422 bytes and received, one block in ten 8 ms late, so that reordering works.
+//! The cost of a packet in a radio bearer: packets of 1428 bytes are submitted, sent in grants of
+//! 9422 bytes and received, with one block in ten 8 ms late, so that reordering is active.
 //!
-//! It reads no clock. Count instructions of two lengths and divide the difference:
+//! It reads no clock. To measure, count the instructions of two run lengths and divide the difference:
 //!
 //! ```sh
 //! cargo build --release --example bearer_cost
@@ -35,7 +35,7 @@ fn main() {
     let mut bearer = RadioBearer::new(&config, |_| Seeds::new(1).stream("queue"));
     let mut pool = PacketPool::with_capacity(1024);
     let mut outbox = Vec::new();
-    // Blocks under way; one in ten takes a place 8 slots further back.
+    // Blocks under way; one in ten is delayed by 8 more slots.
     let mut air: VecDeque<Vec<Pdu>> = (0..=2 * DELAY).map(|_| Vec::new()).collect();
     let (mut status, mut delivered) = (Vec::new(), Vec::new());
     let (mut uplink, mut received, mut slot) = (Vec::new(), 0_u64, 0_u64);

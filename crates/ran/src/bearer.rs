@@ -1,9 +1,9 @@
 //! A data radio bearer: PDCP over RLC, both ends of both directions.
 //!
-//! It is driven by the MAC. SDUs are submitted, grants are filled with PDUs, PDUs that were
-//! decoded are handed to the other end, and SDUs come out there in order, or in transparent mode as
-//! they come. A PDU that was lost is never handed over; in transparent mode, which could not tell,
-//! the bearer hears of it.
+//! It is driven by the MAC. The MAC submits SDUs, fills grants with PDUs and passes the decoded
+//! PDUs to the other end, which delivers SDUs in order, or in transparent mode in the order of
+//! arrival. Lost PDUs are not passed on. In transparent mode they have no sequence number, so the
+//! MAC reports them to the bearer.
 //!
 //! ```
 //! use airlane_core::*;
@@ -51,15 +51,15 @@ pub enum RlcMode {
     Am,
 }
 
-/// What a data radio bearer is made of.
+/// Parameters of a data radio bearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BearerConfig {
     /// Mode of RLC.
     pub mode: RlcMode,
-    /// Byte limit of each direction's transmit queue: SDUs and PDCP headers of which nothing, or
-    /// not all, has been sent.
+    /// Byte limit of each direction's transmit queue: SDUs, with PDCP headers, that have not been
+    /// sent completely.
     pub buffer: Bytes,
-    /// What acts on the transmit queues besides their limit.
+    /// The discipline of the transmit queues besides their limit.
     pub aqm: Aqm,
     /// PDCP.
     pub pdcp: PdcpConfig,
@@ -67,14 +67,15 @@ pub struct BearerConfig {
     pub um: UmConfig,
     /// RLC in acknowledged mode.
     pub am: AmConfig,
-    /// What the MAC needs for each PDU besides its own bytes (its subheader, TS 36.321 §6.1.2);
-    /// taken from the grant for each PDU, and counted in what `transmit` says it used.
+    /// Overhead of the MAC per PDU (its subheader, TS 36.321 §6.1.2). It is taken from the grant
+    /// and included in the bytes that `transmit` reports as used.
     pub pdu_overhead: Bytes,
 }
 
 impl BearerConfig {
     /// The constants of ns-3.37 (`src/lte/model/lte-rlc-um.cc`, `lte-rlc-am.cc`, `lte-pdcp.cc`),
-    /// which has no discard timer. Its quirk of sending a STATUS PDU alone is not among them.
+    /// which has no discard timer. That ns-3 sends a STATUS PDU in a block of its own is not
+    /// reproduced.
     #[must_use]
     pub const fn lena() -> Self {
         Self {
@@ -97,9 +98,9 @@ impl BearerConfig {
         }
     }
 
-    /// What deployed networks configure for a default bearer: the values that srsRAN 4G ships for
-    /// QCI 9 (`srsenb/rb.conf.example`), maxRetxThreshold that of its downlink. The buffer of
-    /// 512 KiB is a choice: srsRAN counts SDUs, and operators do not say.
+    /// Usual values of a default bearer in deployed networks: those that srsRAN 4G ships for QCI 9
+    /// (`srsenb/rb.conf.example`), with the maxRetxThreshold of its downlink. The buffer of 512 KiB
+    /// is our choice: srsRAN counts SDUs, and operators do not publish theirs.
     #[must_use]
     pub const fn typical() -> Self {
         Self {
@@ -127,10 +128,10 @@ impl BearerConfig {
         }
     }
 
-    /// What is wrong with it, if anything: a key, and what would be right.
+    /// Checks the parameters; the error names a key and its valid values.
     ///
     /// # Errors
-    /// A sequence number length that the specification does not have.
+    /// If a sequence number length is not in the specification.
     pub fn check(&self) -> Result<(), InvalidBearer> {
         let checks = [
             ("pdcp.sn_bits", self.pdcp.sn_bits, &[7, 12, 15, 18][..], "7, 12, 15 or 18"),
@@ -146,46 +147,46 @@ impl BearerConfig {
     }
 }
 
-/// A value that a bearer cannot have.
+/// An invalid parameter of a bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidBearer {
     /// The field of [`BearerConfig`].
     pub key: &'static str,
-    /// What it was.
+    /// Its value.
     pub value: u8,
-    /// What it may be.
+    /// The valid values.
     pub right: &'static str,
 }
 
-/// What a transmitter has to send (TS 36.322 v17.0 §4.5), RLC headers included.
+/// The buffer status of a transmitter (TS 36.322 v17.0 §4.5), including RLC headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferStatus {
     /// A STATUS PDU that may be sent now.
     pub control: Bytes,
-    /// Data to be sent again.
+    /// Data for retransmission.
     pub retransmission: Bytes,
-    /// Data to be sent for the first time.
+    /// Data for the first transmission.
     pub new: Bytes,
-    /// How long the oldest SDU of which a byte was never sent has been waiting.
+    /// The waiting time of the oldest SDU of which no byte has been sent.
     pub head_of_line: Option<Duration>,
 }
 
 impl BufferStatus {
-    /// All of it.
+    /// The sum.
     #[must_use]
     pub fn total(&self) -> Bytes {
         self.control + self.retransmission + self.new
     }
 }
 
-/// An SDU that a handover would have to forward.
+/// An SDU that a handover forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unconfirmed {
     /// Its COUNT.
     pub count: u32,
     /// Its size with the PDCP header.
     pub size: Bytes,
-    /// It has been delivered, only the sender does not know.
+    /// It has been delivered, but the sender has no confirmation.
     pub delivered: bool,
 }
 
@@ -220,7 +221,7 @@ impl OneWay {
                 reports: am::Reports::default(),
             },
         };
-        // Nothing is confirmed in unacknowledged mode, so nothing is kept until it is.
+        // RLC UM has no confirmations, so nothing is kept for retransmission.
         let bound = config.pdcp.retransmission_queue.filter(|_| config.mode == RlcMode::Am);
         let besides = bound.filter(|queue| queue.holds_waiting && !queue.shares_buffer);
         let buffer = config.buffer + besides.map_or(Bytes::ZERO, |queue| queue.limit);
@@ -259,7 +260,7 @@ impl OneWay {
         }
     }
 
-    /// The STATUS PDU for the data of this direction that may be sent now, at most.
+    /// The largest STATUS PDU for the data of this direction that may be sent now.
     #[inline]
     fn status_estimate(&self, now: Instant) -> Bytes {
         match &self.rlc {
@@ -284,11 +285,11 @@ pub struct RadioBearer {
 }
 
 impl RadioBearer {
-    /// A bearer that carries nothing yet. `stream` gives the random stream of a transmit queue
-    /// whose discipline draws.
+    /// A bearer in its initial state. `stream` gives the random stream of a transmit queue whose
+    /// discipline draws.
     ///
     /// # Panics
-    /// If the configuration is not one that [`BearerConfig::check`] accepts.
+    /// If [`BearerConfig::check`] rejects the configuration.
     #[must_use]
     pub fn new(config: &BearerConfig, stream: impl Fn(Direction) -> Stream) -> Self {
         if let Err(wrong) = config.check() {
@@ -306,7 +307,7 @@ impl RadioBearer {
         }
     }
 
-    /// Takes an SDU in for sending. If the transmit queue is full, it is dropped.
+    /// Queues an SDU for transmission, or drops it if the transmit queue is full.
     #[inline]
     pub fn submit(&mut self, cx: &mut Cx<'_>, direction: Direction, packet: PacketRef) {
         let way = self.ways_mut(direction).0;
@@ -318,7 +319,7 @@ impl RadioBearer {
         self.timeout = self.timeout.min(expires_at);
     }
 
-    /// What the transmitter of this direction has to send.
+    /// The buffer status of the transmitter of this direction.
     #[must_use]
     pub fn buffer_status(&self, direction: Direction, now: Instant) -> BufferStatus {
         if self.is_suspended() {
@@ -329,7 +330,7 @@ impl RadioBearer {
         BufferStatus { control, retransmission, new, head_of_line }
     }
 
-    /// [`BufferStatus::total`] of it, for who asks in every slot.
+    /// [`BufferStatus::total`] of this direction, without the other fields, for callers in every slot.
     #[inline(always)]
     #[must_use]
     pub fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
@@ -344,11 +345,11 @@ impl RadioBearer {
         control + retransmission + new
     }
 
-    /// Control, data to be sent again, and new data.
+    /// Control, data for retransmission, and new data.
     fn amounts(&self, direction: Direction, now: Instant) -> [Bytes; 3] {
         let way = self.way(direction);
         match &way.rlc {
-            // Each SDU needs room of its own, or it would never find enough.
+            // The status includes the overhead of each SDU, since a grant without it would be too small.
             Rlc::Tm => {
                 let overhead = u64::from(self.pdu_overhead) * way.source.waiting();
                 [Bytes::ZERO, Bytes::ZERO, Bytes(way.source.backlog() + overhead)]
@@ -367,8 +368,8 @@ impl RadioBearer {
         }
     }
 
-    /// Fills a grant with PDUs, STATUS first, then what is sent again, then new data, and tells
-    /// how much of it they take.
+    /// Fills a grant with PDUs: STATUS first, then retransmissions, then new data. Returns the
+    /// number of bytes they take.
     #[inline]
     pub fn transmit(
         &mut self,
@@ -419,8 +420,8 @@ impl RadioBearer {
         Bytes(u64::from(grant - left))
     }
 
-    /// The PDUs of a transport block that was decoded arrive at the other end. SDUs that become
-    /// deliverable are appended to `deliver`, in order.
+    /// The PDUs of a decoded transport block arrive at the other end. SDUs that can then be
+    /// delivered are appended to `deliver`, in order.
     #[inline]
     pub fn receive(
         &mut self,
@@ -448,8 +449,8 @@ impl RadioBearer {
         self.update_timeout();
     }
 
-    /// The PDUs of a transport block that HARQ has given up, which will never be received. The
-    /// other modes see it by their sequence numbers.
+    /// The PDUs of a transport block that HARQ has given up and that will never be received. The
+    /// other modes detect this by sequence numbers.
     #[inline]
     pub fn lose(&mut self, cx: &mut Cx<'_>, direction: Direction, pdus: &[Pdu]) {
         let way = self.ways_mut(direction).0;
@@ -466,14 +467,14 @@ impl RadioBearer {
         }
     }
 
-    /// When to call `handle_timeout`, if nothing else happens first.
+    /// When to call `handle_timeout`, if no packet arrives before.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         (self.timeout != Instant::FAR_FUTURE).then_some(self.timeout)
     }
 
-    /// Lets the timers act that have expired. SDUs that become deliverable are appended to the
+    /// Handles the timers that have expired. SDUs that can then be delivered are appended to the
     /// list of their direction.
     pub fn handle_timeout(
         &mut self,
@@ -488,13 +489,13 @@ impl RadioBearer {
         }
     }
 
-    /// What an IP packet of this size is as an SDU with its PDCP header.
+    /// The size of an IP packet as an SDU with its PDCP header.
     #[must_use]
     pub fn sdu_size(&self, packet: Bytes) -> u32 {
         self.downlink.source.queue.size_of(packet)
     }
 
-    /// Packets inside.
+    /// Packets held.
     #[must_use]
     pub fn packets_held(&self) -> usize {
         self.downlink.source.packets_held() + self.uplink.source.packets_held()
@@ -507,8 +508,8 @@ impl RadioBearer {
         Bytes(self.way(direction).source.backlog())
     }
 
-    /// How often RLC told that the maximum of retransmissions of a PDU was reached
-    /// (TS 36.322 v17.0 §5.2.1), which the upper layers may take for a radio link failure.
+    /// How often RLC indicated that a PDU reached the maximum number of retransmissions (TS 36.322
+    /// v17.0 §5.2.1), which the upper layers may treat as a radio link failure.
     #[must_use]
     pub fn radio_link_failures(&self, direction: Direction) -> u64 {
         match &self.way(direction).rlc {
@@ -518,8 +519,8 @@ impl RadioBearer {
     }
 
     /// The SDUs that have a COUNT and whose delivery the receiver has not confirmed, in the order
-    /// of COUNT: what a lossless handover forwards (TS 36.323 v17.0 §5.2.1.1). None but in
-    /// acknowledged mode.
+    /// of COUNT: those that a lossless handover forwards (TS 36.323 v17.0 §5.2.1.1). Empty except
+    /// in acknowledged mode.
     pub fn unconfirmed(&self, direction: Direction) -> impl Iterator<Item = Unconfirmed> {
         let way = self.way(direction);
         let transmitter = match &way.rlc {
@@ -550,7 +551,7 @@ impl RadioBearer {
         }
     }
 
-    /// The way of this direction, and the way back.
+    /// This direction, and the opposite one.
     #[inline]
     fn ways_mut(&mut self, direction: Direction) -> (&mut OneWay, &mut OneWay) {
         match direction {

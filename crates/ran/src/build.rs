@@ -1,4 +1,4 @@
-//! From a configuration to cells and UEs. Each random thing draws from a stream of its own name.
+//! Builds cells and UEs from a configuration. Each random process has its own named stream.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use crate::mac::uplink::UplinkMac;
 use crate::network::Cell;
 use crate::ue::{DownlinkState, Sounding, Ue, UplinkState};
 
-/// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last of a PDU has
-/// none; the two bytes it saves are left unused.
+/// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last subheader of a PDU
+/// has no length field; the two bytes saved are left unused.
 const SUBHEADER: Bytes = Bytes(3);
 
 pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
@@ -40,7 +40,7 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     config.cells.iter().map(cell).collect()
 }
 
-/// Of each cell, which others its UEs report: of those that serve anybody.
+/// For each cell, the cells that its UEs report: only cells that serve UEs.
 pub(crate) fn neighbours(config: &RanConfig) -> Vec<Vec<CellId>> {
     let all = (0..config.cells.len() as u32).map(CellId);
     let serves = |cell: &CellId| !config.cells[cell.index()].interferer;
@@ -51,11 +51,11 @@ pub(crate) fn neighbours(config: &RanConfig) -> Vec<Vec<CellId>> {
     all.clone().zip(&config.cells).map(of).collect()
 }
 
-/// A cell and what surrounds it.
+/// A cell and its environment.
 struct Scene<'a> {
     id: CellId,
     cell: &'a CellConfig,
-    /// The first cell at its point: sectors of one site share what stands between.
+    /// The first cell at its point: sectors of one site share line of sight and shadowing.
     site: usize,
     channel: &'a ChannelConfig,
     grid: Option<&'a Arc<FrequencyGrid>>,
@@ -82,7 +82,7 @@ pub(crate) fn ues(config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
     config.ues.iter().enumerate().map(|(index, ue)| build_ue(index, ue, &scenes)).collect()
 }
 
-/// The first cell that stands where this one stands.
+/// The first cell at the position of this one.
 fn site_of(cells: &[CellConfig], cell: CellId) -> usize {
     let plan = |position: &Position| (position.x, position.y);
     let here = plan(&cells[cell.index()].position);
@@ -98,7 +98,7 @@ fn frequency_grid(channel: &ChannelConfig, cell: &CellConfig) -> Option<Arc<Freq
     channel.fading.as_ref().map(make)
 }
 
-/// The channels between a UE and each cell, the one that serves it apart.
+/// The channels between a UE and each cell; the serving cell is separate.
 fn build_links(
     index: usize,
     ue: &UeConfig,
@@ -118,7 +118,7 @@ fn build_links(
     (links.remove(serving), links)
 }
 
-/// The cell whose reference signals arrive best at the start, of those that serve; the first of equal ones.
+/// The serving candidate with the strongest reference signals at the start; the first of equal ones.
 fn strongest(links: &mut [Link], serves: impl Fn(usize) -> bool, mobility: &mut Mobility) -> usize {
     let mut serving = (0..links.len()).filter(|cell| serves(*cell));
     let mut best = serving.next().expect("some cell serves");
@@ -199,7 +199,7 @@ fn build_mobility(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Mobility
     ue.movement.begin(start, || seeds.stream(&format!("ue/{index}/mobility")))
 }
 
-/// What stands between a UE and its cell. A draw of one of these things moves none of another's.
+/// The line of sight and shadowing between a UE and its cell. Each quantity has its own stream.
 fn build_scenery(index: usize, scene: &Scene<'_>) -> Scenery {
     let Scene { cell, site, channel, seeds, .. } = *scene;
     let stream = |what: &str| seeds.stream(&format!("ue/{index}/{what}"));
@@ -234,7 +234,7 @@ fn build_channel(
         Direction::Uplink => ("uplink", cell.uplink_hz, ue.tx_power, cell.noise_figure, Decibel(0.0)),
     };
     let fading = channel.fading.zip(grid).map(|(fading, grid)| {
-        // Each UE and cell has its own, whichever cell serves.
+        // Each pair of UE and cell has its own stream, independent of the serving cell.
         let mut stream = match id.index() {
             0 => seeds.stream(&format!("ue/{index}/fading/{name}")),
             cell => seeds.stream(&format!("ue/{index}/cell/{cell}/fading/{name}")),
@@ -252,15 +252,16 @@ fn build_channel(
     Channel::new(budget, scenery.clone(), fading, scene.alone).with_bursts(bursts(index, direction, scene))
 }
 
-/// What hits a UE is the same whichever cell it listens to, and what hits an eNB whoever sends.
+/// A UE's bursts are the same for every cell, and an eNB's bursts are the same for every UE.
 fn bursts(index: usize, direction: Direction, scene: &Scene<'_>) -> Option<Bursts> {
     let mac = &scene.cell.mac;
     let (law, name, reach) = match direction {
-        // A CQI report may be made as late as when its successor comes into force, a block is judged a slot after.
+        // A CQI report may be computed as late as the next one comes into force; a block is decoded one slot
+        // after its transmission.
         Direction::Downlink => {
             (scene.channel.bursts?, format!("ue/{index}/bursts"), mac.cqi_period + mac.cqi_delay + 2)
         }
-        // It is sounded at once.
+        // Sounding is evaluated immediately.
         Direction::Uplink => (scene.channel.uplink_bursts?, format!("cell/{}/bursts", scene.id.index()), 2),
     };
     Some(Bursts::new(law, SLOT * u64::from(reach), scene.seeds.stream(&name)))

@@ -1,5 +1,5 @@
-//! The channel between a cell and a UE in one direction: its SINR on each PRB, computed when
-//! somebody asks and only as far as it can have changed.
+//! The channel between a cell and a UE in one direction: its SINR on each PRB. It is computed on
+//! demand, and only the parts that can have changed.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -15,21 +15,22 @@ use crate::interference::STEP_M;
 use crate::mac::grid::rbg_size;
 use crate::mac::scheduler::MAX_RBGS;
 
-/// How long a moving UE's path loss is taken as constant. At 40 km/h that is 11 cm.
+/// For how long a moving UE's path loss is kept. At 40 km/h the UE moves 11 cm in this time.
 const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
-/// How far a UE among several cells moves until its path loss is computed anew: as far as shadowing takes
-/// places as one (0.25 m of 50 m). 35 m from a site it is 0.12 dB of path loss.
+/// How far a UE among several cells moves until its path loss is computed again: the resolution of
+/// shadowing (0.25 m of 50 m). At 35 m from a site this is 0.12 dB of path loss.
 const SERVING_STEP_M: f64 = 0.25;
 
-/// By how much fading lifts RSRP at most. Eight oscillators whose directions lie evenly over half a turn
-/// bring a tap to (1 / (2 sin(π / 16)))², 8.2 dB; the taps of a profile do not get there together.
+/// The maximum increase of RSRP by fading. Eight oscillators with evenly spaced directions over half a
+/// turn limit a tap to (1 / (2 sin(π / 16)))², 8.2 dB; the taps of a profile do not reach their maxima
+/// together.
 const LARGEST_FADE: Decibel = Decibel(12.0);
 
-/// The part of shadowing that is the same towards all sites, where it was last computed: correlation distance
-/// in metres, place, and value.
+/// Cache of the shadowing that is the same towards all sites: correlation distance in metres, place, and
+/// value.
 pub(crate) type CommonShadow = Option<(f64, Grain, f64)>;
 
-/// What a link budget is made of, apart from place and fading.
+/// The parameters of a link budget, apart from place and fading.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkBudget {
     pub(crate) path_loss: PathLoss,
@@ -37,18 +38,18 @@ pub(crate) struct LinkBudget {
     pub(crate) noise_figure: Decibel,
     /// Transmission mode.
     pub(crate) gain: Decibel,
-    /// The walls around the UE.
+    /// Penetration loss of the walls around the UE.
     pub(crate) penetration_loss: Decibel,
-    /// PRBs that the transmit power is spread over.
+    /// Number of PRBs over which the transmit power is spread.
     pub(crate) prbs: u16,
 }
 
-/// Where a cell stands, and what stands between it and a UE: the same in both directions.
+/// The site of a cell, and the line of sight and shadowing to a UE: the same in both directions.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenery {
     pub(crate) site: Position,
     pub(crate) antenna: Antenna,
-    /// A uniform draw: nothing stands between where line of sight is likelier than this.
+    /// A uniform draw: there is a line of sight where its probability is larger than this.
     pub(crate) sight: f64,
     pub(crate) shadowing: Option<(ShadowingConfig, Arc<Shadowing>)>,
 }
@@ -57,29 +58,29 @@ pub(crate) struct Scenery {
 #[derive(Debug)]
 pub(crate) struct Channel {
     budget: LinkBudget,
-    /// What is sent on a PRB, the gain of the transmission mode included, and a PRB's noise.
+    /// Transmit power on a PRB, including the gain of the transmission mode, and the noise of a PRB.
     sent: Dbm,
     noise: Dbm,
     scenery: Scenery,
     fading: Option<Fading>,
     bursts: Option<Bursts>,
     mean_sinr: f32,
-    /// One over the gain of the transmission mode.
+    /// The inverse of the gain of the transmission mode.
     without_gain: f32,
-    /// The only cell there is: computed anew each time, however little the UE has moved.
+    /// There is only one cell: the path loss is computed again each time, even after small movements.
     alone: bool,
     looked_at: Option<Instant>,
-    /// Where the UE was when it was computed.
+    /// The position of the UE at the last computation.
     place: Option<Position>,
-    /// Gain of each PRB, and when it was that.
+    /// Gain of each PRB, and the time to which it belongs.
     held: (Instant, Vec<f32>),
-    /// Shadowing in standard deviations where it was last looked at.
+    /// Shadowing in standard deviations at the place of the last computation.
     shadowed: Option<(f64, Grain, f64)>,
     memo: LossMemo,
 }
 
 impl Channel {
-    /// `alone` says that there is no other cell.
+    /// `alone` is true if there is only one cell.
     pub(crate) fn new(budget: LinkBudget, scenery: Scenery, fading: Option<Fading>, alone: bool) -> Self {
         let without_gain = (1.0 / budget.gain.linear()) as f32;
         let sent = noise::prb_power(budget.tx_power, usize::from(budget.prbs)) + budget.gain;
@@ -101,18 +102,18 @@ impl Channel {
         }
     }
 
-    /// The same channel at a receiver that hears bursts of interference.
+    /// The same channel with bursts of interference at the receiver.
     pub(crate) fn with_bursts(self, bursts: Option<Bursts>) -> Self {
         Self { bursts, ..self }
     }
 
-    /// By what factor a burst of interference lowers SINR at this time.
+    /// The factor of the SINR due to bursts of interference at this time.
     #[inline]
     pub(crate) fn burst_gain(&mut self, at: Instant) -> f32 {
         self.bursts.as_mut().map_or(1.0, |bursts| bursts.gain(at))
     }
 
-    /// True where no bursts of interference are heard.
+    /// True without bursts of interference.
     pub(crate) fn has_no_bursts(&self) -> bool {
         self.bursts.is_none()
     }
@@ -122,13 +123,13 @@ impl Channel {
         self.fading.is_none()
     }
 
-    /// SINR before fading, as a factor, for a UE that moves like this.
+    /// Mean SINR before fading, linear, for a moving UE.
     pub(crate) fn mean_sinr(&mut self, now: Instant, mobility: &mut Mobility) -> f32 {
         self.refreshed(now, mobility, if self.alone { 0.0 } else { SERVING_STEP_M }, &mut None)
     }
 
-    /// Mean power of a PRB over the noise, for a receiver to whom it is interference: nothing is
-    /// gained from how the antennas are used.
+    /// Mean power of a PRB over the noise, at a receiver for which it is interference: without the
+    /// gain of the transmission mode.
     pub(crate) fn interference(
         &mut self,
         now: Instant,
@@ -138,33 +139,33 @@ impl Channel {
         self.refreshed(now, mobility, if self.alone { 0.0 } else { STEP_M }, common) * self.without_gain
     }
 
-    /// The same for a UE that stands there. `common` is for all channels of that UE.
+    /// The same for a UE at this position. `common` is shared by all channels of that UE.
     pub(crate) fn interference_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
         (self.mean_sinr, self.place) = (self.sinr_at(ue, common), Some(*ue));
         self.mean_sinr * self.without_gain
     }
 
-    /// Takes over what the other direction knows of shadowing, which is the same in both.
+    /// Copies the shadowing from the other direction, where it is the same.
     pub(crate) fn share_shadowing(&mut self, other: &Self) {
         self.shadowed = other.shadowed;
     }
 
     /// Mean reference signal received power before fading (TS 36.214 v17.0 §5.1.1): that of one
-    /// resource element, a twelfth of what a PRB has. `common` is for all channels of that UE.
+    /// resource element, a twelfth of a PRB's. `common` is shared by all channels of that UE.
     pub(crate) fn rsrp(&mut self, now: Instant, mobility: &mut Mobility, common: &mut CommonShadow) -> Dbm {
         let ratio = self.interference(now, mobility, common);
         self.noise + Decibel::from_linear(f64::from(ratio) / 12.0)
     }
 
-    /// RSRP over the measurement period that ends now: the mean of five looks at the whole band. Where
-    /// fading could not lift it to what is `wanted`, the mean before fading.
+    /// RSRP over the measurement period that ends now: the mean of five samples of the whole band. If
+    /// fading cannot raise it to `wanted`, the mean before fading.
     pub(crate) fn rsrp_over(
         &mut self,
         (now, period, wanted): (Instant, Duration, Dbm),
         mobility: &mut Mobility,
         common: &mut CommonShadow,
     ) -> Dbm {
-        const LOOKS: u64 = 5; // choice: further apart, they would tell less of a short fade
+        const LOOKS: u64 = 5; // choice: with a larger spacing, short fades would have less effect
         let mean = self.rsrp(now, mobility, common);
         let Some(fading) = self.fading.as_ref().filter(|_| mean + LARGEST_FADE >= wanted) else {
             return mean;
@@ -180,7 +181,7 @@ impl Channel {
         mean + Decibel::from_linear(sum / LOOKS as f64)
     }
 
-    /// Computed anew once the UE has moved by so much.
+    /// Computes the path loss again once the UE has moved by this distance.
     #[inline]
     fn refreshed(
         &mut self,
@@ -212,7 +213,7 @@ impl Channel {
         self.mean_sinr
     }
 
-    /// SINR before fading, as a factor, for a UE that stands there.
+    /// Mean SINR before fading, linear, for a UE at this position.
     fn sinr_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
         let (site, law) = (self.scenery.site, self.budget.path_loss);
         let ground_m = site.ground_distance(ue);
@@ -223,7 +224,7 @@ impl Channel {
         noise::prb_snr(self.sent, loss, self.noise)
     }
 
-    /// What shadowing adds to the loss, below zero where it takes from it.
+    /// The change of the loss by shadowing, negative where it reduces the loss.
     fn shadowing(&mut self, ue: &Position, path: &RadioPath, common: &mut CommonShadow) -> Decibel {
         let Some((config, shadowing)) = &self.scenery.shadowing else { return Decibel(0.0) };
         let law = self.budget.path_loss.shadowing(path);
@@ -246,7 +247,7 @@ impl Channel {
         Decibel(sigma.0 * value)
     }
 
-    /// Writes the fading gain of each RBG. False, and nothing written, without fading.
+    /// Writes the fading gain of each RBG. Without fading, returns false and writes nothing.
     pub(crate) fn rbg_gains(&self, now: Instant, out: &mut [f32]) -> bool {
         if let Some(fading) = &self.fading {
             fading.gains_at_rbg(now, out);
@@ -254,7 +255,7 @@ impl Channel {
         self.fading.is_some()
     }
 
-    /// Writes the SINR of each PRB at `now`, as factors.
+    /// Writes the SINR of each PRB at `now`, linear.
     pub(crate) fn sinr(&mut self, now: Instant, mean_sinr: f32, out: &mut [f32]) {
         match self.gains(now) {
             Some(gains) => out.iter_mut().zip(gains).for_each(|(out, gain)| *out = *gain * mean_sinr),
@@ -265,8 +266,8 @@ impl Channel {
     /// The fading gain of each PRB at `now`; `None` without fading.
     pub(crate) fn gains(&mut self, now: Instant) -> Option<&[f32]> {
         let fading = self.fading.as_ref()?;
-        // Control, data and CQI of one slot look at the same band, and a block is judged in the slot
-        // after, for which the UE may have measured its CQI already.
+        // Control, data and CQI of one slot use the same gains. A block is decoded in the slot after
+        // it, for which the UE may already have measured its CQI.
         let (held_at, held) = &mut self.held;
         if *held_at != now {
             held.resize(fading.grid().n_prb(), 0.0);
@@ -276,8 +277,7 @@ impl Channel {
         Some(held)
     }
 
-    /// [`Channel::sinr`] of these PRBs alone, in their places of `out`; the others may hold
-    /// anything.
+    /// [`Channel::sinr`] of these PRBs alone, at their places in `out`; the other places are undefined.
     pub(crate) fn sinr_on(
         &mut self,
         now: Instant,
@@ -292,7 +292,7 @@ impl Channel {
                     out.iter_mut().zip(held).for_each(|(out, gain)| *out = *gain * mean_sinr);
                 }
             }
-            // Of most of the band, all of it costs less than its parts.
+            // For more than half of the band, computing the whole band is cheaper.
             Some(fading) if prbs.clone().map(|range| range.len()).sum::<usize>() * 2 < out.len() => {
                 fading.gains_in(now, prbs.clone(), out);
                 for range in prbs {

@@ -1,5 +1,5 @@
-//! What a radio network is made of. Each value has a name of its own; presets such as `lena`
-//! and `typical` are sets of them and live with the scenario format.
+//! The configuration of a radio network. Each value has its own name; presets such as `lena` and
+//! `typical` are sets of them and belong to the scenario format.
 
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId};
 use airlane_radio::mobility::Disc;
@@ -23,13 +23,13 @@ pub struct RanConfig {
     pub cells: Vec<CellConfig>,
     /// The UEs; their index is the [`UeId`].
     pub ues: Vec<UeConfig>,
-    /// To which UE each flow belongs; the index is the flow.
+    /// The UE of each flow; the index is the flow.
     pub flows: Vec<UeId>,
     /// Propagation.
     pub channel: ChannelConfig,
-    /// What UEs measure of the cells; nothing, and at no cost, without.
+    /// Measurements of cells by UEs; `None` disables them at no cost.
     pub measurements: Option<MeasurementConfig>,
-    /// How UEs that measure are handed over; not at all, and at no cost, without.
+    /// Handover of UEs that measure; `None` disables it at no cost.
     pub handover: Option<HandoverConfig>,
 }
 
@@ -42,9 +42,9 @@ pub struct ChannelConfig {
     pub shadowing: Option<ShadowingConfig>,
     /// Small-scale fading, or none.
     pub fading: Option<FadingConfig>,
-    /// Bursts of interference that UEs hear, each its own, or none.
+    /// Bursts of interference at UEs, independent for each UE, or none.
     pub bursts: Option<BurstLaw>,
-    /// The same that eNBs hear.
+    /// Bursts of interference at eNBs, or none.
     pub uplink_bursts: Option<BurstLaw>,
 }
 
@@ -64,14 +64,14 @@ pub enum PathLossModel {
     },
     /// COST-231 Hata.
     Cost231Hata {
-        /// How densely it is built up.
+        /// The density of buildings.
         city: City,
     },
     /// The macro cell of TR 25.814 at 2 GHz.
     Macro25814,
     /// A scene of TR 36.814, with and without line of sight.
     Macro36814 {
-        /// Which, and what stands there.
+        /// The scene, and its buildings and streets.
         surroundings: Surroundings,
     },
 }
@@ -99,10 +99,10 @@ impl PathLossModel {
 pub struct ShadowingConfig {
     /// Standard deviation; `None` for that of the path-loss model, which must have one.
     pub deviation: Option<Decibel>,
-    /// Distance in metres at which the correlation has fallen to 1/e; `None` for that of the
-    /// path-loss model, which must have one.
+    /// Distance in metres at which the correlation is 1/e; `None` for that of the path-loss model,
+    /// which must have one.
     pub correlation_m: Option<f64>,
-    /// Correlation between sites, 0 to 1. Cells that stand at one point are one site.
+    /// Correlation between sites, 0 to 1. Cells at the same point are one site.
     pub site_correlation: f64,
 }
 
@@ -111,19 +111,18 @@ pub struct ShadowingConfig {
 pub struct FadingConfig {
     /// Delay profile.
     pub profile: Profile,
-    /// Speed that makes the Doppler spread, in m/s.
+    /// Speed that determines the Doppler spread, in m/s.
     pub speed_mps: f64,
-    /// Distance between neighbouring PRBs at which the profile is sampled, in Hz: 180 kHz, or
-    /// what somebody else's trace was made with.
+    /// Spacing of PRBs at which the profile is sampled, in Hz: 180 kHz, or that of an external trace.
     pub prb_spacing_hz: f64,
 }
 
 /// One cell.
 #[derive(Clone, Debug)]
 pub struct CellConfig {
-    /// Where its antenna stands.
+    /// The position of its antenna.
     pub position: Position,
-    /// What its antenna gains in each direction, both ways.
+    /// The gain of its antenna in each direction, for transmission and reception.
     pub antenna: Antenna,
     /// Downlink (and uplink) bandwidth in physical resource blocks, 6 to 110.
     pub resource_blocks: u16,
@@ -135,9 +134,9 @@ pub struct CellConfig {
     pub downlink_hz: f64,
     /// Uplink carrier in Hz.
     pub uplink_hz: f64,
-    /// Who is served.
+    /// The scheduler policy.
     pub scheduler: SchedulerKind,
-    /// What happens to those served when many bearers are set up; nothing, and at no cost, without.
+    /// Early throttling of served UEs when many bearers are set up; `None` disables it at no cost.
     pub early_throttling: Option<ThrottleConfig>,
     /// Downlink transmission mode.
     pub transmission_mode: TransmissionMode,
@@ -145,42 +144,43 @@ pub struct CellConfig {
     pub mac: MacConfig,
     /// The default radio bearer of UEs that start here.
     pub bearer: BearerConfig,
-    /// UEs that may be in it before it refuses those that are handed over; `None` for any number.
+    /// Maximum number of UEs, above which it refuses handovers; `None` for no limit.
     pub max_ues: Option<u32>,
-    /// It serves nobody, and sends on all of its bandwidth in each slot: interference from outside.
+    /// The cell serves no UE, and transmits on its whole bandwidth in each slot: interference from
+    /// outside.
     pub interferer: bool,
-    /// The cells that UEs which it serves report; `None` for all others.
+    /// The neighbours that its UEs report; `None` for all other cells.
     pub neighbours: Option<Vec<CellId>>,
-    /// When its radio is off, and when it hands UEs over to others.
+    /// Times when its radio is off, or when it hands UEs over to neighbours.
     pub service: Vec<ServiceChange>,
 }
 
-/// A time in which a cell does not serve as usual.
+/// A period in which a cell does not serve as usual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServiceChange {
-    /// From when on.
+    /// Its start.
     pub at: Instant,
-    /// For how long.
+    /// Its duration.
     pub duration: Duration,
-    /// What happens.
+    /// Its kind.
     pub kind: ServiceKind,
 }
 
-/// What a cell does in such a time.
+/// The kind of such a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceKind {
-    /// Its radio neither sends nor receives. The eNB behind it goes on: contexts of UEs, X2 and S1.
+    /// Its radio neither sends nor receives. The eNB keeps running: contexts of UEs, X2 and S1.
     Outage,
-    /// At the begin it hands UEs over to their best neighbours; until the end nobody reports it.
+    /// At the start it hands UEs over to their best neighbours; until the end no UE reports it.
     Shed(ShedAmount),
 }
 
-/// How many UEs a cell hands over.
+/// The number of UEs that a cell hands over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ShedAmount {
-    /// So many, or all if it has fewer.
+    /// This many, or all if it has fewer.
     Number(u32),
-    /// This share of those that it serves, 0 to 1, rounded to the nearest number.
+    /// This share of its served UEs, 0 to 1, rounded to the nearest number.
     Share(f64),
 }
 
@@ -192,30 +192,30 @@ pub enum SchedulerKind {
         /// Averaging window in slots (ns-3: 99).
         window: u32,
     },
-    /// Round robin: the slot's RBGs are dealt out in turn.
+    /// Round robin: the slot's RBGs are assigned in turn.
     RoundRobin,
-    /// Maximum throughput: whoever has the best channel.
+    /// Maximum throughput: the UE with the best channel.
     MaximumThroughput {
-        /// RBG by RBG, or all RBGs of a slot to one UE.
+        /// By RBG, or all RBGs of a slot to one UE.
         domain: Domain,
     },
-    /// Blind equal throughput: whoever has had least.
+    /// Blind equal throughput: the UE with the lowest past throughput.
     BlindEqualThroughput {
-        /// RBG by RBG, or all RBGs of a slot to one UE.
+        /// By RBG, or all RBGs of a slot to one UE.
         domain: Domain,
         /// Averaging window in slots (ns-3: 99).
         window: u32,
     },
-    /// Throughput to average: whose RBG is best against the rest of its band.
+    /// Throughput to average: the UE whose RBG is best relative to the rest of its band.
     ThroughputToAverage,
     /// Priority set: a target bit rate first, then the channel.
     PrioritySet(PrioritySetConfig),
 }
 
-/// In which domain a policy shares a slot out.
+/// The domain in which a policy divides a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
-    /// Each RBG for itself.
+    /// Each RBG separately.
     Frequency,
     /// One UE after the other, each as many RBGs as it needs.
     Time,
@@ -226,11 +226,11 @@ pub enum Domain {
 pub struct PrioritySetConfig {
     /// Averaging window in slots (ns-3: 99).
     pub window: u32,
-    /// Rate that each UE is to have, headers below PDCP included.
+    /// Target rate of each UE, including headers below PDCP.
     pub target: BitRate,
-    /// UEs that go on to the frequency domain in a slot; 0 for half of those that want to send.
+    /// Number of UEs that enter the frequency domain in a slot; 0 for half of those with data.
     pub multiplexed: u16,
-    /// How they are ranked there.
+    /// The metric in the frequency domain.
     pub metric: FrequencyMetric,
 }
 
@@ -239,42 +239,42 @@ pub struct PrioritySetConfig {
 pub enum FrequencyMetric {
     /// Proportional fair, by the throughput of the slots in which the UE was a candidate.
     ProportionalFairScheduled,
-    /// The RBG's channel over the band's mean.
+    /// The RBG's channel relative to the mean of the band.
     CarrierToAverage,
 }
 
-/// How the MCS of a transport block follows from the sub-band CQIs.
+/// How the MCS of a transport block is derived from the sub-band CQIs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum McsRule {
-    /// The worst sub-band of those allocated decides, as in ns-3.
+    /// From the worst sub-band of the allocation, as in ns-3.
     WorstSubband,
-    /// The mean efficiency of those allocated, corrected by an outer loop that steers the error
-    /// rate of first transmissions to the target, in either direction.
+    /// From the mean efficiency of the allocated sub-bands, corrected by an outer loop that
+    /// controls the error rate of first transmissions to the target, in both directions.
     Effective {
         /// Target error rate of first transmissions, such as 0.1.
         target_bler: f64,
     },
 }
 
-/// Against which interference of other cells a CQI is measured.
+/// The interference of other cells that a CQI includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CqiReference {
-    /// What the other cells sent in their data region in the slot before, PRB by PRB.
+    /// That of the other cells' data region in the slot before, per PRB.
     PdschInterference,
-    /// That of the control region, where the other cells always send.
+    /// That of the control region, in which the other cells always transmit.
     ControlRegion,
 }
 
-/// How many layers a UE of transmission mode 3 is sent (TS 36.213 §7.1.3).
+/// The number of layers for a UE of transmission mode 3 (TS 36.213 §7.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankRule {
-    /// All that the mode has.
+    /// All layers of the mode.
     Full,
-    /// As many as carry most, by the UE's rank indicator.
+    /// The number that carries most, from the UE's rank indicator.
     Adaptive,
 }
 
-/// What a CQI report tells apart (TS 36.213 §7.2).
+/// The resolution of a CQI report (TS 36.213 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CqiReport {
     /// One CQI for each resource block group.
@@ -286,68 +286,69 @@ pub enum CqiReport {
 /// Timing and rules of the MAC and of link adaptation. Times are in slots of 1 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MacConfig {
-    /// A UE measures and reports sub-band CQI this often.
+    /// Period of a UE's measurements and reports of sub-band CQI.
     pub cqi_period: u32,
-    /// From the measurement until the scheduler can use it.
+    /// Time from the measurement until the scheduler can use it.
     pub cqi_delay: u32,
-    /// What a UE's report tells apart.
+    /// The resolution of a UE's report.
     pub cqi_report: CqiReport,
-    /// How many layers, where the transmission mode has more than one.
+    /// The number of layers, if the transmission mode has more than one.
     pub rank: RankRule,
-    /// How CQIs follow from SINRs.
+    /// How CQIs are derived from SINRs.
     pub amc: AmcRule,
-    /// Against which interference a CQI is measured.
+    /// The interference that a CQI includes.
     pub cqi_reference: CqiReference,
     /// MCS selection.
     pub mcs_rule: McsRule,
-    /// The downlink MCS that a CQI stands for.
+    /// The mapping from CQI to downlink MCS.
     pub cqi_to_mcs: CqiToMcs,
-    /// Hybrid ARQ; without it an undecodable block is lost to the MAC.
+    /// Hybrid ARQ; without it, the MAC loses an undecodable block.
     pub harq: bool,
-    /// HARQ transmissions of a block at most, the first included.
+    /// Maximum number of HARQ transmissions of a block, including the first.
     pub harq_max_transmissions: u8,
-    /// From a transmission's scheduling to that of its retransmission.
+    /// Time from the scheduling of a transmission to that of its retransmission.
     pub harq_round_trip: u32,
-    /// From a downlink scheduling decision until the block has been received.
+    /// Time from a downlink scheduling decision until the block has been received.
     pub downlink_latency: u32,
-    /// From an uplink grant's decision until the UE starts to send (TS 36.213 §8.0: 4).
+    /// Time from an uplink grant's decision until the UE starts to send (TS 36.213 §8.0: 4).
     pub grant_to_pusch: u32,
-    /// Subframes of a frame in which no block of the downlink is sent: bit 0 is subframe 0.
+    /// Subframes of a frame without downlink blocks: bit 0 is subframe 0.
     pub blank_subframes: u16,
-    /// The last resource block group of the downlink stays idle where it is smaller than the others (TS 36.213
+    /// The last resource block group of the downlink stays idle if it is smaller than the others (TS 36.213
     /// §7.1.6.1), as in ns-3.
     pub idle_partial_rbg: bool,
     /// PCFICH and PDCCH can be missed: an assignment or a grant is then lost.
     pub control_errors: bool,
-    /// MAC subheaders (TS 36.321 §6.1.2) take their bytes; ns-3 leaves them out.
+    /// MAC subheaders (TS 36.321 §6.1.2) take bytes of the block; ns-3 omits them.
     pub subheaders: bool,
     /// Uplink access.
     pub uplink: UplinkConfig,
 }
 
-/// The uplink: how a UE gets to send.
+/// The uplink: how a UE gets access.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UplinkConfig {
     /// How the eNB learns that a UE has data.
     pub access: UplinkAccess,
-    /// Physical resource blocks kept for PUCCH, both edges together.
+    /// Physical resource blocks reserved for PUCCH, both edges together.
     pub pucch_resource_blocks: u16,
-    /// New grants in a slot at most: PDCCH has room for so many.
+    /// Maximum number of new grants in a slot: the capacity of PDCCH.
     pub grants_per_slot: u16,
-    /// How the MCS follows from the sounded SINRs.
+    /// How the MCS is derived from the sounded SINRs.
     pub amc: AmcRule,
-    /// The MCS is chosen anew from a sounding of the uplink this often, in slots.
+    /// Period in slots at which the MCS is chosen from a new sounding of the uplink.
     pub sounding_period: u32,
-    /// Open-loop power control; without it UEs send as if at full power over the whole band.
+    /// Open-loop power control; without it, the PRBs of a UE have the power that full power over
+    /// the whole band would give them.
     pub power_control: Option<PowerControl>,
 }
 
 /// Open-loop power control of PUSCH (TS 36.213 §5.1.1.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerControl {
-    /// Power of a PRB at no path loss: P0 nominal plus the UE's own.
+    /// Power of a PRB without path loss: nominal P0 plus the UE's own.
     pub p0: Dbm,
-    /// Share of the path loss that is made up for, 0 to 1.
+    /// Share of the path loss that is compensated, 0 to 1.
     pub alpha: f64,
 }
 
@@ -358,40 +359,40 @@ pub enum UplinkAccess {
     SchedulingRequest {
         /// Period of a UE's SR opportunity in slots (TS 36.213 §10.1.5: 5, 10, 20, 40, 80).
         period: u32,
-        /// From the request until the grant that answers it is decided.
+        /// Time from the request until the grant that answers it is decided.
         processing: u32,
         /// Size of the grant that answers a request.
         initial_grant: Bytes,
     },
-    /// No scheduling requests: the eNB grants a block to a UE that has been silent, and serves what buffer status
-    /// reports say once it has had several.
+    /// No scheduling requests: the eNB grants a block to a UE that has been silent, and acts on buffer status
+    /// reports after it has received several.
     Polled {
-        /// From a PUSCH to the one of a grant that nobody asked for, in slots.
+        /// Time from a PUSCH to that of an unrequested grant, in slots.
         interval: u32,
         /// Size of that grant.
         initial_grant: Bytes,
-        /// Such grants in a row that it takes.
+        /// Number of such grants in a row that it takes until reports are used.
         polls: u32,
-        /// From the last of them until the grant that answers it is decided, in slots.
+        /// Time from the last of them until the grant that answers it is decided, in slots.
         processing: u32,
     },
     /// Buffer status reaches the eNB out of band, without a grant, as in ns-3.
     IdealBufferStatus {
-        /// Slots that a report takes.
+        /// Delay of a report in slots.
         delay: u32,
     },
 }
 
-/// Where a UE is at the start of a run.
+/// The position of a UE at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
-    /// Here.
+    /// At this point.
     At(Position),
-    /// Somewhere in a disc, drawn anew for each seed.
+    /// In a disc, drawn for each seed.
     Within(Placement, Disc),
-    /// Somewhere in the hexagons around the sites of the cells, drawn anew for each seed.
+    /// In the hexagons around the sites of the cells, drawn for each seed.
     AroundSites {
-        /// From one site to the next.
+        /// Distance between sites.
         inter_site_distance_m: f64,
         /// Height of the UE.
         height_m: f64,
@@ -401,23 +402,23 @@ pub enum Start {
 /// One UE.
 #[derive(Clone, Debug)]
 pub struct UeConfig {
-    /// The cell that serves it from the start; none for the one that it receives best there, fading
-    /// aside.
+    /// The cell that serves it at the start; `None` for the one with the best reception there,
+    /// without fading.
     pub cell: Option<CellId>,
-    /// Where it starts.
+    /// Its start position.
     pub start: Start,
-    /// How it moves.
+    /// Its movement.
     pub movement: Movement,
-    /// Its transmit power at most.
+    /// Its maximum transmit power.
     pub tx_power: Dbm,
     /// Noise figure of its receiver.
     pub noise_figure: Decibel,
-    /// What the walls around it take, both ways.
+    /// Penetration loss of the walls around it, in both directions.
     pub penetration_loss: Decibel,
-    /// When its bearer is set up; with its first packet, if that comes before or nothing is said. Only
-    /// [`CellConfig::early_throttling`] asks.
+    /// When its bearer is set up: with its first packet, if that is earlier or this is `None`. Used
+    /// only by [`CellConfig::early_throttling`].
     pub bearer_set_up: Option<Instant>,
-    /// MCS of its downlink blocks whatever it reports; `None` for what link adaptation finds.
+    /// MCS of its downlink blocks, independent of its reports; `None` for link adaptation.
     pub fixed_mcs: Option<Mcs>,
 }
 

@@ -1,7 +1,7 @@
-//! CQI reports of a UE: what it measures, and when the scheduler knows of it.
+//! CQI reports of a UE: their measurement, and when the scheduler can use them.
 //!
-//! A report is a function of the slot in which it was measured, so it is made when somebody asks for it and
-//! not before: most reports rank nowhere near the best, and nobody asks.
+//! A report is a function of the slot of its measurement, so it is computed only when the scheduler needs
+//! it. Most reports are not near the best ones and are never needed.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::mac::scheduler::MAX_RBGS;
 use crate::ue::Ue;
 
 impl Ue {
-    /// Measures what is due up to `slot` and lets the newest usable report come into force.
+    /// Makes the measurements that are due up to `slot`, and puts the newest usable report into force.
     pub(crate) fn measure_cqi(
         &mut self,
         slot: u64,
@@ -29,7 +29,7 @@ impl Ue {
         self.measure_each(slot, (serving, air), amc, scratch);
     }
 
-    /// The same for a UE whose reports differ in more than the slot of their measurement.
+    /// The same for a UE whose reports depend on more than the slot of their measurement.
     fn measure_each(
         &mut self,
         slot: u64,
@@ -59,7 +59,8 @@ impl Ue {
         self.downlink.cqi.advance(slot, mac.cqi_delay);
     }
 
-    /// The report in force, which is there: one CQI per sub-band, and how many layers they hold for.
+    /// The report in force, which must exist: one CQI per sub-band, and the number of layers to
+    /// which they apply.
     pub(crate) fn reported_cqi(
         &mut self,
         around: (&CellConfig, &Air),
@@ -78,10 +79,10 @@ impl Ue {
         self.downlink.cqi.known()
     }
 
-    /// A report that was measured in this slot, and maybe not written down, is in force.
+    /// A report of a measurement in this slot, which may not have been computed, is in force.
     fn update_steady(&mut self, slot: u64, (serving, air): (&CellConfig, &Air), amc: &Amc) {
         let (channel, reports) = (&mut self.downlink.channel, &mut self.downlink.cqi);
-        // Without fading one report is as good as another.
+        // Without fading all reports are equal.
         if reports.current.seen.slot == slot || (channel.is_flat() && reports.current.is_made()) {
             return;
         }
@@ -109,7 +110,7 @@ impl Ue {
         let moment = Moment { look, fading: Instant::ZERO + SLOT * slot };
         self.downlink.channel.sinr(moment.fading, mean, scratch);
         let noise = match serving.mac.cqi_reference {
-            // The last slot that had ended: its own was not over.
+            // The last completed slot: the slot of the measurement was not over.
             CqiReference::PdschInterference => {
                 let sent = (slot.saturating_sub(1), RbgSet::MAX);
                 air.data_noise(self.cell, sent, moment, &mut self.neighbours)
@@ -123,22 +124,22 @@ impl Ue {
     }
 }
 
-/// Whether a report among several cells may be made after its measurement. It is asked for until the next
-/// one comes into force, and what other cells brought is kept for two looks around.
+/// Whether, among several cells, a report may be computed after its measurement. It can be needed until
+/// the next one comes into force, and the interference of other cells is kept for two looks.
 fn may_wait(mac: &MacConfig) -> bool {
     SLOT * u64::from(mac.cqi_period.max(1) - 1 + mac.cqi_delay) <= LOOK
 }
 
-/// How a UE makes a report of what it measured.
+/// Computes the report of a measurement.
 struct Measurement<'a> {
     serving: &'a CellConfig,
     amc: &'a Amc,
-    /// SINRs of a sub-band.
+    /// Number of SINRs per sub-band.
     points: usize,
 }
 
 impl Measurement<'_> {
-    /// The CQI of each sub-band and the rank that they hold for, from the SINRs of a layer when
+    /// The CQI of each sub-band and the rank to which they apply, from the SINRs of a layer when
     /// all layers are sent.
     fn report(&self, sinr: &mut [f32], out: &mut [Cqi]) -> u8 {
         let mode = self.serving.transmission_mode;
@@ -157,7 +158,7 @@ impl Measurement<'_> {
         mode.layers()
     }
 
-    /// Bytes that transport blocks of one sub-band each would carry.
+    /// The bytes of transport blocks of one sub-band each.
     fn carried(&self, cqi: &[Cqi]) -> u64 {
         let in_range = cqi.iter().filter(|&&cqi| cqi != Cqi::OUT_OF_RANGE);
         let table = self.serving.mac.cqi_to_mcs;
@@ -173,7 +174,7 @@ impl Measurement<'_> {
     }
 }
 
-/// What a report is made from.
+/// The input of a report.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// The slot of the measurement.
@@ -188,9 +189,9 @@ struct Seen {
 struct Report {
     seen: Seen,
     cqi: [Cqi; MAX_RBGS],
-    /// Layers that they hold for; zero until the report is made.
+    /// Number of layers; zero until the report is computed.
     rank: u8,
-    /// A policy wanted to know it.
+    /// True if a policy has needed it.
     asked: bool,
 }
 
@@ -204,20 +205,20 @@ impl Report {
     }
 }
 
-/// Sub-band CQI of a UE: the report in force and those on their way to the scheduler.
+/// Sub-band CQI of a UE: the report in force and those that have not reached the scheduler yet.
 #[derive(Debug)]
 pub(crate) struct CqiReports {
     current: Report,
     subbands: usize,
-    /// PRBs of a sub-band.
+    /// Number of PRBs per sub-band.
     rbg_size: usize,
     pending: VecDeque<Report>,
     next: u64,
     offset: u64,
     flat: Option<(f32, Cqi, u8)>,
     valid: bool,
-    /// Of a UE whose reports differ in the slot of their measurement alone: its first one, and up to where
-    /// it has measured.
+    /// For a UE whose reports depend only on the slot of their measurement: the slots of its first and its
+    /// latest measurement.
     steady: Option<(u64, u64)>,
 }
 
@@ -249,8 +250,8 @@ impl CqiReports {
         self.valid
     }
 
-    /// What is due up to `slot` is measured, and the newest usable report in force, without either being written
-    /// down: the slot of its measurement follows from this one.
+    /// Makes the measurements up to `slot` and puts the newest usable report into force, without storing
+    /// them: the slot of the measurement in force follows from this slot.
     fn measure_steady(&mut self, slot: u64, mac: &MacConfig) {
         if let Some((_, until)) = &mut self.steady {
             *until = slot;
@@ -260,30 +261,30 @@ impl CqiReports {
         }
     }
 
-    /// In which slot that was measured.
+    /// The slot of the measurement in force.
     fn steady_in_force(&self, mac: &MacConfig) -> Option<u64> {
         let (first, until) = self.steady?;
         let (period, usable) = (u64::from(mac.cqi_period.max(1)), until.saturating_sub(mac.cqi_delay.into()));
         let phase = self.offset % period;
-        // The very first one stands in until another could have arrived.
+        // The first report is used until another could have arrived.
         Some(if usable > first { usable - (usable - phase) % period } else { first })
     }
 
-    /// The CQI of each sub-band and the layers that they hold for, of a report that has been asked for.
+    /// The CQI of each sub-band and the number of layers, of a report that has been computed.
     pub(crate) fn known(&self) -> (&[Cqi; MAX_RBGS], u8) {
         assert!(self.valid && self.current.is_made(), "this report was not requested");
         (&self.current.cqi, self.current.rank)
     }
 
-    /// The mean of the sub-bands of a report that has been asked for, rounded down.
+    /// The mean of the sub-bands of a report that has been computed, rounded down.
     pub(crate) fn wideband(&self) -> u8 {
         let (cqi, _) = self.known();
         let sum: usize = cqi[..self.subbands].iter().map(|cqi| usize::from(cqi.index())).sum();
         (sum / self.subbands) as u8
     }
 
-    /// The next slot whose measurement has to be made, if it is not after `slot`. Reports that
-    /// nobody could have used any more are left out.
+    /// The next slot whose measurement is due, if it is not after `slot`. Reports that can no
+    /// longer be used are skipped.
     fn next_due(&mut self, slot: u64, mac: &MacConfig) -> Option<u64> {
         if slot < self.next {
             return None;
@@ -301,7 +302,7 @@ impl CqiReports {
         })
     }
 
-    /// A measurement of a channel that is the same on all PRBs, whose report is made at once.
+    /// A measurement of a channel that is the same on all PRBs; its report is computed immediately.
     fn push_flat(&mut self, seen: Seen, fill: impl FnOnce(&mut [f32], &mut [Cqi]) -> u8) {
         let (cqi, rank) = match self.flat {
             Some((sinr, cqi, rank)) if sinr == seen.mean => {
@@ -325,8 +326,8 @@ impl CqiReports {
 
     fn advance(&mut self, slot: u64, delay: u32) {
         while let Some(report) = self.pending.front() {
-            // The very first report stands in until it could have arrived: a UE that has
-            // just connected has reported CQI in its connection set-up.
+            // The first report is used before its delay has passed: a UE that has just connected
+            // has reported its CQI during connection set-up.
             if self.valid && report.seen.slot + u64::from(delay) > slot {
                 return;
             }

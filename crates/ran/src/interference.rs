@@ -1,20 +1,20 @@
-//! What cells of one carrier do to each other: which PRBs they send on, slot by slot, and the
-//! noise and interference that a receiver has for it.
+//! Interference between cells of one carrier: the PRBs on which they transmit in each slot, and the
+//! resulting noise and interference at a receiver.
 //!
-//! *Downlink.* A UE hears of each other cell what that cell really sends: in the slot in which a
-//! block is in the air, PDSCH on the resource block groups that the cell gave away for it, or all of
-//! them from a cell that is there to interfere; in the control region of each slot all of the band,
-//! since reference signals, PCFICH and PDCCH are always there. *Uplink.* An eNB hears the UEs of other cells on the PRBs of their PUSCH.
+//! *Downlink.* A UE receives from each other cell what that cell transmits. In the data region of a slot this
+//! is PDSCH on the resource block groups that the cell assigned, or on all groups if the cell is only an
+//! interferer. In the control region of each slot it is the whole band, since reference signals, PCFICH and
+//! PDCCH are always present. *Uplink.* An eNB receives the UEs of other cells on the PRBs of their PUSCH.
 //!
-//! Cells interfere where their carriers are the same; such cells have one bandwidth. Carriers that
-//! overlap in part are taken as apart.
+//! Cells interfere if their carriers are the same; such cells have the same bandwidth. Carriers
+//! that overlap in part do not interfere.
 //!
-//! What is not heard is not computed. An interferer more than 30 dB under the noise counts as
-//! silent. One that brings less than a tenth of noise and interference counts with its mean power:
-//! its fades move the sum by less than half a decibel. The others fade, each by a stream of its
-//! own, once per resource block group. Interference of the uplink is a sum over the UEs of many
-//! cells and counts with its means throughout. Left out: that reference signals of neighbours also
-//! hit PDSCH, and PUCCH and sounding signals.
+//! Weak interference is simplified. An interferer more than 30 dB below the noise is ignored. One
+//! that contributes less than a tenth of noise and interference counts with its mean power: its
+//! fading changes the sum by less than half a decibel. The others fade, each with its own stream,
+//! once per resource block group. Interference in the uplink is a sum over the UEs of many cells
+//! and always counts with its mean. Not included: interference of the neighbours' reference signals
+//! with PDSCH, and PUCCH and sounding signals.
 
 mod noise;
 
@@ -30,17 +30,18 @@ use crate::mac::grid::{RbgSet, rbg_size};
 use noise::{AddAll, AddUp, Heard, LANES, Listen};
 pub(crate) use noise::{Noise, PLACES};
 
-/// An interferer this far under the noise counts as silent: -30 dB.
+/// An interferer this far below the noise is ignored: -30 dB.
 const NEGLIGIBLE: f32 = 1e-3;
-/// An interferer that brings less than this share of noise and interference does not fade.
+/// An interferer that contributes less than this share of noise and interference does not fade.
 const SMALL: f32 = 0.1;
-/// Slots over which an eNB averages the interference that it hears; choice.
+/// Slots over which an eNB averages the received interference; choice.
 const RISE_WINDOW: f32 = 32.0;
 
-/// How often a UE looks whether it has moved.
+/// How often the position of a UE is checked.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
-/// How far a UE moves until it hears other cells anew. 35 m from a site that is 0.5 dB of path loss
-/// (37.6 log10(36 / 35)), and less farther out; of shadowing, a change by 0.2 standard deviations (50 m).
+/// How far a UE moves until the other cells' power is computed again. At 35 m from a site this is 0.5 dB
+/// of path loss (37.6 log10(36 / 35)), and less farther out; shadowing changes by 0.2 standard deviations
+/// (50 m).
 pub(crate) const STEP_M: f64 = 1.0;
 
 /// The channels between a UE and a cell that does not serve it.
@@ -51,28 +52,28 @@ pub(crate) struct Link {
     pub(crate) uplink: Channel,
 }
 
-/// What a UE heard where it once was: good until it has looked around twice more.
+/// Identifies a position at which the received powers were computed; valid until two further looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Look(u32);
 
-/// What a UE hears of the control regions of other cells, which are always there.
+/// The control regions of other cells at a UE; these are always transmitted.
 #[derive(Debug, Default)]
 struct ControlLevels {
-    /// Of which look that goes for.
+    /// The look for which they are valid.
     of: Option<Look>,
     /// Links that fade, and their mean power.
     fading: Vec<(usize, f32)>,
-    /// Power of all the others.
+    /// Sum of the powers of all other links.
     flat: f32,
 }
 
-/// The cells that do not serve a UE, and how they hear each other.
+/// The cells that do not serve a UE, and the power they receive from each other.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
-    /// One for each, ascending.
+    /// One for each cell, ascending.
     links: Vec<Link>,
-    /// Mean power over the noise by cell where the UE was last looked for and at the look before, by turns;
-    /// zero where it is silent, for the cell that serves, and in the places beyond the last.
+    /// Mean power over the noise by cell at the last look and the one before, alternating; zero for an
+    /// ignored cell, for the serving cell, and in the places beyond the last.
     downlink: [Vec<f32>; 2],
     latest: Look,
     /// The same for the uplink by link, computed when the UE sends.
@@ -81,16 +82,16 @@ pub(crate) struct Neighbours {
     control: ControlLevels,
     looked_at: Option<Instant>,
     place: Option<Position>,
-    /// What is heard in what is being received.
+    /// The interferers of the current reception.
     heard: Heard,
-    /// Fading of each RBG by cell, and when it was that.
+    /// Fading of each RBG by cell, and the time to which it belongs.
     gains: Vec<(Instant, [f32; PLACES])>,
 }
 
 impl Neighbours {
     pub(crate) fn new(links: Vec<Link>) -> Self {
         let count = links.len();
-        // Without others there is nothing to keep.
+        // Without other cells there is nothing to store.
         let cells = if links.is_empty() { 0 } else { count + 1 };
         let places = whole_vectors(cells);
         Self {
@@ -111,12 +112,12 @@ impl Neighbours {
         &mut self.links
     }
 
-    /// Another cell's radio has gone off or on: what goes for control regions is computed anew.
+    /// Another cell's radio has been switched: the levels of control regions are computed again.
     pub(crate) fn forget_control(&mut self) {
         self.control.of = None;
     }
 
-    /// The cell `to` serves from now on, and `from`, whose channels these are, no longer.
+    /// Cell `to` serves from now on instead of `from`, to which these channels belong.
     pub(crate) fn exchange(&mut self, from: CellId, to: CellId, channels: [&mut Channel; 2]) {
         self.hear_uplink();
         let place = self.links.binary_search_by_key(&to, |link| link.cell);
@@ -131,7 +132,7 @@ impl Neighbours {
         self.gains.iter_mut().for_each(|(at, _)| *at = Instant::FAR_FUTURE);
     }
 
-    /// Computes what is heard where the UE is now, if it has moved.
+    /// Computes the received powers at the current position, if the UE has moved.
     fn look(&mut self, now: Instant, mobility: &mut Mobility) {
         let looked = |at: Instant| mobility.is_static() || now.saturating_since(at) < LOOK;
         if self.looked_at.is_some_and(looked) {
@@ -153,7 +154,7 @@ impl Neighbours {
         self.uplink_is_old = true;
     }
 
-    /// Computes how other cells hear the UE from where it was looked for.
+    /// Computes the power of the UE at other cells for the position of the last look.
     fn hear_uplink(&mut self) {
         let Some(here) = self.place.filter(|_| self.uplink_is_old) else { return };
         let mut common = None;
@@ -164,7 +165,7 @@ impl Neighbours {
         self.uplink_is_old = false;
     }
 
-    /// Computes what goes for the control regions of the cells on the carrier of the UE's.
+    /// Computes the control regions of the cells on the UE's carrier.
     fn hear_control(&mut self, look: Look, rivals: &[RbgSet]) {
         let Self { links, control, .. } = self;
         let levels = Self::levels(&self.downlink, self.latest, look);
@@ -183,7 +184,7 @@ impl Neighbours {
         }
     }
 
-    /// Mean power over the noise by cell, as it was at a look that may be the one before the latest.
+    /// Mean power over the noise by cell, at a look that is the latest or the one before.
     fn levels(downlink: &[Vec<f32>; 2], latest: Look, look: Look) -> &[f32] {
         assert!(latest.0.wrapping_sub(look.0) < 2, "what was heard then is forgotten");
         &downlink[look.0 as usize % 2]
@@ -203,22 +204,22 @@ impl Neighbours {
     }
 }
 
-/// The link of a UE that `serving` serves to another cell.
+/// The link to another cell of a UE served by `serving`.
 fn link_to(cell: usize, serving: CellId) -> usize {
     cell - usize::from(cell > serving.index())
 }
 
-/// Places for so many cells side by side.
+/// Number of places for this many cells, in whole vectors.
 fn whole_vectors(cells: usize) -> usize {
     cells.next_multiple_of(LANES)
 }
 
-/// RBGs by the slot in which they were in the air, those of all cells side by side.
+/// RBGs by the slot of their transmission, for all cells.
 #[derive(Debug)]
 struct History {
-    /// By slot, modulo their number, which is a power of two: which slot it is, and what each cell sends.
+    /// A ring of slots, whose size is a power of two: the slot number, and the RBGs of each cell.
     slots: Vec<(u64, Vec<RbgSet>)>,
-    /// What cells send in a slot in which nobody gives anything away: all, those that only interfere.
+    /// The RBGs of cells in a slot without assignments: all of those that only interfere.
     always: Vec<RbgSet>,
 }
 
@@ -231,7 +232,7 @@ impl History {
         slot as usize & (self.slots.len() - 1)
     }
 
-    /// What each cell sends in a slot.
+    /// The RBGs of each cell in a slot.
     fn of(&self, slot: u64) -> &[RbgSet] {
         let (of, sent) = &self.slots[self.place(slot)];
         if *of == slot { sent } else { &self.always }
@@ -248,15 +249,15 @@ impl History {
     }
 }
 
-/// What one cell has to do with the others.
+/// The relations of one cell to the others.
 #[derive(Debug)]
 struct Site {
-    /// All RBGs for a cell whose downlink is on the same carrier, none for another, this one and the places
-    /// beyond the last.
+    /// All RBGs for a cell whose downlink is on the same carrier; none for the others, this cell and the
+    /// places beyond the last.
     downlink_rivals: Vec<RbgSet>,
     /// The same while all radios are on.
     same_carrier: Vec<RbgSet>,
-    /// Whose uplink is.
+    /// The cells whose uplink is on the same carrier.
     uplink_rivals: Vec<usize>,
     /// Interference over noise on each PRB of the uplink in the latest slot, and its average.
     rise: Vec<f32>,
@@ -265,7 +266,7 @@ struct Site {
     rbg_size: usize,
 }
 
-/// What is in the air.
+/// All transmissions on the air.
 #[derive(Debug)]
 pub(crate) struct Air {
     /// Empty for a network of one cell.
@@ -273,16 +274,16 @@ pub(crate) struct Air {
     sent: History,
     /// The widest vectors of this machine; the additions are the same in any.
     arch: Arch,
-    /// The slot of `rise`.
+    /// The slot to which `rise` belongs.
     slot: u64,
 }
 
-/// When something is received.
+/// The time of a reception.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
-    /// For place.
+    /// Determines the position.
     pub(crate) look: Look,
-    /// For fading.
+    /// Determines the fading.
     pub(crate) fading: Instant,
 }
 
@@ -331,14 +332,14 @@ impl Air {
         self.sites.is_empty()
     }
 
-    /// The radio of a cell goes off, or on again. UEs that have heard it have to listen anew.
+    /// Switches the radio of a cell off or on. UEs compute their received powers again.
     pub(crate) fn switch(&mut self, cell: usize, on: bool) {
         for site in &mut self.sites {
             site.downlink_rivals[cell] = if on { site.same_carrier[cell] } else { 0 };
         }
     }
 
-    /// What a UE hears of other cells where it is now; `now` never decreases.
+    /// Computes the received powers of a UE at its current position; `now` must not decrease.
     pub(crate) fn look(&self, now: Instant, neighbours: &mut Neighbours, mobility: &mut Mobility) -> Look {
         if !self.is_quiet() {
             neighbours.look(now, mobility);
@@ -346,16 +347,16 @@ impl Air {
         neighbours.latest
     }
 
-    /// A cell sends PDSCH on these RBGs in a slot that is to come.
+    /// A cell transmits PDSCH on these RBGs in a future slot.
     pub(crate) fn send_downlink(&mut self, cell: usize, slot: u64, rbgs: RbgSet) {
         if !self.is_quiet() {
             self.sent.put(cell, slot, rbgs);
         }
     }
 
-    /// A new slot of the uplink begins: what was heard until now enters the averages.
+    /// A new slot of the uplink begins: the interference received until now enters the averages.
     pub(crate) fn begin_uplink(&mut self, slot: u64) {
-        // Nothing was sent in the slots that nobody processed.
+        // Nothing was sent in the slots that were not processed.
         let silent = slot.saturating_sub(self.slot + 1).min(100_000) as f32;
         self.slot = slot;
         let stays = 1.0 - 1.0 / RISE_WINDOW;
@@ -368,7 +369,8 @@ impl Air {
         }
     }
 
-    /// A UE of `cell` sends on these PRBs, with `factor` times its full power over the band on each.
+    /// A UE of `cell` transmits on these PRBs, each with `factor` times the power of full power over
+    /// the band.
     pub(crate) fn send_uplink(
         &mut self,
         cell: usize,
@@ -389,18 +391,18 @@ impl Air {
         }
     }
 
-    /// Takes the interference of the latest slot from what the uplink of a cell would have on these PRBs.
+    /// Applies the interference of the latest slot to the SINR of a cell's uplink on these PRBs.
     pub(crate) fn weaken_uplink(&self, cell: usize, prbs: Range<usize>, sinr: &mut [f32]) {
         weaken_by(&self.sites[cell].rise[prbs.clone()], &mut sinr[prbs]);
     }
 
-    /// Takes from it the interference that the eNB has heard on average.
+    /// Applies the average interference at the eNB to it.
     pub(crate) fn weaken_uplink_mean(&self, cell: usize, sinr: &mut [f32]) {
         weaken_by(&self.sites[cell].mean_rise, sinr);
     }
 
-    /// Noise and interference of a UE of `cell` on these RBGs in the data region of a slot; of others it
-    /// says nothing. `None` if nobody else sends there.
+    /// Noise and interference of a UE of `cell` on these RBGs in the data region of a slot; the values
+    /// of other RBGs are undefined. `None` without other transmissions on these RBGs.
     pub(crate) fn data_noise(
         &self,
         cell: CellId,
@@ -446,7 +448,7 @@ impl Air {
         Some(noise)
     }
 
-    /// Noise and what other cells' control regions add to it before any fading; noise alone is 1.
+    /// Noise and the other cells' control regions before fading; noise alone is 1.
     pub(crate) fn mean_control_noise(
         &self,
         cell: CellId,
@@ -460,7 +462,7 @@ impl Air {
         1.0 + heard.map(|(level, _)| level).sum::<f32>()
     }
 
-    /// Noise and interference of those that are heard, `total` altogether before fading.
+    /// Noise and interference of the recorded cells, whose sum before fading is `total`.
     fn add_up(
         &self,
         cell: CellId,

@@ -1,14 +1,13 @@
-//! The radio access network of LTE: PDCP, RLC, MAC and HARQ of every cell and every UE, as one
-//! [`RadioNetwork`] node that is stepped in slots of 1 ms.
+//! The radio access network of LTE: PDCP, RLC, MAC and HARQ of all cells and UEs, as one
+//! [`RadioNetwork`] node that runs in slots of 1 ms.
 //!
-//! The path of a downlink packet, top to bottom: [`RadioNetwork`] takes it from the S1-U port
-//! and gives it to its UE's [`bearer`] (PDCP, then the RLC queue); `mac::scheduler` shares the
-//! slot's resource blocks out; `mac::downlink` builds transport blocks and three slots later
-//! decodes them through the `channel`; the bearer's other end reorders and hands the packet to
-//! the UE's port. An uplink packet waits in its bearer until `mac::uplink` has granted it room.
+//! The path of a downlink packet: [`RadioNetwork`] takes it from the S1-U port and gives it to its
+//! UE's [`bearer`] (PDCP, then the RLC queue). `mac::scheduler` assigns the slot's resource blocks.
+//! `mac::downlink` builds transport blocks and decodes them three slots later through the
+//! `channel`. The bearer's other end reorders and passes the packet to the UE's port. An uplink
+//! packet waits in its bearer until `mac::uplink` has granted resources.
 //!
-//! Left out so far: semi-persistent scheduling, more than one
-//! bearer per UE.
+//! Not included: semi-persistent scheduling, and more than one bearer per UE.
 
 pub mod bearer;
 mod build;

@@ -1,8 +1,8 @@
-//! The radio access network as one node: every cell, every UE, stepped slot by slot.
+//! The radio access network as one node: all cells and UEs, processed slot by slot.
 //!
-//! Ports: `0..cells` lead to the gateway (S1-U of each eNB), `cells..cells + ues` to the upper
-//! layers of each UE, and the one after them to a radio network information service. Without backlog, HARQ feedback or a bearer's timer there is no slot to
-//! process, and an idle network costs nothing.
+//! Ports: `0..cells` lead to the gateway (S1-U of each eNB), `cells..cells + ues` to the upper layers of each
+//! UE, and the next one to a radio network information service. A slot is processed only if there is backlog,
+//! HARQ feedback or a bearer's timer, so an idle network costs nothing.
 
 use airlane_core::{
     CellId, Cx, Direction, DropCause, Duration, Event, Header, Instant, Node, PacketRef, Port, Seeds, Topic,
@@ -29,14 +29,14 @@ use crate::rrc::monitor::Monitor;
 use crate::slot::{Ports, Slot};
 use crate::ue::Ue;
 
-/// A cell at work.
+/// A cell with its state.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) config: CellConfig,
     pub(crate) phy: Phy,
     pub(crate) downlink: DownlinkMac,
     pub(crate) uplink: UplinkMac,
-    /// Its radio is on.
+    /// Whether its radio is on.
     pub(crate) is_on: bool,
 }
 
@@ -48,27 +48,27 @@ pub struct RadioNetwork {
     flows: Vec<UeId>,
     air: Air,
     monitor: Option<Monitor>,
-    /// Away while it is at work.
+    /// `None` during a call that uses it.
     handover: Option<Box<HandoverState>>,
     next_slot: u64,
-    /// No bearer's timer is due before.
+    /// The time before which no bearer's timer is due.
     bearers_due: Instant,
     deliverable: Vec<PacketRef>,
     downlink_due: Vec<PacketRef>,
     uplink_due: Vec<PacketRef>,
     touched: Vec<u32>,
-    /// How often positions are reported, and when next; [`Instant::FAR_FUTURE`] for never.
+    /// The period of position reports, and the time of the next; [`Instant::FAR_FUTURE`] for none.
     survey: (Duration, Instant),
     publisher: Publisher,
     plan: Plan,
 }
 
 impl RadioNetwork {
-    /// Builds the network. Positions, walks and fading draw from named streams of `seeds`.
+    /// Builds the network. Positions, movements and fading draw from named streams of `seeds`.
     ///
     /// # Panics
-    /// If a UE names a cell, or a flow a UE, that is not there, or if there are more than
-    /// 65,000 ports.
+    /// If a UE names a cell, or a flow a UE, that does not exist, or if there are more than 65,000
+    /// ports.
     #[must_use]
     pub fn new(config: &RanConfig, seeds: Seeds) -> Self {
         assert!(config.cells.len() + config.ues.len() <= 65_000, "too many cells and UEs for the ports");
@@ -103,7 +103,7 @@ impl RadioNetwork {
         }
     }
 
-    /// Reports where each UE is ([`Event::UePosition`]) at time zero and from then on this often.
+    /// Reports the position of each UE ([`Event::UePosition`]) at time zero and then with this period.
     pub fn report_positions(&mut self, every: Duration) {
         assert!(!every.is_zero(), "positions are reported at instants apart");
         self.survey = (every, Instant::ZERO);
@@ -152,12 +152,11 @@ impl RadioNetwork {
         self.ues[ue.index()].bearer.queue(direction)
     }
 
-    /// Moves a UE to another cell, as far as the MAC knows of it: what is in the air in either
-    /// direction is lost, which its RLC finds out by its own means. Nothing happens if the cell
-    /// serves it already.
+    /// Moves a UE to another cell in the MAC: blocks on the air in either direction are lost, which
+    /// RLC recovers. Does nothing if the cell already serves it.
     ///
     /// # Panics
-    /// If there is no such cell.
+    /// If the cell does not exist.
     pub fn change_cell(&mut self, now: Instant, ue: UeId, target: CellId) {
         assert!(target.index() < self.cells.len(), "there is no such cell");
         self.skip_idle_slots(now);
@@ -176,12 +175,12 @@ impl RadioNetwork {
         self.wake_touched(now);
     }
 
-    /// The oldest measurement report that nobody has taken; none where UEs do not measure.
+    /// Removes the oldest measurement report; `None` if there is none or UEs do not measure.
     pub fn take_measurement_report(&mut self) -> Option<MeasurementReport> {
         self.monitor.as_mut()?.take()
     }
 
-    /// Work that comes up now in an idle network is for the next slot that begins.
+    /// New work in an idle network is handled in the next slot that begins.
     fn skip_idle_slots(&mut self, now: Instant) {
         if !self.is_busy() {
             self.next_slot = self.next_slot.max(now.as_nanos().div_ceil(SLOT.as_nanos()));
@@ -192,7 +191,7 @@ impl RadioNetwork {
         self.cells.iter().any(|cell| cell.downlink.is_busy() || cell.uplink.is_busy())
     }
 
-    /// The next slot that has something to do, if nothing arrives first.
+    /// The next slot with work, if nothing arrives first.
     fn next_work(&self) -> Option<u64> {
         if self.is_busy() {
             return Some(self.next_slot);
@@ -201,7 +200,7 @@ impl RadioNetwork {
             .then(|| self.bearers_due.as_nanos().div_ceil(SLOT.as_nanos()).max(self.next_slot))
     }
 
-    /// UEs measure as often as they have to until then.
+    /// Makes the measurements of UEs that are due until then.
     fn measure_until(&mut self, until: Instant) {
         if let Some(monitor) = &mut self.monitor {
             while monitor.next() <= until {
@@ -230,7 +229,7 @@ impl RadioNetwork {
         }
     }
 
-    /// Takes a step of the slot in every cell whose radio is on, in their order.
+    /// Runs one step of the slot in every cell whose radio is on, in their order.
     #[inline]
     fn each_cell(
         &mut self,
@@ -289,7 +288,7 @@ impl RadioNetwork {
         }
     }
 
-    /// Puts UEs whose bearer has got something to send on their cell's lists.
+    /// Adds UEs whose bearer has data to send to their cell's lists.
     fn wake_touched(&mut self, now: Instant) {
         for index in self.touched.drain(..) {
             let ue = &mut self.ues[index as usize];
@@ -360,7 +359,7 @@ impl Node for RadioNetwork {
                 self.change_service(cx);
                 continue;
             }
-            // A handover may make work for a slot that comes before.
+            // A handover may create work for an earlier slot.
             if self.handover.is_some() && self.hand_over(cx, until) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! One slot of one cell: what its steps share.
+//! One slot of one cell: the state that its steps share.
 
 use airlane_core::{CellId, Cx, Direction, Event, Instant, PacketRef, Port, Topic};
 use airlane_net::gtp::OVERHEAD;
@@ -16,19 +16,19 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) number: u64,
     pub(crate) cell: &'a CellConfig,
     pub(crate) phy: &'a mut Phy,
-    /// What cells do to each other.
+    /// The transmissions of all cells.
     pub(crate) air: &'a mut Air,
     pub(crate) ues: &'a mut [Ue],
-    /// SDUs that a bearer has just handed up.
+    /// SDUs that a bearer has just delivered.
     pub(crate) deliverable: &'a mut Vec<PacketRef>,
-    /// UEs whose bearer may now have something to send.
+    /// UEs whose bearer may now have data to send.
     pub(crate) touched: &'a mut Vec<u32>,
     pub(crate) ports: Ports,
-    /// No bearer's timer is due before.
+    /// The time before which no bearer's timer is due.
     pub(crate) bearers_due: Instant,
 }
 
-/// Which port leads where.
+/// The numbering of ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
     pub(crate) s1u: Port,
@@ -36,7 +36,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Sends SDUs on: to the UE's upper layers, or through the tunnel to the gateway.
+    /// Forwards SDUs: to the UE's upper layers, or through the tunnel to the gateway.
     pub(crate) fn send(self, cx: &mut Cx<'_>, direction: Direction, ue: u32, sdus: &mut Vec<PacketRef>) {
         for packet in sdus.drain(..) {
             match direction {
@@ -60,14 +60,14 @@ impl Slot<'_, '_> {
         usize::from(self.ports.s1u)
     }
 
-    /// Passes on what a bearer handed up when it received a block.
+    /// Forwards the SDUs that a bearer delivered when it received a block.
     pub(crate) fn deliver(&mut self, direction: Direction, ue: u32) {
         self.touched.push(ue);
         self.note_timer(ue);
         self.ports.send(self.cx, direction, ue, self.deliverable);
     }
 
-    /// Whether a UE misses what PDCCH says to it in this slot.
+    /// Whether a UE misses the PDCCH in this slot.
     pub(crate) fn misses_control(&mut self, ue: u32) -> bool {
         if !self.cell.mac.control_errors {
             return false;
@@ -77,7 +77,7 @@ impl Slot<'_, '_> {
         control::is_missed(sinr, &mut ue.downlink.control_draws)
     }
 
-    /// A bearer was used: its timers may have moved.
+    /// A bearer was used: its timers may have changed.
     pub(crate) fn note_timer(&mut self, ue: u32) {
         if let Some(at) = self.ues[ue as usize].bearer.next_timeout() {
             self.bearers_due = self.bearers_due.min(at);

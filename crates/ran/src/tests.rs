@@ -90,7 +90,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
     }
 }
 
-/// Adds up the PRBs of each slot, by direction.
+/// Sums the PRBs of each slot, by direction.
 #[derive(Default)]
 struct GridMeter {
     now: Instant,
@@ -102,7 +102,7 @@ struct GridMeter {
     downlink_blocks: Vec<Block>,
 }
 
-/// How one transmission of a downlink block ended.
+/// The result of one transmission of a downlink block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     at: Instant,
@@ -204,7 +204,7 @@ fn sr(period: u32) -> UplinkAccess {
 #[test]
 fn a_lone_packet_takes_the_slots_that_the_path_has() {
     let mut d = Driver::new(&network(1, IDEAL));
-    // Arrives at 10.2 ms, scheduled at 11, on the air in slot 13, there at 14.
+    // Arrives at 10.2 ms, scheduled at 11, on the air in slot 13, received at 14.
     d.send(Instant::from_nanos(10_200_000), 0, Direction::Downlink, 1400);
     d.run_to(Instant::from_millis(100));
     assert_eq!(d.arrived, [(Instant::from_millis(14), 1, 3.8, FlowId(0))]);
@@ -222,9 +222,9 @@ fn a_full_cell_carries_what_its_blocks_hold() {
     d.conserved();
     let window = d.arrived.iter().filter(|(at, ..)| (200..1000).contains(&(at.as_nanos() / 1_000_000)));
     let goodput = window.count() as f64 * 1400.0 * 8.0 / 0.8 / 1e6;
-    // MCS 28 on 100 PRBs is a block of 9422 bytes each ms. A PDU has a fixed header of 2 bytes
-    // and length fields of 12 bits for all data field elements but the last; 6 or 7 of them
-    // share a block, so 9 to 11 bytes are headers: 9411.8 bytes of SDUs of 1430 bytes a slot.
+    // MCS 28 on 100 PRBs is a block of 9422 bytes each ms. A PDU has a fixed header of 2 bytes and
+    // length fields of 12 bits for all data field elements except the last; 6 or 7 of them share a
+    // block, so 9 to 11 bytes are headers: 9411.8 bytes of SDUs of 1430 bytes a slot.
     let expected = 9411.8 / 1430.0 * 1400.0 * 8.0 / 1000.0;
     assert!((goodput / expected - 1.0).abs() < 0.002, "{goodput} against {expected} Mbit/s");
     assert!(d.meter.downlink_mcs.iter().all(|&mcs| mcs == 28));
@@ -232,8 +232,8 @@ fn a_full_cell_carries_what_its_blocks_hold() {
 
 #[test]
 fn a_fixed_mcs_is_what_blocks_are_sent_with_and_scheduled_by() {
-    // Two UEs 50 m away that could have MCS 28: one is held at MCS 4. Round robin deals the 25 RBGs of a
-    // slot out alike, so what they get is as their blocks.
+    // Two UEs at 50 m whose link adaptation gives MCS 28: one is fixed at MCS 4. Round robin assigns the
+    // 25 RBGs of a slot evenly, so the rates are in the ratio of the block sizes.
     let mut config = network(2, IDEAL);
     config.cells[0].scheduler = SchedulerKind::RoundRobin;
     config.ues[1].fixed_mcs = Some(Mcs::new(4));
@@ -270,8 +270,8 @@ fn a_packet_too_large_for_the_first_grant_is_reported_and_then_sent_whole() {
     let mut d = Driver::new(&config);
     d.send(Instant::from_nanos(137_000), 0, Direction::Uplink, 1400);
     d.run_to(Instant::from_millis(100));
-    // Asked for in slot 10 (its offset is 0), a grant of 100 bytes in 13, which takes the report
-    // alone on its PUSCH in 17; known in 18, granted whole, sent in 22, there at 23 ms.
+    // Requested in slot 10 (its offset is 0); a grant of 100 bytes in 13, whose PUSCH in 17 carries
+    // the report alone; known in 18, granted completely, sent in 22, received at 23 ms.
     let at: Vec<Instant> = d.arrived.iter().map(|a| a.0).collect();
     assert_eq!(at, [Instant::from_millis(23)]);
     d.conserved();
@@ -293,7 +293,7 @@ fn what_harq_gives_up_is_gone_without_a_header() {
     assert_eq!(downlink.ran.packets_held(), 0);
 }
 
-/// The mean delay of sparse small uplink packets beside `load` UEs that fill the uplink.
+/// The mean delay of sparse small uplink packets together with `load` UEs that fill the uplink.
 fn uplink_delay(access: UplinkAccess, load: u32) -> f64 {
     let mut d = Driver::new(&network(1 + load as usize, access));
     for k in 0..4000_u64 {
@@ -331,11 +331,12 @@ fn an_ack_waits_longer_in_a_loaded_uplink() {
     let (idle, loaded, crowded) =
         (uplink_delay(sr(10), 0), uplink_delay(sr(10), 4), uplink_delay(sr(10), 60));
     assert!(loaded >= idle * 0.95, "{idle} then {loaded}");
-    // 61 UEs in turn at 8 grants a slot: a round lasts 7.6 slots, half of it is waited for.
+    // 61 UEs in turn at 8 grants per slot: a round lasts 7.6 slots, and the mean wait is half of it.
     assert!((2.5..6.0).contains(&(crowded - idle)), "{idle} then {crowded}");
 }
 
-/// One UE so far away, 200 packets in one direction; what arrived, and blocks by attempt.
+/// One UE at this distance, 200 packets in one direction; returns the packets received, and blocks
+/// by attempt.
 fn far(distance_m: f64, direction: Direction, change: impl FnOnce(&mut CellConfig)) -> Driver {
     let mut config = network(1, IDEAL);
     change(&mut config.cells[0]);
@@ -351,7 +352,7 @@ fn far(distance_m: f64, direction: Direction, change: impl FnOnce(&mut CellConfi
 
 #[test]
 fn a_missed_assignment_is_sent_again() {
-    // 10 dBm a PRB, 129 dB over 32 km, noise −114.4 dBm: −4.7 dB, where 7 % are missed.
+    // 10 dBm per PRB, 129 dB over 32 km, noise −114.4 dBm: −4.7 dB, where 7 % are missed.
     let clean = far(32_000.0, Direction::Downlink, |_| ());
     let missed = far(32_000.0, Direction::Downlink, |cell| cell.mac.control_errors = true);
     let late = |d: &Driver| d.arrived.iter().filter(|(_, _, delay, _)| *delay > 8.0).count();
@@ -370,7 +371,8 @@ fn a_missed_grant_leaves_the_data_with_the_ue() {
     assert!(first.fold(0.0, f64::max) > 12.0, "some grants are missed at 40 km");
 }
 
-/// Eight processes, in turn: where the round trip is eight slots, a block is sent again in a slot of its own process.
+/// Eight processes, in turn: with a round trip of eight slots, a block is sent again in a slot of its own
+/// process.
 #[test]
 fn an_uplink_block_is_sent_again_in_the_slot_of_another_process() {
     let delays = |round_trip: u32| {
@@ -386,7 +388,7 @@ fn an_uplink_block_is_sent_again_in_the_slot_of_another_process() {
     }
 }
 
-/// The same with a UE that always has something to send: it sends one block in a slot, old or new.
+/// The same with a UE that always has data: it sends one block per slot, new or retransmitted.
 #[test]
 fn a_full_uplink_takes_any_round_trip() {
     for round_trip in [5, 6, 7, 8, 9, 12, 16, 21] {
@@ -447,7 +449,8 @@ fn saturated(config: &RanConfig, ues: core::ops::Range<u32>) -> f64 {
 
 #[test]
 fn cqi_follows_the_neighbours_load_or_its_control_region() {
-    // At 0 dB link adaptation by mutual information reports MCS 4, and alone, at 31 dB, MCS 28.
+    // At 0 dB link adaptation by mutual information reports MCS 4; without the other cell, at 31
+    // dB, MCS 28.
     let config = two_cells();
     assert_eq!(saturated(&config, 0..2), 4.0);
     assert_eq!(saturated(&config, 0..1), 28.0);
@@ -485,7 +488,7 @@ fn a_ue_that_changes_cell_starts_afresh() {
     config.cells[1].resource_blocks = 50;
     config.cells[1].downlink_hz += 50e6;
     config.cells[1].uplink_hz += 50e6;
-    // RLC waits that long for what was lost.
+    // RLC waits this long for lost PDUs.
     config.cells[0].bearer.um.t_reordering = Duration::from_millis(10);
     let mut d = Driver::new(&config);
     let load = |d: &mut Driver, ms: core::ops::Range<u64>| {
@@ -505,7 +508,7 @@ fn a_ue_that_changes_cell_starts_afresh() {
         let before = d.arrived.len();
         d.ran.change_cell(now, UeId(0), CellId(cell));
         assert_eq!(d.ran.serving_cell(UeId(0)), CellId(cell));
-        // Nothing of what was in the air arrives any more: a new block takes its three slots.
+        // Blocks that were on the air are lost: a new block takes its three slots.
         d.run_to(now + SLOT * 2);
         assert_eq!(d.arrived.len(), before);
         load(&mut d, ms + 3..ms + 50);
@@ -515,14 +518,14 @@ fn a_ue_that_changes_cell_starts_afresh() {
     d.run_to(Instant::from_millis(5000));
     assert_eq!(d.ran.next_timeout(), None, "neither cell has anything left of it");
     d.conserved();
-    // A change loses the blocks of the three slots of either direction that were in the air, of two packets
-    // each, and the packets that have a part in them.
+    // A change loses the blocks of the three slots of either direction on the air, of two packets each, and
+    // the packets that are partly in them.
     let lost = 2 * 2 * (50 + 3 * 47) - d.arrived.len();
     assert!((1..=3 * 2 * 3 * 3).contains(&lost), "{lost} lost");
 }
 
-/// Four UEs that fade over the band, with more to send than the cell carries: goodput in Mbit/s
-/// and the PRBs of each block, from where their queues have filled.
+/// Four UEs with frequency-selective fading and more data than the cell carries: goodput in Mbit/s
+/// and the PRBs of each block, from the time when their queues are full.
 fn fading_cell(report: CqiReport) -> (f64, Vec<u16>) {
     let mut config = network(4, IDEAL);
     config.cells[0].mac.cqi_report = report;
@@ -539,8 +542,8 @@ fn fading_cell(report: CqiReport) -> (f64, Vec<u16>) {
 
 #[test]
 fn one_cqi_for_the_band_ends_the_gain_of_frequency_selection() {
-    // Proportional fair gives each group of PRBs to whoever is best on it. With one CQI for all
-    // groups, whoever is best is so on all of them, and each block takes the whole band.
+    // Proportional fair assigns each group of PRBs to the UE that is best on it. With one CQI for
+    // all groups, the best UE is best on all of them, and each block takes the whole band.
     let (selective, parts) = fading_cell(CqiReport::Subband);
     let (blind, whole) = fading_cell(CqiReport::Wideband);
     assert!(whole.len() > 500 && whole.iter().all(|&prbs| prbs == 100), "{whole:?}");
@@ -572,19 +575,19 @@ fn a_ue_without_data_measures_and_reports() {
         d.run_to(Instant::from_millis(1000));
         core::iter::from_fn(|| d.ran.take_measurement_report()).collect::<Vec<_>>()
     };
-    // From the first sample at 200 ms on for 256 ms, which end between two samples.
+    // From the first sample at 200 ms on for 256 ms, which ends between two samples.
     let (at, ue, target) = (Instant::from_millis(456), UeId(0), CellId(1));
     assert_eq!(reports(0.6), [MeasurementReport { at, ue, target }]);
     assert_eq!(reports(0.8), []);
 }
 
-/// Goodput in Mbit/s of one UE that is sent more than the cell carries, from 200 ms on.
+/// Goodput in Mbit/s of one UE with more data than the cell carries, from 200 ms on.
 fn goodput(mode: TransmissionMode, rank: RankRule, distance_m: f64, fading: bool) -> f64 {
     let mut config = network(1, IDEAL);
     (config.cells[0].transmission_mode, config.cells[0].mac.rank) = (mode, rank);
     config.ues[0].start = Start::At(Position::on_ground(distance_m, 0.0));
     if fading {
-        // A UE counts all sub-bands, as this rule does, not the worst of those allocated.
+        // A UE's CQI uses all sub-bands, as this rule does, not the worst of the allocation.
         config.cells[0].mac.mcs_rule = McsRule::Effective { target_bler: 0.1 };
     }
     config.channel.fading =
@@ -628,8 +631,8 @@ fn a_layer_that_fails_alone_is_sent_again_alone() {
     let end = d.ran.next_timeout().expect("it is still sending") - Duration::from_millis(20);
     let (mut alone, mut together) = (0, 0);
     for failed in blocks.iter().filter(|b| b.attempt == 0 && !b.decoded && b.at < end) {
-        // Feedback and the slot after it: one HARQ round trip of 8 ms later, or a slot or two
-        // more where another block's turn comes first.
+        // Feedback and the slot after it: one HARQ round trip of 8 ms later, or a slot or two more
+        // if another block precedes it.
         let again = blocks.iter().find(|b| b.at > failed.at && b.process == failed.process).unwrap();
         assert_eq!(again.attempt, 1, "{failed:?} is not over: its process has no new block");
         assert!((8..=10).contains(&((again.at - failed.at).as_nanos() / 1_000_000)), "{failed:?}, {again:?}");
@@ -637,7 +640,7 @@ fn a_layer_that_fails_alone_is_sent_again_alone() {
         match of(failed.at, other) {
             Some(Block { decoded: true, .. }) => {
                 alone += 1;
-                // Nothing on the other layer until the process is free on both.
+                // No block on the other layer until the process is free on both.
                 assert_eq!(of(again.at, other), None, "{failed:?}");
             }
             Some(_) => {
@@ -648,7 +651,7 @@ fn a_layer_that_fails_alone_is_sent_again_alone() {
         }
     }
     println!("{} blocks: {alone} failed alone, {together} with the other layer's", blocks.len());
-    // Rare: both have the same SINR, and near its threshold a block fails or does not.
+    // Rare: both have the same SINR, which is seldom near the threshold of a block.
     assert!(alone >= 10 && together > 0, "{alone} of {} blocks failed alone", blocks.len());
 }
 
@@ -680,11 +683,12 @@ fn an_enb_that_polls_serves_on_the_second_report() {
     };
     crowd(&mut d, 5);
     d.run_to(Instant::from_millis(90));
-    // Nobody asks. Slots 27 and 54 are polled: two PRBs, as 100 bytes take, hold 185 bytes at MCS 28 and so two packets
-    // of 82. The second report is there at 55 ms and answered 3 slots later with a grant for the rest, sent in 62.
+    // No requests. Slots 27 and 54 are polled: two PRBs, for 100 bytes, hold 185 bytes at MCS 28 and
+    // therefore two packets of 82. The second report arrives at 55 ms and is answered 3 slots later with a
+    // grant for the rest, sent in 62.
     let ms = |d: &Driver| -> Vec<u64> { d.arrived.iter().map(|a| a.0.as_nanos() / 1_000_000).collect() };
     assert_eq!(ms(&d), [28, 28, 55, 55, 63]);
-    // Silent since slot 62: polled in 89, when there is nothing, and in 116, 143.
+    // Silent since slot 62: polled in 89, when there is no data, and in 116, 143.
     d.arrived.clear();
     crowd(&mut d, 100);
     d.run_to(Instant::from_millis(200));
@@ -694,7 +698,7 @@ fn an_enb_that_polls_serves_on_the_second_report() {
 
 #[test]
 fn bursts_hit_the_direction_that_hears_them() {
-    // Practically all the time, and below any code: nothing comes through.
+    // In a burst almost all the time, at an SINR below any code rate: no block is received.
     let law =
         BurstLaw { good: Duration::from_micros(1), bad: Duration::from_secs(3600), depth: Decibel(100.0) };
     let arrived = |downlink: bool, uplink: bool| {
@@ -707,7 +711,7 @@ fn bursts_hit_the_direction_that_hears_them() {
                 d.send(Instant::from_millis(k), 0, direction, 200);
             }
         }
-        // AM's own reports go the other way too: what is judged is the first transmission of everything.
+        // AM's status PDUs travel in the other direction: only first transmissions are checked.
         d.run_to(Instant::from_millis(75));
         let up = d.arrived.iter().filter(|a| a.1 == d.ran.s1u_port(0)).count();
         (d.arrived.len() - up, up)
@@ -734,7 +738,7 @@ fn the_ues_of_a_cell_are_disturbed_together_in_the_uplink() {
     let of = |ue| -> Vec<Instant> { d.arrived.iter().filter(|a| a.3 == FlowId(ue)).map(|a| a.0).collect() };
     let (one, other) = (of(0), of(1));
     assert!((600..1400).contains(&one.len()), "about half of 1990: {}", one.len());
-    // Half of them if each had its own.
+    // About half of them if each had its own bursts.
     let common = one.iter().filter(|at| other.contains(at)).count();
     assert!(common * 10 > one.len() * 9, "{common} of {} and {}", one.len(), other.len());
 }

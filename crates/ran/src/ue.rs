@@ -1,4 +1,4 @@
-//! A UE as the RAN sees it: its bearer, its channels, its CQI reports and its HARQ processes.
+//! A UE in the RAN: its bearer, its channels, its CQI reports and its HARQ processes.
 
 use airlane_core::{Bytes, CellId, Dbm, Direction, Instant, Stream, UeId};
 use airlane_radio::{Mcs, Mobility};
@@ -25,7 +25,7 @@ pub(crate) struct Ue {
     pub(crate) neighbours: Neighbours,
     pub(crate) downlink: DownlinkState,
     pub(crate) uplink: UplinkState,
-    /// What [`Ue::control_sinr`] last found, and when: assignment and grant of one slot share it.
+    /// Cache of [`Ue::control_sinr`], and its time: assignment and grant of one slot share it.
     pub(crate) control: (Instant, f32),
 }
 
@@ -35,21 +35,21 @@ pub(crate) struct DownlinkState {
     pub(crate) channel: Channel,
     pub(crate) cqi: CqiReports,
     pub(crate) harq: HarqEntity,
-    /// The HARQ process that the last new block was sent with.
+    /// The HARQ process of the last new block.
     pub(crate) latest: Option<u8>,
     /// Decides whether a block decodes.
     pub(crate) draws: Stream,
-    /// Decides whether the UE misses what PDCCH says, in either direction.
+    /// Decides whether the UE misses the PDCCH, in either direction.
     pub(crate) control_draws: Stream,
     /// Outer-loop correction in steps of MCS, for the rule that has one.
     pub(crate) outer_loop: f32,
-    /// What its blocks are sent with whatever it reports.
+    /// The MCS of its blocks, independent of its reports.
     pub(crate) fixed_mcs: Option<Mcs>,
-    /// It stands in its cell's list of UEs with something to send them.
+    /// True if it is in its cell's list of UEs with downlink data.
     pub(crate) active: bool,
 }
 
-/// The uplink side of a UE, the eNB's view of it included.
+/// The uplink side of a UE, including the eNB's knowledge of it.
 #[derive(Debug)]
 pub(crate) struct UplinkState {
     pub(crate) channel: Channel,
@@ -60,29 +60,29 @@ pub(crate) struct UplinkState {
     pub(crate) sounding: Sounding,
     /// Outer-loop correction in steps of MCS, for the rule that has one.
     pub(crate) outer_loop: f32,
-    /// What it sends at.
+    /// Its transmit power.
     pub(crate) power: PuschPower,
-    /// What the eNB believes to be waiting in the UE, less what it granted.
+    /// The UE's backlog as known to the eNB, less the granted bytes.
     pub(crate) known_backlog: u64,
-    /// Bytes granted whose PUSCH is still to come.
+    /// Granted bytes whose PUSCH is in the future.
     pub(crate) outstanding: u64,
-    /// A scheduling request or a buffer status is on its way to the eNB.
+    /// A scheduling request or a buffer status is under way to the eNB.
     pub(crate) request_pending: bool,
-    /// What an eNB that polls remembers of it.
+    /// The state of a polling eNB for this UE.
     pub(crate) polls: Polls,
-    /// It stands in its cell's list of UEs that may send.
+    /// True if it is in its cell's list of UEs that may send.
     pub(crate) active: bool,
 }
 
 impl Ue {
-    /// Bytes waiting in the direction, control included.
+    /// Bytes waiting in the direction, including control.
     #[inline]
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
         self.bearer.backlog(direction, now)
     }
 
-    /// The UE comes to `cell` with nothing but its bearer: the MAC is reset (TS 36.331 §5.3.5.4,
-    /// TS 36.321 §5.9) and the channel to that cell is the one that counts.
+    /// The UE arrives at `cell` with only its bearer: the MAC is reset (TS 36.331 §5.3.5.4, TS
+    /// 36.321 §5.9), and the channel to that cell becomes the serving one.
     pub(crate) fn enter(&mut self, id: CellId, cell: &CellConfig) {
         let channels = [&mut self.downlink.channel, &mut self.uplink.channel];
         self.neighbours.exchange(self.cell, id, channels);
@@ -91,7 +91,7 @@ impl Ue {
         self.reset_mac(cell);
     }
 
-    /// The MAC begins anew in its cell.
+    /// Resets the MAC in its cell.
     pub(crate) fn reset_mac(&mut self, cell: &CellConfig) {
         let downlink = &mut self.downlink;
         downlink.cqi = CqiReports::of(cell, self.id.index());
@@ -107,8 +107,8 @@ impl Ue {
         uplink.polls = Polls::default();
     }
 
-    /// RSRP of every cell over the period that ends now, by their numbers. Of a cell so weak that it
-    /// fulfils the leaving condition of the event however it fades, the mean before fading.
+    /// RSRP of every cell over the period that ends now, by cell. For a cell so weak that it fulfils
+    /// the leaving condition of the event even with the largest fade, the mean before fading.
     pub(crate) fn measure_rsrp(&mut self, now: Instant, config: &MeasurementConfig, out: &mut [Dbm]) {
         let (mobility, mut common) = (&mut self.mobility, None);
         let when = (now, config.period, Dbm(f64::NEG_INFINITY));
@@ -120,8 +120,8 @@ impl Ue {
         }
     }
 
-    /// Linear SINR of a flat control region in which the UE would miss as much as in its own now.
-    /// Where it can miss nothing, at least [`control::SAFE`].
+    /// Linear SINR of a flat control region with the same probability of a miss as the UE's control
+    /// region now. If the probability is negligible, at least [`control::SAFE`].
     pub(crate) fn control_sinr(
         &mut self,
         now: Instant,
@@ -141,7 +141,7 @@ impl Ue {
         scratch: &mut [f32],
     ) -> f32 {
         let channel = &mut self.downlink.channel;
-        // PDCCH is never multiplexed over layers (TS 36.211 §6.8.4).
+        // PDCCH never uses spatial multiplexing (TS 36.211 §6.8.4).
         let mean = channel.mean_sinr(now, &mut self.mobility)
             * serving.transmission_mode.one_layer_gain()
             * channel.burst_gain(now);
@@ -154,11 +154,11 @@ impl Ue {
             channel.sinr(now, mean, scratch);
             return control::effective_sinr(scratch);
         };
-        // Control is spread over the band: among several cells an RBG's middle speaks for it.
+        // Control is spread over the band: among several cells, the middle of an RBG represents it.
         let (seen, rbgs) = noise.seen_by_rbg(channel.gains(now), mean, air.arch());
         let seen = &seen[..rbgs];
         if seen.iter().all(|sinr| *sinr >= control::SAFE) {
-            return control::SAFE; // The effective SINR lies between them.
+            return control::SAFE; // the effective SINR is between them
         }
         control::effective_sinr(seen)
     }
@@ -171,21 +171,21 @@ impl Ue {
         mean / air.mean_control_noise(self.cell, now, (&mut self.neighbours, mobility))
     }
 
-    /// The SR opportunity of this UE within a period, spread over the UEs of the cell.
+    /// The SR opportunity of this UE within a period, different for the UEs of the cell.
     pub(crate) fn scheduling_request_offset(&self, period: u32) -> u64 {
         u64::from(self.id.0 % period)
     }
 }
 
-/// What the eNB knows of a UE's uplink from its latest sounding.
+/// The eNB's latest sounding of a UE's uplink.
 #[derive(Debug, Default)]
 pub(crate) struct Sounding {
     /// The slot in which it was made.
     pub(crate) at: Option<u64>,
-    /// SINR of each PRB at full power over the band; one where they are alike.
+    /// SINR of each PRB at full power over the band; one value if all are equal.
     pub(crate) sinr: Vec<f32>,
     /// Mean of these before fading.
     pub(crate) mean: f32,
-    /// For a PUSCH of so much power a PRB against that, the MCS; as they are met.
+    /// The MCS for a PUSCH with this power per PRB relative to the sounding; filled on demand.
     pub(crate) chosen: Vec<(f32, Mcs)>,
 }

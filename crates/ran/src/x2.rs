@@ -1,14 +1,14 @@
-//! X2 between eNBs (TS 36.300 v17.0 §20): what a handover sends over it, and in which order a
-//! target takes what comes over X2 and over S1.
+//! X2 between eNBs (TS 36.300 v17.0 §20): the data that a handover sends over it, and the order in
+//! which a target accepts data from X2 and from S1.
 //!
 //! A source forwards downlink SDUs through a tunnel until the end marker of its S1 path has
-//! come, and passes that on. Fresh packets that reach the target over its own S1 path wait for
-//! it (TS 36.300 v17.0 §10.1.2.2). A UE that is handed over again before that makes a chain of
-//! such hops, each with rules of its own.
+//! arrived, and forwards the end marker. Fresh packets that reach the target over its own S1 path
+//! wait for it (TS 36.300 v17.0 §10.1.2.2). If the UE is handed over again before, this makes a
+//! chain of such hops, each with these rules.
 //!
-//! Left out: X2AP messages other than SN STATUS TRANSFER, which belong to the procedure
-//! that exchanges them ([`crate::rrc::handover`]); a rate of the link; the loss of end markers, which
-//! are repeated.
+//! Not included: X2AP messages other than SN STATUS TRANSFER, which are part of the procedure that
+//! exchanges them ([`crate::rrc::handover`]); a rate of the link; the loss of end markers, which are
+//! repeated.
 
 use std::collections::VecDeque;
 
@@ -18,24 +18,24 @@ use airlane_net::gtp;
 use crate::bearer::{Departure, RadioBearer};
 use crate::pdcp::NumberedSdu;
 
-/// SN STATUS TRANSFER (TS 36.423 v17.0 §9.1.1.4) of one E-RAB: where PDCP's counting stands.
+/// SN STATUS TRANSFER (TS 36.423 v17.0 §9.1.1.4) of one E-RAB: the state of PDCP's COUNTs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnStatusTransfer {
     /// E-RAB ID.
     pub e_rab: u8,
-    /// UL COUNT: the first uplink SDU that has not come.
+    /// UL COUNT: the first missing uplink SDU.
     pub uplink_count: u32,
-    /// DL COUNT: for the next downlink SDU that has none.
+    /// DL COUNT: the COUNT of the next downlink SDU without one.
     pub downlink_count: u32,
-    /// Receive Status Of UL PDCP SDUs: COUNTs above the first missing that the target need not
-    /// ask for, in ascending order.
+    /// Receive Status Of UL PDCP SDUs: COUNTs above the first missing one that the target need not
+    /// request, in ascending order.
     pub uplink_received: Vec<u32>,
 }
 
 impl SnStatusTransfer {
-    /// A compact form of it, in network byte order: E-RAB ID (1 octet), UL COUNT (4), DL COUNT
-    /// (4), length of the bitmap in octets (2), and the bitmap, whose first bit stands for
-    /// UL COUNT + 1. The message on a real X2 has the same content in ASN.1 PER.
+    /// A compact form of it, in network byte order: E-RAB ID (1 octet), UL COUNT (4), DL COUNT (4),
+    /// length of the bitmap in octets (2), and the bitmap, whose first bit is UL COUNT + 1. The
+    /// message on a real X2 has the same content in ASN.1 PER.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let bits = self.uplink_received.last().map_or(0, |last| last - self.uplink_count) as usize;
@@ -53,7 +53,7 @@ impl SnStatusTransfer {
         message
     }
 
-    /// Reads the compact form; `None` if the message is cut short or too long.
+    /// Decodes the compact form; `None` if the message is cut short or too long.
     #[must_use]
     pub fn decode(message: &[u8]) -> Option<Self> {
         let (&e_rab, rest) = message.split_first()?;
@@ -76,25 +76,25 @@ impl SnStatusTransfer {
 /// The link between two eNBs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct X2Config {
-    /// One way.
+    /// One-way delay.
     pub delay: Duration,
-    /// Up to so much more for each forwarded SDU, uniformly: they may overtake each other.
+    /// Maximum additional delay of a forwarded SDU, uniformly distributed: SDUs may overtake each other.
     pub jitter: Duration,
-    /// Share of forwarded SDUs that is lost.
+    /// Share of forwarded SDUs that are lost.
     pub loss: f64,
     /// Bytes of fresh packets that may wait for an end marker.
     pub fresh: Bytes,
 }
 
 impl X2Config {
-    /// 6 ms one way (Nguyen et al., AllThingsCellular 2014, §3.2); in order, nothing is lost.
+    /// 6 ms one way (Nguyen et al., AllThingsCellular 2014, §3.2); in order, without loss.
     #[must_use]
     pub const fn typical() -> Self {
         Self { delay: Duration::from_millis(6), jitter: Duration::ZERO, loss: 0.0, fresh: Bytes(512 * 1024) }
     }
 }
 
-/// What comes to an eNB for a UE, over X2 or S1.
+/// An arrival at an eNB for a UE, over X2 or S1.
 #[derive(Debug)]
 enum Arrival {
     Sdu(NumberedSdu),
@@ -102,35 +102,35 @@ enum Arrival {
     EndMarker,
 }
 
-/// From one eNB to the next.
+/// One X2 hop, from one eNB to the next.
 #[derive(Debug)]
 struct Hop {
     source: CellId,
-    /// The end marker of the source's S1 path is still to come.
+    /// The end marker of the source's S1 path has not arrived yet.
     s1_open: bool,
     /// On X2, in the order of arrival.
     transit: VecDeque<(Instant, Arrival)>,
-    /// The end marker has come out of X2.
+    /// The end marker has left X2.
     marker_out: bool,
-    /// At the target: what came over its S1 path and waits for the end marker.
+    /// At the target: packets from its S1 path that wait for the end marker.
     fresh: VecDeque<Arrival>,
     fresh_bytes: u64,
 }
 
-/// What forwarding did so far. Bytes are those of SDUs with PDCP headers, tunnels left out.
+/// Counters of forwarding. Bytes are those of SDUs with PDCP headers, without tunnels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct X2Statistics {
     /// SDUs that entered an X2 link, once for each hop.
     pub entered: u64,
     /// See `entered`.
     pub entered_bytes: u64,
-    /// Bytes with the tunnel's headers.
+    /// Bytes including the tunnel's headers.
     pub tunnel_bytes: u64,
-    /// SDUs that left one.
+    /// SDUs that left an X2 link.
     pub left: u64,
     /// See `left`.
     pub left_bytes: u64,
-    /// SDUs lost on one.
+    /// SDUs lost on an X2 link.
     pub lost: u64,
     /// See `lost`.
     pub lost_bytes: u64,
@@ -138,7 +138,7 @@ pub struct X2Statistics {
     pub overflows: u64,
 }
 
-/// The forwarding of one UE's downlink, over all the hops that are not yet through.
+/// The forwarding of one UE's downlink, over all hops that are not complete.
 #[derive(Debug)]
 pub struct Forwarding {
     config: X2Config,
@@ -148,20 +148,20 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// Nothing to forward yet.
+    /// Without hops.
     #[must_use]
     pub fn new(config: X2Config, stream: Stream) -> Self {
         Self { config, stream, hops: VecDeque::new(), statistics: X2Statistics::default() }
     }
 
-    /// True if every packet goes straight to the bearer.
+    /// True if packets go directly to the bearer.
     #[inline]
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.hops.is_empty()
     }
 
-    /// The UE has left `source`; takes what its bearer gave out to be forwarded.
+    /// The UE has left `source`; takes the data that its bearer outputs for forwarding.
     pub fn begin(&mut self, cx: &mut Cx<'_>, source: CellId, departure: &mut Departure) {
         self.hops.push_back(Hop {
             source,
@@ -180,7 +180,7 @@ impl Forwarding {
         }
     }
 
-    /// A packet has come from the gateway to this cell.
+    /// A packet has arrived from the gateway at this cell.
     pub fn receive(&mut self, cx: &mut Cx<'_>, cell: CellId, packet: PacketRef, bearer: &mut RadioBearer) {
         let node = self.node_of(cell);
         let size = bearer.sdu_size(cx.pool.get(&packet).size);
@@ -193,7 +193,7 @@ impl Forwarding {
         self.hops.iter().any(|hop| hop.source == cell && hop.s1_open)
     }
 
-    /// An end marker has come from the gateway to this cell: nothing more will come on this path.
+    /// An end marker has arrived from the gateway at this cell: no more packets arrive on this path.
     ///
     /// # Panics
     /// If the UE has not left this cell.
@@ -204,8 +204,8 @@ impl Forwarding {
         self.enter(cx, node, Arrival::EndMarker, bearer);
     }
 
-    /// The UE has not reached the target of its latest hop and is the source's again, which has kept what
-    /// it forwarded: all of it goes back to the bearer, as if it had come out of X2 in this order.
+    /// The UE has not reached the target of its latest hop and returns to the source, which has kept what
+    /// it forwarded: all of it returns to the bearer, as if it had come out of X2 in this order.
     pub fn cancel(&mut self, cx: &mut Cx<'_>, bearer: &mut RadioBearer) {
         let Some(hop) = self.hops.pop_back() else { return };
         let arrivals = hop.transit.into_iter().map(|(_, arrival)| arrival).chain(hop.fresh);
@@ -226,13 +226,13 @@ impl Forwarding {
         }
     }
 
-    /// When something comes out of X2.
+    /// When the next arrival at the end of X2 is due.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.hops.iter().filter_map(|hop| hop.transit.front().map(|(at, _)| *at)).min()
     }
 
-    /// Takes out of X2 what has arrived.
+    /// Delivers what has arrived at the end of X2.
     pub fn handle_timeout(&mut self, cx: &mut Cx<'_>, bearer: &mut RadioBearer) {
         let mut hop = 0;
         while hop < self.hops.len() {
@@ -247,7 +247,7 @@ impl Forwarding {
         }
     }
 
-    /// Packets inside.
+    /// Packets held.
     #[must_use]
     pub fn packets_held(&self) -> usize {
         let is_packet = |arrival: &Arrival| matches!(arrival, Arrival::Sdu(sdu) if sdu.packet.is_some());
@@ -268,20 +268,20 @@ impl Forwarding {
         Bytes(self.hops.iter().flat_map(|hop| &hop.transit).map(bytes).sum())
     }
 
-    /// What it did so far.
+    /// Counters so far.
     #[must_use]
     pub fn statistics(&self) -> X2Statistics {
         self.statistics
     }
 
-    /// The eNB along the chain to which the cell's S1 path leads: the first of its visits whose
-    /// end marker has not come, else the present one.
+    /// The eNB in the chain to which the cell's S1 path leads: the first visit of this cell whose
+    /// end marker has not arrived, or the present one.
     fn node_of(&self, cell: CellId) -> usize {
         let is_open = |hop: &Hop| hop.source == cell && hop.s1_open;
         self.hops.iter().position(is_open).unwrap_or(self.hops.len())
     }
 
-    /// Something comes to an eNB over S1.
+    /// An arrival at an eNB over S1.
     fn enter(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut RadioBearer) {
         let Some(hop) =
             node.checked_sub(1).map(|before| &mut self.hops[before]).filter(|hop| !hop.marker_out)
@@ -300,7 +300,7 @@ impl Forwarding {
         }
     }
 
-    /// It is an eNB's turn to deal with something: it sends it, or forwards it.
+    /// An eNB handles an arrival in its turn: it sends it to the UE, or forwards it.
     fn pass(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut RadioBearer) {
         if node < self.hops.len() {
             return self.send(cx, node, arrival);
@@ -317,7 +317,7 @@ impl Forwarding {
         let at = cx.now.saturating_add(delay);
         let at = match arrival {
             Arrival::SnStatus(_) => at,
-            // Repeated until it cannot have been overtaken any more.
+            // Sent so late that it cannot have been overtaken.
             Arrival::EndMarker => at.saturating_add(jitter),
             Arrival::Sdu(sdu) => {
                 let size = u64::from(sdu.size);
@@ -343,7 +343,7 @@ impl Forwarding {
         insert(&mut self.hops[hop].transit, at, arrival);
     }
 
-    /// Something comes out of X2 at the target of a hop.
+    /// An arrival at the target of a hop, out of X2.
     fn leave_x2(&mut self, cx: &mut Cx<'_>, hop: usize, arrival: Arrival, bearer: &mut RadioBearer) {
         match arrival {
             Arrival::Sdu(sdu) => {
@@ -351,7 +351,7 @@ impl Forwarding {
                 self.statistics.left_bytes += u64::from(sdu.size);
                 self.pass(cx, hop + 1, Arrival::Sdu(sdu), bearer);
             }
-            // A target that the UE has left meanwhile has no use for it.
+            // Not used at a target that the UE has left.
             Arrival::SnStatus(message) => {
                 if hop + 1 == self.hops.len() {
                     let status = SnStatusTransfer::decode(&message).expect("as it was encoded");
@@ -369,7 +369,7 @@ impl Forwarding {
     }
 }
 
-/// Keeps the order of arrival, and of sending among those that arrive at once.
+/// Inserts in the order of arrival, and in the order of sending among equal arrival times.
 fn insert(transit: &mut VecDeque<(Instant, Arrival)>, at: Instant, arrival: Arrival) {
     let index = transit.partition_point(|(other, _)| *other <= at);
     transit.insert(index, (at, arrival));

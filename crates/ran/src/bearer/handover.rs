@@ -1,15 +1,15 @@
-//! What a handover does to a bearer: PDCP and RLC are re-established at both ends, and what the
-//! source eNB still has to send moves to the target (TS 36.300 v17.0 §10.1.2.3,
-//! TS 36.323 v17.0 §5.2, TS 36.322 v17.0 §5.4).
+//! Handover of a bearer: PDCP and RLC are re-established at both ends, and the data that the source
+//! eNB has not sent move to the target (TS 36.300 v17.0 §10.1.2.3, TS 36.323 v17.0 §5.2, TS 36.322
+//! v17.0 §5.4).
 //!
-//! A [`RadioBearer`] holds both ends, so it leaves its cell in one instant and from then on is
-//! the bearer of the next one. [`RadioBearer::leave`] gives out what has to go over X2 and stops
-//! the bearer; what comes out of X2 is put back by [`RadioBearer::accept_forwarded`] and
-//! [`RadioBearer::accept_sn_status`]; [`RadioBearer::arrive`] says that the UE has reached the
-//! target. [`Forwarding`](crate::x2::Forwarding) does the carrying.
+//! A [`RadioBearer`] holds both ends, so it leaves its cell in one instant and is then the bearer
+//! of the next cell. [`RadioBearer::leave`] outputs the data for X2 and stops the bearer. Data from
+//! X2 are passed to [`RadioBearer::accept_forwarded`] and [`RadioBearer::accept_sn_status`].
+//! [`RadioBearer::arrive`] is called when the UE has reached the target.
+//! [`Forwarding`](crate::x2::Forwarding) transports the data.
 //!
-//! Left out: forwarding of uplink SDUs that came out of order. The source discards them, as
-//! TS 36.300 v17.0 §10.1.2.3.2 allows, and the UE sends them again.
+//! Not included: forwarding of uplink SDUs that were received out of order. The source discards
+//! them, as TS 36.300 v17.0 §10.1.2.3.2 allows, and the UE sends them again.
 
 use airlane_core::{Cx, Direction, DropCause, PacketRef};
 
@@ -19,23 +19,23 @@ use crate::pdcp::status::StatusReport;
 use crate::rlc::store::{CONTROL, Drained, Ranges};
 use crate::x2::SnStatusTransfer;
 
-/// What becomes of SDUs that have a COUNT and are not confirmed.
+/// How SDUs that have a COUNT and are not confirmed are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandoverMode {
-    /// They are sent again in the order of COUNT, by the target after the source has forwarded
+    /// They are sent again in the order of COUNT: by the target after the source has forwarded
     /// them, and by the UE. For RLC AM.
     Lossless,
-    /// They are dropped at both senders; SDUs without a COUNT are forwarded. For RLC AM, where
-    /// "seamless" is not the word of 3GPP but that of Nguyen et al., "Towards understanding TCP
-    /// performance on LTE/EPC mobile networks" (AllThingsCellular 2014), §3.2. The paper speaks of
-    /// the downlink; here the uplink does the same.
+    /// They are dropped at both senders; SDUs without a COUNT are forwarded. For RLC AM. "Seamless"
+    /// for AM is not a 3GPP term but that of Nguyen et al., "Towards understanding TCP performance
+    /// on LTE/EPC mobile networks" (AllThingsCellular 2014), §3.2. The paper describes the
+    /// downlink; here the uplink is treated in the same way.
     Seamless,
-    /// The same for RLC UM, and COUNT begins anew: "seamless" in the words of 3GPP.
+    /// The same for RLC UM, with COUNT starting again from 0: "seamless" in the sense of 3GPP.
     SeamlessUm,
 }
 
 impl HandoverMode {
-    /// The mode of RLC that it is for.
+    /// The mode of RLC to which it applies.
     #[must_use]
     pub const fn rlc(self) -> RlcMode {
         match self {
@@ -45,21 +45,21 @@ impl HandoverMode {
     }
 }
 
-/// What keeps a bearer from sending.
+/// The conditions that prevent a bearer from sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Suspension {
     /// The UE is between two cells.
     pub(super) away: bool,
-    /// SN STATUS TRANSFER has not come yet.
+    /// SN STATUS TRANSFER has not arrived yet.
     pub(super) without_sn_status: bool,
     /// The radio link has failed.
     pub(super) failed: bool,
 }
 
-/// What handovers did to a bearer so far. SDUs are counted with their PDCP headers.
+/// Counters of the handovers of a bearer. SDUs are counted with their PDCP headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandoverStatistics {
-    /// SDUs that a source gave out to be forwarded, and their bytes.
+    /// SDUs that a source forwarded, and their bytes.
     pub forwarded: u64,
     /// See `forwarded`.
     pub forwarded_bytes: u64,
@@ -67,28 +67,28 @@ pub struct HandoverStatistics {
     pub dropped: u64,
     /// See `dropped`.
     pub dropped_bytes: u64,
-    /// SDUs that a status report kept from being sent again.
+    /// SDUs that were not sent again because a status report confirmed them.
     pub spared: u64,
 }
 
-/// Where a re-establishment puts what it finds.
+/// The output of a re-establishment.
 #[derive(Debug, Default)]
 pub struct Departure {
     /// Downlink SDUs that the UE can deliver now.
     pub downlink: Vec<PacketRef>,
     /// Uplink SDUs that the source eNB can deliver now.
     pub uplink: Vec<PacketRef>,
-    /// What has to be forwarded to the target, in this order.
+    /// Data to be forwarded to the target, in this order.
     pub forwarded: Vec<NumberedSdu>,
-    /// SN STATUS TRANSFER, for a bearer that keeps its COUNTs.
+    /// SN STATUS TRANSFER, for a bearer that preserves its COUNTs.
     pub sn_status: Option<SnStatusTransfer>,
 }
 
 impl RadioBearer {
-    /// The UE leaves its cell, or begins anew in the same. Nothing is sent until it has arrived.
+    /// The UE leaves its cell, or re-establishes in the same cell. Nothing is sent until it has arrived.
     ///
     /// # Panics
-    /// If the mode is for another mode of RLC, or `out` still has something in it.
+    /// If the handover mode does not fit the RLC mode, or `out` is not empty.
     pub fn leave(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
         let rlc = self.downlink.mode();
         assert_eq!(rlc, mode.rlc(), "a handover mode for another mode of RLC");
@@ -96,7 +96,8 @@ impl RadioBearer {
         assert!(out.forwarded.is_empty() && out.downlink.is_empty() && out.uplink.is_empty());
         let statistics = &mut self.handover;
         let forwarded = &mut out.forwarded;
-        // What has a COUNT goes where that which was sent goes; order keeps COUNTs for a lossless one.
+        // SDUs with a COUNT are treated like those that have been sent; a lossless handover preserves
+        // the order of COUNT.
         let mut held = match mode {
             HandoverMode::Seamless => self.downlink.source.held_of_waiting(),
             HandoverMode::Lossless | HandoverMode::SeamlessUm => 0,
@@ -104,7 +105,7 @@ impl RadioBearer {
         self.downlink.reestablish(cx, mode, statistics, &mut out.downlink, |sdu| forwarded.push(sdu));
         let mut uplink_again = Vec::new();
         self.uplink.reestablish(cx, mode, statistics, &mut out.uplink, |sdu| uplink_again.push(sdu));
-        // The UE keeps what it has to send.
+        // The UE keeps its unsent data.
         for sdu in uplink_again {
             let count = sdu.count.expect("it has been begun");
             self.uplink.source.send_again(cx.now, count, sdu.size, sdu.packet);
@@ -135,13 +136,13 @@ impl RadioBearer {
         self.update_timeout();
     }
 
-    /// An SDU has come over X2. One with a COUNT is sent before all that have none; one that has
-    /// none waits in the transmit queue, whose limit holds for it as for any other.
+    /// An SDU has arrived over X2. SDUs with a COUNT are sent before those without. An SDU without
+    /// a COUNT waits in the transmit queue, subject to its limit.
     pub fn accept_forwarded(&mut self, cx: &mut Cx<'_>, sdu: NumberedSdu) {
         let NumberedSdu { count, size, packet } = sdu;
         match (count, packet) {
             (Some(count), packet) => {
-                // It may have been overtaken, so the UE has to look.
+                // Other SDUs may have overtaken it, so the UE must compare COUNTs.
                 self.downlink.begin_sorting();
                 self.downlink.source.send_again(cx.now, count, size, packet);
             }
@@ -150,7 +151,7 @@ impl RadioBearer {
         }
     }
 
-    /// SN STATUS TRANSFER has come over X2.
+    /// SN STATUS TRANSFER has arrived over X2.
     pub fn accept_sn_status(&mut self, cx: &mut Cx<'_>, status: &SnStatusTransfer) {
         debug_assert_eq!(status.uplink_count, self.uplink.first_missing(), "the uplink moved meanwhile");
         self.downlink.source.sdus.set_next_count(status.downlink_count);
@@ -164,13 +165,13 @@ impl RadioBearer {
         self.begin_reports(cx);
     }
 
-    /// The radio link has failed: nothing is sent until the UE has left this cell and arrived at one
-    /// (TS 36.331 v17.0 §5.3.7.2).
+    /// The radio link has failed: nothing is sent until the UE has left this cell and arrived at a
+    /// cell (TS 36.331 v17.0 §5.3.7.2).
     pub fn suspend(&mut self) {
         self.suspension.failed = true;
     }
 
-    /// The UE begins anew in the cell that served it, which has all there is to send.
+    /// The UE re-establishes in the cell that served it, which has all the data.
     ///
     /// # Panics
     /// As [`leave`](Self::leave) does.
@@ -185,41 +186,40 @@ impl RadioBearer {
         self.arrive(cx);
     }
 
-    /// True while SN STATUS TRANSFER is on its way.
+    /// True until SN STATUS TRANSFER has arrived.
     #[must_use]
     pub const fn awaits_sn_status(&self) -> bool {
         self.suspension.without_sn_status
     }
 
-    /// True if nothing may be sent, because the radio link has failed, the UE is between two
-    /// cells, or SN STATUS TRANSFER is still on its way.
+    /// True if nothing may be sent: the radio link has failed, the UE is between two cells, or SN
+    /// STATUS TRANSFER has not arrived yet.
     #[inline]
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.suspension != Suspension::default()
     }
 
-    /// What handovers did so far.
+    /// Counters of the handovers so far.
     #[must_use]
     pub fn handover_statistics(&self) -> HandoverStatistics {
         self.handover
     }
 
-    /// SDUs that arrived in this direction although they had arrived before.
+    /// SDUs of this direction that arrived more than once.
     #[must_use]
     pub fn duplicates(&self, direction: Direction) -> u64 {
         self.way(direction).source.sdus.reception.duplicates()
     }
 
-    /// True if no SDU, no report and no timer is left of any handover.
+    /// True if no SDU, report or timer of a handover is left.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let settled = |way: &OneWay| way.source.again_len() == 0 && way.source.sdus.reception.is_idle();
         !self.is_suspended() && settled(&self.downlink) && settled(&self.uplink)
     }
 
-    /// Once both ends may send, each tells the other first what it has
-    /// (TS 36.323 v17.0 §5.3.1).
+    /// Once both ends may send, each first reports what it has received (TS 36.323 v17.0 §5.3.1).
     fn begin_reports(&mut self, cx: &mut Cx<'_>) {
         if self.is_suspended() || !self.status_report {
             return;
@@ -227,7 +227,7 @@ impl RadioBearer {
         for direction in [Direction::Downlink, Direction::Uplink] {
             let (way, back) = self.ways_mut(direction);
             let (sn_bits, reception) = (way.source.sn_bits(), &way.source.sdus.reception);
-            // Only a lossless handover leaves anything to tell.
+            // Only a lossless handover needs reports.
             if !reception.is_sorting() {
                 continue;
             }
@@ -240,7 +240,7 @@ impl RadioBearer {
         }
     }
 
-    /// Deals with what PDCP found while it put SDUs in order.
+    /// Handles the results of sorting SDUs in PDCP.
     #[cold]
     pub(super) fn after_sorting(&mut self, cx: &mut Cx<'_>, direction: Direction) {
         let statistics = &mut self.handover;
@@ -260,7 +260,7 @@ impl RadioBearer {
     }
 }
 
-/// No handover mode is for it: PDCP without RLC's help cannot tell what has arrived.
+/// No handover mode applies to it: without RLC's help, PDCP cannot determine which SDUs have arrived.
 const TM_STAYS: &str = "a bearer in transparent mode stays in its cell";
 
 impl OneWay {
@@ -273,7 +273,7 @@ impl OneWay {
         }
     }
 
-    /// What of the stream the receiver has.
+    /// The received ranges of the stream.
     fn received(&self) -> Ranges {
         match &self.rlc {
             Rlc::Tm => unreachable!("{TM_STAYS}"),
@@ -295,14 +295,15 @@ impl OneWay {
         sdus.first_undelivered().unwrap_or(sdus.next_count())
     }
 
-    /// From now on the receiver compares COUNTs.
+    /// From now on, the receiver compares COUNTs.
     fn begin_sorting(&mut self) {
         let next = self.first_missing();
         let until = self.source.sdus.next_count();
         self.source.sdus.reception.begin(next, until);
     }
 
-    /// Re-establishes both ends. `keep` is given what has a COUNT and is to be sent again.
+    /// Re-establishes both ends. `keep` is called with the SDUs that have a COUNT and will be sent
+    /// again.
     fn reestablish(
         &mut self,
         cx: &mut Cx<'_>,
@@ -332,7 +333,7 @@ impl OneWay {
                     Some(packet) => drop_packet(cx, packet, statistics),
                     None => {}
                 },
-                // TS 36.300 v17.0 §10.1.2.3.1: what the UE has not acknowledged.
+                // TS 36.300 v17.0 §10.1.2.3.1: the SDUs that the UE has not acknowledged.
                 HandoverMode::Lossless if self.direction == Direction::Downlink => {
                     let (stored, rest) = if is_complete { (packet, None) } else { (None, packet) };
                     assert!(!confirmed || rest.is_none(), "confirmed what has not come");
@@ -344,13 +345,14 @@ impl OneWay {
                     }
                 }
                 HandoverMode::Lossless if confirmed_so_far => {
-                    // What RLC kept back behind a lost status report of PDCP it hands up now (TS 36.322 v17.0 §5.4).
+                    // SDUs that RLC held behind a lost status report of PDCP are delivered now (TS 36.322
+                    // v17.0 §5.4).
                     if let Some(packet) = packet {
                         assert!(is_complete, "confirmed what has not come");
                         self.source.sdus.reception.store(count, packet);
                     }
                 }
-                // TS 36.323 v17.0 §5.2.1.1: all from the first that is not confirmed; the eNB has
+                // TS 36.323 v17.0 §5.2.1.1: all SDUs from the first unconfirmed one on; the eNB has
                 // discarded those that it has not delivered.
                 HandoverMode::Lossless => keep(numbered(packet)),
             }
@@ -366,7 +368,7 @@ impl OneWay {
         }
         match mode {
             HandoverMode::Lossless => self.source.sdus.reception.advance(deliver),
-            // What a gap keeps back is waited for by nobody: the gap will not be filled.
+            // SDUs behind a gap are delivered: the gap will not be filled.
             HandoverMode::Seamless => self.source.sdus.reception.end(deliver),
             HandoverMode::SeamlessUm => {
                 self.source.sdus.reception.end(deliver);
@@ -395,7 +397,7 @@ impl OneWay {
         }
     }
 
-    /// Data that were to follow a PDU without a poll may not follow any more.
+    /// Data that were to follow a PDU without a poll may no longer be able to follow it.
     #[cold]
     pub(super) fn after_shrinking(&mut self, cx: &Cx<'_>) {
         if let Rlc::Am { transmitter, .. } = &mut self.rlc {

@@ -1,4 +1,4 @@
-//! The bearer as the MAC sees it.
+//! The bearer from the view of the MAC.
 
 use airlane_core::{
     Cx, DropCause, FlowId, Header, Outbox, Packet, PacketPool, Payload, Seeds, Silence, Stream, TopicSet,
@@ -13,13 +13,13 @@ mod handover;
 mod tm;
 mod um;
 
-/// A bearer with everything that it needs to be called.
+/// A bearer with its environment.
 struct Rig {
     bearer: RadioBearer,
     pool: PacketPool,
     outbox: Outbox,
     now: Instant,
-    /// Serials of what came out of the far end, in order.
+    /// Serials of the SDUs delivered at the far end, in order.
     delivered: Vec<u64>,
     submitted: u64,
     /// The same of the uplink.
@@ -52,7 +52,7 @@ impl Rig {
         f(&mut self.bearer, &mut cx)
     }
 
-    /// Submits a downlink packet that is `sdu` bytes long as an IP packet, the next serial in it.
+    /// Submits a downlink packet of `sdu` bytes as an IP packet, with the next serial.
     fn submit(&mut self, sdu: u32) {
         self.submit_in(Direction::Downlink, sdu);
     }
@@ -69,7 +69,7 @@ impl Rig {
         self.call(|bearer, cx| bearer.submit(cx, direction, packet));
     }
 
-    /// Fills a downlink grant and hands out its PDUs.
+    /// Fills a downlink grant and returns its PDUs.
     fn transmit(&mut self, grant: u64) -> Vec<Pdu> {
         self.transmit_in(Direction::Downlink, grant)
     }
@@ -92,7 +92,7 @@ impl Rig {
         self.take(out);
     }
 
-    /// Lets time pass, with its timeouts.
+    /// Advances the time and handles timeouts.
     fn advance(&mut self, to: Instant) {
         while let Some(at) = self.bearer.next_timeout().filter(|&at| at <= to) {
             assert!(at >= self.now, "a timeout in the past");
@@ -152,7 +152,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// A configuration that is large enough not to get in the way.
+/// A configuration whose limits are never reached.
 fn roomy(mode: RlcMode) -> BearerConfig {
     BearerConfig { mode, buffer: Bytes(1 << 30), ..BearerConfig::lena() }
 }

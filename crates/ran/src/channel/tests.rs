@@ -29,7 +29,7 @@ fn shadowed(seed: u64, config: ShadowingConfig) -> Scenery {
     Scenery { shadowing: Some((config, Arc::new(shadowing))), ..plain() }
 }
 
-/// Mean SNR in dB of a UE that stands there.
+/// Mean SNR in dB of a UE at this position.
 fn snr(budget: LinkBudget, scenery: &Scenery, ue: Position) -> f64 {
     let mut channel = Channel::new(budget, scenery.clone(), None, true);
     let factor = channel.mean_sinr(Instant::ZERO, &mut Mobility::Static(ue));
@@ -42,8 +42,8 @@ fn close(a: f64, b: f64) {
 
 #[test]
 fn the_budget_by_hand() {
-    // 46 dBm over 100 PRBs is 26 dBm; a PRB's noise is -174 + 52.5527 + 9 = -112.4473 dBm;
-    // TR 25.814 at 1 km takes 128.1 dB: 26 - 128.1 + 112.4473 = 10.3473 dB.
+    // 46 dBm over 100 PRBs is 26 dBm; a PRB's noise is -174 + 52.5527 + 9 = -112.4473 dBm; the loss
+    // of TR 25.814 at 1 km is 128.1 dB: 26 - 128.1 + 112.4473 = 10.3473 dB.
     let far = Position::on_ground(1000.0, 0.0);
     close(snr(budget(PathLoss::Macro25814), &plain(), far), 10.3473);
     // 20 dB of wall.
@@ -73,8 +73,8 @@ fn line_of_sight_ends_where_its_probability_falls_below_the_draw() {
     // P(100 m) = 0.347671: 78.0206 dB with line of sight, 97.7381 dB without.
     close(at(0.3476, 100.0), 26.0 + 112.4473 - 78.0206);
     close(at(0.3477, 100.0), 26.0 + 112.4473 - 97.7381);
-    // Everybody within 18 m sees the site: 28 + 22 log10(17) + 6.0206 = 61.090 dB there. At 19 m
-    // P = 0.986, and without sight 136.8245 - 39.0864 * (3 - log10(19)) = 69.547 dB.
+    // All UEs within 18 m have line of sight: 28 + 22 log10(17) + 6.0206 = 61.090 dB there. At 19 m
+    // P = 0.986, and without line of sight 136.8245 - 39.0864 * (3 - log10(19)) = 69.547 dB.
     let fall = at(0.999, 17.0) - at(0.999, 19.0);
     assert!((fall - 8.457).abs() < 0.01, "{fall}");
 }
@@ -86,7 +86,7 @@ fn shadowing_takes_the_deviation_of_the_law_or_its_own() {
     let wide = ShadowingConfig { deviation: Some(Decibel(16.0)), correlation_m: None, ..own };
     let far = Position::on_ground(1000.0, 0.0);
     let shift = |config| snr(budget(law), &shadowed(1, config), far) - 10.3473;
-    // Twice the 8 dB of TR 25.814 moves it twice as far.
+    // Twice the 8 dB of TR 25.814 doubles the shift.
     assert!(shift(own).abs() > 0.1);
     close(shift(wide), 2.0 * shift(own));
     // Over seeds its deviation is 8 dB: standard error 8 / sqrt(2 * 1000) = 0.18 dB, times four.
@@ -121,7 +121,8 @@ fn a_walk_meets_the_same_hills_however_often_it_is_looked_at() {
     assert!(seldom.iter().any(|(_, bits)| *bits != seldom[0].1), "the walk never moved");
 }
 
-/// What a step of a UE among several cells may leave out, as docs/limitations.md has it.
+/// The maximum error of the path loss within a step of a UE among several cells, as in
+/// docs/limitations.md.
 #[test]
 fn a_path_loss_is_kept_until_the_ue_has_moved() {
     let walk = |x: f64| Mobility::Static(Position::on_ground(x, 0.0));
@@ -142,17 +143,17 @@ fn a_path_loss_is_kept_until_the_ue_has_moved() {
     assert_eq!(look(&mut channel, 0, 35.0), exact(35.0));
     assert_eq!(look(&mut channel, 20, 35.2), exact(35.0), "0.2 m are no step");
     assert_eq!(look(&mut channel, 30, 35.3), exact(35.3), "0.3 m are one");
-    // 37.6 log10(35.25 / 35) = 0.116 dB, and 0.46 dB over the metre of another cell.
+    // 37.6 log10(35.25 / 35) = 0.116 dB, and 0.46 dB over the step of one metre for other cells.
     let apart = |a: f64, b: f64| Decibel::from_linear(f64::from(exact(a)) / f64::from(exact(b))).0;
     close(apart(35.0, 35.0 + SERVING_STEP_M), 0.116_2);
     close(apart(35.0, 35.0 + STEP_M), 0.460_0);
-    // A lone cell looks each 10 ms, however little it was.
+    // A lone cell is computed each 10 ms, independent of the distance.
     let mut lone = Channel::new(budget(PathLoss::Macro25814), plain(), None, true);
     look(&mut lone, 0, 35.0);
     assert_eq!(look(&mut lone, 10, 35.01), exact(35.01));
 }
 
-/// Where RSRP is taken before fading, no fade could have lifted it to what is wanted.
+/// Where RSRP is computed before fading, no fade could have raised it to the wanted value.
 #[test]
 fn no_fade_lifts_rsrp_beyond_the_largest() {
     use airlane_radio::{FrequencyGrid, Profile};
@@ -160,7 +161,7 @@ fn no_fade_lifts_rsrp_beyond_the_largest() {
     for (profile, prbs) in [(Profile::Epa, 6), (Profile::Eva, 50), (Profile::Etu, 100)] {
         let grid = Arc::new(FrequencyGrid::new(profile, usize::from(prbs), usize::from(rbg_size(prbs))));
         for seed in 0..50 {
-            // On foot, so that the five looks of a period fade together.
+            // At walking speed, so that the five samples of a period fade together.
             let fading = Fading::new(&grid, 1.0, 2e9, &mut Seeds::new(seed).stream("fading"));
             let budget = LinkBudget { prbs, ..budget(FRIIS) };
             let mut channel = Channel::new(budget, plain(), Some(fading), false);
@@ -178,6 +179,6 @@ fn no_fade_lifts_rsrp_beyond_the_largest() {
             }
         }
     }
-    // 60,000 exponential draws, if the band were flat, reach 10 log10(ln 60,000) = 10.4 dB.
+    // 60,000 exponential draws, for a flat band, reach 10 log10(ln 60,000) = 10.4 dB.
     assert!((5.0..LARGEST_FADE.0).contains(&largest), "{largest} dB");
 }

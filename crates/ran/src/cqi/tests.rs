@@ -1,4 +1,4 @@
-//! Reports that are made later than they were measured.
+//! Reports that are computed later than they were measured.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
 use crate::mac::phy::{CodedBlocks, Phy};
 use crate::tests::network;
 
-/// A UE that passes between two cells, whose reports come in force for five slots each.
+/// A UE that moves from one cell to another, with reports that are in force for five slots each.
 fn passing() -> RanConfig {
     let mut config = network(1, UplinkAccess::IdealBufferStatus { delay: 1 });
     let mac = &mut config.cells[0].mac;
@@ -28,7 +28,8 @@ fn passing() -> RanConfig {
     config
 }
 
-/// The reports in force in the last slot of each, made in the slot of their measurement or then.
+/// The reports in force in the last slot of each, computed in the slot of their measurement or in
+/// that last slot.
 fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
     let (mut air, mut ues) = (Air::new(&config.cells), build::ues(config, Seeds::new(1)));
     let (cell, ue) = (&config.cells[0], &mut ues[0]);

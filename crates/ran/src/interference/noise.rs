@@ -1,28 +1,28 @@
-//! Noise and interference by resource block group, and what they make of a band.
+//! Noise and interference by resource block group, and their effect on the SINR of a band.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::mac::grid::{RbgSet, each};
 use crate::mac::scheduler::MAX_RBGS;
 
-/// Noise and interference on each resource block group, over the noise alone.
+/// Noise and interference on each resource block group, relative to the noise.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Noise {
     pub(super) rbgs: [f32; PLACES],
     rbg_size: usize,
-    /// RBGs of the band.
+    /// Number of RBGs of the band.
     count: usize,
-    /// Vectors that they fill.
+    /// Number of vectors for them.
     vectors: usize,
 }
 
 impl Noise {
-    /// Noise and nothing else.
+    /// Noise without interference.
     pub(super) fn alone(rbgs: usize, rbg_size: usize) -> Self {
         Self { rbgs: [1.0; PLACES], rbg_size, count: rbgs, vectors: rbgs.div_ceil(LANES) }
     }
 
-    /// Divides what some RBGs would have without interference.
+    /// Divides the interference-free SINR of some RBGs.
     pub(crate) fn weaken_on(&self, rbgs: RbgSet, sinr: &mut [f32]) {
         for rbg in each(rbgs).map(usize::from) {
             let share = 1.0 / self.rbgs[rbg];
@@ -31,7 +31,7 @@ impl Noise {
         }
     }
 
-    /// Divides what the band would have without interference.
+    /// Divides the interference-free SINR of the band.
     pub(crate) fn weaken(&self, sinr: &mut [f32]) {
         let mut shares = [1.0; PLACES];
         let noise = &self.rbgs.as_chunks::<LANES>().0[..self.vectors];
@@ -49,8 +49,8 @@ impl Noise {
         }
     }
 
-    /// The SINR at the middle PRB of each RBG of a band that has these gains, where there is fading, and
-    /// without interference this SINR on average. How many RBGs there are comes with it.
+    /// The SINR at the middle PRB of each RBG, for a band with these gains (if there is fading) and this
+    /// mean SINR without interference. Also returns the number of RBGs.
     pub(crate) fn seen_by_rbg(&self, gains: Option<&[f32]>, mean: f32, arch: Arch) -> ([f32; PLACES], usize) {
         let mut seen = match (gains, self.rbg_size) {
             (None, _) => [1.0; PLACES],
@@ -65,35 +65,35 @@ impl Noise {
     }
 }
 
-/// Places for RBGs, in whole vectors; those beyond the band may hold anything.
+/// Places for RBGs, in whole vectors; those beyond the band are undefined.
 pub(crate) const PLACES: usize = MAX_RBGS.next_multiple_of(LANES);
 
-/// RBGs, or cells, side by side in the widest vectors.
+/// RBGs, or cells, per vector of the widest kind.
 pub(super) const LANES: usize = 8;
 
-/// What a receiver hears of each cell: mean power, and on which RBGs; nothing of those that are silent there.
-/// The loops over cells and RBGs are in vectors by name, since the compiler finds too few of them.
+/// The power of each cell at a receiver: mean power, and its RBGs. The loops over cells and RBGs use explicit
+/// vectors, since the compiler vectorizes too few of them.
 #[derive(Debug)]
 pub(super) struct Heard {
     pub(super) levels: Vec<f32>,
     rbgs: Vec<RbgSet>,
-    /// The levels again of those that are heard alike on all that is wanted.
+    /// The levels of those with the same power on all wanted RBGs.
     flat: Vec<f32>,
 }
 
 impl Heard {
-    /// In so many places, which fill whole vectors.
+    /// For this many places, which fill whole vectors.
     pub(super) fn new(places: usize) -> Self {
         Self { levels: vec![0.0; places], rbgs: vec![0; places], flat: vec![0.0; places] }
     }
 }
 
-/// Finds those that are heard on some RBGs that are wanted. Gives the sum of noise and these.
+/// Finds the cells that are received on wanted RBGs. Returns the sum of noise and these cells.
 pub(super) struct Listen<'a> {
     pub(super) heard: &'a mut Heard,
     /// By cell.
     pub(super) levels: &'a [f32],
-    /// What each cell sends on, and all RBGs for those that matter.
+    /// The RBGs of each cell, and all RBGs for the cells that are relevant.
     pub(super) sent: &'a [RbgSet],
     pub(super) rivals: &'a [RbgSet],
     pub(super) wanted: RbgSet,
@@ -119,15 +119,15 @@ impl WithSimd for Listen<'_> {
     }
 }
 
-/// Adds what is heard of others up, in their order.
+/// Adds the power of other cells, in their order.
 pub(super) struct AddUp<'a, F> {
     pub(super) noise: &'a mut Noise,
     pub(super) heard: &'a mut Heard,
-    /// What goes for all of these is added to all there is; of others nothing is said.
+    /// A level that is the same on all of these is added to all RBGs; the other RBGs are undefined.
     pub(super) wanted: RbgSet,
-    /// From which level on an interferer may fade.
+    /// The level from which an interferer may fade.
     pub(super) counts: f32,
-    /// The gain of each RBG of a cell of such a level, if it fades.
+    /// The gain of each RBG of a cell with such a level, if it fades.
     pub(super) fades: F,
 }
 
@@ -157,7 +157,7 @@ impl<'g, F: Fn(usize) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
                 flat += level;
                 continue;
             }
-            // The others get nothing, which costs less than to leave them out.
+            // The other RBGs get zero, which is cheaper than skipping them.
             let (rbgs, level) = (simd.splat_u32s(rbgs), simd.splat_f32s(level));
             let gains = gains.map(|gains| S::as_simd_f32s(gains).0);
             for vector in 0..vectors {
@@ -174,10 +174,11 @@ impl<'g, F: Fn(usize) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
     }
 }
 
-/// Adds interferers up that are heard on all of the band: those that fade, in their order, and then the others.
+/// Adds interferers that are received on the whole band: those that fade, in their order, and then the
+/// others.
 pub(super) struct AddAll<'a, F> {
     pub(super) noise: &'a mut Noise,
-    /// The gains of each that fades, and its level.
+    /// The gains of each fading one, and its level.
     pub(super) fading: F,
     pub(super) flat: f32,
 }
@@ -203,7 +204,7 @@ impl<'g, F: Iterator<Item = (&'g [f32; PLACES], f32)>> WithSimd for AddAll<'_, F
     }
 }
 
-/// Gives gains this mean, and divides them by the noise on the RBGs.
+/// Scales gains to this mean, and divides them by the noise on the RBGs.
 struct Weaken<'a> {
     seen: &'a mut [f32; PLACES],
     mean: f32,
@@ -234,7 +235,8 @@ const BITS: [RbgSet; PLACES] = {
     bits
 };
 
-/// What stands in the middle of each group; of a smaller last one, as if it had all or last.
+/// The element in the middle of each group; for a smaller last group, at the place of a full
+/// group's middle, or the last.
 fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; PLACES] {
     let mut middles = [0.0; PLACES];
     let (groups, rest) = sinr.as_chunks::<SIZE>();
@@ -247,7 +249,7 @@ fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; PLACES] {
     middles
 }
 
-/// Multiplies each group by its share; the last may be smaller.
+/// Multiplies each group by its factor; the last may be smaller.
 fn scale<const SIZE: usize>(sinr: &mut [f32], shares: &[f32; PLACES]) {
     let (groups, rest) = sinr.as_chunks_mut::<SIZE>();
     let full = groups.len();

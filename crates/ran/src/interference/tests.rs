@@ -11,7 +11,8 @@ use crate::ue::Ue;
 
 const EARLY: Instant = Instant::ZERO;
 
-/// Cells on a line, a kilometre apart, and UEs at these distances from the first, which serves them.
+/// Cells on a line, a kilometre apart, and UEs at these distances from the first cell, which serves
+/// them.
 fn line(cells: usize, ues_m: &[f64]) -> RanConfig {
     let mut config = network(ues_m.len(), UplinkAccess::IdealBufferStatus { delay: 1 });
     for k in 1..cells {
@@ -47,8 +48,8 @@ fn a_neighbour_is_heard_where_and_when_it_sends() {
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
     air.send_downlink(1, 7, 0b101);
     let noise = data(&air, &mut ues[0], 7, RbgSet::MAX).unwrap();
-    // 30 dBm over 100 PRBs is 10 dBm; Friis at 2120 MHz and 500 m takes 92.954 dB; a PRB's noise is
-    // -174 + 52.5527 + 7 = -114.4473 dBm: 31.493 dB over the noise.
+    // 30 dBm over 100 PRBs is 10 dBm; the Friis loss at 2120 MHz and 500 m is 92.954 dB; a PRB's
+    // noise is -174 + 52.5527 + 7 = -114.4473 dBm: 31.493 dB over the noise.
     let level = Decibel(10.0 - 92.9540 + 114.4473).linear() as f32;
     for (rbg, heard) in noise.rbgs[..25].iter().enumerate() {
         let expected = if rbg == 0 || rbg == 2 { 1.0 + level } else { 1.0 };
@@ -58,7 +59,7 @@ fn a_neighbour_is_heard_where_and_when_it_sends() {
     let mut sinr = [level; 100];
     noise.weaken(&mut sinr);
     assert!((sinr[3] - level / (1.0 + level)).abs() < 1e-3 && sinr[4] == level && sinr[12] == level);
-    // Not in the slots beside it, and not on other RBGs.
+    // Not in the adjacent slots, and not on other RBGs.
     assert_eq!(data(&air, &mut ues[0], 6, RbgSet::MAX), None);
     assert_eq!(data(&air, &mut ues[0], 8, RbgSet::MAX), None);
     assert_eq!(data(&air, &mut ues[0], 7, 0b010), None);
@@ -80,7 +81,7 @@ fn an_interferer_is_heard_all_the_time_and_serves_nobody() {
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
     air.send_downlink(1, 7, RbgSet::MAX);
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX).map(|n| n.rbgs), always.map(|n| n.rbgs));
-    // Nor does anybody report it.
+    // It is also in no UE's report.
     config.cells[1].interferer = true;
     assert_eq!(build::neighbours(&config), [vec![], vec![CellId(0)]]);
 }
@@ -95,7 +96,7 @@ fn the_control_region_is_always_there() {
     let own = ue.downlink.channel.mean_sinr(EARLY, &mut ue.mobility);
     let mut sinr = [own; 100];
     noise.weaken(&mut sinr);
-    // Half-way between two cells: 0 dB, less next to nothing of noise.
+    // Half-way between two cells: 0 dB, less a negligible contribution of noise.
     assert!(sinr.iter().all(|s| (s - 1.0).abs() < 1e-3), "{}", sinr[0]);
 }
 
@@ -114,7 +115,7 @@ fn another_carrier_does_not_disturb() {
 
 #[test]
 fn what_is_more_than_30_db_under_the_noise_is_silent() {
-    // At 500 m it is 31.493 dB over the noise of 7 dB; to bring it to -30 dB takes 61.493 dB.
+    // At 500 m it is 31.493 dB above the noise of 7 dB; reaching -30 dB takes 61.493 dB.
     for (weaker_db, heard) in [(61.4, true), (61.6, false)] {
         let mut config = line(2, &[500.0]);
         config.cells[1].tx_power = Dbm(30.0 - weaker_db);
@@ -124,7 +125,7 @@ fn what_is_more_than_30_db_under_the_noise_is_silent() {
     }
 }
 
-/// With EVA: the mean and deviation of what a third cell adds, over many moments.
+/// With EVA: the mean and deviation of a third cell's contribution, over many moments.
 fn fades(third_m: f64) -> (f64, f64) {
     const LOOKS: u64 = 2000;
     let mut config = line(3, &[500.0]);
@@ -160,11 +161,11 @@ fn fades(third_m: f64) -> (f64, f64) {
 
 #[test]
 fn a_strong_interferer_fades_and_a_weak_one_counts_with_its_mean() {
-    // As strong as the other: Rayleigh power has the deviation of its mean, here one. Standard error of the mean
-    // over 74 s at 118 Hz Doppler: below 0.03.
+    // As strong as the other: the standard deviation of Rayleigh power equals its mean, here one. Standard
+    // error of the mean over 74 s at 118 Hz Doppler: below 0.03.
     let (mean, deviation) = fades(500.0);
     assert!((mean - 1.0).abs() < 0.12 && (deviation - 1.0).abs() < 0.2, "{mean} ± {deviation}");
-    // 4 times as far is 1/16 of it, 5.9 % of the sum: its mean, to rounding beside a larger number.
+    // 4 times as far is 1/16 of it, 5.9 % of the sum: its mean, except for the rounding of the sum.
     let (mean, deviation) = fades(2000.0);
     assert!((mean - 1.0).abs() < 1e-2 && deviation < 1e-2, "{mean} ± {deviation}");
 }
@@ -177,7 +178,7 @@ fn an_enb_hears_the_ues_of_others_on_their_prbs() {
     air.begin_uplink(1);
     let ue = &mut ues[0];
     air.send_uplink(0, 10..20, 2.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
-    // 23 dBm over 100 PRBs is 3 dBm, twice that 6.0103 dBm; Friis at 1930 MHz and 400 m takes
+    // 23 dBm over 100 PRBs is 3 dBm, twice that 6.0103 dBm; the Friis loss at 1930 MHz and 400 m is
     // 90.200 dB; a PRB's noise is -174 + 52.5527 + 5 = -116.4473 dBm.
     let level = Decibel(6.0103 - 90.2004 + 116.4473).linear() as f32;
     for (prb, rise) in air.sites[1].rise.iter().enumerate() {
@@ -185,7 +186,7 @@ fn an_enb_hears_the_ues_of_others_on_their_prbs() {
         assert!((rise - expected).abs() <= 1e-3 * level, "PRB {prb}: {rise} against {expected}");
     }
     assert!(air.sites[0].rise.iter().all(|&rise| rise == 0.0), "its own cell hears a signal");
-    // One slot in 32 enters the average, and fades out over slots in which nobody sends.
+    // One slot in 32 enters the average, which decays over slots without transmissions.
     air.begin_uplink(2);
     assert!((air.sites[1].mean_rise[10] - level / 32.0).abs() < 1e-3 * level);
     air.begin_uplink(34);
@@ -199,10 +200,10 @@ fn a_ue_is_served_by_the_cell_that_it_receives_best() {
     config.ues.iter_mut().for_each(|ue| ue.cell = None);
     let cells = |config: &RanConfig| built(config).1.iter().map(|ue| ue.cell.0).collect::<Vec<_>>();
     assert_eq!(cells(&config), [0, 1]);
-    // 20 log10(600 / 400) = 3.52 dB: with 3.6 dB more, the second cell reaches over to the first UE.
+    // 20 log10(600 / 400) = 3.52 dB: with 3.6 dB more, the second cell is stronger at the first UE.
     config.cells[1].tx_power = Dbm(33.6);
     assert_eq!(cells(&config), [1, 1]);
-    // Transmit diversity is no gain of the reference signals.
+    // Transmit diversity does not increase the power of reference signals.
     config.cells[1].tx_power = Dbm(30.0);
     config.cells[1].transmission_mode = airlane_radio::TransmissionMode::TransmitDiversity;
     assert_eq!(cells(&config), [0, 1]);
@@ -213,7 +214,7 @@ fn a_ue_is_served_by_the_cell_that_it_receives_best() {
     assert_eq!(ue.id, UeId(0));
 }
 
-/// Eleven rectangles of ns-3's tests: SINR of the PRBs in either direction while both cells send.
+/// Eleven rectangles of ns-3's tests: SINR of the PRBs in both directions while both cells transmit.
 #[test]
 fn sinr_beside_a_neighbour_is_that_of_ns3() {
     let text = include_str!("../../data/interference_ns3.csv");
@@ -234,7 +235,8 @@ fn sinr_beside_a_neighbour_is_that_of_ns3() {
         data(&air, ue, 7, RbgSet::MAX).inspect(|noise| noise.weaken(&mut downlink));
         let mut uplink = [ue.uplink.channel.mean_sinr(EARLY, &mut ue.mobility); 25];
         air.weaken_uplink(0, 0..25, &mut uplink);
-        // They take the path loss at the PRB's own frequency, 0.01 dB from that of the carrier.
+        // ns-3 uses the path loss at the PRB's own frequency, which differs by 0.01 dB from that of
+        // the carrier.
         for (ours, expected) in [(downlink[0], row[2]), (uplink[0], row[3])] {
             let apart = Decibel::from_linear(f64::from(ours) / expected).0;
             assert!(apart.abs() < 0.02, "{d1} m, {d2} m: {ours} against {expected}");
@@ -244,7 +246,7 @@ fn sinr_beside_a_neighbour_is_that_of_ns3() {
     assert_eq!(compared, 22);
 }
 
-/// The cells stand at (0, 0) and (d2, d1), their UEs at (0, d1) and (d2, 0).
+/// The cells are at (0, 0) and (d2, d1), their UEs at (0, d1) and (d2, 0).
 fn rectangle(d1: f64, d2: f64) -> RanConfig {
     let mut config = line(2, &[0.0, 0.0]);
     config.cells.iter_mut().for_each(|cell| cell.resource_blocks = 25);

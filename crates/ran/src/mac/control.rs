@@ -1,22 +1,22 @@
-//! The control region: whether a UE reads what PDCCH says to it.
+//! The control region: whether a UE decodes PDCCH.
 //!
-//! PCFICH and PDCCH (TS 36.211 §6.7, §6.8) are spread over the whole band at the head of each
-//! slot, in QPSK. A UE that misses either knows of no assignment and of no grant.
+//! PCFICH and PDCCH (TS 36.211 §6.7, §6.8) are spread over the whole band at the start of each
+//! slot, in QPSK. A UE that misses either receives no assignment and no grant.
 //!
-//! The error rate is a closed form over the SINR of the band, fitted to 3GPP R4-081920 as ns-3.37
-//! evaluates it (`data/pdcch_bler_ns3.csv`): a Gaussian distribution function, within 0.4 dB of
-//! the figures from 80 % down to 0.5 %. Below that their source stops at −1 dB and the form goes
-//! on. Left out: aggregation levels, room for so many control channel elements, and errors of
-//! PUCCH and PHICH.
+//! The error rate is a closed form over the SINR of the band, fitted to 3GPP R4-081920 in the form
+//! used by ns-3.37 (`data/pdcch_bler_ns3.csv`): a Gaussian distribution function, within 0.4 dB of
+//! the figures from 80 % down to 0.5 %. Their source has no values above −1 dB; the closed form is
+//! extrapolated there. Not included: aggregation levels, the number of control channel elements,
+//! and errors of PUCCH and PHICH.
 
 use airlane_core::Stream;
 use airlane_radio::{Modulation, mutual_information};
 
-/// SINR at which half of the messages are missed, dB.
+/// SINR at which half of the messages are missed, in dB.
 const MEDIAN_DB: f64 = -8.07;
-/// Width of the distribution function, dB.
+/// Width of the distribution function in dB.
 const WIDTH_DB: f64 = 2.35;
-/// Linear SINR above which not one message in 10^7 is missed: +5.2 dB.
+/// Linear SINR above which fewer than one message in 10^7 is missed: +5.2 dB.
 pub(crate) const SAFE: f32 = 3.3;
 
 /// Probability that a UE misses PCFICH or PDCCH at this linear SINR of the whole band.
@@ -28,12 +28,12 @@ pub(crate) fn error_rate(sinr: f32) -> f64 {
     0.5 * libm::erfc((sinr_db - MEDIAN_DB) / WIDTH_DB * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The SINR of a flat band that tells as much, in QPSK, as these PRBs do on average.
+/// The SINR of a flat band with the same information, in QPSK, as these PRBs have on average.
 pub(crate) fn effective_sinr(sinr: &[f32]) -> f32 {
     mutual_information::sinr_of(Modulation::Qpsk, mutual_information::mean_of(Modulation::Qpsk, sinr))
 }
 
-/// Whether a message is missed. Nothing is drawn where nothing can go wrong.
+/// Whether a message is missed. Above the safe SINR no random number is drawn.
 pub(crate) fn is_missed(sinr: f32, draws: &mut Stream) -> bool {
     if sinr >= SAFE {
         return false;
@@ -43,7 +43,7 @@ pub(crate) fn is_missed(sinr: f32, draws: &mut Stream) -> bool {
     bound.is_none_or(|(_, most)| draw < *most) && draw < error_rate(sinr)
 }
 
-/// Linear SINRs, and what the error rate from there on stays below: most draws need no more.
+/// Linear SINRs, and an upper bound of the error rate from each on: most draws need only the bound.
 const BOUNDS: [(f32, f64); 4] = [(2.0, 2e-6), (1.0, 4e-4), (0.5, 0.02), (0.25, 0.25)];
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
             let bound = BOUNDS.iter().find(|(from, _)| sinr >= *from);
             assert!(bound.is_none_or(|(_, most)| error_rate(sinr) < *most), "{sinr}");
         }
-        // From the first SINR that each is for.
+        // At the first SINR to which each applies.
         assert!(BOUNDS.iter().all(|&(from, most)| error_rate(from) < most && error_rate(from) > most / 4.0));
     }
 

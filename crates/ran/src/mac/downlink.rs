@@ -1,5 +1,5 @@
-//! The downlink of a cell, slot by slot: retransmissions first, then the policy's choice, then
-//! the blocks, and three slots later their reception and feedback.
+//! The downlink of a cell, slot by slot: retransmissions, then the policy's assignment, then the
+//! blocks; three slots later their reception and feedback.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::ue::Ue;
 /// Subframes of a frame (TS 36.211 §4.1).
 const SUBFRAMES: u64 = 10;
 
-/// A block in the air, or its feedback on the way back.
+/// A block on the air, or its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Due {
     slot: u64,
@@ -32,19 +32,19 @@ pub(crate) struct DownlinkMac {
     grid: ResourceGrid,
     bytes_by_cqi: [u16; 16],
     scheduler: Scheduler,
-    /// Holds old UEs back when many new ones come, where the cell does that.
+    /// Throttles old UEs when many new ones arrive, if configured.
     throttle: Option<Throttle>,
-    /// UEs with something to send them, by index, ascending.
+    /// UEs with downlink data, by index, ascending.
     active: Vec<u32>,
-    /// Blocks that will have been received.
+    /// Blocks on the air.
     in_air: VecDeque<Due>,
-    /// Blocks whose acknowledgement reaches the eNB.
+    /// Blocks whose acknowledgment will reach the eNB.
     acknowledged: VecDeque<Due>,
-    /// Blocks to send again, in the order in which they are due.
+    /// Blocks for retransmission, in the order in which they are due.
     retransmissions: VecDeque<Due>,
     demands: Vec<Demand>,
     chosen: Vec<(u32, RbgSet)>,
-    /// RBGs on which blocks of this slot are sent.
+    /// RBGs with blocks in this slot.
     sent: RbgSet,
 }
 
@@ -66,7 +66,7 @@ impl DownlinkMac {
         }
     }
 
-    /// A UE has something waiting.
+    /// A UE has data waiting.
     pub(crate) fn activate(&mut self, ue: &mut Ue) {
         if !ue.downlink.active {
             ue.downlink.active = true;
@@ -75,13 +75,13 @@ impl DownlinkMac {
         }
     }
 
-    /// What holds old UEs back, where the cell does that.
+    /// The early throttling of the cell, if configured.
     #[inline]
     pub(crate) fn throttle(&mut self) -> Option<&mut Throttle> {
         self.throttle.as_mut()
     }
 
-    /// A UE leaves the cell: its blocks in the air are lost.
+    /// A UE leaves the cell: its blocks on the air are lost.
     pub(crate) fn forget(&mut self, ue: u32) {
         if let Some(throttle) = &mut self.throttle {
             throttle.forget(ue);
@@ -93,7 +93,7 @@ impl DownlinkMac {
         }
     }
 
-    /// The radio is off: UEs with something to send them wait.
+    /// The radio is off: UEs with data wait.
     pub(crate) fn wait(&mut self, slot: &mut Slot<'_, '_>) {
         let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
         self.active.retain(|&index| {
@@ -106,7 +106,7 @@ impl DownlinkMac {
         });
     }
 
-    /// True if the next slot has something to do.
+    /// True if there is work in the next slot.
     pub(crate) fn is_busy(&self) -> bool {
         !self.active.is_empty()
             || !self.in_air.is_empty()
@@ -114,7 +114,7 @@ impl DownlinkMac {
             || !self.retransmissions.is_empty()
     }
 
-    /// Takes in the blocks whose reception ends at the beginning of the slot.
+    /// Handles the blocks whose reception ends at the start of the slot.
     pub(crate) fn receive(&mut self, slot: &mut Slot<'_, '_>) {
         while let Some(due) = pop_due(&mut self.acknowledged, slot.number) {
             slot.ues[due.ue as usize].downlink.harq.release(due.process);
@@ -134,7 +134,7 @@ impl DownlinkMac {
         let ue = &mut slot.ues[due.ue as usize];
         let state = &mut ue.downlink;
         let process = &mut state.harq.processes[usize::from(due.process)];
-        // The channel at the slot in which the block was in the air.
+        // The channel in the slot in which the block was on the air.
         let sent = slot.cx.now - SLOT;
         let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility)
             * process.gain
@@ -201,14 +201,14 @@ impl DownlinkMac {
         slot.air.send_downlink(slot.cell_index(), on_air, self.sent);
     }
 
-    /// Sends again what is due, in due order. Blocks that first went out in one slot fit into one slot together,
-    /// so each slot has room for the oldest of them whatever else waits; those behind take what is left over.
+    /// Sends the due retransmissions, in due order. Blocks that were first sent in one slot fit into one slot
+    /// together, so each slot has room for the oldest of them. The later ones use the remaining room.
     fn schedule_retransmissions(&mut self, slot: &mut Slot<'_, '_>) {
         let mut at = 0;
         while let Some(due) = self.retransmissions.get(at).copied().filter(|due| due.slot <= slot.number) {
             let process = &slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)];
             let wanted = process.rbgs.count_ones();
-            // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs will do, the same
+            // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs can be used, the previous
             // ones first.
             let rbgs = if process.rbgs & !self.grid.free() == 0 {
                 process.rbgs
@@ -216,14 +216,15 @@ impl DownlinkMac {
                 self.grid.first_free(wanted)
             };
             if rbgs.count_ones() < wanted {
-                at += 1; // No room in this slot: it keeps its place.
+                at += 1; // no room in this slot: it keeps its place
                 continue;
             }
             self.grid.take(rbgs);
             self.retransmissions.remove(at);
             let missed = slot.misses_control(due.ue);
             self.send_again(slot, due, rbgs, (missed, false));
-            // The block of the other layer failed with it and so stands behind it: one assignment repeats both.
+            // The block of the other layer failed with it and is therefore behind it: one assignment repeats
+            // both.
             let both = Due { process: on_other_layer(due.process), ..due };
             if self.retransmissions.get(at) == Some(&both) {
                 self.retransmissions.remove(at);
@@ -282,7 +283,7 @@ impl DownlinkMac {
         });
     }
 
-    /// The policy shares the slot out, and looks at the CQI reports that it needs for that.
+    /// The policy assigns the slot, and reads the CQI reports that it needs for that.
     fn share(&mut self, slot: &mut Slot<'_, '_>) {
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let (ues, around) = (&mut *slot.ues, (slot.cell, &*slot.air));
@@ -352,7 +353,7 @@ impl DownlinkMac {
     }
 }
 
-/// Fills a block. False if there was nothing to send; its process is free again then.
+/// Fills a block. Returns false if there was nothing to send; its process is then free again.
 fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let ue = &mut slot.ues[index as usize];
     let process = &mut ue.downlink.harq.processes[usize::from(id)];
@@ -361,7 +362,7 @@ fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let filled = !process.pdus.is_empty();
     report_queue(slot.cx, ue, Direction::Downlink);
     if !filled {
-        ue.downlink.harq.release(id); // Sent on the layer before, or dropped by queue management.
+        ue.downlink.harq.release(id); // sent on the layer before, or dropped by queue management
     }
     filled
 }
@@ -373,12 +374,12 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
     queue.pop_front()
 }
 
-/// What an RBG carries on a layer by CQI: the transport block that fits it at the sub-band's MCS.
+/// Capacity of an RBG on a layer by CQI: the transport block at the sub-band's MCS.
 fn bytes_by_cqi(table: CqiToMcs, rbg_size: u16) -> [u16; 16] {
     table.blocks().map(|by_prbs| by_prbs[usize::from(rbg_size)])
 }
 
-/// What an RBG carries on a layer at this MCS.
+/// Capacity of an RBG on a layer at this MCS.
 fn bytes_of(mcs: Mcs, rbg_size: u16) -> u16 {
     mcs.transport_block(usize::from(rbg_size), Direction::Downlink).get() as u16
 }
@@ -403,8 +404,8 @@ fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
     }
 }
 
-/// One step of outer-loop link adaptation (Pedersen et al., VTC 2007-Fall, §II): down on an
-/// error, up on success, in the ratio that holds the target error rate.
+/// One step of outer-loop link adaptation (Pedersen et al., VTC 2007-Fall, §II): down on an error,
+/// up on success, in the ratio that keeps the target error rate.
 pub(crate) fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
     const STEP_DOWN: f32 = 0.5; // MCS steps
     if let McsRule::Effective { target_bler } = rule {
@@ -414,7 +415,7 @@ pub(crate) fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
     }
 }
 
-/// Tells an observer with what a block is sent.
+/// Reports the parameters of a block.
 #[cold]
 fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
     let ue = &mut slot.ues[index as usize];
@@ -432,8 +433,8 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
     });
 }
 
-/// Tells an observer that the slot has nothing for a UE that has something to send: its CQI is 0, "out of range"
-/// (TS 36.213 table 7.2.3-1), on the whole band, or the radio of its cell is off.
+/// Reports that the slot has no assignment for a UE that has data: its CQI is 0, "out of range" (TS 36.213
+/// table 7.2.3-1), on the whole band, or the radio of its cell is off.
 #[cold]
 pub(crate) fn report_unsent(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
     if cx.wants(Topic::TransportBlock) {
@@ -442,7 +443,7 @@ pub(crate) fn report_unsent(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
     report_queue(cx, ue, direction);
 }
 
-/// Tells an observer how much waits.
+/// Reports the length of the queue.
 #[inline]
 pub(crate) fn report_queue(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
     if cx.wants(Topic::QueueDepth) {
@@ -450,7 +451,7 @@ pub(crate) fn report_queue(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
     }
 }
 
-/// What a sent block looks like to an observer.
+/// The event of a sent block.
 pub(crate) fn block_event(
     (cell, ue): (CellId, UeId),
     direction: Direction,

@@ -1,6 +1,6 @@
-//! The downlink resource grid of one slot: resource block groups (RBGs) and who has them.
+//! The downlink resource grid of one slot: resource block groups (RBGs) and their assignment.
 //!
-//! Resource allocation type 0 (TS 36.213 §7.1.6.1): a UE gets whole RBGs, named by a bitmap.
+//! Resource allocation type 0 (TS 36.213 §7.1.6.1): a UE gets whole RBGs, given by a bitmap.
 
 use core::ops::Range;
 
@@ -13,7 +13,7 @@ pub(crate) struct ResourceGrid {
     prbs: u16,
     rbg_size: u16,
     rbgs: u16,
-    /// What a slot may give away.
+    /// The RBGs that a slot may assign.
     usable: RbgSet,
     free: RbgSet,
 }
@@ -37,7 +37,7 @@ impl ResourceGrid {
         Self { prbs, rbg_size, rbgs, usable, free: usable }
     }
 
-    /// Leaves the last RBG idle where it is smaller than the others.
+    /// Leaves the last RBG idle if it is smaller than the others.
     pub(crate) fn without_partial_rbg(mut self) -> Self {
         self.usable = (1 << (self.prbs / self.rbg_size)) - 1;
         self.clear();
@@ -53,7 +53,7 @@ impl ResourceGrid {
         self.rbg_size
     }
 
-    /// RBGs of the band.
+    /// Number of RBGs of the band.
     pub(crate) fn rbgs(&self) -> usize {
         usize::from(self.rbgs)
     }
@@ -62,13 +62,13 @@ impl ResourceGrid {
         self.free
     }
 
-    /// Gives RBGs away. Each can be given once.
+    /// Assigns RBGs. Each can be assigned once.
     pub(crate) fn take(&mut self, set: RbgSet) {
         assert!(set & !self.free == 0, "the downlink grid is oversold");
         self.free &= !set;
     }
 
-    /// The first `count` free RBGs, or fewer if there are not as many.
+    /// The first `count` free RBGs, or all if there are fewer.
     pub(crate) fn first_free(&self, count: u32) -> RbgSet {
         let mut rest = self.free;
         for _ in 0..count {
@@ -77,7 +77,7 @@ impl ResourceGrid {
         self.free & !rest
     }
 
-    /// PRBs in a set of RBGs; the last RBG of the band may be smaller.
+    /// Number of PRBs in a set of RBGs; the last RBG of the band may be smaller.
     pub(crate) fn prbs_in(&self, set: RbgSet) -> u16 {
         let last = self.rbgs - 1;
         let short = self.rbg_size * self.rbgs - self.prbs;
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_partial_rbg_can_stay_idle() {
-        // PRBs over the RBG size, without the remainder.
+        // The number of PRBs divided by the RBG size, without the remainder.
         for (prbs, used) in [(6, 6), (15, 14), (25, 24), (50, 48), (75, 72), (100, 100)] {
             let mut grid = ResourceGrid::new(prbs).without_partial_rbg();
             assert_eq!(grid.prbs_in(grid.free()), used);

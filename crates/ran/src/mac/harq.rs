@@ -1,4 +1,4 @@
-//! Hybrid ARQ: the blocks that wait for their feedback (TS 36.321 §5.3.2, §5.4.2).
+//! Hybrid ARQ: the blocks that wait for feedback (TS 36.321 §5.3.2, §5.4.2).
 
 use airlane_core::Bytes;
 use airlane_radio::{HarqSoftState, Mcs};
@@ -9,23 +9,23 @@ use crate::rlc::Pdu;
 /// HARQ processes of a UE in one direction (FDD, TS 36.213 §7: 8).
 pub(crate) const PROCESSES: usize = 8;
 
-/// PDUs that a block has room for before its memory grows.
+/// Initial capacity of a block in PDUs.
 const PDUS: usize = 4;
 
-/// Transport blocks of a process at most, one a layer.
+/// Maximum number of transport blocks of a process, one per layer.
 const LAYERS: usize = 2;
 
 /// A HARQ process of one layer: a transport block from its first transmission until it is acknowledged or
 /// given up.
 #[derive(Debug, Default)]
 pub(crate) struct HarqProcess {
-    /// What the block carries. The memory stays with the process.
+    /// The PDUs of the block. The process keeps the memory.
     pub(crate) pdus: Vec<Pdu>,
     /// Modulation and coding scheme of the first transmission.
     pub(crate) mcs: Mcs,
     /// Size of the block.
     pub(crate) size: Bytes,
-    /// PRBs that it was coded for.
+    /// Number of PRBs for which it was coded.
     pub(crate) coded_prbs: u16,
     /// PRBs of the latest transmission.
     pub(crate) prbs: u16,
@@ -33,13 +33,13 @@ pub(crate) struct HarqProcess {
     pub(crate) rbgs: RbgSet,
     /// Transmissions so far.
     pub(crate) transmissions: u8,
-    /// What its SINR gains on the layers that it is sent on, downlink only.
+    /// The gain of its SINR on the layers that are used, downlink only.
     pub(crate) gain: f32,
     /// Its PRBs are those of the other layer's block.
     pub(crate) shares_prbs: bool,
     /// The UE missed the assignment of the latest transmission.
     pub(crate) missed: bool,
-    /// What the receiver has collected of the block.
+    /// The receiver's soft information about the block.
     pub(crate) soft: HarqSoftState,
 }
 
@@ -70,7 +70,8 @@ impl HarqEntity {
         assert!(self.is_free(id), "HARQ process {id} is taken twice");
         self.busy |= 1 << id;
         if self.processes[usize::from(id)].pdus.capacity() == 0 {
-            // All at the first block, since the last process may not be needed for a long time.
+            // All at the first block, since the last process may not be needed for a long time and
+            // must not allocate later.
             self.processes.iter_mut().for_each(|process| process.pdus.reserve(PDUS));
         }
         let process = &mut self.processes[usize::from(id)];
@@ -82,7 +83,7 @@ impl HarqEntity {
         process
     }
 
-    /// Frees every process: the cell that held the other end is left (TS 36.321 §5.9).
+    /// Frees every process: the UE leaves the cell with the other end (TS 36.321 §5.9).
     pub(crate) fn flush(&mut self) {
         self.busy = 0;
     }

@@ -1,4 +1,4 @@
-//! The physical layer as the MAC needs it: what arrives of a block, and whether it decodes.
+//! The physical layer for the MAC: the reception of a block, and whether it decodes.
 
 use core::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -9,13 +9,13 @@ use airlane_radio::{Amc, CodedBlock, Mcs};
 use super::harq::HarqProcess;
 use crate::config::MacConfig;
 
-/// Coded blocks by MCS and PRBs, filled as they are met. They are the same in every cell: one table stays in
-/// the cache where many would not.
+/// Coded blocks by MCS and PRBs, computed when first needed. They are the same in every cell: one table
+/// stays in the cache, several would not.
 #[derive(Debug)]
 pub(crate) struct CodedBlocks {
     downlink: Vec<OnceLock<Block>>,
     uplink: Vec<OnceLock<Block>>,
-    /// Places of an MCS.
+    /// Number of places per MCS.
     sizes: usize,
 }
 
@@ -27,7 +27,7 @@ struct Block {
 }
 
 impl CodedBlocks {
-    /// For carriers of up to so many PRBs.
+    /// For carriers of up to this many PRBs.
     pub(crate) fn new(prbs: u16) -> Self {
         let sizes = usize::from(prbs) + 1;
         let none = || (0..29 * sizes).map(|_| OnceLock::new()).collect();
@@ -70,12 +70,12 @@ impl Phy {
         }
     }
 
-    /// Room for the SINR of each PRB.
+    /// Buffer for the SINR of each PRB.
     pub(crate) fn sinr_mut(&mut self) -> &mut [f32] {
         &mut self.sinr
     }
 
-    /// Link adaptation beside room for the SINR of each PRB.
+    /// Link adaptation, and the buffer for the SINR of each PRB.
     pub(crate) fn amc_and_sinr(&mut self, direction: Direction) -> (&Amc, &mut [f32]) {
         match direction {
             Direction::Downlink => (&self.downlink_amc, &mut self.sinr),
@@ -83,7 +83,7 @@ impl Phy {
         }
     }
 
-    /// A transmission arrives with the same SINR everywhere. True if the block decodes.
+    /// Receives a transmission with the same SINR on all PRBs. True if the block decodes.
     pub(crate) fn receive_flat(
         &mut self,
         direction: Direction,
@@ -96,7 +96,7 @@ impl Phy {
         decodes(block, process, draws)
     }
 
-    /// A transmission arrives on these PRBs, whose SINRs are in [`Phy::sinr_mut`]. True if the
+    /// Receives a transmission on these PRBs, whose SINRs are in [`Phy::sinr_mut`]. True if the
     /// block decodes.
     pub(crate) fn receive(
         &mut self,
@@ -112,7 +112,7 @@ impl Phy {
             least.copy(from, &mut self.gathered[count..][..from.len()]);
             count += from.len();
         }
-        // Many blocks need no more than a look at their worst PRB. What is received of them is not kept.
+        // For many blocks the worst PRB is sufficient. Their soft information is not kept.
         if process.transmissions == 1 && least.value() >= block.certain_from {
             return true;
         }
@@ -122,7 +122,7 @@ impl Phy {
     }
 }
 
-/// The lowest of what is copied, for each place of four.
+/// The minimum of the copied values, for each of four lanes.
 struct Least([f32; 4]);
 
 impl Default for Least {

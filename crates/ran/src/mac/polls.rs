@@ -1,38 +1,41 @@
-//! Uplink access without scheduling requests: an eNB that grants a block to each UE that has been silent for a while.
+//! Uplink access without scheduling requests: the eNB grants a block to each UE that has been silent for a
+//! while.
 //!
-//! OpenAirInterface's does (`UE_is_to_be_scheduled` in `eNB_scheduler_primitives.c`: `ul_inactivity_timer` above 20
-//! subframes). In the logs that the authors of MELD left of one, nothing comes from the UE for 27 ms after its last
-//! block, then one acknowledgment, 27 ms later another, and 8 ms after that all that is waiting: it takes two of
-//! these grants until the eNB serves what buffer status reports say. Why two, the logs do not tell.
+//! OpenAirInterface does this (`UE_is_to_be_scheduled` in `eNB_scheduler_primitives.c`: `ul_inactivity_timer`
+//! above 20 subframes). In the logs of such an eNB that the authors of MELD published, the UE sends nothing
+//! for 27 ms after its last block, then one acknowledgment, another one 27 ms later, and 8 ms after that all
+//! that is waiting: two such grants are needed until the eNB acts on buffer status reports. The logs do not
+//! show why two are needed.
 //!
-//! Grants that find nothing to send are left out; they would hold padding.
+//! Grants for UEs without data are not modelled; they would contain padding.
 
-/// How far the eNB has come with a UE.
+/// The state of the polling of a UE.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Polls {
-    /// The slot of the latest PUSCH, from which intervals count.
+    /// The slot of the latest PUSCH, from which intervals are counted.
     from: u64,
     /// Reports of data since the UE was last silent.
     reports: u32,
     served: bool,
 }
 
-/// What a buffer status report leads to.
+/// The reaction to a buffer status report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The eNB serves the UE and goes on.
+    /// The eNB serves the UE already and continues.
     Served,
-    /// It will from now on.
+    /// The eNB serves the UE from now on.
     Answered,
-    /// Nothing.
+    /// None.
     Ignored,
 }
 
 impl Polls {
-    /// Whether a PUSCH of this slot is one that nobody asks for. To be asked while nothing is granted or in the air.
+    /// Whether an unrequested PUSCH is due in this slot. To be called only while there is no grant and no
+    /// PUSCH on the air.
     pub(crate) const fn is_due(&mut self, pusch: u64, interval: u32) -> bool {
         if self.served {
-            (self.reports, self.served) = (0, false); // All that it had reported has come.
+            (self.reports, self.served) = (0, false); // all reported data has arrived
         }
         pusch > self.from && (pusch - self.from).is_multiple_of(interval as u64)
     }

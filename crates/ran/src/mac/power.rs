@@ -1,11 +1,12 @@
 //! Uplink power control, open loop: TS 36.213 v8.8.0 §5.1.1.1.
 //!
-//! P = min(Pmax, 10 log10(M) + P0 + α·PL) over the M PRBs of a PUSCH. The path loss is that of
-//! the uplink carrier before fading; a UE would take it from the filtered RSRP of the downlink.
-//! Left out: ΔTF and f(i), that is the closed loop, the least power, and power control of PUCCH.
+//! P = min(Pmax, 10 log10(M) + P0 + α·PL) over the M PRBs of a PUSCH. The path loss is that of the
+//! uplink carrier before fading; a UE would take it from the filtered RSRP of the downlink. Not
+//! included: ΔTF and f(i) (the closed loop), the minimum power, and power control of PUCCH.
 //!
-//! Without power control a UE sends as if at full power over the whole band, however few PRBs it
-//! was granted: as ns-3 does with its power control off.
+//! Without power control, each granted PRB has the power that it would have if full power were
+//! spread over the whole band, independent of the number of granted PRBs. This is ns-3's behaviour
+//! with its power control off.
 
 use airlane_core::{Dbm, Decibel};
 
@@ -17,16 +18,16 @@ pub(crate) struct PuschPower {
     control: Option<PowerControl>,
     /// Noise of a PRB at the eNB.
     noise: Dbm,
-    /// Power of a PRB when the UE's most is spread over the whole band.
+    /// Power of a PRB when the UE's maximum is spread over the whole band.
     spread: Dbm,
-    /// PRBs of the band.
+    /// Number of PRBs of the band.
     prbs: f32,
-    /// SINR of a PRB at `spread`, and the one that P0 + α·PL asks for there.
+    /// SINR of a PRB at `spread`, and the SINR that results from P0 + α·PL.
     wanted: (f32, f32),
 }
 
 impl PuschPower {
-    /// Of a UE that has this much, in this cell.
+    /// For a UE with this maximum power, in this cell.
     pub(crate) fn new(cell: &CellConfig, most: Dbm) -> Self {
         let noise = airlane_radio::noise::prb_noise(cell.noise_figure);
         Self::over(cell.mac.uplink.power_control, noise, most, cell.resource_blocks)
@@ -42,8 +43,8 @@ impl PuschPower {
         Self { control, noise, spread, prbs: f32::from(prbs), wanted: (f32::NAN, 1.0) }
     }
 
-    /// SINR before fading of a PUSCH on `granted` PRBs over `mean`, which is what the band would
-    /// have at full power.
+    /// SINR before fading of a PUSCH on `granted` PRBs, relative to `mean`, the SINR of the whole
+    /// band at full power.
     pub(crate) fn factor(&mut self, mean: f32, granted: u16) -> f32 {
         let Some(control) = self.control else { return 1.0 };
         if self.wanted.0 != mean {
@@ -76,13 +77,13 @@ mod tests {
     #[test]
     fn the_formula_of_the_standard() {
         let control = PowerControl { p0: Dbm(-80.0), alpha: 0.8 };
-        // PL 70 dB: −80 + 56 = −24 dBm a PRB however many.
+        // PL 70 dB: −80 + 56 = −24 dBm per PRB for any number.
         assert!((power_db(control, 70.0, 1) + 24.0).abs() < 1e-3);
         assert!((power_db(control, 70.0, 50) + 24.0).abs() < 1e-3);
         // PL 120 dB: +16 dBm a PRB. Five of them would need 23 dBm exactly; ten share 23 dBm.
         assert!((power_db(control, 120.0, 4) - 16.0).abs() < 1e-3);
         assert!((power_db(control, 120.0, 10) - 13.0).abs() < 1e-3);
-        // Full compensation brings every PRB in at P0.
+        // With full compensation every PRB is received at P0.
         let full = PowerControl { p0: Dbm(-90.0), alpha: 1.0 };
         assert!((power_db(full, 88.0, 20) + 2.0).abs() < 1e-3);
     }

@@ -1,20 +1,20 @@
-//! Early throttling: a cell that sees many bearers being set up holds those that it serves back before
-//! the new ones have data.
+//! Early throttling: when many bearers are set up, a cell throttles the UEs that it serves before the
+//! new ones have data.
 //!
-//! Proposed as further work by B. Nguyen et al., "Towards Understanding TCP Performance on LTE/EPC
-//! Mobile Networks", AllThingsCellular 2014, §3.1: an eNodeB that anticipates competing flows could allocate
-//! fewer resource blocks to existing UEs. Nothing more is said there; what follows is ours.
+//! Proposed as further work by B. Nguyen et al., "Towards Understanding TCP Performance on LTE/EPC Mobile
+//! Networks", AllThingsCellular 2014, §3.1: an eNodeB that anticipates competing flows could allocate fewer
+//! resource blocks to existing UEs. The paper gives no details; the following is our design.
 //!
-//! A bearer counts as set up with the UE's first packet in either direction, or when a scenario says so:
-//! the signalling before that packet is not modelled. Once so many have been set up
-//! within a time, an episode begins: they, and those that follow, are *new*, the others *old*. If
-//! all took equally much, old bearers would be left with `share` = old / (old + new) of the cell. What is theirs
-//! goes down in a straight line from all of it to `share`, stays there for a while, and is free again:
-//! [`ThrottleBy::Share`] lets old UEs take part in that share of the slots, whatever the policy does then;
-//! [`ThrottleBy::Queue`] takes so much of their transmit queues' limit, which is what they would drain in the
-//! same time as the whole limit before.
+//! A bearer counts as set up with the UE's first packet in either direction, or at the time given in the
+//! scenario: the signalling before that packet is not modelled. When enough bearers have been set up within a
+//! given time, an episode begins. These bearers and later ones are *new*, the others *old*. With equal
+//! shares, old bearers would have `share` = old / (old + new) of the cell. Their part decreases linearly from
+//! all of it to `share`, stays there for a while, and is then unrestricted again. With [`ThrottleBy::Share`],
+//! old UEs take part in that share of the slots, under any policy. With [`ThrottleBy::Queue`], the limit of
+//! their transmit queues is reduced to that share, which drains in the same time as the whole limit did
+//! before.
 //!
-//! Left out: the end of a bearer, so one that is idle still counts as old.
+//! Not included: the end of a bearer; an idle one still counts as old.
 
 use std::collections::VecDeque;
 
@@ -23,35 +23,35 @@ use airlane_core::{Bytes, Duration, Instant};
 /// Settings of early throttling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThrottleConfig {
-    /// New bearers that begin an episode.
+    /// Number of new bearers that begins an episode.
     pub bearers: u32,
-    /// Within which time they have to be set up.
+    /// The time within which they must be set up.
     pub within: Duration,
-    /// How long it takes to go down.
+    /// Duration of the decrease.
     pub ramp: Duration,
-    /// How long it stays there.
+    /// Duration of the lowest level.
     pub hold: Duration,
-    /// What is taken from old bearers.
+    /// The restricted resource.
     pub by: ThrottleBy,
 }
 
-/// What early throttling takes from old bearers.
+/// The resource that early throttling restricts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThrottleBy {
-    /// Slots in which their UEs take part.
+    /// The slots in which their UEs take part.
     Share,
-    /// Room in their transmit queues.
+    /// The limit of their transmit queues.
     Queue,
 }
 
-/// Shares are counted in so many parts.
+/// Resolution of shares.
 const WHOLE: u64 = 1 << 20;
 
-/// Bearers are being set up, and old ones held back.
+/// A period of early throttling.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
     since: Instant,
-    /// Bearers set up before are old.
+    /// Bearers set up before this time are old.
     first_new: Instant,
     old: u64,
     new: u64,
@@ -61,7 +61,7 @@ struct Episode {
 #[derive(Debug)]
 pub(crate) struct Throttle {
     config: ThrottleConfig,
-    /// When the bearer of each UE of the network was set up here.
+    /// When the bearer of each UE of the network was set up in this cell.
     set_up: Vec<Option<Instant>>,
     /// The latest set-ups, [`ThrottleConfig::bearers`] of them at most.
     recent: VecDeque<Instant>,
@@ -70,9 +70,9 @@ pub(crate) struct Throttle {
     /// Bearers set up so far.
     bearers: u64,
     episode: Option<Episode>,
-    /// Parts of a slot that old UEs have saved up.
+    /// Accumulated shares of slots for old UEs.
     credit: u64,
-    /// Old UEs take part in this slot.
+    /// True if old UEs take part in this slot.
     open: bool,
 }
 
@@ -91,13 +91,13 @@ impl Throttle {
         }
     }
 
-    /// The bearer of a UE will be set up then.
+    /// The bearer of a UE will be set up at this time.
     pub(crate) fn announce(&mut self, at: Instant, ue: u32) {
         let place = self.announced.partition_point(|&other| other > (at, ue));
         self.announced.insert(place, (at, ue));
     }
 
-    /// A packet of this UE has come, in either direction.
+    /// A packet of this UE has arrived, in either direction.
     pub(crate) fn packet(&mut self, now: Instant, ue: u32) {
         self.set_up_announced(now);
         self.set_up(now, ue);
@@ -146,7 +146,7 @@ impl Throttle {
             return;
         }
         let first_new = *self.recent.front().expect("at least one is new");
-        // A UE that came and left within the time is not a bearer any more.
+        // A UE that arrived and left within the time no longer counts.
         let old = self.bearers.saturating_sub(new);
         self.recent.clear();
         if old > 0 {
@@ -161,7 +161,7 @@ impl Throttle {
         }
     }
 
-    /// What old bearers are left with, in parts of [`WHOLE`].
+    /// The share of old bearers, in units of 1 / [`WHOLE`].
     fn left(&self, now: Instant) -> u64 {
         let Some(episode) = self.episode else { return WHOLE };
         let taken = WHOLE - WHOLE * episode.old / (episode.old + episode.new).max(1);
@@ -195,7 +195,7 @@ impl Throttle {
         self.open || !self.is_old(ue)
     }
 
-    /// Whether a downlink packet of this UE is let into its queue, which has a limit and a length.
+    /// Whether a downlink packet of this UE may enter its queue, given the queue's length and limit.
     pub(crate) fn admits(&self, now: Instant, ue: u32, queue: Bytes, limit: Bytes) -> bool {
         self.config.by != ThrottleBy::Queue
             || !self.is_old(ue)

@@ -1,9 +1,9 @@
-//! The uplink of a cell: how a UE gets to send (TS 36.321 §5.4).
+//! The uplink of a cell: how UEs get access (TS 36.321 §5.4).
 //!
-//! A UE with data asks by a scheduling request in its PUCCH opportunity and tells how much it
-//! has in the buffer status report that rides on each PUSCH; or, as in ns-3, its buffer status
-//! reaches the eNB out of band; or the eNB polls. A grant decided in slot n is used in slot n + 4. Retransmissions
-//! are synchronous: same PRBs, one HARQ round trip later (TS 36.213 §8).
+//! A UE with data sends a scheduling request in its PUCCH opportunity, and a buffer status report with each
+//! PUSCH. Alternatively, as in ns-3, its buffer status reaches the eNB out of band; or the eNB polls. A grant
+//! decided in slot n is used in slot n + 4. Retransmissions are synchronous: same PRBs, one HARQ round trip
+//! later (TS 36.213 §8).
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use crate::interference::Air;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
-/// A grant whose PUSCH is to come, or a PUSCH in the air.
+/// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     slot: u64,
@@ -29,17 +29,17 @@ struct Grant {
     process: u8,
     mcs: Mcs,
     prbs: u16,
-    /// The first of them, once it is sent.
+    /// The first of its PRBs, once it is sent.
     first: u16,
     size: Bytes,
     retransmission: bool,
     /// The UE missed it and will not send.
     missed: bool,
-    /// Buffer status that rides on it.
+    /// Buffer status in the PUSCH.
     backlog: u64,
 }
 
-/// A scheduling request or a buffer status on its way to the eNB.
+/// A scheduling request or a buffer status that will reach the eNB.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     slot: u64,
@@ -57,7 +57,7 @@ pub(crate) struct UplinkMac {
     grants: VecDeque<Grant>,
     in_air: VecDeque<Grant>,
     retransmissions: VecDeque<Grant>,
-    /// The UE at which the next slot's round begins.
+    /// The UE at which the round of the next slot begins.
     first: u32,
     waiting: Vec<u32>,
 }
@@ -80,7 +80,7 @@ impl UplinkMac {
         }
     }
 
-    /// A UE has something waiting.
+    /// A UE has data waiting.
     pub(crate) fn activate(&mut self, ue: &mut Ue) {
         if !ue.uplink.active {
             ue.uplink.active = true;
@@ -89,7 +89,7 @@ impl UplinkMac {
         }
     }
 
-    /// A UE leaves the cell: its grants are void and its blocks in the air are lost.
+    /// A UE leaves the cell: its grants are void and its blocks on the air are lost.
     pub(crate) fn forget(&mut self, ue: u32) {
         self.active.retain(|&other| other != ue);
         self.requests.retain(|request| request.ue != ue);
@@ -98,7 +98,7 @@ impl UplinkMac {
         }
     }
 
-    /// The radio is off: UEs with something to send wait.
+    /// The radio is off: UEs with data wait.
     pub(crate) fn wait(&mut self, slot: &mut Slot<'_, '_>) {
         let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
         self.active.retain(|&index| {
@@ -111,7 +111,7 @@ impl UplinkMac {
         });
     }
 
-    /// True if the next slot has something to do.
+    /// True if there is work in the next slot.
     pub(crate) fn is_busy(&self) -> bool {
         !self.active.is_empty()
             || !self.in_air.is_empty()
@@ -119,7 +119,7 @@ impl UplinkMac {
             || !self.retransmissions.is_empty()
     }
 
-    /// Takes in the PUSCHs that ended at the beginning of the slot.
+    /// Handles the PUSCHs that ended at the start of the slot.
     pub(crate) fn receive(&mut self, slot: &mut Slot<'_, '_>) {
         while self.in_air.front().is_some_and(|pusch| pusch.slot < slot.number) {
             let pusch = self.in_air.pop_front().expect("the front was there");
@@ -128,7 +128,7 @@ impl UplinkMac {
                 let pdus = &ue.uplink.harq.processes[usize::from(pusch.process)].pdus;
                 ue.bearer.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
                 ue.uplink.harq.release(pusch.process);
-                // What was waiting when the block was built, less what has been granted since.
+                // The backlog when the block was built, less the grants since then.
                 ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
                 if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
                     self.answer_poll(
@@ -143,7 +143,7 @@ impl UplinkMac {
         }
     }
 
-    /// An eNB that polls has received a PUSCH: it may go by what it says, later, or not at all.
+    /// A polling eNB has received a PUSCH: it uses the report in it now, later, or not at all.
     fn answer_poll(&mut self, slot: u64, (polls, processing): (u32, u32), pusch: Grant, ue: &mut Ue) {
         let (from, known) = (pusch.slot, ue.uplink.known_backlog);
         match ue.uplink.polls.on_pusch(from, pusch.backlog > 0, polls) {
@@ -176,7 +176,7 @@ impl UplinkMac {
             slot.phy.receive_flat(Direction::Uplink, process, mean, draws)
         } else {
             ue.uplink.channel.sinr(sent, mean, slot.phy.sinr_mut());
-            // Alone on its carrier, a cell sees the band's mean instead of the PRBs of a PUSCH.
+            // A cell alone on its carrier uses the mean of the band instead of the PRBs of a PUSCH.
             let band = core::iter::once(0..usize::from(cell.resource_blocks));
             slot.phy.receive(Direction::Uplink, process, band, draws)
         };
@@ -200,7 +200,7 @@ impl UplinkMac {
         false
     }
 
-    /// UEs use the grants that fall into the slot.
+    /// UEs use the grants for this slot.
     pub(crate) fn transmit(&mut self, slot: &mut Slot<'_, '_>) {
         let mut sold = 0;
         let lowest = slot.cell.mac.uplink.pucch_resource_blocks / 2;
@@ -212,7 +212,7 @@ impl UplinkMac {
             if !grant.retransmission {
                 ue.uplink.outstanding -= grant.size.get();
                 if grant.missed {
-                    // The eNB finds nothing in the PRBs and knows of as much data as before.
+                    // The eNB receives nothing in the PRBs; its knowledge of the backlog is unchanged.
                     ue.uplink.known_backlog += grant.size.get();
                     ue.uplink.harq.release(grant.process);
                     if slot.cx.wants(Topic::TransportBlock) {
@@ -221,7 +221,7 @@ impl UplinkMac {
                     continue;
                 }
                 if !build(slot.cx, grant, slot.cell, ue) {
-                    continue; // Nothing left to send: padding, which the model leaves out.
+                    continue; // nothing left to send: padding, which is not modelled
                 }
             }
             ue.uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
@@ -239,7 +239,7 @@ impl UplinkMac {
         assert!(sold <= self.prbs, "the uplink grid is oversold: {sold} of {} PRBs", self.prbs);
     }
 
-    /// Other cells hear what a UE sends.
+    /// The transmission of a UE is added to the interference at other cells.
     fn radiate(&self, slot: &mut Slot<'_, '_>, ue: u32, prbs: Range<u16>) {
         if slot.air.is_quiet() {
             return;
@@ -252,7 +252,7 @@ impl UplinkMac {
         slot.air.send_uplink(cell, prbs, factor, now, (&mut ue.neighbours, &mut ue.mobility));
     }
 
-    /// UEs ask, and what they asked reaches the eNB.
+    /// UEs send requests, and earlier requests reach the eNB.
     pub(crate) fn requests(&mut self, slot: &mut Slot<'_, '_>) {
         while self.requests.front().is_some_and(|request| request.slot <= slot.number) {
             let request = self.requests.pop_front().expect("the front was there");
@@ -283,8 +283,8 @@ impl UplinkMac {
         });
     }
 
-    /// Grants the PUSCHs of `slot + grant_to_pusch`: retransmissions first, then the UEs known
-    /// to have data, in turn, in equal shares as far as they need them.
+    /// Grants the PUSCHs of `slot + grant_to_pusch`: retransmissions first, then the UEs known to
+    /// have data, in turn, in equal shares up to their need.
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
         let pusch = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
         let mut left = self.prbs;
@@ -295,7 +295,8 @@ impl UplinkMac {
             self.grants.push_back(grant);
         }
         let process = process_of(pusch);
-        // Where the round trip is no multiple of the processes, a UE may send again in the slot of another one.
+        // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of
+        // another process.
         let grants = &self.grants;
         let sends_again =
             |ue: u32| grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue);
@@ -309,16 +310,16 @@ impl UplinkMac {
         let start = self.waiting.partition_point(|&ue| ue < self.first);
         for k in 0..served {
             if left < MIN_SHARE.min(self.prbs) {
-                break; // Next time it is among the first.
+                break; // next time it is among the first
             }
             let index = self.waiting[(start + k) % n];
-            // An equal share of what is left, at least what carries a small packet.
+            // An equal share of the rest, but at least enough for a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
             let ue = &mut slot.ues[index as usize];
             sound(slot.number, slot.cell, slot.air, ue);
             let mcs = select_mcs(slot.cell, slot.phy, ue, share);
             let Some(mut grant) = size_grant(pusch, slot.cell, ue, mcs, share) else { break };
-            // Fewer PRBs may have more power each, and then a better MCS on fewer still.
+            // With fewer PRBs each may have more power, which allows a better MCS on even fewer PRBs.
             if grant.prbs < share {
                 let mcs = select_mcs(slot.cell, slot.phy, ue, grant.prbs);
                 grant = size_grant(pusch, slot.cell, ue, mcs, grant.prbs).unwrap_or(grant);
@@ -326,7 +327,8 @@ impl UplinkMac {
             grant.missed = slot.misses_control(index);
             let ue = &mut slot.ues[index as usize];
             left -= grant.prbs;
-            // Who serves all begins with the next: what is over goes to each in turn.
+            // A slot that serves all UEs begins with the next one, so that the remainder goes to
+            // each in turn.
             self.first = if k + 1 == n { self.waiting[start % n] + 1 } else { index + 1 };
             ue.uplink.known_backlog = ue.uplink.known_backlog.saturating_sub(grant.size.get());
             ue.uplink.outstanding += grant.size.get();
@@ -336,8 +338,8 @@ impl UplinkMac {
     }
 }
 
-/// PRBs that a UE gets at least when many share a slot, as in ns-3 (`rbPerFlow`), in a cell that has
-/// so many beside PUCCH.
+/// Minimum number of PRBs of a UE when many share a slot, as in ns-3 (`rbPerFlow`), if the cell has
+/// this many besides PUCCH.
 const MIN_SHARE: u16 = 3;
 
 /// The process of a first transmission.
@@ -345,16 +347,16 @@ fn process_of(pusch_slot: u64) -> u8 {
     (pusch_slot % PROCESSES as u64) as u8
 }
 
-/// When and with how many bytes a UE's wish reaches the eNB, if it can be sent in this slot.
+/// When a UE's request reaches the eNB, and the number of bytes in it, if it can be sent in this slot.
 fn ask(mac: &MacConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, u64)> {
     match mac.uplink.access {
         UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
-            // A block that is still in the air carries a buffer status already.
+            // A block that is still on the air already carries a buffer status.
             (!ue.uplink.harq.any_busy() && slot % u64::from(period) == ue.scheduling_request_offset(period))
                 .then(|| (slot + u64::from(processing), initial_grant.get()))
         }
         UplinkAccess::Polled { interval, initial_grant, .. } => {
-            // What is due now is granted in the next slot.
+            // A request that is due now is granted in the next slot.
             let pusch = slot + 1 + u64::from(mac.grant_to_pusch);
             (!ue.uplink.harq.any_busy() && ue.uplink.polls.is_due(pusch, interval))
                 .then_some((slot + 1, initial_grant.get()))
@@ -363,7 +365,7 @@ fn ask(mac: &MacConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, u6
     }
 }
 
-/// Sounds the uplink anew when the last sounding is old.
+/// Sounds the uplink again when the last sounding is old.
 fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
     let period = u64::from(cell.mac.uplink.sounding_period.max(1));
     if ue.uplink.sounding.at.is_some_and(|at| slot < at + period) {
@@ -384,8 +386,8 @@ fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
     sounding.chosen.clear();
 }
 
-/// The MCS for a PUSCH of up to `prbs` PRBs: of what the last sounding and the UE's power on so
-/// many PRBs allow. On fewer it has no less power for each.
+/// The MCS for a PUSCH of up to `prbs` PRBs, from the last sounding and the UE's power on this many
+/// PRBs. On fewer PRBs the power of each is at least as high.
 fn select_mcs(cell: &CellConfig, phy: &mut Phy, ue: &mut Ue, prbs: u16) -> Mcs {
     let state = &mut ue.uplink;
     let factor = state.power.factor(state.sounding.mean, prbs);
@@ -394,7 +396,7 @@ fn select_mcs(cell: &CellConfig, phy: &mut Phy, ue: &mut Ue, prbs: u16) -> Mcs {
         let (amc, scratch) = phy.amc_and_sinr(Direction::Uplink);
         let sinr = &mut scratch[..state.sounding.sinr.len()];
         sinr.iter_mut().zip(&state.sounding.sinr).for_each(|(to, from)| *to = from * factor);
-        // Out of range, the most robust scheme is tried all the same: the UE has no other way.
+        // Out of range, the most robust scheme is used nevertheless: the UE has no alternative.
         let mcs = amc.wideband_cqi(sinr).max(Cqi::new(1)).mcs();
         state.sounding.chosen.push((factor, mcs));
         mcs
@@ -407,17 +409,17 @@ fn select_mcs(cell: &CellConfig, phy: &mut Phy, ue: &mut Ue, prbs: u16) -> Mcs {
     }
 }
 
-/// What a short buffer status report and its subheader take of a block (TS 36.321 §6.1.3.1).
+/// Bytes of a short buffer status report and its subheader in a block (TS 36.321 §6.1.3.1).
 fn control_bytes(cell: &CellConfig) -> u64 {
     if cell.mac.subheaders { 2 } else { 0 }
 }
 
-/// Bytes that carry something whatever RLC has to send: a buffer status report leaves headers out
-/// (TS 36.321 §6.1.3.1), and a grant for the last byte of a queue would not hold them. A subheader, the
-/// header of an AM segment (TS 36.322 §6.2.1.5) and that byte.
+/// Bytes that are enough to carry some data of any RLC mode. A buffer status report excludes headers
+/// (TS 36.321 §6.1.3.1), so a grant for the last byte of a queue would not hold them. The sum of a
+/// subheader, the header of an AM segment (TS 36.322 §6.2.1.5) and that byte.
 const LEAST_PDU: u64 = 2 + 4 + 1;
 
-/// The smallest grant within `share` PRBs that covers what is known, or the largest.
+/// The smallest grant within `share` PRBs that covers the known backlog, or the largest.
 fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> Option<Grant> {
     let carries = |prbs: u16| mcs.transport_block(usize::from(prbs), Direction::Uplink);
     let wanted = Bytes(ue.uplink.known_backlog.max(LEAST_PDU) + control_bytes(cell));
@@ -438,14 +440,14 @@ fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> O
     })
 }
 
-/// PRBs of a PUSCH: products of 2, 3 and 5 (TS 36.211 §5.3.3).
+/// Numbers of PRBs of a PUSCH: products of 2, 3 and 5 (TS 36.211 §5.3.3).
 const DFT_SIZES: [u16; 35] = [
     1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72,
     75, 80, 81, 90, 96, 100, 108,
 ];
 
-/// Fills a granted block, if need be with the buffer status report alone. False if there was nothing
-/// to send; the process is free again then.
+/// Fills a granted block, if necessary with the buffer status report alone. Returns false if there
+/// was nothing to send; the process is then free again.
 fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
     let process = &mut ue.uplink.harq.processes[usize::from(grant.process)];
     (process.mcs, process.size) = (grant.mcs, grant.size);
@@ -453,7 +455,8 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
     let room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
     let used = ue.bearer.transmit(cx, Direction::Uplink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");
-    // Where nothing fits, the eNB still learns how much would (TS 36.321 §5.4.5), unless it knows.
+    // If nothing fits, the eNB still receives the buffer status (TS 36.321 §5.4.5), unless it knows
+    // it already.
     let asks = !matches!(cell.mac.uplink.access, UplinkAccess::IdealBufferStatus { .. });
     let reports = asks && ue.bearer.backlog(Direction::Uplink, cx.now) > Bytes::ZERO;
     if process.pdus.is_empty() && !reports {

@@ -1,5 +1,5 @@
-//! What handovers do to the network: the part of [`RadioNetwork`] that carries out what
-//! [`Handovers`] decides. Without handovers nothing here is reached.
+//! The effects of handovers on the network: the part of [`RadioNetwork`] that executes the
+//! decisions of [`Handovers`]. It is not used without handovers.
 
 use airlane_core::{
     Bytes, CellId, Cx, Direction, DropCause, Event, HandoverStep, Instant, PacketRef, Port, UeId,
@@ -17,26 +17,26 @@ use crate::slot::Ports;
 use crate::ue::Ue;
 use crate::x2::{Forwarding, X2Statistics};
 
-/// What the network needs to hand UEs over.
+/// The state of handovers in the network.
 #[derive(Debug)]
 pub(super) struct HandoverState {
     pub(super) mode: HandoverMode,
     pub(super) procedures: Handovers,
-    /// Away while they are looked at; none where no link ever fails.
+    /// `None` during a call that uses them, or if links cannot fail.
     pub(super) links: Option<RadioLinks>,
     /// By UE.
     pub(super) forwarding: Vec<Forwarding>,
-    /// Whether a UE reads the answer to its preamble, by UE.
+    /// Draws of whether a UE receives the random access response, by UE.
     access_draws: Vec<Stream>,
-    /// UEs for which something is forwarded, ascending.
+    /// UEs with forwarded data, ascending.
     forwarding_for: Vec<u32>,
-    /// By UE, when its latest handover began.
+    /// Counters at the start of the latest handover, by UE.
     before: Vec<Before>,
     pub(super) actions: Vec<Action>,
     pub(super) departure: Departure,
 }
 
-/// What had been counted when a handover began, and which.
+/// Counters at the start of a handover, and its number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     attempt: u32,
@@ -62,7 +62,7 @@ impl HandoverState {
         })
     }
 
-    /// When something has to be done.
+    /// When the next action is due.
     pub(super) fn due(&self) -> Instant {
         let x2 = self.forwarding_for.iter().filter_map(|ue| self.forwarding[*ue as usize].next_timeout());
         let links = self.links.as_ref().map(RadioLinks::due);
@@ -73,7 +73,7 @@ impl HandoverState {
         self.forwarding_for.iter().map(|ue| self.forwarding[*ue as usize].packets_held()).sum()
     }
 
-    /// Tells what the latest handover of a UE has made its source forward.
+    /// Reports the data that the source has forwarded in the latest handover of a UE.
     fn observe_forwarded(&self, cx: &mut Cx<'_>, ue: &Ue) {
         let Before { attempt, x2, bearer } = self.before[ue.id.index()];
         let (x2_now, bearer_now) =
@@ -87,7 +87,7 @@ impl HandoverState {
         cx.emit(&Event::Handover { ue: ue.id, attempt, step });
     }
 
-    /// What comes out of X2 now goes to its bearers.
+    /// Passes the data that leaves X2 now to its bearers.
     fn receive_forwarded(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], touched: &mut Vec<u32>) {
         for &index in &self.forwarding_for {
             let (forwarding, ue) = (&mut self.forwarding[index as usize], &mut ues[index as usize]);
@@ -105,7 +105,7 @@ impl HandoverState {
 }
 
 impl RadioNetwork {
-    /// When a UE measures or a handover goes on.
+    /// When a UE measures or a handover continues.
     pub(super) fn handovers_due(&self) -> Instant {
         let (Some(state), Some(monitor)) = (&self.handover, &self.monitor) else {
             return Instant::FAR_FUTURE;
@@ -113,8 +113,8 @@ impl RadioNetwork {
         state.due().min(monitor.next())
     }
 
-    /// Does what handovers have to do at one instant, the first that is not after `until`: UEs measure
-    /// and report, procedures go on, X2 delivers. False if there is none.
+    /// Runs the actions of handovers at one instant, the first that is not after `until`: UEs measure
+    /// and report, procedures continue, X2 delivers. Returns false if there is none.
     pub(super) fn hand_over(&mut self, cx: &mut Cx<'_>, until: Instant) -> bool {
         let now = self.handovers_due();
         if now > until || now == Instant::FAR_FUTURE {
@@ -139,7 +139,7 @@ impl RadioNetwork {
         true
     }
 
-    /// Lets `act` have both, and afterwards looks after those bearers that it touched.
+    /// Calls `act` with both, and then updates the bearers that it changed.
     pub(super) fn with_handover(
         &mut self,
         cx: &mut Cx<'_>,
@@ -193,15 +193,15 @@ impl RadioNetwork {
         state.actions = actions;
     }
 
-    /// A UE leaves its cell: both ends of its bearer are re-established, its MAC is reset, and what is
-    /// left to send at the source goes over X2.
+    /// A UE leaves its cell: both ends of its bearer are re-established, its MAC is reset, and the
+    /// unsent data of the source are forwarded over X2.
     fn leave(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId, attempt: u32) {
         if let Some(links) = &mut state.links {
             links.leave(cx.now, id);
         }
         let ue = &mut self.ues[id.index()];
         if !state.forwarding[id.index()].is_idle() {
-            state.observe_forwarded(cx, ue); // what is counted from here on belongs to this one
+            state.observe_forwarded(cx, ue); // the counters from here on belong to this handover
         }
         let (forwarding, departure) = (&mut state.forwarding[id.index()], &mut state.departure);
         state.before[id.index()] =
@@ -222,7 +222,7 @@ impl RadioNetwork {
         self.touched.push(id.0);
     }
 
-    /// A UE tries random access to its target, to which it has tuned.
+    /// A UE attempts random access to its target, to which it is synchronized.
     fn access(&mut self, state: &mut HandoverState, now: Instant, handover: Handover) {
         let Handover { ue: id, target, .. } = handover;
         self.change_cell(now, id, target);
@@ -245,21 +245,21 @@ impl RadioNetwork {
         state.procedures.access(now, handover, succeeds);
     }
 
-    /// T304 has expired: the UE is back to how its source knew it (TS 36.331 v17.0 §5.3.5.6).
+    /// T304 has expired: the UE returns to its configuration in the source (TS 36.331 v17.0 §5.3.5.6).
     pub(super) fn fail_access(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
         let (attempt, source) = state.procedures.fail_access(id);
         self.change_cell(cx.now, id, source);
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::AccessFailed });
     }
 
-    /// A UE has come to a cell.
+    /// A UE has arrived at a cell.
     fn arrive(&mut self, cx: &mut Cx<'_>, ue: UeId, target: CellId) {
         self.change_cell(cx.now, ue, target);
         self.ues[ue.index()].bearer.arrive(cx);
         self.touched.push(ue.0);
     }
 
-    /// Nothing more comes for a UE over the path of a cell that it has left.
+    /// No more packets arrive for a UE over the path of a cell that it has left.
     fn end_path(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, ue: UeId, cell: CellId) {
         let forwarding = &mut state.forwarding[ue.index()];
         if forwarding.expects_end_marker(cell) {
@@ -267,7 +267,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A message of the mobile core has come to a cell.
+    /// A message of the mobile core has arrived at a cell.
     #[cold]
     pub(super) fn receive_signalling(&mut self, cx: &mut Cx<'_>, cell: CellId, packet: PacketRef) {
         let message = Message::decode(&cx.pool.get(&packet).payload);
@@ -288,7 +288,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A packet for or from a UE, where UEs are handed over: it may have to wait or be forwarded.
+    /// A packet for or from a UE during a handover: it may have to wait or be forwarded.
     #[cold]
     pub(super) fn receive_packet(
         &mut self,

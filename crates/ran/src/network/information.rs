@@ -1,4 +1,5 @@
-//! What the eNBs say of their UEs to a radio network information service (`docs/radio-information.md`).
+//! The information of eNBs about their UEs for a radio network information service
+//! (`docs/radio-information.md`).
 
 use airlane_core::{Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRef, Payload};
 use airlane_net::rni::{self, Harq, Subscription, UeRecord};
@@ -6,11 +7,11 @@ use airlane_net::rni::{self, Harq, Subscription, UeRecord};
 use super::RadioNetwork;
 use crate::ue::Ue;
 
-/// Which UEs somebody wants to hear of, and when next.
+/// The UEs with a subscription, and the time of the next records.
 #[derive(Debug)]
 pub(super) struct Publisher {
     every: Duration,
-    /// [`Instant::FAR_FUTURE`] while nobody wants to hear anything.
+    /// [`Instant::FAR_FUTURE`] while there is no subscription.
     due: Instant,
     /// By number.
     ues: Vec<u32>,
@@ -41,7 +42,7 @@ impl Publisher {
 }
 
 impl RadioNetwork {
-    /// Publishes a record of each UE that a service has asked for at every multiple of this time, out of
+    /// Publishes a record of each UE with a subscription at every multiple of this time, out of
     /// [`Self::information_port`].
     ///
     /// # Panics
@@ -51,7 +52,7 @@ impl RadioNetwork {
         self.publisher.every = every;
     }
 
-    /// A service says of which UE it wants to hear, or no longer.
+    /// A service subscribes to a UE, or unsubscribes.
     pub(super) fn receive_request(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let asked = match &cx.pool.get(&packet).payload {
             Payload::Bytes(bytes) => Subscription::decode(bytes).ok(),
@@ -70,7 +71,7 @@ impl RadioNetwork {
         self.publisher.want(cx.now, ue, wanted);
     }
 
-    /// Publishes what is due at `until` or before.
+    /// Publishes the records that are due at `until` or before.
     pub(super) fn publish_due(&mut self, cx: &mut Cx<'_>, until: Instant) {
         while self.publisher.due <= until {
             let at = self.publisher.due;
@@ -85,7 +86,7 @@ impl RadioNetwork {
         }
     }
 
-    /// How a UE's downlink is now.
+    /// The current state of a UE's downlink.
     fn record(&mut self, measured_at: Instant, ue: usize) -> UeRecord {
         let cell = &mut self.cells[self.ues[ue].cell.index()];
         let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);

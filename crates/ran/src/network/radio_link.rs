@@ -1,11 +1,12 @@
-//! The radio links of the UEs of a network with handovers: who is looked at when, and what a loss does.
+//! Radio link monitoring in a network with handovers: when each link is checked, and what a failure
+//! causes.
 //!
-//! Grain: [`FRAME`], 10 ms, for UEs within reach of a failure, and [`ROUND`], 200 ms, to find out which
-//! those are. A UE whose SINR before fading is above [`REACH`] would have to fade over its whole band for
-//! 200 ms to be out of sync, and is left alone. Timers act at the next frame.
+//! Resolution: [`FRAME`], 10 ms, for UEs whose link may fail, and [`ROUND`], 200 ms, to find these UEs. A
+//! UE whose SINR before fading is above [`REACH`] is out of sync only if its whole band fades for 200 ms,
+//! and is not checked. Timers act at the next frame.
 //!
-//! Beside TS 36.331 v17.0 §5.3.7: the source stops sending when the UE does, though a real one does not
-//! know yet; and a UE that is released sets up a new connection with all that its bearer holds.
+//! Differences from TS 36.331 v17.0 §5.3.7: the source stops sending when the UE does, although a real
+//! one has no information yet; and a released UE sets up a new connection with all data of its bearer.
 
 use airlane_core::{CellId, Cx, Direction, Duration, Event, HandoverStep, Instant, Port, Topic, UeId};
 
@@ -15,22 +16,22 @@ use crate::rrc::handover::TakenUp;
 use crate::rrc::radio_link::{FRAME, Failure, RadioLink, RadioLinkConfig, Step, select};
 use crate::slot::Ports;
 
-/// How often all UEs are looked at: the time over which a link is found out of sync.
+/// How often all UEs are checked: the time over which a link is found out of sync.
 const ROUND: Duration = Duration::from_millis(200);
 /// Linear SINR of the control region before fading above which no link fails: 10 dB, 15 dB above Qout.
 const REACH: f32 = 10.0;
 
-/// What is known of one UE's link.
+/// The monitoring state of one UE's link.
 #[derive(Debug)]
 struct Watch {
     link: RadioLink,
-    /// The cell that would re-establish the connection, and has not done so yet.
+    /// The cell that will re-establish the connection, but has not done so yet.
     answered: Option<CellId>,
-    /// The cell that has refused to, which the next search leaves out.
+    /// The cell that has refused, which the next search excludes.
     refused: Option<CellId>,
     /// How often RLC has reached its maximum of retransmissions.
     rlc_maxima: u64,
-    /// Preambles of the handover that is going on.
+    /// Preambles of the current handover.
     preambles: u32,
 }
 
@@ -39,7 +40,7 @@ struct Watch {
 pub(super) struct RadioLinks {
     config: RadioLinkConfig,
     watches: Vec<Watch>,
-    /// UEs within reach of a failure, ascending.
+    /// UEs whose link may fail, ascending.
     near: Vec<u32>,
     frame: Instant,
     round: Instant,
@@ -63,17 +64,17 @@ impl RadioLinks {
         }
     }
 
-    /// When links are looked at next.
+    /// When links are checked next.
     pub(super) fn due(&self) -> Instant {
         if self.near.is_empty() { self.round } else { self.frame.min(self.round) }
     }
 
-    /// Something has happened that all links may have felt: UEs are looked at now.
+    /// An event may have affected all links: UEs are checked now.
     pub(super) fn look_soon(&mut self, now: Instant) {
         self.round = now;
     }
 
-    /// The UE has got its order and leaves its cell.
+    /// The UE has received the command and leaves its cell.
     pub(super) fn leave(&mut self, now: Instant, ue: UeId) {
         let Watch { link, preambles, .. } = &mut self.watches[ue.index()];
         *preambles = 0;
@@ -82,14 +83,14 @@ impl RadioLinks {
         }
     }
 
-    /// The UE tries random access: how often it has done so before.
+    /// The UE attempts random access; returns the number of earlier attempts.
     pub(super) fn attempts(&mut self, ue: UeId) -> u32 {
         let preambles = &mut self.watches[ue.index()].preambles;
         *preambles += 1;
         *preambles - 1
     }
 
-    /// True while T304 has not expired, noticed or not.
+    /// True while T304 has not expired, even if this has not been handled.
     pub(super) fn may_access(&self, now: Instant, ue: UeId) -> bool {
         self.watches[ue.index()].link.next_timeout().is_none_or(|at| now < at)
     }
@@ -101,7 +102,7 @@ impl RadioLinks {
 }
 
 impl RadioNetwork {
-    /// Looks at the radio links that are due.
+    /// Checks the radio links that are due.
     pub(super) fn look_at_links(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
         let Some(mut links) = state.links.take() else { return };
         if links.due() <= cx.now {
@@ -127,7 +128,7 @@ impl RadioNetwork {
             if busy || !is_on || ue.mean_control_sinr(now, (serving, &self.air)) < REACH {
                 links.near.push(ue.id.0);
             } else {
-                watch.link.connected(); // what was seen of it is too old to be counted
+                watch.link.connected(); // its samples are too old to be counted
             }
         }
     }
@@ -180,7 +181,7 @@ impl RadioNetwork {
             }
         }
         watch.answered = watch.answered.filter(|cell| self.cells[cell.index()].is_on); // or T301 expires
-        // What is still under way of the handover before this comes first.
+        // The rest of the handover before this is completed first.
         let settled = state.procedures.is_settled(id) && !self.ues[id.index()].bearer.awaits_sn_status();
         if let Some(cell) = watch.answered.filter(|_| settled) {
             self.reestablish(watch, state, cx, (id, cell));
@@ -203,7 +204,7 @@ impl RadioNetwork {
         }
     }
 
-    /// The UE was released, and looks for a cell to begin anew.
+    /// The UE was released, and searches for a cell to set up a new connection.
     fn release(&self, watch: &mut Watch, state: &HandoverState, cx: &mut Cx<'_>, id: UeId) {
         let attempt = state.procedures.attempt(id);
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Released });
@@ -213,7 +214,7 @@ impl RadioNetwork {
         debug_assert!(searches.is_some(), "a link that has just been set up can fail");
     }
 
-    /// The chosen cell takes the UE up, if it has room (TS 36.331 v17.0 §5.3.7.5).
+    /// The chosen cell accepts the UE, if it has room (TS 36.331 v17.0 §5.3.7.5).
     fn reestablish(
         &mut self,
         watch: &mut Watch,
@@ -245,7 +246,7 @@ impl RadioNetwork {
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Reestablished { to: cell } });
         watch.link.connected();
         if !stays {
-            return watch.link.handover(cx.now); // its context is on its way
+            return watch.link.handover(cx.now); // its context is under way
         }
         state.procedures.resume(id);
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Arrived });

@@ -1,17 +1,18 @@
-//! Cells that do not serve as usual: radios that are off, and UEs that a cell hands over to its neighbours.
+//! Cells that do not serve as usual: radios that are off, and cells that hand UEs over to their neighbours.
 //!
-//! *Outage.* The radio of a cell neither sends nor receives: no reference signals, no control, no data. What was in
-//! the air is lost. The eNB behind it goes on: it keeps the contexts and the packets of its UEs, and X2 and S1 work. Its
-//! UEs find out by themselves. They are out of sync, T310 runs, and they search for another cell
-//! (TS 36.331 v17.0 §5.3.11, §5.3.7), which fetches their contexts. Without handovers no link is lost: UEs
-//! wait until the radio is on again.
+//! *Outage.* The radio of a cell neither sends nor receives: no reference signals, no control, no data.
+//! Blocks on the air are lost. The eNB keeps running: it keeps the contexts and the packets of its UEs, and
+//! X2 and S1 work. Its UEs detect the outage themselves: they are out of sync, T310 runs, and they search for
+//! another cell (TS 36.331 v17.0 §5.3.11, §5.3.7), which fetches their contexts. Without handovers links do
+//! not fail: UEs wait until the radio is on again.
 //!
-//! *Shedding.* The cell decides on handovers without reports, as for load balancing (TS 36.300 §22.4.1, whose
-//! text was not at hand), of those UEs first that receive their best neighbour best, compared with the cell itself. Until the end of that time
-//! nobody reports the cell, or else UEs would come back at once; one that has lost its link may still choose it.
+//! *Shedding.* The cell decides on handovers without reports, as for load balancing (TS 36.300 §22.4.1, cited
+//! without access to its text). It starts with the UEs whose best neighbour is best in comparison with the
+//! cell itself. Until the end of that time no UE reports the cell, since UEs would otherwise return
+//! immediately; a UE that has lost its link may still choose it.
 //!
-//! Left out: an eNB that fails with all that it holds, and that a UE with uplink data gives up earlier because
-//! nobody answers its scheduling requests (TS 36.321 v17.0 §5.4.4).
+//! Not included: the failure of an eNB with all its state, and that a UE with uplink data would give up the
+//! cell earlier because its scheduling requests are not answered (TS 36.321 v17.0 §5.4.4).
 
 use airlane_core::{CellId, Cx, Event, HandoverStep, Instant, Topic, UeId};
 
@@ -19,7 +20,7 @@ use super::RadioNetwork;
 use super::handover::HandoverState;
 use crate::config::{RanConfig, ServiceKind, ShedAmount};
 
-/// What happens at an instant. What ends comes before what begins.
+/// A change at an instant. Ends come before starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     On,
@@ -39,12 +40,12 @@ impl Change {
     }
 }
 
-/// What will happen to the cells.
+/// The planned changes of the cells.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The next one last.
+    /// Ascending from the end: the next one is last.
     changes: Vec<(Instant, CellId, Change)>,
-    /// When that is.
+    /// The time of the next one.
     due: Instant,
     /// Cells whose radio is off.
     pub(super) off: u32,
@@ -79,7 +80,7 @@ impl Plan {
         change
     }
 
-    /// When something happens next.
+    /// The time of the next change.
     #[inline]
     pub(super) const fn due(&self) -> Instant {
         self.due
@@ -87,7 +88,7 @@ impl Plan {
 }
 
 impl RadioNetwork {
-    /// Does the next thing that happens to a cell.
+    /// Executes the next change of a cell.
     #[cold]
     pub(super) fn change_service(&mut self, cx: &mut Cx<'_>) {
         let Some((now, cell, change)) = self.plan.pop() else { return };
@@ -115,7 +116,7 @@ impl RadioNetwork {
         }
     }
 
-    /// The radio of a cell goes off, or on again.
+    /// Switches the radio of a cell off or on.
     fn switch(&mut self, cx: &mut Cx<'_>, cell: CellId, on: bool) {
         self.skip_idle_slots(cx.now);
         self.air.switch(cell.index(), on);
@@ -143,7 +144,7 @@ impl RadioNetwork {
         }
     }
 
-    /// Handovers and radio links learn that the radio of a cell has gone off, or on again.
+    /// Informs handovers and radio links that the radio of a cell has been switched.
     fn tell_handovers(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, on: bool) {
         state.procedures.switch(cell, on);
         if let Some(links) = &mut state.links {
@@ -183,7 +184,7 @@ impl RadioNetwork {
         }
     }
 
-    /// UEs of cells whose radio is off wait.
+    /// UEs of cells whose radio is off have to wait.
     #[cold]
     pub(super) fn wait_for_radio(&mut self, cx: &mut Cx<'_>, number: u64) {
         self.each_cell_that(

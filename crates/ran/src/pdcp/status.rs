@@ -1,18 +1,18 @@
-//! The PDCP status report (TS 36.323 v17.0 §5.3, §6.2.6): which SDUs a receiver has, told after
-//! a re-establishment, so that they are not sent again.
+//! The PDCP status report (TS 36.323 v17.0 §5.3, §6.2.6): the SDUs that a receiver has, sent after
+//! a re-establishment so that they are not sent again.
 
-/// First missing COUNT, and the COUNTs above it that have come, in ascending order.
+/// First missing COUNT, and the COUNTs above it that were received, in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusReport {
     /// FMS with its hyper frame number.
     pub(crate) first_missing: u32,
-    /// What came although it is above.
+    /// The COUNTs received above it.
     pub(crate) received: Vec<u32>,
 }
 
 impl StatusReport {
     /// The control PDU: D/C and PDU type 0, FMS padded in front to full octets, and the bitmap,
-    /// whose first bit stands for FMS + 1.
+    /// whose first bit is FMS + 1.
     pub(crate) fn encode(&self, sn_bits: u8) -> Vec<u8> {
         let octets = fixed_octets(sn_bits);
         let sn = self.first_missing & mask(sn_bits);
@@ -26,8 +26,8 @@ impl StatusReport {
         pdu
     }
 
-    /// Reads a control PDU. `next_count` is the COUNT that its reader will give next: FMS is one
-    /// of the COUNTs before it, or it.
+    /// Decodes a control PDU. `next_count` is the next COUNT that the transmitter will assign: FMS
+    /// is at most this COUNT.
     pub(crate) fn decode(pdu: &[u8], sn_bits: u8, next_count: u32) -> Option<Self> {
         let octets = fixed_octets(sn_bits);
         let (fixed, bitmap) = pdu.split_at_checked(octets)?;
@@ -43,7 +43,7 @@ impl StatusReport {
         Some(Self { first_missing, received })
     }
 
-    /// True if the report says that this SDU has come.
+    /// True if the report confirms this SDU.
     pub(crate) fn confirms(&self, count: u32) -> bool {
         count < self.first_missing || self.received.binary_search(&count).is_ok()
     }

@@ -1,11 +1,11 @@
 //! Sizes of RLC headers and control PDUs on the air (TS 36.322 v17.0 §6.2.1, §6.2.2).
 
-/// Longest data field element that a length indicator can describe: eleven bits
-/// (TS 36.322 v17.0 §6.2.2.5). A longer one can only stand at the end of a PDU.
+/// Longest data field element that a length indicator can describe: eleven bits (TS 36.322 v17.0
+/// §6.2.2.5). A longer one can only be the last of a PDU.
 pub(crate) const LENGTH_INDICATOR_MAX: u32 = 2047;
 
-/// Bytes that `count` length indicators take: an extension bit and eleven bits each, padded to
-/// full bytes (TS 36.322 v17.0 §6.2.1.3, §6.2.1.4).
+/// Bytes of `count` length indicators: an extension bit and eleven bits each, padded to full bytes
+/// (TS 36.322 v17.0 §6.2.1.3, §6.2.1.4).
 pub(crate) const fn length_indicators(count: u32) -> u32 {
     (3 * count).div_ceil(2)
 }
@@ -28,8 +28,8 @@ pub(crate) const fn segment(sn_bits: u8) -> u32 {
     acknowledged(sn_bits) + 2
 }
 
-/// Bytes of a STATUS PDU with so many NACK_SNs, of which so many come with SOstart and SOend
-/// (TS 36.322 v17.0 §6.2.1.6).
+/// Bytes of a STATUS PDU with this number of NACK_SNs, of which `with_offsets` have SOstart and
+/// SOend (TS 36.322 v17.0 §6.2.1.6).
 pub(crate) const fn status(sn_bits: u8, nacks: u32, with_offsets: u32) -> u32 {
     let sn = sn_bits as u32;
     let offset = if sn_bits == 10 { 15 } else { 16 };

@@ -1,11 +1,11 @@
 //! RLC of one data radio bearer (TS 36.322 v17.0): transparent, unacknowledged and acknowledged mode.
 //!
-//! The SDUs of a direction form a stream of bytes, and a data PDU is a sequence number and a
-//! range of that stream: small, `Copy`, and without a packet inside. The packets stay in a store
-//! between the two ends, and the receiver takes one out when its whole range has arrived.
+//! The SDUs of a direction form a stream of bytes, and a data PDU is a sequence number and a range
+//! of that stream: it is small, `Copy`, and contains no packet. The packets stay in a store between
+//! the two ends, and the receiver removes one when its whole range has arrived.
 //!
-//! Sequence numbers are counted without their modulus. The windows are kept, so this makes no
-//! difference as long as fewer PDUs in a row are lost than half the sequence numbers.
+//! Sequence numbers are counted without their modulus. Since the windows are obeyed, the result is
+//! the same as long as fewer consecutive PDUs are lost than half the sequence numbers.
 
 pub(crate) mod am;
 pub(crate) mod header;
@@ -32,13 +32,13 @@ pub struct DataPdu {
     pub(crate) sn: u32,
     /// Header and data field.
     pub(crate) size: u32,
-    /// SO: where its data field begins within that of the PDU of which it is a segment.
+    /// SO: the start of its data field within that of the PDU of which it is a segment.
     pub(crate) offset: u32,
     /// RF: it is a segment of an AMD PDU.
     pub(crate) segment: bool,
     /// LSF: it is the last segment.
     pub(crate) last: bool,
-    /// P: it asks for a STATUS PDU.
+    /// P: it polls for a STATUS PDU.
     pub(crate) poll: bool,
 }
 
@@ -50,7 +50,7 @@ impl DataPdu {
     }
 }
 
-/// A STATUS PDU; what it says stays with the bearer.
+/// A STATUS PDU; its content is stored in the bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusPdu {
     /// Counts the STATUS PDUs of the receiver.
@@ -58,7 +58,7 @@ pub struct StatusPdu {
     pub(crate) size: u32,
 }
 
-/// An RLC PDU on its way through the MAC.
+/// An RLC PDU in the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pdu {
     /// Carries data.

@@ -1,5 +1,6 @@
-//! What a transmitter draws new data from: SDUs that a re-establishment has to send again, the
-//! queue of untouched SDUs, and the stream of those that have been begun.
+//! The source of a transmitter's new data: SDUs that have to be sent again after a
+//! re-establishment, the queue of untouched SDUs, and the stream of SDUs whose transmission has
+//! begun.
 
 use std::collections::VecDeque;
 
@@ -9,19 +10,19 @@ use super::queue::TransmitQueue;
 use super::store::{CONTROL, Filled, Layout, SduStore};
 use crate::pdcp::{NumberedSdu, RetransmissionQueue};
 
-/// The retransmission queue's bound, which an SDU has to pass to get its COUNT.
+/// The bound of the retransmission queue, which an SDU must meet to get its COUNT.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     /// Bytes; `u64::MAX` for none.
     limit: u64,
     shares_buffer: bool,
     holds_waiting: bool,
-    /// The largest SDU that came so far: as long as one of these would not fit, none is let in,
-    /// so that the bound holds whichever one the discipline gives out.
+    /// The largest SDU so far. While an SDU of this size would not fit, none is admitted, so that
+    /// the bound applies to any order of the discipline.
     largest: u32,
 }
 
-/// An SDU to be sent again under the COUNT that it has.
+/// An SDU to be sent again with its previous COUNT.
 #[derive(Debug)]
 struct Again {
     count: u32,
@@ -30,18 +31,18 @@ struct Again {
     since: Instant,
 }
 
-/// SDUs to send again, untouched SDUs, begun SDUs, and how far the stream has been sent.
+/// SDUs to be sent again, untouched SDUs, begun SDUs, and the position in the stream.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) queue: TransmitQueue,
     pub(crate) sdus: SduStore,
     /// The next byte to send for the first time.
     sent: u64,
-    /// When the SDU that is being sent came into the queue.
+    /// When the SDU that is being sent entered the queue.
     begun_since: Instant,
     gate: Gate,
-    /// What had a COUNT before a re-establishment and was not confirmed, in the order of COUNT,
-    /// behind a control PDU of PDCP.
+    /// SDUs that had a COUNT before a re-establishment and were not confirmed, in the order of
+    /// COUNT, behind a control PDU of PDCP.
     again: VecDeque<Again>,
     again_bytes: u64,
     sn_bits: u8,
@@ -52,8 +53,8 @@ impl Source {
         let gate = match bound {
             Some(queue) => Gate {
                 limit: queue.limit.get(),
-                // What waits for its first byte and has a COUNT moves from one queue to the other
-                // unseen; their limits add up then.
+                // An SDU that waits for its first byte and has a COUNT moves from one queue to the
+                // other without a further check; the limits of both add up then.
                 shares_buffer: queue.shares_buffer || queue.holds_waiting,
                 holds_waiting: queue.holds_waiting,
                 largest: 0,
@@ -72,7 +73,7 @@ impl Source {
         }
     }
 
-    /// Takes an SDU in. True if that closes the gate for what has been waiting already.
+    /// Adds an SDU. Returns true if this closes the gate for SDUs that already wait.
     #[inline]
     pub(crate) fn submit(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
         if self.is_bounded() {
@@ -109,12 +110,12 @@ impl Source {
         self.sdus.unconfirmed() + self.again_bytes
     }
 
-    /// Bytes of waiting SDUs that the retransmission queue holds besides what is unconfirmed.
+    /// Bytes of waiting SDUs that the retransmission queue holds in addition to unconfirmed ones.
     pub(crate) fn held_of_waiting(&self) -> u64 {
         if self.gate.holds_waiting { self.gate.limit.saturating_sub(self.unconfirmed()) } else { 0 }
     }
 
-    /// Bytes of waiting SDUs that may be begun now.
+    /// Bytes of waiting SDUs whose transmission may begin now.
     #[inline]
     fn admissible(&self) -> u64 {
         if self.is_bounded() { self.admissible_bounded() } else { self.queue.backlog() }
@@ -125,7 +126,7 @@ impl Source {
         if unconfirmed > 0 && unconfirmed + largest > self.gate.limit {
             return 0;
         }
-        // In SDUs of the largest size, which smaller ones may exceed.
+        // In SDUs of the largest size; more of smaller ones would fit.
         let places = self.gate.limit.saturating_sub(unconfirmed).checked_div(largest).unwrap_or(0).max(1);
         self.queue.backlog().min(places * largest)
     }
@@ -136,25 +137,25 @@ impl Source {
         self.sent
     }
 
-    /// Bytes of the SDU that is being sent and not yet through.
+    /// Unsent bytes of the SDU that is being sent.
     #[inline]
     pub(crate) fn begun(&self) -> u64 {
         self.sdus.end() - self.sent
     }
 
-    /// Bytes not sent yet since the last re-establishment.
+    /// Bytes not sent since the last re-establishment.
     #[inline]
     pub(crate) fn backlog(&self) -> u64 {
         self.queue.backlog() + self.begun() + self.again_bytes
     }
 
-    /// True if there is nothing that could be sent for the first time.
+    /// True if there is no data for a first transmission.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.begun() == 0 && self.again_bytes == 0 && self.admissible() == 0
     }
 
-    /// Since when the oldest byte that was never sent has been waiting.
+    /// The arrival time of the oldest byte that was never sent.
     #[inline]
     pub(crate) fn head_since(&self) -> Option<Instant> {
         if self.begun() > 0 {
@@ -163,12 +164,12 @@ impl Source {
         self.again.front().map(|again| again.since).or_else(|| self.queue.head_since())
     }
 
-    /// The size of the one PDU that would carry all of it.
+    /// The size of the one PDU that would carry everything.
     #[inline]
     pub(crate) fn pdu_estimate(&self, fixed: u32) -> u64 {
         let (begun, admissible) = (self.begun(), self.admissible());
         let waiting = match self.is_bounded() {
-            // Not all that wait; the least that make up so many bytes.
+            // Not all waiting SDUs: the smallest number that contains this many bytes.
             true => admissible.div_ceil(u64::from(self.gate.largest.max(1))),
             false => self.queue.len() as u64,
         };
@@ -200,8 +201,8 @@ impl Source {
         Some(filled)
     }
 
-    /// Takes the next SDU for a PDU of its own and tells its size; `None` if there is none or
-    /// `space` bytes are too few for all of it.
+    /// Takes the next SDU for a PDU of its own and returns its size; `None` if there is none or it
+    /// exceeds `space` bytes.
     #[inline]
     pub(crate) fn fill_whole(&mut self, cx: &mut Cx<'_>, space: u32) -> Option<u32> {
         let len = match self.begun() {
@@ -214,13 +215,13 @@ impl Source {
         })
     }
 
-    /// SDUs that wait, the one that is begun included.
+    /// Number of waiting SDUs, including the one that has begun.
     #[inline]
     pub(crate) fn waiting(&self) -> u64 {
         self.queue.len() as u64 + u64::from(self.begun() > 0)
     }
 
-    /// Puts the next SDU into the stream.
+    /// Appends the next SDU to the stream.
     #[inline]
     fn begin_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
         if self.again_bytes > 0 {
@@ -250,18 +251,18 @@ impl Source {
         Some(next.size)
     }
 
-    /// Packets inside, at both ends.
+    /// Packets held, at both ends.
     pub(crate) fn packets_held(&self) -> usize {
         let again = self.again.iter().filter(|again| again.packet.is_some()).count();
         self.queue.len() + self.sdus.held() + again
     }
 
-    /// SDUs to be sent again.
+    /// Number of SDUs to be sent again.
     pub(crate) fn again_len(&self) -> usize {
         self.again.len()
     }
 
-    /// Adds an SDU that has a COUNT, at its place among those to be sent again.
+    /// Inserts an SDU that has a COUNT at its place among those to be sent again.
     pub(crate) fn send_again(&mut self, now: Instant, count: u32, size: u32, packet: Option<PacketRef>) {
         let is_before = |other: &Again| other.count == CONTROL || other.count < count;
         let index = self.again.partition_point(is_before);
@@ -275,7 +276,7 @@ impl Source {
         self.again_bytes += u64::from(size);
     }
 
-    /// Takes out what was still to be sent again, without control PDUs.
+    /// Removes the SDUs that were still to be sent again, without control PDUs.
     pub(crate) fn drain_again(&mut self, mut take: impl FnMut(u32, NumberedSdu)) {
         self.again_bytes = 0;
         for Again { count, size, packet, .. } in self.again.drain(..).filter(|a| a.count != CONTROL) {
@@ -283,7 +284,7 @@ impl Source {
         }
     }
 
-    /// Strikes out what the receiver says that it has, and tells how many SDUs.
+    /// Removes the SDUs that the receiver confirms, and returns their number.
     pub(crate) fn spare(&mut self, confirms: impl Fn(u32) -> bool) -> u64 {
         let before = self.again.len();
         let mut spared_bytes = 0;
@@ -297,7 +298,7 @@ impl Source {
         (before - self.again.len()) as u64
     }
 
-    /// The stream goes on behind what was begun and taken out.
+    /// The stream continues after the SDUs that were begun and removed.
     pub(crate) fn restart(&mut self) {
         self.sent = self.sdus.end();
     }

@@ -1,4 +1,4 @@
-//! The SDUs of one direction that have been sent in part or in full, as one stream of bytes.
+//! The SDUs of one direction that have been sent in part or completely, as one stream of bytes.
 
 use airlane_core::PacketRef;
 use airlane_core::ring::Ring;
@@ -6,10 +6,10 @@ use airlane_core::ring::Ring;
 use super::header::{LENGTH_INDICATOR_MAX, length_indicators};
 use crate::pdcp::reception::Reception;
 
-/// One SDU (with its PDCP header) and where it lies in the stream.
+/// One SDU (with its PDCP header) and its position in the stream.
 #[derive(Debug, Default)]
 struct Entry {
-    /// Gone once the packet was delivered or discarded.
+    /// `None` once the packet was delivered or discarded.
     packet: Option<PacketRef>,
     /// PDCP header and SDU.
     len: u32,
@@ -19,7 +19,7 @@ struct Entry {
     start: u64,
 }
 
-/// Stands in place of a COUNT where the SDU of RLC is a control PDU of PDCP: a status report.
+/// Replaces the COUNT if the SDU of RLC is a control PDU of PDCP: a status report.
 pub(crate) const CONTROL: u32 = u32::MAX;
 
 impl Entry {
@@ -28,32 +28,33 @@ impl Entry {
     }
 }
 
-/// SDUs in the order of their COUNT, joined to a stream without holes: an SDU enters when its
-/// first byte is about to be sent, so whatever was dropped before has no place in it.
+/// SDUs in the order of their COUNT, as a stream without gaps. An SDU is added when its first byte
+/// is about to be sent, so SDUs dropped before are not part of the stream.
 ///
-/// Both ends read it. The transmitter appends at the back; the receiver takes packets out of the
-/// middle, where its reassembly stands; the front goes when nobody needs it any more.
+/// Both ends use it. The transmitter appends at the back. The receiver removes packets in the
+/// middle, at the position of its reassembly. Entries at the front are removed when neither end
+/// needs them.
 #[derive(Debug)]
 pub(crate) struct SduStore {
     entries: Ring<Entry>,
-    /// Entries before this one have no packet any more.
+    /// Entries before this one have no packet.
     open: usize,
     /// Next_PDCP_TX_SN with its hyper frame number (TS 36.323 v17.0 §7.1).
     next_count: u32,
     /// Where the next SDU will start.
     end: u64,
-    /// Packets inside.
+    /// Packets held.
     held: usize,
-    /// Bytes of SDUs that are confirmed although one before them is not.
+    /// Bytes of SDUs that are confirmed although an earlier one is not.
     confirmed_beyond: u64,
-    /// PDCP at the receiver, where it has something to put in order.
+    /// PDCP at the receiver, which reorders after a re-establishment.
     pub(crate) reception: Reception,
 }
 
-/// Memory is reserved for so many SDUs of a bearer that carries data. In acknowledged mode an SDU
-/// stays until a STATUS PDU confirms it: for t-Reordering and t-StatusProhibit (50 ms each in a
-/// typical network) and what HARQ takes (32 ms), at seven SDUs a slot (20 MHz, one layer), 924.
-/// As many as fill the queue wait before them: 375 of 1400 bytes in 512 KiB. A ring holds a power of two.
+/// Memory is reserved for this many SDUs of a bearer that carries data. In acknowledged mode an SDU stays
+/// until a STATUS PDU confirms it: for t-Reordering and t-StatusProhibit (50 ms each in a typical
+/// network) and the HARQ transmissions (32 ms); at seven SDUs per slot (20 MHz, one layer) these are 924.
+/// The queue before them holds 375 SDUs of 1400 bytes in 512 KiB. The size of a ring is a power of two.
 const RESERVED: usize = 2048;
 
 impl Default for SduStore {
@@ -81,25 +82,24 @@ impl SduStore {
         self.held += 1;
     }
 
-    /// Appends an SDU that has its COUNT already, and perhaps no packet any more: the receiver
-    /// has that.
+    /// Appends an SDU that already has a COUNT, without a packet if the receiver has it.
     pub(crate) fn push_numbered(&mut self, packet: Option<PacketRef>, len: u32, count: u32) {
         self.held += usize::from(packet.is_some());
         self.entries.push_back(Entry { packet, len, count, start: self.end });
         self.end += u64::from(len);
     }
 
-    /// The COUNT of the SDU that will be begun next.
+    /// The COUNT of the SDU whose transmission begins next.
     pub(crate) fn next_count(&self) -> u32 {
         self.next_count
     }
 
-    /// Sets the COUNT of the SDU that will be begun next.
+    /// Sets the COUNT of the SDU whose transmission begins next.
     pub(crate) fn set_next_count(&mut self, count: u32) {
         self.next_count = count;
     }
 
-    /// The COUNT that the receiver waits for, as long as it has nothing to put in order.
+    /// The COUNT that the receiver awaits, unless it is reordering.
     pub(crate) fn first_undelivered(&self) -> Option<u32> {
         self.entries.iter_from(self.open).map(|e| e.count).find(|&count| count != CONTROL)
     }
@@ -110,14 +110,14 @@ impl SduStore {
         self.entries.front().map_or(0, |front| self.end - front.start) - self.confirmed_beyond
     }
 
-    /// Finds the SDUs that are confirmed although one before them is not.
+    /// Finds the SDUs that are confirmed although an earlier one is not.
     pub(crate) fn update_confirmed_beyond(&mut self, is_confirmed: impl Fn(u64, u64) -> bool) {
         let confirmed = self.entries.iter().filter(|e| is_confirmed(e.start, e.end()));
         self.confirmed_beyond = confirmed.map(|e| u64::from(e.len)).sum();
     }
 
-    /// Takes every SDU out in the order of the stream: whether it has been delivered, and the
-    /// SDU with its place. The stream goes on behind them.
+    /// Removes all SDUs in the order of the stream: whether each has been delivered, and the SDU
+    /// with its position. The stream continues after them.
     pub(crate) fn drain(&mut self, out: &mut Vec<Drained>) {
         let open = core::mem::take(&mut self.open);
         while let Some(entry) = self.entries.pop_front() {
@@ -135,13 +135,13 @@ impl SduStore {
         self.end
     }
 
-    /// Packets inside, those included that PDCP keeps until it can deliver them in order.
+    /// Packets held, including those that PDCP holds until it can deliver them in order.
     pub(crate) fn held(&self) -> usize {
         self.held + self.reception.held()
     }
 
-    /// Delivers the SDUs that end at or before `position`, through PDCP where that has something
-    /// to put in order. Their entries stay.
+    /// Delivers the SDUs that end at or before `position`, through PDCP if it is reordering. Their
+    /// entries stay.
     #[inline]
     pub(crate) fn deliver_until(&mut self, position: u64, deliver: &mut Vec<PacketRef>) {
         while let Some(entry) = self.entries.get_mut(self.open) {
@@ -159,7 +159,7 @@ impl SduStore {
         }
     }
 
-    /// Takes the oldest packet that is still inside, if its SDU ends at or before `position`. Its
+    /// Removes the oldest packet that is still held, if its SDU ends at or before `position`. Its
     /// entry stays.
     #[inline]
     pub(crate) fn take_until(&mut self, position: u64) -> Option<PacketRef> {
@@ -176,8 +176,8 @@ impl SduStore {
         None
     }
 
-    /// Takes the packet of the SDU that lies across `position`, if it is still inside: a byte
-    /// before and a byte at `position` are its own.
+    /// Removes the packet of the SDU that contains the bytes before and at `position`, if it is
+    /// still held.
     pub(crate) fn take_across(&mut self, position: u64) -> Option<PacketRef> {
         let entry = self.entries.get_mut(self.open)?;
         if entry.start >= position || entry.end() <= position {
@@ -188,8 +188,8 @@ impl SduStore {
         packet
     }
 
-    /// Takes the packet of the SDU that begins at `from`, in whatever order, and forgets all SDUs
-    /// at the front that are gone.
+    /// Removes the packet of the SDU that begins at `from`, in any order, and the entries at the
+    /// front without packets.
     #[inline]
     pub(crate) fn take_at(&mut self, from: u64) -> Option<PacketRef> {
         let index = self.entries.partition_point(|e| e.end() <= from);
@@ -201,13 +201,13 @@ impl SduStore {
         Some(packet)
     }
 
-    /// Every SDU that is not forgotten: COUNT, start and end in the stream, packet.
+    /// Every entry: COUNT, start and end in the stream, packet.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u64, u64, Option<&PacketRef>)> {
         let sdus = self.entries.iter().filter(|e| e.count != CONTROL);
         sdus.map(|e| (e.count, e.start, e.end(), e.packet.as_ref()))
     }
 
-    /// Lays the stream from `from` to `to` into a PDU, as much of it as fits.
+    /// Adds the stream from `from` to `to` to a PDU, as much of it as fits.
     pub(crate) fn lay_out(&self, from: u64, to: u64, layout: &mut Layout) {
         let (mut index, mut at) = (self.entries.partition_point(|e| e.end() <= from), from);
         while at < to && layout.room() > 0 {
@@ -217,7 +217,8 @@ impl SduStore {
         }
     }
 
-    /// Forgets the SDUs that end at or before `position`; their packets are gone already.
+    /// Removes the entries of SDUs that end at or before `position`; their packets must have been
+    /// removed.
     #[inline]
     pub(crate) fn release_until(&mut self, position: u64) {
         while self.open > 0 && self.entries.front().is_some_and(|entry| entry.end() <= position) {
@@ -227,7 +228,7 @@ impl SduStore {
     }
 }
 
-/// An SDU that is taken out of the stream.
+/// An SDU that was removed from the stream.
 #[derive(Debug)]
 pub(crate) struct Drained {
     /// COUNT, or [`CONTROL`].
@@ -235,11 +236,11 @@ pub(crate) struct Drained {
     /// Its first byte, and the end.
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// Gone once the packet was delivered or discarded.
+    /// `None` once the packet was delivered or discarded.
     pub(crate) packet: Option<PacketRef>,
 }
 
-/// Which bytes of the stream a receiver has, added in their order.
+/// The ranges of the stream that a receiver has, added in ascending order.
 #[derive(Debug)]
 pub(crate) struct Ranges(Vec<(u64, u64)>);
 
@@ -249,7 +250,7 @@ impl Ranges {
         Self(vec![(0, position)])
     }
 
-    /// And `[from, to)`.
+    /// Adds `[from, to)`.
     pub(crate) fn add(&mut self, from: u64, to: u64) {
         let last = self.0.last_mut().expect("there is one from the start");
         debug_assert!(last.1 <= from, "ranges out of order");
@@ -260,14 +261,14 @@ impl Ranges {
         }
     }
 
-    /// True if all of `[from, to)` is there.
+    /// True if all of `[from, to)` is included.
     pub(crate) fn cover(&self, from: u64, to: u64) -> bool {
         let index = self.0.partition_point(|range| range.1 < to);
         self.0.get(index).is_some_and(|range| range.0 <= from)
     }
 }
 
-/// How much of the stream goes into one PDU.
+/// The content of one PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Filled {
     /// Bytes of the data field.
@@ -276,7 +277,7 @@ pub(crate) struct Filled {
     pub(crate) header: u32,
 }
 
-/// Lays data field elements (SDUs, or parts of them at both ends) into a PDU of `space` bytes.
+/// Fits data field elements (SDUs, or parts of them at both ends) into a PDU of `space` bytes.
 #[derive(Debug)]
 pub(crate) struct Layout {
     space: u32,
@@ -293,8 +294,7 @@ impl Layout {
         Self { space, fixed, filled: Filled { len: 0, header: fixed }, elements: 0, closed: false }
     }
 
-    /// Bytes that one more element could have; every element but the last needs a length
-    /// indicator.
+    /// Bytes that one more element could have; every element except the last needs a length indicator.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
         if self.closed {
@@ -303,7 +303,7 @@ impl Layout {
         self.space.saturating_sub(self.fixed + length_indicators(self.elements) + self.filled.len)
     }
 
-    /// Adds an element, cut to the room that is left (which is not zero).
+    /// Adds an element, cut to the remaining room (which is not zero).
     #[inline]
     pub(crate) fn add(&mut self, element: u32) {
         let take = element.min(self.room());
@@ -314,7 +314,7 @@ impl Layout {
         self.closed = take < element || take > LENGTH_INDICATOR_MAX;
     }
 
-    /// What came of it, or `None` if nothing fitted.
+    /// The result, or `None` if nothing fitted.
     #[inline]
     pub(crate) fn finish(self) -> Option<Filled> {
         (self.elements > 0).then_some(self.filled)

@@ -1,8 +1,8 @@
-//! RLC transparent mode (TS 36.322 v17.0 §5.1.1): an SDU is a PDU, with no header, whole.
+//! RLC transparent mode (TS 36.322 v17.0 §5.1.1): a PDU is a whole SDU, without a header.
 //!
-//! No data radio bearer of LTE uses it (it carries BCCH, PCCH and CCCH, TS 36.322 v17.0
-//! §4.2.1.1), but it shows what a bearer is without RLC: an SDU waits until a block has room for
-//! all of it, what HARQ lets overtake arrives overtaken, and what HARQ gives up is gone.
+//! No data radio bearer of LTE uses it (it carries BCCH, PCCH and CCCH, TS 36.322 v17.0 §4.2.1.1),
+//! but it shows a bearer without the functions of RLC: an SDU waits until a block has room for all
+//! of it, reordering by HARQ is visible, and a block that HARQ gives up is lost.
 
 use airlane_core::{Cx, DropCause, PacketRef};
 
@@ -10,9 +10,9 @@ use super::source::Source;
 use super::store::SduStore;
 use super::{DataPdu, Pdu};
 
-/// One PDU, if the next SDU fits in `space` bytes. One that does not stays the next: no
-/// discipline sees it again, and the discardTimer has no hold on it (TS 36.322 v17.0 §5.3 names
-/// UM and AM).
+/// One PDU, if the next SDU fits in `space` bytes. An SDU that does not fit stays the next one: it
+/// has left the discipline, and discardTimer does not apply to it (TS 36.322 v17.0 §5.3 names UM
+/// and AM).
 #[inline]
 pub(crate) fn transmit(cx: &mut Cx<'_>, source: &mut Source, space: u32) -> Option<Pdu> {
     let from = source.position();
@@ -20,13 +20,13 @@ pub(crate) fn transmit(cx: &mut Cx<'_>, source: &mut Source, space: u32) -> Opti
     Some(Pdu::Data(DataPdu { from, len, size: len, ..DataPdu::default() }))
 }
 
-/// A PDU has come, and its SDU with it.
+/// Receives a PDU with its SDU.
 #[inline]
 pub(crate) fn receive(sdus: &mut SduStore, pdu: &DataPdu, deliver: &mut Vec<PacketRef>) {
     deliver.push(take(sdus, pdu));
 }
 
-/// A PDU will never come.
+/// A PDU was lost.
 pub(crate) fn lose(cx: &mut Cx<'_>, sdus: &mut SduStore, pdu: &DataPdu) {
     let packet = take(sdus, pdu);
     cx.discard(packet, DropCause::Radio);

@@ -1,5 +1,5 @@
-//! RLC unacknowledged mode (TS 36.322 v17.0 §5.1.2): segmentation and concatenation, and
-//! reordering at the receiver; what is lost stays lost.
+//! RLC unacknowledged mode (TS 36.322 v17.0 §5.1.2): segmentation and concatenation, and reordering
+//! at the receiver; lost PDUs are not recovered.
 
 use airlane_core::ring::Ring;
 use airlane_core::{Cx, DropCause, Duration, Instant, PacketRef};
@@ -14,7 +14,7 @@ use super::{DataPdu, Pdu};
 pub struct UmConfig {
     /// Bits of the sequence number: 5 or 10.
     pub sn_bits: u8,
-    /// t-Reordering: how long a gap may stand before the receiver gives up on it.
+    /// t-Reordering: how long a gap may exist before the receiver gives it up.
     pub t_reordering: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Transmitter {
     }
 
     /// Re-establishment (TS 36.322 v17.0 §5.4): the next sequence number, with which the receiver
-    /// is to begin.
+    /// starts.
     pub(crate) fn reestablish(&self) -> u32 {
         self.next_sn
     }
@@ -54,7 +54,7 @@ impl Transmitter {
     }
 }
 
-/// A PDU in the reception buffer; `len` 0 stands for one that has not come.
+/// A PDU in the reception buffer; `len` is 0 if it has not been received.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     from: u64,
@@ -67,14 +67,14 @@ pub(crate) struct Receiver {
     t_reordering: Duration,
     /// UM_Window_Size (TS 36.322 v17.0 §7.2): half the sequence numbers.
     window: u32,
-    /// VR(UR): the first sequence number that is still waited for.
+    /// VR(UR): the first sequence number that is still awaited.
     first_missing: u32,
-    /// From VR(UR) to VR(UH), which is one past the highest that has come.
+    /// From VR(UR) to VR(UH), which is one past the highest one received.
     slots: Ring<Slot>,
     /// VR(UX), and when t-Reordering expires; `FAR_FUTURE` while it does not run.
     reordering_sn: u32,
     reordering_until: Instant,
-    /// What was received last in order ended here.
+    /// The end of the last PDU that was received in order.
     position: u64,
 }
 
@@ -97,7 +97,7 @@ impl Receiver {
         self.reordering_until
     }
 
-    /// What of the stream has come.
+    /// The received ranges of the stream.
     pub(crate) fn received(&self) -> Ranges {
         let mut ranges = Ranges::until(self.position);
         for slot in self.slots.iter().filter(|slot| slot.len > 0) {
@@ -106,8 +106,8 @@ impl Receiver {
         ranges
     }
 
-    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers; the stream goes on from
-    /// `position`. Sequence numbers go on as well: only their differences count.
+    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers; the stream continues at
+    /// `position`. Sequence numbers continue as well: only their differences matter.
     pub(crate) fn reestablish(&mut self, next_sn: u32, position: u64) {
         self.first_missing = next_sn;
         self.slots.clear();
@@ -115,7 +115,7 @@ impl Receiver {
         self.position = position;
     }
 
-    /// A PDU has come (TS 36.322 v17.0 §5.1.2.2.2 to §5.1.2.2.3).
+    /// Receives a PDU (TS 36.322 v17.0 §5.1.2.2.2 to §5.1.2.2.3).
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -134,9 +134,9 @@ impl Receiver {
             return;
         }
         if pdu.sn < self.first_missing {
-            return; // later than t-Reordering allows
+            return; // after the end of t-Reordering
         }
-        // The window moves up with VR(UH), and VR(UR) with it.
+        // The window advances with VR(UH), and VR(UR) with it.
         let lowest = (pdu.sn + 1).saturating_sub(self.window);
         while self.first_missing < lowest && !self.slots.is_empty() {
             self.step(cx, sdus, deliver);
@@ -152,8 +152,7 @@ impl Receiver {
         self.start_reordering(cx.now);
     }
 
-    /// t-Reordering has expired (TS 36.322 v17.0 §5.1.2.2.4): what is missing below VR(UX) is
-    /// given up.
+    /// t-Reordering has expired (TS 36.322 v17.0 §5.1.2.2.4): missing PDUs below VR(UX) are given up.
     pub(crate) fn handle_timeout(
         &mut self,
         cx: &mut Cx<'_>,
@@ -184,7 +183,7 @@ impl Receiver {
         }
     }
 
-    /// Moves VR(UR) on by one, over a PDU that has come or one that is given up.
+    /// Advances VR(UR) by one, past a PDU that was received or given up.
     fn step(&mut self, cx: &mut Cx<'_>, sdus: &mut SduStore, deliver: &mut Vec<PacketRef>) {
         let slot = self.slots.pop_front().expect("VR(UR) stays below VR(UH)");
         self.first_missing += 1;
@@ -193,8 +192,8 @@ impl Receiver {
         }
     }
 
-    /// Takes the next PDU in order and delivers the SDUs that it completes. If the stream has a
-    /// gap before it, every SDU that lies in the gap, in full or in part, is lost.
+    /// Takes the next PDU in order and delivers the SDUs that it completes. If the stream has a gap
+    /// before it, every SDU that is in the gap, completely or in part, is lost.
     #[inline]
     fn assemble(&mut self, cx: &mut Cx<'_>, sdus: &mut SduStore, slot: Slot, deliver: &mut Vec<PacketRef>) {
         if slot.from > self.position {
@@ -208,8 +207,8 @@ impl Receiver {
     }
 }
 
-/// Discards the SDUs that touch `[from, to)`, a part of the stream that was lost. All before is
-/// through.
+/// Discards the SDUs that overlap `[from, to)`, a lost part of the stream. All SDUs before it were
+/// handled.
 #[cold]
 fn give_up(cx: &mut Cx<'_>, sdus: &mut SduStore, from: u64, to: u64) {
     while let Some(packet) = sdus.take_until(to) {

@@ -1,7 +1,7 @@
 //! The handover of a UE over X2, from its measurement report to the release of its old context
 //! (TS 36.300 v17.0 §10.1.2.1, TS 36.331 v17.0 §5.3.5.4, TS 36.423 v17.0 §8.2).
 //!
-//! Pure logic: who calls brings time and reports, and does what an `Action` says.
+//! This is pure logic: the caller supplies time and reports, and executes each `Action`.
 //!
 //! ```text
 //! UE                  source               target               gateway
@@ -21,18 +21,19 @@
 //!  |                    |<-------------------|                    |
 //! ```
 //!
-//! Messages of RRC take constant times and are never lost; those of X2AP take X2's delay. A target
-//! does not hand a UE on before the path switch of its arrival has been acknowledged: reports wait
-//! until then. A report that comes while another is being acted upon is dropped.
+//! RRC messages take constant times and are never lost; X2AP messages have the delay of X2. A
+//! target does not start another handover of a UE before the path switch of its arrival has been
+//! acknowledged: reports wait until then. A report that arrives while another one is being handled
+//! is dropped.
 //!
-//! A UE whose radio link fails before it has its order is lost to the procedure (`Handovers::lose`)
-//! until a cell re-establishes its connection, for which that cell fetches its context over X2. A UE that
-//! does not reach its target in time is the source's again (`Handovers::fail_access`): the source keeps
-//! what it has forwarded until UE CONTEXT RELEASE. Only the target, which waits for it, may still take it
-//! up at once.
+//! If the radio link of a UE fails before the UE has received its command, the procedure ends
+//! (`Handovers::lose`). A cell that re-establishes the connection fetches the UE's context over X2. A UE
+//! that does not reach its target in time returns to the source (`Handovers::fail_access`): the source
+//! keeps the forwarded data until UE CONTEXT RELEASE. Only the target, which still waits for the UE, can
+//! accept it without fetching a context.
 //!
-//! Left out: handover through the MME (S1), and contention of random access (the target gives the UE a
-//! preamble of its own).
+//! Not included: handover through the MME (S1), and contention in random access (the target assigns a
+//! dedicated preamble).
 
 use std::collections::BTreeMap;
 
@@ -44,35 +45,36 @@ use super::x2ap::{Message, MessageKind};
 use crate::bearer::HandoverMode;
 use crate::x2::X2Config;
 
-/// How UEs are handed over.
+/// The configuration of handovers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandoverConfig {
-    /// What becomes of the bearer.
+    /// The treatment of the bearer.
     pub mode: HandoverMode,
     /// The link between any two eNBs.
     pub x2: X2Config,
-    /// From a measurement report until the source has it.
+    /// Time from a measurement report until the source has it.
     pub report: Duration,
-    /// From a HANDOVER REQUEST's arrival until the target answers it.
+    /// Time from the arrival of a HANDOVER REQUEST until the target answers it.
     pub preparation: Duration,
-    /// From the target's acknowledgement until the UE has its order.
+    /// Time from the target's acknowledgment until the UE has the command.
     pub command: Duration,
-    /// From then until random access to the target is done, if the first attempt succeeds.
+    /// Time from the command until random access to the target is complete, if the first attempt
+    /// succeeds.
     pub interruption: Duration,
-    /// When a radio link is lost; `None` if none ever is.
+    /// Radio link monitoring; `None` if links never fail.
     pub radio_link: Option<RadioLinkConfig>,
 }
 
-/// How long an eNB waits for what S1's queue may have dropped, a message or an end marker. A real one
-/// sends over SCTP and gets several end markers (TS 29.281 v17.4 §7.3.2).
+/// How long an eNB waits for a message or an end marker that S1's queue may have dropped. A real eNB
+/// uses SCTP and receives several end markers (TS 29.281 v17.4 §7.3.2).
 const S1_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where a UE's handover stands.
+/// The state of a UE's handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is going on.
+    /// No handover.
     Connected,
-    /// A report is on its way, or being acted upon.
+    /// A report is under way or being handled.
     Preparing,
     /// The UE is between two cells, or has lost its radio link.
     Away,
@@ -81,7 +83,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 struct UeState {
     phase: Phase,
-    /// The number of the handover that `phase` speaks of.
+    /// The number of the handover in `phase`.
     attempt: u32,
     /// The target that has admitted the UE, while `phase` is [`Phase::Preparing`].
     prepared: Option<CellId>,
@@ -89,28 +91,28 @@ struct UeState {
     switching: Option<(u32, CellId)>,
     /// A report that waits for the path switch.
     waiting: Option<Task>,
-    /// The handover whose target the UE has not reached and that still waits for it.
+    /// A handover whose target the UE has not reached, but which still waits for the UE.
     failed: Option<Handover>,
 }
 
-/// Something that happens at its time.
+/// A scheduled action.
 #[derive(Clone, Copy, Debug)]
 enum Task {
     /// A measurement report has reached the source.
     Report(Handover),
-    /// The target has dealt with a HANDOVER REQUEST.
+    /// The target has handled a HANDOVER REQUEST.
     Admit(Handover),
-    /// The UE has its order.
+    /// The UE has received its command.
     Leave(Handover),
-    /// The UE tries random access.
+    /// The UE attempts random access.
     Access(Handover),
-    /// Random access is done.
+    /// Random access is complete.
     Arrive(Handover),
-    /// The source is asked for the context of a UE that has lost its radio link.
+    /// The source receives the request for the context of a UE that has lost its radio link.
     Fetch(Handover),
-    /// The gateway has had long enough to acknowledge a path switch.
+    /// The waiting time for the acknowledgment of a path switch is over.
     Repeat(Handover),
-    /// The end marker of the source's path has had long enough to come.
+    /// The waiting time for the end marker of the source's path is over.
     EndPath(Handover),
 }
 
@@ -123,7 +125,7 @@ pub(crate) struct Handover {
     pub(crate) target: CellId,
 }
 
-/// What is on the agenda.
+/// An entry of the agenda.
 #[derive(Clone, Debug)]
 enum Item {
     Task(Task),
@@ -131,34 +133,35 @@ enum Item {
     X2(Vec<u8>),
 }
 
-/// What has to be done.
+/// An action for the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Somebody may want to know.
+    /// An event for observers.
     Observe { ue: UeId, attempt: u32, step: HandoverStep },
     /// The UE leaves its cell.
     Leave { ue: UeId, attempt: u32 },
-    /// The UE tries random access to its target: [`Handovers::access`] wants to know what comes of it.
+    /// The UE attempts random access to its target: the caller reports the result to
+    /// [`Handovers::access`].
     Access(Handover),
-    /// The UE has come to this cell, which asks the gateway for its path.
+    /// The UE has arrived at this cell, which requests the path from the gateway.
     Arrive {
         ue: UeId,
         target: CellId,
-        /// False if it only asks again.
+        /// False if the request is repeated.
         first: bool,
     },
-    /// Nothing more comes over this cell's path, whether its end marker has come or not.
+    /// No more packets arrive over this cell's path, whether or not its end marker has arrived.
     EndPath { ue: UeId, cell: CellId },
 }
 
-/// What became of a handover that had not reached its target.
+/// The result of a request to accept a UE whose handover has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TakenUp {
-    /// There was none.
+    /// There was no failed handover.
     NotFailed,
-    /// The UE has come to the target after all.
+    /// The UE has arrived at the target after all.
     ByTarget,
-    /// It is over: the UE is the source's.
+    /// The handover is over: the UE belongs to the source.
     Cancelled,
 }
 
@@ -166,18 +169,18 @@ pub(crate) enum TakenUp {
 #[derive(Debug)]
 pub(crate) struct Handovers {
     config: HandoverConfig,
-    /// By time, then in the order of being put there.
+    /// By time, then in the order of insertion.
     agenda: BTreeMap<(Instant, u64), Item>,
     entries: u64,
     ues: Vec<UeState>,
-    /// UEs that each cell has a context of, and how many it may have.
+    /// Number of UE contexts of each cell, and their maximum.
     contexts: Vec<(u32, u32)>,
     /// Cells whose radio is off.
     silent: Vec<bool>,
 }
 
 impl Handovers {
-    /// Of UEs that are in these cells, each of which may have so many.
+    /// For UEs in these cells, each with its maximum number of UEs.
     pub(crate) fn new(
         config: HandoverConfig,
         serving: impl Iterator<Item = CellId>,
@@ -201,7 +204,7 @@ impl Handovers {
         Self { config, agenda: BTreeMap::new(), entries: 0, ues, contexts, silent }
     }
 
-    /// When something is due.
+    /// When the next entry is due.
     pub(crate) fn due(&self) -> Instant {
         self.agenda.first_key_value().map_or(Instant::FAR_FUTURE, |((at, _), _)| *at)
     }
@@ -217,19 +220,19 @@ impl Handovers {
         self.at(now + self.config.x2.delay, Item::X2(message));
     }
 
-    /// A UE reports a cell. The number of the handover that this may become, if nothing else is going
-    /// on.
+    /// A UE reports a cell. Returns the number of the handover that this may start, if no other one
+    /// is in progress.
     pub(crate) fn report(&mut self, now: Instant, ue: UeId, cells: (CellId, CellId)) -> Option<u32> {
         self.begin(now + self.config.report, ue, cells)
     }
 
-    /// The source hands a UE over without a report of it, as for load balancing. The number of the handover, if
-    /// nothing else is going on.
+    /// The source starts a handover without a report, as for load balancing. Returns the number of the
+    /// handover, if no other one is in progress.
     pub(crate) fn shed(&mut self, now: Instant, ue: UeId, cells: (CellId, CellId)) -> Option<u32> {
         self.begin(now, ue, cells)
     }
 
-    /// The source has a reason for a handover at this time.
+    /// Starts a handover at this time.
     fn begin(&mut self, at: Instant, ue: UeId, (source, target): (CellId, CellId)) -> Option<u32> {
         if !self.is_free(ue) {
             return None;
@@ -242,18 +245,18 @@ impl Handovers {
         Some(attempt)
     }
 
-    /// True if a UE is in its cell and no handover of it is going on.
+    /// True if a UE is in its cell without a handover in progress.
     pub(crate) fn is_free(&self, ue: UeId) -> bool {
         let state = &self.ues[ue.index()];
         state.phase == Phase::Connected && state.waiting.is_none()
     }
 
-    /// The radio of a cell goes off, or on again: without it the cell admits nobody.
+    /// Switches the radio of a cell off or on: without it the cell admits no UE.
     pub(crate) fn switch(&mut self, cell: CellId, on: bool) {
         self.silent[cell.index()] = !on;
     }
 
-    /// The radio of a UE's cell is off, so that no order reaches the UE: the handover that is being prepared is
+    /// The radio of a UE's cell is off, so that no command reaches the UE: the handover in preparation is
     /// cancelled (TS 36.423 v17.0 §8.2.3).
     pub(crate) fn cut_off(&mut self, ue: UeId, out: &mut Vec<Action>) {
         let UeState { phase, attempt, .. } = self.ues[ue.index()];
@@ -264,9 +267,9 @@ impl Handovers {
         }
     }
 
-    /// A UE has lost its radio link: the handover that is being prepared is cancelled (HANDOVER CANCEL,
-    /// TS 36.423 v17.0 §8.2.3), which the target learns at once. The number of that handover, or of what
-    /// begins now.
+    /// A UE has lost its radio link: the handover in preparation is cancelled (HANDOVER CANCEL, TS
+    /// 36.423 v17.0 §8.2.3), of which the target is informed at once. Returns the number of that
+    /// handover, or a new number.
     pub(crate) fn lose(&mut self, ue: UeId) -> u32 {
         let state = &mut self.ues[ue.index()];
         debug_assert!(state.phase != Phase::Away, "a UE without a cell has no radio link");
@@ -278,7 +281,7 @@ impl Handovers {
         self.ues[ue.index()].attempt
     }
 
-    /// Nothing more comes of the handover that is being prepared.
+    /// Ends the handover in preparation.
     fn cancel(&mut self, ue: UeId) {
         let state = &mut self.ues[ue.index()];
         let attempt = state.attempt;
@@ -298,17 +301,17 @@ impl Handovers {
         });
     }
 
-    /// The number of a UE's latest handover, or of the loss of its radio link.
+    /// The number of a UE's latest handover, or of its latest radio link failure.
     pub(crate) fn attempt(&self, ue: UeId) -> u32 {
         self.ues[ue.index()].attempt
     }
 
-    /// False while the path of a UE's latest arrival is not switched.
+    /// False until the path of a UE's latest arrival has been switched.
     pub(crate) fn is_settled(&self, ue: UeId) -> bool {
         self.ues[ue.index()].switching.is_none()
     }
 
-    /// An attempt at random access has succeeded, or the next follows.
+    /// An attempt at random access has succeeded, or the next one follows.
     pub(crate) fn access(&mut self, now: Instant, handover: Handover, succeeds: bool) {
         match succeeds {
             true => self.at(now, Item::Task(Task::Arrive(handover))),
@@ -316,7 +319,8 @@ impl Handovers {
         }
     }
 
-    /// T304 has expired: no attempt at random access follows. The number of the handover, and its source.
+    /// T304 has expired: there is no further attempt at random access. Returns the number of the
+    /// handover, and its source.
     pub(crate) fn fail_access(&mut self, ue: UeId) -> (u32, CellId) {
         let of = |item: &Item| match item {
             Item::Task(Task::Access(handover)) if handover.ue == ue => Some(*handover),
@@ -329,8 +333,8 @@ impl Handovers {
         (handover.attempt, handover.source)
     }
 
-    /// The cell asks for a UE that has not reached its target: if it is the target, the UE has come to it,
-    /// which this says; if not, the handover is cancelled (TS 36.423 v17.0 §8.2.3), which the target learns
+    /// The cell requests a UE that has not reached its target. If the cell is the target, the UE arrives
+    /// there. If not, the handover is cancelled (TS 36.423 v17.0 §8.2.3), of which the target is informed
     /// at once.
     pub(crate) fn take_up_failed(&mut self, now: Instant, ue: UeId, cell: CellId) -> TakenUp {
         match self.ues[ue.index()].failed.take() {
@@ -346,13 +350,13 @@ impl Handovers {
         }
     }
 
-    /// A UE that has lost its radio link goes on in the cell that served it.
+    /// A UE that has lost its radio link continues in the cell that served it.
     pub(crate) fn resume(&mut self, ue: UeId) {
         self.ues[ue.index()].phase = Phase::Connected;
     }
 
-    /// A UE that has lost its radio link asks another cell to take it up. True if that has room for it
-    /// and fetches its context (TS 36.423 v17.0 §8.3.13).
+    /// A UE that has lost its radio link requests re-establishment in another cell. Returns true if
+    /// the cell has room for it and fetches its context (TS 36.423 v17.0 §8.3.13).
     pub(crate) fn fetch(&mut self, now: Instant, ue: UeId, (source, target): (CellId, CellId)) -> bool {
         let (present, most) = &mut self.contexts[target.index()];
         let admitted = *present < *most;
@@ -379,7 +383,7 @@ impl Handovers {
         }
     }
 
-    /// Does one thing that is due at `now` or before, if there is any.
+    /// Executes one entry that is due at `now` or before, if there is any.
     pub(crate) fn step(&mut self, now: Instant, out: &mut Vec<Action>) -> bool {
         if self.due() > now {
             return false;
@@ -407,7 +411,7 @@ impl Handovers {
         true
     }
 
-    /// The source has a report and asks the target.
+    /// The source has a report and sends a request to the target.
     fn decide(&mut self, now: Instant, handover: Handover, out: &mut Vec<Action>) {
         let state = &mut self.ues[handover.ue.index()];
         if state.switching.is_some() {
@@ -418,7 +422,7 @@ impl Handovers {
         self.send(now, MessageKind::HandoverRequest, handover);
     }
 
-    /// A message of X2AP arrives at whom it is for.
+    /// A message of X2AP arrives at its receiver.
     fn receive(&mut self, now: Instant, message: Message, out: &mut Vec<Action>) {
         let Message { kind, ue, attempt, source, target } = message;
         let handover = Handover { ue, attempt, source, target };
@@ -466,7 +470,7 @@ impl Handovers {
         self.request_path(now, handover, true, out);
     }
 
-    /// The target asks the gateway for the path, if it has no answer yet.
+    /// The target requests the path from the gateway, if it has no answer yet.
     fn request_path(&mut self, now: Instant, handover: Handover, first: bool, out: &mut Vec<Action>) {
         let Handover { ue, attempt, target, .. } = handover;
         if self.ues[ue.index()].switching.is_some_and(|(switching, _)| switching == attempt) {

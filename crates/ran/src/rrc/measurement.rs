@@ -1,12 +1,13 @@
-//! Measurements of a UE: what it reports of its cells, and when event A3 makes it report.
+//! Measurements of a UE: the reported quantities of its cells, and event A3, which triggers a report.
 //!
-//! The way of a sample: received power of reference signals over the measurement period (layer 1,
-//! TS 36.133 v17.0 §8.1.2.2: 200 ms) → [`Filter`] (layer 3, TS 36.331 v17.0 §5.5.3.2) → [`EventA3`]
-//! (§5.5.4.4) with its time to trigger (§5.5.4.1). Pure logic: who calls brings time and samples.
+//! The processing of a sample: received power of reference signals over the measurement period
+//! (layer 1, TS 36.133 v17.0 §8.1.2.2: 200 ms) → [`Filter`] (layer 3, TS 36.331 v17.0 §5.5.3.2) →
+//! [`EventA3`] (§5.5.4.4) with its time to trigger (§5.5.4.1). This is pure logic: the caller
+//! supplies time and samples.
 //!
-//! Left out: events other than A3, offsets of single cells and frequencies (Ocn, Ofn), measurement
+//! Not included: events other than A3, offsets of single cells and frequencies (Ocn, Ofn), measurement
 //! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows. (The numbers of TS 36.133
-//! are cited from memory; its text was not at hand. ns-3 takes the same 200 ms.)
+//! are cited from memory, without access to its text. ns-3 uses the same 200 ms.)
 //!
 //! ```
 //! use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
@@ -36,27 +37,27 @@
 
 use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
 
-/// What a UE is told to measure.
+/// The measurement configuration of a UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasurementConfig {
-    /// How often layer 1 hands a sample of each cell to layer 3.
+    /// The period of layer 1's samples for layer 3.
     pub period: Duration,
-    /// k: the weight of a new sample is 2^(-k/4). 0 filters nothing.
+    /// k: the weight of a new sample is 2^(-k/4). 0 disables the filter.
     pub filter_coefficient: u8,
     /// When a report is due.
     pub event: EventA3,
-    /// reportInterval: how soon a report is repeated while the event lasts.
+    /// reportInterval: the period at which a report is repeated while the event lasts.
     pub report_interval: Duration,
 }
 
 /// Event A3: a neighbour becomes better than the serving cell by an offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventA3 {
-    /// a3-Offset: by how much a neighbour has to be better; -15 to 15 dB in steps of half a dB.
+    /// a3-Offset: the required difference of the neighbour; -15 to 15 dB in steps of half a dB.
     pub offset: Decibel,
     /// Hysteresis, to enter and to leave; 0 to 15 dB in steps of half a dB.
     pub hysteresis: Decibel,
-    /// How long the entering condition has to hold.
+    /// How long the entering condition must be fulfilled.
     pub time_to_trigger: Duration,
 }
 
@@ -74,14 +75,14 @@ impl EventA3 {
     }
 }
 
-/// Layer 3 filtering of one quantity (TS 36.331 v17.0 §5.5.3.2), in dB as the quantity is reported.
+/// Layer 3 filtering of one quantity (TS 36.331 v17.0 §5.5.3.2), in dB as it is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Filter {
     value: Option<f64>,
 }
 
 impl Filter {
-    /// Fₙ = (1 − a) Fₙ₋₁ + a Mₙ with a = 2^(−k/4); the first sample stands for itself.
+    /// Fₙ = (1 − a) Fₙ₋₁ + a Mₙ with a = 2^(−k/4); the first sample is used unfiltered.
     pub fn sample(&mut self, measured: f64, coefficient: u8) -> f64 {
         let weight = libm::exp2(-f64::from(coefficient) / 4.0);
         let filtered = self.value.map_or(measured, |before| (1.0 - weight) * before + weight * measured);
@@ -96,15 +97,15 @@ impl Filter {
     }
 }
 
-/// How a neighbour stands to event A3.
+/// The state of event A3 for a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trigger {
-    /// The entering condition does not hold.
+    /// The entering condition is not fulfilled.
     Idle,
-    /// It has held from then on.
+    /// It has been fulfilled since this time.
     Waiting(Instant),
-    /// It has held for the time to trigger, and the leaving condition not since. The latest report
-    /// was made then.
+    /// It was fulfilled for the time to trigger, and the leaving condition has not been fulfilled
+    /// since. The time is that of the latest report.
     Reported(Instant),
 }
 
@@ -117,7 +118,7 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Of so many cells.
+    /// For this many cells.
     #[must_use]
     pub fn new(config: MeasurementConfig, cells: usize) -> Self {
         Self { config, rsrp: vec![Filter::default(); cells], triggers: vec![Trigger::Idle; cells] }
@@ -129,15 +130,15 @@ impl Measurements {
         self.rsrp[cell.index()].value().map(Dbm)
     }
 
-    /// Takes a sample of each cell, by their numbers. Gives the best of the neighbours for which a
-    /// report is due: the one that makes A3 known, if nobody called `handle_timeout` after the time to trigger, and
-    /// its repetitions for as long as it lasts (TS 36.331 v17.0 §5.5.5: reportAmount is infinite).
+    /// Adds a sample of each cell, in the order of their numbers. Returns the best neighbour for which a
+    /// report is due: a new event A3, if `handle_timeout` was not called after the time to trigger, or the
+    /// repetition of its report while it lasts (TS 36.331 v17.0 §5.5.5: reportAmount is infinite).
     pub fn sample(&mut self, now: Instant, serving: CellId, rsrp: &[Dbm]) -> Option<CellId> {
         self.sample_among(now, serving, rsrp, |_| true)
     }
 
-    /// The same, where not every cell is one that the event is about. Of a cell with a sample of minus infinity
-    /// nothing is received: what was known of it is void, and nothing is reported if it is the serving one.
+    /// The same if the event does not concern all cells. A cell with a sample of minus infinity is not
+    /// received: its filter and event state are reset, and nothing is reported if it is the serving one.
     pub fn sample_among(
         &mut self,
         now: Instant,
@@ -169,7 +170,7 @@ impl Measurements {
         best.map(|(cell, _)| cell)
     }
 
-    /// When the time to trigger of a neighbour is over, if that comes before another sample does.
+    /// When the time to trigger of a neighbour ends, if that is before the next sample.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let waiting = self.triggers.iter().filter_map(|trigger| match trigger {
@@ -179,8 +180,8 @@ impl Measurements {
         waiting.min()
     }
 
-    /// Between two samples: every sample taken within the time to trigger fulfilled the condition
-    /// (TS 36.331 v17.0 §5.5.4.1). Gives the best of the neighbours for which that time is over.
+    /// Between two samples: every sample within the time to trigger fulfilled the condition (TS
+    /// 36.331 v17.0 §5.5.4.1). Returns the best of the neighbours for which that time is over.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<CellId> {
         let mut best: Option<(CellId, Dbm)> = None;
         for index in 0..self.triggers.len() {
@@ -198,7 +199,7 @@ impl Measurements {
         best.map(|(cell, _)| cell)
     }
 
-    /// Moves a neighbour's trigger on. True if it is due just now.
+    /// Updates a neighbour's trigger. Returns true if it becomes due.
     fn step(&mut self, now: Instant, cell: CellId, theirs: Dbm, own: Dbm) -> bool {
         let event = self.config.event;
         let interval = self.config.report_interval;
@@ -226,13 +227,13 @@ impl Measurements {
         due
     }
 
-    /// What was known of the event is void for this neighbour.
+    /// Resets the event state of this neighbour.
     pub fn forget_event(&mut self, cell: CellId) {
         self.triggers[cell.index()] = Trigger::Idle;
     }
 
-    /// The UE has changed its cell: what was known of the event is void (TS 36.331 v17.0 §5.5.6.1);
-    /// the filters go on.
+    /// The UE has changed its cell: the event state is reset (TS 36.331 v17.0 §5.5.6.1); the
+    /// filters continue.
     pub fn change_cell(&mut self) {
         self.triggers.fill(Trigger::Idle);
     }

@@ -1,5 +1,4 @@
-//! Radio resource control (TS 36.331), as far as it is here: measurements, handover, and the loss of a
-//! radio link.
+//! Radio resource control (TS 36.331), limited to measurements, handover, and radio link failure.
 
 pub mod handover;
 pub mod measurement;

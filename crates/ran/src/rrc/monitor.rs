@@ -1,4 +1,4 @@
-//! When the UEs of a network measure, and what they have to report.
+//! When the UEs of a network measure, and their reports.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use airlane_core::{CellId, Dbm, Duration, Instant, UeId};
 use super::measurement::{MeasurementConfig, Measurements};
 use crate::ue::Ue;
 
-/// A UE reports that event A3 has come about.
+/// A UE's report of event A3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasurementReport {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// Which UE.
+    /// The UE.
     pub ue: UeId,
-    /// The best of the cells that fulfil it.
+    /// The best of the cells that fulfil the condition.
     pub target: CellId,
 }
 
@@ -23,14 +23,14 @@ pub struct MeasurementReport {
 pub(crate) struct Monitor {
     config: MeasurementConfig,
     next_sample: Instant,
-    /// The earliest time to trigger that runs out; `FAR_FUTURE` if none runs.
+    /// The earliest end of a time to trigger; `FAR_FUTURE` if there is none.
     next_timeout: Instant,
     ues: Vec<Measurements>,
     reports: VecDeque<MeasurementReport>,
     samples: Vec<Dbm>,
-    /// Of each cell, which others its UEs report.
+    /// For each cell, the cells that its UEs report.
     neighbours: Vec<Vec<CellId>>,
-    /// Cells whose radio is off, and cells that nobody is to report for now; by number.
+    /// By cell: whether its radio is off, and whether UEs must not report it for now.
     silent: Vec<bool>,
     shunned: Vec<bool>,
 }
@@ -52,12 +52,12 @@ impl Monitor {
         }
     }
 
-    /// When the next period ends, or a time to trigger before.
+    /// When the next period ends, or a time to trigger if that is before.
     pub(crate) fn next(&self) -> Instant {
         self.next_sample.min(self.next_timeout)
     }
 
-    /// Does what is due next. At the end of a period every UE takes a sample of every cell.
+    /// Executes the next due action. At the end of a period every UE samples every cell.
     pub(crate) fn measure(&mut self, ues: &mut [Ue]) {
         if self.next_sample <= self.next_timeout {
             self.sample(ues);
@@ -91,19 +91,19 @@ impl Monitor {
         }
     }
 
-    /// The oldest report that nobody has taken.
+    /// Removes the oldest report.
     pub(crate) fn take(&mut self) -> Option<MeasurementReport> {
         self.reports.pop_front()
     }
 
-    /// Filtered RSRP of every cell at a UE, by their numbers; minus infinity for one that it does not receive.
+    /// Filtered RSRP of every cell at a UE, by cell; minus infinity for a cell that it does not receive.
     pub(crate) fn rsrp(&self, ue: UeId) -> Vec<Dbm> {
         let cells = (0..self.samples.len() as u32).map(CellId);
         let known = |cell: CellId| self.ues[ue.index()].rsrp(cell).filter(|_| !self.silent[cell.index()]);
         cells.map(|cell| known(cell).unwrap_or(Dbm(f64::NEG_INFINITY))).collect()
     }
 
-    /// The best neighbour of the cell that serves a UE, and its RSRP over that of this cell in dB.
+    /// The best neighbour of a UE's serving cell, and its RSRP relative to the serving cell in dB.
     pub(crate) fn best_neighbour(&self, ue: UeId, serving: CellId) -> Option<(CellId, f64)> {
         let rsrp = self.rsrp(ue);
         let own = rsrp[serving.index()];
@@ -117,19 +117,19 @@ impl Monitor {
         best
     }
 
-    /// The radio of a cell goes off, or on again.
+    /// Switches the radio of a cell off or on.
     pub(crate) fn switch(&mut self, cell: CellId, on: bool) {
         self.silent[cell.index()] = !on;
         self.forget(cell);
     }
 
-    /// Nobody is to report a cell, or all may again.
+    /// Excludes a cell from reports, or admits it again.
     pub(crate) fn shun(&mut self, cell: CellId, shunned: bool) {
         self.shunned[cell.index()] = shunned;
         self.forget(cell);
     }
 
-    /// Reports of a cell that are not made, or not taken, are void.
+    /// Deletes pending reports of a cell.
     fn forget(&mut self, cell: CellId) {
         self.ues.iter_mut().for_each(|ue| ue.forget_event(cell));
         self.reports.retain(|report| report.target != cell);

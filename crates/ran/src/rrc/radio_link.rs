@@ -1,8 +1,8 @@
-//! The radio link of a UE: when it is lost, and how its connection comes back.
+//! The radio link of a UE: radio link failure, and the re-establishment of the connection.
 //!
-//! Layer 1 judges the link once per radio frame (TS 36.213 v17.0 §4.2.1) by the error rate that a PDCCH
-//! would have had ([`RadioLink::observe`]; TS 36.133 v17.0 §7.6). Layer 3 counts its indications and
-//! keeps the timers (TS 36.331 v17.0 §7.3.1):
+//! Layer 1 evaluates the link once per radio frame (TS 36.213 v17.0 §4.2.1) by the error rate that a
+//! PDCCH would have had ([`RadioLink::observe`]; TS 36.133 v17.0 §7.6). Layer 3 counts its indications
+//! and keeps the timers (TS 36.331 v17.0 §7.3.1):
 //!
 //! ```text
 //!             N310 out-of-sync               T310, RLC, MAC, T304
@@ -13,16 +13,16 @@
 //!      └────────────────────── re-established ◄────────────── requesting (T301) ──► idle
 //! ```
 //!
-//! With our error curve of PDCCH (`mac::control`), Qout (10 %) is a steady SINR of −5.06 dB and
-//! Qin (2 %) one of −3.24 dB. What varies is judged by the mean of the error rate, which is what
-//! the definition says; deep fades weigh more than in a mean of SINRs.
+//! With our error curve of PDCCH (`mac::control`), Qout (10 %) is a steady SINR of −5.06 dB and Qin
+//! (2 %) one of −3.24 dB. A varying SINR is evaluated by the mean of the error rate, as in the
+//! definition; deep fades have a larger weight than in a mean of SINRs.
 //!
-//! A [`Failure`], from whichever call, suspends bearers and resets MAC (TS 36.331 §5.3.7.2); who calls does
-//! what each [`Step`] says.
+//! A [`Failure`], returned by any call, suspends bearers and resets MAC (TS 36.331 §5.3.7.2); the caller
+//! executes each [`Step`].
 //!
-//! Left out: T312, DRX, the parameters of the hypothetical PDCCH that differ between Qout and Qin
-//! (TS 36.133 tables 7.6.1-1 and -2: DCI format, aggregation level and power), AS security (it counts
-//! as on), and offsets and Squal of the S criterion.
+//! Not included: T312, DRX, the parameters of the hypothetical PDCCH that differ between Qout and Qin
+//! (TS 36.133 tables 7.6.1-1 and -2: DCI format, aggregation level and power), AS security (assumed
+//! active), and offsets and Squal of the S criterion.
 
 use airlane_core::{CellId, Dbm, Duration, Instant};
 
@@ -32,7 +32,7 @@ use crate::mac::control::error_rate;
 const Q_OUT: f64 = 0.10;
 /// Error rate of a hypothetical PDCCH below which a link is in sync (TS 36.133 v17.0 §7.6.1).
 const Q_IN: f64 = 0.02;
-/// A radio frame: how often the link is judged (TS 36.213 v17.0 §4.2.1).
+/// A radio frame: the period at which the link is evaluated (TS 36.213 v17.0 §4.2.1).
 pub const FRAME: Duration = Duration::from_millis(10);
 /// Radio frames over which a link is found out of sync: 200 ms (TS 36.133 v17.0 §7.6.2.1).
 const OUT_FRAMES: usize = 20;
@@ -46,18 +46,18 @@ pub struct RadioLinkConfig {
     pub n310: u8,
     /// N311: consecutive in-sync indications that stop it.
     pub n311: u8,
-    /// T310: how long a link may stay bad.
+    /// T310: how long a link may have problems.
     pub t310: Duration,
-    /// T304: how long a handover may take.
+    /// T304: the maximum duration of a handover.
     pub t304: Duration,
-    /// T311: how long the UE looks for a cell.
+    /// T311: how long the UE searches for a cell.
     pub t311: Duration,
     /// T301: how long it waits for the answer to its request.
     pub t301: Duration,
     /// One search for a cell (T_search of TS 36.133 v17.0 §6.1.2: 100 ms for a known cell).
     pub search: Duration,
-    /// From the choice of a cell until its answer: the UE's own 50 ms (TS 36.133 v17.0 §6.1.2), system
-    /// information, random access, request and answer.
+    /// Time from the choice of a cell until its answer: the UE's own 50 ms (TS 36.133 v17.0 §6.1.2),
+    /// system information, random access, request and answer.
     pub access: Duration,
     /// q-RxLevMin: RSRP above which a cell is suitable (TS 36.304 v17.0 §5.2.3.2).
     pub q_rx_lev_min: Dbm,
@@ -65,8 +65,8 @@ pub struct RadioLinkConfig {
 
 impl Default for RadioLinkConfig {
     /// N310, N311, T310 and T311 of TS 36.331 v17.0 §9.2.5. The other values have no default there: T301 and
-    /// T304 of 1 s are the ends of what networks set, system information takes the 80 ms of a period
-    /// of SIB1 (§5.2.1.2) and the access itself 20 ms, and −140 dBm is the least q-RxLevMin (§6.3.4).
+    /// T304 of 1 s are the upper end of what networks set, system information takes the 80 ms of a period of
+    /// SIB1 (§5.2.1.2), the access itself takes 20 ms, and −140 dBm is the minimum of q-RxLevMin (§6.3.4).
     fn default() -> Self {
         Self {
             n310: 1,
@@ -87,7 +87,7 @@ impl Default for RadioLinkConfig {
 pub enum Failure {
     /// T310 has expired.
     OutOfSync,
-    /// RLC has sent a PDU as often as it may.
+    /// RLC has reached the maximum number of retransmissions of a PDU.
     RlcMaximum,
     /// Random access has failed.
     RandomAccess,
@@ -95,7 +95,7 @@ pub enum Failure {
     Handover,
 }
 
-/// Why a UE has gone to RRC_IDLE.
+/// Why a UE went to RRC_IDLE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
     /// T311 has expired (TS 36.331 v17.0 §5.3.7.6).
@@ -106,20 +106,22 @@ pub enum Release {
     Rejected,
 }
 
-/// What has come of a timer.
+/// The result of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The connection has failed: suspend the bearers, reset MAC. The UE searches from now on.
     Failed(Failure),
-    /// A search is over: give what [`select`] finds to [`RadioLink::choose`], or wait for the next.
+    /// A search is over: pass the result of [`select`] to [`RadioLink::choose`], or wait for the
+    /// next search.
     Searched,
-    /// The chosen cell answers: [`RadioLink::connected`] if it knows the UE, else [`RadioLink::reject`].
+    /// The chosen cell answers: call [`RadioLink::connected`] if it has the UE's context, otherwise
+    /// [`RadioLink::reject`].
     Answered(CellId),
-    /// The UE is in RRC_IDLE; its bearers are gone.
+    /// The UE is in RRC_IDLE; its bearers are released.
     Released(Release),
 }
 
-/// What the UE's RRC is about.
+/// The state of the UE's RRC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Connected { t310: Option<Instant> },
@@ -142,7 +144,7 @@ impl Window {
         self.seen += 1;
     }
 
-    /// The mean over the latest frames, once there were so many.
+    /// The mean over the latest frames; `None` until there are enough.
     fn mean(&self, frames: usize) -> Option<f64> {
         let first = self.seen.checked_sub(frames)?;
         Some((first..self.seen).map(|frame| self.rates[frame % OUT_FRAMES]).sum::<f64>() / frames as f64)
@@ -155,12 +157,12 @@ pub struct RadioLink {
     config: RadioLinkConfig,
     state: State,
     window: Window,
-    /// Consecutive indications of the kind that counts now: out-of-sync, or in-sync while T310 runs.
+    /// Consecutive indications of the kind that is counted: out-of-sync, or in-sync while T310 runs.
     indications: u8,
 }
 
 impl RadioLink {
-    /// A link that has just been set up.
+    /// A new link.
     #[must_use]
     pub fn new(config: RadioLinkConfig) -> Self {
         assert!(config.n310 > 0 && config.n311 > 0, "an indication counts");
@@ -168,8 +170,8 @@ impl RadioLink {
         Self { config, state: State::Connected { t310: None }, window: Window::default(), indications: 0 }
     }
 
-    /// Takes the linear SINR of the control region in a radio frame. A failure comes of it only if T310 is
-    /// zero, or has expired unnoticed. Outside a connection there is no link to judge.
+    /// Adds the linear SINR of the control region in a radio frame. Returns a failure only if T310 is
+    /// zero, or has expired without a call. Outside a connection there is no link to evaluate.
     pub fn observe(&mut self, now: Instant, sinr: f32) -> Option<Failure> {
         let State::Connected { t310 } = self.state else { return None };
         if t310.is_some_and(|at| at <= now) {
@@ -180,8 +182,9 @@ impl RadioLink {
         let within = self.window.mean(IN_FRAMES).is_some_and(|rate| rate < Q_IN);
         match t310 {
             None => {
-                // Between the thresholds there is no indication, and none is interrupted. Both at once
-                // come of a window that got better half way: it does not count as out of sync.
+                // Between the thresholds there is no indication, and a sequence is not interrupted. A
+                // window that improved in its second half can fulfil both conditions; it does not
+                // count as out of sync.
                 self.indications = match (out, within) {
                     (_, true) => 0,
                     (true, false) => self.indications + 1,
@@ -209,7 +212,7 @@ impl RadioLink {
         None
     }
 
-    /// The UE has got a handover command: T310 stops, T304 starts (TS 36.331 v17.0 §5.3.5.4).
+    /// The UE has received a handover command: T310 stops, T304 starts (TS 36.331 v17.0 §5.3.5.4).
     ///
     /// # Panics
     /// If the UE has no connection.
@@ -223,13 +226,13 @@ impl RadioLink {
     }
 
     /// Random access at the target has succeeded, the chosen cell has re-established the
-    /// connection, or an idle UE has set a new one up: a link that nothing is known of yet.
+    /// connection, or an idle UE has set up a new one: a link without history.
     pub fn connected(&mut self) {
         *self = Self::new(self.config);
     }
 
-    /// RLC or MAC gives the connection up (TS 36.331 v17.0 §5.3.11.3). MAC's problems count only
-    /// outside a handover: there T304 decides. Nothing fails that is being re-established.
+    /// RLC or MAC reports a failure (TS 36.331 v17.0 §5.3.11.3). Failures of MAC count only outside
+    /// a handover, where T304 decides. During re-establishment nothing can fail.
     pub fn fail(&mut self, now: Instant, failure: Failure) -> Option<Failure> {
         let counts = match self.state {
             State::Connected { .. } => true,
@@ -239,7 +242,7 @@ impl RadioLink {
         counts.then(|| self.lose(now, failure))
     }
 
-    /// The UE asks this cell to re-establish its connection: T311 stops, T301 starts (TS 36.331 v17.0 §5.3.7.3).
+    /// The UE requests re-establishment in this cell: T311 stops, T301 starts (TS 36.331 v17.0 §5.3.7.3).
     ///
     /// # Panics
     /// If it is not searching.
@@ -254,7 +257,7 @@ impl RadioLink {
         self.state = State::Idle(Release::Rejected);
     }
 
-    /// True while the UE is served: neither handed over, nor searching, nor idle.
+    /// True while the UE is served: not in a handover, a search or RRC_IDLE.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         matches!(self.state, State::Connected { .. })
@@ -272,7 +275,7 @@ impl RadioLink {
         if let State::Idle(release) = self.state { Some(release) } else { None }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// When to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         match self.state {
@@ -284,7 +287,7 @@ impl RadioLink {
         }
     }
 
-    /// Runs the timer that is due; to be called until it gives nothing.
+    /// Handles the timer that is due; to be called until it returns `None`.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Step> {
         if self.next_timeout().is_none_or(|at| at > now) {
             return None;
@@ -292,7 +295,7 @@ impl RadioLink {
         match self.state {
             State::Connected { .. } => Some(Step::Failed(self.lose(now, Failure::OutOfSync))),
             State::Handover { .. } => Some(Step::Failed(self.lose(now, Failure::Handover))), // §5.3.5.6
-            // A search that ends with T311 still counts.
+            // A search that ends together with T311 still counts.
             State::Searching { t311, searched } if searched <= t311 => {
                 self.state = State::Searching { t311, searched: searched + self.config.search };
                 Some(Step::Searched)
@@ -319,7 +322,7 @@ impl RadioLink {
     }
 }
 
-/// The suitable cell that is received best: Srxlev > 0 (TS 36.304 v17.0 §5.2.3.2), by RSRP per cell.
+/// The suitable cell with the best reception: Srxlev > 0 (TS 36.304 v17.0 §5.2.3.2), by RSRP per cell.
 #[must_use]
 pub fn select(rsrp: &[Dbm], q_rx_lev_min: Dbm) -> Option<CellId> {
     let mut best: Option<(CellId, Dbm)> = None;

@@ -1,33 +1,33 @@
-//! Random access to a target (TS 36.321 v17.0 §5.1): whether one attempt gets through.
+//! Random access to a target (TS 36.321 v17.0 §5.1): the result of one attempt.
 //!
-//! The target has given the UE a preamble of its own, so nobody contends for it. An attempt succeeds if
-//! the eNB detects the preamble and the UE reads the PDCCH of the answer. One that fails is repeated at
-//! higher power until T304 expires: during a handover RRC does not heed that preambleTransMax was
-//! reached (TS 36.331 v17.0 §5.3.11.3), and MAC goes on (TS 36.321 §5.1.4).
+//! The target has assigned a dedicated preamble to the UE, so there is no contention. An attempt
+//! succeeds if the eNB detects the preamble and the UE decodes the PDCCH of the response. A failed
+//! attempt is repeated with higher power until T304 expires: during a handover RRC ignores that
+//! preambleTransMax was reached (TS 36.331 v17.0 §5.3.11.3), and MAC continues (TS 36.321 §5.1.4).
 //!
-//! Left out: interference among preambles and from PUSCH, fading of the preamble, and errors of the answer
-//! beside its PDCCH.
+//! Not included: interference between preambles and from PUSCH, fading of the preamble, and errors of the
+//! response other than those of its PDCCH.
 
 use airlane_core::{Dbm, Decibel, Duration, Stream};
 
 use crate::mac::control;
 
-/// From a preamble to the next: one occasion in each radio frame (prach-ConfigurationIndex 3, TS 36.211
-/// §5.7.1), and the answer is awaited until 3 + 10 subframes after the preamble (TS 36.321 §5.1.4,
-/// ra-ResponseWindowSize sf10), so that the occasion 10 ms later is too early. Both values are srsRAN's
-/// (`srsenb/sib.conf.example`).
+/// Time from a preamble to the next: one occasion in each radio frame (prach-ConfigurationIndex 3, TS
+/// 36.211 §5.7.1), and the UE waits for the response until 3 + 10 subframes after the preamble (TS
+/// 36.321 §5.1.4, ra-ResponseWindowSize sf10), so that the occasion 10 ms later is too early. Both
+/// values are srsRAN's (`srsenb/sib.conf.example`).
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 /// preambleInitialReceivedTargetPower, srsRAN's.
 const TARGET: Dbm = Dbm(-104.0);
 /// powerRampingStep, srsRAN's.
 const STEP: Decibel = Decibel(6.0);
-/// PRBs that PRACH takes (TS 36.211 v17.0 §5.7.3).
+/// Number of PRBs of PRACH (TS 36.211 v17.0 §5.7.3).
 const PRBS: f64 = 6.0;
-/// Least SNR of a preamble of format 0 that two antennas have to detect, in a fading channel (ETU, 70 Hz)
-/// and in noise alone (TS 36.104 v17.0 table 8.4.2.1-1).
+/// Minimum SNR for the detection of a preamble of format 0 with two antennas, in a fading channel (ETU,
+/// 70 Hz) and in noise alone (TS 36.104 v17.0 table 8.4.2.1-1).
 const DETECTED: (Decibel, Decibel) = (Decibel(-8.0), Decibel(-14.2));
 
-/// What decides about an attempt.
+/// The conditions of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
     /// Attempts before this one.
@@ -36,7 +36,7 @@ pub(crate) struct Attempt {
     pub(crate) full_power: (f32, u16),
     /// Noise of a PRB at the eNB.
     pub(crate) noise: Dbm,
-    /// The channel fades.
+    /// True if the channel fades.
     pub(crate) fades: bool,
     /// Linear SINR of the target's control region.
     pub(crate) control_sinr: f32,
@@ -54,7 +54,7 @@ impl Attempt {
         asked.0.min(most.0) >= needed.0
     }
 
-    /// True if the UE has its answer.
+    /// True if the UE receives the response.
     pub(crate) fn succeeds(&self, draws: &mut Stream) -> bool {
         self.is_detected() && !control::is_missed(self.control_sinr, draws)
     }
@@ -74,13 +74,14 @@ mod tests {
 
     #[test]
     fn a_preamble_is_heard_where_the_power_of_the_ue_suffices() {
-        // Six PRBs have 9.2 dB more than the band; −8 dB is needed, in noise alone −14.2 dB.
+        // On six PRBs the SNR is 9.2 dB higher than on the band; −8 dB is needed, in noise alone
+        // −14.2 dB.
         assert!(attempt(-17.1, 1.0).is_detected());
         assert!(!attempt(-17.3, 1.0).is_detected());
         let alone = |db| Attempt { fades: false, ..attempt(db, 1.0) };
         assert!(alone(-23.3).is_detected());
         assert!(!alone(-23.5).is_detected());
-        // The power asked for suffices at once, so a step more changes nothing.
+        // The required power is sufficient at once, so another step changes nothing.
         assert!(!Attempt { before: 9, ..attempt(-17.3, 1.0) }.is_detected());
         let loud = Attempt { noise: Dbm(-100.0), ..attempt(30.0, 1.0) };
         assert!(!loud.is_detected(), "-104 dBm over -92.2 dBm of noise");

@@ -1,19 +1,19 @@
-//! Messages of X2AP (TS 36.423) that a handover needs beside SN STATUS TRANSFER, as bytes.
+//! Messages of X2AP (TS 36.423) for a handover, except SN STATUS TRANSFER, as bytes.
 
 use airlane_core::{CellId, UeId};
 
 /// A message between two eNBs about a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which.
+    /// The kind of message.
     pub kind: MessageKind,
     /// The UE.
     pub ue: UeId,
-    /// Which of the UE's handovers: the eNB UE X2AP IDs, which are new for each.
+    /// The number of the UE's handover: the eNB UE X2AP IDs, which are new for each.
     pub attempt: u32,
-    /// The cell that hands over.
+    /// The source cell.
     pub source: CellId,
-    /// The cell that takes over.
+    /// The target cell.
     pub target: CellId,
 }
 
@@ -62,7 +62,7 @@ impl Message {
         out
     }
 
-    /// Reads a message; `None` if it is none of these, cut short or too long.
+    /// Decodes a message; `None` if it is none of these, or of another length.
     #[must_use]
     pub fn decode(message: &[u8]) -> Option<Self> {
         let (codes, rest) = message.split_first_chunk::<2>()?;

@@ -1,14 +1,14 @@
-//! When blocks of the downlink that were not decoded are sent again.
+//! Retransmission times of downlink blocks that were not decoded.
 //!
-//! Blocks that go out in one slot fit into one slot together. So each slot that is not blank has room for all
-//! blocks of the oldest slot of which any still wait, and a block waits for no more than its round trip, the
-//! blank slots, and one slot for each earlier slot whose blocks the blank slots have postponed.
+//! Blocks that are sent in one slot fit into one slot together. Each slot that is not blank therefore has
+//! room for all waiting blocks of the oldest slot. A block waits at most for its round trip, the blank slots,
+//! and one slot for each earlier slot whose blocks were postponed by blank slots.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
-/// Milliseconds from each transmission of a block to its next, in the order of the latter.
+/// Milliseconds from each transmission of a block to its next, in the order of the second transmission.
 fn waits(blocks: &[Block]) -> Vec<u64> {
     let mut latest: BTreeMap<(UeId, u8), Block> = BTreeMap::new();
     let mut waits = Vec::new();
@@ -22,14 +22,14 @@ fn waits(blocks: &[Block]) -> Vec<u64> {
     waits
 }
 
-/// How often each wait came.
+/// The number of occurrences of each wait.
 fn counted(waits: &[u64]) -> BTreeMap<u64, usize> {
     let mut counted = BTreeMap::new();
     waits.iter().for_each(|wait| *counted.entry(*wait).or_default() += 1);
     counted
 }
 
-/// UEs that fade and hear bursts, each with more to send than it is given, in a cell with blank subframes.
+/// UEs with fading and bursts, each with more data than it can send, in a cell with blank subframes.
 fn colliding(ues: usize, blank_subframes: u16, change: impl FnOnce(&mut CellConfig)) -> Driver {
     let mut config = network(ues, IDEAL);
     config.cells[0].mac.blank_subframes = blank_subframes;
@@ -62,18 +62,20 @@ fn no_block_waits_for_others_that_are_not_due() {
         counted(&waits(&d.meter.downlink_blocks))
     };
     assert_eq!(found(&config).into_keys().collect::<Vec<_>>(), [8]);
-    // Subframes 0 and 5 are blank. Sent in 1, 2, 3, 4, 6, 7, 8, 9, blocks are due in 9, 0, 1, 2, 4, 5, 6, 7. Subframe 0
-    // being blank, those of 0, 1, 2 go out in 1, 2, 3; those of 5, 6, 7 in 6, 7, 8; those of 9 and 4 at once.
+    // Subframes 0 and 5 are blank. Blocks sent in 1, 2, 3, 4, 6, 7, 8, 9 are due in 9, 0, 1, 2, 4, 5, 6, 7.
+    // Because subframe 0 is blank, those due in 0, 1, 2 are sent in 1, 2, 3; those due in 5, 6, 7 in 6, 7, 8;
+    // those due in 9 and 4 immediately.
     config.cells[0].mac.blank_subframes = 1 << 0 | 1 << 5;
     assert_eq!(found(&config).into_keys().collect::<Vec<_>>(), [8, 9]);
-    // Subframes 0 to 4 are blank. Sent in 5 to 9, blocks are due in 3 to 7 of the next frame, and go out in 5 to 9.
+    // Subframes 0 to 4 are blank. Blocks sent in 5 to 9 are due in 3 to 7 of the next frame, and are sent in
+    // 5 to 9.
     config.cells[0].mac.blank_subframes = 0b11111;
     assert_eq!(found(&config).into_keys().collect::<Vec<_>>(), [10]);
 }
 
 #[test]
 fn colliding_retransmissions_keep_due_order() {
-    // As above 9 ms at most, however the blocks of six UEs share the slots.
+    // At most 9 ms as above, for any distribution of the blocks of six UEs over the slots.
     for ues in [2, 6] {
         let d = colliding(ues, 1 << 0 | 1 << 5, |_| ());
         let waits = counted(&waits(&d.meter.downlink_blocks));
@@ -99,7 +101,7 @@ fn both_layers_are_sent_again_together_whatever_waits() {
     for &block in blocks {
         let other = latest.get(&(block.ue, block.process ^ 8)).copied();
         let before = latest.insert((block.ue, block.process), block);
-        // Both were in the air together and failed: both are in the air again together.
+        // Both were on the air together and failed: both are on the air together again.
         let Some((before, other)) = before.zip(other).filter(|_| block.attempt > 0) else { continue };
         if (other.at, other.attempt, other.decoded) == (before.at, before.attempt, false) {
             assert!(sent(block, block.process ^ 8), "{block:?} without {other:?}");

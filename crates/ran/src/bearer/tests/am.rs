@@ -7,7 +7,7 @@ use super::*;
 const DOWN: Direction = Direction::Downlink;
 const UP: Direction = Direction::Uplink;
 
-/// Polls only when there is nothing left to send; timers far apart, to tell them from each other.
+/// Polls only when there is nothing left to send; the timers differ by enough to distinguish them.
 fn quiet() -> BearerConfig {
     let am = AmConfig {
         t_poll_retransmit: Duration::from_millis(70),
@@ -59,9 +59,9 @@ fn polls_come_after_so_many_pdus_and_bytes() {
         let mut rig = Rig::new(&BearerConfig { am, ..quiet() });
         polls(&one_by_one(&mut rig, 8))
     };
-    // The last one polls in any case.
+    // The last PDU always polls.
     assert_eq!(with(Some(3), None), [false, false, true, false, false, true, false, true]);
-    // 250 bytes are reached by the third PDU of 100.
+    // The third PDU of 100 bytes reaches 250 bytes.
     assert_eq!(with(None, Some(Bytes(250))), [false, false, true, false, false, true, false, true]);
     assert_eq!(with(Some(1), Some(Bytes(50))), [true; 8]); // ns-3
 }
@@ -75,7 +75,7 @@ fn a_gap_is_reported_after_t_reordering_and_filled() {
         rig.receive(&pdus[n]);
     }
     assert_eq!(rig.delivered, [0]);
-    // The poll of PDU 3 waits: 3 is not below VR(MS) = 1.
+    // The answer to the poll of PDU 3 waits: 3 is not below VR(MS) = 1.
     assert_eq!(rig.bearer.buffer_status(UP, rig.now).control, Bytes::ZERO);
     assert_eq!(rig.bearer.next_timeout(), Some(ms(24)));
     rig.advance(ms(24));
@@ -95,7 +95,7 @@ fn a_gap_is_reported_after_t_reordering_and_filled() {
     rig.now = ms(32);
     rig.receive(&again);
     assert_eq!(rig.delivered, [0, 1, 2, 3]);
-    // t-StatusProhibit since 24 ms.
+    // t-StatusProhibit is running since 24 ms.
     assert_eq!(rig.bearer.buffer_status(UP, rig.now).control, Bytes::ZERO);
     assert_eq!(rig.transmit_in(UP, 1000), []);
     assert_eq!(rig.bearer.next_timeout(), Some(ms(54)));
@@ -194,7 +194,7 @@ fn without_room_for_offsets_the_whole_pdu_is_asked_for() {
     let status = rig.transmit_in(UP, 100);
     rig.receive_in(UP, &status);
     let segments = [rig.transmit(104), rig.transmit(1000)];
-    rig.receive(&segments[1]); // asks for an answer at once: its SN is below VR(MS)
+    rig.receive(&segments[1]); // triggers an answer at once: its SN is below VR(MS)
     rig.advance(ms(50));
     // NACK_SN with offsets would take 57 bits.
     let status = rig.transmit_in(UP, 7);
@@ -225,8 +225,8 @@ fn a_smaller_grant_cuts_a_pdu_into_segments() {
     // 4 bytes of header for a segment; 150 bytes are 4 + 2 + (100 + 44).
     let mut segments: Vec<Vec<Pdu>> = vec![rig.transmit(4), rig.transmit(150), rig.transmit(60)];
     assert_eq!(segments.iter().map(|s| sizes(s)).collect::<Vec<_>>(), [vec![], vec![150], vec![60]]);
-    // Of 295 bytes 144 and then, across the end of an SDU at 200, 56 are gone; 95 are left, in
-    // one element: 4 + 95. The estimate has the header of the whole PDU and 2 bytes for SO.
+    // Of 295 bytes 144 are sent and then 56, across the end of an SDU at 200; 95 are left, in one
+    // element: 4 + 95. The estimate uses the header of the whole PDU and 2 bytes for SO.
     assert_eq!(rig.status().retransmission, Bytes(95 + 5 + 2));
     segments.push(rig.transmit(1000));
     assert_eq!(sizes(&segments[3]), [99]);
@@ -237,8 +237,8 @@ fn a_smaller_grant_cuts_a_pdu_into_segments() {
     rig.receive(&segments[1]);
     assert!(rig.delivered.is_empty());
 
-    // The middle is missing: 15 + 12 + 30 bits, and it comes as soon as t-StatusProhibit and
-    // t-Reordering let it.
+    // The middle is missing: 15 + 12 + 30 bits; the STATUS PDU is sent as soon as t-StatusProhibit
+    // and t-Reordering allow it.
     rig.advance(ms(60));
     let status = rig.transmit_in(UP, 100);
     assert_eq!(sizes(&status), [8]);
@@ -256,7 +256,7 @@ fn a_smaller_grant_cuts_a_pdu_into_segments() {
 fn a_full_window_polls_and_waits() {
     let mut rig = Rig::new(&quiet());
     let pdus = one_by_one(&mut rig, 513);
-    // AM_Window_Size is 512: the 513th grant carries nothing, and the 512th PDU asks.
+    // AM_Window_Size is 512: the 513th grant carries nothing, and the 512th PDU polls.
     assert!(pdus[512].is_empty());
     assert_eq!(polls(&pdus).iter().position(|&poll| poll), Some(511));
     assert_eq!(rig.status().new, Bytes::ZERO);
@@ -278,11 +278,11 @@ fn a_status_that_does_not_fit_is_continued_later() {
     for n in [1, 3, 5, 7, 8] {
         rig.receive(&pdus[n]);
     }
-    // When 1 came, VR(X) became 2: t-Reordering has to expire once more for the gaps above.
+    // When 1 arrived, VR(X) became 2: t-Reordering has to expire once more for the gaps above.
     rig.advance(ms(40));
     // 15 + 4 x 12 = 63 bits.
     assert_eq!(rig.bearer.buffer_status(UP, rig.now).control, Bytes(8));
-    // Room for two: 39 bits. ACK_SN is 4: the next that is missing and not listed.
+    // Room for two: 39 bits. ACK_SN is 4: the next missing SN that is not listed.
     let status = rig.transmit_in(UP, 6);
     assert_eq!(sizes(&status), [5]);
     rig.receive_in(UP, &status);
@@ -345,18 +345,19 @@ fn a_grant_of_the_buffer_status_empties_the_buffer() {
     }
 }
 
-/// What one soak is made of.
+/// Parameters of a soak test.
 struct Soak {
     seed: u64,
     loss: f64,
-    /// Grants are below this, and one in five below 20 bytes.
+    /// Grants are below this size, and one in five below 20 bytes.
     grant: u64,
-    /// SDUs are submitted for so many slots.
+    /// SDUs are submitted for this many slots.
     load: u64,
     config: BearerConfig,
 }
 
-/// Loads both directions, loses data and STATUS PDUs alike, and waits until all is through.
+/// Loads both directions, loses data and STATUS PDUs with the same probability, and runs until
+/// everything has been delivered.
 fn soak(soak: &Soak) -> Rig {
     let mut rig = Rig::new(&soak.config);
     let mut random = Seeds::new(soak.seed).stream("soak");
@@ -401,7 +402,7 @@ fn everything_arrives_in_order_and_once_whatever_is_lost() {
     let typical = BearerConfig { pdcp: no_discard, ..fast(BearerConfig::typical()) };
     let long = BearerConfig { am: AmConfig { sn_bits: 16, ..typical.am }, ..typical.clone() };
     let configs = [fast(BearerConfig::lena()), typical, long];
-    // Each round needs a poll and a STATUS PDU to get through, one try in 400 at a loss of 0.95.
+    // Each round needs a poll and a STATUS PDU to be received, one try in 400 at a loss of 0.95.
     let cases = [
         (0.0, 4_000, 1_500),
         (0.05, 4_000, 1_500),
@@ -423,7 +424,7 @@ fn everything_arrives_in_order_and_once_whatever_is_lost() {
 
 #[test]
 fn a_discard_timer_drops_only_what_was_never_begun() {
-    // Grants carry half the load, so SDUs expire; what was begun arrives nevertheless.
+    // Grants carry half the load, so SDUs expire; SDUs that have been started still arrive.
     let config = BearerConfig { buffer: Bytes(1 << 30), ..BearerConfig::typical() };
     let rig = soak(&Soak { seed: 9, loss: 0.3, grant: 600, load: 1_500, config });
     let discarded = rig.discarded(DropCause::Discarded);

@@ -1,4 +1,4 @@
-//! Handover of a bearer, with X2 and both ends of S1 around it.
+//! Handover of a bearer, with X2 and both ends of S1.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ mod property;
 const DOWN: Direction = Direction::Downlink;
 const UP: Direction = Direction::Uplink;
 
-/// A bearer and what a handover needs around it.
+/// A bearer and its environment for a handover.
 struct Network {
     rig: Rig,
     forwarding: Forwarding,
@@ -32,7 +32,7 @@ impl Network {
         self.rig.call(|bearer, cx| f(bearer, forwarding, cx))
     }
 
-    /// The UE leaves its cell for another.
+    /// The UE leaves its cell for another one.
     fn leave(&mut self, target: CellId) {
         let (mode, source) = (self.mode, self.cell);
         let mut departure = Departure::default();
@@ -49,7 +49,7 @@ impl Network {
         self.with(|bearer, _, cx| bearer.arrive(cx));
     }
 
-    /// A downlink packet comes over the S1 path to this cell.
+    /// A downlink packet arrives over the S1 path at this cell.
     fn by_gateway(&mut self, cell: CellId, sdu: u32) {
         let header = Header::Udp(UdpHeader { serial: self.rig.submitted });
         self.rig.submitted += 1;
@@ -62,7 +62,7 @@ impl Network {
         self.with(|bearer, forwarding, cx| forwarding.receive_end_marker(cx, cell, bearer));
     }
 
-    /// Lets time pass, on X2 and in the bearer.
+    /// Advances the time, on X2 and in the bearer.
     fn advance(&mut self, to: Instant) {
         while let Some(at) = self.forwarding.next_timeout().filter(|&at| at <= to) {
             self.rig.advance(at);
@@ -72,7 +72,7 @@ impl Network {
         self.check();
     }
 
-    /// Nothing is lost without a cause: neither packets nor the bytes that X2 carries.
+    /// Checks that neither packets nor bytes on X2 are lost without a cause.
     fn check(&self) {
         let held = self.rig.bearer.packets_held() + self.forwarding.packets_held();
         assert_eq!(self.rig.pool.live(), held);
@@ -84,7 +84,7 @@ impl Network {
         assert_eq!(x2.entered_bytes, x2.left_bytes + x2.lost_bytes + on_x2);
     }
 
-    /// Sends PDUs of this size in a direction until there is nothing more to send.
+    /// Sends PDUs of this size in a direction until the queue is empty.
     fn run_dry(&mut self, direction: Direction) -> usize {
         let mut sent = 0;
         loop {
@@ -109,8 +109,8 @@ fn eager() -> BearerConfig {
     BearerConfig { am, ..roomy(RlcMode::Am) }
 }
 
-/// Five SDUs of 100 bytes, each in a PDU of 102, of which the UE gets 0, 2 and 3, and confirms
-/// 0 and 2; three more that wait.
+/// Five SDUs of 100 bytes, each in a PDU of 102. The UE receives 0, 2 and 3, and confirms 0 and 2.
+/// Three more SDUs wait.
 fn five_of_eight(mode: HandoverMode, config: &BearerConfig) -> Network {
     let mut network = Network::new(config, mode, X2Config::typical());
     (0..8).for_each(|_| network.rig.submit(98));
@@ -131,7 +131,8 @@ fn lossless_forwards_what_is_not_confirmed_in_the_order_of_count() {
     let mut network = five_of_eight(HandoverMode::Lossless, &eager());
     let mut out = Departure::default();
     network.with(|bearer, _, cx| bearer.leave(cx, HandoverMode::Lossless, &mut out));
-    // 0 and 2 are confirmed. 3 has come, so it goes without its packet. 5 to 7 have no COUNT.
+    // 0 and 2 are confirmed. 3 has been received, so it is forwarded without its packet. 5 to 7
+    // have no COUNT.
     let list: Vec<_> = out.forwarded.iter().map(|sdu| (sdu.count, sdu.size, sdu.packet.is_some())).collect();
     assert_eq!(
         list,
@@ -144,7 +145,7 @@ fn lossless_forwards_what_is_not_confirmed_in_the_order_of_count() {
             (None, 100, true),
         ]
     );
-    // RLC hands 2 and 3 up, and PDCP keeps them behind 1.
+    // RLC delivers 2 and 3 to PDCP, which holds them behind 1.
     assert!(out.downlink.is_empty());
     let status = out.sn_status.as_ref().expect("for RLC AM");
     assert_eq!((status.uplink_count, status.downlink_count), (0, 5));
@@ -152,11 +153,11 @@ fn lossless_forwards_what_is_not_confirmed_in_the_order_of_count() {
     network.arrive();
     assert_eq!(network.run_dry(DOWN), 0, "SN STATUS TRANSFER takes 6 ms");
     network.advance(ms(16));
-    // Reports of 2 + 1 bytes up and 2 down are the first thing that each end sends.
+    // Each end first sends its report: 2 + 1 bytes up and 2 down.
     assert_eq!(network.rig.bearer.queue(UP), Bytes(3));
     assert_eq!(network.rig.bearer.queue(DOWN), Bytes(602));
     network.run_dry(UP);
-    // The UE has told that it has 3.
+    // The UE has reported that it has 3.
     assert_eq!(network.rig.bearer.queue(DOWN), Bytes(502));
     network.run_dry(DOWN);
     assert_eq!(network.rig.delivered, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -166,7 +167,7 @@ fn lossless_forwards_what_is_not_confirmed_in_the_order_of_count() {
     network.check();
 }
 
-/// A UE that has lost its radio link and goes on in the same cell.
+/// A UE that has lost its radio link and re-establishes in the same cell.
 #[test]
 fn what_begins_anew_in_its_cell_loses_nothing_and_keeps_the_order() {
     let mut network = five_of_eight(HandoverMode::Lossless, &eager());
@@ -201,7 +202,7 @@ fn without_a_status_report_what_has_come_is_sent_again() {
 fn seamless_drops_what_has_a_count() {
     let mut network = five_of_eight(HandoverMode::Seamless, &eager());
     network.leave(CellId(1));
-    // 2 and 3 have come, and nobody waits for 1. Dropped: 1 and 4.
+    // 2 and 3 have been received, and 1 is not awaited. Dropped: 1 and 4.
     assert_eq!(network.rig.delivered, [0, 2, 3]);
     assert_eq!(network.rig.discarded(DropCause::Handover), 2);
     network.advance(ms(16));
@@ -215,7 +216,7 @@ fn seamless_drops_what_has_a_count() {
 
 #[test]
 fn what_is_numbered_on_arrival_is_dropped_by_a_seamless_handover_and_kept_by_a_lossless_one() {
-    // 1, 3 and 4 are not confirmed; 5 and 6 fit into 550 bytes beside them, 7 does not.
+    // 1, 3 and 4 are not confirmed; 5 and 6 fit into 550 bytes with them, 7 does not.
     let queue = RetransmissionQueue { limit: Bytes(550), shares_buffer: false, holds_waiting: true };
     let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
     let config = BearerConfig { pdcp, ..eager() };
@@ -225,7 +226,7 @@ fn what_is_numbered_on_arrival_is_dropped_by_a_seamless_handover_and_kept_by_a_l
         network.advance(ms(16));
         network.arrive();
         network.run_dry(DOWN);
-        network.run_dry(UP); // what is confirmed makes room
+        network.run_dry(UP); // confirmed SDUs make room
         network.run_dry(DOWN);
         (network.rig.delivered.clone(), network.rig.discarded(DropCause::Handover))
     };
@@ -276,7 +277,8 @@ fn the_uplink_sends_all_again_from_the_first_unconfirmed() {
     network.rig.receive_in(DOWN, &status);
     assert_eq!(network.rig.bearer.unconfirmed(UP).map(|sdu| sdu.count).collect::<Vec<_>>(), [1]);
     network.leave(CellId(1));
-    // The source discards 2 and 3, which it has and cannot deliver, so the UE sends 1 to 3 and 4.
+    // The source discards 2 and 3, which it has received but cannot deliver, so the UE sends 1 to 3
+    // and 4.
     assert_eq!(network.rig.bearer.queue(UP), Bytes(400));
     network.advance(ms(16));
     network.arrive();
@@ -285,8 +287,9 @@ fn the_uplink_sends_all_again_from_the_first_unconfirmed() {
     assert_eq!(network.rig.bearer.duplicates(UP), 0);
 }
 
-/// RLC keeps back what has come behind a lost status report of PDCP. That is none of what the UE sends again, so nobody
-/// would send what is confirmed behind it: RLC hands it up as it is re-established (TS 36.322 v17.0 §5.4).
+/// RLC holds the SDUs that arrived behind a lost status report of PDCP. The UE does not send that report
+/// again, and would not send the confirmed SDUs behind it. RLC therefore delivers them when it is
+/// re-established (TS 36.322 v17.0 §5.4).
 #[test]
 fn what_is_confirmed_behind_a_lost_report_is_delivered_by_the_next_handover() {
     let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
@@ -305,7 +308,7 @@ fn what_is_confirmed_behind_a_lost_report_is_delivered_by_the_next_handover() {
     assert_eq!(network.rig.bearer.unconfirmed(UP).map(|sdu| sdu.count).collect::<Vec<_>>(), [1, 2]);
     assert!(network.rig.delivered_uplink.is_empty());
     network.leave(CellId(0));
-    // 0 is in order and confirmed; 2 the source discards, and the UE sends 1 and 2.
+    // 0 is in order and confirmed; the source discards 2, and the UE sends 1 and 2.
     assert_eq!(network.rig.delivered_uplink, [0]);
     assert_eq!(network.rig.bearer.queue(UP), Bytes(200));
     network.arrive();
@@ -323,7 +326,7 @@ fn fresh_packets_wait_for_the_end_marker() {
     network.advance(ms(6)); // SN STATUS TRANSFER
     network.by_gateway(CellId(0), 98); // serial 0, forwarded until 12 ms
     network.rig.now = ms(7);
-    network.end_marker(CellId(0)); // out at 13 ms
+    network.end_marker(CellId(0)); // leaves X2 at 13 ms
     network.by_gateway(CellId(1), 98); // serial 1, on the new path
     assert_eq!(network.rig.bearer.queue(DOWN), Bytes(2), "the report alone");
     network.advance(ms(12));
@@ -342,10 +345,10 @@ fn a_second_handover_passes_through_the_first_target() {
     let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
     network.leave(CellId(1));
     network.by_gateway(CellId(0), 98); // 0, over both hops: 12 ms
-    network.by_gateway(CellId(1), 98); // 1, fresh at the first target
+    network.by_gateway(CellId(1), 98); // 1, new at the first target
     network.advance(ms(1));
     network.leave(CellId(0)); // back again
-    network.end_marker(CellId(0)); // of the first path, out at 7 ms
+    network.end_marker(CellId(0)); // of the first path, leaves X2 at 7 ms
     network.by_gateway(CellId(1), 98); // 2
     network.end_marker(CellId(1));
     network.by_gateway(CellId(0), 98); // 3, on the third path
@@ -368,7 +371,7 @@ fn the_gate_keeps_sdus_waiting_and_drops_none() {
         let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..config.pdcp };
         BearerConfig { buffer: Bytes(600), pdcp, ..config.clone() }
     };
-    // Of SDUs of 100 bytes three may be unconfirmed.
+    // Three SDUs of 100 bytes may be unconfirmed.
     let mut rig = Rig::new(&bound(true));
     (0..6).for_each(|_| rig.submit(98));
     assert_eq!(rig.status().new, Bytes(300 + 2 + 3), "three elements: two length indicators");
@@ -377,7 +380,7 @@ fn the_gate_keeps_sdus_waiting_and_drops_none() {
     assert_eq!(rig.status().new, Bytes::ZERO);
     assert!(data(&pdus[2])[0].poll, "nothing more may be sent");
     assert_eq!(rig.bearer.queue(DOWN), Bytes(300));
-    rig.submit(98); // 300 unconfirmed and 300 waiting are all of 600
+    rig.submit(98); // 300 unconfirmed and 300 waiting bytes fill the 600
     assert_eq!(rig.discarded(DropCause::QueueFull), 1);
     rig.receive(&pdus[0]);
     let status = rig.transmit_in(UP, 100);
@@ -388,7 +391,7 @@ fn the_gate_keeps_sdus_waiting_and_drops_none() {
     let mut rig = Rig::new(&bound(false));
     (0..6).for_each(|_| rig.submit(98));
     (0..3).for_each(|_| drop(rig.transmit(102)));
-    (0..4).for_each(|_| rig.submit(98)); // 600 bytes may wait besides
+    (0..4).for_each(|_| rig.submit(98)); // 600 further bytes may wait
     assert_eq!(rig.discarded(DropCause::QueueFull), 1);
     assert_eq!(rig.bearer.queue(DOWN), Bytes(600));
 }
@@ -406,7 +409,7 @@ fn what_is_confirmed_behind_a_gap_makes_room() {
     rig.advance(ms(10));
     let status = rig.transmit_in(UP, 100);
     rig.receive_in(UP, &status);
-    // 0 is to be sent again; 1 and 2 are through, so two more may be begun.
+    // 0 will be sent again; 1 and 2 are confirmed, so two more may be started.
     assert_eq!(rig.status().retransmission, Bytes(102));
     assert_eq!(rig.status().new, Bytes(200 + 2 + 2));
 }
@@ -418,9 +421,9 @@ fn a_larger_sdu_that_closes_the_gate_does_not_leave_it_closed() {
     let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
     let mut rig = Rig::new(&BearerConfig { am, pdcp, ..eager() });
     (0..2).for_each(|_| rig.submit(98));
-    let pdus = rig.transmit(102); // no poll: another SDU may follow
+    let pdus = rig.transmit(102); // no poll: another SDU can follow
     assert!(!data(&pdus)[0].poll);
-    rig.submit(398); // 100 unconfirmed and 400 are too many
+    rig.submit(398); // 100 unconfirmed and 400 more exceed the limit
     assert!(rig.status().retransmission > Bytes::ZERO, "the PDU goes again, with a poll");
     rig.receive(&pdus);
     let again = rig.transmit(1000);

@@ -9,7 +9,7 @@ fn an_sdu_is_a_pdu_without_a_header() {
         rig.submit(98); // 100 bytes with the PDCP header
     }
     assert_eq!(rig.status().total(), Bytes(300));
-    // Two fit; the third waits, not a byte of it sent.
+    // Two fit; the third waits as a whole.
     let first = rig.transmit(299);
     assert_eq!(sizes(&first), [100, 100]);
     assert_eq!(rig.status().total(), Bytes(100));
@@ -54,7 +54,7 @@ fn each_sdu_asks_for_its_subheader() {
     };
     assert_eq!(transmit(102), (Bytes(0), 0));
     assert_eq!(transmit(205), (Bytes(103), 1));
-    assert_eq!(transmit(103), (Bytes(103), 1)); // what the buffer status asks for now
+    assert_eq!(transmit(103), (Bytes(103), 1)); // as the buffer status now reports
 }
 
 #[test]

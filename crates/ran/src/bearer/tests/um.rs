@@ -1,4 +1,4 @@
-//! Unacknowledged mode, and what both modes share on the sending side.
+//! Unacknowledged mode, and the sending side that both modes share.
 
 use std::collections::VecDeque;
 
@@ -18,13 +18,13 @@ fn a_pdu_concatenates_and_segments() {
     // 100 bytes of grant: 2 of header, 98 of the first SDU.
     let first = rig.transmit(100);
     assert_eq!(sizes(&first), [100]);
-    // Left are 2 + 100 + 100 bytes.
+    // The rest is 2 + 100 + 100 bytes.
     assert_eq!(rig.status().total(), Bytes(202 + 5));
     assert_eq!(rig.bearer.queue(Direction::Downlink), Bytes(202));
-    // 106: 2 of header, 2 for one indicator: 102 of data, just the two first elements.
+    // 106: 2 of header, 2 for one indicator: 102 of data, exactly the first two elements.
     let second = rig.transmit(106);
     assert_eq!(sizes(&second), [106]);
-    // 10 bytes of room and 3 for two indicators are too few for a third element and its data:
+    // 10 bytes of room and 3 for two indicators are not enough for a third element and its data:
     // the PDU before would have been 2 + 3 + 102 = 107 without a byte of it.
     let third = rig.transmit(1000);
     assert_eq!(sizes(&third), [102]);
@@ -108,7 +108,7 @@ fn a_gap_is_given_up_when_t_reordering_expires() {
     for _ in 0..4 {
         rig.submit(98);
     }
-    // Each PDU: the rest of one SDU and the beginning of the next.
+    // Each PDU has the rest of one SDU and the beginning of the next.
     let pdus: Vec<Vec<Pdu>> = [60, 104, 104, 1000].map(|grant| rig.transmit(grant)).into();
     rig.now = ms(2);
     rig.receive(&pdus[0]);
@@ -142,7 +142,7 @@ fn a_late_pdu_closes_the_gap() {
     rig.receive(&pdus[2]);
     rig.now = ms(50);
     rig.receive(&pdus[0]);
-    // SDU 1 is still missing, and the timer was started for it, too: VR(UX) = 3.
+    // SDU 1 is still missing, and the timer was also started for it: VR(UX) = 3.
     assert_eq!(rig.delivered, [0]);
     assert_eq!(rig.bearer.next_timeout(), Some(ms(100)));
     rig.now = ms(99);
@@ -199,7 +199,7 @@ fn an_outage_longer_than_the_window_costs_what_was_in_it() {
     let pdus: Vec<Vec<Pdu>> = (0..42).map(|_| rig.transmit(102)).collect();
     rig.receive(&pdus[0]);
     rig.receive(&pdus[41]);
-    // The window is 26..42 now: one of below is too late, one from inside is not.
+    // The window is now 26..42: a PDU below it is too late, a PDU inside is not.
     rig.receive(&pdus[25]);
     rig.receive(&pdus[26]);
     rig.advance(ms(100));
@@ -208,7 +208,7 @@ fn an_outage_longer_than_the_window_costs_what_was_in_it() {
     rig.check_conservation();
 }
 
-/// PDUs under way; each arrives after a delay of its own, or never.
+/// PDUs under way; each arrives after its own delay, or never.
 struct Air {
     random: Stream,
     loss: f64,
@@ -257,7 +257,7 @@ fn random_loss_takes_exactly_the_sdus_that_it_touches() {
             air.send(&pdus, &mut lost);
             rig.check_conservation();
         }
-        // A last SDU goes through with what is left, so that every gap has something behind it.
+        // A last SDU is sent without loss, so that every gap has a successor.
         rig.submit(98);
         ranges.push((end, end + 100));
         end += 100;
@@ -291,7 +291,7 @@ fn the_buffer_limit_counts_what_was_not_sent() {
     }
     assert_eq!(rig.discarded(DropCause::QueueFull), 1);
     assert_eq!(rig.bearer.queue(Direction::Downlink), Bytes(10_010));
-    // 1002 bytes of grant carry 1000: 9010 are left, and 9010 + 1430 = 10440 are too many still.
+    // A grant of 1002 bytes carries 1000: 9010 are left, and 9010 + 1430 = 10440 still exceed the limit.
     let _ = rig.transmit(1_002);
     rig.submit(1428);
     assert_eq!(rig.discarded(DropCause::QueueFull), 2);
@@ -317,7 +317,7 @@ fn the_discard_timer_takes_what_was_not_begun() {
     assert_eq!(rig.discarded(DropCause::Discarded), 0);
     assert_eq!(rig.status().head_of_line, Some(Duration::from_millis(149)));
     rig.advance(ms(150));
-    // The first has been begun and stays (TS 36.322 v17.0 §5.3), the second goes.
+    // The first has been started and stays (TS 36.322 v17.0 §5.3), the second is discarded.
     assert_eq!(rig.discarded(DropCause::Discarded), 1);
     assert_eq!(rig.bearer.next_timeout(), Some(ms(160)));
     let rest = rig.transmit(54);
@@ -330,9 +330,9 @@ fn the_discard_timer_takes_what_was_not_begun() {
     rig.check_conservation();
 }
 
-/// A source with a window of packets, additive increase and halving, at a base round-trip time
-/// of 40 ms, through a bearer that carries one packet per millisecond. Tells the mean wait of
-/// the packets sent in the second half, and how many were delivered in it.
+/// A source with a window of packets, additive increase and halving, at a base round-trip time of
+/// 40 ms, through a bearer that carries one packet per millisecond. Returns the mean waiting time
+/// of the packets sent in the second half, and how many were delivered in it.
 fn closed_loop(aqm: Aqm) -> (f64, u64) {
     let mut rig = Rig::new(&BearerConfig { aqm, buffer: Bytes(512 * 1024), ..BearerConfig::lena() });
     let mut notices: VecDeque<(Instant, bool)> = VecDeque::new();
@@ -377,7 +377,8 @@ fn codel_keeps_the_queue_short_and_the_bearer_busy() {
     // halved, and fills the bearer again 17 round trips later: (17 x 32.5 / 41 + 7) / 24 = 0.85.
     assert!((1.0..10.0).contains(&wait_ms), "{wait_ms} ms");
     assert!((24_000..28_000).contains(&sent), "{sent} of 30000 slots");
-    // A drop-tail queue of 512 KiB holds 366 such packets, 366 ms; half of it or more stands.
+    // A drop-tail queue of 512 KiB holds 366 such packets, 366 ms; the standing queue is at least
+    // half of it.
     let (wait_ms, sent) = closed_loop(Aqm::DropTail);
     assert!(wait_ms > 150.0, "{wait_ms} ms");
     assert_eq!(sent, 30_000);
@@ -385,16 +386,16 @@ fn codel_keeps_the_queue_short_and_the_bearer_busy() {
 
 #[test]
 fn red_pie_and_fq_codel_stand_before_rlc_as_well() {
-    // One packet leaves each millisecond, so a packet of queue is a millisecond of wait.
+    // One packet leaves each millisecond, so a queue of one packet is a delay of one millisecond.
     let (wait_ms, sent) = closed_loop(Aqm::Red(red::Parameters::default()));
-    // The average moves between 5 and 15 packets or not far from it.
+    // The average moves approximately between 5 and 15 packets.
     assert!((3.0..15.0).contains(&wait_ms), "{wait_ms} ms");
     assert!((26_000..=30_000).contains(&sent), "{sent} of 30000 slots");
     let (wait_ms, sent) = closed_loop(Aqm::Pie(pie::Parameters::default()));
     // The target is 15 ms; the saw-tooth of one flow keeps it below most of the time.
     assert!((4.0..18.0).contains(&wait_ms), "{wait_ms} ms");
     assert!((26_000..=30_000).contains(&sent), "{sent} of 30000 slots");
-    // One flow in FQ-CoDel is one flow under CoDel.
+    // One flow in FQ-CoDel behaves like one flow under CoDel.
     let flow_queues = closed_loop(Aqm::FqCoDel(fq_codel::Parameters::default()));
     assert_eq!(flow_queues, closed_loop(Aqm::CoDel(codel::Parameters::default())));
 }
@@ -416,7 +417,7 @@ fn a_packet_that_overtakes_gets_the_lower_count() {
     for _ in 0..6 {
         submit(&mut rig, 1, 1_498);
     }
-    // The turn of flow 1 goes on after the first 1500 bytes, until its quantum of 1514 is used up.
+    // The turn of flow 1 continues after the first 1500 bytes, until its quantum of 1514 is used up.
     let first = rig.transmit(1_504);
     rig.now = ms(1);
     submit(&mut rig, 2, 98); // serial 6
@@ -426,9 +427,10 @@ fn a_packet_that_overtakes_gets_the_lower_count() {
     for block in [first, second, third] {
         rig.receive(&block);
     }
-    // COUNTs are in the order of sending, so the receiver sees no gap and delivers as it was sent.
+    // COUNTs follow the order of sending, so the receiver sees no gap and delivers in the order of
+    // sending.
     assert_eq!(rig.delivered, [0, 1, 6, 2]);
-    // The fourth has been begun; the discard timers of the other two run out when they should.
+    // The fourth has been started; the discard timers of the other two expire at their time.
     rig.advance(ms(149));
     assert_eq!(rig.discarded(DropCause::Discarded), 0);
     rig.advance(ms(150));

@@ -1,10 +1,10 @@
-//! What each UE has had: an exponentially weighted average of its throughput.
+//! The past throughput of each UE, as an exponentially weighted average.
 
 /// Past throughput per UE, in bytes per slot, over a window of `W` slots:
 /// T ← (1 − 1/W)·T + (1/W)·R each slot.
 ///
-/// Instead of ageing every T each slot, a served UE's R is weighted up by (1 − 1/W)^−slot: the
-/// ratios of any two averages, which is all that most rankings look at, are the same.
+/// Instead of ageing every T in each slot, a served UE's R is multiplied by (1 − 1/W)^−slot. The
+/// ratios of any two averages, on which most rankings depend, are the same.
 #[derive(Debug)]
 pub(crate) struct PastThroughput {
     window: f64,
@@ -40,18 +40,18 @@ impl PastThroughput {
         self.average[ue as usize] += self.share(bytes);
     }
 
-    /// The UE leaves the cell, which deletes what it knows of it: should it come back, it begins with a byte
-    /// per slot, as all do.
+    /// The UE leaves the cell, which deletes its average. If it returns, it starts with a byte per slot, as
+    /// all UEs do.
     pub(super) fn forget(&mut self, ue: u32) {
         self.average[ue as usize] = self.weight;
     }
 
-    /// What so many bytes in this slot add to [`PastThroughput::weighted`].
+    /// The contribution of this many bytes in this slot to [`PastThroughput::weighted`].
     pub(super) fn share(&self, bytes: u64) -> f64 {
         self.weight * bytes as f64 / self.window
     }
 
-    /// The average times a weight that is common to all UEs: good for comparing them.
+    /// The average times a weight that is common to all UEs: sufficient to compare them.
     pub(super) fn weighted(&self, ue: u32) -> f64 {
         self.average[ue as usize]
     }

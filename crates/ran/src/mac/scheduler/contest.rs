@@ -1,4 +1,4 @@
-//! Each RBG to the UE of the highest metric there, without looking at those that cannot have it.
+//! Assigns each RBG to the UE with the highest metric there, without evaluating UEs that cannot win.
 
 use std::collections::BinaryHeap;
 
@@ -7,13 +7,13 @@ use pulp::{Arch, Simd, WithSimd};
 use super::{Demand, MAX_RBGS, best_of};
 use crate::mac::grid::{RbgSet, each};
 
-/// Those that nobody has looked at: the bits of the highest metric that they can have anywhere, which is
-/// positive, before the complement of their place among the demands. The highest comes first, the first of
-/// equals.
+/// The demands that have not been evaluated: the bits of an upper bound of the metric, which is positive,
+/// followed by the complement of their place. The highest bound comes first, and of equal ones the first
+/// demand.
 pub(super) type Waiting = BinaryHeap<u128>;
 
-/// Each RBG goes to the UE of the highest positive metric there, the first of equals: what it would carry
-/// times its weight, which stands in `metric`.
+/// Each RBG goes to the UE with the highest positive metric there, the first of equal ones. The metric is
+/// the UE's rate on the RBG times its weight, which is in `metric`.
 pub(super) fn by_rbg(
     waiting: &mut Waiting,
     demands: &mut [Demand],
@@ -46,7 +46,7 @@ pub(super) fn by_rbg(
             demands[best].give(rbg);
             continue;
         }
-        // The best has what it needs. Of those that come after it some may be unseen.
+        // The best UE has all it needs. Some of those that come next may not have been evaluated.
         let metric = |demand: &Demand| demand.rate(rbg) * demand.metric;
         let holder = best_of(demands, metric);
         let mut holder = holder.map(|place| (metric(&demands[place]), place));
@@ -66,7 +66,7 @@ pub(super) fn by_rbg(
     }
 }
 
-/// Takes out the one that could have the highest metric, unless even that is of no use.
+/// Removes the demand with the highest bound, unless even this bound cannot win.
 fn next(waiting: &mut Waiting, is_useless: impl FnOnce(f64, usize) -> bool) -> Option<usize> {
     let &first = waiting.peek()?;
     let (most, place) = (f64::from_bits((first >> 32) as u64), !(first as u32) as usize);
@@ -77,13 +77,13 @@ fn next(waiting: &mut Waiting, is_useless: impl FnOnce(f64, usize) -> bool) -> O
     Some(place)
 }
 
-/// The contest for all free RBGs side by side.
+/// The comparison for all free RBGs together.
 struct Contest {
-    /// The highest metric so far, and the place of the first that has it, -1 for nobody; RBGs that are not
-    /// free belong to nobody. Places are numbers of the width of metrics, since that makes one vector.
+    /// The highest metric so far, and the place of the first demand that has it, -1 for none; RBGs that
+    /// are not free have no winner. Places have the width of metrics, so that both fit in one vector.
     high: [f64; MAX_RBGS],
     best: [f64; MAX_RBGS],
-    /// The lowest of `high`.
+    /// The minimum of `high`.
     least: f64,
     /// The widest vectors of this machine; the comparisons are the same in any.
     arch: Arch,
@@ -100,7 +100,7 @@ impl Contest {
         self.arch.dispatch(Entry { contest: self, demand, place: place as f64 });
     }
 
-    /// Whether a metric of at most `most` wins nothing from this place.
+    /// Whether a metric of at most `most` wins no RBG from this place.
     fn is_lost(&self, most: f64, place: usize) -> bool {
         most < self.least || (most == self.least && self.best.iter().all(|&best| best < place as f64))
     }
@@ -110,7 +110,7 @@ impl Contest {
     }
 }
 
-/// One more in a contest.
+/// One more demand in the comparison.
 struct Entry<'a> {
     contest: &'a mut Contest,
     demand: &'a Demand,
@@ -139,5 +139,5 @@ impl WithSimd for Entry<'_> {
     }
 }
 
-/// RBGs side by side: [`MAX_RBGS`] is a multiple.
+/// RBGs per vector; [`MAX_RBGS`] is a multiple.
 const LANES: usize = 4;

@@ -1,11 +1,11 @@
-//! Downlink scheduler policies: who gets which RBG.
+//! Downlink scheduler policies: the assignment of RBGs to UEs.
 //!
-//! A policy ranks UEs. HARQ retransmissions are on the grid before it is asked, and the MAC
-//! builds the blocks afterwards. A UE leaves the contest once what it got covers its backlog.
+//! A policy ranks UEs. HARQ retransmissions are on the grid before the policy is called, and the
+//! MAC builds the blocks afterwards. A UE gets no more RBGs once its RBGs cover its backlog.
 //!
-//! What a UE's sub-bands carry is told when a policy asks, since a CQI report that nobody looks at need not
-//! be made: where each RBG goes to the highest metric, a UE is not looked at whose metric would be lower if
-//! it had the best CQI.
+//! The rates of a UE's sub-bands are computed when a policy requests them, since an unused CQI report need
+//! not be computed. Where each RBG goes to the highest metric, a UE is skipped if its metric would be too
+//! low even with the best CQI.
 
 mod average;
 mod contest;
@@ -21,48 +21,47 @@ use contest::{Waiting, by_rbg};
 use priority_set::PrioritySet;
 use round_robin::RoundRobin;
 
-/// Sub-bands at most (110 PRBs in RBGs of 4).
+/// Maximum number of sub-bands (110 PRBs in RBGs of 4).
 pub(crate) const MAX_RBGS: usize = 28;
 
-/// A UE that wants to send, as a policy sees it.
+/// The demand of a UE with data, for a policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
-    /// The UE's index in its network; also its place in the policy's memory.
+    /// The UE's index in its network; also its index in the policy's state.
     pub(crate) ue: u32,
     /// Bytes waiting, headers included.
     pub(crate) backlog: u32,
-    /// All sub-bands are alike: there is no fading.
+    /// All sub-bands have the same rate: there is no fading.
     pub(crate) flat: bool,
-    /// Bytes that one RBG carries at most.
+    /// Upper bound of the bytes of one RBG.
     most: u16,
-    /// Bytes that one RBG carries, per sub-band, once told.
+    /// Bytes of one RBG, per sub-band, once set by [`Demand::tell`].
     rbg_bytes: [u16; MAX_RBGS],
     told: bool,
-    /// What the policy gave it.
+    /// The RBGs that the policy assigned to it.
     pub(crate) given: RbgSet,
     metric: f64,
     covered: u32,
 }
 
 impl Demand {
-    /// Of a UE whose RBGs carry `most` bytes each at most; what they carry is still to be told.
+    /// For a UE whose RBGs carry at most `most` bytes each; the actual bytes are set later.
     pub(crate) fn new(ue: u32, backlog: u32, flat: bool, most: u16) -> Self {
         let rbg_bytes = [0; MAX_RBGS];
         Self { ue, backlog, flat, most, rbg_bytes, told: false, given: 0, metric: 0.0, covered: 0 }
     }
 
-    /// Bytes that one RBG carries, per sub-band.
+    /// Sets the bytes of one RBG, per sub-band.
     pub(crate) fn tell(&mut self, rbg_bytes: [u16; MAX_RBGS]) {
         (self.rbg_bytes, self.told) = (rbg_bytes, true);
     }
 
-    /// Bytes that this RBG would carry.
+    /// Bytes of this RBG.
     fn rate(&self, rbg: u16) -> f64 {
         f64::from(self.rbg_bytes[usize::from(rbg)])
     }
 
-    /// What the whole band would carry, on a scale that the UEs of a cell share: fading is there
-    /// for all of them or for none.
+    /// Rate of the whole band, on a scale that the UEs of a cell share: either all of them fade or none.
     fn band_rate(&self) -> f64 {
         if self.flat {
             return f64::from(self.rbg_bytes[0]);
@@ -75,7 +74,7 @@ impl Demand {
         self.covered >= self.backlog
     }
 
-    /// Gives it of these RBGs what is of use to it and as many as it needs.
+    /// Assigns those of these RBGs that are usable, as many as it needs.
     fn take(&mut self, free: RbgSet) {
         if self.flat {
             return self.take_alike(free);
@@ -90,7 +89,7 @@ impl Demand {
         }
     }
 
-    /// The same where all carry as much.
+    /// The same if all RBGs have the same rate.
     fn take_alike(&mut self, free: RbgSet) {
         let each = u32::from(self.rbg_bytes[0]);
         if each == 0 {
@@ -111,13 +110,13 @@ impl Demand {
     }
 }
 
-/// A scheduler policy and its memory.
+/// A scheduler policy and its state.
 ///
-/// The policies but round robin and priority set are one of two ways to share a slot out, each
-/// with a metric: [`by_rbg`] in the frequency domain, [`by_ue`] in the time domain. Metrics after
+/// All policies except round robin and priority set are one of two ways to divide a slot, each with
+/// a metric: [`by_rbg`] in the frequency domain, [`by_ue`] in the time domain. Metrics are those of
 /// F. Capozzi, G. Piro, L. A. Grieco, G. Boggia, P. Camarda, "Downlink packet scheduling in LTE
 /// cellular networks: key design issues and a survey", IEEE Communications Surveys & Tutorials
-/// 15(2), 2013, §III: with `r` the rate that a UE could have and `T` the rate that it has had,
+/// 15(2), 2013, §III, where `r` is the rate that a UE could have and `T` its past throughput:
 ///
 /// - maximum throughput: `r`
 /// - blind equal throughput: `1/T`
@@ -126,7 +125,7 @@ impl Demand {
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     policy: Policy,
-    /// Room for those that are still to be looked at.
+    /// Scratch space for the demands that have not been evaluated.
     waiting: Waiting,
 }
 
@@ -157,7 +156,7 @@ impl Scheduler {
         Self { policy, waiting: Waiting::with_capacity(ues) }
     }
 
-    /// Deals the free RBGs of the grid out. `demands` is sorted by UE; `tell` is called for those whose
+    /// Assigns the free RBGs of the grid. `demands` is sorted by UE; `tell` is called for those whose
     /// [`Demand::tell`] is needed.
     pub(crate) fn schedule(
         &mut self,
@@ -174,8 +173,8 @@ impl Scheduler {
             Policy::ProportionalFair(past) => {
                 past.age_to(slot);
                 rank(demands, |d| 1.0 / past.weighted(d.ue));
-                // Per RBG as in Sesia, Toufik and Baker, "LTE", §12.3.3. Without fading one ranking holds
-                // for all RBGs, and the best UE gets as many as it needs.
+                // Per RBG as in Sesia, Toufik and Baker, "LTE", §12.3.3. Without fading one ranking
+                // applies to all RBGs, and the best UE gets as many as it needs.
                 if demands.iter().all(|d| d.flat) {
                     demands.iter_mut().for_each(&mut tell);
                     by_ue(demands, free, |d| f64::from(d.rbg_bytes[0]) * d.metric);
@@ -217,7 +216,7 @@ impl Scheduler {
         }
     }
 
-    /// A UE was served so many bytes in this slot.
+    /// A UE was served this many bytes in this slot.
     pub(crate) fn served(&mut self, ue: u32, bytes: u64) {
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.served(ue, bytes),
@@ -226,7 +225,7 @@ impl Scheduler {
         }
     }
 
-    /// A UE leaves the cell: what it has had here counts no more (UE CONTEXT RELEASE, TS 36.300 v17.0
+    /// A UE leaves the cell: its past throughput here is deleted (UE CONTEXT RELEASE, TS 36.300 v17.0
     /// §10.1.2.1.1).
     pub(crate) fn forget(&mut self, ue: u32) {
         match &mut self.policy {
@@ -237,14 +236,14 @@ impl Scheduler {
     }
 }
 
-/// The weight of a UE's rate in its metric, or the metric.
+/// Sets the weight of a UE's rate in its metric, or the metric.
 fn rank(demands: &mut [Demand], metric: impl Fn(&Demand) -> f64) {
     for demand in demands.iter_mut() {
         demand.metric = metric(demand);
     }
 }
 
-/// The UE of the highest metric gets every RBG that it can use and needs, then the next.
+/// The UE with the highest metric gets every RBG that it can use and needs, then the next UE.
 fn by_ue(demands: &mut [Demand], mut free: RbgSet, metric: impl Fn(&Demand) -> f64) {
     for _ in 0..demands.len() {
         if free == 0 {
@@ -256,13 +255,13 @@ fn by_ue(demands: &mut [Demand], mut free: RbgSet, metric: impl Fn(&Demand) -> f
         demand.take(free);
         free &= !demand.given;
         if demand.given == 0 {
-            demand.covered = demand.backlog; // Nothing left is of use to it: out of the contest.
+            demand.covered = demand.backlog; // no usable RBG is left: it gets no more
         }
     }
 }
 
-/// Blind equal throughput in the frequency domain: each RBG goes to who has had least, what this
-/// slot has given it so far included.
+/// Blind equal throughput in the frequency domain: each RBG goes to the UE with the lowest
+/// throughput, including what it got in this slot.
 fn equalise(past: &PastThroughput, demands: &mut [Demand], free: RbgSet) {
     for rbg in each(free) {
         let usable = |d: &Demand| if d.rbg_bytes[usize::from(rbg)] == 0 { 0.0 } else { d.metric };
@@ -274,7 +273,7 @@ fn equalise(past: &PastThroughput, demands: &mut [Demand], free: RbgSet) {
     }
 }
 
-/// The unsatisfied demand of the highest positive metric, the first of equals.
+/// The unsatisfied demand with the highest positive metric, the first of equal ones.
 fn best_of(demands: &[Demand], metric: impl Fn(&Demand) -> f64) -> Option<usize> {
     let mut best = None;
     let mut high = 0.0;

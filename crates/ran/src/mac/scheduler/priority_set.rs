@@ -1,13 +1,13 @@
-//! Priority set scheduling: a target bit rate for everybody, then the channel.
+//! Priority set scheduling: first a target bit rate for all UEs, then the channel.
 //!
 //! G. Monghal, K. I. Pedersen, I. Z. Kovács, P. E. Mogensen, "QoS oriented time and frequency
 //! domain packet schedulers for the UTRAN long term evolution", VTC 2008-Spring, §III. UEs below
-//! the target come first, those that had least before the others; UEs above it follow by
-//! proportional fairness. So many of them go on to the frequency domain, where each RBG goes to
-//! the highest metric, weighted up for who is below the target.
+//! the target come first, in ascending order of their throughput; UEs above it follow by
+//! proportional fairness. The first ones of this list enter the frequency domain, where each RBG
+//! goes to the highest metric. The metric of a UE below the target has a larger weight.
 //!
-//! Left out: a target per bearer. The carrier-to-interference ratio of the CoI/A metric is taken
-//! as the rate that a sub-band allows.
+//! Not included: a target per bearer. The carrier-to-interference ratio of the CoI/A metric is
+//! replaced by the rate of the sub-band.
 
 use super::Demand;
 use super::average::PastThroughput;
@@ -18,10 +18,10 @@ use crate::config::{FrequencyMetric, PrioritySetConfig};
 pub(crate) struct PrioritySet {
     config: PrioritySetConfig,
     past: PastThroughput,
-    /// Throughput averaged over the slots in which the UE was in the frequency domain, bytes per
-    /// slot: what the PFsch metric of the paper ranks by.
+    /// Throughput averaged over the slots in which the UE was in the frequency domain, in bytes per
+    /// slot: the PFsch metric of the paper.
     scheduled: Vec<f64>,
-    /// Who is in the frequency domain in this slot.
+    /// The UEs in the frequency domain in this slot.
     chosen: Vec<u32>,
     /// (below the target, metric, place among the demands)
     ranking: Vec<(bool, f64, u32)>,
@@ -57,7 +57,7 @@ impl PrioritySet {
         self.config.target.0 as f64 / 8000.0
     }
 
-    /// Weighs the rates of those that go on to the frequency domain; the others get nothing.
+    /// Weights the rates of the UEs that enter the frequency domain; the others get nothing.
     pub(super) fn rank(&mut self, slot: u64, demands: &mut [Demand]) {
         self.past.age_to(slot);
         self.time_domain(demands);
@@ -77,8 +77,8 @@ impl PrioritySet {
         }
     }
 
-    /// Who goes on to the frequency domain: below the target by what they had, least first; then
-    /// the others by proportional fairness.
+    /// Chooses the UEs that enter the frequency domain: those below the target, lowest throughput
+    /// first; then the others by proportional fairness.
     fn time_domain(&mut self, demands: &[Demand]) {
         let target = self.target();
         self.ranking.clear();

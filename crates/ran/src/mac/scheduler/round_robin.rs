@@ -3,8 +3,9 @@
 use super::Demand;
 use crate::mac::grid::{RbgSet, each};
 
-/// Round robin: the free RBGs are dealt out evenly, beginning after the UE served last; where a
-/// slot serves all, after the one that began, so that what is over goes to each in turn.
+/// Round robin: the free RBGs are divided evenly, beginning after the UE served last. In a slot
+/// that serves all UEs, it begins after the UE that was first, so that the remainder goes to each
+/// in turn.
 #[derive(Debug, Default)]
 pub(crate) struct RoundRobin {
     next_ue: u32,

@@ -1,4 +1,4 @@
-//! Policies on demands made by hand.
+//! Policies with constructed demands.
 
 use super::*;
 use crate::config::{FrequencyMetric, PrioritySetConfig};
@@ -30,8 +30,8 @@ fn proportional_fair_serves_equals_in_turn() {
     assert_eq!(served, [10; 4]);
 }
 
-/// A UE that has had the cell to itself waits until the other has had as much, but not if it has left
-/// meanwhile: then its old average is gone.
+/// A UE that has had the cell to itself waits until the other has had as much. If it has left
+/// meanwhile, it does not wait: its old average is deleted.
 #[test]
 fn a_ue_that_comes_back_begins_anew() {
     let domain = Domain::Time;
@@ -96,7 +96,7 @@ fn round_robin_deals_evenly_and_goes_on_where_it_stopped() {
     assert_eq!(served, [5; 60]);
 }
 
-/// Serves `ues` demands for `slots` slots and adds up the RBGs that each got.
+/// Serves `ues` demands for `slots` slots and sums the RBGs of each.
 fn dealt(kind: SchedulerKind, slots: u64, resource_blocks: u16, demand: impl Fn(u32) -> Demand) -> [u32; 4] {
     let mut scheduler = Scheduler::new(kind, 4);
     let mut served = [0; 4];
@@ -131,7 +131,7 @@ fn maximum_throughput_starves_all_but_the_best() {
 
 #[test]
 fn maximum_throughput_by_rbg_serves_each_where_it_is_best() {
-    // UE k is good on RBG k only, and UE 0 next best everywhere.
+    // UE k has a high rate on RBG k only, and UE 0 the second highest everywhere.
     let demand = |ue: u32| {
         let mut bytes = [if ue == 0 { 50 } else { 10 }; MAX_RBGS];
         bytes[ue as usize] = 100;
@@ -152,8 +152,8 @@ fn blind_equal_throughput_gives_rates_and_not_rbgs() {
         let all = 25.0 * slots as f64;
         for (rbgs, share) in served.iter().zip([12.0, 6.0, 4.0, 3.0]) {
             let expected = all * share / 25.0;
-            // In the time domain a UE comes too late by up to one slot of its own, which is two
-            // slots' worth of everybody's rate in a window of 99.
+            // In the time domain a UE is served late by up to one slot of its own, which is two
+            // slots' worth of the other UEs' rates in a window of 99.
             assert!((f64::from(*rbgs) / expected - 1.0).abs() < 0.025, "{domain:?}: {served:?}");
         }
     }
@@ -168,7 +168,7 @@ fn in_the_frequency_domain_equals_share_each_slot() {
 
 #[test]
 fn throughput_to_average_prefers_peaks_to_levels() {
-    // UE 3 has the most everywhere, but no peak; each of the others peaks on its own RBG.
+    // UE 3 has the highest rate everywhere, but no peak; each of the others has a peak on its own RBG.
     let demand = |ue: u32| {
         let mut bytes = [if ue == 3 { 900 } else { 0 }; MAX_RBGS];
         bytes[6..].fill(0);
@@ -186,7 +186,7 @@ fn throughput_to_average_prefers_peaks_to_levels() {
 fn the_priority_set_reaches_its_target_before_it_looks_at_the_channel() {
     let config = PrioritySetConfig {
         window: 99,
-        // 600 bytes a slot: UE 0 needs six of the 25 RBGs for it, UE 1 three, UE 2 two, UE 3 one
+        // 600 bytes per slot: UE 0 needs six of the 25 RBGs for it, UE 1 three, UE 2 two, UE 3 one
         // and a half.
         target: airlane_core::BitRate(4_800_000),
         multiplexed: 0,
@@ -206,7 +206,7 @@ fn the_priority_set_reaches_its_target_before_it_looks_at_the_channel() {
 
 #[test]
 fn no_policy_gives_what_cannot_be_used() {
-    // UE 0 is out of range but on RBG 2; UE 1 everywhere but on RBGs 2 and 3.
+    // UE 0 is out of range except on RBG 2; UE 1 everywhere except on RBGs 2 and 3.
     let demand = |ue: u32| {
         let mut bytes = [0; MAX_RBGS];
         match ue {
@@ -232,7 +232,7 @@ fn no_policy_gives_what_cannot_be_used() {
 
 #[test]
 fn round_robin_deals_what_is_over_in_turn() {
-    // 17 RBGs among four: one of them gets five, each slot another.
+    // 17 RBGs among four: one of them gets five, a different one in each slot.
     let alike = |ue| told(ue, 1 << 20, true, [100; MAX_RBGS]);
     assert_eq!(dealt(SchedulerKind::RoundRobin, 1, 50, alike), [5, 4, 4, 4]);
     assert_eq!(dealt(SchedulerKind::RoundRobin, 8, 50, alike), [34; 4]);

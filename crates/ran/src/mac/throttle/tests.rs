@@ -6,7 +6,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Three bearers within 100 ms; down within 200 ms, for 300 ms.
+/// Three bearers within 100 ms; decrease over 200 ms, held for 300 ms.
 fn config(by: ThrottleBy) -> ThrottleConfig {
     let [within, ramp, hold] = [100, 200, 300].map(Duration::from_millis);
     ThrottleConfig { bearers: 3, within, ramp, hold, by }
@@ -34,7 +34,7 @@ fn slots(throttle: &mut Throttle, ue: u32, from: u64, until: u64) -> usize {
 #[test]
 fn old_bearers_are_left_with_what_would_be_theirs() {
     let throttle = crowd(ThrottleBy::Share);
-    // From 1002 ms, when the third came: all, 5/8 half-way, 1/4 after 200 ms, all after 500 ms.
+    // From 1002 ms, when the third was set up: all, 5/8 half-way, 1/4 after 200 ms, all after 500 ms.
     for (at, eighths) in [(1002, 8), (1102, 5), (1202, 2), (1501, 2)] {
         assert_eq!(throttle.left(ms(at)), WHOLE / 8 * eighths, "{at}");
     }
@@ -72,9 +72,9 @@ fn those_that_follow_lower_the_share() {
     for ue in 4..8 {
         throttle.packet(ms(1100), ue);
     }
-    throttle.packet(ms(1101), 7); // Not its first packet.
+    throttle.packet(ms(1101), 7); // not its first packet
     assert_eq!(throttle.left(ms(1202)), WHOLE / 8);
-    // Two leave: 1 of 6. The old one leaves: nothing to hold back, and nobody to hold it.
+    // Two leave: 1 of 6. The old one leaves: no old bearer is left.
     throttle.forget(1);
     throttle.forget(7);
     assert_eq!(throttle.left(ms(1202)), WHOLE - (WHOLE - WHOLE / 6));
@@ -86,14 +86,14 @@ fn those_that_follow_lower_the_share() {
 fn too_few_too_slow_or_with_nobody_there_is_no_crowd() {
     let mut throttle = Throttle::new(config(ThrottleBy::Share), 8);
     for ue in 0..3 {
-        throttle.packet(ms(5), ue); // All are new.
+        throttle.packet(ms(5), ue); // all are new
     }
     assert!(throttle.episode.is_none());
     for (ue, at) in [(3, 1000), (4, 1050), (5, 1101)] {
-        throttle.packet(ms(at), ue); // Not within 100 ms.
+        throttle.packet(ms(at), ue); // not within 100 ms
     }
     assert!(throttle.episode.is_none());
-    throttle.packet(ms(1150), 6); // 1050, 1101, 1150.
+    throttle.packet(ms(1150), 6); // 1050, 1101, 1150
     assert!(throttle.episode.is_some_and(|e| (e.old, e.new, e.first_new) == (4, 3, ms(1050))));
 }
 
@@ -108,6 +108,6 @@ fn bearers_can_be_set_up_before_they_have_packets() {
     assert!(throttle.episode.is_none());
     throttle.begin_slot(ms(1025));
     assert!(throttle.episode.is_some_and(|e| (e.old, e.new, e.since) == (1, 3, ms(1020))));
-    throttle.packet(ms(1030), 1); // Known already.
+    throttle.packet(ms(1030), 1); // already counted
     assert_eq!(throttle.left(ms(1220)), WHOLE / 4);
 }

@@ -1,9 +1,9 @@
-//! RLC acknowledged mode (TS 36.322 v17.0 §5.1.3, §5.2): unacknowledged mode with a window,
-//! polls, STATUS PDUs and retransmission, cut again where a grant is smaller.
+//! RLC acknowledged mode (TS 36.322 v17.0 §5.1.3, §5.2): a window, polls, STATUS PDUs and
+//! retransmission, with re-segmentation where a grant is smaller.
 //!
-//! The transmitter sits at one end of a direction, the receiver at the other; STATUS PDUs travel
-//! with the data of the opposite direction. What a STATUS PDU says is kept in [`Reports`]
-//! between the two while the PDU, a serial number, is on the air.
+//! The transmitter is at one end of a direction, the receiver at the other. STATUS PDUs travel with
+//! the data of the opposite direction. The content of a STATUS PDU is stored in [`Reports`],
+//! between the two, while the PDU, a serial number, is on the air.
 
 mod receiver;
 mod status;
@@ -22,18 +22,18 @@ pub struct AmConfig {
     pub sn_bits: u8,
     /// t-PollRetransmit: how long the transmitter waits for the answer to a poll.
     pub t_poll_retransmit: Duration,
-    /// t-Reordering: how long a gap may stand before the receiver reports it.
+    /// t-Reordering: how long a gap may exist before the receiver reports it.
     pub t_reordering: Duration,
-    /// t-StatusProhibit: the shortest time between two STATUS PDUs.
+    /// t-StatusProhibit: the minimum time between two STATUS PDUs.
     pub t_status_prohibit: Duration,
-    /// pollPDU: a poll after so many PDUs; `None` for "infinity".
+    /// pollPDU: a poll after this many PDUs; `None` for "infinity".
     pub poll_pdu: Option<u32>,
-    /// pollByte: a poll after so many bytes; `None` for "infinity".
+    /// pollByte: a poll after this many bytes; `None` for "infinity".
     pub poll_byte: Option<Bytes>,
-    /// maxRetxThreshold: so many retransmissions of a PDU are reported as a failure of the
-    /// radio link. The PDU is retransmitted on.
+    /// maxRetxThreshold: this number of retransmissions of a PDU is reported as a failure of the
+    /// radio link. Retransmission of the PDU continues.
     pub max_retx: u8,
-    /// A STATUS PDU takes the whole grant, as in ns-3 (`lte-rlc-am.cc`); what is left is wasted.
+    /// A STATUS PDU takes the whole grant, as in ns-3 (`lte-rlc-am.cc`); the rest is unused.
     pub status_alone: bool,
 }
 
@@ -43,8 +43,8 @@ impl AmConfig {
         1 << (self.sn_bits - 1)
     }
 
-    /// Memory is reserved for so many PDUs on each side: the window, of which a second's PDUs are
-    /// enough where sequence numbers are long.
+    /// Memory is reserved for this many PDUs on each side: the window, or for long sequence numbers
+    /// the PDUs of about a second.
     const fn reserved(&self) -> usize {
         if self.window() < 1024 { self.window() } else { 1024 }
     }

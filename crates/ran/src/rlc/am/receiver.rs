@@ -20,12 +20,12 @@ enum State {
 /// An AMD PDU in the reception buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// Where its data field begins in the stream; unknown while it is missing.
+    /// Start of its data field in the stream; unknown while it is missing.
     from: u64,
     /// Length of its data field; 0 while unknown.
     len: u32,
     state: State,
-    /// It has asked for a STATUS PDU that VR(MS) holds back.
+    /// It polled, and VR(MS) delays the STATUS PDU.
     polled: bool,
 }
 
@@ -35,10 +35,10 @@ impl Slot {
     }
 }
 
-/// Memory is reserved for so many pieces of PDUs with the first poll.
+/// Memory is reserved for this many segments when the first poll is handled.
 const RECEIVED_RESERVED: usize = 64;
 
-/// Bytes of the stream that have come in segments of one AMD PDU.
+/// Bytes of the stream that were received in segments of one AMD PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Received {
     sn: u32,
@@ -50,13 +50,14 @@ struct Received {
 #[derive(Debug)]
 pub(crate) struct Receiver {
     config: AmConfig,
-    /// VR(R): the first sequence number that has not come completely.
+    /// VR(R): the first sequence number that has not been received completely.
     first_missing: u32,
     /// VR(MS): the highest ACK_SN that a STATUS PDU may have.
     status_limit: u32,
-    /// From VR(R) to VR(H), which is one past the highest of which anything has come.
+    /// From VR(R) to VR(H), which is one past the highest sequence number of which anything was
+    /// received.
     slots: Ring<Slot>,
-    /// What has come of the PDUs that came in part, in the order of the stream.
+    /// The received parts of incomplete PDUs, in the order of the stream.
     received: Vec<Received>,
     /// Slots that are not complete.
     incomplete: u32,
@@ -66,7 +67,7 @@ pub(crate) struct Receiver {
     /// A STATUS PDU is due, but not before t-StatusProhibit has expired.
     triggered: bool,
     prohibited_until: Instant,
-    /// When to tell that a STATUS PDU has become possible; `FAR_FUTURE` if nobody waits for it.
+    /// When the bearer must be informed that a STATUS PDU is possible; `FAR_FUTURE` if none is due.
     wake_at: Instant,
 }
 
@@ -92,7 +93,7 @@ impl Receiver {
         self.first_missing
     }
 
-    /// What of the stream has come although something before it has not.
+    /// Adds the ranges of the stream that were received beyond a gap.
     pub(crate) fn add_received(&self, ranges: &mut Ranges) {
         for (sn, slot) in (self.first_missing..).zip(self.slots.iter()) {
             match slot.state {
@@ -106,9 +107,9 @@ impl Receiver {
         }
     }
 
-    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers. Sequence numbers go on from
-    /// where the transmitter is, since only their differences count; so a PDU that was on the
-    /// air before is one of the past.
+    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers. Sequence numbers continue with
+    /// the transmitter's next, since only their differences matter; a PDU that was on the air
+    /// before then counts as old.
     pub(crate) fn reestablish(&mut self, next_sn: u32) {
         self.first_missing = next_sn;
         self.status_limit = next_sn;
@@ -121,13 +122,13 @@ impl Receiver {
         self.wake_at = Instant::FAR_FUTURE;
     }
 
-    /// When t-Reordering expires, or t-StatusProhibit if a STATUS PDU waits for it.
+    /// When t-Reordering expires, or t-StatusProhibit if it delays a STATUS PDU.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
         self.reordering_until.min(self.wake_at)
     }
 
-    /// A data PDU has come. SDUs that are complete and in order are delivered.
+    /// Receives a data PDU. SDUs that are complete and in order are delivered.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -181,7 +182,7 @@ impl Receiver {
         if let Some(position) = position {
             sdus.deliver_until(position, deliver);
         }
-        // VR(X) cannot leave the window upwards: it was VR(H) once.
+        // VR(X) cannot be above the window: it was VR(H) once.
         if self.reordering_sn <= self.first_missing {
             self.reordering_until = Instant::FAR_FUTURE;
         }
@@ -190,7 +191,7 @@ impl Receiver {
         }
     }
 
-    /// Puts a PDU, or a segment of one, into its slot.
+    /// Stores a PDU, or a segment of one, in its slot.
     fn place(&mut self, index: usize, pdu: &DataPdu) {
         let slot = &mut self.slots[index];
         if slot.state == State::Complete {
@@ -218,7 +219,7 @@ impl Receiver {
         }
     }
 
-    /// Joins what came to what touches it of the same PDU, and tells the whole.
+    /// Joins a received part with the adjacent ones of the same PDU, and returns the joint range.
     fn merge(&mut self, new: Received) -> (u64, u64) {
         let low = self.received.partition_point(|r| (r.sn, r.to) < (new.sn, new.from));
         let touching = self.received[low..].iter().take_while(|r| r.sn == new.sn && r.from <= new.to);
@@ -236,7 +237,7 @@ impl Receiver {
         (joined.from, joined.to)
     }
 
-    /// Moves VR(MS) over what is complete; a poll that it passes is answered.
+    /// Moves VR(MS) over complete PDUs; a poll that it passes is answered.
     fn advance_status_limit(&mut self, now: Instant) {
         let mut polled = false;
         while let Some(slot) = self.slots.get((self.status_limit - self.first_missing) as usize) {
@@ -280,7 +281,7 @@ impl Receiver {
     #[inline]
     fn trigger(&mut self, now: Instant) {
         if self.received.capacity() == 0 {
-            // What loses its first PDU later does not take from the allocator then.
+            // Reserved here, so that a loss after warm-up does not allocate.
             self.received.reserve(RECEIVED_RESERVED);
             self.slots.warm_up();
         }
@@ -290,13 +291,13 @@ impl Receiver {
         }
     }
 
-    /// The size of the STATUS PDU that may be sent now, at most; 0 if there is none.
+    /// The maximum size of the STATUS PDU that may be sent now; 0 if there is none.
     #[inline]
     pub(crate) fn status_estimate(&self, now: Instant) -> u32 {
         if !self.triggered || now < self.prohibited_until {
             return 0;
         }
-        // Of a PDU with k pieces received, k + 1 can be missing.
+        // A PDU of which k parts were received can have k + 1 missing parts.
         let pieces = self.received.len() as u32;
         header::status(self.config.sn_bits, self.incomplete + pieces, 2 * pieces)
     }
@@ -314,8 +315,8 @@ impl Receiver {
         Some(self.write_status(space, reports))
     }
 
-    /// Lists what is missing below VR(MS) as far as it fits. ACK_SN is the next sequence number
-    /// that is missing and not listed.
+    /// Lists the missing ranges below VR(MS) that fit. ACK_SN is the next sequence number that is
+    /// missing and not listed.
     fn write_status(&self, space: u32, reports: &mut Reports) -> StatusPdu {
         reports.begin();
         let mut with_offsets = 0;
@@ -336,8 +337,8 @@ impl Receiver {
                 State::Missing => list(reports, Nack::whole(sn)),
                 State::Partial => {
                     let listed = self.gaps(sn, slot).all(|nack| list(reports, nack));
-                    // Without room for one pair of offsets, asking for all of it is the only way
-                    // to ask for anything.
+                    // Without room for one pair of offsets, the only way to request anything is to
+                    // request the whole PDU.
                     if !listed && reports.listed() == 0 {
                         list(reports, Nack::whole(sn));
                     }
@@ -353,7 +354,7 @@ impl Receiver {
         reports.finish(ack_sn, header::status(self.config.sn_bits, nacks, with_offsets))
     }
 
-    /// What is missing of a PDU that came in part.
+    /// The missing ranges of an incomplete PDU.
     fn gaps<'a>(&'a self, sn: u32, slot: &'a Slot) -> impl Iterator<Item = Nack> + 'a {
         let low = self.received.partition_point(|r| r.sn < sn);
         let pieces = self.received[low..].iter().take_while(move |r| r.sn == sn);

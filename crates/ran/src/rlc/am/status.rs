@@ -1,4 +1,4 @@
-//! What STATUS PDUs say (TS 36.322 v17.0 §6.2.1.6).
+//! The content of STATUS PDUs (TS 36.322 v17.0 §6.2.1.6).
 
 use airlane_core::ring::Ring;
 
@@ -8,7 +8,7 @@ use super::super::StatusPdu;
 /// TS 36.322 v17.0 §6.2.2.19).
 pub(super) const OPEN_END: u32 = u32::MAX;
 
-/// NACK_SN with the bytes that are missing: SOstart, and one past SOend.
+/// NACK_SN with the missing bytes: SOstart, and one past SOend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Nack {
     pub(super) sn: u32,
@@ -28,19 +28,19 @@ impl Nack {
     }
 }
 
-/// What one STATUS PDU says.
+/// The content of one STATUS PDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report<'a> {
-    /// ACK_SN: all below has come, except what is listed.
+    /// ACK_SN: all PDUs below it were received, except those listed.
     pub(super) ack_sn: u32,
     listed: &'a Ring<Nack>,
-    /// Where its own begin in the list, and where they end.
+    /// Start and end of its entries in the list.
     from: usize,
     to: usize,
 }
 
 impl<'a> Report<'a> {
-    /// What is missing, in the order of sequence numbers and bytes.
+    /// The missing ranges, in the order of sequence numbers and bytes.
     pub(super) fn nacks(&self) -> impl Iterator<Item = &'a Nack> + Clone + use<'a> {
         self.listed.iter_from(self.from).take(self.to - self.from)
     }
@@ -51,14 +51,14 @@ impl<'a> Report<'a> {
     }
 }
 
-/// How many STATUS PDUs of one receiver can be on the air. At one per millisecond at most and
-/// no more than four HARQ transmissions 8 ms apart, 32 are.
+/// How many STATUS PDUs of one receiver can be on the air. There is at most one per millisecond,
+/// with at most four HARQ transmissions 8 ms apart, so 32.
 const ON_AIR: usize = 64;
 
-/// Memory is reserved for what so many places missing take.
+/// Memory is reserved for this many missing ranges.
 const NACKS_RESERVED: usize = 256;
 
-/// A report without its list.
+/// A report without its entries.
 #[derive(Clone, Copy, Debug, Default)]
 struct Head {
     ack_sn: u32,
@@ -69,7 +69,7 @@ struct Head {
 #[derive(Debug)]
 pub(crate) struct Reports {
     heads: Ring<Head>,
-    /// What they list, one after the other.
+    /// Their entries, one report after the other.
     listed: Ring<Nack>,
     /// The serial number of the next report.
     next_serial: u32,
@@ -85,7 +85,7 @@ impl Default for Reports {
 }
 
 impl Reports {
-    /// Begins the next report, in place of the oldest.
+    /// Begins the next report, replacing the oldest.
     pub(super) fn begin(&mut self) {
         self.listed.warm_up();
         if self.heads.len() == ON_AIR {
@@ -97,13 +97,13 @@ impl Reports {
         self.open = Head::default();
     }
 
-    /// Lists what is missing.
+    /// Adds a missing range.
     pub(super) fn add(&mut self, nack: Nack) {
         self.open.nacks += 1;
         self.listed.push_back(nack);
     }
 
-    /// How much the report lists so far.
+    /// Number of entries of the report so far.
     pub(super) fn listed(&self) -> u32 {
         self.open.nacks
     }
@@ -116,7 +116,7 @@ impl Reports {
         StatusPdu { serial, size }
     }
 
-    /// What a STATUS PDU says. One that was overtaken by [`ON_AIR`] others says nothing any more.
+    /// The content of a STATUS PDU; `None` once [`ON_AIR`] later ones were sent.
     pub(super) fn get(&self, pdu: StatusPdu) -> Option<Report<'_>> {
         let first = self.next_serial - self.heads.len() as u32;
         let index = pdu.serial.checked_sub(first)? as usize;

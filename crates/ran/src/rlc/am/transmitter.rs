@@ -12,19 +12,19 @@ use super::super::{DataPdu, Pdu, StatusPdu};
 use super::AmConfig;
 use super::status::{OPEN_END, Report, Reports};
 
-/// An AMD PDU that was sent and whose window place is still taken.
+/// An AMD PDU that was sent and is still in the window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// First byte of the stream, and bytes, of its data field.
+    /// First byte in the stream, and length, of its data field.
     from: u64,
     len: u32,
-    /// Its header when it is sent as a whole.
+    /// Size of its header when it is sent as a whole.
     header: u16,
     /// How often it was considered for retransmission: RETX_COUNT + 1, or 0.
     considered: u8,
     /// Positively acknowledged.
     acknowledged: bool,
-    /// A part of it at least stands in the retransmission queue.
+    /// At least a part of it is in the retransmission queue.
     pending: bool,
 }
 
@@ -34,10 +34,10 @@ impl Slot {
     }
 }
 
-/// Memory is reserved for so many parts of PDUs with the first STATUS PDU.
+/// Memory is reserved for this many parts of PDUs with the first STATUS PDU.
 const AGAIN_RESERVED: usize = 128;
 
-/// Bytes of the stream that are to be sent again, all of one AMD PDU.
+/// Bytes of the stream for retransmission, all of one AMD PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Again {
     sn: u32,
@@ -55,10 +55,10 @@ pub(crate) struct Transmitter {
     first: u32,
     /// From VT(A) to VT(S).
     slots: Ring<Slot>,
-    /// The retransmission queue, in the order of the stream, and a spare of it.
+    /// The retransmission queue, in the order of the stream, and a spare one.
     again: VecDeque<Again>,
     spare: VecDeque<Again>,
-    /// The size of the PDUs that would carry it.
+    /// The size of the PDUs for the retransmission queue.
     again_bytes: u64,
     /// POLL_SN, and when t-PollRetransmit expires; `FAR_FUTURE` while it does not run.
     poll_sn: u32,
@@ -107,7 +107,7 @@ impl Transmitter {
         self.slots.len() >= self.config.window()
     }
 
-    /// The size of the PDUs that would carry what is to be sent again.
+    /// The size of the PDUs for the retransmission queue.
     #[inline]
     pub(crate) fn retransmission_estimate(&self) -> u64 {
         self.again_bytes
@@ -118,7 +118,7 @@ impl Transmitter {
         self.failures
     }
 
-    /// One PDU of at most `space` bytes: what is to be sent again before new data.
+    /// One PDU of at most `space` bytes: retransmissions before new data.
     #[inline]
     pub(crate) fn transmit(&mut self, cx: &mut Cx<'_>, source: &mut Source, space: u32) -> Option<Pdu> {
         let mut pdu = if let Some(&again) = self.again.front() {
@@ -162,8 +162,8 @@ impl Transmitter {
         Some(DataPdu { from, len: filled.len, sn, size, ..DataPdu::default() })
     }
 
-    /// Sends the front of the retransmission queue again, or as much of it as fits
-    /// (TS 36.322 v17.0 §5.2.1).
+    /// Retransmits the front of the retransmission queue, or as much of it as fits (TS 36.322 v17.0
+    /// §5.2.1).
     fn retransmit(&mut self, source: &Source, again: Again, space: u32) -> Option<DataPdu> {
         let slot = *self.slot(again.sn);
         let whole = u32::from(slot.header) + slot.len;
@@ -207,7 +207,7 @@ impl Transmitter {
         }
     }
 
-    /// The size of the PDU that would carry it, at most.
+    /// The maximum size of the PDU that carries it.
     fn cost(&self, again: &Again) -> u64 {
         let slot = self.slot(again.sn);
         let extra =
@@ -215,7 +215,7 @@ impl Transmitter {
         again.to - again.from + u64::from(slot.header) + u64::from(extra)
     }
 
-    /// A STATUS PDU has come (TS 36.322 v17.0 §5.2.1, §5.2.2.2, §5.1.3.1.1).
+    /// Receives a STATUS PDU (TS 36.322 v17.0 §5.2.1, §5.2.2.2, §5.1.3.1.1).
     pub(crate) fn receive_status(&mut self, source: &mut Source, pdu: StatusPdu, reports: &Reports) {
         let Some(report) = reports.get(pdu) else { return };
         assert!(report.ack_sn <= self.next(), "acknowledged what was never sent");
@@ -242,7 +242,7 @@ impl Transmitter {
         }
     }
 
-    /// Marks what the report does not list as missing.
+    /// Acknowledges the PDUs that the report does not list as missing.
     fn acknowledge(&mut self, report: &Report<'_>) {
         let mut nacks = report.nacks().map(|nack| nack.sn).peekable();
         for sn in self.first..report.ack_sn {
@@ -253,8 +253,8 @@ impl Transmitter {
         }
     }
 
-    /// Merges what the report lists as missing into the retransmission queue, and takes out what
-    /// it acknowledges.
+    /// Merges the missing ranges of the report into the retransmission queue, and removes what it
+    /// acknowledges.
     fn schedule(&mut self, report: &Report<'_>) {
         let mut merged = core::mem::take(&mut self.spare);
         let mut old = core::mem::take(&mut self.again);
@@ -289,7 +289,7 @@ impl Transmitter {
         self.again = merged;
     }
 
-    /// TS 36.322 v17.0 §5.2.1: RETX_COUNT, and the upper layers are told at the threshold.
+    /// TS 36.322 v17.0 §5.2.1: counts RETX_COUNT, and informs the upper layers at the threshold.
     fn consider(&mut self, sn: u32) {
         let threshold = self.config.max_retx;
         let slot = self.slot_mut(sn);
@@ -298,11 +298,11 @@ impl Transmitter {
         self.failures += u64::from(count == threshold);
     }
 
-    /// t-PollRetransmit has expired (TS 36.322 v17.0 §5.2.2.3): another poll, and if there is
-    /// nothing that could carry it, with a PDU that was sent before.
+    /// t-PollRetransmit has expired (TS 36.322 v17.0 §5.2.2.3): polls again, with a PDU that was
+    /// sent before if there is nothing else to carry the poll.
     pub(crate) fn handle_timeout(&mut self, now: Instant, source: &Source) {
-        // The last SDUs may have been discarded behind a PDU that was to be followed by another
-        // and so has no poll; then it is made up for here.
+        // A PDU without a poll was to be followed by SDUs that were then discarded; the missing
+        // poll is sent here.
         let forsaken = self.poll_until == Instant::FAR_FUTURE
             && source.is_empty()
             && self.again.is_empty()
@@ -331,14 +331,14 @@ impl Transmitter {
         to <= sent && self.slots.iter_from(first).take_while(|slot| slot.from < to).all(|s| s.acknowledged)
     }
 
-    /// Where the stream begins that PDUs from this sequence number on carry; it is in the window
-    /// or the next to be given.
+    /// The start in the stream of the PDUs from this sequence number on, which is in the window or
+    /// is the next to be assigned.
     pub(crate) fn start_of(&self, sn: u32, source: &Source) -> u64 {
         if sn == self.next() { source.position() } else { self.slot(sn).from }
     }
 
-    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers, and the next sequence number,
-    /// with which the receiver is to begin.
+    /// Re-establishment (TS 36.322 v17.0 §5.4): no PDUs, no timers. Returns the next sequence
+    /// number, with which the receiver starts.
     pub(crate) fn reestablish(&mut self) -> u32 {
         self.first = self.next();
         self.slots.clear();
@@ -368,7 +368,7 @@ impl Transmitter {
     }
 }
 
-/// Appends to a queue in the order of the stream, joining what overlaps.
+/// Appends to a queue in the order of the stream, joining overlapping ranges.
 fn append(queue: &mut VecDeque<Again>, next: Again) {
     match queue.back_mut() {
         Some(back) if back.sn == next.sn && next.from <= back.to => back.to = back.to.max(next.to),

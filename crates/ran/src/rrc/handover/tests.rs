@@ -21,7 +21,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Everything until then, with its time in milliseconds.
+/// All actions until then, with their times in milliseconds.
 fn run_until(handovers: &mut Handovers, until: u64) -> Vec<(u128, Action)> {
     let mut done = Vec::new();
     while handovers.due() <= ms(until) {
@@ -45,14 +45,14 @@ const fn observe(attempt: u32, step: HandoverStep) -> Action {
 fn each_step_comes_in_its_time() {
     let mut handovers = new(None);
     assert_eq!(handovers.report(ms(100), UE, (WEST, EAST)), Some(1));
-    // One at a time.
+    // Only one at a time.
     assert_eq!(handovers.report(ms(101), UE, (WEST, EAST)), None);
     let steps = run_until(&mut handovers, 1_000);
     assert_eq!(
         steps,
         [
             (110, observe(1, HandoverStep::Decided)),
-            // X2, admission, X2, the order.
+            // X2, admission, X2, the command.
             (110 + 6 + 5 + 6 + 15, observe(1, HandoverStep::Started)),
             (142, Action::Leave { ue: UE, attempt: 1 }),
             (172, observe(1, HandoverStep::Arrived)),
@@ -76,7 +76,7 @@ fn the_next_one_waits_for_the_path_switch() {
     assert_eq!(steps, [(500, observe(2, HandoverStep::Decided))]);
     run_until(&mut handovers, 506);
     assert_eq!(handovers.contexts[0].0, 0, "UE CONTEXT RELEASE has come");
-    // An acknowledgement that comes again changes nothing.
+    // A repeated acknowledgment changes nothing.
     out.clear();
     handovers.path_switched(ms(507), UE, EAST, &mut out);
     assert!(out.is_empty());
@@ -147,8 +147,8 @@ fn a_target_that_is_not_reached_waits_and_is_told_if_another_cell_takes_the_ue_u
     }
 }
 
-/// The radio of the source fails between the target's answer and the order, so that the UE does not hear it; that of the
-/// target before it is asked, so that it refuses.
+/// The radio of the source fails between the target's answer and the command, so that the UE does not receive
+/// it. The radio of the target fails before the request, so that it refuses.
 #[test]
 fn without_a_radio_nobody_is_ordered_away_or_admitted() {
     let mut handovers = new(Some(2));
@@ -160,7 +160,7 @@ fn without_a_radio_nobody_is_ordered_away_or_admitted() {
     assert_eq!(run_until(&mut handovers, 1_000), []);
     handovers.cut_off(UE, &mut out);
     assert_eq!(out.len(), 1, "nothing was being prepared");
-    // The place that the target had kept is free again; without its radio it admits nobody.
+    // The place that was reserved in the target is free again; without its radio it admits no UE.
     handovers.switch(EAST, false);
     assert_eq!(handovers.shed(ms(2_000), UE, (WEST, EAST)), Some(2));
     let refused = [

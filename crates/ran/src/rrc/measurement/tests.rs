@@ -12,7 +12,7 @@ fn unfiltered(cells: usize) -> Measurements {
     )
 }
 
-/// The tick at which each report is made, from these samples of serving cell and neighbour.
+/// The ticks at which reports are made, given these samples of serving cell and neighbour.
 fn reports(samples: &[(f64, f64)]) -> Vec<usize> {
     let mut ue = unfiltered(2);
     let mut made = Vec::new();
@@ -51,9 +51,9 @@ fn a3_enters_and_leaves_by_its_inequalities() {
 
 #[test]
 fn a_report_waits_for_the_time_to_trigger() {
-    // From 200 ms on 4 dB better: 200 ms later is too early, 400 ms later is time.
+    // 4 dB better from 200 ms on: at 400 ms the time to trigger is not over, at 600 ms it is.
     assert_eq!(reports(&[(-90.0, -86.0), (-90.0, -86.0), (-90.0, -86.0)]), [2]);
-    // Interrupted once, it begins anew; within the hysteresis counts as interrupted.
+    // An interruption restarts the time; a sample within the hysteresis is an interruption.
     let (better, within) = ((-90.0, -86.0), (-90.0, -88.0));
     assert_eq!(reports(&[better, better, within, better, better, better]), [5]);
 }
@@ -69,11 +69,11 @@ fn the_time_to_trigger_may_end_between_samples() {
     assert_eq!(ue.next_timeout(), Some(at(656)));
     assert_eq!(ue.sample(at(600), CellId(0), &better), None);
     assert_eq!(ue.handle_timeout(at(655)), None);
-    // The better of the two, and no report of either again.
+    // The better of the two, and no further report of either.
     assert_eq!(ue.handle_timeout(at(656)), Some(CellId(2)));
     assert_eq!(ue.next_timeout(), None);
     assert_eq!(ue.sample(at(800), CellId(0), &better), None);
-    // A sample that does not fulfil the condition stops the time.
+    // A sample that does not fulfil the condition stops the timer.
     let mut ue = unfiltered(3);
     assert_eq!(ue.sample(at(200), CellId(0), &better), None);
     assert_eq!(ue.sample(at(400), CellId(0), &worse), None);
@@ -85,7 +85,7 @@ fn a_report_is_made_once_until_the_condition_was_left() {
     let (better, within, worse) = ((-90.0, -86.0), (-90.0, -88.0), (-90.0, -92.0));
     let mut samples = vec![better; 6];
     assert_eq!(reports(&samples), [2]);
-    // Within the hysteresis it is not left: no second report.
+    // Within the hysteresis the event is not left: no second report.
     samples.extend([within, better, better, better, better]);
     assert_eq!(reports(&samples), [2]);
     // Left, and entered again.
@@ -102,15 +102,15 @@ fn the_best_of_several_is_reported() {
     assert_eq!(ue.sample(at(400), CellId(0), &rsrp), None);
     assert_eq!(ue.sample(at(600), CellId(0), &rsrp), Some(CellId(3)));
     assert_eq!(ue.rsrp(CellId(2)), Some(Dbm(-100.0)));
-    // In the new cell nothing is left of the old one's events, and no neighbour is better.
+    // In the new cell the events of the old one are reset, and no neighbour is better.
     ue.change_cell();
     for ms in [800, 1000, 1200, 1400] {
         assert_eq!(ue.sample(at(ms), CellId(3), &rsrp), None);
     }
 }
 
-/// What is not received is forgotten; the first sample afterwards stands for itself. Without its own cell a UE has nobody to
-/// report to.
+/// A cell that is not received is reset; the first sample afterwards is used unfiltered. Without its own cell
+/// a UE cannot report.
 #[test]
 fn a_cell_that_is_not_received_is_forgotten() {
     let config = MeasurementConfig {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Linear SINR at so many dB.
+/// Linear SINR of this value in dB.
 fn sinr(db: f64) -> f32 {
     libm::pow(10.0, db / 10.0) as f32
 }
@@ -20,7 +20,7 @@ fn watch(link: &mut RadioLink, from: u64, until: u64, db: f64) {
     }
 }
 
-/// The first frame after which T310 runs, of a link that was good for 200 ms and then is not.
+/// The first frame after which T310 runs, for a link that was good for 200 ms and then is not.
 fn problem_at(config: RadioLinkConfig, db: f64) -> Option<u64> {
     let mut link = RadioLink::new(config);
     watch(&mut link, 10, 200, GOOD);
@@ -53,7 +53,8 @@ fn a_link_is_bad_once_the_mean_over_200_ms_is() {
     assert_eq!(problem_at(RadioLinkConfig::default(), HALF), Some(250));
     // Every message missed: n / 20 from the third.
     assert_eq!(problem_at(RadioLinkConfig::default(), -30.0), Some(230));
-    // A steady −5.07 dB is bad, but only when the good frames have left the window, all 20 of them.
+    // A steady −5.07 dB is out of sync, but only when the good frames have left the window, all 20
+    // of them.
     assert_eq!(problem_at(RadioLinkConfig::default(), -5.07), Some(400));
     assert_eq!(problem_at(RadioLinkConfig::default(), -5.05), None);
 }
@@ -82,7 +83,7 @@ fn n310_counts_consecutive_indications() {
     assert_eq!(link.indications, 14);
     watch(&mut link, 340, 340, GOOD);
     assert_eq!(link.indications, 0);
-    // Between the thresholds nothing is indicated, and nothing interrupted.
+    // Between the thresholds there is no indication and no interruption.
     let mut link = RadioLink::new(config);
     watch(&mut link, 10, 200, -5.07);
     watch(&mut link, 210, 300, -4.0);
@@ -101,7 +102,7 @@ fn n311_in_sync_indications_stop_t310() {
     watch(&mut link, 320, 320, GOOD);
     assert!(!link.has_problems());
     assert_eq!(link.next_timeout(), None);
-    // −4 dB lies between the thresholds: no recovery, and T310 runs out.
+    // −4 dB is between the thresholds: no recovery, and T310 expires.
     let mut link = RadioLink::new(config);
     watch(&mut link, 10, 200, -30.0);
     watch(&mut link, 210, 1190, -4.0);
@@ -127,11 +128,11 @@ fn a_handover_stops_t310_and_has_a_timer_of_its_own() {
     watch(&mut link, 10, 200, -30.0);
     link.handover(ms(500));
     assert_eq!(link.next_timeout(), Some(ms(1500)), "T304 instead of T310");
-    watch(&mut link, 510, 540, -30.0); // Not judged on the way.
+    watch(&mut link, 510, 540, -30.0); // not evaluated during the handover
     assert_eq!(link.fail(ms(540), Failure::RandomAccess), None, "T304 decides");
     link.connected();
     assert_eq!(link.next_timeout(), None);
-    watch(&mut link, 550, 730, -30.0); // The target's own 200 ms.
+    watch(&mut link, 550, 730, -30.0); // the target's own 200 ms
     assert!(!link.has_problems());
 
     let mut link = RadioLink::new(RadioLinkConfig::default());
@@ -188,6 +189,6 @@ fn a_cell_that_does_not_answer_or_does_not_know_the_ue_ends_it_too() {
     assert_eq!(link.handle_timeout(ms(1250)), Some(Step::Answered(CellId(0))));
     link.reject();
     assert_eq!(link.released(), Some(Release::Rejected));
-    link.connected(); // A new connection.
+    link.connected(); // a new connection
     assert!(link.is_connected());
 }

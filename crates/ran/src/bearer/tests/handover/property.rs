@@ -1,18 +1,18 @@
-//! Over random traffic, losses, reordering on the air and handovers.
+//! Random traffic, losses, reordering on the air and handovers.
 
 use super::*;
 
-/// What a run is like.
+/// The state of a run.
 struct Play {
     network: Network,
     draws: Stream,
-    /// Blocks on the air: direction, and when they are decoded.
+    /// Blocks on the air: direction, and the time when they are decoded.
     air: VecDeque<(Instant, Direction, Vec<Pdu>)>,
     /// Probability that a block is lost.
     loss: f64,
-    /// S1 paths that wait for their end marker, and when the gateway switches.
+    /// S1 paths that wait for their end marker, and the times when the gateway switches.
     switches: VecDeque<(Instant, CellId)>,
-    /// Where the gateway sends now.
+    /// The cell to which the gateway sends now.
     path: CellId,
     arrives_at: Option<Instant>,
 }
@@ -70,11 +70,11 @@ impl Play {
         }
     }
 
-    /// The UE goes to another cell, and the path follows some time after its arrival.
+    /// The UE moves to another cell, and the path follows some time after its arrival.
     fn hand_over(&mut self) {
         let target = CellId((self.network.cell.0 + 1 + self.draws.below(2) as u32) % 3);
         self.air.clear(); // the MAC is reset
-        // On the way to one eNB an end marker is not overtaken by what follows on a later path.
+        // On the path to one eNB, data of a later path do not overtake an end marker.
         while self.switches.iter().any(|(_, old)| *old == target) {
             let (_, old) = self.switches.pop_front().expect("there is one");
             self.network.end_marker(old);
@@ -90,7 +90,7 @@ impl Play {
         self.switches.push_back((at, old));
     }
 
-    /// Until nothing is under way, and a last packet each way has ended the sorting.
+    /// Runs until nothing is under way, and a last packet in each direction has ended the sorting.
     fn settle(&mut self) {
         self.loss = 0.0;
         for round in 0..2 {
@@ -127,7 +127,7 @@ impl PopDue for VecDeque<(Instant, CellId)> {
     }
 }
 
-/// A run with handovers that are sometimes far apart, sometimes back to back.
+/// A run with handovers at intervals between long and none.
 fn play(config: &BearerConfig, mode: HandoverMode, seed: u64, handovers: u32) -> Rig {
     let mut play = Play::new(config, mode, seed);
     for _ in 0..handovers {
@@ -147,7 +147,7 @@ fn is_ascending(serials: &[u64]) -> bool {
     serials.is_sorted_by(|a, b| a < b)
 }
 
-/// Configurations to choose from: quiet and eager polling, with and without a bound, reports.
+/// Configurations of a run: quiet and eager polling, with and without a bound, and reports.
 fn configuration(mode: HandoverMode, seed: u64) -> BearerConfig {
     let base = BearerConfig { pdcp: BearerConfig::lena().pdcp, ..eager() };
     let queue = RetransmissionQueue { limit: Bytes(20_000), shares_buffer: false, holds_waiting: false };
@@ -208,7 +208,7 @@ fn ten_thousand_handovers_leave_nothing_behind() {
             most_held = most_held.max(play.network.rig.pool.live());
         }
         play.settle();
-        // Each handover has six packets; what is under way spans a few handovers.
+        // Each handover has six packets; the packets under way belong to a few handovers.
         assert!(most_held < 1000, "{mode:?}: {most_held} packets at once");
     }
 }
