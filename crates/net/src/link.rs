@@ -143,6 +143,8 @@ pub struct Link {
     detours: Vec<Detour>,
     /// Packets on a detour, in the order of their arrival.
     detoured: VecDeque<(Instant, PacketRef)>,
+    /// When the first of them is delivered; [`Instant::FAR_FUTURE`] if there is none.
+    detour_due: Instant,
     /// When the oldest packet of the ring is delivered; [`Instant::FAR_FUTURE`] if the ring is empty.
     due: Instant,
     statistics: LinkStatistics,
@@ -170,6 +172,7 @@ impl Link {
             bucket: policer.map(|policer| Bucket { policer, full_at: Instant::ZERO }),
             detours,
             detoured: VecDeque::new(),
+            detour_due: Instant::FAR_FUTURE,
             due: Instant::FAR_FUTURE,
             statistics: LinkStatistics::default(),
         }
@@ -217,7 +220,9 @@ impl Link {
                 self.send_or_detour(cx, front.deliver_at, front.packet);
             }
         }
-        self.end_detours(cx);
+        if self.detour_due <= cx.now {
+            self.end_detours(cx);
+        }
     }
 
     #[cold]
@@ -228,17 +233,18 @@ impl Link {
                 let at = at + detour.extra;
                 let place = self.detoured.partition_point(|&(other, _)| other <= at);
                 self.detoured.insert(place, (at, packet));
+                self.detour_due = self.detoured[0].0;
             }
         }
     }
 
     /// Delivers the packets whose detour has ended.
+    #[cold]
     fn end_detours(&mut self, cx: &mut Cx<'_>) {
-        while let Some(&(at, _)) = self.detoured.front() {
-            if at > cx.now {
-                return;
-            }
-            let (_, packet) = self.detoured.pop_front().expect("there is a front");
+        while self.detour_due <= cx.now
+            && let Some((_, packet)) = self.detoured.pop_front()
+        {
+            self.detour_due = self.detoured.front().map_or(Instant::FAR_FUTURE, |&(at, _)| at);
             cx.send(Self::OUTPUT, packet);
         }
     }
@@ -289,8 +295,7 @@ impl Node for Link {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let detoured = self.detoured.front().map_or(Instant::FAR_FUTURE, |&(at, _)| at);
-        let next = self.due.min(detoured);
+        let next = self.due.min(self.detour_due);
         (next != Instant::FAR_FUTURE).then_some(next)
     }
 
