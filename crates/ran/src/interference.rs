@@ -17,6 +17,7 @@
 //! with PDSCH, and PUCCH and sounding signals.
 
 mod noise;
+mod rivals;
 
 use core::ops::Range;
 
@@ -25,10 +26,11 @@ use airlane_radio::{Mobility, Position};
 use pulp::Arch;
 
 use crate::channel::Channel;
-use crate::config::CellConfig;
+use crate::config::{CellConfig, SLOT};
 use crate::mac::grid::{RbgSet, rbg_size};
 use noise::{AddAll, AddUp, Heard, LANES, Listen};
 pub(crate) use noise::{Noise, PLACES};
+use rivals::Rivals;
 
 /// An interferer this far below the noise is ignored: -30 dB.
 const NEGLIGIBLE: f32 = 1e-3;
@@ -59,8 +61,8 @@ pub(crate) struct Look(u32);
 /// The control regions of other cells at a UE; these are always transmitted.
 #[derive(Debug, Default)]
 struct ControlLevels {
-    /// The look for which they are valid.
-    of: Option<Look>,
+    /// The look for which they are valid, and the time since which these cells' radios were on.
+    of: Option<(Look, Instant)>,
     /// Links that fade, and their mean power.
     fading: Vec<(usize, f32)>,
     /// Sum of the powers of all other links.
@@ -112,11 +114,6 @@ impl Neighbours {
         &mut self.links
     }
 
-    /// Another cell's radio has been switched: the levels of control regions are computed again.
-    pub(crate) fn forget_control(&mut self) {
-        self.control.of = None;
-    }
-
     /// Cell `to` serves from now on instead of `from`, to which these channels belong.
     pub(crate) fn exchange(&mut self, from: CellId, to: CellId, channels: [&mut Channel; 2]) {
         self.hear_uplink();
@@ -166,7 +163,7 @@ impl Neighbours {
     }
 
     /// Computes the control regions of the cells on the UE's carrier.
-    fn hear_control(&mut self, look: Look, rivals: &[RbgSet]) {
+    fn hear_control(&mut self, look: Look, (since, rivals): (Instant, &[RbgSet])) {
         let Self { links, control, .. } = self;
         let levels = Self::levels(&self.downlink, self.latest, look);
         let heard = links.iter().map(|link| link.cell.index()).enumerate();
@@ -174,7 +171,7 @@ impl Neighbours {
         let heard = heard.filter(|&(_, level)| level > 0.0);
         let total = heard.clone().fold(1.0, |total, (_, level)| total + level);
         control.fading.clear();
-        (control.of, control.flat) = (Some(look), 0.0);
+        (control.of, control.flat) = (Some((look, since)), 0.0);
         for (link, level) in heard {
             if level >= SMALL * total && !links[link].downlink.is_flat() {
                 control.fading.push((link, level));
@@ -252,11 +249,8 @@ impl History {
 /// The relations of one cell to the others.
 #[derive(Debug)]
 struct Site {
-    /// All RBGs for a cell whose downlink is on the same carrier; none for the others, this cell and the
-    /// places beyond the last.
-    downlink_rivals: Vec<RbgSet>,
-    /// The same while all radios are on.
-    same_carrier: Vec<RbgSet>,
+    /// The cells whose downlink is on the same carrier, while their radios are on.
+    downlink_rivals: Rivals,
     /// The cells whose uplink is on the same carrier.
     uplink_rivals: Vec<usize>,
     /// Interference over noise on each PRB of the uplink in the latest slot, and its average.
@@ -296,19 +290,19 @@ impl Air {
             let mac = &cell.mac;
             u64::from(mac.downlink_latency) + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 2
         });
-        let depth = depth.max().expect("there are two cells").next_power_of_two() as usize;
+        let depth = depth.max().expect("there are two cells").next_power_of_two();
+        let kept = SLOT * depth + LOOK * 2;
         let site = |(index, cell): (usize, &CellConfig)| {
             let others = || cells.iter().enumerate().filter(move |(other, _)| *other != index);
-            let mut downlink_rivals = vec![0; whole_vectors(cells.len())];
+            let mut same_carrier = vec![0; whole_vectors(cells.len())];
             for (other, config) in others().filter(|(_, c)| c.downlink_hz == cell.downlink_hz) {
                 assert!(config.resource_blocks == cell.resource_blocks, "one carrier, two bandwidths");
-                downlink_rivals[other] = RbgSet::MAX;
+                same_carrier[other] = RbgSet::MAX;
             }
             let uplink_rivals = others().filter(|(_, c)| c.uplink_hz == cell.uplink_hz);
             let (prbs, size) = (cell.resource_blocks, rbg_size(cell.resource_blocks));
             Site {
-                same_carrier: downlink_rivals.clone(),
-                downlink_rivals,
+                downlink_rivals: Rivals::new(same_carrier, kept),
                 uplink_rivals: uplink_rivals.map(|(other, _)| other).collect(),
                 rise: vec![0.0; usize::from(prbs)],
                 mean_rise: vec![0.0; usize::from(prbs)],
@@ -319,7 +313,7 @@ impl Air {
         let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
         let mut always: Vec<_> = cells.iter().map(|c| if c.interferer { RbgSet::MAX } else { 0 }).collect();
         always.resize(whole_vectors(cells.len()), 0);
-        Self { sent: History::new(always, depth), sites, arch: Arch::new(), slot: 0 }
+        Self { sent: History::new(always, depth as usize), sites, arch: Arch::new(), slot: 0 }
     }
 
     /// The widest vectors of this machine.
@@ -332,11 +326,9 @@ impl Air {
         self.sites.is_empty()
     }
 
-    /// Switches the radio of a cell off or on. UEs compute their received powers again.
-    pub(crate) fn switch(&mut self, cell: usize, on: bool) {
-        for site in &mut self.sites {
-            site.downlink_rivals[cell] = if on { site.same_carrier[cell] } else { 0 };
-        }
+    /// The radio of a cell is switched off or on, for the slots that begin now or later.
+    pub(crate) fn switch(&mut self, now: Instant, cell: usize, on: bool) {
+        self.sites.iter_mut().for_each(|site| site.downlink_rivals.switch(now, cell, on));
     }
 
     /// Computes the received powers of a UE at its current position; `now` must not decrease.
@@ -417,7 +409,8 @@ impl Air {
         let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
         let Neighbours { downlink, latest, heard, .. } = &mut *neighbours;
         let levels = Neighbours::levels(downlink, *latest, moment.look);
-        let (sent, rivals) = (self.sent.of(slot), &site.downlink_rivals);
+        let (_, rivals) = site.downlink_rivals.at(Instant::ZERO + SLOT * slot);
+        let sent = self.sent.of(slot);
         let total = self.arch.dispatch(Listen { heard, levels, sent, rivals, wanted });
         (total > 1.0).then(|| self.add_up(cell, (wanted, total), moment, neighbours))
     }
@@ -430,8 +423,9 @@ impl Air {
         neighbours: &mut Neighbours,
     ) -> Option<Noise> {
         let site = self.sites.get(cell.index())?;
-        if neighbours.control.of != Some(moment.look) {
-            neighbours.hear_control(moment.look, &site.downlink_rivals);
+        let rivals = site.downlink_rivals.at(moment.fading);
+        if neighbours.control.of != Some((moment.look, rivals.0)) {
+            neighbours.hear_control(moment.look, rivals);
         }
         let flat = neighbours.control.flat;
         if flat == 0.0 && neighbours.control.fading.is_empty() {
@@ -458,7 +452,7 @@ impl Air {
         let Some(site) = self.sites.get(cell.index()) else { return 1.0 };
         neighbours.look(now, mobility);
         let levels = neighbours.downlink[neighbours.latest.0 as usize % 2].iter();
-        let heard = levels.zip(&site.downlink_rivals).filter(|(_, rival)| **rival != 0);
+        let heard = levels.zip(site.downlink_rivals.at(now).1).filter(|(_, rival)| **rival != 0);
         1.0 + heard.map(|(level, _)| level).sum::<f32>()
     }
 

@@ -228,6 +228,46 @@ fn a_cell_that_is_off_interferes_with_nobody() {
     assert!(on < 12.0 && off > 27.0, "MCS {on} beside it, {off} without");
 }
 
+/// A CQI report is made when somebody asks for it, and a log of the blocks asks more often. It tells what could be
+/// heard in the slot of its measurement, although the neighbour's radio has gone off or on since.
+#[test]
+fn a_radio_that_goes_off_or_on_does_not_change_what_was_measured_before() {
+    let outages = (0..200).map(|k| format!("{{ at = \"{} ms\", duration = \"7 ms\" }}", 1000 + 14 * k));
+    let outages = outages.collect::<Vec<_>>().join(", ");
+    let go = |ran_log: bool| {
+        let text = format!(
+            r#"network = "typical"
+[run]
+duration = "4 s"
+[output]
+ran_log = {ran_log}
+[channel]
+fading = "epa"
+[[cell]]
+name = "west"
+[[cell]]
+name = "east"
+position = ["750 m", "0 m"]
+interferer = true
+outages = [{outages}]
+[[ue]]
+name = "ue"
+count = 10
+position = ["330 m", "0 m"]
+[[flow]]
+to = "ue"
+"#
+        );
+        let scenario = Scenario::parse(&text, "x.toml").unwrap().resolve();
+        let mut output = run(&scenario.unwrap_or_else(|e| panic!("{e}")), 1).unwrap();
+        output.tables.retain(|(name, _)| *name != "ran_log");
+        output
+    };
+    let (without, with) = (go(false), go(true));
+    assert_eq!(without.meta, with.meta);
+    assert_eq!(format!("{:?}", without.tables), format!("{:?}", with.tables));
+}
+
 #[test]
 fn runs_side_by_side_are_the_same_run() {
     let keys = with(

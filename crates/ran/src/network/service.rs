@@ -119,7 +119,7 @@ impl RadioNetwork {
     /// Switches the radio of a cell off or on.
     fn switch(&mut self, cx: &mut Cx<'_>, cell: CellId, on: bool) {
         self.skip_idle_slots(cx.now);
-        self.air.switch(cell.index(), on);
+        self.air.switch(cx.now, cell.index(), on);
         if let Some(monitor) = &mut self.monitor {
             monitor.switch(cell, on);
         }
@@ -127,7 +127,6 @@ impl RadioNetwork {
         here.is_on = on;
         self.plan.off = if on { self.plan.off - 1 } else { self.plan.off + 1 };
         for ue in &mut self.ues {
-            ue.neighbours.forget_control();
             if ue.cell == cell && !on {
                 here.downlink.forget(ue.id.0);
                 here.uplink.forget(ue.id.0);
