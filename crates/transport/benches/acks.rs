@@ -1,6 +1,6 @@
-//! What it costs a sender to take an acknowledgment and to send the two segments that it lets out,
-//! under each controller. The acknowledgments of a whole connection are recorded beforehand, so
-//! that the receiver's work is not in the time.
+//! The cost at a sender of processing an acknowledgment and sending the two segments that it
+//! allows, under each controller. The acknowledgments of a whole connection are recorded in
+//! advance, so that the receiver's work is not measured.
 
 use std::collections::VecDeque;
 
@@ -12,21 +12,21 @@ use airlane_transport::congestion::CongestionKind;
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
-/// Acknowledgments before anything is measured: slow start, and a while.
+/// Acknowledgments before the measurement: slow start, and some time after it.
 const SETTLED: usize = 5_000;
-/// Those that are measured.
+/// Acknowledgments that are measured.
 const MEASURED: usize = 10_000;
-/// A link of 75 Mbit/s, and the way there or back.
+/// A link of 75 Mbit/s, and its one-way delay.
 const SPACING: Duration = Duration::from_micros(160);
 const DELAY: Duration = Duration::from_millis(20);
 
 fn config(congestion: CongestionKind) -> TcpConfig {
-    // The window keeps the queue finite, so that nothing is lost.
+    // The window keeps the queue finite, so that there are no losses.
     let window = ReceiveWindowKind::Fixed(Bytes(400 * 1448));
     TcpConfig { congestion, receive_window: window, ..TcpConfig::linux() }
 }
 
-/// A sender with what surrounds it.
+/// A sender with its environment.
 struct Host {
     endpoint: TcpEndpoint,
     pool: PacketPool,
@@ -44,7 +44,7 @@ impl Host {
         act(endpoint, &mut Cx { now, pool, outbox, topics: TopicSet::NONE, probe: &mut Silence });
     }
 
-    /// The segments that it has sent since the last call.
+    /// The segments sent since the last call.
     fn sent(&mut self) -> impl Iterator<Item = (TcpHeader, u32)> {
         self.outbox.drain(..).map(|(_, packet)| {
             let packet = self.pool.consume(packet);
@@ -61,7 +61,7 @@ impl Host {
         });
     }
 
-    /// Lets its timers act until then, that instant included.
+    /// Handles the timers up to and including this instant.
     fn run_to(&mut self, end: Instant, mut sent: impl FnMut(Instant, TcpHeader, u32)) {
         while self.endpoint.next_timeout() <= end {
             let now = self.endpoint.next_timeout();
@@ -76,7 +76,7 @@ impl Host {
     }
 }
 
-/// What the receiver of a connection sends, with the times at which it arrives at the sender.
+/// Records the receiver's segments, with the times at which they arrive at the sender.
 fn record(congestion: CongestionKind) -> Vec<(Instant, TcpHeader)> {
     let mut sender = Host::new(config(congestion), Direction::Downlink);
     let mut receiver = Host::new(config(congestion), Direction::Uplink);
@@ -112,7 +112,7 @@ fn record(congestion: CongestionKind) -> Vec<(Instant, TcpHeader)> {
     arrived
 }
 
-/// Plays the acknowledgments to a fresh sender; how long the last [`MEASURED`] of them took.
+/// Replays the acknowledgments to a new sender; returns the time of the last [`MEASURED`] of them.
 fn play(congestion: CongestionKind, acks: &[(Instant, TcpHeader)]) -> std::time::Duration {
     let mut sender = Host::new(config(congestion), Direction::Downlink);
     sender.begin();

@@ -1,6 +1,6 @@
-//! What a segment costs: sent, received, acknowledged every second time, acknowledgment
-//! processed. `cargo run --release -p airlane-transport --example segment_cost -- 1000000`, timed
-//! or under callgrind; the difference of two counts is free of the set-up.
+//! The cost of a segment: sent, received, acknowledged every second time, acknowledgment processed.
+//! Run `cargo run --release -p airlane-transport --example segment_cost -- 1000000` with a timer or
+//! under callgrind; the difference of two counts excludes the set-up.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ impl Wire {
 }
 
 /// Sends `segments` over a link of one segment each 160 us; the receive window of 400 segments
-/// keeps the queue finite, so nothing is lost. Returns how many were delivered.
+/// keeps the queue finite, so there are no losses. Returns the number of delivered segments.
 fn run(segments: u64) -> u64 {
     let path = |direction| Path::new(FlowId(0), direction);
     let window = ReceiveWindowKind::Fixed(Bytes(400 * 1448));

@@ -1,4 +1,4 @@
-//! How a TCP endpoint is set up.
+//! The configuration of a TCP endpoint.
 
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
@@ -8,95 +8,95 @@ use crate::congestion::{
 };
 use crate::window::{ArwaReceiver, DrwaReceiver};
 
-/// How a sender finds out that a segment is lost.
+/// How a sender detects that a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By time and a tail loss probe (RFC 8985), what Linux has done since 4.18.
+    /// By time and a tail loss probe (RFC 8985), as in Linux since 4.18.
     RackTlp,
     /// By three SACKed segments above (RFC 6675 `IsLost`), or three duplicate ACKs without SACK.
     Rfc6675,
 }
 
-/// What an acknowledgment is worth to a window that grows.
+/// By how much an acknowledgment increases a growing window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// The segments that it acknowledges (RFC 3465 without its limit), as Linux counts.
+    /// By the segments that it acknowledges (RFC 3465 without its limit), as in Linux.
     PerSegment,
-    /// One segment, whatever it acknowledges (RFC 5681 §3.1 equations 2 and 3), as ns-3's NewReno
-    /// counts: half as much under delayed acknowledgments.
+    /// By one segment per acknowledgment (RFC 5681 §3.1 equations 2 and 3), as in ns-3's NewReno:
+    /// half as much under delayed acknowledgments.
     PerAck,
 }
 
 /// Which round trips update the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
-    /// One sample per ACK of data that was sent once, as Linux does.
+    /// One sample per ACK of data that was sent once, as in Linux.
     EachAck,
-    /// One timed segment at a time (RFC 6298 §3, Karn's rule), as stacks without timestamps did.
+    /// One timed segment at a time (RFC 6298 §3, Karn's rule), as in stacks without timestamps.
     OncePerWindow,
-    /// Each ACK until this instant; afterwards smoothed RTT and timeout stay as they are.
+    /// Each ACK until this instant; afterwards smoothed RTT and timeout are constant.
     FrozenAfter(Instant),
 }
 
-/// How large a window a receiver offers.
+/// The size of the window that a receiver advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveWindowKind {
     /// Always this many bytes.
     Fixed(Bytes),
-    /// Follows what the application reads in a round trip, as Linux's buffer tuning does.
+    /// Follows the amount that the application reads in a round trip, as in Linux's buffer tuning.
     Autotuned {
-        /// Memory of the buffer at the start (the second value of `tcp_rmem`); about half to
-        /// two thirds of it is window.
+        /// Initial memory of the buffer (the second value of `tcp_rmem`); about half to two thirds
+        /// of it is window.
         initial: Bytes,
-        /// Memory of the buffer at most (the third value of `tcp_rmem`).
+        /// Maximum memory of the buffer (the third value of `tcp_rmem`).
         max: Bytes,
     },
-    /// Keeps the queue of the path short by what it offers.
+    /// DRWA: keeps the queue of the path short by the advertised window.
     Drwa(DrwaReceiver),
-    /// Tells the sender beside its window what it finds of the path.
+    /// ARWA: besides its window, sends codes about the path to the sender.
     Arwa(ArwaReceiver),
 }
 
-/// What the window of a policy is taken from.
+/// The buffer that limits the window of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveBuffer {
     /// As [`ReceiveWindowKind::Fixed`].
     Fixed(Bytes),
     /// As [`ReceiveWindowKind::Autotuned`].
     Autotuned {
-        /// Memory of the buffer at the start.
+        /// Initial memory of the buffer.
         initial: Bytes,
-        /// Memory of the buffer at most.
+        /// Maximum memory of the buffer.
         max: Bytes,
     },
 }
 
-/// How the window shrinks while losses are repaired.
+/// How the window is reduced during loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateReductionKind {
     /// Proportional rate reduction (RFC 6937).
     #[default]
     Proportional,
-    /// Rate halving as Linux had it until 3.1 (RFC 6937 §1).
+    /// Rate halving, as in Linux until 3.1 (RFC 6937 §1).
     Halving,
 }
 
-/// The set-up of one TCP endpoint. Options are used only if both ends offer them.
+/// The configuration of one TCP endpoint. Options are used only if both ends offer them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpConfig {
     /// The congestion controller.
     pub congestion: CongestionKind,
-    /// What makes it, if it is [`CongestionKind::Own`].
+    /// The factory for [`CongestionKind::Own`].
     pub own: Option<OwnControllers>,
-    /// How it tells a random loss from one of congestion. BBR judges losses itself.
+    /// How it distinguishes random losses from congestion. BBR classifies losses itself.
     pub loss_discriminator: LossDiscrimination,
-    /// How it is set up, if it is CUBIC.
+    /// Parameters of CUBIC.
     pub cubic: CubicConfig,
-    /// How its slow start ends.
+    /// How slow start ends.
     pub slow_start: SlowStartRules,
-    /// How it is set up, if it is multi-domain congestion control.
+    /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
-    /// What an acknowledgment is worth to it.
+    /// By how much an acknowledgment increases the window.
     pub growth: Growth,
     /// RFC 7323 timestamps, in milliseconds.
     pub timestamps: bool,
@@ -104,69 +104,70 @@ pub struct TcpConfig {
     pub sack: bool,
     /// RFC 7323 window scaling.
     pub window_scaling: bool,
-    /// Delayed acknowledgments (RFC 9293 §3.8.6.3); without, each data segment is acknowledged.
+    /// Delayed acknowledgments (RFC 9293 §3.8.6.3); without them, each data segment is acknowledged.
     pub delayed_ack: bool,
-    /// Gathering of SACK-carrying ACKs for at most 1 ms or a twentieth of a round trip, as
-    /// Linux does from the fourth duplicate ACK on.
+    /// Compression of SACK-carrying ACKs for at most 1 ms or a twentieth of a round trip, as in
+    /// Linux from the fourth duplicate ACK on.
     pub compressed_sack: bool,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window_segments: u32,
-    /// Floor under the variance term of the retransmission timeout, as Linux applies it:
-    /// RTO = SRTT + max(`rto_min`, 4 RTTVAR).
+    /// Floor under the variance term of the retransmission timeout, as in Linux: RTO = SRTT +
+    /// max(`rto_min`, 4 RTTVAR).
     pub rto_min: Duration,
     /// Ceiling of the retransmission timeout.
     pub rto_max: Duration,
     /// Retransmission timeout before the first sample (RFC 6298 §2.1).
     pub rto_initial: Duration,
-    /// SYNs sent again with back-off before the connection is given up (Linux `tcp_syn_retries`).
+    /// SYN retransmissions with back-off before the connection is given up (Linux `tcp_syn_retries`).
     pub syn_retries: u32,
-    /// SYNs sent again at even intervals before those (Linux `tcp_syn_linear_timeouts`, since 6.5).
+    /// SYN retransmissions at even intervals before those (Linux `tcp_syn_linear_timeouts`, since 6.5).
     pub syn_linear_timeouts: u32,
-    /// SYN-ACKs sent again before the request is forgotten (Linux `tcp_synack_retries`).
+    /// SYN-ACK retransmissions before the request is forgotten (Linux `tcp_synack_retries`).
     pub synack_retries: u32,
-    /// Timeouts without progress before a connection is given up (Linux `tcp_retries2`): after the time that so many take from
-    /// a timeout of 200 ms on, each twice the last, at most `rto_max`; and so many window probes without an answer.
+    /// Timeouts without progress before a connection is given up (Linux `tcp_retries2`). Linux converts the
+    /// number to a duration: that of this many timeouts, the first of 200 ms, each twice the previous one, at
+    /// most `rto_max`. The connection is also given up after this many window probes without an answer.
     pub retries: u32,
     /// How losses are detected.
     pub loss_detection: LossDetection,
-    /// Whether, without SACK, duplicate ACKs that cover no more than the last recovery did start no other: the "careful"
-    /// variant of RFC 2582 §5, and RFC 6582 §3.2 step 2. Else what a recovery sent again in vain may start the next.
+    /// Whether, without SACK, duplicate ACKs that cover no more than the last recovery start no further
+    /// recovery: the "careful" variant of RFC 2582 §5, and RFC 6582 §3.2 step 2. If false, unnecessary
+    /// retransmissions of a recovery may start the next one.
     pub careful_fast_retransmit: bool,
     /// F-RTO (RFC 5682, SACK-enhanced).
     pub frto: bool,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
-    /// How the window shrinks while losses are repaired.
+    /// How the window is reduced during loss recovery.
     pub rate_reduction: RateReductionKind,
     /// Reduction of the window after idle times (RFC 5681 §4.1, RFC 7661).
     pub slow_start_after_idle: bool,
     /// Which round trips update the retransmission timeout.
     pub rtt_sampling: RttSampling,
-    /// Whether a SACK gives a round trip and, if it is of data older than the last sending of the head,
-    /// restarts the timer, as Linux since 3.12; without, only an ACK of new data does (RFC 6298 §5.3).
+    /// Whether a SACK gives a round-trip sample and restarts the timer if its data is older than the
+    /// last transmission of the head, as in Linux since 3.12. If false, only an ACK of new data does
+    /// (RFC 6298 §5.3).
     pub rtt_from_sack: bool,
     /// The receive window.
     pub receive_window: ReceiveWindowKind,
-    /// Obedience to the codes of an ARWA receiver, for [`CongestionKind::NewReno`]; `None` for a sender
-    /// that knows nothing of them and does not permit them.
+    /// Obeys the codes of an ARWA receiver, for [`CongestionKind::NewReno`]; `None` for a sender that
+    /// does not support them and does not permit them.
     pub obeys_codes: Option<ArwaSender>,
-    /// Bytes that may be unacknowledged at the sender whatever the windows say.
+    /// Maximum number of unacknowledged bytes at the sender, in addition to the windows.
     pub send_buffer: Option<Bytes>,
-    /// Bytes that the application of an endless flow writes at a time, into a queue tuned as Linux
-    /// does; each write ends with PSH, which a receiver acknowledges at once. Without, such a flow
-    /// has no writes and no PSH.
+    /// Bytes per write of the application of an endless flow, into a queue tuned as in Linux; each
+    /// write ends with PSH, which a receiver acknowledges at once. If `None`, such a flow has no
+    /// writes and no PSH.
     pub write_size: Option<Bytes>,
-    /// Nagle's algorithm (RFC 9293 §3.7.4) as Linux has it after Minshall: a segment that is not full waits
-    /// while another such is not acknowledged.
+    /// Nagle's algorithm (RFC 9293 §3.7.4) in Linux's variant by Minshall: a segment that is not full waits
+    /// while another such segment is unacknowledged.
     pub nagle: bool,
-    /// Explicit congestion notification (RFC 3168): this end asks for it. One that is asked agrees
-    /// in any case, as Linux's tcp_ecn = 2.
+    /// Explicit congestion notification (RFC 3168): this end requests it. An end that is asked
+    /// always agrees, as with Linux's tcp_ecn = 2.
     pub ecn: bool,
-    /// Pacing of a window-based controller at Linux's rates; one that models the path paces in any
-    /// case.
+    /// Pacing of a window-based controller at Linux's rates; a model-based controller always paces.
     pub pacing: bool,
-    /// Where a controller that leaves something to chance finds its stream,
-    /// `flow/<number>/congestion`.
+    /// The source of a controller's random stream, `flow/<number>/congestion`.
     pub seeds: Seeds,
     /// Largest IP packet in bytes.
     pub mtu: u16,
@@ -175,7 +176,7 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// What a Linux 6.x host does by default.
+    /// The defaults of a Linux 6.x host.
     #[must_use]
     pub const fn linux() -> Self {
         Self {
@@ -212,7 +213,7 @@ impl TcpConfig {
             obeys_codes: None,
             send_buffer: None,
             write_size: None,
-            nagle: false,  // an application that pushes what it writes sets TCP_NODELAY
+            nagle: false,  // an application that writes complete messages sets TCP_NODELAY
             ecn: false,    // tcp_ecn 2
             pacing: false, // no fq qdisc
             seeds: Seeds::new(0),
@@ -221,7 +222,7 @@ impl TcpConfig {
         }
     }
 
-    /// Maximum segment size that the MTU allows: without IP and TCP header (RFC 9293 §3.7.1).
+    /// Maximum segment size for the MTU: without IP and TCP header (RFC 9293 §3.7.1).
     #[must_use]
     pub const fn mss(&self) -> u16 {
         self.mtu - 40

@@ -1,22 +1,22 @@
-//! Delivery rate and pacing, for senders that have use for them.
+//! Delivery rate and pacing, for senders that use them.
 //!
-//! The rate estimate follows draft-cheng-iccrg-delivery-rate-estimation-02: each segment carries
-//! a note of what had been delivered when it was sent, and the ACK that delivers it compares. The
-//! rate is taken over the longer of the sending and the acknowledging interval.
+//! The rate estimate follows draft-cheng-iccrg-delivery-rate-estimation-02: each segment stores the
+//! delivered amount when it was sent, and the ACK that delivers it compares. The rate uses the
+//! longer of the sending and the acknowledging interval.
 //!
-//! Pacing is Linux's internal pacing: a segment may leave when the one before it has passed at
-//! the pacing rate, a late departure is made up for by at most half of the next gap, and the
-//! first ten segments go at once. Retransmission timers do not wait for it.
+//! Pacing is Linux's internal pacing: a segment may leave when the previous one has passed at the
+//! pacing rate, a late departure shortens the next gap by at most half, and the first ten segments
+//! leave at once. Retransmission timers do not wait for pacing.
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, ring};
 
 use crate::congestion::RateSample;
 use crate::scoreboard::{EVER_RETRANSMITTED, RESERVED, Scoreboard, Segment};
 
-/// Segments that leave unpaced (Linux: what a qdisc that paces lets pass of a new flow).
+/// Number of unpaced segments (Linux: the segments of a new flow that a pacing qdisc lets pass).
 const UNPACED_SEGMENTS: u64 = 10;
 
-/// What is noted of a segment when it is sent (§3.2).
+/// The data stored for a segment when it is sent (§3.2).
 #[derive(Clone, Copy, Debug)]
 struct Note {
     /// `None` once the segment was delivered.
@@ -39,7 +39,7 @@ impl Note {
     };
 }
 
-/// The newest segment that the present ACK delivers.
+/// The newest segment that the current ACK delivers.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     end: u64,
@@ -52,11 +52,11 @@ struct Newest {
     retransmission: bool,
 }
 
-/// What was sent, delivered and lost over time, and when the next segment may leave.
+/// The history of sending, delivery and loss, and the time when the next segment may leave.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     notes: Vec<Note>,
-    /// Segments delivered and lost since the connection began; the SYN counts.
+    /// Segments delivered and lost since the start of the connection, including the SYN.
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     pub(crate) delivered_at: Instant,
@@ -67,7 +67,7 @@ pub(crate) struct Delivery {
     newest: Option<Newest>,
     pub(crate) prior_in_flight: u32,
     pub(crate) prior_lost: u64,
-    /// Segments that it delivers, until they are counted at its end.
+    /// Segments that it delivers, which are counted at its end.
     pub(crate) being_delivered: u32,
     // Pacing.
     rate: Option<BitRate>,
@@ -99,14 +99,15 @@ impl Delivery {
         number as usize & (self.notes.len() - 1)
     }
 
-    /// The notes of so many segments must fit; those of the board stay where they belong.
+    /// Makes room for the notes of this many segments; the notes of outstanding segments keep their
+    /// places.
     #[cold]
     fn grow(&mut self, board: &Scoreboard) {
         ring::double(&mut self.notes, board.head(), RESERVED, || Note::EMPTY);
     }
 
-    /// A segment was sent, for the first time (it is the board's last) or again. `was_empty` says
-    /// that nothing was outstanding before it.
+    /// A segment was sent, for the first time (it is the board's last) or again. `was_empty` is
+    /// true if no segment was outstanding before it.
     pub(crate) fn on_sent(
         &mut self,
         board: &Scoreboard,
@@ -134,14 +135,14 @@ impl Delivery {
         self.pace(now, board.get(number).payload());
     }
 
-    /// An ACK arrives.
+    /// Starts the processing of an ACK.
     pub(crate) fn begin_ack(&mut self, in_flight: u32) {
         self.newest = None;
         self.prior_in_flight = in_flight;
         self.prior_lost = self.lost;
     }
 
-    /// A segment was delivered (§3.3): the rate is that of the one sent last.
+    /// A segment was delivered (§3.3): the rate is that of the most recently sent one.
     pub(crate) fn on_delivered(&mut self, number: u64, segment: &Segment) {
         let slot = self.slot(number);
         let note = self.notes[slot];
@@ -167,7 +168,7 @@ impl Delivery {
         });
     }
 
-    /// The sample that the ACK gives, if any (§3.3). Intervals below the smallest round trip are
+    /// The sample of the ACK, if it gives one (§3.3). Intervals below the minimum round trip are
     /// those of a spurious retransmission.
     pub(crate) fn sample(&mut self, now: Instant, delivered: u32, min_rtt: Duration) -> Option<RateSample> {
         self.delivered += u64::from(delivered);
@@ -193,14 +194,14 @@ impl Delivery {
         })
     }
 
-    /// What a segment carried that is lost: segments in flight when it was sent, segments lost
+    /// The stored data of a lost segment: segments in flight when it was sent, segments lost
     /// before, and whether the application was the limit.
     pub(crate) fn of_lost(&self, number: u64) -> (u32, u64, bool) {
         let note = &self.notes[self.slot(number)];
         (note.in_flight, note.lost, note.app_limited)
     }
 
-    /// The sender has, or wants to have, less to send than the path takes (§3.4).
+    /// The sender has, or wants to send, less data than the path can carry (§3.4).
     pub(crate) fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
@@ -214,7 +215,7 @@ impl Delivery {
         self.rate = rate;
     }
 
-    /// When nothing may leave: until when.
+    /// The time until which no segment may leave, if there is one.
     pub(crate) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (self.next_send_at > now).then_some(self.next_send_at)
     }
@@ -228,7 +229,7 @@ impl Delivery {
         if self.rate.is_none() { u32::MAX } else { quantum.max(unpaced) }
     }
 
-    /// A segment leaves; the next one waits until it has passed.
+    /// A segment leaves; the next one waits for its transmission time at the pacing rate.
     fn pace(&mut self, now: Instant, payload: u32) {
         self.sent_segments += 1;
         let before = self.next_send_at;
@@ -243,9 +244,8 @@ impl Delivery {
     }
 }
 
-/// The pacing rate of a window-based controller: what Linux gives a qdisc, twice the window per
-/// round trip while it is below half the threshold, 1.2 times above (tcp_pacing_ss_ratio and
-/// tcp_pacing_ca_ratio).
+/// The pacing rate of a window-based controller, as in Linux: twice the window per round trip below
+/// half the threshold, 1.2 times above (tcp_pacing_ss_ratio and tcp_pacing_ca_ratio).
 pub(crate) fn window_rate(
     window: u32,
     ssthresh: u32,
@@ -328,7 +328,7 @@ mod tests {
         assert!(s.ack(80_001, 0).is_none()); // delivers nothing
     }
 
-    /// What is in flight when the application runs dry is marked, and no more.
+    /// The segments in flight when the application has no more data are marked, and no others.
     #[test]
     fn limits_of_the_application_pass_with_their_segments() {
         let mut s = Sent::new();
@@ -341,8 +341,9 @@ mod tests {
         assert!(!s.delivery.is_app_limited());
     }
 
-    /// At 11.584 Mbit/s a segment takes 1 ms. The first nine leave at once and the tenth starts
-    /// the clock. A departure 0.4 ms late shortens the next gap by as much, one 5 ms late by half.
+    /// At 11.584 Mbit/s a segment takes 1 ms. The first nine leave at once and the tenth starts the
+    /// clock. A departure that is 0.4 ms late shortens the next gap by this time, one that is 5 ms
+    /// late by half a gap.
     #[test]
     fn segments_leave_at_the_pacing_rate() {
         let mut s = Sent::new();

@@ -1,8 +1,8 @@
-//! One end of a TCP connection (RFC 9293): handshake, the two halves, and the end.
+//! One end of a TCP connection (RFC 9293): handshake, the two halves, and closing.
 //!
-//! Driven from outside: [`TcpEndpoint::handle_segment`] and [`TcpEndpoint::handle_timeout`]
-//! take what happened, the application reads and writes, and [`TcpEndpoint::flush`] lets the
-//! resulting acknowledgments and data out.
+//! Driven from outside: [`TcpEndpoint::handle_segment`] and [`TcpEndpoint::handle_timeout`] process
+//! events, the application reads and writes, and [`TcpEndpoint::flush`] sends the resulting
+//! acknowledgments and data.
 //!
 //! ```
 //! use airlane_transport::{Path, TcpConfig, TcpEndpoint};
@@ -40,35 +40,35 @@ use crate::window::{ReceiveWindow, Window};
 pub use relay::ClosedEnd;
 pub use reset::refusal;
 
-/// The least segment that a peer may ask for, options included (Linux TCP_MIN_SND_MSS).
+/// The smallest MSS that a peer may set, including options (Linux TCP_MIN_SND_MSS).
 const MSS_MIN: u16 = 48;
 
-/// Where a connection stands (RFC 9293 §3.3.2, closing states folded into one).
+/// The state of a connection (RFC 9293 §3.3.2, with the closing states combined).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionState {
     /// Waits for a SYN.
     Listen,
     /// A SYN was sent.
     SynSent,
-    /// A SYN came and was answered.
+    /// A SYN was received and answered.
     SynReceived,
     /// Open in both directions, or closing.
     Established,
-    /// Both sides have closed and everything is acknowledged.
+    /// Both sides have closed and all data is acknowledged.
     Closed,
-    /// Given up by a RST, of the peer or of this end (RFC 9293 §3.5.3). What was not read is gone.
+    /// Aborted by a RST, of the peer or of this end (RFC 9293 §3.5.3). Unread data is lost.
     Reset,
-    /// Given up because the peer did not answer for too long (RFC 9293 §3.8.3). What was not read is gone.
+    /// Given up because the peer did not answer for too long (RFC 9293 §3.8.3). Unread data is lost.
     TimedOut,
 }
 
-/// What the application asked for before or after the connection stood.
+/// The application's requests, before or after the connection was established.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wishes {
     endless: bool,
     bytes: u64,
     close: bool,
-    /// It will not read either.
+    /// It will not read any more either.
     gone: bool,
 }
 
@@ -80,7 +80,7 @@ struct Halves {
 }
 
 impl Halves {
-    /// The send half, and what it sends with.
+    /// The send half, and its environment.
     #[inline(always)]
     fn io<'a, 'c>(
         &'a mut self,
@@ -99,7 +99,7 @@ struct Handshake {
     sent_at: Instant,
     rto: Duration,
     retransmissions: u32,
-    /// Expiries of the timer, which are fewer if the peer's SYN comes again.
+    /// Expiries of the timer; fewer than retransmissions if the peer's SYN is repeated.
     expiries: u32,
     at: Instant,
 }
@@ -125,7 +125,7 @@ pub struct TcpEndpoint {
     /// First byte of the stream that must not be offered to the peer.
     offer_end: u64,
     halves: Option<Halves>,
-    /// Segments without data that are not believed are answered from then on.
+    /// From this time on, unacceptable segments without data are answered again.
     answers_from: Instant,
     stats: TcpStats,
 }
@@ -159,13 +159,13 @@ impl TcpEndpoint {
         self.send_syn(cx);
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     #[must_use]
     pub const fn state(&self) -> ConnectionState {
         self.state
     }
 
-    /// Counters and the state of the moment.
+    /// Counters and current state.
     #[must_use]
     pub fn stats(&self) -> TcpStats {
         let mut stats = self.stats;
@@ -175,7 +175,7 @@ impl TcpEndpoint {
         stats
     }
 
-    /// The application always has more to send.
+    /// The application always has more data to send.
     pub fn supply_endless(&mut self) {
         self.wishes.endless = true;
         if let Some(h) = &mut self.halves {
@@ -183,8 +183,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// The application that always had more has nothing more for now; [`Self::supply`] and
-    /// [`Self::supply_endless`] go on.
+    /// The application that always had more data has none for now; [`Self::supply`] and
+    /// [`Self::supply_endless`] continue.
     pub fn hold_supply(&mut self) {
         self.wishes.endless = false;
         if let Some(h) = &mut self.halves {
@@ -200,14 +200,14 @@ impl TcpEndpoint {
         }
     }
 
-    /// The application will neither write nor read any more: a FIN follows. Data that comes now, or was not read, is
-    /// answered with a RST (RFC 9293 §3.6.1, RFC 2525 §2.17).
+    /// The application will neither write nor read any more: a FIN follows. Data that arrives now, or was not
+    /// read, is answered with a RST (RFC 9293 §3.6.1, RFC 2525 §2.17).
     pub fn close(&mut self) {
         self.wishes.gone = true;
         self.shutdown();
     }
 
-    /// The application will write no more, but reads on: a FIN follows.
+    /// The application will write no more, but continues to read: a FIN follows.
     pub fn shutdown(&mut self) {
         self.wishes.close = true;
         if let Some(h) = &mut self.halves {
@@ -222,13 +222,13 @@ impl TcpEndpoint {
         self.halves.as_ref().map_or(0, |h| h.receiver.readable())
     }
 
-    /// Bytes that wait behind a gap.
+    /// Bytes that were received behind a gap.
     #[must_use]
     pub fn held_beyond(&self) -> u64 {
         self.halves.as_ref().map_or(0, |h| h.receiver.held_beyond())
     }
 
-    /// The application reads up to `limit` bytes; returns how many it got.
+    /// The application reads up to `limit` bytes; returns the number of bytes read.
     #[inline]
     pub fn read(&mut self, now: Instant, limit: u64) -> u64 {
         let Some(h) = &mut self.halves else { return 0 };
@@ -237,31 +237,32 @@ impl TcpEndpoint {
         bytes
     }
 
-    /// True when the peer has closed and all it sent was read.
+    /// True when the peer has closed and all its data was read.
     #[must_use]
     pub fn at_end(&self) -> bool {
         self.halves.as_ref().is_some_and(|h| h.receiver.finished())
     }
 
-    /// True when all that was written, and the FIN, is acknowledged.
+    /// True when all written data, and the FIN, are acknowledged.
     #[must_use]
     pub fn all_acknowledged(&self) -> bool {
         self.halves.as_ref().is_some_and(|h| h.sender.finished())
     }
 
-    /// True when all that was written has been sent at least once.
+    /// True when all written data has been sent at least once.
     #[must_use]
     pub fn all_sent(&self) -> bool {
         self.halves.as_ref().is_some_and(|h| h.sender.all_sent())
     }
 
-    /// Bytes that were written and have not been sent yet; all of them before the connection stands.
+    /// Bytes that were written and have not been sent yet; all of them before the connection is
+    /// established.
     #[must_use]
     pub fn unsent(&self) -> u64 {
         self.halves.as_ref().map_or(self.wishes.bytes, |h| h.sender.unsent())
     }
 
-    /// True when all that was written is acknowledged, whatever became of the FIN.
+    /// True when all written data is acknowledged, independent of the FIN.
     #[must_use]
     pub fn data_acknowledged(&self) -> bool {
         self.halves.as_ref().is_some_and(|h| h.sender.data_acknowledged())
@@ -278,7 +279,7 @@ impl TcpEndpoint {
         halves.min(self.handshake.at)
     }
 
-    /// A segment arrived; returns the payload bytes that became readable through it.
+    /// Handles a segment; returns the payload bytes that became readable.
     pub fn handle_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
         match self.state {
             ConnectionState::Established | ConnectionState::Closed => {
@@ -289,7 +290,7 @@ impl TcpEndpoint {
                 if header.flags.has(TcpFlags::SYN) && header.flags.0 & others == 0 {
                     self.on_syn(cx, header);
                 } else if header.flags.0 & others == TcpFlags::ACK {
-                    self.refuse(cx, header, payload); // of a connection that is no more: RFC 9293 §3.10.7.2
+                    self.refuse(cx, header, payload); // of a closed connection: RFC 9293 §3.10.7.2
                 }
                 0
             }
@@ -312,7 +313,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// The base station said something of the UE at the other end. Nothing is made of it before the handshake is
+    /// The base station's information about the UE at the other end. Ignored before the handshake is
     /// complete.
     pub fn on_radio_information(&mut self, information: &RadioInformation) {
         if let Some(halves) = &mut self.halves {
@@ -320,7 +321,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// A PEP reports what has passed it. A controller without a window for each domain takes no notice.
+    /// A PEP reports the packets that have passed it. Ignored by a controller without a window for each
+    /// domain.
     pub fn handle_pep_report(&mut self, cx: &mut Cx<'_>, report: &PepReport<'_>) {
         if self.state == ConnectionState::Established
             && let Some(halves) = &mut self.halves
@@ -330,7 +332,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// A timer is due.
+    /// Handles the timers that are due.
     pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         if self.handshake.at <= cx.now {
             self.on_handshake_timeout(cx);
@@ -348,10 +350,10 @@ impl TcpEndpoint {
         }
     }
 
-    /// Sends what became possible: data, and an acknowledgment if one is due.
+    /// Sends what may be sent: data, and an acknowledgment if one is due.
     #[inline]
     pub fn flush(&mut self, cx: &mut Cx<'_>) {
-        // A closed end still answers: the peer may not have got the last ACK.
+        // A closed end still answers: the last ACK may not have reached the peer.
         if !matches!(self.state, ConnectionState::Established | ConnectionState::Closed) {
             return;
         }
@@ -378,7 +380,7 @@ impl TcpEndpoint {
         Window::new(self.config.receive_window, Bytes(u64::from(mss)))
     }
 
-    /// The shift with which our largest window fits into 16 bits (RFC 7323 §2.3).
+    /// The window scale with which our largest window fits into 16 bits (RFC 7323 §2.3).
     fn own_scale(&self) -> u8 {
         let ceiling = self.window(u32::from(self.config.mss())).ceiling().get();
         (0..=14).find(|s| ceiling >> s <= 65_535).unwrap_or(14)
@@ -430,8 +432,9 @@ impl TcpEndpoint {
         send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, again));
     }
 
-    /// As Linux, a SYN goes again at even intervals at first (`tcp_syn_linear_timeouts`), then RFC 6298 §5.5 holds; a SYN-ACK
-    /// backs off from the first. What is not answered in the end is given up, without a RST (RFC 9293 §3.8.3).
+    /// As in Linux, a SYN is first repeated at even intervals (`tcp_syn_linear_timeouts`), then according to
+    /// RFC 6298 §5.5; a SYN-ACK backs off from the start. An unanswered connection is finally given up
+    /// without a RST (RFC 9293 §3.8.3).
     fn on_handshake_timeout(&mut self, cx: &mut Cx<'_>) {
         let (c, active) = (&self.config, self.state == ConnectionState::SynSent);
         let linear = if active { c.syn_linear_timeouts } else { 0 };
@@ -447,7 +450,7 @@ impl TcpEndpoint {
         self.send_syn(cx);
     }
 
-    /// Whoever waited for a connection goes on waiting (Linux forgets the request).
+    /// A listening end continues to listen (Linux forgets the request).
     fn give_up_handshake(&mut self, cx: &mut Cx<'_>) {
         if self.state == ConnectionState::SynSent {
             return self.give_up(cx);
@@ -457,14 +460,14 @@ impl TcpEndpoint {
         self.state = ConnectionState::Listen;
     }
 
-    /// Settles the options from the peer's SYN (RFC 9293 §3.7.1, RFC 7323 §2.2 and §3.2,
-    /// RFC 2018 §2) and creates the two halves.
+    /// Determines the options from the peer's SYN (RFC 9293 §3.7.1, RFC 7323 §2.2 and §3.2, RFC
+    /// 2018 §2) and creates the two halves.
     fn establish(&mut self, header: &TcpHeader, now: Instant) {
         let c = &self.config;
         let timestamps = c.timestamps && header.timestamps.is_some();
         let sack = c.sack && header.syn.sack_permitted;
         let scaling = c.window_scaling && header.syn.window_scale.is_some();
-        // RFC 3168 §6.1.1: asked with both flags, or answered with one.
+        // RFC 3168 §6.1.1: requested with both flags, or answered with one.
         let ecn = if header.flags.has(TcpFlags::ACK) {
             c.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::CWR)
         } else {
@@ -565,7 +568,7 @@ impl TcpEndpoint {
         if !self.takes(header, payload) || acked != 1 {
             let flags = header.flags;
             if acked != 1 && flags.has(TcpFlags::ACK) && flags.0 & (TcpFlags::RST | TcpFlags::SYN) == 0 {
-                self.refuse(cx, header, payload); // our SYN is all that there is to acknowledge: RFC 9293 §3.10.7.4
+                self.refuse(cx, header, payload); // only our SYN can be acknowledged: RFC 9293 §3.10.7.4
             } else {
                 self.admits(cx, header, payload);
             }
@@ -586,7 +589,7 @@ impl TcpEndpoint {
         let acknowledged = sequence::position(header.acknowledgment, n.local_initial, una);
         let stamp = if n.timestamps { header.timestamps } else { None };
         let others = TcpFlags::SYN | TcpFlags::RST | TcpFlags::ACK;
-        // In the order of numbers and new: nothing can be amiss with it. Whatever else it is, `admits` looks at it.
+        // An in-order new segment with ordinary flags is always acceptable; `admits` checks all others.
         let ordinary = header.flags.0 & others == TcpFlags::ACK
             && h.receiver.expects(start)
             && acknowledged.wrapping_sub(una) <= h.sender.nxt() - una
@@ -602,7 +605,7 @@ impl TcpEndpoint {
         }
         let fin = header.flags.has(TcpFlags::FIN);
         let with_data = payload > 0 || fin;
-        // As `Halves::io` makes it; `receiver` beside it saves instructions for each segment.
+        // As `Halves::io` makes it; borrowing `receiver` separately saves instructions for each segment.
         let mut io = Io { cx, path: &self.path, negotiated: n, receiver, stats: &mut self.stats };
         let ack = Ack {
             ack: acknowledged,
@@ -618,7 +621,7 @@ impl TcpEndpoint {
         let now = io.now();
         if with_data {
             if self.wishes.gone && start + u64::from(payload) > io.receiver.next() {
-                self.refuse(cx, header, payload); // nobody will read it: RFC 9293 §3.6.1, RFC 2525 §2.17
+                self.refuse(cx, header, payload); // unread data: RFC 9293 §3.6.1, RFC 2525 §2.17
                 self.end(ConnectionState::Reset);
                 return 0;
             }

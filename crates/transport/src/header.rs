@@ -1,4 +1,4 @@
-//! Makes segments: the typed header of a packet from the state of both halves.
+//! Builds segments: the typed header of a packet from the state of both halves.
 
 use airlane_core::{
     Cx, Ecn, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic,
@@ -10,7 +10,7 @@ use crate::sequence;
 use crate::stats::TcpStats;
 use crate::window::Code;
 
-/// What the handshake settled.
+/// The result of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Negotiated {
     /// Our initial sequence number and the peer's.
@@ -19,9 +19,9 @@ pub(crate) struct Negotiated {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) ecn: bool,
-    /// Both ends know of codes.
+    /// Both ends support codes.
     pub(crate) codes: bool,
-    /// Shift of the windows we announce, and of those the peer announces.
+    /// Window scale of the windows we announce, and of those the peer announces.
     pub(crate) local_scale: u8,
     pub(crate) remote_scale: u8,
     /// Payload of a full segment that we send.
@@ -33,7 +33,7 @@ pub(crate) const fn timestamp(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
 
-/// What a half of an endpoint needs to send.
+/// The environment that a half of an endpoint needs to send.
 pub(crate) struct Io<'a, 'c> {
     pub(crate) cx: &'a mut Cx<'c>,
     pub(crate) path: &'a Path,
@@ -51,7 +51,7 @@ impl Io<'_, '_> {
     /// Sends one segment of an established connection.
     pub(crate) fn send(&mut self, start: u64, payload: u32, mut flags: u8, retransmission: bool) {
         let n = self.negotiated;
-        // A code would make a full segment longer than the MTU: it waits for an ACK without data.
+        // A code would make a full segment larger than the MTU: it waits for an ACK without data.
         let bare = payload == 0 && flags & TcpFlags::FIN == 0;
         let code = if n.codes && bare { self.receiver.take_code() } else { None };
         if let Some(code) = code {
@@ -63,7 +63,7 @@ impl Io<'_, '_> {
             if self.receiver.echoes_congestion() {
                 flags |= TcpFlags::ECE;
             }
-            // RFC 3168 §6.1.4, §6.1.5: neither ACKs nor retransmissions.
+            // RFC 3168 §6.1.4, §6.1.5: ACKs and retransmissions are not ECN-capable.
             if payload > 0 && !retransmission {
                 ecn = Ecn::Capable0;
             }
@@ -96,7 +96,7 @@ impl Io<'_, '_> {
     }
 }
 
-/// Puts a segment on the wire and reports it.
+/// Sends a segment and reports it.
 #[inline(always)]
 pub(crate) fn send_packet(
     cx: &mut Cx<'_>,

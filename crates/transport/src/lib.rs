@@ -1,30 +1,30 @@
-//! Transport protocols without input or output: TCP as a Linux host speaks it, and UDP.
+//! Transport protocols without I/O: TCP as in a Linux host, and UDP.
 //!
 //! A [`TcpEndpoint`] is one end of a connection. It reads no clock and opens no socket: segments
-//! and timeouts come in with a [`airlane_core::Cx`], segments leave through the same. Inside it
-//! are four separable parts:
+//! and timeouts arrive with a [`airlane_core::Cx`], through which it also sends segments. It has
+//! four separate parts:
 //!
 //! - the send half: a scoreboard (ring of sent segments), loss detection by RACK-TLP (RFC 8985)
 //!   or RFC 6675, proportional rate reduction (RFC 6937), F-RTO (RFC 5682) and Eifel undo
 //!   (RFC 4015), and the retransmission timer (RFC 6298 with Linux's variance filter);
 //! - the congestion controllers ([`congestion`]): NewReno, CUBIC with HyStart, Scalable, Vegas,
 //!   Westwood+, Veno, BBR of versions 1 and 3, with the delivery rate and pacing they need, and
-//!   multi-domain congestion control, which hears a PEP ([`PepReport`]);
+//!   multi-domain congestion control, which uses the reports of a PEP ([`PepReport`]);
 //! - the receive half: reassembly, SACK and D-SACK blocks (RFC 2018, RFC 2883), delayed ACKs;
 //! - the receive windows ([`window`]): fixed or autotuned, and two that keep the path's queue short, DRWA
 //!   and ARWA.
 //!
-//! Sequence numbers are 64-bit stream positions inside (the SYN is 0, the first byte 1) and
+//! Internally, sequence numbers are 64-bit stream positions (the SYN is 0, the first byte 1); they
 //! wrap to 32 bits only in the header.
 //!
-//! ECN (RFC 3168) and pacing are there to be asked for.
+//! ECN (RFC 3168) and pacing are optional.
 //!
-//! Nagle's algorithm too: a simulated application pushes what it writes (one that always has more writes only
-//! if told how much at a time), but who passes on what others write should not.
+//! So is Nagle's algorithm: a simulated application writes complete messages (an endless one has writes only
+//! if their size is given), but a relay of other applications' writes should use it.
 //!
-//! Left out: accurate ECN, TSO, urgent data, simultaneous open, path MTU discovery, TIME-WAIT but for what
-//! [`ClosedEnd`] keeps, the rounding of Linux's timer
-//! wheel (timers are exact to the nanosecond, their spans rounded up to a millisecond).
+//! Not included: accurate ECN, TSO, urgent data, simultaneous open, path MTU discovery, TIME-WAIT except
+//! for [`ClosedEnd`], and the rounding of Linux's timer wheel (timers are exact to the nanosecond, their
+//! spans rounded up to a millisecond).
 
 mod config;
 pub mod congestion;

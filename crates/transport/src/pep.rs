@@ -1,21 +1,21 @@
-//! What a PEP in the path says of the segments that have passed it.
+//! The report of a PEP in the path about the segments that have passed it.
 
 use airlane_core::{Duration, SackBlock};
 
-/// A report, in sequence numbers as on the wire. Whoever gives it to the endpoint has seen to it that it is
-/// authentic and new; whether it is true, the endpoint judges.
+/// A report, with sequence numbers as on the wire. The caller has checked that it is authentic and new; the
+/// endpoint checks its plausibility.
 #[derive(Clone, Copy, Debug)]
 pub struct PepReport<'a> {
-    /// How long ago the newest segment passed.
+    /// Time since the newest segment passed.
     pub delay: Duration,
-    /// The segment that passed last.
+    /// The last segment that passed.
     pub newest: SackBlock,
-    /// Where the PEP began to watch.
+    /// The start of the PEP's observation.
     pub first: u32,
-    /// Everything from there to here has passed.
+    /// All bytes from there to here have passed.
     pub cumulative: u32,
-    /// What has passed beyond.
+    /// The ranges that have passed beyond.
     pub ranges: &'a [SackBlock],
-    /// What has not passed, and will not unless it is sent again.
+    /// The ranges that have not passed, and will not unless they are sent again.
     pub holes: &'a [SackBlock],
 }

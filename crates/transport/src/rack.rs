@@ -7,30 +7,30 @@ use crate::scoreboard::{LOST, RETRANSMITTED, SACKED, Scoreboard};
 /// State per connection (RFC 8985 §5.3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// When the most recently sent of the delivered segments was sent, and its end.
+    /// Send time and end of the most recently sent delivered segment.
     sent_at: Instant,
     end: u64,
     /// Its round trip.
     rtt: Duration,
-    /// True if it changed since losses were last looked for.
+    /// True if it changed since the last detection of losses.
     advanced: bool,
     /// Multiplies min_RTT/4 (§6.2 step 4).
     window_steps: u64,
-    /// Recoveries for which the enlarged window stays.
+    /// Recoveries for which the enlarged window persists.
     persist: u32,
     dsack_seen: bool,
-    /// Stream position sent when the window was last adapted.
+    /// Sent stream position at the last adaptation of the window.
     adapted_at: u64,
     reordering_seen: bool,
 }
 
-/// What bounds the reordering window at the moment.
+/// The current bounds of the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReorderingBounds {
     pub(crate) min_rtt: Duration,
     pub(crate) srtt: Duration,
     pub(crate) in_recovery: bool,
-    /// At least as many segments are SACKed as the duplicate-ACK threshold asks for.
+    /// True if the number of SACKed segments has reached the duplicate-ACK threshold.
     pub(crate) threshold_reached: bool,
 }
 
@@ -63,7 +63,7 @@ impl Rack {
         min_rtt: Duration,
     ) {
         let rtt = now.saturating_since(sent_at);
-        // The ACK of a retransmission that came too soon is one of the original.
+        // The ACK arrived too early for the retransmission, so it acknowledges the original.
         if retransmitted && rtt < min_rtt {
             return;
         }
@@ -75,7 +75,7 @@ impl Rack {
         }
     }
 
-    /// Makes the next look for losses examine everything again (after an undo).
+    /// Makes the next detection examine all segments again (after an undo).
     pub(crate) fn examine_again(&mut self) {
         self.advanced = true;
     }
@@ -84,7 +84,7 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// A D-SACK that may mean that the reordering window was too small.
+    /// A D-SACK, which may mean that the reordering window was too small.
     pub(crate) fn on_dsack(&mut self) {
         self.dsack_seen |= self.reordering_seen;
     }
@@ -121,8 +121,8 @@ impl Rack {
         Duration::from_nanos((bounds.min_rtt.as_nanos() / 4 * self.window_steps).min(bounds.srtt.as_nanos()))
     }
 
-    /// §6.2 step 5: finds what is lost by now, and says when to look again. Nothing to do
-    /// unless something newer was delivered, or `timer` says that time has passed.
+    /// §6.2 step 5: detects lost segments and returns the time of the next detection. Does nothing
+    /// unless a newer segment was delivered, or `timer` says that the time has passed.
     pub(crate) fn detect(
         &mut self,
         board: &mut Scoreboard,
@@ -142,7 +142,7 @@ impl Rack {
         (!wait.is_zero()).then_some(wait)
     }
 
-    /// First transmissions, which the ring holds in order of time.
+    /// First transmissions, which are in the ring in order of time.
     fn detect_first_flight(
         &self,
         board: &mut Scoreboard,
@@ -175,7 +175,7 @@ impl Rack {
         }
     }
 
-    /// Retransmissions, which have a queue of their own in order of time.
+    /// Retransmissions, which have their own queue in order of time.
     fn detect_retransmissions(
         &self,
         board: &mut Scoreboard,
@@ -204,7 +204,7 @@ impl Rack {
                 board.mark_lost(number);
                 on_lost(number);
             }
-            // Lost or stale: it never needs to be looked at again.
+            // Lost or outdated: it need not be examined again.
             if index == 0 {
                 board.retransmissions.pop_front();
             } else {
@@ -213,8 +213,8 @@ impl Rack {
         }
     }
 
-    /// True if a segment sent at `sent_at` would still be expected (used at a timeout, which
-    /// does not condemn what was sent less than a round trip ago).
+    /// True if an ACK of a segment sent at `sent_at` may still arrive (used at a timeout, which
+    /// does not declare lost what was sent less than a round trip ago).
     pub(crate) fn is_recent(&self, now: Instant, sent_at: Instant) -> bool {
         now.saturating_since(sent_at) < self.rtt
     }

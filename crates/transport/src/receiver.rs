@@ -1,9 +1,9 @@
-//! The receive half: reassembly, SACK and D-SACK blocks, and when to acknowledge.
+//! The receive half: reassembly, SACK and D-SACK blocks, and the times of acknowledgments.
 //!
 //! Acknowledgments follow Linux: immediate for the first segments of a flow, while the window
-//! opens, and after a duplicate ("quick" ACKs); otherwise every second full segment or a timer
-//! that adapts to the gaps between segments (40 ms at least); immediate when a gap appears or
-//! closes; and from the fourth ACK in a row that only adds SACK blocks, gathered for at most a
+//! opens, and after a duplicate ("quick" ACKs); otherwise for every second full segment, or by a
+//! timer that adapts to the gaps between segments (at least 40 ms); immediate when a gap appears or
+//! closes; and from the fourth consecutive ACK that only adds SACK blocks, compressed for at most a
 //! millisecond.
 
 use std::collections::VecDeque;
@@ -14,26 +14,26 @@ use crate::sack::Block;
 use crate::sequence;
 use crate::window::{Arrival, Code, Read, ReceiveWindow, Window};
 
-/// Shortest delay of an ACK, and the start value of its adaptation (Linux TCP_ATO_MIN).
+/// Minimum delay of an ACK, and the initial value of its adaptation (Linux TCP_ATO_MIN).
 const DELAY_MIN: Duration = Duration::from_millis(40);
-/// Longest delay of an ACK: RFC 9293 §3.8.6.3 says below half a second.
+/// Maximum delay of an ACK: below half a second (RFC 9293 §3.8.6.3).
 const DELAY_MAX: Duration = Duration::from_millis(500);
 /// Quick ACKs granted at once (Linux TCP_MAX_QUICKACKS).
 const QUICK_MAX: u32 = 16;
-/// Quick ACKs after a mark of congestion (Linux tcp_enter_quickack_mode with 2).
+/// Quick ACKs after an ECN mark (Linux tcp_enter_quickack_mode with 2).
 const QUICK_AFTER_MARK: u32 = 2;
-/// Gathering of SACKs: at most this long, or a twentieth of a round trip, or so many segments
+/// SACK compression: for at most this time, or a twentieth of a round trip, or this many segments
 /// (Linux tcp_comp_sack_delay_ns and tcp_comp_sack_nr).
 const GATHER_MAX: Duration = Duration::from_millis(1);
 const GATHER_SEGMENTS: u32 = 44;
-/// Duplicate ACKs that go out at once, enough for the sender's fast retransmit (RFC 5681 §3.2).
+/// Duplicate ACKs that are sent immediately, enough for the sender's fast retransmit (RFC 5681 §3.2).
 const DUPLICATES_AT_ONCE: u32 = 3;
-/// Segment size taken for granted before one was seen (RFC 9293 §3.7.1).
+/// Assumed segment size before the first segment (RFC 9293 §3.7.1).
 const DEFAULT_SEGMENT: u32 = 536;
-/// Memory is reserved for so many blocks that come out of order.
+/// Memory is reserved for this many out-of-order blocks.
 const BEYOND_RESERVED: usize = 128;
 
-/// What the receive half is told of a segment.
+/// The receive half's input for a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataSegment {
     pub(crate) now: Instant,
@@ -43,11 +43,11 @@ pub(crate) struct DataSegment {
     pub(crate) push: bool,
     /// The peer's timestamp, in milliseconds of its clock.
     pub(crate) value: Option<u32>,
-    /// Milliseconds since the peer's echoed timestamp was ours, if it is new.
+    /// Milliseconds since our timestamp that the peer echoes, if it is new.
     pub(crate) echo: Option<u32>,
 }
 
-/// What goes into the header of the next segment.
+/// The acknowledgment fields of the next segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgment {
     pub(crate) next: u64,
@@ -64,9 +64,9 @@ pub(crate) struct ReceiverOptions {
     pub(crate) timestamps: bool,
     /// Initial sequence number of the peer.
     pub(crate) initial: u32,
-    /// Window scale that we announced, in force after the handshake.
+    /// Window scale that we announced, which applies after the handshake.
     pub(crate) scale: u8,
-    /// Largest segment we offered to take.
+    /// Our announced maximum segment size.
     pub(crate) segment_size: u32,
 }
 
@@ -83,18 +83,18 @@ pub(crate) struct Receiver {
     /// Out-of-order data, in order of position, disjoint and not touching.
     beyond: VecDeque<Block>,
     beyond_bytes: u64,
-    /// The blocks of `beyond` reported last, most recent first (RFC 2018 §4).
+    /// The blocks of `beyond` that were reported last, most recent first (RFC 2018 §4).
     recent: [Block; 4],
     recent_len: usize,
     dsack: Option<Block>,
     /// Position of the peer's FIN.
     fin_at: Option<u64>,
-    /// This end will send no more.
+    /// This end will send no more data.
     half_closed: bool,
     window: Window,
-    /// First position that must not be offered, whatever the window says.
+    /// First position that must not be offered, independent of the window.
     offer_end: u64,
-    /// The most that it will ever offer.
+    /// The maximum window that it will ever offer.
     ceiling: u64,
     // When to acknowledge.
     segment_seen: u32,
@@ -103,8 +103,7 @@ pub(crate) struct Receiver {
     last_data_at: Option<Instant>,
     pending: bool,
     at_once: bool,
-    /// Congestion was experienced, and the peer has not said that it heard of it; any packet was
-    /// marked as capable.
+    /// Whether ACKs echo congestion until the peer confirms it, and whether any packet was ECN-capable.
     echo_congestion: bool,
     capable_seen: bool,
     delayed_until: Instant,
@@ -119,8 +118,8 @@ pub(crate) struct Receiver {
     rtt_window: Option<(u64, Instant)>,
 }
 
-/// Of several ranges that came twice with one segment, a D-SACK names the first, and what touches it (RFC 2883 §4: one block
-/// for each segment; Linux `tcp_dsack_extend`).
+/// If several ranges are received twice with one segment, a D-SACK reports the first, extended by adjacent
+/// ones (RFC 2883 §4: one block for each segment; Linux `tcp_dsack_extend`).
 fn extend(dsack: &mut Option<Block>, block: Block) {
     match dsack {
         None => *dsack = Some(block),
@@ -181,34 +180,35 @@ impl Receiver {
         self.next
     }
 
-    /// `next` as the last ACK said it.
+    /// `next` in the last ACK.
     pub(crate) const fn acked(&self) -> u64 {
         self.acked
     }
 
-    /// True of a segment that begins where the next is expected, or beyond and within the window.
+    /// True for a segment that begins at the next expected position, or beyond it within the window.
     #[inline]
     pub(crate) fn expects(&self, start: u64) -> bool {
         (self.next..=self.edge).contains(&start)
     }
 
-    /// True of a timestamp that is older than the newest of the peer (RFC 7323 §5.3 R1).
+    /// True for a timestamp that is older than the peer's newest (RFC 7323 §5.3 R1).
     #[inline]
     pub(crate) fn is_stale(&self, value: u32) -> bool {
         (value.wrapping_sub(self.ts_recent) as i32) < 0 && self.ts_recent != 0
     }
 
-    /// True once the peer's FIN and all before it has come.
+    /// True once the peer's FIN and all data before it were received.
     pub(crate) fn has_fin(&self) -> bool {
         self.fin_at.is_some_and(|fin| fin < self.next)
     }
 
-    /// The end of what came out of order.
+    /// The end of the out-of-order data.
     pub(crate) fn highest_held(&self) -> Option<u64> {
         self.beyond.back().map(|block| block.right)
     }
 
-    /// A segment with data that lies outside of the window: if it came before, the sender hears of it (RFC 2883 §4).
+    /// A segment with data outside the window: if it was received before, the sender is informed (RFC 2883
+    /// §4).
     pub(crate) fn on_unacceptable(&mut self, start: u64, end: u64) {
         if start < self.next {
             self.grant_quick_acks();
@@ -222,7 +222,7 @@ impl Receiver {
         self.window.on_established(now);
     }
 
-    /// The peer asks where we stand.
+    /// The peer requests an acknowledgment.
     pub(crate) fn demand_ack(&mut self) {
         self.pending = true;
         self.at_once = true;
@@ -243,7 +243,7 @@ impl Receiver {
         end - self.read_to
     }
 
-    /// Payload bytes that wait behind a gap.
+    /// Payload bytes behind a gap.
     pub(crate) fn held_beyond(&self) -> u64 {
         self.beyond_bytes.saturating_sub(u64::from(self.fin_at.is_some_and(|fin| fin >= self.next)))
     }
@@ -254,7 +254,7 @@ impl Receiver {
         self.beyond.len()
     }
 
-    /// A timestamp came with a segment that starts at `start` (RFC 7323 §4.3).
+    /// A timestamp arrived with a segment that starts at `start` (RFC 7323 §4.3).
     #[inline]
     pub(crate) fn on_timestamp(&mut self, value: u32, start: u64) {
         if start <= self.acked && (value.wrapping_sub(self.ts_recent) as i32) >= 0 {
@@ -268,7 +268,7 @@ impl Receiver {
         let end = start + u64::from(segment.payload) + u64::from(segment.fin);
         self.pending = true;
         if end <= self.next {
-            // Received before: the sender must hear of it at once (RFC 2883 §4).
+            // Received before: the sender must be informed at once (RFC 2883 §4).
             self.dsack = Some(Block { left: start, right: end });
             self.grant_quick_acks();
             self.delay = DELAY_MIN;
@@ -277,11 +277,11 @@ impl Receiver {
         }
         let bare_fin = segment.payload == 0 && start == self.next; // takes no room
         if start >= self.edge && !bare_fin || self.contradicts(segment, end) {
-            self.grant_quick_acks(); // beyond the window or the end: dropped, the ACK says where we are
+            self.grant_quick_acks(); // beyond the window or the end: dropped, but acknowledged
             self.at_once = true;
             return 0;
         }
-        // What lies beyond the window is cut off (RFC 9293 §3.10.7.4).
+        // Data beyond the window is cut off (RFC 9293 §3.10.7.4).
         let is_cut = start + u64::from(segment.payload) > self.edge;
         let end = if is_cut { self.edge.max(start) } else { end };
         if segment.fin && !is_cut {
@@ -289,10 +289,11 @@ impl Receiver {
         }
         if start > self.next {
             self.hold(start, end);
-            // Without SACK a window that moved would make the ACK look like news, no duplicate (RFC 5681 §2): as Linux, it stays.
+            // Without SACK, a changed window would prevent that the ACK counts as a duplicate (RFC 5681 §2):
+            // as in Linux, the window stays.
             let arrival = self.arrival(segment);
             if self.options.sack && self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
-                self.quick |= 1; // at least one, and an even grant lasts as long as the window grows
+                self.quick |= 1; // at least one; an even grant is not used up while the window grows
             }
             return 0;
         }
@@ -312,8 +313,9 @@ impl Receiver {
         in_order - u64::from(self.fin_at.is_some_and(|f| f >= before && f < self.next))
     }
 
-    /// All has come. Whoever has closed as well answers at once, another may do so with a FIN of its own and waits for that as
-    /// for data (RFC 9293 §3.8.6.3; Linux `tcp_fin`: the connection becomes interactive).
+    /// All data has arrived. An end that has also closed answers at once. An open end may close with its own
+    /// FIN, so the ACK waits as for data (RFC 9293 §3.8.6.3; Linux `tcp_fin`: the connection becomes
+    /// interactive).
     fn on_fin(&mut self) {
         self.at_once |= self.half_closed;
         if !self.half_closed {
@@ -321,7 +323,7 @@ impl Receiver {
         }
     }
 
-    /// This end will send no more.
+    /// This end will send no more data.
     pub(crate) fn on_shutdown(&mut self) {
         self.half_closed = true;
     }
@@ -346,7 +348,7 @@ impl Receiver {
         }
     }
 
-    /// What the next ACK without data tells the sender of the path, told once.
+    /// The code for the next ACK without data; returned once.
     #[inline]
     pub(crate) fn take_code(&mut self) -> Option<Code> {
         self.window.take_code()
@@ -369,7 +371,7 @@ impl Receiver {
                 } else if gap < self.delay {
                     self.delay = self.delay / 2 + gap;
                 } else if gap > Duration::from_millis(200) {
-                    // Longer than the sender's timeout can be: it may have started afresh.
+                    // The gap is longer than the sender's timeout can be: it may have restarted.
                     self.grant_quick_acks();
                 }
             }
@@ -377,15 +379,15 @@ impl Receiver {
         self.last_data_at = Some(now);
         let arrival = self.arrival(segment);
         if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
-            self.quick |= 1; // at least one, and an even grant lasts as long as the window grows
+            self.quick |= 1; // at least one; an even grant is not used up while the window grows
         }
         if segment.push && segment.payload > 0 && !segment.fin {
             self.at_once |= self.options.delayed_ack && self.readable() > 0;
         }
     }
 
-    /// Round trip at the receiver: by the echo of its own timestamp, else by the time a window
-    /// of data takes (an upper bound, of which the minimum counts).
+    /// Round trip at the receiver: from the echo of its own timestamp, or else the time for a
+    /// window of data (an upper bound, of which the minimum is used).
     fn measure_rtt(&mut self, segment: &DataSegment) {
         if self.options.timestamps {
             let Some(echo) = segment.echo else { return };
@@ -396,7 +398,7 @@ impl Receiver {
             let now_ms = segment.now.as_nanos() / 1_000_000;
             let ms = (now_ms as u32).wrapping_sub(echo).max(1);
             let sample = u64::from(ms) * 1_000_000;
-            // A lower value counts at once, a higher one by an eighth.
+            // A lower value replaces the estimate, a higher one changes it by an eighth.
             let lower = self.rtt_x8 == 0 || sample * 8 < self.rtt_x8;
             self.rtt_x8 = if lower { sample * 8 } else { self.rtt_x8 - self.rtt_x8 / 8 + sample };
             return;
@@ -416,15 +418,15 @@ impl Receiver {
         Duration::from_nanos(self.rtt_x8 / 8)
     }
 
-    /// True if ACKs must say that congestion was experienced (RFC 3168 §6.1.3).
+    /// True if ACKs must echo congestion (RFC 3168 §6.1.3).
     #[inline]
     pub(crate) const fn echoes_congestion(&self) -> bool {
         self.echo_congestion
     }
 
-    /// The ECN field of a data segment, and whether it says that the window was reduced. The echo
-    /// goes on until the peer says so (RFC 3168 §6.1.3); the first ACKs of it go at once, because
-    /// the peer's window may be very small.
+    /// The ECN field of a data segment, and whether its CWR flag is set. The echo continues until
+    /// CWR arrives (RFC 3168 §6.1.3); its first ACKs are sent immediately, because the peer's
+    /// window may be very small.
     pub(crate) fn on_ecn(&mut self, ecn: Ecn, window_reduced: bool) {
         if window_reduced {
             self.echo_congestion = false;
@@ -439,7 +441,7 @@ impl Receiver {
                 self.echo_congestion = true;
                 self.capable_seen = true;
             }
-            // A retransmission: its sender waits for the answer.
+            // A retransmission: its sender waits for the acknowledgment.
             Ecn::NotCapable if self.capable_seen => self.quick = self.quick.max(QUICK_AFTER_MARK),
             Ecn::Capable0 | Ecn::Capable1 => self.capable_seen = true,
             Ecn::NotCapable => {}
@@ -452,8 +454,8 @@ impl Receiver {
         self.quick = self.quick.max(grant);
     }
 
-    /// True if a gathered ACK must go before this segment is taken in: its block would push
-    /// one that was not reported yet beyond the two that surely fit into an option.
+    /// True if a compressed ACK must be sent before this segment is processed: the segment's block
+    /// would push out an unreported one from the two that always fit into an option.
     pub(crate) fn crowds_out(&self, start: u64, end: u64) -> bool {
         const SURE_BLOCKS: usize = 2;
         if self.gathered == 0 || start <= self.next {
@@ -464,7 +466,7 @@ impl Receiver {
         place >= SURE_BLOCKS
     }
 
-    /// Keeps out-of-order data, and notes its block for SACK.
+    /// Stores out-of-order data, and adds its block for SACK.
     fn hold(&mut self, start: u64, end: u64) {
         let index = self.beyond.partition_point(|b| b.right < start);
         let mut block = Block { left: start, right: end };
@@ -522,7 +524,7 @@ impl Receiver {
         self.recent_len = n;
     }
 
-    /// `next` advanced: takes over what it has reached.
+    /// `next` advanced: joins the held blocks that it has reached.
     fn join_held(&mut self) {
         while let Some(first) = self.beyond.front().copied()
             && first.left <= self.next
@@ -548,13 +550,13 @@ impl Receiver {
         self.recent_len = n;
     }
 
-    /// The application reads up to `limit` bytes; returns how many it got.
+    /// The application reads up to `limit` bytes; returns the number of bytes read.
     #[inline]
     pub(crate) fn read(&mut self, now: Instant, limit: u64) -> u64 {
         let bytes = self.readable().min(limit);
         if bytes > 0 {
-            // What a long read brings counts from its first segment on: when a gap closes, the
-            // rest belongs to the round trip that begins now.
+            // A long read counts in the buffer tuning from its first segment on: when a gap closes,
+            // the rest belongs to the round trip that begins now.
             let first = bytes.min(u64::from(self.options.segment_size));
             let read = Read {
                 now,
@@ -569,8 +571,8 @@ impl Receiver {
         bytes
     }
 
-    /// A window that doubles is worth an ACK of its own (RFC 9293 §3.8.6.2.2). One that is open to more than
-    /// half of what there will ever be cannot.
+    /// A window that doubles is announced with a separate ACK (RFC 9293 §3.8.6.2.2). A window that is open
+    /// to more than half of its maximum cannot double.
     #[inline]
     fn tell_wider_window(&mut self) {
         let current = self.edge - self.next.min(self.edge);
@@ -581,7 +583,7 @@ impl Receiver {
         }
     }
 
-    /// From now on no position from `end` on is offered; those that were stay so.
+    /// From now on no position from `end` on is offered; earlier offers remain valid.
     pub(crate) fn offer_up_to(&mut self, end: u64) {
         let wider = end > self.offer_end;
         self.offer_end = end;
@@ -609,11 +611,11 @@ impl Receiver {
         let allowed = self.offer_end.saturating_sub(self.next + unit - 1);
         let offer = self.window.advertise(Bytes(held)).get().min(limit).min(allowed);
         debug_assert!(offer <= self.ceiling, "a policy offers more than it said that it would");
-        // Silly window avoidance (RFC 9293 §3.8.6.2.2): a crumb is no window.
+        // Silly window avoidance (RFC 9293 §3.8.6.2.2): a very small window is not offered.
         if offer < u64::from(self.segment_seen).min(self.ceiling / 2) { 0 } else { offer }
     }
 
-    /// Decides whether an ACK must go now; else arms a timer.
+    /// Decides whether an ACK must be sent now; otherwise arms a timer.
     pub(crate) fn ack_is_due(&mut self, now: Instant) -> bool {
         if !self.pending {
             return false;
@@ -633,7 +635,7 @@ impl Receiver {
         let bound = if self.rtt_x8 == 0 { DELAY_MAX } else { self.rtt().max(DELAY_MIN).min(DELAY_MAX) };
         let delay = if self.delay > DELAY_MIN { self.delay.min(bound) } else { self.delay.max(DELAY_MIN) };
         if self.delayed_until != Instant::FAR_FUTURE {
-            // About to expire anyway: now.
+            // The timer is about to expire: sends now.
             if self.delayed_until <= now + delay / 4 {
                 return true;
             }
@@ -662,13 +664,13 @@ impl Receiver {
         false
     }
 
-    /// When an ACK must go at the latest.
+    /// The latest time for an ACK.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
         self.delayed_until.min(self.gather_until)
     }
 
-    /// A timer has run out: true if an ACK must go.
+    /// Handles the timer: true if an ACK must be sent.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         let mut due = false;
         if self.gather_until <= now {
@@ -678,14 +680,14 @@ impl Receiver {
         if self.delayed_until <= now {
             self.delayed_until = Instant::FAR_FUTURE;
             if self.pending {
-                self.delay = (self.delay * 2).min(DELAY_MAX); // it came too early
+                self.delay = (self.delay * 2).min(DELAY_MAX); // the timer expired too early
                 due = true;
             }
         }
         due
     }
 
-    /// A segment with an ACK leaves, with a code or without: what it says. Every timer is settled by it.
+    /// A segment with an ACK is sent, with or without a code: returns its fields, and stops all timers.
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, with_code: bool) -> Acknowledgment {
         if self.pending {
@@ -700,14 +702,15 @@ impl Receiver {
         self.delayed_until = Instant::FAR_FUTURE;
         self.gather_until = Instant::FAR_FUTURE;
         self.acked = self.next;
-        // The right edge never moves left, and is a multiple of the scale.
+        // The right edge never moves left, and is a multiple of the scale unit.
         let scale = self.options.scale;
         let offered = (self.next + self.offer()).max(self.edge) - self.next;
         let window = ((offered + (1 << scale) - 1) >> scale) << scale;
         let mut window = window.min(65_535 << scale);
         assert!(self.next + window >= self.edge, "the advertised right edge moved left");
         if self.next + window > self.edge.max(self.offer_end) {
-            // Rounded down, it seems to move left: what was offered is still taken (RFC 7323 §2.4).
+            // Rounded down, the edge seems to move left; data up to the previous offer is still
+            // accepted (RFC 7323 §2.4).
             window = (offered >> scale) << scale;
         }
         self.edge = self.edge.max(self.next + window);
@@ -725,7 +728,7 @@ impl Receiver {
         if !self.options.sack {
             return list;
         }
-        // RFC 2018 §3: three blocks fit beside timestamps, four without; a code takes the room of one.
+        // RFC 2018 §3: three blocks fit with timestamps, four without; a code takes the room of one.
         let room = if self.options.timestamps { 3 } else { 4 } - usize::from(with_code);
         for block in dsack.iter().chain(&self.recent[..self.recent_len]).take(room) {
             list.push(SackBlock {

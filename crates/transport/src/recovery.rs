@@ -1,15 +1,15 @@
-//! The state of loss recovery: phase, rate reduction (RFC 6937 or what Linux had before it), and what
-//! is needed to find out that a reduction was wrong (RFC 4015, RFC 3708).
+//! The state of loss recovery: phase, rate reduction (RFC 6937 or its predecessor in Linux), and the
+//! data to detect that a reduction was wrong (RFC 4015, RFC 3708).
 
 use crate::config::RateReductionKind;
 use crate::congestion::Snapshot;
 
-/// Where loss recovery stands.
+/// The phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Nothing is amiss.
+    /// Normal operation.
     Open,
-    /// Something was SACKed or retransmitted; no loss is certain.
+    /// Segments were SACKed or retransmitted; no loss is certain.
     Disorder,
     /// The window is being reduced because congestion was signalled, without a loss ("CWR").
     Reduction,
@@ -20,11 +20,11 @@ pub enum Phase {
 }
 
 /// The window while it is being reduced: proportional rate reduction (RFC 6937 §3.1 with the
-/// slow-start reduction bound, which Linux uses while no further loss shows) or rate halving.
+/// slow-start reduction bound, which Linux uses while there is no further loss) or rate halving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RateReduction {
     kind: RateReductionKind,
-    /// Rate halving: an odd number of ACKs has come.
+    /// Rate halving: the number of ACKs so far is odd.
     odd: bool,
     /// The window when recovery began ("RecoverFS").
     prior_window: u32,
@@ -47,8 +47,7 @@ impl RateReduction {
         Self { kind, odd: false, prior_window: window, delivered: 0, sent: 0, window }
     }
 
-    /// An ACK delivered `delivered` segments; `clean` says that it advanced without showing
-    /// new loss.
+    /// An ACK delivered `delivered` segments; `clean` is true if it advanced without new losses.
     pub(crate) fn on_ack(&mut self, delivered: u32, clean: bool, in_flight: u32, ssthresh: u32) {
         if delivered == 0 || self.prior_window == 0 {
             return;
@@ -58,31 +57,31 @@ impl RateReduction {
         }
         self.delivered += delivered;
         let allowed = if in_flight > ssthresh {
-            // Send in proportion to what is delivered: ssthresh / prior window.
+            // Send in proportion to the delivered segments: ssthresh / prior window.
             let scaled = u64::from(ssthresh) * u64::from(self.delivered);
             scaled.div_ceil(u64::from(self.prior_window)) as i64 - i64::from(self.sent)
         } else {
-            // Fill up to ssthresh, one more than delivered while no new loss shows.
+            // Fill up to ssthresh, by one more than delivered while there is no new loss.
             let owed = i64::from(self.delivered) - i64::from(self.sent);
             let limit = owed.max(i64::from(delivered)) + i64::from(clean);
             limit.min(i64::from(ssthresh) - i64::from(in_flight))
         };
-        // The first retransmission always goes.
+        // The first retransmission is always allowed.
         let allowed = allowed.max(i64::from(self.sent == 0));
         self.window = (i64::from(in_flight) + allowed).max(0) as u32;
     }
 
-    /// One less for every second ACK until ssthresh is reached, and never more than one above what is
-    /// in flight (RFC 6937 §1, `tcp_cwnd_down` of Linux 2.6): where many are lost, the window is what
-    /// the losses have left.
+    /// Reduces the window by one for every second ACK until ssthresh is reached, and never leaves
+    /// more than one above the segments in flight (RFC 6937 §1, `tcp_cwnd_down` of Linux 2.6): with
+    /// many losses, the window is what remains in flight.
     fn halve(&mut self, in_flight: u32, ssthresh: u32) {
         self.window -= u32::from(self.odd && self.window > ssthresh);
         self.odd = !self.odd;
         self.window = self.window.min(in_flight + 1);
     }
 
-    /// The window with which recovery ends: ssthresh (RFC 6937 §3.1), or with rate halving what is
-    /// left if that is less (`tcp_complete_cwr` of Linux 2.6).
+    /// The window at the end of recovery: ssthresh (RFC 6937 §3.1), or with rate halving the
+    /// current window if that is less (`tcp_complete_cwr` of Linux 2.6).
     pub(crate) fn final_window(&self, ssthresh: u32) -> u32 {
         match self.kind {
             RateReductionKind::Proportional => ssthresh,
@@ -91,14 +90,14 @@ impl RateReduction {
     }
 }
 
-/// What is kept to undo a reduction.
+/// The state for undoing a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UndoState {
     /// Position acknowledged when the reduction happened; `None` if nothing can be undone.
     pub(crate) marker: Option<u64>,
     /// Retransmissions of this episode that no D-SACK has reported; `None` before the first.
     pub(crate) unreported: Option<u32>,
-    /// What to restore.
+    /// The state to restore.
     pub(crate) snapshot: Snapshot,
     /// TSval of the first retransmission of the episode (RFC 4015 §3.2), in ms.
     pub(crate) first_retransmission_ts: Option<u32>,
@@ -128,8 +127,8 @@ impl UndoState {
         self.marker.is_some() && self.unreported == Some(0)
     }
 
-    /// The peer echoes a timestamp from before the first retransmission: what it acknowledges
-    /// is the original (RFC 4015 §3.2 step 4).
+    /// The peer echoes a timestamp from before the first retransmission: it acknowledges the
+    /// original (RFC 4015 §3.2 step 4).
     pub(crate) fn original_echoed(&self, echo: Option<u32>) -> bool {
         match (self.marker, self.first_retransmission_ts, echo) {
             (Some(_), Some(first), Some(echo)) => (echo.wrapping_sub(first) as i32) < 0,
@@ -142,9 +141,9 @@ impl UndoState {
 mod tests {
     use super::*;
 
-    /// RFC 6937 §4's first example: 20 segments in flight, one lost, ssthresh 10. The ACKs
-    /// deliver 19 segments; on the way down one segment goes per two delivered, and at the end
-    /// the window is ssthresh.
+    /// RFC 6937 §4's first example: 20 segments in flight, one lost, ssthresh 10. The ACKs deliver
+    /// 19 segments; during the reduction one segment is sent per two delivered, and at the end the
+    /// window is ssthresh.
     #[test]
     fn proportional_part_sends_every_other_time() {
         let mut prr = RateReduction::begin(RateReductionKind::Proportional, 20);
@@ -156,7 +155,7 @@ mod tests {
             prr.sent += quota;
             in_flight += quota;
             sends.push(quota);
-            in_flight = in_flight.saturating_sub(1); // the next ACK takes one out
+            in_flight = in_flight.saturating_sub(1); // the next ACK removes one
         }
         assert_eq!(sends[0], 1); // the retransmission
         let total: u32 = sends.iter().sum();
@@ -177,8 +176,8 @@ mod tests {
         assert_eq!(prr.window, 20); // never above ssthresh
     }
 
-    /// With one of 20 segments lost the two end alike; with 16 lost, rate halving goes on with the four
-    /// that are left, one for one, where the proportional reduction returns to ssthresh.
+    /// With one of 20 segments lost the two end alike. With 16 lost, rate halving continues with the
+    /// remaining four, one for one, and the proportional reduction returns to ssthresh.
     #[test]
     fn rate_halving_keeps_what_the_losses_have_left() {
         let recover = |kind, lost: u32| {

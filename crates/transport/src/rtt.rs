@@ -1,10 +1,10 @@
 //! Round-trip time: smoothed value and variance (RFC 6298 with Linux's filter of the variance)
 //! and the windowed minimum.
 //!
-//! Linux departs from RFC 6298 in two ways that matter. A sample *below* the smoothed value
-//! moves the deviation only by an eighth of the usual gain, so that a falling RTT does not
-//! inflate the timeout. And the term 4 RTTVAR is the *maximum* of the deviation over a window
-//! of data, never below the RTO floor, decaying by a quarter once per window.
+//! Linux departs from RFC 6298 in two ways that matter. A sample *below* the smoothed value moves
+//! the deviation only by an eighth of the usual gain, so that a falling RTT does not inflate the
+//! timeout. The term 4 RTTVAR is the *maximum* of the deviation over a window of data, at least the
+//! RTO floor, and decays by a quarter once per window.
 
 use airlane_core::{Duration, Instant};
 
@@ -15,9 +15,9 @@ pub struct RttEstimator {
     srtt_x8: u64,
     /// Mean deviation in nanoseconds, times 4 (gain 1/4): already the "4 RTTVAR" term.
     deviation_x4: u64,
-    /// Largest deviation of the current window of data.
+    /// Maximum deviation in the current window of data.
     deviation_max: u64,
-    /// What is added to the smoothed value.
+    /// The term that is added to the smoothed value.
     variance_term: u64,
     /// Stream position at which the current window of data ends.
     window_end: u64,
@@ -42,8 +42,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample; `acked` and `sent` are the highest stream positions acknowledged and
-    /// sent.
+    /// Adds a sample; `acked` and `sent` are the highest stream positions acknowledged and sent.
     pub fn sample(&mut self, rtt: Duration, acked: u64, sent: u64) {
         let m = rtt.as_nanos().max(1);
         if self.srtt_x8 == 0 {
@@ -86,7 +85,7 @@ impl RttEstimator {
         Duration::from_nanos(self.srtt_x8 >> 3)
     }
 
-    /// Sets what holds after a handshake that gave no sample (RFC 6298 §5.7).
+    /// Sets the timeout after a handshake that gave no sample (RFC 6298 §5.7).
     pub fn assume_initial(&mut self, rto: Duration) {
         if !self.has_sample() {
             self.rto_initial = rto;
@@ -106,8 +105,8 @@ impl RttEstimator {
     }
 }
 
-/// Smallest round trip of the last five minutes (Linux `tcp_min_rtt_wlen`, 300 s), kept in two
-/// halves: the minimum is exact over the current half and the one before it.
+/// Minimum round trip of the last five minutes (Linux `tcp_min_rtt_wlen`, 300 s), in two halves:
+/// the minimum is exact over the current half and the one before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MinRtt {
     current: Duration,

@@ -1,4 +1,4 @@
-//! SACK blocks at the sender (RFC 2018 §5, RFC 2883 §4): what an ACK newly reports.
+//! SACK blocks at the sender (RFC 2018 §5, RFC 2883 §4): the new information in an ACK.
 
 use airlane_core::{Instant, SackBlock};
 
@@ -28,7 +28,8 @@ impl Blocks {
     pub(crate) fn as_slice(&self) -> &[Block] {
         &self.blocks[..usize::from(self.len)]
     }
-    /// The blocks of an option, without those that end before they begin; `near` is a position close to them.
+    /// The blocks of an option, except those whose end is before their beginning; `near` is a position close
+    /// to them.
     pub(crate) fn from_wire(option: &[SackBlock], initial: u32, near: u64) -> Self {
         let mut blocks = Self::default();
         for b in option {
@@ -39,7 +40,7 @@ impl Blocks {
         }
         blocks
     }
-    /// RFC 2883 §4: the first block is a D-SACK if it lies below the ACK or inside the second.
+    /// RFC 2883 §4: the first block is a D-SACK if it is below the ACK or inside the second.
     pub(crate) fn split_dsack(&self, ack: u64) -> (Option<Block>, &[Block]) {
         match self.as_slice() {
             [] => (None, &[]),
@@ -52,7 +53,7 @@ impl Blocks {
     }
 }
 
-/// Remembers the blocks of the previous ACK, so that only what is new is walked through.
+/// Stores the blocks of the previous ACK, so that only new ranges are processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SackCache {
     known: Blocks,
@@ -63,14 +64,14 @@ impl SackCache {
         self.known = Blocks::default();
     }
 
-    /// The ranges that the blocks cover and the previous ones did not, in ascending order (so
-    /// that news arriving together does not look like reordering).
+    /// The ranges that the blocks cover and the previous ones did not, in ascending order (so that
+    /// ranges that arrive together do not look like reordering).
     pub(crate) fn new_ranges(&mut self, blocks: &[Block], una: u64, nxt: u64) -> Blocks {
         let mut seen = Blocks::default();
         let mut fresh = Blocks::default();
         for block in blocks {
             if block.left >= block.right || block.right > nxt || block.right <= una {
-                continue; // malformed, or old news
+                continue; // malformed, or already known
             }
             seen.push(*block);
             let mut left = block.left.max(una);
@@ -89,12 +90,12 @@ impl SackCache {
     }
 }
 
-/// What SACK processing of one ACK found.
+/// The results of processing the SACKs of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SackOutcome {
     /// Segments newly SACKed.
     pub(crate) sacked: u32,
-    /// A D-SACK was in it.
+    /// True if it contained a D-SACK.
     pub(crate) dsack: bool,
     /// Send times of the first and last of those that had been sent once.
     pub(crate) first_sent_at: Option<Instant>,

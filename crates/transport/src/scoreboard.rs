@@ -1,8 +1,8 @@
-//! The scoreboard: one compact record per segment sent and not cumulatively acknowledged, in a
-//! ring addressed by a number that never changes while the segment lives.
+//! The scoreboard: one compact record per segment that was sent and not cumulatively acknowledged,
+//! in a ring, addressed by a number that is constant during the segment's life.
 //!
-//! Every count that recovery needs (SACKed, lost, retransmitted) is kept up to date on each
-//! change, and searches go by cursors that only move on, so that an ACK costs O(1) amortised.
+//! All counts for recovery (SACKed, lost, retransmitted) are updated with each change, and searches
+//! use cursors that only advance, so that an ACK costs O(1) amortised.
 
 use airlane_core::Instant;
 use airlane_core::ring::{self, Ring};
@@ -18,10 +18,10 @@ pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 /// It ends the stream: one position more than its payload.
 pub(crate) const FIN: u8 = 16;
 
-/// Memory is reserved for so many segments once it takes more than at first: 2.9 MB in flight, nearly all that the receive
-/// window of a Linux host allows (about half of the third value of `tcp_rmem`, 6 MiB).
+/// Memory is reserved for this many segments once it exceeds the initial size: 2.9 MB in flight, almost all
+/// that the receive window of a Linux host allows (about half of the third value of `tcp_rmem`, 6 MiB).
 pub(crate) const RESERVED: usize = 2048;
-/// A PEP has seen it pass.
+/// A PEP has reported that it passed.
 pub(crate) const SEEN: u8 = 32;
 
 /// A sent segment.
@@ -31,7 +31,7 @@ pub(crate) struct Segment {
     pub(crate) start: u64,
     /// When it was last sent.
     pub(crate) sent_at: Instant,
-    /// Positions it takes, a FIN included.
+    /// Number of positions, including a FIN.
     pub(crate) len: u32,
     /// State bits.
     pub(crate) state: u8,
@@ -53,7 +53,7 @@ impl Segment {
     pub(crate) const fn payload(&self) -> u32 {
         self.len - self.is(FIN) as u32
     }
-    /// 1 if it was seen by a PEP, and not acknowledged or lost since.
+    /// 1 if a PEP has reported it, and it has not been acknowledged or lost since.
     #[inline]
     const fn counts_beyond_pep(&self) -> u32 {
         (self.state & (SEEN | SACKED | LOST) == SEEN) as u32
@@ -72,15 +72,15 @@ pub(crate) struct Scoreboard {
     retransmitted: u32,
     /// Outstanding segments that were ever retransmitted.
     ever: u32,
-    /// Segments that a PEP has seen and nobody has acknowledged or lost since.
+    /// Segments that a PEP has reported and that have not been acknowledged or lost since.
     beyond_pep: u32,
-    /// End of the highest SACKed segment; at most `una` when there is none.
+    /// End of the highest SACKed segment; at most `una` if there is none.
     highest_sacked: u64,
-    /// No lost segment that waits for retransmission lies before this one.
+    /// No lost segment before this one waits for retransmission.
     retransmit_from: u64,
-    /// When the newest segment was sent of all that were ever declared lost.
+    /// Send time of the newest of all segments that were ever declared lost.
     newest_lost: Instant,
-    /// No segment before this one can be found lost in its first transmission.
+    /// No segment before this one can be detected as lost in its first transmission.
     pub(crate) first_flight_from: u64,
     /// Retransmissions in order of time; stale entries are skipped.
     pub(crate) retransmissions: Ring<(u64, Instant)>,
@@ -159,20 +159,20 @@ impl Scoreboard {
     pub(crate) const fn highest_sacked(&self) -> u64 {
         self.highest_sacked
     }
-    /// Segments in flight beyond the PEP, as far as it has said so.
+    /// Segments in flight beyond the PEP, according to its reports.
     #[inline]
     pub(crate) const fn beyond_pep(&self) -> u32 {
         self.beyond_pep
     }
 
-    /// Segments believed to be in the network: sent, neither delivered nor lost, and
+    /// Segments estimated to be in the network: sent, neither delivered nor lost, and
     /// retransmissions (RFC 6675 §4, "pipe").
     #[inline]
     pub(crate) const fn in_flight(&self) -> u32 {
         self.outstanding() + self.retransmitted - self.sacked - self.lost
     }
 
-    /// True if every outstanding segment was sent once and nothing is known of it.
+    /// True if every outstanding segment was sent once and has no further state.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.sacked | self.lost | self.ever == 0
@@ -211,7 +211,7 @@ impl Scoreboard {
         segment
     }
 
-    /// Cuts the acknowledged part off the first segment.
+    /// Removes the acknowledged part of the first segment.
     pub(crate) fn trim_head(&mut self, una: u64) {
         let head = self.head;
         let segment = self.get_mut(head);
@@ -220,11 +220,11 @@ impl Scoreboard {
         segment.start = una;
     }
 
-    /// The number of the segment that contains `position`, for a position outstanding.
+    /// The number of the segment that contains `position`, which must be outstanding.
     pub(crate) fn find(&self, position: u64) -> u64 {
         debug_assert!(!self.is_empty());
         let first = self.get(self.head);
-        // Segments are nearly always equally long: guess, then fall back to bisection.
+        // Segments almost always have the same length: guess, then fall back to bisection.
         let guess = self.head + position.saturating_sub(first.start) / u64::from(first.len.max(1));
         if self.contains(guess) {
             let s = self.get(guess);
@@ -244,7 +244,7 @@ impl Scoreboard {
         low
     }
 
-    /// The segment was selectively acknowledged: it is neither lost nor in flight any more.
+    /// The segment was selectively acknowledged: it is no longer lost or in flight.
     pub(crate) fn mark_sacked(&mut self, number: u64) {
         let segment = self.get_mut(number);
         debug_assert!(!segment.is(SACKED));
@@ -279,13 +279,13 @@ impl Scoreboard {
         }
     }
 
-    /// When the newest segment was sent of all that were ever declared lost, or its retransmission.
+    /// Send time of the newest of all segments that were ever declared lost, or of its retransmission.
     pub(crate) const fn newest_lost(&self) -> Instant {
         self.newest_lost
     }
 
-    /// Declares a segment lost, or its retransmission lost again. False if it was lost already
-    /// and waits for retransmission, or was delivered.
+    /// Declares a segment lost, or its retransmission lost again. Returns false if it was already
+    /// lost and waits for retransmission, or was delivered.
     pub(crate) fn mark_lost(&mut self, number: u64) -> bool {
         let segment = self.get_mut(number);
         let was = segment.state;
@@ -302,7 +302,7 @@ impl Scoreboard {
         true
     }
 
-    /// A PEP has seen the segment pass.
+    /// A PEP has reported the segment.
     pub(crate) fn mark_seen(&mut self, number: u64) {
         let segment = self.get_mut(number);
         debug_assert!(!segment.is(SEEN));
@@ -310,7 +310,7 @@ impl Scoreboard {
         self.beyond_pep += segment.counts_beyond_pep();
     }
 
-    /// Takes back every declaration of loss (an undo).
+    /// Reverts every declaration of loss (an undo).
     pub(crate) fn unmark_lost(&mut self) {
         for number in self.head..self.tail {
             self.get_mut(number).state &= !LOST;
@@ -339,7 +339,7 @@ impl Scoreboard {
         None
     }
 
-    /// A probe sent a segment again: it stays in flight once, and is no repair of a loss.
+    /// A probe sent a segment again: it is in flight once, and this is no repair of a loss.
     pub(crate) fn on_probe(&mut self, number: u64, now: Instant) {
         let segment = self.get_mut(number);
         let was = segment.state;
@@ -362,7 +362,7 @@ impl Scoreboard {
         self.retransmissions.push_back((number, now));
     }
 
-    /// Forgets SACKs that the peer took back (RFC 2018 §8).
+    /// Removes SACKs that the peer reneged on (RFC 2018 §8).
     pub(crate) fn renege(&mut self) {
         for number in self.head..self.tail {
             self.get_mut(number).state &= !SACKED;
@@ -376,8 +376,8 @@ impl Scoreboard {
         self.beyond_pep = (self.head..self.tail).map(|n| self.get(n).counts_beyond_pep()).sum();
     }
 
-    /// True if any outstanding segment was ever retransmitted; looks at the head only, where
-    /// the oldest holes are.
+    /// True if an outstanding segment was ever retransmitted; checks only the head, where the
+    /// oldest holes are.
     pub(crate) fn head_was_retransmitted(&self) -> bool {
         !self.is_empty() && self.get(self.head).is(EVER_RETRANSMITTED)
     }
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn counts_follow_every_change() {
-        let mut b = board(200); // more than the ring held at first
+        let mut b = board(200); // more than the initial size of the ring
         assert_eq!((b.outstanding(), b.in_flight()), (200, 200));
         b.mark_sacked(5);
         assert!(b.mark_lost(0));

@@ -1,8 +1,8 @@
-//! The send half: what to send, when to send it again, and how the window follows.
+//! The send half: transmission, retransmission and the window.
 //!
-//! The order of things on an ACK is Linux's, because the congestion window depends on it:
+//! The order of things on an ACK is Linux's, because the congestion window depends on this order:
 //! SACK blocks, cumulative ACK, round-trip sample, loss probe, recovery state, timer, window,
-//! retransmissions, new data. [`on_ack`](Sender::on_ack) reads as that list.
+//! retransmissions, new data. [`on_ack`](Sender::on_ack) follows this list.
 
 mod ack;
 mod alert;
@@ -29,7 +29,7 @@ use crate::timer::Timer;
 use domains::Domains;
 use writer::{Standing, Writer};
 
-/// Duplicate-ACK threshold before any reordering was seen (RFC 5681 §3.2).
+/// Duplicate-ACK threshold before the first reordering (RFC 5681 §3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// Ceiling of the measured reordering degree (Linux tcp_max_reordering).
 const MAX_REORDERING: u32 = 300;
@@ -42,45 +42,45 @@ pub(crate) struct Ack<'a> {
     pub(crate) ack: u64,
     /// The peer's window in bytes.
     pub(crate) window: u64,
-    /// First position of the segment that carried it.
+    /// First position of the segment with the ACK.
     pub(crate) segment_start: u64,
     /// True if the segment carried data.
     pub(crate) with_data: bool,
     /// The SACK option, as on the wire.
     pub(crate) sack: &'a [SackBlock],
-    /// Our timestamp as the peer echoes it, in ms.
+    /// Our timestamp in the peer's echo, in ms.
     pub(crate) echo: Option<u32>,
-    /// The peer saw a mark of congestion (RFC 3168 §6.1.3).
+    /// True if the peer echoes an ECN mark (RFC 3168 §6.1.3).
     pub(crate) congestion_echoed: bool,
-    /// What an ARWA receiver says of the path, if that was agreed on.
+    /// The code of an ARWA receiver, if codes were negotiated.
     pub(crate) code: Option<u8>,
 }
 
-/// A tail loss probe under way (RFC 8985 §7.4).
+/// An outstanding tail loss probe (RFC 8985 §7.4).
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// What had been sent when it went out.
+    /// Sent stream position at the time of the probe.
     end: u64,
-    /// True if it repeated old data.
+    /// True if it repeated sent data.
     retransmission: bool,
-    /// When that was sent before, or the newest data for a probe of new data.
+    /// Previous send time of that data, or of the newest data for a probe of new data.
     sent_before: Instant,
 }
 
-/// How much the application may have sent.
+/// The data supplied by the application.
 #[derive(Clone, Copy, Debug)]
 struct Supply {
     /// True if it changed and nothing was sent since.
     fresh: bool,
-    /// Stream position up to which it has written; `u64::MAX` if it always has more.
+    /// Stream position up to which the application has written; `u64::MAX` if it always has more.
     written: u64,
-    /// True if nothing follows.
+    /// True if it will write no more.
     closed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct SenderOptions {
-    /// Segments that an acknowledgment is worth at most.
+    /// Maximum growth of the window per acknowledgment in segments.
     growth_max: u32,
     loss_detection: LossDetection,
     careful: bool,
@@ -114,7 +114,7 @@ pub(crate) struct Sender {
     supply: Supply,
     /// The application of an endless flow, if its writes are modelled.
     writer: Option<Box<Writer>>,
-    /// Right edge of the peer's window, its largest width, and which segments said so.
+    /// Right edge of the peer's window, its largest width, and the segments that announced it.
     window_end: u64,
     window_from: (u64, u64),
     max_offered: u64,
@@ -126,18 +126,18 @@ pub(crate) struct Sender {
     rto: Duration,
     backoff: u32,
     timer: Timer,
-    /// An ACK of nothing special may take the short way: no ECN, no delivery rate.
+    /// True if an ordinary ACK may use the fast path: no ECN, no delivery rate.
     short_way: bool,
-    /// Flags that the next new segment carries beside its own: CWR after a reduction.
+    /// Additional flags of the next new segment: CWR after a reduction.
     next_flags: u8,
-    /// Rate and pacing, for a controller that has use for them.
+    /// Rate and pacing, for a controller that uses them.
     delivery: Option<Box<Delivery>>,
-    /// What a PEP has said, for a controller that has a window for each domain.
+    /// The reports of a PEP, for a controller with a window for each domain.
     domains: Option<Box<Domains>>,
-    /// Segments just found lost; kept for its room.
+    /// Segments just detected as lost; a buffer that is reused.
     lost_numbers: Vec<u64>,
     phase: Phase,
-    /// End of the data that was outstanding when the phase began.
+    /// End of the data that was outstanding at the start of the phase.
     recovery_point: u64,
     reduction: RateReduction,
     undo: UndoState,
@@ -145,59 +145,60 @@ pub(crate) struct Sender {
     sack_cache: SackCache,
     /// Degree of reordering in segments.
     reordering: u32,
-    /// Duplicate ACKs in a row, without SACK (RFC 6582); they count as SACKed.
+    /// Consecutive duplicate ACKs, without SACK (RFC 6582); they count as SACKed.
     duplicates: u32,
-    /// Position beyond which duplicate ACKs count: the end of what the last recovery was for (RFC 6582's `recover`),
-    /// 0 if none is to be heeded.
+    /// Position beyond which duplicate ACKs count: the end of the data of the last recovery (RFC 6582's
+    /// `recover`), 0 for no limit.
     recovered_to: u64,
     probe: Option<Probe>,
-    /// F-RTO is waiting for its evidence.
+    /// True while F-RTO waits for its evidence.
     frto: bool,
-    /// Timeouts in a row without progress.
+    /// Consecutive timeouts without progress.
     timeouts_in_row: u32,
-    /// Segments delivered since the beginning.
+    /// Segments delivered since the start.
     delivered: u64,
     window_use: WindowUse,
     last_sent_at: Instant,
     window_probes_in_row: u32,
     silence: Silence,
-    /// Payload of a segment at most: half of a small window (RFC 9293 §3.8.6.2.1).
+    /// Maximum payload of a segment: half of a small window (RFC 9293 §3.8.6.2.1).
     segment_max: u32,
 }
 
-/// How long the peer has not answered.
+/// The time for which the peer has not answered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Silence {
-    /// When the first of the timeouts in a row was.
+    /// Time of the first of the consecutive timeouts.
     since: Instant,
-    /// For too long.
+    /// True if it has been too long.
     given_up: bool,
 }
 
-/// Whether the congestion window limits the sender (RFC 7661 §4.1, as Linux tracks it).
+/// Whether the congestion window limits the sender (RFC 7661 §4.1, as in Linux).
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowUse {
     limited: bool,
     max_outstanding: u32,
     /// End of the round in which `max_outstanding` is the maximum.
     until: u64,
-    /// Most segments outstanding since the window was last in use, and when that was.
+    /// Maximum number of outstanding segments since the window was last fully used, and its time.
     used: u32,
     in_use_at: Instant,
 }
 
-/// A segment takes at most half of the widest window that the peer has offered, so that one can be under way while the next
-/// is acknowledged; windows of up to 536 bytes are taken whole (Linux `tcp_bound_to_half_wnd`; RFC 9293 §3.8.6.2.1).
+/// A segment takes at most half of the widest window that the peer has offered, so that one can be under way
+/// while the previous one is acknowledged; of windows up to 536 bytes it may take all (Linux
+/// `tcp_bound_to_half_wnd`; RFC 9293 §3.8.6.2.1).
 fn bound_to_half(segment_size: u32, max_offered: u64) -> u32 {
     const DEFAULT_MSS: u64 = 536;
-    const LEAST: u64 = 68 - 20; // of the smallest packet that each host takes, less the TCP header
+    const LEAST: u64 = 68 - 20; // the smallest packet that each host accepts, less the TCP header
     let cutoff = if max_offered > DEFAULT_MSS { max_offered / 2 } else { max_offered };
     if cutoff == 0 { segment_size } else { u64::from(segment_size).min(cutoff.max(LEAST)) as u32 }
 }
 
 impl Sender {
-    /// The send half of a connection whose handshake took until now. `window` is what the
-    /// peer offered in it.
+    /// The send half of a connection whose handshake has just been completed. `window` is the
+    /// peer's offer in the handshake.
     pub(crate) fn new(
         config: &TcpConfig,
         negotiated: &crate::header::Negotiated,
@@ -234,7 +235,7 @@ impl Sender {
                 ecn: negotiated.ecn,
                 frto: config.frto && negotiated.sack,
                 rate_reduction: config.rate_reduction,
-                // A model of the path does not age with idle time (Linux: cong_control).
+                // A model of the path does not expire with idle time (Linux: cong_control).
                 slow_start_after_idle: config.slow_start_after_idle && !controller.models_path(),
                 rtt_sampling: config.rtt_sampling,
                 rtt_from_sack: config.rtt_from_sack,
@@ -289,9 +290,9 @@ impl Sender {
         }
     }
 
-    /// The handshake's round trip; `None` if a SYN was sent again and no timestamp tells which
-    /// was answered. More than one SYN sent again costs the initial window (RFC 5681 §3.1),
-    /// and without a sample the timeout starts from 3 s (RFC 6298 §5.7).
+    /// The round trip of the handshake; `None` if a SYN was repeated and no timestamp shows which
+    /// one was answered. More than one repeated SYN reduces the initial window (RFC 5681 §3.1), and
+    /// without a sample the timeout starts from 3 s (RFC 6298 §5.7).
     pub(crate) fn on_handshake(&mut self, now: Instant, rtt: Option<Duration>, syn_retransmissions: u32) {
         match rtt {
             Some(rtt) => {
@@ -311,7 +312,7 @@ impl Sender {
         }
     }
 
-    /// The application always has more.
+    /// The application always has more data.
     pub(crate) fn supply_endless(&mut self) {
         self.supply.fresh = true;
         if let Some(size) = self.options.write_size {
@@ -322,12 +323,12 @@ impl Sender {
         }
     }
 
-    /// The base station said something of the UE.
+    /// The base station's information about the UE.
     pub(crate) fn on_radio_information(&mut self, information: &RadioInformation) {
         self.controller.on_radio_information(information);
     }
 
-    /// What the application of an endless flow writes while there is room.
+    /// The application of an endless flow writes while there is room.
     #[cold]
     fn write_more(&mut self, io: &mut Io<'_, '_>) {
         let at = self.standing();
@@ -338,7 +339,7 @@ impl Sender {
         }
     }
 
-    /// The first writes, when the connection stands.
+    /// The first writes, when the connection is established.
     #[cold]
     fn begin_to_write(&mut self) {
         let at = self.standing();
@@ -365,14 +366,14 @@ impl Sender {
         self.supply.written = self.supply.written.saturating_add(bytes);
         self.supply.fresh = true;
     }
-    /// The application that always had more has no more for now than was sent.
+    /// The application that always had more data has none now beyond what was sent.
     pub(crate) fn hold_supply(&mut self) {
         if self.supply.written == u64::MAX || self.writer.take().is_some() {
             self.supply.written = self.nxt;
         }
     }
 
-    /// True when all that was written has been sent at least once.
+    /// True when all written data has been sent at least once.
     pub(crate) const fn all_sent(&self) -> bool {
         self.nxt >= self.supply.written
     }
@@ -382,13 +383,13 @@ impl Sender {
         self.supply.written.saturating_sub(self.nxt)
     }
 
-    /// True when all that was written is acknowledged.
+    /// True when all written data is acknowledged.
     pub(crate) const fn data_acknowledged(&self) -> bool {
         self.una >= self.supply.written
     }
 
-    /// The application is done: a FIN follows what was written. One that always had more ends
-    /// with what was sent.
+    /// The application closes: a FIN follows the written data. One that always had more ends with
+    /// the data sent.
     pub(crate) fn close(&mut self) {
         if self.supply.written == u64::MAX || self.writer.take().is_some() {
             self.supply.written = self.nxt;
@@ -397,13 +398,13 @@ impl Sender {
         self.supply.fresh = true;
     }
 
-    /// True if the application gave or closed something that was not looked at since.
+    /// True if the application supplied data or closed since the last transmission.
     #[inline]
     pub(crate) fn has_fresh_supply(&self) -> bool {
         self.supply.fresh
     }
 
-    /// True when everything written, and the FIN, was acknowledged.
+    /// True when all written data, and the FIN, were acknowledged.
     pub(crate) fn finished(&self) -> bool {
         self.supply.closed && self.una > self.supply.written
     }
@@ -432,7 +433,7 @@ impl Sender {
         self.silence.given_up
     }
 
-    /// Right edge of the peer's window, and the widest that it was.
+    /// Right edge of the peer's window, and its largest width.
     pub(crate) const fn window_end(&self) -> u64 {
         self.window_end
     }
@@ -451,7 +452,7 @@ impl Sender {
         io.send(self.nxt, 0, 0, false);
     }
 
-    /// The congestion window in force, in segments: recovery's while one is under way.
+    /// The current congestion window in segments: that of recovery during recovery.
     #[inline]
     fn window(&self) -> u32 {
         let window =
@@ -459,7 +460,7 @@ impl Sender {
         if self.domains.is_some() { self.window_of_domains(window) } else { window }
     }
 
-    /// The same in bytes, to the byte where the controller counts them.
+    /// The same in bytes, exact for a controller that counts bytes.
     fn window_bytes(&self) -> Bytes {
         if self.phase.reduces() {
             self.bytes(self.reduction.window)
@@ -468,7 +469,7 @@ impl Sender {
         }
     }
 
-    /// Segments in the network. Without SACK, each duplicate ACK says that one has left it.
+    /// Segments in the network. Without SACK, each duplicate ACK means that one has left it.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.board.in_flight().saturating_sub(self.duplicates)
@@ -493,8 +494,8 @@ impl Sender {
         stats.in_flight = self.bytes(self.in_flight());
     }
 
-    /// Reports window, threshold and flight to whoever listens. An end to which the application
-    /// never gave anything keeps quiet: its window is not that of the flow.
+    /// Reports window, threshold and segments in flight to observers. An end whose application has
+    /// supplied no data reports nothing: its window is not that of the flow.
     #[inline]
     pub(crate) fn report_state(&self, io: &mut Io<'_, '_>) {
         if io.cx.wants(Topic::FlowState) && self.supply.written > 1 {

@@ -1,18 +1,17 @@
-//! 64-bit stream positions inside, 32-bit sequence numbers on the wire (RFC 9293 §3.4).
+//! 64-bit stream positions internally, 32-bit sequence numbers on the wire (RFC 9293 §3.4).
 
-/// The wire number of a position.
+/// The sequence number of a position.
 pub(crate) const fn wire(position: u64, initial: u32) -> u32 {
     initial.wrapping_add(position as u32)
 }
 
-/// The position of a wire number, the one nearest to `near`; zero for what would lie before
-/// the SYN.
+/// The position of a sequence number that is nearest to `near`; zero for a position before the SYN.
 pub(crate) const fn position(wire: u32, initial: u32, near: u64) -> u64 {
     let distance = wire.wrapping_sub(initial).wrapping_sub(near as u32) as i32;
     near.saturating_add_signed(distance as i64)
 }
 
-/// True if a wire number lies before the SYN, where the stream has no position.
+/// True if a sequence number is before the SYN, where the stream has no position.
 pub(crate) const fn precedes(wire: u32, initial: u32, near: u64) -> bool {
     let distance = wire.wrapping_sub(initial).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(distance as i64).is_none()

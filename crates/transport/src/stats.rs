@@ -2,7 +2,7 @@
 
 use airlane_core::{Bytes, Duration, Instant};
 
-/// What an endpoint has counted so far.
+/// Counters of an endpoint so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpStats {
     /// When the connection was established here.
@@ -35,15 +35,15 @@ pub struct TcpStats {
     pub loss_probes: u64,
     /// Window probes sent.
     pub window_probes: u64,
-    /// Acknowledgments in answer to segments without data that were not believed (RFC 5961).
+    /// Acknowledgments sent in answer to unacceptable segments without data (RFC 5961).
     pub challenge_acks: u64,
-    /// ACKs that showed that data overtook other data (Linux tcpi_reord_seen).
+    /// ACKs that showed reordering (Linux tcpi_reord_seen).
     pub reordering_seen: u64,
     /// D-SACK blocks received.
     pub dsack_received: u64,
-    /// Reports of a PEP that were worked through.
+    /// Reports of a PEP that were processed.
     pub pep_reports: u64,
-    /// Reports of a PEP that claimed what was never sent, or came after one that did.
+    /// Reports of a PEP with impossible claims, and all later ones.
     pub pep_reports_refused: u64,
     /// Segments declared lost because a PEP missed them.
     pub pep_losses: u64,
@@ -57,7 +57,7 @@ pub struct TcpStats {
     pub rtt_min: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Duration,
-    /// Retransmission timeout in force, back-off included.
+    /// Current retransmission timeout, including back-off.
     pub rto: Duration,
     /// Congestion window.
     pub congestion_window: Bytes,

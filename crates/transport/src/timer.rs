@@ -3,7 +3,7 @@
 
 use airlane_core::{Duration, Instant};
 
-/// What the timer stands for.
+/// The purpose of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimerKind {
     /// Retransmission timeout (RFC 6298 §5).
@@ -16,7 +16,7 @@ pub(crate) enum TimerKind {
     WindowProbe,
 }
 
-/// The timer, and beside it the moment when pacing lets the next segment go.
+/// The timer, and the time when pacing allows the next segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer {
     kind: Option<TimerKind>,
@@ -49,7 +49,7 @@ impl Timer {
         self.span = Duration::ZERO;
         self.wake = self.paced_until;
     }
-    /// Pacing holds back a segment until then; [`Instant::FAR_FUTURE`] for none.
+    /// Pacing delays a segment until then; [`Instant::FAR_FUTURE`] for none.
     pub(crate) fn set_paced_until(&mut self, at: Instant) {
         self.paced_until = at;
         self.wake = self.at.min(at);
@@ -64,15 +64,15 @@ impl Timer {
     pub(crate) fn at(&self) -> Instant {
         self.at
     }
-    /// When pacing lets the next segment go; [`Instant::FAR_FUTURE`] if none waits.
+    /// When pacing allows the next segment; [`Instant::FAR_FUTURE`] if none waits.
     pub(crate) fn paced_until(&self) -> Instant {
         self.paced_until
     }
-    /// When something is to be done: the timer's or pacing's.
+    /// The next action: of the timer or of pacing.
     pub(crate) fn wake(&self) -> Instant {
         self.wake
     }
-    /// The span it was armed with.
+    /// The span with which it was armed.
     pub(crate) fn span(&self) -> Duration {
         self.span
     }

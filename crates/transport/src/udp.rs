@@ -1,10 +1,10 @@
-//! UDP at a constant rate: when datagrams go, and what arrives. (RFC 768; the application's
-//! serial number behind the header is what tells losses.)
+//! UDP at a constant rate: the times of datagrams, and the received ones. (RFC 768; the
+//! application's serial number behind the header shows losses.)
 
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 
-/// Paces datagrams of one size at a constant payload rate, exact to the nanosecond: datagram
-/// `k` goes at `start + round(k · bits · 10⁹ / rate)`, so no rounding error adds up.
+/// Paces datagrams of one size at a constant payload rate, exact to the nanosecond: datagram `k` is
+/// sent at `start + round(k · bits · 10⁹ / rate)`, so no rounding error adds up.
 #[derive(Clone, Debug)]
 pub struct UdpSender {
     start: Instant,
@@ -25,7 +25,7 @@ impl UdpSender {
         Self { start, stop, rate, payload, serial: 0, due }
     }
 
-    /// When the next datagram goes; [`Instant::FAR_FUTURE`] after the last.
+    /// When the next datagram is sent; [`Instant::FAR_FUTURE`] after the last.
     #[inline]
     #[must_use]
     pub fn next_at(&self) -> Instant {
@@ -58,16 +58,16 @@ impl UdpSender {
     }
 }
 
-/// What a UDP receiver has counted.
+/// Counters of a UDP receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UdpReceiverStats {
     /// Datagrams received.
     pub datagrams: u64,
     /// Payload received.
     pub bytes: Bytes,
-    /// Datagrams that came after one with a higher serial number.
+    /// Datagrams that arrived after one with a higher serial number.
     pub reordered: u64,
-    /// One more than the highest serial number seen: what had been sent by then.
+    /// The highest serial number so far plus one: the number of datagrams sent by then.
     pub expected: u64,
 }
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn spacing_does_not_drift() {
-        // 1400 bytes at 3 Mbit/s: 3 733 333.33 ns apart; the third falls on a round number.
+        // 1400 bytes at 3 Mbit/s: 3 733 333.33 ns apart; the third is at a whole number.
         let rate = BitRate(3_000_000);
         let stop = Instant::from_millis(20);
         let mut s = UdpSender::new(rate, Bytes(1400), Instant::from_millis(1), stop);

@@ -1,10 +1,10 @@
-//! Receive windows: how many bytes beyond the next expected one a receiver offers.
+//! Receive windows: the number of bytes that a receiver offers beyond the next expected one.
 //!
-//! The advertised right edge never moves left (RFC 9293 §3.8.6.2.2): that rule is the
-//! receiver's, which widens whatever a policy says here.
+//! The advertised right edge never moves left (RFC 9293 §3.8.6.2.2). The receiver applies this
+//! rule: it increases the value of a policy if necessary.
 //!
-//! A policy is a buffer ([`buffer`]), of one size or tuned, and perhaps a rule on top of it: [`drwa`] offers
-//! less than the buffer has, [`arwa`] says beside it what it finds of the path.
+//! A policy is a buffer ([`buffer`]), of fixed or tuned size, with an optional rule: [`drwa`] offers less
+//! than the buffer, [`arwa`] sends codes about the path in addition.
 
 pub mod arwa;
 pub mod buffer;
@@ -24,7 +24,7 @@ use crate::config::{ReceiveBuffer, ReceiveWindowKind};
 /// A data segment arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
+    /// The time.
     pub now: Instant,
     /// Its payload.
     pub bytes: Bytes,
@@ -32,18 +32,18 @@ pub struct Arrival {
     pub segment_size: Bytes,
     /// When the peer sent it by its own clock, in milliseconds (TSval of RFC 7323).
     pub timestamp: Option<u32>,
-    /// When we sent what it answers by our clock, in milliseconds (TSecr).
+    /// Our send time of the segment that it answers, by our clock, in milliseconds (TSecr).
     pub echo: Option<u32>,
 }
 
-/// The application read.
+/// The application has read data.
 #[derive(Clone, Copy, Debug)]
 pub struct Read {
-    /// When.
+    /// The time.
     pub now: Instant,
-    /// Bytes read since the connection began.
+    /// Bytes read since the start of the connection.
     pub total: u64,
-    /// Round-trip time as the receiver knows it; zero before it does.
+    /// Round-trip time at the receiver; zero before the first sample.
     pub rtt: Duration,
     /// Largest segment the receiver offered to take.
     pub segment_size: Bytes,
@@ -51,30 +51,30 @@ pub struct Read {
 
 /// A policy.
 pub trait ReceiveWindow {
-    /// The connection stands.
+    /// The connection is established.
     fn on_established(&mut self, now: Instant);
-    /// A data segment arrived; true if the window grew and the sender should hear of it soon.
+    /// A data segment arrived; returns true if the window grew and the sender should be informed soon.
     fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool;
-    /// The application read.
+    /// The application has read data.
     fn on_read(&mut self, read: &Read);
-    /// Bytes to offer while `held` bytes wait in the buffer.
+    /// Bytes to offer while the buffer holds `held` bytes.
     fn advertise(&self, held: Bytes) -> Bytes;
-    /// The most it will ever offer, for the choice of the window scale.
+    /// The largest possible offer, for the choice of the window scale.
     fn ceiling(&self) -> Bytes;
-    /// What the next acknowledgment without data tells the sender of the path; told once.
+    /// The code for the next acknowledgment without data; returned once.
     fn take_code(&mut self) -> Option<Code> {
         None
     }
 }
 
-/// The policies we ship.
+/// The policies of this crate.
 #[derive(Clone, Copy, Debug)]
 pub enum Window {
-    /// What the buffer has.
+    /// The free space of the buffer.
     Plain(Buffer),
-    /// Less, by the round trips that the receiver measures.
+    /// Less than that, determined by the receiver's round trips.
     Drwa(DrwaWindow),
-    /// What the buffer has, and codes beside it.
+    /// The free space of the buffer, with codes in addition.
     Arwa(ArwaWindow),
 }
 

@@ -1,4 +1,4 @@
-//! Which segments an end believes (RFC 9293 §3.10.7).
+//! The segments that an end accepts (RFC 9293 §3.10.7).
 
 use airlane_core::{
     Cx, Direction, Ecn, FlowId, Header, Instant, Outbox, PacketPool, Silence, TcpFlags, TcpHeader,
@@ -46,7 +46,7 @@ impl Table {
         })
     }
 
-    /// A SYN with this MSS from number 0 on.
+    /// Receives a SYN with this MSS and sequence number 0.
     fn hear_syn(&mut self, mss: Option<u16>) {
         let syn = TcpSynOptions { mss, ..TcpSynOptions::default() };
         let flags = TcpFlags(TcpFlags::SYN);
@@ -54,7 +54,7 @@ impl Table {
     }
 }
 
-/// A segment from number 1 on that acknowledges up to this one.
+/// A segment with sequence number 1 that acknowledges up to this one.
 fn segment(acknowledgment: u32, flags: TcpFlags) -> TcpHeader {
     TcpHeader { sequence: 1, acknowledgment, window: 60_000, flags, ..TcpHeader::default() }
 }
@@ -71,8 +71,9 @@ fn only_its_syn_can_be_acknowledged_before_a_connection_stands() {
     assert_eq!(table.end.state(), ConnectionState::Established);
 }
 
-/// Without an ACK it is dropped in silence (RFC 9293 §3.10.7.4, fifth); with one of what was never sent, this end says where it
-/// stands, once in half a second (RFC 5961 §5.2, §7), and data from before the SYN is not acceptable (§3.10.7.4, first).
+/// Without an ACK, data is dropped silently (RFC 9293 §3.10.7.4, fifth). With an ACK of data that was never
+/// sent, this end answers with its current state, once in half a second (RFC 5961 §5.2, §7). Data from before
+/// the SYN is not acceptable (§3.10.7.4, first).
 #[test]
 fn data_needs_an_acknowledgment_of_what_was_sent() {
     let mut table = Table::new();

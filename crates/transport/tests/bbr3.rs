@@ -1,5 +1,5 @@
-//! BBR version 3 over whole links. There is no kernel to hold it against; the draft's own promises
-//! are: full use, little queue, 2 % of loss borne, a fair share.
+//! BBR version 3 over whole links. There is no kernel for comparison; the tests check the goals of
+//! the draft: full use, a short queue, tolerance of 2 % loss, a fair share.
 
 mod harness;
 
@@ -35,9 +35,10 @@ fn mean_srtt_ms(flow: &FlowResult, from_s: u64) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// 50 Mbit/s, 40 ms, a megabyte of buffer: 1448 of 1500 bytes are payload, so 48.3 can be had. A loss-based
-/// controller would let 168 ms of queue stand; here probing adds a quarter of the path for three round
-/// trips in about 60, and ProbeRTT halves the flight for a twentieth of the time.
+/// 50 Mbit/s, 40 ms, a megabyte of buffer: 1448 of 1500 bytes are payload, so 48.3 Mbit/s are possible. A
+/// loss-based controller would cause a standing queue of 168 ms; here probing adds a quarter of the
+/// bandwidth-delay product for three round trips in about 60, and ProbeRTT halves the data in flight for a
+/// twentieth of the time.
 #[test]
 fn fills_a_link_and_keeps_its_queue_short() {
     let r = run(LinkConfig::new(50, 40, 1_048_576), vec![flow(CongestionKind::Bbr3, 0)], 30);
@@ -48,8 +49,8 @@ fn fills_a_link_and_keeps_its_queue_short() {
     assert_eq!((r.queue_drops, r.flows[0].sender.timeouts), (0, 0));
 }
 
-/// A buffer of a quarter of what fills the path holds no doubled window: version 1 goes on losing, version
-/// 3 finds the flight that fits.
+/// A buffer of a quarter of the bandwidth-delay product cannot hold a doubled window: version 1 keeps
+/// losing, version 3 finds the amount in flight that fits.
 #[test]
 fn a_shallow_buffer_is_respected() {
     let link = || LinkConfig::new(10, 40, 12_500);
@@ -64,8 +65,9 @@ fn a_shallow_buffer_is_respected() {
     assert!(rate > 0.9 * 9.65, "{rate}");
 }
 
-/// Random loss of 1 % is borne while probing (threshold 2 %); CUBIC gets a sixteenth of the link. In
-/// Cruise each round trip with a loss follows what was delivered, so some is given up.
+/// Random loss of 1 % is tolerated while probing (threshold 2 %); CUBIC gets a sixteenth of the
+/// link. In Cruise each round trip with a loss reduces the model to the delivered amount, which
+/// costs some throughput.
 #[test]
 fn one_per_cent_of_random_loss_costs_little() {
     let mut link = LinkConfig::new(50, 40, 1_048_576);
@@ -76,8 +78,8 @@ fn one_per_cent_of_random_loss_costs_little() {
     assert_eq!(r.flows[0].sender.timeouts, 0);
 }
 
-/// Beyond the threshold it does slow down: ten per cent of loss leaves it a fraction of what version 1,
-/// which does not listen, takes.
+/// Above the threshold it slows down: with ten per cent of loss it gets a fraction of the throughput of
+/// version 1, which ignores losses.
 #[test]
 fn ten_per_cent_is_a_signal() {
     let rate = |kind| {
@@ -101,8 +103,8 @@ fn two_flows_share_fairly() {
     assert!(a + b > 0.9 * 19.3, "{a} and {b}");
 }
 
-/// Beside CUBIC in a buffer that just fills the path twice: version 1 leaves it a tenth, version 3 a
-/// share of its own.
+/// Together with CUBIC in a buffer of twice the bandwidth-delay product: version 1 leaves CUBIC a
+/// tenth, version 3 leaves it a fair part.
 #[test]
 fn cubic_gets_its_share() {
     let share = |kind| {
@@ -115,8 +117,8 @@ fn cubic_gets_its_share() {
     assert!(beside_v1 < 0.2, "{beside_v1}");
 }
 
-/// The link gets five times faster: within four seconds (a probe each 2 to 3 s or 63 round trips, then
-/// a quarter or more per round trip) the flow uses most of it.
+/// The link becomes five times faster: within four seconds (a probe each 2 to 3 s or 63 round trips,
+/// then at least a quarter more per round trip) the flow uses most of it.
 #[test]
 fn more_bandwidth_is_found() {
     let mut link = LinkConfig::new(10, 60, 524_288);
@@ -126,7 +128,8 @@ fn more_bandwidth_is_found() {
     assert!(rate > 0.8 * 48.3, "{rate}");
 }
 
-/// Version 3 sends bursts of a millisecond; the pause between them is what they take at the rate.
+/// Version 3 sends bursts of a millisecond; the pause between them is their transmission time at
+/// the pacing rate.
 #[test]
 fn bursts_are_a_millisecond_long() {
     let r = run(LinkConfig::new(50, 40, 1_048_576), vec![flow(CongestionKind::Bbr3, 0)], 10);
@@ -136,7 +139,7 @@ fn bursts_are_a_millisecond_long() {
     for same in late.chunk_by(|a, b| a.at == b.at) {
         *burst_sizes.entry(same.len()).or_insert(0) += 1;
     }
-    // 50 Mbit/s are 4.2 segments a millisecond: bursts of 3 to 5, the odd one cut by the window.
+    // 50 Mbit/s are 4.2 segments per millisecond: bursts of 3 to 5, some of them cut by the window.
     let common: i32 = (2..=5).map(|n| burst_sizes.get(&n).copied().unwrap_or(0)).sum();
     let all: i32 = burst_sizes.values().sum();
     assert!(common * 10 > all * 8, "{burst_sizes:?}");

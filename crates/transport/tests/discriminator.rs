@@ -1,5 +1,5 @@
-//! Random losses told from those of congestion, on the link of `recovery.rs`: a full packet in 1 ms
-//! (12 Mb/s), 20 ms each way.
+//! Distinguishing random losses from congestion, on the link of `recovery.rs`: a full packet in 1
+//! ms (12 Mb/s), 20 ms each way.
 
 mod harness;
 
@@ -20,9 +20,9 @@ fn harness<'a>(link: LinkConfig, loss_discriminator: LossDiscrimination) -> Harn
     Harness::new(link, vec![FlowConfig { sender, receiver, start: Instant::ZERO, bytes: None }])
 }
 
-/// Segment 5 of the first ten is lost. The third SACK finds a window of 15 and a round trip of 48.08
-/// ms, 7 above the first: 15 * 7/48.08 = 2.2 segments in the queue, so the loss is random and 15
-/// stays. With a window of 15 lost to congestion 7 are left.
+/// Segment 5 of the first ten is lost. At the third SACK the window is 15 and the round trip 48.08
+/// ms, 7 ms above the first: 15 * 7/48.08 = 2.2 segments are in the queue, so the loss is random and
+/// the window stays 15. Classified as congestion, it would be 7.
 #[test]
 fn one_random_loss() {
     for (kind, kept) in [(LossDiscrimination::Veno, 15), (LossDiscrimination::None, 7)] {
@@ -34,8 +34,8 @@ fn one_random_loss() {
     }
 }
 
-/// Where a queue of 20 packets is all that loses, at a window of 61 and more, at least 20 segments
-/// wait at every loss: nothing is taken for random, and every packet leaves when it did.
+/// Only a queue of 20 packets loses, at a window of 61 and more, so at least 20 segments wait at
+/// every loss: no loss is classified as random, and every packet leaves at the same time.
 #[test]
 fn losses_of_a_full_queue_are_congestion() {
     let run = |kind| -> RunResult {
@@ -47,9 +47,9 @@ fn losses_of_a_full_queue_are_congestion() {
     assert_eq!(sent(&with), sent(&without));
 }
 
-/// One packet in a hundred is lost by chance: half a window each time leaves NewReno 1.22 / sqrt(0.01)
-/// = 12 segments in 40 ms (Mathis et al. 1997), 3.5 Mbit/s. What keeps the window fills the link of
-/// 11.6 Mbit/s of payload, but for the losses that fall into a queue of three or more.
+/// One packet in a hundred is lost at random: reductions by half leave NewReno 1.22 / sqrt(0.01) = 12
+/// segments in 40 ms (Mathis et al. 1997), 3.5 Mbit/s. A sender that keeps its window fills the link
+/// of 11.6 Mbit/s of payload, except for losses at a queue of three or more.
 #[test]
 fn random_loss_no_longer_sets_the_rate() {
     let goodput = |kind| {

@@ -1,5 +1,5 @@
-//! Explicit congestion notification (RFC 3168): who agrees to it, what carries which mark, and what
-//! a mark does.
+//! Explicit congestion notification (RFC 3168): negotiation, the marks of packets, and the effect
+//! of a mark.
 
 mod harness;
 
@@ -12,7 +12,7 @@ use airlane_core::{
 use airlane_transport::{CongestionKind, Path, TcpConfig, TcpEndpoint};
 use harness::{FlowConfig, Harness, LinkConfig};
 
-/// A packet as it left one end.
+/// A packet when it left one end.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     from_sender: bool,
@@ -28,8 +28,8 @@ impl Seen {
     }
 }
 
-/// Two ends, 10 ms apart, without a rate; `marks` says which data packets arrive marked and which
-/// do not arrive, by their number.
+/// Two ends, 10 ms apart, without a rate; `marked` and `lost` give the numbers of the data packets
+/// that arrive marked or do not arrive.
 struct Pair {
     ends: [TcpEndpoint; 2],
     wire: VecDeque<(Instant, usize, Packet)>,
@@ -37,7 +37,7 @@ struct Pair {
     data_packets: u64,
     marked: Vec<u64>,
     lost: Vec<u64>,
-    /// Window of the sender in segments after each packet that it took.
+    /// Window of the sender in segments after each packet that it processed.
     windows: Vec<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Pair {
         Self { ends, wire, seen, data_packets: 0, marked, lost, windows }
     }
 
-    /// Does something to one end at `now` and sends what comes of it.
+    /// Calls one end at `now` and sends the resulting packets.
     fn act(&mut self, now: Instant, who: usize, what: impl FnOnce(&mut TcpEndpoint, &mut Cx<'_>)) {
         let (mut pool, mut outbox, mut probe) = (PacketPool::default(), Vec::new(), Silence);
         let topics = TopicSet::NONE;
@@ -123,18 +123,18 @@ fn does_not_ask() -> TcpConfig {
     TcpConfig { ecn: false, ..asks() }
 }
 
-/// RFC 3168 §6.1.1, §6.1.4: asked with ECE and CWR, agreed with ECE; then data is ECT(0), while SYNs
-/// and pure ACKs are not.
+/// RFC 3168 §6.1.1, §6.1.4: requested with ECE and CWR, agreed with ECE; then data is ECT(0), while
+/// SYNs and pure ACKs are not.
 #[test]
 fn both_ends_agree_in_the_handshake() {
-    let mut pair = Pair::new(asks(), does_not_ask()); // who is asked agrees
+    let mut pair = Pair::new(asks(), does_not_ask()); // an end that is asked agrees
     pair.run(100_000);
     let setup = |p: &Seen| p.flags.0 & (TcpFlags::ECE | TcpFlags::CWR);
     assert_eq!(setup(&pair.seen[0]), TcpFlags::ECE | TcpFlags::CWR);
     assert_eq!(setup(&pair.seen[1]), TcpFlags::ECE);
     assert!(pair.data().all(|p| p.ecn == Ecn::Capable0));
     assert!(pair.seen.iter().filter(|p| p.payload == 0).all(|p| p.ecn == Ecn::NotCapable));
-    // Nothing was marked: nobody speaks of congestion.
+    // No marks: no echo.
     assert!(pair.seen[2..].iter().all(|p| setup(p) == 0));
     assert_eq!(pair.ends[0].stats().ecn_reductions, 0);
 }
@@ -147,8 +147,8 @@ fn nobody_asks_and_nothing_is_capable() {
     assert!(pair.seen.iter().all(|p| p.flags.0 & (TcpFlags::ECE | TcpFlags::CWR) == 0));
 }
 
-/// RFC 3168 §6.1.2, §6.1.3: from the marked packet on every ACK echoes, until a packet says CWR; the
-/// window halves once for all marks of a round trip, and a later mark halves it again.
+/// RFC 3168 §6.1.2, §6.1.3: from the marked packet on every ACK echoes, until a packet with CWR
+/// arrives; the window halves once for all marks of a round trip, and a later mark halves it again.
 #[test]
 fn a_mark_halves_the_window_once_per_round_trip() {
     let mut pair = Pair::new(asks(), asks());
@@ -158,7 +158,7 @@ fn a_mark_halves_the_window_once_per_round_trip() {
     assert_eq!(pair.ends[0].stats().retransmissions, 0);
     let largest = *pair.windows.iter().max().unwrap();
     let ssthresh = pair.ends[0].stats().ssthresh.unwrap().get() / 1448;
-    // The window when the echo came, which is the largest there was.
+    // The window when the echo arrived, which is the maximum.
     assert_eq!(ssthresh, largest / 2);
     // Reduced over a round trip, not at once: no step of more than a few segments.
     assert!(pair.windows.windows(2).all(|w| w[1] + 3 >= w[0]), "{:?}", pair.windows);
@@ -181,7 +181,7 @@ fn marks_of_two_round_trips_halve_it_twice() {
     assert_eq!(pair.data().filter(|p| p.has(TcpFlags::CWR)).count(), 2);
 }
 
-/// RFC 3168 §6.1.5: what is sent again cannot be marked; and a loss is announced with CWR too.
+/// RFC 3168 §6.1.5: retransmissions are not ECN-capable; a loss is also announced with CWR.
 #[test]
 fn a_retransmission_is_not_capable() {
     let mut pair = Pair::new(asks(), asks());
@@ -197,7 +197,7 @@ fn a_retransmission_is_not_capable() {
     assert_eq!(pair.data().filter(|p| p.has(TcpFlags::CWR)).count(), 1);
 }
 
-/// A loss in the round trip of a mark costs nothing more: the window is already being reduced.
+/// A loss in the round trip of a mark has no further effect: the window is already being reduced.
 #[test]
 fn a_loss_while_the_window_is_reduced_is_repaired_without_another_reduction() {
     let mut pair = Pair::new(asks(), asks());
@@ -211,7 +211,7 @@ fn a_loss_while_the_window_is_reduced_is_repaired_without_another_reduction() {
 }
 
 /// A queue that marks above 30 kB, at 10 Mbit/s and 40 ms (50 kB in flight fill the link): every
-/// controller keeps the link busy and loses nothing.
+/// controller keeps the link busy without losses.
 #[test]
 fn a_marking_queue_loses_nothing() {
     for congestion in CongestionKind::ALL {
@@ -224,7 +224,7 @@ fn a_marking_queue_loses_nothing() {
         let name = congestion.name();
         assert_eq!((stats.retransmissions, stats.timeouts, result.queue_drops), (0, 0, 0), "{name}");
         let goodput = stats.bytes_acked.get() as f64 * 8.0 / 20.0 / 1e6;
-        // 10 Mbit/s * 1448/1500 = 9.65; Westwood+ and the halving ones dip below at times.
+        // 10 Mbit/s * 1448/1500 = 9.65; Westwood+ and the controllers that halve are below at times.
         assert!(goodput > 8.5, "{name}: {goodput}");
         // Vegas and BBR may keep their queue below the mark; after slow start the others cannot.
         let marked = matches!(congestion, CongestionKind::Vegas | CongestionKind::Bbr | CongestionKind::Bbr3);

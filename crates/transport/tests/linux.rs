@@ -1,6 +1,7 @@
-//! Held against the TCP of a real Linux kernel (6.12) on exactly described links: goodput, round
-//! trips, retransmissions and completion of every run, and the congestion window over time.
-//! Source of the figures: the heads of the files. The summary lies where `airlane validate` reads it too.
+//! Comparison with the TCP of a real Linux kernel (6.12) on exactly described links: goodput, round
+//! trips, retransmissions and completion of every run, and the congestion window over time. The heads of
+//! the files give the source of the figures. The summary is in a place where `airlane validate` also
+//! reads it.
 
 mod harness;
 
@@ -105,7 +106,7 @@ fn goodput_mbps(row: &Row, flow: &FlowResult) -> f64 {
     flow.sender.bytes_acked.get() as f64 * 8.0 / span / 1e6
 }
 
-/// One comparison that failed, in words.
+/// The message of a failed comparison.
 fn off(row: &Row, what: &str, ours: f64, reference: f64, allowed: f64) -> Option<String> {
     let bad = (ours - reference).abs() > allowed;
     bad.then(|| {
@@ -149,8 +150,9 @@ fn check(ids: &[&str]) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// The runs of one set-up under three seeds of the random loss: retransmissions and round trip
-/// run by run, goodput in the mean, because these controllers let single losses decide.
+/// The runs of one configuration under three seeds of the random loss. Retransmissions and round
+/// trip are compared by run, goodput by the mean, because single losses have a large effect on
+/// these controllers.
 fn check_mean_of_seeds(id: &str) {
     let all = summary();
     let rows: Vec<&Row> = all.iter().filter(|r| r["run_id"].starts_with(id)).collect();
@@ -169,8 +171,8 @@ fn check_mean_of_seeds(id: &str) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// A reno flow in a buffer of eight packets settles into losing one or two packets a cycle; see
-/// [`two_losses_or_one_a_cycle`].
+/// A reno flow with a buffer of eight packets reaches a steady state with one or two losses per
+/// cycle; see [`two_losses_or_one_a_cycle`].
 const TWO_STATES: &str = "A-reno-buf0.25bdp";
 
 #[test]
@@ -208,10 +210,10 @@ fn g_finite_transfers() {
     check(&["G-"]);
 }
 
-/// Linux loses 110 packets in 55 cycles of A-reno-buf0.25bdp: two each. Whether the window
-/// grows once more before the first loss shows depends on the parity of the count of delayed
-/// ACKs, which the cycle reproduces: each state keeps itself. A shift of some microseconds
-/// moves us between them; both must exist, and the number of cycles must be Linux's.
+/// Linux loses 110 packets in 55 cycles of A-reno-buf0.25bdp: two each. Whether the window grows
+/// once more before the first loss is detected depends on the parity of the count of delayed ACKs,
+/// which the cycle reproduces: each state is stable. A shift of some microseconds changes our
+/// state; both must exist, and the number of cycles must be Linux's.
 #[test]
 fn two_losses_or_one_a_cycle() {
     let all = summary();
@@ -233,10 +235,10 @@ fn two_losses_or_one_a_cycle() {
     assert!(one > 0 && two > 0, "{one} runs with one loss a cycle, {two} with two");
 }
 
-/// The kernel's sender wrote 64 KiB at a time, and the end of each write is acknowledged at once:
-/// with that, A-reno-buf1bdp loses in every recovery what Linux loses, and its window is Linux's
-/// for a minute; without, the parity of delayed ACKs is another after the first second, ours
-/// loses 121, and the sawtooths drift apart.
+/// The kernel's sender wrote 64 KiB at a time, and the end of each write is acknowledged at once.
+/// With such writes, A-reno-buf1bdp has Linux's losses in every recovery, and Linux's window for a
+/// minute. Without them, the parity of delayed ACKs differs after the first second, our run loses
+/// 121, and the sawtooths drift apart.
 #[test]
 fn the_ends_of_writes_set_the_parity_of_delayed_acks() {
     let all = summary();
@@ -256,9 +258,8 @@ fn the_ends_of_writes_set_the_parity_of_delayed_acks() {
     }
 }
 
-/// Two flows share a link. How they divide it depends on phase (a start 1.7 ms later moves
-/// ours by 15 %), so the sums are compared: together they fill the link, and lose what
-/// Linux's lose.
+/// Two flows share a link. Their division depends on phase (a start 1.7 ms later changes ours by 15
+/// %), so the sums are compared: together they fill the link, with the losses of Linux's flows.
 #[test]
 fn d_two_flows_fill_the_link() {
     let all = summary();
@@ -298,8 +299,8 @@ fn d_two_flows_fill_the_link() {
     assert_eq!(seen, 6);
 }
 
-/// BBR beside CUBIC in a buffer of one bandwidth-delay product takes most of the link, whoever came
-/// first: how much, as Linux's.
+/// BBR together with CUBIC in a buffer of one bandwidth-delay product takes most of the link, in
+/// either order of starting: as much as Linux's.
 #[test]
 fn d_bbr_takes_what_linux_s_bbr_takes() {
     let all = summary();
@@ -337,13 +338,13 @@ fn the_window_follows_linux_s() {
                 far.push((point["t_s"].clone(), ours, reference));
             }
         }
-        // In recovery the window moves within a sample; one point in ten may differ.
+        // In recovery the window changes within a sample; one point in ten may differ.
         assert!(far.len() * 10 <= points.len(), "{}: {far:?} of {}", row["run_id"], points.len());
     }
 }
 
-/// After the hold of one second the timeout took the window to one segment; when the first ACK
-/// shows that nothing was lost the window is what it was, with timestamps (Eifel) and without
+/// After the hold of one second the timeout reduced the window to one segment. When the first ACK
+/// shows that nothing was lost, the window is restored, with timestamps (Eifel) and without
 /// (F-RTO). Without either it is not.
 #[test]
 fn a_spurious_timeout_is_undone() {
@@ -367,8 +368,9 @@ fn a_spurious_timeout_is_undone() {
     }
 }
 
-/// Westwood+ takes its window after a loss from what the path delivered, so that what delays repairs costs it more than
-/// others: with the mean of three seeds of the loss it delivers what Linux's does to 3 %, and loses as much to 5 %.
+/// Westwood+ sets its window after a loss to the delivered amount, so a delayed repair affects it more than
+/// others: in the mean of three seeds of the loss its goodput is within 3 % of Linux's, and its losses within
+/// 5 %.
 #[test]
 fn c_westwood_under_random_loss_is_linux_s() {
     let all = summary();

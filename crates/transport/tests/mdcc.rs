@@ -1,5 +1,5 @@
-//! Multi-domain congestion control, with a PEP before the link of the harness: what the link drops was
-//! seen, what the test drops was not.
+//! Multi-domain congestion control, with a PEP before the link of the harness: the PEP has seen the
+//! packets that the link drops, but not those that the test drops.
 
 mod harness;
 
@@ -23,11 +23,11 @@ fn flow(sender: TcpConfig, bytes: Option<u64>) -> FlowConfig {
     FlowConfig { sender, receiver: TcpConfig::linux(), start: Instant::ZERO, bytes }
 }
 
-/// A PEP that tells the truth, from a model that keeps each segment.
+/// A PEP that reports correctly, from a model that stores each segment.
 #[derive(Default)]
 struct Honest {
     seen: std::collections::BTreeMap<u32, u32>,
-    /// The last segments, to tell how many passed above a hole.
+    /// The last segments, to count how many passed above a hole.
     order: Vec<u32>,
 }
 
@@ -63,7 +63,7 @@ impl Honest {
     }
 }
 
-/// Drops of each window: (internet, radio).
+/// Reductions of each window: (internet, radio).
 fn reductions(run: &RunResult) -> (usize, usize) {
     let drops = |at: usize| run.domains.windows(2).filter(|w| w[1].1[at] < w[0].1[at]).count();
     (drops(0), drops(1))
@@ -107,7 +107,7 @@ fn a_loss_behind_the_pep_is_the_radios() {
     assert_eq!(after, before - before / 8); // Kelly 2003 §3
 }
 
-/// In congestion avoidance a = 0.1 per acknowledgment, whatever it acknowledges.
+/// In congestion avoidance a = 0.1 per acknowledgment, independent of its size.
 #[test]
 fn the_radio_window_grows_by_a_tenth_of_each_acknowledgment() {
     let (mut pep, mut acknowledgments) = (Honest::default(), 0_u64);
@@ -116,7 +116,7 @@ fn the_radio_window_grows_by_a_tenth_of_each_acknowledgment() {
     // 10 Gbit/s: no queue, so the window grows undisturbed.
     let link = LinkConfig::new(10_000, 100, 64 << 20);
     let mut harness = Harness::new(link, vec![flow(config(CongestionKind::Mdcc), None)]);
-    // Lost, although the PEP says that it has seen it: slow start of the radio window ends.
+    // Lost, although the PEP reports it as seen: slow start of the radio window ends.
     harness.fate = Some(Box::new(|n, _, _, _| n == 200));
     harness.pep = Some(Box::new(|now, header, payload, _| pep.see(now, header, payload, false)));
     harness.fate_back = Some(Box::new(|_, now, _, _| {
@@ -187,8 +187,8 @@ fn who_claims_what_was_never_sent_is_not_believed_again() {
     assert_eq!((stats.bytes_acked.get(), stats.retransmissions, stats.timeouts), (1 << 20, 0, 0));
 }
 
-/// What the PEP has seen does not count against the internet window: behind a long radio, as much as the
-/// radio window allows is in flight.
+/// Data seen by the PEP does not count against the internet window: behind a long radio path, the radio
+/// window is the limit.
 #[test]
 fn per_domain_the_internet_window_limits_what_the_pep_has_not_seen() {
     let above = |inflight_scope| {
@@ -209,8 +209,8 @@ fn per_domain_the_internet_window_limits_what_the_pep_has_not_seen() {
     assert!(per_domain > 20 * end_to_end.max(1), "{per_domain} and {end_to_end}");
 }
 
-/// Whatever a PEP says, at most the initial window and one segment for each that the client has
-/// acknowledged is in flight, beside probes.
+/// For any reports of a PEP, at most the initial window and one segment for each that the client
+/// has acknowledged is in flight, apart from probes.
 #[test]
 fn no_report_lets_more_go_than_the_client_has_acknowledged() {
     for seed in 0..60 {
@@ -226,7 +226,7 @@ fn no_report_lets_more_go_than_the_client_has_acknowledged() {
     }
 }
 
-/// A client and a PEP that say whatever chance tells them.
+/// A client and a PEP whose messages are random.
 struct Adversary {
     endpoint: TcpEndpoint,
     pool: PacketPool,
@@ -236,7 +236,7 @@ struct Adversary {
     sent: u32,
     acked: u32,
     sacked: Vec<SackBlock>,
-    /// Segments that the client has acknowledged, either way.
+    /// Segments that the client has acknowledged, cumulatively or selectively.
     acknowledged: u64,
 }
 
@@ -298,7 +298,7 @@ impl Adversary {
         });
     }
 
-    /// Some number near what was sent, most often a boundary of segments.
+    /// A random number near the sent ones, most often a segment boundary.
     fn number(&mut self, up_to: u32) -> u32 {
         let span = u64::from((up_to - self.acked) / SEGMENT as u32) + 1;
         let at = self.acked + self.chance.below(span) as u32 * SEGMENT as u32;
@@ -358,7 +358,8 @@ impl Adversary {
     fn report(&mut self) {
         let list = |this: &mut Self| (0..this.chance.below(4)).map(|_| this.block()).collect::<Vec<_>>();
         let (ranges, holes) = (list(self), list(self));
-        // Now and then a lie that shows; it ends all belief, so most seeds have none.
+        // Occasionally an impossible claim; all later reports are then rejected, so most seeds have
+        // none.
         let up_to = if self.chance.chance(0.0005) { self.sent + 100_000 } else { self.sent };
         let report = PepReport {
             delay: Duration::from_micros(self.chance.below(20_000)),

@@ -1,7 +1,7 @@
-//! What holds for every receive window on random bad links: transfers complete, also where the window
-//! closes; the right edge of the window never moves left (RFC 9293 §3.8.6.2.1); codes of an ARWA receiver
-//! go only where both ends agreed on them, and none cuts a window below its least. A failure names the
-//! seed that repeats it.
+//! Properties of every receive window on random bad links: transfers complete, also if the window closes;
+//! the right edge of the window never moves left (RFC 9293 §3.8.6.2.1); codes of an ARWA receiver are
+//! sent only if both ends agreed, and no code reduces a window below its minimum. A failure names its
+//! seed.
 
 mod harness;
 
@@ -41,7 +41,7 @@ fn arwa_sender(s: &mut Stream) -> ArwaSender {
     }
 }
 
-/// An end with any of the windows, on a stack of today or on one of the early days.
+/// An end with any of the windows, with options of today's stacks or of early ones.
 fn config(s: &mut Stream) -> TcpConfig {
     let buffer = pick(
         s,
@@ -54,7 +54,7 @@ fn config(s: &mut Stream) -> TcpConfig {
     let receive_window = match s.below(5) {
         0 | 1 => ReceiveWindowKind::Drwa(DrwaReceiver {
             buffer,
-            // With a floor of 0 the rule as written holds, which can stop a sender for good.
+            // With a floor of 0 the original rule applies, which can stop a sender permanently.
             floor_segments: pick(s, &[1, 2]),
             lambda_millionths: pick(s, &[DrwaReceiver::PAPER.0, 500_000]),
             alpha_millionths: pick(s, &[DrwaReceiver::PAPER.1, 0]),
@@ -78,10 +78,10 @@ fn config(s: &mut Stream) -> TcpConfig {
     }
 }
 
-/// What stood in the headers of one connection.
+/// The headers of one connection.
 #[derive(Default)]
 struct Watch {
-    /// Window scale and permission of codes, as each end offered them.
+    /// Window scale and permission of codes, as offered by each end.
     scales: [Option<u8>; 2],
     codes: [bool; 2],
     /// Right edge of the receiver's window, relative to its first acknowledgment.
@@ -151,7 +151,7 @@ fn play(seed: u64, sender: TcpConfig, receiver: TcpConfig, bytes: u64) -> Outcom
     }));
     h.jitter = Some(Box::new(move || Duration::from_micros(late.below(jitter_us + 1))));
     if stalls {
-        // Nothing is read for a while: the window closes, and losses may take what opens it again.
+        // Nothing is read for a while: the window closes, and losses may affect the window update.
         h.read_from = Instant::from_millis(s.below(5000));
     }
     h.sample_every = Duration::from_secs(1000);
@@ -181,7 +181,7 @@ fn check(seed: u64) -> Outcome {
     outcome
 }
 
-/// 400 seeds, or as many as `AIRLANE_TRANSFERS` says.
+/// 400 seeds, or the number in `AIRLANE_TRANSFERS`.
 #[test]
 fn every_window_lets_transfers_complete_and_keeps_its_promises() {
     let seeds = std::env::var("AIRLANE_TRANSFERS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
@@ -191,11 +191,12 @@ fn every_window_lets_transfers_complete_and_keeps_its_promises() {
         cuts += outcome.run.applied.iter().filter(|(code, _)| *code <= 100).count();
         gains += outcome.run.applied.iter().filter(|(code, _)| *code > 100).count();
     }
-    // What is promised of codes is promised of some.
+    // The property about codes was tested with some codes.
     assert!(cuts > 100 && gains > 100, "{cuts} cuts, {gains} gains");
 }
 
-/// A sender that does not permit codes has to do with an ordinary receiver: not a segment differs.
+/// A sender that does not permit codes is unaffected by an ARWA receiver: all segments are the same
+/// as with an ordinary receiver.
 #[test]
 fn a_sender_that_did_not_agree_sees_nothing_of_an_arwa_receiver() {
     for seed in 0..60 {

@@ -1,8 +1,8 @@
-//! Classic traces of recovery, their outcome derived by hand.
+//! Classic traces of recovery, with the expected result derived by hand.
 //!
-//! The link carries a full packet in 1 ms (12 Mb/s) and takes 20 ms each way. The SYN's answer
-//! is there at 40.04 ms; ten segments follow the ACK. Segment k of them (from 0) leaves the link
-//! at 41.08 + k ms and its ACK is back 40 ms later, at 81.08 + k. Segments hold 1448 bytes.
+//! The link carries a full packet in 1 ms (12 Mb/s) and has 20 ms of delay each way. The SYN's
+//! answer arrives at 40.04 ms; ten segments follow the ACK. Segment k of them (from 0) leaves the
+//! link at 41.08 + k ms and its ACK arrives 40 ms later, at 81.08 + k. Segments hold 1448 bytes.
 
 mod harness;
 
@@ -50,10 +50,10 @@ fn again(result: &RunResult) -> Vec<SentSegment> {
     result.sent.iter().filter(|s| s.again).copied().collect()
 }
 
-/// Segment 5 of the first ten is lost; it never enters the link, so segment 8 takes the eighth
-/// place. Its ACK is the third with a SACK, at 81.08 + 7 = 88.08 ms: there the retransmission
-/// goes. Five segments were acknowledged in slow start: the window is 15, the threshold
-/// 15 * 717/1024 = 10.
+/// Segment 5 of the first ten is lost; it never enters the link, so segment 8 is the eighth on the
+/// link. Its ACK is the third with a SACK, at 81.08 + 7 = 88.08 ms, when the retransmission is
+/// sent. Five segments were acknowledged in slow start: the window is 15, the threshold 15 *
+/// 717/1024 = 10.
 #[test]
 fn one_loss_is_repaired_at_the_third_sack() {
     for config in [linux(), rfc6675()] {
@@ -91,10 +91,9 @@ fn many_losses_are_repaired_in_one_recovery() {
     }
 }
 
-/// The last of ten segments is lost. When the ACK of the ninth is in, at 89.08 ms, one segment
-/// is outstanding: the probe waits 2 SRTT + 200 ms, but not longer than the timeout, SRTT
-/// (40 to 45 ms) + 200 ms. It repeats the last segment.
-/// With RFC 6675 only the timeout is left.
+/// The last of ten segments is lost. After the ACK of the ninth, at 89.08 ms, one segment is
+/// outstanding: the probe waits 2 SRTT + 200 ms, but not longer than the timeout, SRTT (40 to 45
+/// ms) + 200 ms. It repeats the last segment. With RFC 6675 there is only the timeout.
 #[test]
 fn a_lost_tail_is_probed() {
     let r = lossy(&linux(), Some(10), &[9], 2000);
@@ -104,7 +103,7 @@ fn a_lost_tail_is_probed() {
     assert_eq!(probe.offset, 9 * SEGMENT);
     let waited = probe.at.as_secs_f64() * 1e3 - 89.08;
     assert!((240.0..250.0).contains(&waited), "{waited}");
-    // RFC 8985 §7.4.2: an ACK of just the probe is ambiguous, so the window stays.
+    // RFC 8985 §7.4.2: an ACK of the probe alone is ambiguous, so the window stays.
     assert_eq!(stats.ssthresh, None);
     let r = lossy(&rfc6675(), Some(10), &[9], 2000);
     let stats = r.flows[0].sender;
@@ -122,9 +121,9 @@ fn a_longer_lost_tail_is_repaired_through_the_probe() {
     assert_eq!(r.flows[0].receiver.bytes_delivered, Bytes(10 * SEGMENT));
 }
 
-/// The retransmission of segment 5 is lost as well (it is the data packet after the 20 that
-/// slow start had sent by then). RACK sees that data sent after it was delivered, one round
-/// trip later; RFC 6675 cannot tell and waits for the timeout.
+/// The retransmission of segment 5 is lost as well (it is the data packet after the 20 that slow
+/// start had sent by then). RACK detects that data sent later was delivered, one round trip later;
+/// RFC 6675 cannot detect it and waits for the timeout.
 #[test]
 fn a_lost_retransmission() {
     let count = |config: &TcpConfig| {
@@ -147,9 +146,9 @@ fn a_lost_retransmission() {
     assert_eq!(count(&rfc6675()).1, 1);
 }
 
-/// Segment 5 takes 5 ms longer than the rest and arrives after four that were sent later. The third
-/// SACK above it takes it for lost; the ACK that its original earned shows that it was not (RFC 4015):
-/// the window is what it was. The copy is reported by D-SACK.
+/// Segment 5 is delayed by 5 ms and arrives after four later ones. At the third SACK above it, it is
+/// declared lost; the ACK caused by its original shows that it was not (RFC 4015), and the window is
+/// restored. The copy is reported by D-SACK.
 #[test]
 fn reordering_costs_one_retransmission_and_no_window() {
     let packets = RefCell::new(0);
@@ -186,7 +185,7 @@ fn an_outage_backs_off() {
         .collect();
     assert_eq!(rto.len() as u64, stats.timeouts);
     assert!(rto.len() >= 3, "{:?}", r.events);
-    // The first is armed from the last sending, the following double it.
+    // The first is armed from the last transmission, the following ones double.
     assert!(rto.windows(2).skip(1).all(|w| w[1] == 2 * w[0]), "{rto:?}");
     assert_eq!(stats.timeouts_undone, 0);
 }
@@ -203,9 +202,10 @@ fn without_sack_each_partial_ack_repairs_a_hole() {
     assert_eq!(r.flows[0].receiver.bytes_delivered, Bytes(300 * SEGMENT));
 }
 
-/// Every third of 43 segments is lost but one. Without SACK that ends in a timeout, after which some are sent again that had arrived; the
-/// ACKs that these bring do not cover more than what was outstanding at the timeout, so they start no recovery (RFC 6582
-/// §3.2 step 2). Where they may, each recovery sends again in vain what starts the next, until the end of the transfer.
+/// Every third of 43 segments is lost except one. Without SACK that ends in a timeout, after which some
+/// segments are sent again that had arrived. The resulting ACKs do not cover more than what was outstanding
+/// at the timeout, so they start no recovery (RFC 6582 §3.2 step 2). If they could, the unnecessary
+/// retransmissions of each recovery would start the next one, until the end of the transfer.
 #[test]
 fn what_was_sent_again_in_vain_starts_no_recovery() {
     let lost: Vec<u64> = (0..13).chain([14]).map(|i| 20 + 3 * i).collect();
@@ -227,7 +227,7 @@ fn what_was_sent_again_in_vain_starts_no_recovery() {
     assert!(less.0 > 50 && less.1 > 300, "{less:?}");
 }
 
-/// The SYN is lost: it goes again after 1 s (RFC 6298 §2.1), and the connection stands at
+/// The SYN is lost: it is repeated after 1 s (RFC 6298 §2.1), and the connection is established at
 /// 1040 ms. The SYN-ACK is lost: both ends repeat after 1 s, and the client's copy arrives first.
 #[test]
 fn a_lost_handshake_is_repeated() {
@@ -247,7 +247,8 @@ fn a_lost_handshake_is_repeated() {
     }
 }
 
-/// Two lost SYNs: 1 s + 1 s, as Linux since 6.5 (`tcp_syn_linear_timeouts`), and then one segment only (RFC 5681 §3.1).
+/// Two lost SYNs: 1 s + 1 s, as in Linux since 6.5 (`tcp_syn_linear_timeouts`), and then one segment only
+/// (RFC 5681 §3.1).
 #[test]
 fn two_lost_syns_cost_the_initial_window() {
     let mut h = one_flow(&linux(), Some(10));
@@ -260,7 +261,7 @@ fn two_lost_syns_cost_the_initial_window() {
 }
 
 /// The receiver's application sleeps for 3 s behind a buffer of 20 segments: the window closes,
-/// probes ask, and the transfer goes on when it wakes. The right edge never moves left.
+/// probes are sent, and the transfer continues when it wakes. The right edge never moves left.
 #[test]
 fn a_closed_window_is_probed_and_never_moves_left() {
     let config = TcpConfig { receive_window: ReceiveWindowKind::Fixed(Bytes(20 * SEGMENT)), ..linux() };
@@ -293,8 +294,8 @@ fn sequence_numbers_wrap() {
     assert_eq!(r.flows[0].receiver.bytes_delivered, Bytes(100 * SEGMENT));
 }
 
-/// The queue of a bulk flow grows, and the round trip with it. One timed segment per window
-/// gives one sample per round trip; frozen sampling leaves the timeout where it was.
+/// The queue of a bulk flow grows, and the round trip with it. One timed segment per window gives
+/// one sample per round trip; with frozen sampling the timeout does not change.
 #[test]
 fn sampling_decides_what_the_timeout_knows() {
     let run = |rtt_sampling| {
@@ -311,11 +312,11 @@ fn sampling_decides_what_the_timeout_knows() {
     assert!((15..=150).contains(&once.rtt_samples), "{}", once.rtt_samples);
     assert_eq!(early.rto, late.rto);
     assert!(each.srtt > late.srtt * 2, "{} {}", each.srtt, late.srtt);
-    // The timed segment follows too, one round trip behind.
+    // The timed segment also follows, one round trip behind.
     assert!(once.srtt > late.srtt * 2, "{} {}", once.srtt, late.srtt);
 }
 
-/// Both ends close: nothing is left to do.
+/// Both ends close: no timer is left.
 #[test]
 fn a_finished_connection_is_silent() {
     let mut h = one_flow(&linux(), Some(30));
@@ -337,7 +338,7 @@ fn growth_per_ack_is_less_behind_delayed_acks() {
         let sample = r.flows[0].samples.iter().find(|s| s.at == ms(200)).expect("on the grid");
         sample.stats.congestion_window.get() / SEGMENT
     };
-    // Every segment acknowledged by itself: no difference.
+    // Every segment is acknowledged individually: no difference.
     assert_eq!(window_after(Growth::PerAck, false), window_after(Growth::PerSegment, false));
     let (per_ack, per_segment) = (window_after(Growth::PerAck, true), window_after(Growth::PerSegment, true));
     assert!(per_ack < per_segment, "{per_ack} and {per_segment} segments");

@@ -1,5 +1,5 @@
-//! What the sender takes for reordering (RFC 8985 §6.2 step 3, RFC 4653 §1): a segment sent once is delivered after one that
-//! was sent later. On a path that keeps the order there is none, whatever is lost.
+//! The sender's detection of reordering (RFC 8985 §6.2 step 3, RFC 4653 §1): a segment sent once is delivered
+//! after one that was sent later. On a path that preserves the order there is none, for any losses.
 
 mod harness;
 
@@ -19,10 +19,10 @@ fn bulk<'a>(config: &TcpConfig, link: LinkConfig) -> Harness<'a> {
 const LINKS: [(u64, u64, u64); 5] =
     [(2, 30, 20_000), (10, 40, 50_000), (10, 40, 12_500), (50, 40, 100_000), (75, 60, 524_288)];
 
-/// RFC 8985 §6.2 step 3: a FIFO link never reorders, so nothing that it drops, and no delayed ACK beside the drops, may
-/// look like reordering. Linux counts none in any of its 87 reference runs (`tcpi_reord_seen`). The first duplicate ACK of
-/// an episode often acknowledges a segment that an ACK was being delayed for and SACKs one beyond the gap: what it SACKs
-/// arrived after what it acknowledges.
+/// RFC 8985 §6.2 step 3: a FIFO link never reorders, so neither its drops nor delayed ACKs near them may look
+/// like reordering. Linux counts none in any of its 87 reference runs (`tcpi_reord_seen`). The first
+/// duplicate ACK of an episode often acknowledges a segment whose ACK was delayed, and SACKs one beyond the
+/// gap that arrived later.
 #[test]
 fn a_path_that_keeps_the_order_shows_no_reordering() {
     let controllers = [
@@ -54,7 +54,7 @@ fn a_path_that_keeps_the_order_shows_no_reordering() {
     assert!(seen.is_empty(), "{} of {runs} runs\n{}", seen.len(), seen.join("\n"));
 }
 
-/// The same where the losses are random, which leaves the ACKs beside them in every phase of the delay.
+/// The same with random losses, near which the delayed ACKs are in every phase.
 #[test]
 fn random_loss_shows_no_reordering() {
     for seed in 1..=5 {
@@ -65,8 +65,8 @@ fn random_loss_shows_no_reordering() {
     }
 }
 
-/// One segment late: behind it arrive those that were sent later, so the ACK that it earns shows reordering (RFC 8985 §6.2
-/// step 3). The link takes 1 ms for a packet, so 5 ms are the time of five.
+/// One late segment: later ones arrive before it, so its ACK shows reordering (RFC 8985 §6.2 step 3). The
+/// link needs 1 ms per packet, so 5 ms are the time of five.
 #[test]
 fn one_late_segment_is_seen() {
     for (late_ms, expected) in [(0, 0), (5, 1)] {
@@ -77,7 +77,7 @@ fn one_late_segment_is_seen() {
     assert_eq!(late_by(&by_count, 5).flows[0].sender.reordering_seen, 1);
 }
 
-/// A transfer of a hundred segments whose sixth takes so much longer than the others.
+/// A transfer of a hundred segments whose sixth is delayed by this time.
 fn late_by(config: &TcpConfig, late_ms: u64) -> RunResult {
     let packets = RefCell::new(0);
     let flow = FlowConfig {
@@ -87,7 +87,7 @@ fn late_by(config: &TcpConfig, late_ms: u64) -> RunResult {
         bytes: Some(144_800),
     };
     let mut h = Harness::new(LinkConfig::new(12, 40, 1 << 20), vec![flow]);
-    // The first three packets are the handshake's.
+    // The first three packets belong to the handshake.
     h.jitter = Some(Box::new(|| {
         *packets.borrow_mut() += 1;
         if *packets.borrow() == 3 + 6 { Duration::from_millis(late_ms) } else { Duration::ZERO }

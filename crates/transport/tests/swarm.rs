@@ -1,5 +1,5 @@
-//! Random set-ups on random bad links: every transfer completes, byte for byte, both ends close,
-//! and no assertion of the counts fires on the way. A failure names the seed that repeats it.
+//! Random configurations on random bad links: every transfer completes, byte for byte, both ends
+//! close, and no assertion fails. A failure names its seed.
 
 mod harness;
 
@@ -46,7 +46,8 @@ fn config(s: &mut airlane_core::Stream) -> TcpConfig {
         send_buffer: pick(s, &[None, Some(Bytes(50_000))]),
         mtu: pick(s, &[576, 1500]),
         initial_sequence: s.bits() as u32,
-        // With a loss of a quarter each way timeouts that never had a sample come every two minutes: no end gives up here.
+        // With a loss of a quarter each way, timeouts without any sample reach two minutes: no end gives up
+        // here.
         retries: 255,
         syn_retries: 30,
         synack_retries: 30,
@@ -75,8 +76,8 @@ fn run(seed: u64) {
     h.fate = Some(Box::new(move |_, _, _, _| down.chance(loss)));
     h.fate_back = Some(Box::new(move |_, _, _, _| up.chance(loss)));
     h.jitter = Some(Box::new(move || Duration::from_micros(late.below(jitter_us + 1))));
-    // Some applications read nothing for up to 5 s: the window closes, and losses may take the ACK that
-    // opens it again.
+    // Some applications read nothing for up to 5 s: the window closes, and losses may affect the ACK
+    // that opens it again.
     let mut reader = Seeds::new(seed).stream("reader");
     if reader.chance(0.3) {
         h.read_from = Instant::from_millis(reader.below(5000));
@@ -89,12 +90,12 @@ fn run(seed: u64) {
     assert!(r.states.iter().all(|s| *s == ConnectionState::Closed), "{:?} {describe}", r.states);
     assert_eq!(sender.in_flight, Bytes(0), "{describe}");
     if loss == 0.0 && jitter_us == 0 && r.queue_drops == 0 && sender.timeouts == 0 {
-        // Nothing was lost or overtaken: only a probe can have repeated anything.
+        // Nothing was lost or overtaken: only a probe can have repeated a segment.
         assert!(sender.retransmissions <= sender.loss_probes, "{describe}");
     }
 }
 
-/// 400 seeds, or as many as `AIRLANE_TRANSFERS` says.
+/// 400 seeds, or the number in `AIRLANE_TRANSFERS`.
 #[test]
 fn every_transfer_completes() {
     let seeds = std::env::var("AIRLANE_TRANSFERS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);

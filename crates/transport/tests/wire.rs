@@ -1,5 +1,5 @@
-//! Segments out of the ordinary, one at a time, and what an end answers: RFC 9293, RFC 7323, RFC 5961, RFC 2883. Where an RFC
-//! leaves a choice it is that of Linux: what the comments say of it was seen on Linux 6.18.
+//! Unusual segments, one at a time, and the answers of an end: RFC 9293, RFC 7323, RFC 5961, RFC 2883. Where
+//! an RFC leaves a choice, the choice is Linux's; the comments describe what was observed on Linux 6.18.
 
 mod table;
 
@@ -15,7 +15,8 @@ fn with_ack(flags: TcpFlags) -> TcpFlags {
     TcpFlags(flags.0 | TcpFlags::ACK)
 }
 
-/// RFC 7323 §4.3: TS.Recent is taken from acceptable segments alone. The ACK field of this one is beyond what was sent.
+/// RFC 7323 §4.3: TS.Recent is taken only from acceptable segments. The ACK field of this one is beyond the
+/// sent data.
 #[test]
 fn a_dropped_segment_leaves_the_timestamp_of_the_peer_as_it_was() {
     let mut table = Table::established(TcpConfig::linux());
@@ -26,8 +27,9 @@ fn a_dropped_segment_leaves_the_timestamp_of_the_peer_as_it_was() {
     assert_eq!(sent[0].0.timestamps.unwrap().echo_reply, 200, "900 would be echoed, and 200 too old");
 }
 
-/// RFC 7323 §5.3, R2 before R3: the timestamp of a segment that lies before the window is not recorded, so that the answer
-/// echoes the first sending. A segment that ends where the last ACK stood is inside (Linux 6.18: the same two values).
+/// RFC 7323 §5.3, R2 before R3: the timestamp of a segment before the window is not recorded, so that the
+/// answer echoes the first transmission. A segment that ends where the last ACK was is inside (Linux 6.18:
+/// the same two values).
 #[test]
 fn what_came_before_is_answered_with_the_timestamp_of_its_first_sending() {
     let mut table = Table::established(TcpConfig::linux());
@@ -41,9 +43,9 @@ fn what_came_before_is_answered_with_the_timestamp_of_its_first_sending() {
     assert_eq!(echoes, [(1_001, 1_100), (1_001, 6_200)]);
 }
 
-/// What follows for the sender: if the ACKs of a flight are lost, the round trip that it measures contains its timeouts. The sample is
-/// 2,388 ms, the smoothed value an eighth of it after next to nothing, and four times the variance all of it: 2,686.5 ms. Linux 6.18,
-/// in ticks of 4 ms: 2,688.
+/// The consequence for the sender: if the ACKs of a flight are lost, its measured round trip contains its
+/// timeouts. The sample is 2,388 ms, the smoothed value an eighth of it after almost nothing, and four times
+/// the variance all of it: 2,686.5 ms. Linux 6.18, in ticks of 4 ms: 2,688.
 #[test]
 fn the_echo_of_a_first_sending_puts_the_timeouts_into_the_round_trip() {
     let mut table = Table::established(TcpConfig { sack: false, ..TcpConfig::linux() });
@@ -59,7 +61,8 @@ fn the_echo_of_a_first_sending_puts_the_timeouts_into_the_round_trip() {
     assert_eq!(table.end.stats().rto, Duration::from_millis(2_687));
 }
 
-/// RFC 7323 §5.3 R1: data with an old timestamp is dropped and acknowledged; a RST is not asked for its timestamp (§5.2).
+/// RFC 7323 §5.3 R1: data with an old timestamp is dropped and acknowledged; the timestamp of a RST is not
+/// checked (§5.2).
 #[test]
 fn an_old_timestamp_is_not_believed() {
     let mut table = Table::established(TcpConfig::linux());
@@ -91,8 +94,8 @@ fn an_acknowledgment_from_outside_of_the_window_is_not_believed() {
     assert_eq!(table.end.acknowledged_to(), 5_000);
 }
 
-/// RFC 5961 §3.2, §4.2, §5.2: a RST that is not exactly next, a SYN, and an ACK of what was never sent or of long ago are asked
-/// about; §7: not more than once in half a second.
+/// RFC 5961 §3.2, §4.2, §5.2: a RST without the exact next number, a SYN, and an ACK of data that was never
+/// sent or was acknowledged long ago are answered with a challenge ACK; §7: at most once in half a second.
 #[test]
 fn guesses_are_asked_about_at_a_limited_rate() {
     let rst = TcpHeader { flags: RST, ..data(101) };
@@ -118,8 +121,9 @@ fn guesses_are_asked_about_at_a_limited_rate() {
     assert_eq!(table.end.state(), ConnectionState::Established);
 }
 
-/// RFC 9293 §3.10.7.3: in SYN-SENT an ACK of anything but the SYN gets a RST with that number, so that a half-open peer lets go
-/// (§3.5.1); a RST gets none. The SYN goes again soon, and the connection stands.
+/// RFC 9293 §3.10.7.3: in SYN-SENT an ACK of anything except the SYN gets a RST with that number, so that a
+/// half-open peer closes (§3.5.1); a RST gets none. The SYN is repeated soon, and the connection is
+/// established.
 #[test]
 fn a_half_open_peer_is_reset() {
     for (flags, wrong) in [(ACK, 5_000), (with_ack(SYN), 5_000), (with_ack(SYN), 0), (ACK, 2)] {
@@ -136,7 +140,7 @@ fn a_half_open_peer_is_reset() {
     }
 }
 
-/// RFC 7323 §3.2: a RST carries timestamps where they were agreed on.
+/// RFC 7323 §3.2: a RST carries timestamps if they were negotiated.
 #[test]
 fn a_reset_carries_timestamps() {
     let mut table = Table::established(TcpConfig::linux());
@@ -148,7 +152,8 @@ fn a_reset_carries_timestamps() {
     assert_eq!(table.call(|end, cx| end.abort(cx))[0].0.timestamps, None);
 }
 
-/// RFC 2883 §4: a segment that covers several that came before. One block has room: it names the first of them, as Linux's.
+/// RFC 2883 §4: a segment covers several that were received before. There is room for one block: it reports
+/// the first of them, as in Linux.
 #[test]
 fn a_dsack_names_the_first_of_several_duplicates() {
     let mut table = Table::established(TcpConfig::linux());
@@ -168,8 +173,9 @@ fn a_dsack_names_the_first_of_several_duplicates() {
     assert_eq!(sent[0].0.sack.as_slice(), blocks);
 }
 
-/// RFC 9293 §3.6.1, RFC 2525 §2.17: whoever has closed reads no more, and says so with a RST; whoever has only shut down its
-/// direction reads on. What was not read when it closed is answered alike.
+/// RFC 9293 §3.6.1, RFC 2525 §2.17: an end that has closed reads no more, and answers data with a RST; an end
+/// that has only shut down its direction continues to read. Data that was unread when it closed is answered
+/// in the same way.
 #[test]
 fn data_after_close_is_reset() {
     let mut table = Table::established(TcpConfig::linux());
@@ -190,7 +196,7 @@ fn data_after_close_is_reset() {
     assert!(table.flush()[0].0.flags.has(TcpFlags::FIN));
     table.take(TcpHeader { acknowledgment: 2, ..stamped(1, 200) }, 1_000);
     assert_eq!((table.end.state(), table.end.readable()), (ConnectionState::Established, 1_000));
-    // A FIN is no data.
+    // A FIN is not data.
     let mut table = Table::established(TcpConfig::linux());
     table.end.close();
     table.flush();
@@ -198,7 +204,8 @@ fn data_after_close_is_reset() {
     assert_ne!(table.end.state(), ConnectionState::Reset);
 }
 
-/// RFC 9293 §3.4: a FIN takes a number, so a window that is closed has no room for it; it waits for a window, or a probe.
+/// RFC 9293 §3.4: a FIN takes a sequence number, so a closed window has no room for it; it waits for a
+/// window, or a probe.
 #[test]
 fn a_fin_waits_for_the_window() {
     let mut table = Table::established(TcpConfig::linux());
@@ -209,7 +216,7 @@ fn a_fin_waits_for_the_window() {
     assert_eq!(table.flush(), []);
     let sent = table.take(TcpHeader { acknowledgment: 1_001, window: 500, ..stamped(1, 201) }, 0);
     assert!(sent.len() == 1 && sent[0].0.flags.has(TcpFlags::FIN));
-    // The data before it has room, it has not.
+    // The data before it fits into the window, the FIN does not.
     let mut table = Table::with_window(TcpConfig { window_scaling: false, ..TcpConfig::linux() }, 1_000);
     table.end.supply(1_000);
     table.end.close();
@@ -218,8 +225,9 @@ fn a_fin_waits_for_the_window() {
     assert!(sent.iter().all(|(header, _)| !header.flags.has(TcpFlags::FIN)));
 }
 
-/// Linux `tcp_syn_linear_timeouts`, since 6.5: four at even intervals, then RFC 6298 §5.5; the connection is given up when
-/// `tcp_syn_retries` more were not answered (RFC 9293 §3.8.3), 131 s after the first. A SYN-ACK backs off at once, and five times.
+/// Linux `tcp_syn_linear_timeouts`, since 6.5: four at even intervals, then RFC 6298 §5.5; the connection is
+/// given up after `tcp_syn_retries` further unanswered ones (RFC 9293 §3.8.3), 131 s after the first. A
+/// SYN-ACK backs off from the start, five times.
 #[test]
 fn handshakes_are_given_up() {
     let mut table = Table::connecting(TcpConfig::linux());
@@ -236,8 +244,8 @@ fn handshakes_are_given_up() {
     assert_eq!((table.end.state(), table.now_ms()), (ConnectionState::Listen, 63_000));
 }
 
-/// Linux `tcp_retries2`, RFC 9293 §3.8.3 R2: fifteen timeouts from 200 ms on take 924.6 s; with the timeout that is due then
-/// the connection is given up. Probes of a closed window are limited in number.
+/// Linux `tcp_retries2`, RFC 9293 §3.8.3 R2: fifteen timeouts starting at 200 ms take 924.6 s; at the next
+/// timeout the connection is given up. Probes of a closed window are limited in number.
 #[test]
 fn a_silent_peer_is_given_up() {
     let mut table = Table::established(TcpConfig::linux());
@@ -263,8 +271,8 @@ fn a_silent_peer_is_given_up() {
     assert_eq!(table.end.state(), ConnectionState::TimedOut);
 }
 
-/// Linux `tcp_bound_to_half_wnd` (RFC 9293 §3.8.6.2.1): segments of half a small window, so that two fit; of one of up to 536 bytes
-/// the whole.
+/// Linux `tcp_bound_to_half_wnd` (RFC 9293 §3.8.6.2.1): segments of half a small window, so that two fit; of
+/// a window of up to 536 bytes, the whole.
 #[test]
 fn segments_are_at_most_half_of_a_small_window() {
     for (window, payload) in
@@ -279,8 +287,8 @@ fn segments_are_at_most_half_of_a_small_window() {
     }
 }
 
-/// RFC 9293 §3.8.6.3: the ACK of a FIN may wait, and Linux's does (43 ms were seen): the application may close as well. Whoever
-/// has closed answers at once.
+/// RFC 9293 §3.8.6.3: the ACK of a FIN may wait, as in Linux (43 ms were observed): the application may close
+/// as well. An end that has closed answers at once.
 #[test]
 fn an_ack_of_a_fin_waits_for_the_application() {
     let fin = TcpHeader { flags: with_ack(FIN), ..stamped(1_001, 300) };
@@ -302,8 +310,9 @@ fn an_ack_of_a_fin_waits_for_the_application() {
     assert_eq!(table.take(TcpHeader { acknowledgment: 2, ..fin }, 0)[0].0.acknowledgment, 1_002);
 }
 
-/// A window that moved would make an ACK no duplicate (RFC 5681 §2), and without SACK duplicates are all that a sender has: Linux's
-/// window then stays while data comes out of order, with SACK it grows (65,536 to 76,800 bytes were seen with four segments).
+/// An ACK with a changed window is not a duplicate (RFC 5681 §2), and without SACK a sender depends on
+/// duplicates. In Linux the window then stays while data arrives out of order; with SACK it grows (65,536 to
+/// 76,800 bytes were observed with four segments).
 #[test]
 fn without_sack_the_window_does_not_grow_on_data_out_of_order() {
     for (sack, grows) in [(true, true), (false, false)] {
@@ -316,7 +325,8 @@ fn without_sack_the_window_does_not_grow_on_data_out_of_order() {
     }
 }
 
-/// RFC 9293 §3.8.6.1, RFC 5961 §7: probes of a window are answered, as often as any segment that is not acceptable.
+/// RFC 9293 §3.8.6.1, RFC 5961 §7: probes of a window are answered, at the same limited rate as other
+/// unacceptable segments.
 #[test]
 fn window_probes_are_answered() {
     let mut table = Table::established(TcpConfig::linux());

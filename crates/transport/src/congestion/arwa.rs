@@ -1,49 +1,50 @@
 //! Adaptive receiver-window adjustment, the sender's half: NewReno that obeys its receiver's codes.
 //!
 //! N. D. Adesh and A. Renuka, J. Computer Networks and Communications 2019, 3645717, Algorithm 2, whose
-//! listing is lost; section 3.4 tells what it does. A code below 100 reduces the window, but never to less
-//! than 3000 bytes; a smaller window is raised to that. A code of 101 to 120 raises it, by half as much when
-//! it is above 10000 bytes. Losses and acknowledgments do what they do in NewReno.
+//! listing is missing from our copy of the paper; section 3.4 describes it. A code below 100 reduces the
+//! window, but not below 3000 bytes; a smaller window is increased to 3000 bytes. A code of 101 to 120
+//! increases it, by half as much if it is above 10000 bytes. Losses and acknowledgments have the effects of
+//! NewReno.
 //!
-//! A code moves the window by less than a segment, so the window is kept in bytes here (RFC 5681 §3.1,
-//! equation 3), and what is below a segment waits until it has grown to one.
+//! A code changes the window by less than a segment, so the window is counted in bytes here (RFC 5681
+//! §3.1, equation 3). A remainder below a segment has no effect until it has grown to a segment.
 
 use airlane_core::Bytes;
 
 use super::{AckSample, CongestionController, NewReno, SegmentWindow};
 
-/// By how much a code changes the window: the text says only that it is "used to" do so.
+/// By how much a code changes the window; the paper says only that it is "used to" change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeStep {
-    /// By so many percent of the window: 1 to 100 down, or 1 to 20 up for 101 to 120.
+    /// By this percentage of the window: 1 to 100 down, or 1 to 20 up for 101 to 120.
     Percent,
-    /// By so many bytes: a code of 60 takes 60 bytes away, one of 110 adds 110.
+    /// By this number of bytes: a code of 60 subtracts 60 bytes, a code of 110 adds 110.
     Bytes,
 }
 
-/// What becomes of slow start when a code reduces the window, of which the paper says nothing.
+/// Whether slow start ends when a code reduces the window, which the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStart {
-    /// It goes on: the window doubles again.
+    /// It continues: the window doubles again.
     GoesOn,
-    /// It is over: the reduced window is the threshold.
+    /// It ends: the reduced window is the threshold.
     Ends,
 }
 
-/// The set-up of a sender that obeys codes.
+/// Parameters of a sender that obeys codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArwaSender {
-    /// What a code below 100 takes away.
+    /// The reduction by a code below 100.
     pub cut: CodeStep,
-    /// What a code above 100 adds.
+    /// The increase by a code above 100.
     pub gain: CodeStep,
-    /// Codes do not reduce the window to less ("lower target limit", 3000 bytes in the paper).
+    /// Lower limit of the window when codes reduce it ("lower target limit", 3000 bytes in the paper).
     pub window_min: Bytes,
-    /// Above it, codes add half ("upper target limit", 10000 bytes in the paper).
+    /// Above this window, codes add half ("upper target limit", 10000 bytes in the paper).
     pub upper_target: Bytes,
-    /// A code that says the same as the one before it changes nothing.
+    /// Whether a code equal to the previous one has no effect.
     pub only_changes: bool,
-    /// What becomes of slow start when a code reduces the window.
+    /// Whether slow start ends when a code reduces the window.
     pub slow_start: SlowStart,
 }
 
@@ -51,7 +52,7 @@ pub struct ArwaSender {
 #[derive(Clone, Copy, Debug)]
 pub struct Arwa {
     config: ArwaSender,
-    /// The window in bytes; its whole segments are the window's.
+    /// The window in bytes; [`SegmentWindow`] has its whole segments.
     bytes: u64,
     last_code: u8,
 }
@@ -61,7 +62,7 @@ impl Arwa {
         Self { config, bytes: 0, last_code: 0 }
     }
 
-    /// The window in bytes: as kept here, unless something else has changed its whole segments since.
+    /// The window in bytes: the value here, unless its whole segments have been changed elsewhere since.
     pub(super) fn bytes(&self, window: &SegmentWindow) -> u64 {
         let size = u64::from(window.segment_size());
         if self.bytes / size == u64::from(window.segments) { self.bytes } else { window.bytes().get() }
@@ -69,16 +70,17 @@ impl Arwa {
 
     fn set(&mut self, window: &mut SegmentWindow, bytes: u64) {
         let size = u64::from(window.segment_size());
-        self.bytes = bytes.max(size); // no window is below a segment
+        self.bytes = bytes.max(size); // a window has at least one segment
         window.segments = (self.bytes / size) as u32;
     }
 
-    /// A code of 1 to 120 arrived. Returns the window in bytes before and after, if it is obeyed.
+    /// Handles a code of 1 to 120. Returns the window in bytes before and after, if the code is obeyed.
     pub(super) fn on_code(&mut self, window: &mut SegmentWindow, code: u8) -> Option<[u64; 2]> {
         let repeated = self.last_code == code;
         self.last_code = code;
         let before = self.bytes(window);
-        // Section 3.4 compares the code with the window, which is larger as soon as it has a segment.
+        // Section 3.4 compares the code with the window, which is always larger with at least one
+        // segment.
         if u64::from(code) >= before || !(1..=120).contains(&code) || (self.config.only_changes && repeated) {
             return None;
         }
@@ -99,8 +101,8 @@ impl Arwa {
         window.saturating_sub(cut).max(self.config.window_min.get())
     }
 
-    /// Half of the code is half of what it is above 100, or half of the bytes: half of a percentage of 101
-    /// to 120 would be more than the whole.
+    /// Half of a code is half of its excess over 100, or half of the bytes: half of 101 to 120 as a
+    /// percentage would be more than the whole.
     fn grown(&self, window: u64, code: u8) -> u64 {
         let halves = if window > self.config.upper_target.get() { 1 } else { 2 };
         let gain = match self.config.gain {

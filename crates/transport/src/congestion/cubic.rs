@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438) with HyStart as Linux carries it.
+//! CUBIC (RFC 9438) with HyStart, in Linux's variant.
 //!
 //! The window follows W(t) = C (t - K)^3 + W_max after a loss, never slower than the
 //! Reno-friendly estimate W_est. As in Linux, growth is expressed as "one segment per `n`
@@ -9,14 +9,14 @@
 //! slow start when the ACK train of a round grows longer than half the smallest round trip, or
 //! when a round's smallest delay exceeds it by an eighth (4 to 16 ms).
 //!
-//! Departures from RFC 9438, all Linux's: W_est starts from the reduced window and grows by
-//! 3(1-β)/(1+β) for ever (§4.3 switches to 1 at W_max); β is 717/1024; C is 410/1024; the
-//! reduction is taken from the window rather than the flight size (§4.6); a timeout forgets
-//! W_max (§4.8); growth is at most one segment per two delivered.
+//! Departures from RFC 9438, all Linux's: W_est starts from the reduced window and always grows by
+//! 3(1-β)/(1+β) (§4.3 switches to 1 at W_max); β is 717/1024; C is 410/1024; the reduction uses the
+//! window instead of the flight size (§4.6); a timeout resets W_max (§4.8); growth is at most one
+//! segment per two delivered.
 //!
-//! [`CubicVariant::Picoquic2020`] is what picoquic's `cubic.c` of 2020 has instead: a Reno window of its own that
-//! starts from half the window at each loss and grows by one segment per window; fast convergence by β; a W_max
-//! that outlives a timeout; a loss that turns out spurious takes the curve back too.
+//! [`CubicVariant::Picoquic2020`] is picoquic's `cubic.c` of 2020. Its differences: a separate Reno window
+//! that starts from half the window at each loss and grows by one segment per window; fast convergence by β;
+//! W_max is kept after a timeout; a spurious loss also restores the curve.
 
 use airlane_core::{Bytes, CubicCurve, Duration, Instant};
 
@@ -25,13 +25,13 @@ use super::{AckSample, CongestionController, Restart, SegmentWindow, Snapshot, T
 const SCALE: u64 = 1024;
 /// RFC 9438 §5, C = 0.4, in 1/1024 segments per s³.
 const C: u64 = 410;
-/// Growth while no loss was seen: a twentieth of the window per window delivered.
+/// Growth before the first loss: a twentieth of the window per delivered window.
 const MAX_DELIVERED_PER_STEP_UNKNOWN: u32 = 20;
-/// A window below this does not run HyStart.
+/// HyStart is not used below this window.
 const HYSTART_LOW_WINDOW: u32 = 16;
 /// ACKs closer than this belong to one train.
 const HYSTART_TRAIN_GAP: Duration = Duration::from_millis(2);
-/// Samples of a round before its delay counts.
+/// Number of samples in a round before its delay is used.
 const HYSTART_SAMPLES: u32 = 8;
 const HYSTART_DELAY_MIN: Duration = Duration::from_millis(4);
 const HYSTART_DELAY_MAX: Duration = Duration::from_millis(16);
@@ -40,26 +40,26 @@ const HYSTART_DELAY_MAX: Duration = Duration::from_millis(16);
 const TRAIN_CUSHION_MAX: Duration = Duration::from_millis(1);
 const TRAIN_CUSHION_BYTES: u64 = 4 * 65536;
 
-/// Whose CUBIC it is.
+/// The variant of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CubicVariant {
-    /// RFC 9438 as Linux has it.
+    /// RFC 9438 as in Linux.
     Rfc9438,
     /// picoquic of 2020.
     Picoquic2020,
 }
 
-/// How CUBIC is set up.
+/// Parameters of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicConfig {
-    /// Whose it is.
+    /// The variant.
     pub variant: CubicVariant,
-    /// The window after a loss in 1/1024 of the one before, from 1 to 1023 (RFC 9438 §4.6, β).
+    /// The window after a loss in 1/1024 of the window before, from 1 to 1023 (RFC 9438 §4.6, β).
     pub beta_1024: u32,
 }
 
 impl CubicConfig {
-    /// β = 0.7 as Linux rounds it.
+    /// β = 0.7, rounded as in Linux.
     pub const RFC9438: Self = Self { variant: CubicVariant::Rfc9438, beta_1024: 717 };
     /// β = 7/8 (`picoquic_cubic_reset`).
     pub const PICOQUIC_2020: Self = Self { variant: CubicVariant::Picoquic2020, beta_1024: 896 };
@@ -70,10 +70,10 @@ impl CubicConfig {
 pub struct Cubic {
     config: CubicConfig,
     curve: Curve,
-    /// The curve before the last loss, for a variant that takes it back.
+    /// The curve before the last loss, for a variant that restores it.
     before: Curve,
     hystart: Option<HyStart>,
-    /// Smallest round trip seen.
+    /// Minimum round trip.
     delay_min: Option<Duration>,
 }
 
@@ -84,13 +84,13 @@ struct Curve {
     /// RFC 9438 §4.3: segments delivered per segment of growth of W_est in a window of one, (1+β)/(3(1-β)), in
     /// eighths.
     friendly_eighths: u64,
-    /// Segments delivered per segment of growth.
+    /// Delivered segments per segment of growth.
     per_segment: u32,
     /// W_max; zero while unknown.
     w_max: u32,
-    /// The window before the last loss, for a variant that compares with it.
+    /// The window before the last loss, for the variant that compares with it.
     w_last: u32,
-    /// What W_est of the next epoch begins with.
+    /// Initial W_est of the next epoch.
     w_est_first: u32,
     /// When the epoch began; `None` after a loss until the next ACK.
     epoch: Option<Instant>,
@@ -98,7 +98,7 @@ struct Curve {
     origin: u32,
     /// K in 1/1024 s.
     k: u64,
-    /// Segments delivered since W_est last grew.
+    /// Delivered segments since W_est last grew.
     delivered: u32,
     /// W_est.
     w_est: u32,
@@ -109,7 +109,7 @@ struct Curve {
 
 #[derive(Clone, Debug)]
 struct HyStart {
-    /// The sender paces.
+    /// True if the sender paces.
     paced: bool,
     found: bool,
     round_began: Instant,
@@ -120,7 +120,7 @@ struct HyStart {
 }
 
 impl Cubic {
-    /// A controller that has seen nothing.
+    /// A controller in its initial state.
     #[must_use]
     pub fn new(hystart: bool) -> Self {
         let hystart = hystart.then_some(HyStart {
@@ -136,14 +136,14 @@ impl Cubic {
         Self { config, curve: Curve::new(config), before: Curve::new(config), hystart, delay_min: None }
     }
 
-    /// Another set-up, before anything was seen.
+    /// Sets the parameters, before the first ACK.
     pub(super) fn configure(&mut self, config: CubicConfig) {
         self.config = config;
         self.curve = Curve::new(config);
         self.before = Curve::new(config);
     }
 
-    /// Slow start is over without a loss: the window is the plateau.
+    /// Slow start ended without a loss: the window is the plateau.
     pub(super) fn on_slow_start_exit(&mut self, window: &SegmentWindow) {
         if self.config.variant == CubicVariant::Picoquic2020 {
             let plateau = window.segments;
@@ -152,14 +152,14 @@ impl Cubic {
         }
     }
 
-    /// The sender paces, which lengthens ACK trains by up to a round trip.
+    /// The sender paces, which makes ACK trains longer by up to a round trip.
     pub(super) fn pace(&mut self) {
         if let Some(hystart) = &mut self.hystart {
             hystart.paced = true;
         }
     }
 
-    /// Delays are measured on another path from now on.
+    /// Delays are measured on another path from now on: resets them.
     pub(super) fn forget_delay(&mut self) {
         self.delay_min = None;
         if let Some(hystart) = &mut self.hystart {
@@ -170,7 +170,7 @@ impl Cubic {
     }
 
     fn on_delay(&mut self, window: &mut SegmentWindow, rtt: Duration, ack: &AckSample) {
-        // Samples right after a loss belong to the emptying queue.
+        // Samples right after a loss are affected by the draining queue.
         if self.curve.epoch.is_some_and(|e| ack.now - e < Duration::from_secs(1)) {
             return;
         }
@@ -193,8 +193,8 @@ impl Cubic {
     }
 }
 
-/// The time that pacing at Linux's rate (twice the window per round trip in slow start, 1.2
-/// times above half the threshold) may have held back an ACK train.
+/// The time that pacing at Linux's rate (twice the window per round trip in slow start, 1.2 times
+/// above half the threshold) may have delayed an ACK train.
 fn train_cushion(window: &SegmentWindow, ack: &AckSample) -> Duration {
     let in_flight = u64::from(window.segments.max(ack.outstanding_segments));
     let percent = if window.segments < window.ssthresh / 2 { 200 } else { 120 };
@@ -222,7 +222,7 @@ impl HyStart {
     ) -> bool {
         if ack.now.saturating_since(self.last_ack) <= HYSTART_TRAIN_GAP {
             self.last_ack = ack.now;
-            // Linux halves the threshold only where nothing paces (`hystart_update`).
+            // Linux halves the threshold only without pacing (`hystart_update`).
             let longest = if self.paced { delay_min + cushion } else { (delay_min + cushion) / 2 };
             if ack.now - self.round_began > longest {
                 self.found = true;
@@ -242,7 +242,7 @@ impl HyStart {
 }
 
 impl Cubic {
-    /// What the window follows, in bytes; `None` before the first loss.
+    /// The window's curve, in bytes; `None` before the first loss.
     pub(super) fn curve_of(&self, segment_size: u32) -> Option<CubicCurve> {
         (self.curve.w_max > 0).then(|| CubicCurve {
             w_max: Bytes(u64::from(self.curve.w_max) * u64::from(segment_size)),
@@ -271,14 +271,14 @@ impl Curve {
         }
     }
 
-    /// RFC 9438 §4.2 to §4.5: how many delivered segments make the window grow by one.
+    /// RFC 9438 §4.2 to §4.5: the number of delivered segments per segment of growth.
     fn update(&mut self, now: Instant, window: u32, delivered: u32, delay_min: Duration) -> u32 {
         self.delivered += delivered;
         let stale = now.saturating_since(self.computed_at) > Duration::from_nanos(1_000_000_000 / 32);
         if self.epoch.is_some() && window == self.computed_for && !stale {
             return self.per_segment;
         }
-        // Within one millisecond (Linux's jiffy) the cubic part stays; W_est alone moves.
+        // Within one millisecond (Linux's jiffy) the cubic part is constant; only W_est is updated.
         let same_tick = self.computed_at.as_nanos() / 1_000_000 == now.as_nanos() / 1_000_000;
         if self.epoch.is_none() || !same_tick {
             self.follow_curve(now, window, delivered, delay_min);
@@ -329,7 +329,7 @@ impl Curve {
         }
     }
 
-    /// RFC 9438 §4.6, §4.7: the threshold after a loss, and what is remembered of the window.
+    /// RFC 9438 §4.6, §4.7: the threshold after a loss; updates W_max.
     fn on_loss(&mut self, window: u32) -> u32 {
         self.epoch = None;
         let beta = u64::from(self.config.beta_1024);
@@ -352,7 +352,7 @@ impl Curve {
 
 impl CongestionController for Cubic {
     fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
-        // Idle time does not move along the curve (RFC 9438 §5.8).
+        // Idle time does not advance the position on the curve (RFC 9438 §5.8).
         if let Some(epoch) = &mut self.curve.epoch {
             *epoch = (*epoch + restart.now.saturating_since(restart.last_sent_at)).min(restart.now);
         }

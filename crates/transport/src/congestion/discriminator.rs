@@ -1,7 +1,7 @@
-//! What a loss is taken for: congestion, which costs the window, or chance, which does not.
+//! Classification of losses: congestion, which reduces the window, or random loss, which does not.
 //!
-//! A discriminator stands beside any controller. The closed set is [`Discriminator`]; the one that
-//! blames congestion for every loss (RFC 5681) is the default and keeps no state.
+//! A discriminator can be combined with any controller. The closed set is [`Discriminator`]; the
+//! default classifies every loss as congestion (RFC 5681) and has no state.
 
 use airlane_core::{Instant, LossVerdict};
 
@@ -11,19 +11,20 @@ use super::vegas::micros;
 use super::veno::{BETA_HALVES, SAMPLES_NEEDED, waiting_halves};
 use super::{Arrival, LossEpisode, PathFeedback, RadioInformation};
 
-/// Why segments were lost.
+/// The cause of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
-    /// A queue had no room.
+    /// A queue was full.
     Congestion,
-    /// The path loses by itself, whatever is sent: the window stays.
+    /// Random loss on the path, independent of the sender: the window is kept.
     Random,
-    /// It does not matter why: the controller hears nothing of it, so that slow start goes on.
+    /// The cause is irrelevant: the loss is not reported to the controller, so that slow start
+    /// continues.
     Unreported,
 }
 
 impl LossCause {
-    /// The same for observers.
+    /// The cause for observers.
     #[must_use]
     pub const fn verdict(self) -> LossVerdict {
         match self {
@@ -34,20 +35,20 @@ impl LossCause {
     }
 }
 
-/// How a sender tells the causes of loss apart.
+/// How a sender distinguishes the causes of loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossDiscrimination {
-    /// Every loss is one of congestion (RFC 5681).
+    /// Every loss is congestion (RFC 5681).
     #[default]
     None,
-    /// By the queue that the round trip shows (Fu and Liew 2003).
+    /// By the queue estimated from the round trip (Fu and Liew 2003).
     Veno,
     /// By the round trip at the knee of the path (Samaraweera 1999).
     Ncpld,
-    /// By how full the round trip shows the queue to be against its fullest (Park et al. 2010), in thousandths:
-    /// a loss in a queue that is fuller than this is one of congestion.
+    /// By the queue relative to its maximum, both estimated from the round trip (Park et al. 2010), in
+    /// thousandths: a loss is congestion if the queue is above this value.
     LdaEq(u32),
-    /// By what the base station says of the UE.
+    /// By the base station's information about the UE.
     Meld(MeldConfig),
 }
 
@@ -64,26 +65,26 @@ impl LossDiscrimination {
         }
     }
 
-    /// Whether it has use for what a base station says.
+    /// Whether it uses the information of a base station.
     #[must_use]
     pub const fn hears_radio_information(self) -> bool {
         matches!(self, Self::Meld(_))
     }
 }
 
-/// Tells why segments were lost.
+/// Classifies losses.
 pub trait LossDiscriminator {
-    /// An acknowledgment arrived; comes before [`Self::classify`] of what it shows to be lost.
+    /// An acknowledgment arrived; called before [`Self::classify`] for the losses that it shows.
     fn on_arrival(&mut self, _: &Arrival) {}
-    /// The path said something of itself.
+    /// A middlebox or a base station reported on the path.
     fn on_feedback(&mut self, _: &PathFeedback) {}
-    /// The base station said something of the UE.
+    /// The base station reported on the UE.
     fn on_radio_information(&mut self, _: &RadioInformation) {}
-    /// The cause of an episode of loss.
+    /// The cause of a loss episode.
     fn classify(&mut self, episode: &LossEpisode) -> LossCause;
 }
 
-/// Every loss is one of congestion (RFC 5681 §3.1).
+/// Every loss is congestion (RFC 5681 §3.1).
 #[derive(Clone, Copy, Debug)]
 pub struct AlwaysCongestion;
 
@@ -94,15 +95,15 @@ impl LossDiscriminator for AlwaysCongestion {
     }
 }
 
-/// Veno's test with any controller: the loss is random if fewer than three segments wait in the
-/// queue, N = window (rtt - base) / rtt < 3 (Fu and Liew 2003 §III-A). The round trip is that of the
-/// newest acknowledgment which gave one.
+/// Veno's test with any controller: a loss is random if fewer than three segments are in the queue,
+/// N = window (rtt - base) / rtt < 3 (Fu and Liew 2003 §III-A). The round trip is that of the newest
+/// acknowledgment with a sample.
 ///
-/// A loss that comes with a mark of congestion is congestion's whatever the queue, and what the path
-/// says of its losses outranks the estimate.
+/// A loss together with an ECN mark is always congestion, and a report of the path about its losses
+/// has precedence over the estimate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueueTest {
-    /// Smallest round trip, and the newest, in microseconds.
+    /// Minimum round trip, and the newest one, in microseconds.
     base: u64,
     newest: u64,
     samples: u32,
@@ -142,7 +143,7 @@ impl LossDiscriminator for QueueTest {
     }
 }
 
-/// The discriminators we ship.
+/// The discriminators of this crate.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Discriminator {
     AlwaysCongestion(AlwaysCongestion),
@@ -179,7 +180,7 @@ impl Discriminator {
         matches!(self, Self::QueueTest(_) | Self::KneeTest(_) | Self::UsageTest(_))
     }
 
-    /// MELD's authors ask it before either of picoquic's notifications, `repeat` and `timeout`.
+    /// MELD's authors call it before both of picoquic's notifications, `repeat` and `timeout`.
     pub(super) const fn judges_timeouts(&self) -> bool {
         matches!(self, Self::Meld(meld) if meld.judges_timeouts())
     }

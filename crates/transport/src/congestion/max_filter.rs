@@ -1,19 +1,19 @@
-//! The largest value of a sliding window of time, in three samples (K. Nichols' windowed filter, as
-//! Linux and the BBR drafts use it): the best, the best after it, and the best after that.
+//! The maximum over a sliding time window, in three samples (K. Nichols' windowed filter, as in
+//! Linux and the BBR drafts): the best, the best after it, and the best after that.
 
-/// The filter, over a time that counts round trips.
+/// The filter; its time counts round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MaxFilter {
     best: [(u64, u64); 3],
 }
 
 impl MaxFilter {
-    /// The largest value in the window.
+    /// The maximum in the window.
     pub(super) const fn get(&self) -> u64 {
         self.best[0].1
     }
 
-    /// Takes `value` at `time` into a window of this length.
+    /// Adds `value` at `time`, with a window of this length.
     pub(super) fn update(&mut self, window: u64, time: u64, value: u64) {
         let sample = (time, value);
         if value >= self.best[0].1 || time - self.best[2].0 > window {
@@ -29,8 +29,8 @@ impl MaxFilter {
         self.age(window, sample);
     }
 
-    /// Drops what has left the window; keeps the runners-up apart in time, so that one of them is
-    /// young when the best leaves.
+    /// Removes samples that have left the window; keeps the second and third sample apart in time,
+    /// so that one of them is recent when the best leaves.
     fn age(&mut self, window: u64, sample: (u64, u64)) {
         let since_best = sample.0 - self.best[0].0;
         if since_best > window {
@@ -59,8 +59,8 @@ mod tests {
             filter.update(10, time, 60 - time);
             assert_eq!(filter.get(), 100, "{time}");
         }
-        // At 11 the 100 has left. Of the rest the filter kept the one of 3 (the first after a
-        // quarter of the window), 57, not the largest, 59: three samples are all it has.
+        // At 11 the 100 has left. Of the others the filter has the one of 3 (the first after a
+        // quarter of the window), 57, not the largest, 59: it keeps only three samples.
         filter.update(10, 11, 49);
         assert_eq!(filter.get(), 57);
         filter.update(10, 12, 200);

@@ -1,19 +1,20 @@
-//! Multi-domain congestion control (Krämer, Molnár, Solymos and Mihály, "On the Benefits of
-//! Multi-Domain Congestion Control in LTE Networks", 2019, §II-C and §III): a window for each part of the
-//! path, each with its own law and its own clock, of which the smaller governs.
+//! Multi-domain congestion control (Krämer, Molnár, Solymos and Mihály, "On the Benefits of Multi-Domain
+//! Congestion Control in LTE Networks", 2019, §II-C and §III): a window for each part of the path, each
+//! with its own law and its own clock. The smaller window applies.
 //!
-//! The window of the internet is CUBIC's and is clocked by what a PEP at the border says it has seen; the
+//! The window of the internet domain is CUBIC's and is clocked by the reports of a PEP at the border. The
 //! window of the radio access network is Scalable's, with a larger step, and is clocked by the client.
-//! The transport tells which domain an acknowledgment or a loss belongs to
-//! ([`Controller::on_domain_ack`](super::Controller::on_domain_ack)), and when the PEP is silent lets
-//! the client's clock drive both.
+//! The transport determines the domain of an acknowledgment or a loss
+//! ([`Controller::on_domain_ack`](super::Controller::on_domain_ack)); while the PEP is silent, the client
+//! clocks both windows.
 //!
-//! The paper gives the laws and the clocks; reconstructed are the decrease of Scalable (Kelly 2003), that
-//! a loss reduces only the window of the domain where it happened, and that a window which does not limit
-//! the sender does not grow beyond what is validated (RFC 7661): unlimited, the other one would grow for
-//! ever. A mark of congestion (RFC 3168) does not tell where it was made, so it reduces both.
+//! The paper gives the laws and the clocks. Three parts are reconstructed: the decrease of Scalable
+//! (Kelly 2003); that a loss reduces only the window of its domain; and that a window which does not
+//! limit the sender does not grow beyond what is validated (RFC 7661), since the larger window would
+//! otherwise grow without limit. An ECN mark (RFC 3168) does not show where it was set, so it reduces
+//! both.
 //!
-//! HyStart hears the delays to the PEP, in which there is no radio, and the train of its reports.
+//! HyStart uses the delays to the PEP, which exclude the radio, and the train of the PEP's reports.
 
 use super::{
     AckSample, CongestionController, Cubic, LossCause, LossEpisode, Restart, SegmentWindow, Snapshot,
@@ -33,26 +34,26 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Both.
+    /// Both domains.
     pub const ALL: [Self; 2] = [Self::Internet, Self::Ran];
 }
 
-/// What the windows limit.
+/// The data that the windows limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InflightScope {
-    /// Both limit what the client has not acknowledged.
+    /// Both limit the data that the client has not acknowledged.
     EndToEnd,
-    /// That of the internet limits what the PEP has not seen, that of the radio access network what the
-    /// client has not acknowledged.
+    /// The internet window limits the data that the PEP has not seen; the window of the radio access
+    /// network limits the data that the client has not acknowledged.
     PerDomain,
 }
 
-/// How multi-domain congestion control is set up.
+/// Parameters of multi-domain congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MdccConfig {
-    /// Acknowledgments per segment of growth of the radio window: 1/a, which Linux calls AI_CNT.
+    /// Acknowledgments per segment of growth of the radio window: 1/a, AI_CNT in Linux.
     pub acks_per_increase: u32,
-    /// What the windows limit.
+    /// The data that the windows limit.
     pub inflight_scope: InflightScope,
 }
 
@@ -68,12 +69,12 @@ pub struct Mdcc {
     internet: SegmentWindow,
     cubic: Cubic,
     ran: SegmentWindow,
-    /// Both windows before the current episode of loss.
+    /// Both windows before the current loss episode.
     before: [Snapshot; 2],
 }
 
 impl Mdcc {
-    /// A controller whose windows are both `window`.
+    /// A controller whose two windows are `window`.
     #[must_use]
     pub fn new(config: MdccConfig, window: &SegmentWindow, hystart: bool) -> Self {
         Self {
@@ -94,13 +95,13 @@ impl Mdcc {
         }
     }
 
-    /// What the windows limit.
+    /// The data that the windows limit.
     #[must_use]
     pub const fn inflight_scope(&self) -> InflightScope {
         self.config.inflight_scope
     }
 
-    /// The window that governs what the client has not acknowledged.
+    /// Sets the window for the data that the client has not acknowledged.
     fn govern(&self, window: &mut SegmentWindow) {
         let internet = match self.config.inflight_scope {
             InflightScope::EndToEnd => (self.internet.segments, self.internet.ssthresh),
@@ -109,7 +110,7 @@ impl Mdcc {
         (window.segments, window.ssthresh) = internet.min((self.ran.segments, self.ran.ssthresh));
     }
 
-    /// Something was acknowledged in a domain.
+    /// Data was acknowledged in a domain.
     pub fn on_domain_ack(&mut self, window: &mut SegmentWindow, domain: Domain, ack: &AckSample) {
         match domain {
             Domain::Internet => self.cubic.on_ack(&mut self.internet, ack),
@@ -118,7 +119,7 @@ impl Mdcc {
         self.govern(window);
     }
 
-    /// §III: in congestion avoidance a step for each acknowledgment received, whatever it acknowledges.
+    /// §III: in congestion avoidance one step per acknowledgment, independent of its size.
     fn grow_ran(&mut self, ack: &AckSample) {
         if !ack.may_grow || !self.ran.used_by(ack) {
             return;
@@ -129,7 +130,7 @@ impl Mdcc {
         self.ran.additive_increase(self.ran.segments.min(self.config.acks_per_increase), 1);
     }
 
-    /// An episode of loss begins.
+    /// A loss episode begins.
     pub fn on_episode(&mut self) {
         self.before = [self.internet.snapshot(), self.ran.snapshot()];
     }
@@ -155,12 +156,12 @@ impl Mdcc {
         self.ran.segments - (self.ran.segments >> DECREASE_SHIFT)
     }
 
-    /// The clock of the internet window changes: its delays are others from now on.
+    /// The clock of the internet window changes: its delays are measured differently from now on.
     pub fn on_clock_change(&mut self) {
         self.cubic.forget_delay();
     }
 
-    /// The window that the sender used shrinks for want of use: neither is larger than it.
+    /// Window validation: the sender's window shrinks, and neither domain's window may be larger.
     pub fn validate(&mut self, window: &mut SegmentWindow) {
         for half in [&mut self.internet, &mut self.ran] {
             if half.segments > window.segments {
@@ -184,7 +185,7 @@ impl CongestionController for Mdcc {
         self.cubic.threshold(&self.internet)
     }
 
-    /// Of a loss that nobody can place, the more careful law takes note.
+    /// If the domain of a loss is unknown, the more conservative law reacts.
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, cause: LossCause) {
         if cause == LossCause::Congestion {
             self.on_domain_loss(window, Domain::Internet);
@@ -195,7 +196,7 @@ impl CongestionController for Mdcc {
         Domain::ALL.into_iter().for_each(|domain| self.on_domain_loss(window, domain));
     }
 
-    /// The windows were reduced when the losses were found.
+    /// The windows were already reduced when the losses were detected.
     fn on_recovery_exit(&mut self, _: &mut SegmentWindow) {}
 
     fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {

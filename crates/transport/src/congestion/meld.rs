@@ -1,29 +1,31 @@
-//! MELD: losses of the radio told from those of congestion by what the base station says of the UE (Diarra et al.,
-//! "Cross-layer loss discrimination algorithms for MEC in 4G networks", HPSR 2021, Algorithm 1).
+//! MELD: distinguishes losses on the radio from congestion by the base station's information about the UE
+//! (Diarra et al., "Cross-layer loss discrimination algorithms for MEC in 4G networks", HPSR 2021, Algorithm
+//! 1).
 //!
-//! - MELD-DE blames congestion if the last transport block is smaller than `S_TB`, a packet divided by the HARQ
-//!   processes: then the packet cannot pass in one round of HARQ (Inequality 1).
-//! - MELD-ME does so too if the RLC queue has reached a threshold, `Q_th`.
+//! - MELD-DE: a loss is congestion if the last transport block is smaller than `S_TB`, a packet divided by
+//!   the HARQ processes: then the packet cannot be sent in one round of HARQ (Inequality 1).
+//! - MELD-ME: also if the RLC queue has reached a threshold, `Q_th`.
 //!
-//! Every other loss is random. Without information, or if it is too old or from the future, congestion is
-//! blamed, which is what a sender without MELD does.
+//! Every other loss is random. Without information, or if it is too old or from the future, a loss is
+//! congestion, as at a sender without MELD.
 //!
-//! `Q_th` is a constant in the code of the authors (github.com/madi223/MELD at e0f1b9e, `sender.c`). Algorithm 1, line
-//! 4, computes it from the UE's resource blocks, its CQI and its transport block; the formula, Inequality 2, is
-//! lost. [`QueueThreshold::Present`] is the constant's own formula, a transport block for each HARQ process, with the
-//! block that these three allow now.
+//! `Q_th` is a constant in the code of the authors (github.com/madi223/MELD at e0f1b9e, `sender.c`).
+//! Algorithm 1, line 4, computes it from the UE's resource blocks, its CQI and its transport block; the
+//! formula, Inequality 2, is missing from our copy of the paper. [`QueueThreshold::Present`] uses the formula
+//! of the constant, a transport block for each HARQ process, with the block size that these three currently
+//! allow.
 //!
-//! The authors' sender tells its controller nothing of a random loss ([`LossCause::Unreported`], the default); where
-//! it does ([`LossCause::Random`]), the loss ends slow start and costs nothing else.
+//! The authors' sender does not report a random loss to its controller ([`LossCause::Unreported`], the
+//! default). If it is reported ([`LossCause::Random`]), the loss ends slow start and has no other effect.
 
 use airlane_core::{Bytes, Duration, Instant};
 
 use super::{LossCause, LossDiscriminator, LossEpisode, RadioInformation};
 
-/// Which of the two.
+/// The variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeldVariant {
-    /// By the transport block alone.
+    /// By the transport block only.
     De,
     /// By the transport block and the RLC queue.
     Me,
@@ -45,19 +47,20 @@ const CQIS: usize = 16;
 /// Its columns: no carrier has more than 110 physical resource blocks (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
 const RESOURCE_BLOCKS: usize = 111;
 
-/// Bytes of the transport block that an eNB sends at each CQI on each number of physical resource blocks. Which MCS a
-/// CQI stands for is the vendor's choice, so the table comes from outside.
+/// Bytes of the transport block that an eNB sends at each CQI on each number of physical resource blocks. The
+/// mapping from CQI to MCS is the vendor's choice, so the table is a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockSizes(&'static [[u16; RESOURCE_BLOCKS]; CQIS]);
 
 impl BlockSizes {
-    /// Of this table: a row for each CQI from 0, a column for each number of resource blocks from 0.
+    /// From this table: a row for each CQI from 0, a column for each number of resource blocks from 0.
     #[must_use]
     pub const fn new(table: &'static [[u16; RESOURCE_BLOCKS]; CQIS]) -> Self {
         Self(table)
     }
 
-    /// The block, unless there is no such CQI or number of resource blocks, or nothing is sent there.
+    /// The block; `None` if the CQI or the number of resource blocks is out of range, or the block is
+    /// empty.
     fn of(&self, cqi: u8, resource_blocks: u16) -> Option<Bytes> {
         let bytes = *self.0.get(usize::from(cqi))?.get(usize::from(resource_blocks))?;
         (bytes > 0).then_some(Bytes(u64::from(bytes)))
@@ -70,38 +73,40 @@ impl core::fmt::Debug for BlockSizes {
     }
 }
 
-/// What the queue is compared with: `Q_th`.
+/// The threshold of the queue: `Q_th`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueThreshold {
-    /// Always the same.
+    /// A constant.
     Constant(Bytes),
-    /// A block for each HARQ process, of the size that the newest information allows: that of the UE's resource blocks
-    /// at its CQI, but no more than the block that the UE was last given.
+    /// A block for each HARQ process. Its size is that for the UE's resource blocks and CQI in the newest
+    /// information, but at most the last block of the UE.
     Present(BlockSizes),
 }
 
-/// What the losses are judged by.
+/// Parameters of MELD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeldConfig {
-    /// Which of the two.
+    /// The variant.
     pub variant: MeldVariant,
-    /// `T_PDU`: the packet that must pass in one round of HARQ.
+    /// `T_PDU`: the size of the packet that must be sent in one round of HARQ.
     pub pdu: Bytes,
-    /// `N_HARQ`: HARQ processes, and so transport blocks of a round.
+    /// `N_HARQ`: the number of HARQ processes, and so of transport blocks in a round.
     pub harq_processes: u8,
-    /// A queue of this size is congestion, for [`MeldVariant::Me`].
+    /// The queue size from which a loss is congestion, for [`MeldVariant::Me`].
     pub queue_threshold: QueueThreshold,
-    /// How old information may be; `None` for any age, as the authors have it.
+    /// Maximum age of the information; `None` for any age, as in the authors' code.
     pub age_max: Option<Duration>,
-    /// What a loss is that is not congestion's.
+    /// The class of a loss that is not congestion.
     pub otherwise: LossCause,
-    /// Whether retransmission timeouts are judged too, as the authors have it; otherwise they are congestion.
+    /// Whether retransmission timeouts are classified too, as in the authors' code; otherwise they are
+    /// congestion.
     pub judges_timeouts: bool,
 }
 
 impl MeldConfig {
-    /// As the authors ran it in a cell whose largest transport block is `block_max`: picoquic's largest packet, the
-    /// HARQ processes of FDD (TS 36.213 v17.0 §7), and a queue that is compared, in bytes, with a number of bits.
+    /// As the authors ran it in a cell whose largest transport block is `block_max`: picoquic's largest
+    /// packet, the HARQ processes of FDD (TS 36.213 v17.0 §7), and a queue in bytes that is compared with a
+    /// number of bits.
     #[must_use]
     pub const fn as_run(variant: MeldVariant, block_max: Bytes) -> Self {
         let harq_processes = 8;
@@ -116,12 +121,13 @@ impl MeldConfig {
         }
     }
 
-    /// Whether the block is smaller than [`Self::pdu`] over [`Self::harq_processes`]: Inequality 1 does not hold.
+    /// Whether the block is smaller than [`Self::pdu`] divided by [`Self::harq_processes`]: Inequality 1 is
+    /// not fulfilled.
     const fn is_small(&self, block: Bytes) -> bool {
         block.get().saturating_mul(self.harq_processes as u64) < self.pdu.get()
     }
 
-    /// `Q_th` by this information.
+    /// `Q_th` for this information.
     fn queue_threshold(&self, known: &RadioInformation) -> Bytes {
         match self.queue_threshold {
             QueueThreshold::Constant(bytes) => bytes,
@@ -135,13 +141,14 @@ impl MeldConfig {
 }
 
 impl QueueThreshold {
-    /// The number in the authors' code: the bits of a largest block for each HARQ process, to which it compares bytes.
+    /// The number in the authors' code: the bits of a largest block for each HARQ process. The code compares
+    /// it with bytes.
     #[must_use]
     pub const fn as_run(harq_processes: u8, block_max: Bytes) -> Self {
         Self::Constant(Bytes(harq_processes as u64 * 8 * block_max.get()))
     }
 
-    /// What that number is derived from: the bytes of a largest block for each HARQ process.
+    /// The intended number: the bytes of a largest block for each HARQ process.
     #[must_use]
     pub const fn derived(harq_processes: u8, block_max: Bytes) -> Self {
         Self::Constant(Bytes(harq_processes as u64 * block_max.get()))
@@ -156,7 +163,7 @@ pub struct Meld {
 }
 
 impl Meld {
-    /// A discriminator that knows nothing yet.
+    /// A discriminator without information.
     #[must_use]
     pub const fn new(config: MeldConfig) -> Self {
         Self { config, newest: None }
@@ -166,7 +173,7 @@ impl Meld {
         self.config.judges_timeouts
     }
 
-    /// What is known at `now`, if it may be used.
+    /// The information at `now`, if it may be used.
     fn usable(&self, now: Instant) -> Option<RadioInformation> {
         let newest = self.newest.filter(|newest| newest.measured_at <= now)?;
         let fresh = self.config.age_max.is_none_or(|most| now.saturating_since(newest.measured_at) <= most);
@@ -176,7 +183,7 @@ impl Meld {
 
 impl LossDiscriminator for Meld {
     fn on_radio_information(&mut self, information: &RadioInformation) {
-        // What was overtaken on its way says less than what is known.
+        // Information that was overtaken is older than the current one.
         if self.newest.is_none_or(|newest| newest.measured_at <= information.measured_at) {
             self.newest = Some(*information);
         }
@@ -246,18 +253,18 @@ mod tests {
         assert_eq!(Q::derived(16, BLOCK_MAX), Q::Constant(Bytes(36_672)));
     }
 
-    /// `Q_th` is eight blocks of what PRBs, CQI and block allow together; the authors' derived constant at 25 PRBs and
-    /// CQI 15. Each row: CQI, PRBs, block, and the threshold.
+    /// `Q_th` is eight blocks of the size that PRBs, CQI and block allow together; the authors' derived
+    /// constant at 25 PRBs and CQI 15. Each row: CQI, PRBs, block, and the threshold.
     #[test]
     fn the_present_threshold_follows_resource_blocks_cqi_and_block() {
         let rows = [
             (15, 25, 2292, 18_336),
             (15, 10, 903, 7_224),
-            // The channel has got worse since the block was made, or better.
+            // The channel has become worse since the block was made, or better.
             (11, 25, 2292, 9_912),
             (15, 25, 1239, 9_912),
             (4, 25, 2292, 1_800),
-            // Nothing is known of the channel, or nothing that a cell has: the block alone.
+            // No information about the channel, or impossible values: the block alone.
             (0, 25, 500, 4_000),
             (15, 0, 500, 4_000),
             (255, 25, 500, 4_000),
@@ -295,7 +302,8 @@ mod tests {
         }
     }
 
-    /// Numbers that no cell has: the verdict is still one of the two, and a queue of any size is compared.
+    /// Values that are impossible in a cell: the result is still one of the two classes, and a queue of
+    /// any size is compared.
     #[test]
     fn nonsense_is_compared_and_breaks_nothing() {
         for (block, queue, cause) in [
@@ -343,13 +351,13 @@ mod tests {
         meld.on_radio_information(&said(50, 2292, 0));
         assert_eq!(meld.classify(&at(150)), LossCause::Unreported);
         assert_eq!(meld.classify(&at(151)), LossCause::Congestion);
-        // Late information does not replace newer.
+        // Late information does not replace newer information.
         meld.on_radio_information(&said(40, 0, 0));
         assert_eq!(meld.classify(&at(150)), LossCause::Unreported);
-        // A clock that runs ahead is not believed until its time has come.
+        // Information from the future is not used until its time.
         meld.on_radio_information(&said(1_000, 2292, 0));
         assert_eq!(meld.classify(&at(160)), LossCause::Congestion);
-        // As run, age is not looked at.
+        // As run, age is ignored.
         let mut meld = Meld::new(config);
         meld.on_radio_information(&said(50, 2292, 0));
         assert_eq!(meld.classify(&at(100_000)), LossCause::Unreported);

@@ -1,9 +1,10 @@
-//! Congestion controllers: how much may be in flight.
+//! Congestion controllers: the limit of the data in flight.
 //!
-//! A controller is written once, for any transport that can fill an [`AckSample`]. Recovery
-//! (proportional rate reduction, what to retransmit, whether a loss was real) belongs to the
-//! transport; a controller is told that an episode of loss began, ended, or turned out
-//! spurious. Windows are kept in whole segments, as Linux does, and shown in bytes.
+//! A controller is independent of the transport, which must supply an [`AckSample`]. Recovery
+//! (proportional rate reduction, the choice of retransmissions, the detection of spurious losses)
+//! belongs to the transport. The transport informs the controller when a loss episode begins, ends,
+//! or is found to be spurious. Windows are counted in whole segments, as in Linux, and reported in
+//! bytes.
 //!
 //! The closed set is [`Controller`], dispatched by `match` in the hot loop.
 
@@ -51,7 +52,7 @@ use airlane_core::{BitRate, Bytes, CubicCurve, Duration, Instant, PathModel, Str
 
 pub use crate::recovery::Phase;
 
-/// Which controller.
+/// The kind of controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionKind {
     /// RFC 5681 and RFC 6582.
@@ -72,12 +73,12 @@ pub enum CongestionKind {
     Bbr3,
     /// Multi-domain congestion control (Krämer et al. 2019).
     Mdcc,
-    /// One from outside of this crate, [`OwnControllers`].
+    /// A controller from outside this crate, [`OwnControllers`].
     Own,
 }
 
 impl CongestionKind {
-    /// Every kind of ours, in the order in which they were written.
+    /// All kinds of this crate, in the order of their implementation.
     pub const ALL: [Self; 9] = [
         Self::NewReno,
         Self::Cubic,
@@ -108,10 +109,10 @@ impl CongestionKind {
     }
 }
 
-/// An acknowledgment as it arrives, before anything is concluded from it.
+/// An acknowledgment at its arrival, before it is processed.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
+    /// The time.
     pub now: Instant,
     /// Stream position acknowledged, the same as before for a duplicate.
     pub acked_to: u64,
@@ -119,18 +120,18 @@ pub struct Arrival {
     pub rtt: Option<Duration>,
 }
 
-/// What one acknowledgment brought.
+/// The result of one acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
     /// When it arrived.
     pub now: Instant,
     /// Segments newly delivered, cumulatively or selectively.
     pub delivered_segments: u32,
-    /// True if the window may grow: in-order data was acknowledged, no reduction is under way.
+    /// True if the window may grow: in-order data was acknowledged, and no reduction is in progress.
     pub may_grow: bool,
-    /// True if the window was what limited the sender in the last round.
+    /// True if the window limited the sender in the last round.
     pub window_limited: bool,
-    /// Most segments outstanding in the last round, for growth in slow start.
+    /// Maximum number of outstanding segments in the last round, for growth in slow start.
     pub max_outstanding_segments: u32,
     /// Segments outstanding now (sent and not cumulatively acknowledged).
     pub outstanding_segments: u32,
@@ -149,7 +150,7 @@ pub struct AckSample {
 pub struct RateSample {
     /// Segments delivered in the interval.
     pub delivered: u64,
-    /// The longer of the time in which they were sent and that in which they were acknowledged.
+    /// The longer of the time in which they were sent and the time in which they were acknowledged.
     pub interval: Duration,
     /// Segments that had been delivered when the newest of them was sent.
     pub prior_delivered: u64,
@@ -157,22 +158,22 @@ pub struct RateSample {
     pub app_limited: bool,
     /// Segments declared lost since the newest was sent.
     pub lost: u64,
-    /// Segments in flight when the newest was sent, itself included.
+    /// Segments in flight when the newest was sent, including itself.
     pub in_flight_when_sent: u32,
-    /// True if the newest had been sent again.
+    /// True if the newest is a retransmission.
     pub retransmission: bool,
 }
 
-/// What a controller that models the path hears of each acknowledgment.
+/// The values of each acknowledgment for a model-based controller.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliverySample {
     /// When it arrived.
     pub now: Instant,
-    /// Segments delivered since the connection began, the SYN counted, and when the last was.
+    /// Segments delivered since the start of the connection, including the SYN.
     pub delivered: u64,
     /// When the last segment was delivered.
     pub delivered_at: Instant,
-    /// Segments declared lost since the connection began.
+    /// Segments declared lost since the start of the connection.
     pub lost: u64,
     /// Segments that this acknowledgment delivered.
     pub newly_delivered: u32,
@@ -182,7 +183,7 @@ pub struct DeliverySample {
     pub in_flight: u32,
     /// Segments in flight before it.
     pub prior_in_flight: u32,
-    /// True if the window was what limited the sender in the last round.
+    /// True if the window limited the sender in the last round.
     pub window_limited: bool,
     /// Round trip of the segment delivered last, if it was sent once.
     pub rtt: Option<Duration>,
@@ -190,22 +191,22 @@ pub struct DeliverySample {
     pub srtt: Duration,
     /// When the next segment may leave.
     pub next_send_at: Instant,
-    /// Where loss recovery stands.
+    /// The state of loss recovery.
     pub phase: Phase,
-    /// The rate, where the acknowledgment gives one.
+    /// The rate sample, if the acknowledgment gives one.
     pub rate: Option<RateSample>,
 }
 
-/// A segment is declared lost, for a controller that models the path.
+/// A segment that is declared lost, for a model-based controller.
 #[derive(Clone, Copy, Debug)]
 pub struct LostSegment {
-    /// When.
+    /// The time.
     pub now: Instant,
-    /// Its number; segments sent one after the other have consecutive ones.
+    /// Its number; consecutive segments have consecutive numbers.
     pub number: u64,
-    /// Segments in flight when it was sent, itself included.
+    /// Segments in flight when it was sent, including itself.
     pub in_flight_when_sent: u32,
-    /// Segments declared lost since then, itself included.
+    /// Segments declared lost since then, including itself.
     pub lost: u64,
     /// Segments delivered since the connection began.
     pub delivered: u64,
@@ -220,63 +221,63 @@ pub struct PhaseChange {
     pub phase: Phase,
     /// Stream position sent.
     pub sent_to: u64,
-    /// For controllers that model the path: what was delivered and lost so far.
+    /// For model-based controllers: the segments delivered and lost so far.
     pub delivery: Option<DeliverySample>,
 }
 
-/// A segment is sent while nothing is in flight.
+/// A segment is sent while no segment is in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Restart {
-    /// When.
+    /// The time.
     pub now: Instant,
     /// When the segment before it was sent.
     pub last_sent_at: Instant,
     /// Stream position sent before it.
     pub sent_to: u64,
-    /// True if the application had too little to send (only known where delivery is modelled).
+    /// True if the application had too little data to send (known only with delivery samples).
     pub app_limited: bool,
     /// Smoothed round-trip time.
     pub srtt: Duration,
 }
 
-/// An episode of loss begins.
+/// The start of a loss episode.
 #[derive(Clone, Copy, Debug)]
 pub struct LossEpisode {
     /// When it was detected.
     pub now: Instant,
     /// Segments in flight.
     pub in_flight_segments: u32,
-    /// The window that the loss falls into, in segments.
+    /// The window at the loss, in segments.
     pub window_segments: u32,
-    /// True if the acknowledgment that shows it also echoes a mark of congestion (RFC 3168).
+    /// True if the acknowledgment that shows it also echoes an ECN mark (RFC 3168).
     pub marked: bool,
     /// Segments found lost so far in this episode.
     pub lost_segments: u32,
-    /// The number of the newest of them; segments sent one after the other have consecutive ones.
+    /// The number of the newest of them; consecutive segments have consecutive numbers.
     pub newest_lost: u64,
 }
 
-/// What the path says of itself beside acknowledgments: the message of a middlebox or a base station
-/// that knows where packets are lost.
+/// A report about the path, in addition to acknowledgments: the message of a middlebox or a base
+/// station that knows where packets are lost.
 #[derive(Clone, Copy, Debug)]
 pub struct PathFeedback {
-    /// What its losses are.
+    /// The cause of the path's losses.
     pub losses: LossCause,
-    /// Until when that holds.
+    /// The end of its validity.
     pub until: Instant,
 }
 
-/// What a base station measured of one UE's downlink, as it reaches a server by way of a radio network
-/// information service.
+/// A base station's measurements of one UE's downlink, received through a radio network information
+/// service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioInformation {
-    /// When it was measured.
+    /// The time of the measurement.
     pub measured_at: Instant,
-    /// Size of the transport block that the UE was last given.
+    /// Size of the UE's last transport block.
     pub transport_block: Bytes,
     /// Physical resource blocks of that transport block.
     pub resource_blocks: u16,
-    /// The wideband CQI that the base station last had; 0 for none.
+    /// The last wideband CQI at the base station; 0 for none.
     pub cqi: u8,
     /// Bytes that wait in the transmit queue of its RLC entity.
     pub queue: Bytes,
@@ -285,11 +286,11 @@ pub struct RadioInformation {
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeoutEpisode {
-    /// When.
+    /// The time.
     pub now: Instant,
-    /// True if the window was not already reduced for this flight of data.
+    /// True if the window was not already reduced for these segments in flight.
     pub new_episode: bool,
-    /// The window to restart from, in segments (RFC 5681 §3.1: one beyond what is in flight).
+    /// The window to restart from, in segments (RFC 5681 §3.1: one more than in flight).
     pub restart_segments: u32,
     /// Stream position acknowledged.
     pub acked_to: u64,
@@ -297,7 +298,7 @@ pub struct TimeoutEpisode {
     pub sent_to: u64,
 }
 
-/// What an undo restores.
+/// The state that an undo restores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Congestion window in segments.
@@ -306,33 +307,34 @@ pub struct Snapshot {
     pub ssthresh_segments: u32,
 }
 
-/// A congestion controller: the law by which a window changes.
+/// A congestion controller: the law of a window.
 ///
-/// What every window-based controller does alike is given here; a new one says how the window
-/// grows ([`Self::on_ack`]) and where it goes after a loss ([`Self::threshold`]).
+/// The default methods contain the common behaviour of window-based controllers. A new controller
+/// defines how the window grows ([`Self::on_ack`]) and its value after a loss
+/// ([`Self::threshold`]).
 pub trait CongestionController {
-    /// The handshake is complete; it took one round trip, `None` if that is not known.
+    /// The handshake is complete; it took one round trip, `None` if unknown.
     fn on_established(&mut self, _: &SegmentWindow, _now: Instant, _rtt: Option<Duration>) {}
-    /// The first segment after an idle time, or of a new start, is sent.
+    /// The first segment of the connection, or after an idle time, is sent.
     fn on_restart(&mut self, _: &mut SegmentWindow, _: &Restart) {}
     /// An acknowledgment arrived; [`Self::on_phase`], [`Self::on_loss`] and
     /// [`Self::on_recovery_exit`] may follow, and then [`Self::on_ack`].
     fn on_arrival(&mut self, _segment_size: u32, _: &Arrival) {}
-    /// An acknowledgment was worked through.
+    /// An acknowledgment was processed.
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample);
-    /// An acknowledgment was worked through, for a controller that models the path: it has this
-    /// in place of [`Self::on_ack`], and its window is in force in recovery too.
+    /// An acknowledgment was processed, for a model-based controller. It replaces [`Self::on_ack`],
+    /// and the resulting window also applies during recovery.
     fn on_delivery(&mut self, _: &mut SegmentWindow, _: &DeliverySample) {}
-    /// A segment is declared lost; for a controller that models the path.
+    /// A segment is declared lost; for a model-based controller.
     fn on_segment_lost(&mut self, _: &mut SegmentWindow, _: &LostSegment) {}
     /// Loss recovery enters a phase.
     fn on_phase(&mut self, _: &SegmentWindow, _: &PhaseChange) {}
     /// The threshold after a loss, in segments.
     fn threshold(&mut self, window: &SegmentWindow) -> u32;
-    /// An episode of loss begins: sets the threshold. The window itself follows in
-    /// [`Self::on_recovery_exit`]; in between, recovery decides what is sent. A random loss makes the
-    /// window its own threshold: it is the same afterwards, and slow start, which has no other end
-    /// than a loss, is over. Of an unreported loss no controller hears.
+    /// A loss episode begins: sets the threshold. The window itself is set in
+    /// [`Self::on_recovery_exit`]; in between, recovery decides what is sent. For a random loss, the
+    /// threshold is the window: the window is the same afterwards, but slow start, which only a loss
+    /// ends, is over. Unreported losses do not reach the controller.
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, cause: LossCause) {
         match cause {
             LossCause::Congestion => window.reduce_to(self.threshold(window)),
@@ -340,11 +342,12 @@ pub trait CongestionController {
             LossCause::Unreported => {}
         }
     }
-    /// Congestion was marked, not lost (RFC 3168): as a loss, unless a controller knows better.
+    /// Congestion was marked instead of lost (RFC 3168): treated as a loss, unless a controller
+    /// overrides this.
     fn on_ecn(&mut self, window: &mut SegmentWindow, episode: &LossEpisode) {
         self.on_loss(window, episode, LossCause::Congestion);
     }
-    /// The path said something of itself.
+    /// A report about the path.
     fn on_feedback(&mut self, _: &mut SegmentWindow, _: &PathFeedback) {}
     /// The episode is over: the window is the threshold.
     fn on_recovery_exit(&mut self, window: &mut SegmentWindow) {
@@ -357,7 +360,7 @@ pub trait CongestionController {
         }
         window.restart_from(timeout.restart_segments);
     }
-    /// The loss was spurious (F-RTO, Eifel, D-SACK): back to what was.
+    /// The loss was spurious (F-RTO, Eifel, D-SACK): restores the state before it.
     fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
         window.undo(snapshot);
     }
@@ -365,22 +368,22 @@ pub trait CongestionController {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
-    /// Segments that may leave at once where the controller paces.
+    /// Number of segments that may leave at once if the controller paces.
     fn send_quantum(&self, _segment_size: u32) -> u32 {
         1
     }
-    /// What the controller thinks of the path, if it models it and can say.
+    /// The controller's model of the path, if it has one.
     fn path_model(&self, _: &SegmentWindow, _in_flight: u32) -> Option<PathModel> {
         None
     }
-    /// True while the controller holds the flight down to look at the empty path: rates seen now
-    /// are not the path's.
+    /// True while the controller limits the data in flight to measure the empty path: the rates are
+    /// then not those of the path.
     fn holds_back(&self) -> bool {
         false
     }
 }
 
-/// The laws we ship.
+/// The laws of this crate.
 #[derive(Clone, Debug)]
 enum Law {
     NewReno(NewReno),
@@ -414,24 +417,23 @@ macro_rules! each {
     };
 }
 
-/// A window and the law that changes it. The window stands outside of the law, where the sender
-/// reads it without asking which law it is.
+/// A window and its law. The window is outside the law, so that the sender reads it without a dispatch.
 #[derive(Clone, Debug)]
 pub struct Controller {
     window: SegmentWindow,
     law: Law,
     discriminator: Discriminator,
     slow_start: SlowStartEnd,
-    /// The episode under way is one of which the law was not told.
+    /// True if the current episode was not reported to the law.
     unreported: bool,
 }
 
 impl Controller {
-    /// A controller of this kind for segments of `segment_size` payload bytes; what it leaves to
-    /// chance it draws from `stream`.
+    /// A controller of this kind for segments of `segment_size` payload bytes; it draws random
+    /// numbers from `stream`.
     ///
     /// # Panics
-    /// If it is [`CongestionKind::Own`], which [`Self::own`] makes.
+    /// If it is [`CongestionKind::Own`], for which [`Self::own`] exists.
     #[must_use]
     pub fn new(kind: CongestionKind, window: SegmentWindow, hystart: bool, stream: Stream) -> Self {
         let law = match kind {
@@ -466,7 +468,7 @@ impl Controller {
         self
     }
 
-    /// The same controller, set up like this if it is [`Cubic`].
+    /// The same controller, with these parameters if it is [`Cubic`].
     #[must_use]
     pub fn with_cubic(mut self, config: CubicConfig) -> Self {
         if let Law::Cubic(cubic) = &mut self.law {
@@ -475,22 +477,22 @@ impl Controller {
         self
     }
 
-    /// A controller of a user's own.
+    /// A user's own controller.
     #[must_use]
     pub fn own(makers: &OwnControllers, window: SegmentWindow) -> Self {
         let law = Law::Own(makers.0.make(&window));
         Self::of(window, law)
     }
 
-    /// The same controller with another way to tell the causes of loss apart.
+    /// The same controller with another classification of losses.
     #[must_use]
     pub fn discriminating(mut self, kind: LossDiscrimination) -> Self {
         self.discriminator = Discriminator::new(kind);
         self
     }
 
-    /// The same controller for a sender that spreads a window over a round trip, whatever the controller
-    /// says: acknowledgments come as far apart as segments left, which is no sign of a full path.
+    /// The same controller for a sender that paces any controller: acknowledgments are then spaced like
+    /// the segments, which is no sign of a full path.
     #[must_use]
     pub fn paced(mut self) -> Self {
         if let Law::Cubic(cubic) = &mut self.law {
@@ -499,7 +501,7 @@ impl Controller {
         self
     }
 
-    /// The same controller, set up like this if it is [`Mdcc`].
+    /// The same controller, with these parameters if it is [`Mdcc`].
     #[must_use]
     pub fn with_mdcc(mut self, config: MdccConfig, hystart: bool) -> Self {
         if let Law::Mdcc(law) = &mut self.law {
@@ -508,12 +510,12 @@ impl Controller {
         self
     }
 
-    /// Segments have another size from now on: the window stays what it is in bytes.
+    /// Changes the segment size: the window in bytes stays the same.
     pub fn on_segment_size(&mut self, segment_size: u32) {
         self.window.resize_segments(segment_size);
     }
 
-    /// The controller that has a window for each domain, if it is one.
+    /// The multi-domain controller, if it is one.
     #[must_use]
     pub fn domains(&self) -> Option<&Mdcc> {
         if let Law::Mdcc(law) = &self.law { Some(law) } else { None }
@@ -547,10 +549,10 @@ impl Controller {
         }
     }
 
-    /// The same controller, which must be NewReno, obeying the codes of its receiver.
+    /// The same controller, which must be NewReno, obeying the codes of the receiver.
     ///
     /// # Panics
-    /// If it is another one.
+    /// If it is another controller.
     #[must_use]
     pub fn obeying(mut self, config: ArwaSender) -> Self {
         assert!(matches!(self.law, Law::NewReno(_)), "codes are obeyed by NewReno");
@@ -558,7 +560,8 @@ impl Controller {
         self
     }
 
-    /// A code of the receiver arrived. The window in bytes before and after, if it is obeyed.
+    /// A code of the receiver arrived. Returns the window in bytes before and after, if the code is
+    /// obeyed.
     pub fn on_code(&mut self, code: u8) -> Option<[Bytes; 2]> {
         match &mut self.law {
             Law::Arwa(arwa) => arwa.on_code(&mut self.window, code).map(|bytes| bytes.map(Bytes)),
@@ -597,7 +600,7 @@ impl Controller {
     pub const fn ssthresh(&self) -> Option<Bytes> {
         self.window.ssthresh_bytes()
     }
-    /// The curve that the window follows, where it is CUBIC's and a loss has set it up.
+    /// The window's curve, if the controller is CUBIC and has had a loss.
     #[must_use]
     pub fn cubic_curve(&self) -> Option<CubicCurve> {
         match &self.law {
@@ -605,7 +608,7 @@ impl Controller {
             _ => None,
         }
     }
-    /// What to restore if the loss about to be reported turns out spurious.
+    /// The state to restore if the loss about to be reported is spurious.
     #[must_use]
     pub const fn snapshot(&self) -> Snapshot {
         self.window.snapshot()
@@ -640,7 +643,7 @@ impl Controller {
             self.watch_rtt(ack);
         }
     }
-    /// A round trip that has risen ends the first slow start.
+    /// An increased round trip ends the first slow start.
     fn watch_rtt(&mut self, ack: &AckSample) {
         if ack.rtt.is_some_and(|rtt| self.slow_start.on_rtt(ack.now, rtt)) {
             self.window.ssthresh = self.window.segments;
@@ -649,7 +652,7 @@ impl Controller {
             }
         }
     }
-    /// True if the controller models the path: it needs the delivery rate and paces.
+    /// True if the controller is model-based: it needs the delivery rate and paces.
     #[must_use]
     pub fn models_path(&self) -> bool {
         match &self.law {
@@ -675,8 +678,8 @@ impl Controller {
     pub fn on_phase(&mut self, change: &PhaseChange) {
         each!(&mut self.law, law => law.on_phase(&self.window, change));
     }
-    /// [`CongestionController::on_loss`], with the cause that the discriminator finds, unless the law need not
-    /// hear of it.
+    /// [`CongestionController::on_loss`], with the cause from the discriminator, unless the loss is not
+    /// reported to the law.
     pub fn on_loss(&mut self, episode: &LossEpisode) -> LossCause {
         let mut cause = self.discriminator.classify(episode);
         let bears =
@@ -690,7 +693,8 @@ impl Controller {
         }
         cause
     }
-    /// The cause of a timeout: congestion, unless a discriminator judges timeouts too and finds another.
+    /// The cause of a timeout: congestion, unless the discriminator also classifies timeouts and finds
+    /// another cause.
     pub fn cause_of_timeout(&mut self, episode: &LossEpisode) -> LossCause {
         if self.discriminator.judges_timeouts() {
             self.discriminator.classify(episode)
@@ -698,12 +702,12 @@ impl Controller {
             LossCause::Congestion
         }
     }
-    /// [`CongestionController::on_feedback`]; the discriminator hears it too.
+    /// [`CongestionController::on_feedback`]; also passed to the discriminator.
     pub fn on_feedback(&mut self, feedback: &PathFeedback) {
         self.discriminator.on_feedback(feedback);
         each!(&mut self.law, law => law.on_feedback(&mut self.window, feedback));
     }
-    /// What the base station says of the UE, for the discriminator.
+    /// Passes the base station's information about the UE to the discriminator.
     pub fn on_radio_information(&mut self, information: &RadioInformation) {
         self.discriminator.on_radio_information(information);
     }
@@ -727,8 +731,8 @@ impl Controller {
     pub fn on_undo(&mut self, snapshot: &Snapshot) {
         each!(&mut self.law, law => law.on_undo(&mut self.window, snapshot));
     }
-    /// The sender did not use its window for a while, or was idle: it is validated downwards
-    /// (RFC 7661, RFC 5681 §4.1).
+    /// The sender did not use its window for a while, or was idle: the window is reduced by
+    /// validation (RFC 7661, RFC 5681 §4.1).
     pub fn on_window_validation(&mut self, window_segments: u32, ssthresh_segments: u32) {
         self.window.segments = window_segments;
         self.window.ssthresh = ssthresh_segments;

@@ -11,7 +11,7 @@ impl CongestionController for NewReno {
     }
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
-        // RFC 5681 §3.1 equation 4, with the window in place of FlightSize as Linux does.
+        // RFC 5681 §3.1 equation 4, with the window instead of FlightSize as in Linux.
         window.segments / 2
     }
 }

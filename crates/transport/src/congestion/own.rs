@@ -1,16 +1,17 @@
-//! Controllers from outside of this crate: a user's own.
+//! Users' own controllers, from outside this crate.
 
 use core::fmt::Debug;
 use std::sync::Arc;
 
 use super::{CongestionController, SegmentWindow};
 
-/// A controller of a user's own. It costs a call through a table where ours are branched to.
+/// A user's own controller. A call is dispatched dynamically; our controllers are dispatched by a
+/// branch.
 ///
 /// ```
 /// use airlane_transport::congestion::{AckSample, CongestionController, OwnController, SegmentWindow};
 ///
-/// /// Grows by one segment a round trip and gives a quarter at a loss.
+/// /// Grows by one segment per round trip and loses a quarter at a loss.
 /// #[derive(Clone, Debug)]
 /// struct Gentle;
 ///
@@ -33,8 +34,8 @@ pub trait OwnController: CongestionController + Debug + Send + Sync {
     /// A copy of itself.
     fn clone_box(&self) -> Box<dyn OwnController>;
 
-    /// True if it models the path: it then hears [`CongestionController::on_delivery`] in place of
-    /// [`CongestionController::on_ack`], its window is in force in recovery too, and it paces.
+    /// True if it is model-based: [`CongestionController::on_delivery`] then replaces
+    /// [`CongestionController::on_ack`], its window also applies during recovery, and it paces.
     fn models_path(&self) -> bool {
         false
     }
@@ -52,7 +53,7 @@ pub trait MakeController: Debug + Send + Sync {
     fn make(&self, window: &SegmentWindow) -> Box<dyn OwnController>;
 }
 
-/// What makes the controllers of a sender, shared by all its connections.
+/// The factory of a sender's controllers, shared by all its connections.
 #[derive(Clone, Debug)]
 pub struct OwnControllers(pub Arc<dyn MakeController>);
 

@@ -1,5 +1,5 @@
-//! Discriminators that see nothing but round trips and acknowledgments, of the literature that MELD compares itself
-//! with. Both are reconstructions: their papers are not to be had, only what others say of them.
+//! Discriminators that use only round trips and acknowledgments, from the literature with which MELD is
+//! compared. Both are reconstructions: their papers are not available, only descriptions in other papers.
 
 use airlane_core::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use super::{Arrival, LossCause, LossDiscriminator, LossEpisode};
 /// links", IEE Proc.-Commun. 146(4), 1999; the knee as in R. Jain, "A delay-based approach for congestion avoidance",
 /// ACM CCR 19(5), 1989).
 ///
-/// The knee is looked for once per round trip, among all rounds so far: bytes acknowledged in the round over its
-/// length and over the mean of its round trips.
+/// The knee is determined once per round trip, over all rounds so far: the bytes acknowledged in the round,
+/// divided by its duration and by the mean of its round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KneeTest {
     newest: u64,
-    /// The round under way: when and where it began, and its round trips so far.
+    /// The current round: its start in time and in the stream, and its round trips so far.
     round: Option<Round>,
     /// Power and mean round trip of the best round.
     knee: Option<(Power, u64)>,
@@ -45,7 +45,7 @@ impl Power {
 }
 
 impl Round {
-    /// What came of it, if it is over.
+    /// The result, if the round is over.
     fn end(&self, now: Instant, acked_to: u64) -> Option<(Power, u64)> {
         let mean = self.rtt_sum / self.rtts.max(1);
         let length = now.saturating_since(self.since);
@@ -81,9 +81,9 @@ impl LossDiscriminator for KneeTest {
     }
 }
 
-/// LDA_EQ: a loss is one of congestion if the queue is fuller than a share of its fullest, both as round trips show
-/// them: (rtt - min) / (max - min) (M. Park, S. Chung, "Analyzing effect of loss differentiation algorithms on
-/// improving TCP performance", ICACT 2010, which calls it the estimated rate of queue usage).
+/// LDA_EQ: a loss is one of congestion if the queue is above a share of its maximum, both estimated from
+/// round trips: (rtt - min) / (max - min) (M. Park, S. Chung, "Analyzing effect of loss differentiation
+/// algorithms on improving TCP performance", ICACT 2010, which calls it the estimated rate of queue usage).
 #[derive(Clone, Copy, Debug)]
 pub struct UsageTest {
     /// In thousandths.
@@ -139,8 +139,8 @@ mod tests {
         }
     }
 
-    /// A path of 40 ms that carries 1000 bytes a millisecond: a window of 20 kB takes 40 ms, one of 40 kB too, one of
-    /// 80 kB takes 80. Power is greatest at 40 kB.
+    /// A path of 40 ms that carries 1000 bytes per millisecond: a window of 20 kB takes 40 ms, one of 40 kB
+    /// also, one of 80 kB takes 80 ms. Power is greatest at 40 kB.
     #[test]
     fn the_knee_is_where_a_larger_window_only_waits() {
         let mut knee = KneeTest::default();

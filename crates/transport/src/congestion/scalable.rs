@@ -1,9 +1,9 @@
 //! Scalable TCP: the time to recover from a loss does not depend on the rate (T. Kelly, "Scalable
 //! TCP: Improving performance in highspeed wide area networks", ACM CCR 33(2), 2003).
 //!
-//! The window grows by a hundredth of what is delivered and loses an eighth at a loss. Below 100
-//! segments it grows as Reno does, one segment per window: Linux's form of the paper's threshold,
-//! which there is a window of 16 segments.
+//! The window grows by a hundredth of the delivered segments and is reduced by an eighth at a loss.
+//! Below 100 segments it grows as Reno does, by one segment per window. This is Linux's form of the
+//! paper's threshold, which is a window of 16 segments.
 
 use super::{AckSample, CongestionController, SegmentWindow};
 

@@ -1,13 +1,13 @@
-//! What ends slow start beside a loss, and which losses do not end it, for senders that have rules of their own:
-//! picoquic of 2020 (`cc_common.c`: `picoquic_hystart_test`, `picoquic_hystart_loss_test`).
+//! The events other than a loss that end slow start, and the losses that do not end it, for senders with
+//! their own rules: picoquic of 2020 (`cc_common.c`: `picoquic_hystart_test`, `picoquic_hystart_loss_test`).
 //!
-//! - *By the round trip*: the smallest of seven samples lies a quarter above the least that the largest of seven has
-//!   been, seven times without having come back to it. Samples are taken a millisecond apart. Only slow start
-//!   before the first threshold ends so.
+//! - *By the round trip*: the minimum of the last seven samples is more than a quarter above the floor, seven
+//!   times in succession. The floor is the lowest value that the maximum of seven samples has had. Samples
+//!   are taken a millisecond apart. Only slow start before the first threshold ends in this way.
 //! - *By loss*: a loss in slow start counts only if the smoothed share of lost packets, with a gain of 1/16 per packet
 //!   and over at most 32 packets between two losses, exceeds a bound.
 //!
-//! Left out of picoquic's: the window that it takes back where the round trip exceeds 100 ms.
+//! Not included: picoquic's reduction of the window where the round trip exceeds 100 ms.
 
 use airlane_core::{Duration, Instant};
 
@@ -22,27 +22,27 @@ const LOSS_GAIN: f64 = 1.0 / 16.0;
 /// PICOQUIC_SMOOTHED_LOSS_SCOPE.
 const LOSS_SCOPE: u64 = 32;
 
-/// How slow start ends.
+/// The rules for the end of slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowStartRules {
-    /// A round trip that has risen ends it.
+    /// Whether an increased round trip ends it.
     pub rtt_exit: bool,
-    /// The smoothed share of lost packets, in millionths, up to which losses do not count in slow start; 0 if each
-    /// counts.
+    /// The smoothed share of lost packets, in millionths, up to which losses in slow start do not count; 0 if
+    /// each loss counts.
     pub loss_max_ppm: u32,
 }
 
-/// The rules at work.
+/// The state of the rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SlowStartEnd {
     rules: SlowStartRules,
     sampled_at: Option<Instant>,
     ring: [Duration; SAMPLES],
     taken: usize,
-    /// The least that the largest of the ring has been.
+    /// The lowest maximum of the ring so far.
     floor: Option<Duration>,
     excesses: usize,
-    /// Smoothed share of lost packets, and the last of them.
+    /// Smoothed share of lost packets, and the number of the last lost packet.
     loss_share: f64,
     lost_number: u64,
 }
@@ -58,7 +58,7 @@ impl SlowStartEnd {
         self.rules.rtt_exit
     }
 
-    /// A sample of the round trip in slow start. True if it has risen too much.
+    /// Adds a sample of the round trip in slow start. True if it has increased too much.
     pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration) -> bool {
         if self.sampled_at.is_some_and(|at| now <= at + SAMPLE_GAP) {
             return false;
@@ -112,16 +112,17 @@ mod tests {
             .map(|(i, _)| i)
     }
 
-    /// Seven samples at 40 ms make the floor. Six more leave one of 40 in the ring; from the seventh on all of it
-    /// is above, which must be so seven times: the 7 + 7 + 6th sample, counted from 0 the 19th.
+    /// Seven samples at 40 ms make the floor. After six more, one sample of 40 is still in the ring. From the
+    /// seventh on all samples are above it, which must be true seven times: the 7 + 7 + 6th sample, the 19th
+    /// counted from 0.
     #[test]
     fn a_round_trip_a_quarter_up_ends_slow_start() {
         let risen = |to: u64| (0..100).map(move |i| if i < 7 { 40 } else { to });
         assert_eq!(exit_after(risen(51)), Some(19));
-        assert_eq!(exit_after(risen(50)), None); // a quarter, and not more
-        // One sample in seven of 40 keeps the least where it is.
+        assert_eq!(exit_after(risen(50)), None); // exactly a quarter, not more
+        // One sample of 40 in seven keeps the minimum unchanged.
         assert_eq!(exit_after((0..100).map(|i| if i % 7 == 0 { 40 } else { 80 })), None);
-        // A jitter that was there from the start is the floor.
+        // Jitter that exists from the start is part of the floor.
         assert_eq!(exit_after((0..100).map(|i| if i % 2 == 0 { 40 } else { 80 })), None);
     }
 
@@ -137,14 +138,14 @@ mod tests {
             newest_lost,
             lost_segments,
         };
-        // One in 32 never gets there.
+        // One loss in 32 never reaches the bound.
         assert!((1..20).all(|i| rule.bears(&episode(32 * i, 1))));
-        // What is left of them is 0.07 at most; with three in a row 0.26.
+        // At most 0.07 of them is left; with three in a row 0.26.
         let mut fresh = SlowStartEnd::new(rule.rules);
         assert!(fresh.bears(&episode(102, 3)));
         assert!(!fresh.bears(&episode(103, 1)));
         assert!(!SlowStartEnd::new(rule.rules).bears(&episode(500, 4)));
-        // A mark is no loss; without a bound each counts.
+        // A mark is not a loss; with a bound of 0 each loss counts.
         assert!(!SlowStartEnd::new(rule.rules).bears(&LossEpisode { marked: true, ..episode(500, 1) }));
         assert!(!SlowStartEnd::new(SlowStartRules::default()).bears(&episode(500, 1)));
     }

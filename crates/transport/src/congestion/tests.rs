@@ -65,10 +65,10 @@ fn a_window_that_was_not_used_does_not_grow() {
     }
 }
 
-/// RFC 9438 §4.2 by hand: W_max = 100 and β = 717/1024 give cwnd 70 after the loss and
-/// K = cbrt(30 / 0.4) = 4.217 s. One round trip is 100 ms. With W_est switched off by its
-/// slowness at this window (0.53 segments per window, so 70 + 0.53 * 42 = 92 at K), the window
-/// must be back at 100 at K and at 0.4 * 3^3 + 100 = 110.8 three seconds later.
+/// RFC 9438 §4.2 by hand: W_max = 100 and β = 717/1024 give cwnd 70 after the loss and K = cbrt(30
+/// / 0.4) = 4.217 s. One round trip is 100 ms. W_est has no effect because it is slow at this
+/// window (0.53 segments per window, so 70 + 0.53 * 42 = 92 at K); the window must be back at 100
+/// at K and at 0.4 * 3^3 + 100 = 110.8 three seconds later.
 #[test]
 fn cubic_is_back_at_w_max_after_k() {
     let mut c = controller(CongestionKind::Cubic, 1448, 100, false);
@@ -108,8 +108,8 @@ fn cubic_says_which_curve_it_follows() {
     assert_eq!(controller(CongestionKind::NewReno, 1448, 100, false).cubic_curve(), None);
 }
 
-/// RFC 9438 §4.3: at a small window W_est rules. From 14 after a loss at 20, Reno-friendly
-/// growth is 3(1-β)/(1+β) = 0.53 segments per window: 10 windows bring 5.3.
+/// RFC 9438 §4.3: at a small window W_est determines the window. From 14 after a loss at 20,
+/// Reno-friendly growth is 3(1-β)/(1+β) = 0.53 segments per window: 10 windows add 5.3.
 #[test]
 fn cubic_is_reno_friendly_at_small_windows() {
     let mut c = controller(CongestionKind::Cubic, 1448, 20, false);
@@ -129,8 +129,8 @@ fn cubic_is_reno_friendly_at_small_windows() {
 #[test]
 fn hystart_leaves_on_a_long_train() {
     let mut c = controller(CongestionKind::Cubic, 1448, 16, true);
-    // Smallest round trip 40 ms; ACKs 1 ms apart: the train passes (40 + 1) / 2 ms at the ACK
-    // 21 ms after the round began. Delays stay at the minimum so that only the train counts.
+    // Minimum round trip 40 ms; ACKs 1 ms apart: the train exceeds (40 + 1) / 2 ms at the ACK 21 ms
+    // after the start of the round. Delays stay at the minimum so that only the train counts.
     for i in 0..30 {
         let sample = AckSample {
             rtt: Some(Duration::from_millis(40)),
@@ -154,8 +154,8 @@ fn hystart_leaves_on_delay_after_nine_samples() {
         ..ack(100 + 10 * i, 1)
     };
     c.on_ack(&sample(0, 40, 1)); // sets the minimum; ACKs are 10 ms apart, so no train forms
-    // A new round whose every delay is 46 ms, above 40 + 40/8 = 45: eight samples are taken,
-    // the ninth decides.
+    // A new round in which every delay is 46 ms, above 40 + 40/8 = 45: eight samples are taken, the
+    // ninth decides.
     for i in 0..8 {
         c.on_ack(&sample(10 + i, 46, 1001 + i));
     }
@@ -170,7 +170,7 @@ fn undo_restores_the_larger_values() {
     for kind in CongestionKind::ALL {
         let mut c = controller(kind, 1448, 40, true);
         if c.models_path() {
-            continue; // their window comes back with the model, at the end of recovery
+            continue; // their window is restored with the model, at the end of recovery
         }
         let before = c.snapshot();
         let timeout = TimeoutEpisode {
@@ -187,7 +187,7 @@ fn undo_restores_the_larger_values() {
     }
 }
 
-/// Kelly 2003 §3: from 800 segments a loss takes 100, and a window of 700 delivered brings 7.
+/// Kelly 2003 §3: at 800 segments a loss subtracts 100, and 700 delivered segments add 7.
 #[test]
 fn scalable_loses_an_eighth_and_gains_a_hundredth() {
     let mut c = controller(CongestionKind::Scalable, 1448, 800, true);
@@ -213,7 +213,7 @@ fn scalable_is_reno_at_small_windows() {
     assert_eq!(c.window_segments(), 15);
 }
 
-/// A Vegas that has just sent up to 1000, from an idle path.
+/// A Vegas controller that has just sent up to 1000, on an idle path.
 fn vegas(window: u32) -> Controller {
     let mut c = controller(CongestionKind::Vegas, 1448, window, true);
     let start = Instant::ZERO;
@@ -241,7 +241,7 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     c.on_loss(&loss(0));
     c.on_recovery_exit();
     assert_eq!(c.window_segments(), 40);
-    vegas_round(&mut c, 1, 100_000, 10); // none waiting: grows, and knows the empty path
+    vegas_round(&mut c, 1, 100_000, 10); // none waiting: grows, and measures the empty path
     assert_eq!(c.window_segments(), 41);
     vegas_round(&mut c, 2, 104_000, 10);
     assert_eq!(c.window_segments(), 42);
@@ -249,13 +249,14 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     assert_eq!(c.window_segments(), 42);
     vegas_round(&mut c, 4, 113_000, 10);
     assert_eq!(c.window_segments(), 41);
-    // Two samples in a round say nothing: as Reno, which adds one per 41 delivered.
+    // Two samples in a round are too few: grows as Reno, by one per 41 delivered.
     vegas_round(&mut c, 5, 113_000, 2);
     assert_eq!(c.window_segments(), 41);
 }
 
 /// In slow start 20 segments at 120 ms over an empty path of 100 ms have 4 waiting, more than
-/// gamma: the window becomes what the rate of 20/120 fills of the empty path, 16.7 -> 17.
+/// gamma: the window becomes the product of the rate, 20/120, and the empty path's round trip, 16.7
+/// -> 17.
 #[test]
 fn vegas_leaves_slow_start_when_more_than_gamma_waits() {
     let mut c = vegas(10);
@@ -295,7 +296,7 @@ fn veno_tells_random_loss_by_the_queue() {
         let mut c = controller(CongestionKind::Veno, 1448, 80, true);
         c.on_loss(&loss(0));
         c.on_recovery_exit();
-        // At 80 segments without a sample: nothing is known to wait, four fifths.
+        // At 80 segments without a sample: no queue is known, four fifths.
         assert_eq!(c.window_segments(), 64);
         c.on_window_validation(40, 40);
         for (i, rtt) in [100_000, 100_000, 100_000, rtt_us].into_iter().enumerate() {
@@ -329,7 +330,7 @@ fn veno_grows_every_other_round_in_congestion() {
 }
 
 /// 10 segments of 1448 bytes each 10 ms are 1448 bytes/ms. With a round trip of 100 ms the path
-/// holds 100 segments, which is where the window goes, whatever it was.
+/// holds 100 segments, which becomes the window for any previous window.
 #[test]
 fn westwood_restarts_from_bandwidth_times_smallest_round_trip() {
     let mut c = controller(CongestionKind::Westwood, 1448, 400, true);
@@ -349,8 +350,8 @@ fn westwood_restarts_from_bandwidth_times_smallest_round_trip() {
     assert_eq!((c.window_segments(), c.ssthresh_segments()), (99, 99));
 }
 
-/// Three duplicate ACKs count three segments; the cumulative ACK of the four that follows counts
-/// the remaining one: not more than was delivered.
+/// Three duplicate ACKs count three segments; the following cumulative ACK of four counts the
+/// remaining one: the sum is what was delivered.
 #[test]
 fn westwood_counts_what_duplicates_stood_for_once() {
     let run = |acks: &[u64]| {
@@ -362,7 +363,7 @@ fn westwood_counts_what_duplicates_stood_for_once() {
             let now = Instant::from_millis(10 + i as u64);
             c.on_arrival(&Arrival { now, acked_to: *acked_to, rtt });
         }
-        // Ends the first window of the bandwidth, 101 ms long.
+        // Ends the first interval of the bandwidth estimate, 101 ms long.
         c.on_arrival(&Arrival { now: Instant::from_millis(101), acked_to: *acks.last().unwrap(), rtt });
         c.on_loss(&loss(0));
         c.on_recovery_exit();
@@ -373,8 +374,8 @@ fn westwood_counts_what_duplicates_stood_for_once() {
     assert_eq!(run(&with_duplicates), run(&plain));
 }
 
-/// A controller with Veno's test beside it, past slow start at a window of 40, which has seen an
-/// empty path of 100 ms and then this round trip.
+/// A controller with Veno's test, after slow start, with a window of 40, an empty path of 100 ms
+/// and then this round trip.
 fn discriminating(kind: CongestionKind, rtt_us: u64) -> Controller {
     let mut c = controller(kind, 1448, 80, true).discriminating(LossDiscrimination::Veno);
     c.on_window_validation(40, 40);
@@ -390,9 +391,9 @@ fn loss_at_40(now_ms: u64) -> LossEpisode {
     LossEpisode { window_segments: 40, ..loss(now_ms) }
 }
 
-/// At a window of 40 over 100 ms, 105 ms are 1.9 segments in the queue: random, whatever the law,
-/// and the window is what it was. 112 ms are 4.3: congestion, and each law has its way (a half; 717/1024;
-/// 7/8). Without a discriminator 105 ms cost as much.
+/// At a window of 40 over 100 ms, 105 ms mean 1.9 segments in the queue: random, with any controller, and
+/// the window is kept. 112 ms mean 4.3: congestion, and each controller reduces the window by its own law
+/// (1/2; 717/1024; 7/8). Without a discriminator 105 ms have the same effect.
 #[test]
 fn a_random_loss_costs_nothing_with_any_law() {
     for (kind, kept) in
@@ -411,7 +412,7 @@ fn a_random_loss_costs_nothing_with_any_law() {
     }
 }
 
-/// A mark says congestion, two round trips say nothing, and a timeout is no episode to judge.
+/// A mark means congestion, two round trips are not enough, and a timeout is not classified.
 #[test]
 fn what_is_not_known_to_be_random_is_congestion() {
     let mut c = discriminating(CongestionKind::NewReno, 105_000);
@@ -431,7 +432,7 @@ fn what_is_not_known_to_be_random_is_congestion() {
     assert_eq!((c.window_segments(), c.ssthresh_segments()), (1, 20));
 }
 
-/// What the path says of its losses outranks what the queue looks like, as long as it holds.
+/// A report about the path's losses has precedence over the estimate of the queue, while it is valid.
 #[test]
 fn the_path_may_name_the_cause() {
     let until = Instant::from_millis(50);
@@ -441,14 +442,14 @@ fn the_path_may_name_the_cause() {
         assert_eq!(c.on_loss(&loss_at_40(50)), losses);
         assert_ne!(c.on_loss(&loss_at_40(51)), losses);
     }
-    // One that blames congestion for all does not listen.
+    // A discriminator that classifies all losses as congestion ignores the report.
     let mut c = controller(CongestionKind::NewReno, 1448, 40, true);
     c.on_feedback(&PathFeedback { losses: LossCause::Random, until });
     assert_eq!(c.on_loss(&loss_at_40(50)), LossCause::Congestion);
 }
 
-/// `picoquic_cubic_enter_recovery` from 100 segments: W_max is 100 and the window 7/8 of it; from 80, less than before,
-/// W_max is 7/8 of 80 and the window 7/8 of that, unless half of 80 is more.
+/// `picoquic_cubic_enter_recovery` at 100 segments: W_max is 100 and the window 7/8 of it. At 80, less than
+/// before, W_max is 7/8 of 80 and the window 7/8 of that, unless half of 80 is more.
 #[test]
 fn cubic_of_picoquic_falls_as_its_source_says() {
     let cubic = |beta_1024| {
@@ -470,8 +471,9 @@ fn cubic_of_picoquic_falls_as_its_source_says() {
     assert_eq!(c.window_segments(), 50);
 }
 
-/// After a loss at 100 segments, the Reno window starts from 50 and gains one segment per window: after 5 s at 400
-/// segments a second it is sqrt(50^2 + 2 * 2000) = 81, and the cubic curve rules, K = cbrt(100 / 8 / 0.4) = 3.15 s.
+/// After a loss at 100 segments, the Reno window starts from 50 and gains one segment per window: after 5 s
+/// at 400 segments a second it is sqrt(50^2 + 2 * 2000) = 81, and the cubic curve determines the window, K =
+/// cbrt(100 / 8 / 0.4) = 3.15 s.
 #[test]
 fn a_spurious_timeout_gives_picoquic_its_curve_back() {
     let window = SegmentWindow::new(1440, 100);
@@ -501,7 +503,7 @@ fn a_spurious_timeout_gives_picoquic_its_curve_back() {
     // W(4 s) = 100 + 0.4 (4 - 3.15)^3 is the plateau; W(5 s) = 100 + 0.4 (5 - 3.15)^3 = 102.5.
     assert!((99..=101).contains(&before), "{before}");
     assert!((102..=104).contains(&after), "{after}");
-    // RFC 9438's begins a new curve at the window that it had.
+    // RFC 9438 starts a new curve at the window before the loss.
     let (_, fresh) = make(CubicConfig::RFC9438);
     assert!(fresh > 104, "{fresh}");
 }
@@ -520,7 +522,7 @@ fn a_loss_that_slow_start_bears_is_none() {
     assert_eq!((c.window_segments(), c.ssthresh()), (10, None));
     c.on_ack(&ack(1, 10));
     assert_eq!(c.window_segments(), 20); // slow start goes on
-    // Two more right after them are four in a row: 0.228.
+    // Two more right after them make four in a row: 0.228.
     let more = LossEpisode { newest_lost: 103, ..few };
     assert_eq!(c.on_loss(&more), LossCause::Congestion);
     c.on_recovery_exit();

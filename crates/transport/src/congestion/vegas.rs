@@ -1,25 +1,25 @@
 //! TCP Vegas: keeps two to four segments of its own in the queue (L. Brakmo and L. Peterson, "TCP
 //! Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995).
 //!
-//! Once per round trip the smallest round trip of that round says how many segments stand in the
-//! queue: `window (rtt - base) / base`. Fewer than alpha, and the window grows by one; more than
-//! beta, and it shrinks by one. Slow start ends when more than gamma wait.
+//! Once per round trip the smallest round-trip sample of that round gives the number of segments in
+//! the queue: `window (rtt - base) / base`. Below alpha the window grows by one; above beta it
+//! shrinks by one. Slow start ends above gamma.
 //!
-//! As Linux has it: slow start doubles every round, not every other one; the values for alpha and
-//! beta are those of later work (2 and 4 where the paper's experiments used 1 and 3, or 2 and 4);
-//! recovery is the transport's, without the paper's own fine-grained retransmission; and outside
-//! of the open phase, or with fewer than three samples in a round, the window grows as Reno's.
+//! In Linux's variant: slow start doubles every round, not every other one; alpha and beta have the
+//! values of later work (2 and 4; the paper's experiments used 1 and 3, or 2 and 4); recovery is
+//! that of the transport, without the paper's fine-grained retransmission; outside of the open
+//! phase, or with fewer than three samples in a round, the window grows as Reno's.
 
 use airlane_core::Duration;
 
 use super::{AckSample, Arrival, CongestionController, Phase, PhaseChange, Restart, SegmentWindow};
 
-/// Segments in the queue: grow below, shrink above (Brakmo and Peterson 1995 §5), and the bound
-/// that ends slow start.
+/// Segments in the queue: the window grows below, shrinks above (Brakmo and Peterson 1995 §5); and
+/// the bound that ends slow start.
 const ALPHA: u64 = 2;
 const BETA: u64 = 4;
 const GAMMA: u64 = 1;
-/// Samples without which a round says nothing: one may be of a delayed ACK.
+/// Minimum number of samples in a round: a single one may be of a delayed ACK.
 const SAMPLES_NEEDED: u32 = 3;
 
 /// The controller.
@@ -27,7 +27,7 @@ const SAMPLES_NEEDED: u32 = 3;
 pub struct Vegas {
     /// False outside of the open phase.
     active: bool,
-    /// Smallest round trip ever, and of this round, in microseconds.
+    /// Minimum round trip so far, and of this round, in microseconds.
     base: Option<u64>,
     round_min: Option<u64>,
     samples: u32,
@@ -36,7 +36,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// A controller that has seen nothing.
+    /// A controller in its initial state.
     #[must_use]
     pub const fn new() -> Self {
         Self { active: true, base: None, round_min: None, samples: 0, round_end: 0 }
@@ -55,7 +55,7 @@ impl Vegas {
         let waiting = segments * (rtt - base) / base;
         if window.in_slow_start() {
             if waiting > GAMMA {
-                // The rate that was achieved, times the empty path, rounded up.
+                // The achieved rate times the round trip of the empty path, rounded up.
                 let target = (segments * base / rtt) as u32 + 1;
                 window.segments = window.segments.min(target);
                 window.ssthresh = lowered(window);
@@ -73,7 +73,7 @@ impl Vegas {
     }
 }
 
-/// Slow start must not begin again: the threshold follows the window down.
+/// Slow start must not start again: the threshold follows the window down.
 fn lowered(window: &SegmentWindow) -> u32 {
     window.ssthresh.min(window.segments)
 }

@@ -1,11 +1,12 @@
-//! TCP Veno: Vegas' estimate of the queue tells a random loss from one of congestion (C. P. Fu and
-//! S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks", IEEE
+//! TCP Veno: distinguishes random loss from congestion by Vegas' estimate of the queue (C. P. Fu
+//! and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks", IEEE
 //! JSAC 21(2), 2003).
 //!
-//! With fewer than beta = 3 segments in the queue a loss is taken for random and costs a fifth of
-//! the window instead of half; with more the window grows only every other round trip.
+//! With fewer than beta = 3 segments in the queue a loss is classified as random and reduces the
+//! window by a fifth instead of a half; with more segments the window grows only every other round
+//! trip.
 //!
-//! As Linux has it: the queue is estimated at each ACK, in half segments, from that ACK's own
+//! In Linux's variant: the queue is estimated at each ACK, in half segments, from that ACK's own
 //! round trip; outside of the open phase and before the third sample the window grows as Reno's.
 
 use super::vegas::micros;
@@ -13,11 +14,11 @@ use super::{AckSample, Arrival, CongestionController, Phase, PhaseChange, Restar
 
 /// Fu and Liew 2003 §III: beta = 3 segments, in halves.
 pub(super) const BETA_HALVES: u64 = 6;
-/// Samples without which nothing is concluded.
+/// Minimum number of samples for a decision.
 pub(super) const SAMPLES_NEEDED: u32 = 3;
 
-/// Half segments in the queue, from the smallest round trip and another (Fu and Liew 2003 §III-A:
-/// N = window (rtt - base) / rtt).
+/// Half segments in the queue, from the minimum round trip and another one (Fu and Liew 2003
+/// §III-A: N = window (rtt - base) / rtt).
 pub(super) fn waiting_halves(window_segments: u32, base: u64, rtt: u64) -> u64 {
     let halves = 2 * u64::from(window_segments);
     halves - halves * base / rtt
@@ -28,18 +29,18 @@ pub(super) fn waiting_halves(window_segments: u32, base: u64, rtt: u64) -> u64 {
 pub struct Veno {
     /// False outside of the open phase.
     active: bool,
-    /// Smallest round trip ever, and since the last ACK that counted, in microseconds.
+    /// Minimum round trip so far, and since the last ACK that counted, in microseconds.
     base: Option<u64>,
     recent_min: Option<u64>,
     samples: u32,
     /// Half segments in the queue.
     waiting_halves: u64,
-    /// In congestion, whether this round's segment is granted.
+    /// In congestion: whether the window may grow in this round.
     granted: bool,
 }
 
 impl Veno {
-    /// A controller that has seen nothing.
+    /// A controller in its initial state.
     #[must_use]
     pub const fn new() -> Self {
         Self { active: true, base: None, recent_min: None, samples: 0, waiting_halves: 0, granted: true }
@@ -48,11 +49,11 @@ impl Veno {
     fn estimate_queue(&mut self, window: &SegmentWindow) {
         self.waiting_halves = match (self.base, self.recent_min) {
             (Some(base), Some(rtt)) => waiting_halves(window.segments, base, rtt),
-            _ => 2 * u64::from(window.segments), // no sample to show that the path is empty
+            _ => 2 * u64::from(window.segments), // no sample shows that the path is empty
         };
     }
 
-    /// Congestion avoidance: every round trip, or every other one.
+    /// Congestion avoidance: growth every round trip, or every other one.
     fn avoid(&mut self, window: &mut SegmentWindow, delivered: u32) {
         if self.waiting_halves < BETA_HALVES {
             window.additive_increase(window.segments, delivered);
@@ -116,7 +117,7 @@ impl CongestionController for Veno {
     }
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
-        // Fu and Liew 2003 §III-B: a random loss, or one of congestion.
+        // Fu and Liew 2003 §III-B: a random loss, or congestion.
         if self.waiting_halves < BETA_HALVES { window.segments * 4 / 5 } else { window.segments / 2 }
     }
 }

@@ -1,22 +1,22 @@
-//! TCP Westwood+: after a loss the window is what the path has been seen to deliver, bandwidth times
-//! smallest round trip (L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of
-//! Westwood+, New Reno, and Vegas TCP Congestion Control", ACM CCR 34(2), 2004).
+//! TCP Westwood+: after a loss the window is the estimated bandwidth of the path times its minimum
+//! round trip (L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New
+//! Reno, and Vegas TCP Congestion Control", ACM CCR 34(2), 2004).
 //!
-//! The bandwidth is the bytes acknowledged in a window of a round trip, at least 50 ms, through a
-//! low-pass filter of two equal stages. Duplicate ACKs count one segment each, and what they
-//! counted is taken off the cumulative ACK that covers them.
+//! The bandwidth is the number of bytes acknowledged in an interval of a round trip, at least 50
+//! ms, through a low-pass filter of two equal stages. Duplicate ACKs count one segment each, which
+//! is subtracted from the cumulative ACK that covers them.
 //!
-//! As Linux has it: times are whole milliseconds and the bandwidth whole bytes per millisecond;
-//! the minimum of the round trip begins anew after a timeout; the threshold is Reno's until
-//! recovery is over, and only then what the estimate gives.
+//! In Linux's variant: times are whole milliseconds and the bandwidth is in whole bytes per
+//! millisecond; the minimum round trip is reset after a timeout; the threshold is Reno's until the
+//! end of recovery, and only then that of the estimate.
 
 use airlane_core::{Duration, Instant};
 
 use super::{AckSample, Arrival, CongestionController, SegmentWindow, TimeoutEpisode};
 
-/// Grieco and Mascolo 2004 §2: the shortest window of a bandwidth sample, here 50 ms.
+/// Grieco and Mascolo 2004 §2: the minimum interval of a bandwidth sample, here 50 ms.
 const WINDOW_MIN_MS: u64 = 50;
-/// What stands for the round trip before the first sample: too long to end a window.
+/// The round trip before the first sample: too long to end an interval.
 const INITIAL_RTT_MS: u64 = 20_000;
 
 /// The controller.
@@ -30,18 +30,18 @@ pub struct Westwood {
     /// When the last sample of the bandwidth was taken, in milliseconds; at first when the
     /// connection was established.
     sampled_at_ms: u64,
-    /// Latest and smallest round trip in milliseconds; the smallest begins anew when `None`.
+    /// Latest and minimum round trip in milliseconds; the minimum restarts when it is `None`.
     rtt_ms: u64,
     rtt_min_ms: Option<u64>,
-    /// Stream position acknowledged; `None` before the first ACK, which counts as one segment
-    /// whatever it covers.
+    /// Acknowledged stream position; `None` before the first ACK, which counts as one segment for
+    /// any size.
     acked_to: Option<u64>,
-    /// Bytes that duplicate ACKs stood for and no cumulative ACK has covered.
+    /// Bytes counted for duplicate ACKs that no cumulative ACK has covered yet.
     counted_ahead: u64,
 }
 
 impl Westwood {
-    /// A controller that has seen nothing.
+    /// A controller in its initial state.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Westwood {
         }
     }
 
-    /// Ends a window of the bandwidth if it is long enough.
+    /// Ends an interval of the bandwidth estimate if it is long enough.
     fn sample_bandwidth(&mut self, now: Instant) {
         let now_ms = milliseconds(now);
         let span = now_ms - self.sampled_at_ms;
@@ -64,7 +64,7 @@ impl Westwood {
             return;
         }
         let sample = self.acked_bytes / span;
-        // Grieco and Mascolo 2004 §2: a low-pass filter, weight 7/8 on the past.
+        // Grieco and Mascolo 2004 §2: a low-pass filter with weight 7/8 on the past.
         let filter = |past: u64, value: u64| (7 * past + value) / 8;
         if self.first_stage == 0 && self.bandwidth == 0 {
             self.first_stage = sample;
@@ -97,7 +97,7 @@ impl Westwood {
         bytes
     }
 
-    /// What the path holds, in segments: bandwidth times smallest round trip.
+    /// The capacity of the path in segments: bandwidth times minimum round trip.
     fn pipe(&self, window: &SegmentWindow) -> u32 {
         let rtt_min = self.rtt_min_ms.unwrap_or(self.rtt_ms);
         let segments = self.bandwidth * rtt_min / u64::from(window.segment_size());
@@ -105,7 +105,7 @@ impl Westwood {
     }
 }
 
-/// The clock that the controller reads.
+/// The current time in milliseconds.
 const fn milliseconds(now: Instant) -> u64 {
     now.as_nanos() / 1_000_000
 }
@@ -116,7 +116,8 @@ impl CongestionController for Westwood {
     }
 
     fn on_arrival(&mut self, segment_size: u32, arrival: &Arrival) {
-        // Linux 6.12 learns the round trip of an ACK (pkts_acked) before it counts the ACK (in_ack_event).
+        // Linux 6.12 processes the round trip of an ACK (pkts_acked) before it counts the ACK
+        // (in_ack_event).
         if let Some(rtt) = arrival.rtt {
             self.rtt_ms = rtt.as_nanos().div_ceil(1_000_000);
         }

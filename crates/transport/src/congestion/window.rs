@@ -1,5 +1,5 @@
-//! A congestion window counted in whole segments, with slow start and additive increase as
-//! every controller of the Reno family shares them.
+//! A congestion window counted in whole segments, with the slow start and additive increase of the
+//! Reno family.
 
 use airlane_core::Bytes;
 
@@ -19,7 +19,7 @@ pub struct SegmentWindow {
 }
 
 impl SegmentWindow {
-    /// Smallest window after a loss, in segments (RFC 5681 §3.1, equation 4).
+    /// Minimum window after a loss, in segments (RFC 5681 §3.1, equation 4).
     pub const MIN_SSTHRESH: u32 = 2;
 
     /// An initial window.
@@ -28,7 +28,7 @@ impl SegmentWindow {
         Self { segments: initial_segments, ssthresh: u32::MAX, counted: 0, segment_size }
     }
 
-    /// Counts in segments of another size from now on: as many bytes as before, in whole segments.
+    /// Changes the segment size: the number of bytes stays the same, rounded to whole segments.
     pub(super) fn resize_segments(&mut self, segment_size: u32) {
         let scale = |segments: u32, from: u32| (segments as u64 * from as u64 / segment_size as u64) as u32;
         let at_least =
@@ -48,16 +48,16 @@ impl SegmentWindow {
         self.segments < self.ssthresh
     }
 
-    /// True if the sender used the window: limited by it, or in slow start having had more
-    /// than half of it outstanding (RFC 7661 §4.3's idea, with Linux's bound).
+    /// True if the sender used the window: it was limited by it, or in slow start had more than
+    /// half of it outstanding (the idea of RFC 7661 §4.3, with Linux's bound).
     #[inline]
     #[must_use]
     pub const fn used_by(&self, ack: &AckSample) -> bool {
         ack.window_limited || (self.in_slow_start() && self.segments < 2 * ack.max_outstanding_segments)
     }
 
-    /// One segment per segment delivered up to the threshold (RFC 5681 §3.1 with RFC 3465's
-    /// byte counting, no limit); returns the segments that are left for congestion avoidance.
+    /// One segment per segment delivered up to the threshold (RFC 5681 §3.1 with RFC 3465's byte
+    /// counting, no limit); returns the remaining segments, which count for congestion avoidance.
     #[inline]
     pub fn slow_start(&mut self, delivered: u32) -> u32 {
         let grown = self.segments.saturating_add(delivered).min(self.ssthresh);
@@ -103,13 +103,13 @@ impl SegmentWindow {
         self.additive_increase(self.segments.min(per_segment_max), delivered);
     }
 
-    /// An episode of loss begins with this threshold.
+    /// A loss episode begins with this threshold.
     pub fn reduce_to(&mut self, ssthresh: u32) {
         self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
         self.counted = 0;
     }
 
-    /// An episode of loss begins that costs nothing.
+    /// A loss episode begins that does not reduce the window.
     pub fn keep(&mut self) {
         self.ssthresh = self.segments.max(Self::MIN_SSTHRESH);
     }
@@ -120,8 +120,8 @@ impl SegmentWindow {
         self.counted = 0;
     }
 
-    /// The threshold that is in force outside of a reduction: what a window that shrinks by
-    /// itself leaves behind is remembered to three quarters (RFC 7661 §4.2, as Linux does).
+    /// The threshold outside of a reduction: when a window shrinks by validation, the threshold
+    /// keeps three quarters of it (RFC 7661 §4.2, as in Linux).
     #[must_use]
     pub fn kept_ssthresh(&self) -> u32 {
         self.ssthresh.max(self.segments / 2 + self.segments / 4)
@@ -133,7 +133,7 @@ impl SegmentWindow {
         Snapshot { window_segments: self.segments, ssthresh_segments: self.ssthresh }
     }
 
-    /// Restores what was larger before.
+    /// Restores the values that were larger before.
     pub fn undo(&mut self, snapshot: &Snapshot) {
         self.segments = self.segments.max(snapshot.window_segments);
         self.ssthresh = self.ssthresh.max(snapshot.ssthresh_segments);

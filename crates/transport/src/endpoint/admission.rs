@@ -1,35 +1,36 @@
-//! Which segments of a connection are believed (RFC 9293 §3.10.7.4, RFC 7323 §5, RFC 5961), in the order in which Linux asks.
+//! The acceptability of segments (RFC 9293 §3.10.7.4, RFC 7323 §5, RFC 5961), checked in the order of Linux.
 
 use airlane_core::{Cx, Duration, TcpFlags, TcpHeader};
 
 use super::{ConnectionState, Halves, TcpEndpoint};
 use crate::sequence;
 
-/// At most one answer to a segment without data that is not believed in this time (Linux `tcp_invalid_ratelimit`;
-/// RFC 5961 §7 asks for a limit).
+/// At most one answer to an unacceptable segment without data in this time (Linux `tcp_invalid_ratelimit`;
+/// RFC 5961 §7 requires a limit).
 const ANSWER_EVERY: Duration = Duration::from_millis(500);
 
-/// What becomes of a segment.
+/// The treatment of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It is worked through.
+    /// It is processed.
     Take,
-    /// It is dropped, and nobody hears of it.
+    /// It is dropped silently.
     Drop,
-    /// It is dropped, and an acknowledgment says where this end stands (RFC 9293 §3.10.7.4: "not acceptable").
+    /// It is dropped and answered with an acknowledgment of the current state (RFC 9293 §3.10.7.4: "not
+    /// acceptable").
     Unacceptable,
-    /// The same, because somebody may be guessing (RFC 5961).
+    /// The same, because it may be an attack (RFC 5961).
     Challenge,
     /// It ends the connection.
     Reset,
 }
 
-/// A segment's place.
+/// A segment's position.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: u64,
     end: u64,
-    /// It lies before the SYN.
+    /// True if it is before the SYN.
     foreign: bool,
 }
 
@@ -46,7 +47,7 @@ impl Halves {
     fn verdict(&self, header: &TcpHeader, place: Place) -> Verdict {
         let flags = header.flags;
         let (rst, syn) = (flags.has(TcpFlags::RST), flags.has(TcpFlags::SYN));
-        // RFC 7323 §5.3 R1; a RST is not asked for its timestamp (§5.2).
+        // RFC 7323 §5.3 R1; the timestamp of a RST is not checked (§5.2).
         if !rst && self.is_stale(header, place) {
             return if syn { Verdict::Challenge } else { Verdict::Unacceptable };
         }
@@ -73,8 +74,8 @@ impl Halves {
         if self.acknowledges_what_it_may(header) { Verdict::Take } else { Verdict::Challenge }
     }
 
-    /// RFC 7323 §5.3: older than the newest timestamp, but for a duplicate ACK that was overtaken by data (Linux
-    /// `tcp_disordered_ack`): it says nothing new.
+    /// RFC 7323 §5.3: older than the newest timestamp, except for a duplicate ACK that was overtaken by data
+    /// (Linux `tcp_disordered_ack`), which has no new information.
     fn is_stale(&self, header: &TcpHeader, place: Place) -> bool {
         let stamp = header.timestamps.filter(|_| self.negotiated.timestamps);
         let stale = stamp.is_some_and(|stamp| self.receiver.is_stale(stamp.value));
@@ -86,8 +87,9 @@ impl Halves {
         stale && !(in_place && repeats && header.flags.has(TcpFlags::ACK))
     }
 
-    /// RFC 5961 §3.2: a RST counts if it has exactly the number that is expected next. As in Linux, also the number of a FIN
-    /// that has come, and the end of what came last: the peer may not know more.
+    /// RFC 5961 §3.2: a RST counts if it has exactly the number that is expected next. As in Linux, the
+    /// number of a received FIN and the end of the last received segment count too: the peer may have no
+    /// newer information.
     fn resets(&self, place: Place) -> bool {
         let next = self.receiver.next();
         let of_fin = self.receiver.has_fin() && place.start + 1 == next;
@@ -106,18 +108,18 @@ impl Halves {
 }
 
 impl TcpEndpoint {
-    /// False if nothing that a segment carries will be believed, whatever of it came before.
+    /// False if the whole content of a segment is rejected, including parts that were received before.
     #[must_use]
     pub fn believes(&self, header: &TcpHeader) -> bool {
         self.takes(header, u32::from(u16::MAX))
     }
 
-    /// True if a segment with so many bytes of payload is worked through.
+    /// True if a segment with this many bytes of payload is processed.
     pub(super) fn takes(&self, header: &TcpHeader, payload: u32) -> bool {
         self.halves.as_ref().is_some_and(|h| h.verdict(header, h.place(header, payload)) == Verdict::Take)
     }
 
-    /// The same for a segment of which something is out of the ordinary, and what follows from it.
+    /// The same for a segment with any unusual property, including the answer to it.
     #[cold]
     pub(super) fn admits(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> bool {
         let Some(h) = &mut self.halves else { return false };
@@ -128,7 +130,7 @@ impl TcpEndpoint {
             Verdict::Reset => self.end(ConnectionState::Reset),
             Verdict::Challenge => self.answer(cx),
             Verdict::Unacceptable if place.end > place.start => {
-                // Data is no part of a war of ACKs: the answer has no limit.
+                // Answers to data cannot cause an ACK loop, so they are not limited.
                 if !place.foreign {
                     h.receiver.on_unacceptable(place.start, place.end);
                 }
@@ -139,7 +141,7 @@ impl TcpEndpoint {
         false
     }
 
-    /// Says where this end stands, unless it has just done so.
+    /// Sends an acknowledgment of the current state, unless one was sent recently.
     fn answer(&mut self, cx: &mut Cx<'_>) {
         if cx.now < self.answers_from {
             return;
@@ -156,8 +158,9 @@ impl TcpEndpoint {
         }
     }
 
-    /// An acknowledgment of something else than our SYN while it waits: from a connection that this end has forgotten. A RST
-    /// frees the peer of it (RFC 9293 §3.10.7.3, §3.5.1), and the SYN goes again at once if it is the first (Linux).
+    /// An acknowledgment of something other than our SYN in SYN-SENT: it belongs to a connection that this
+    /// end has forgotten. A RST closes it at the peer (RFC 9293 §3.10.7.3, §3.5.1), and the SYN is repeated
+    /// at once if it is the first (Linux).
     #[cold]
     pub(super) fn on_wrong_ack_in_syn_sent(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) {
         if header.flags.has(TcpFlags::RST) {

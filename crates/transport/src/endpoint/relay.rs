@@ -1,6 +1,6 @@
-//! What somebody who passes bytes on between two connections asks of an end of each.
+//! Functions for a relay that forwards bytes between two connections, for one end of each.
 //!
-//! Offsets count the bytes of a stream from zero, whatever sequence numbers they travel under.
+//! Offsets count the bytes of a stream from zero, independent of the sequence numbers.
 
 use airlane_core::{Instant, TcpFlags, TcpHeader, TcpTimestamps};
 
@@ -9,8 +9,8 @@ use crate::header::timestamp;
 use crate::sequence;
 
 impl TcpEndpoint {
-    /// From now on the peer is offered no byte from `offset` on, whatever the receive window says. What
-    /// was offered stays so (RFC 9293 §3.8.6.2.2: a receiver does not shrink its window).
+    /// From now on the peer is offered no byte from `offset` on, whatever the receive window allows. An
+    /// earlier offer remains valid (RFC 9293 §3.8.6.2.2: a receiver does not shrink its window).
     #[inline]
     pub fn offer_up_to(&mut self, offset: u64) {
         self.offer_end = offset;
@@ -19,15 +19,15 @@ impl TcpEndpoint {
         }
     }
 
-    /// The offset behind the last byte that the peer may send: that it was offered, or its end if its FIN
-    /// has come. Zero before the peer's SYN.
+    /// The offset behind the last byte that the peer may send: the end of the offer, or the end of the
+    /// stream if its FIN has been received. Zero before the peer's SYN.
     #[inline]
     #[must_use]
     pub fn offered_to(&self) -> u64 {
         self.halves.as_ref().map_or(0, |h| h.receiver.offered_end() - 1)
     }
 
-    /// The offset behind the last byte that came in order.
+    /// The offset behind the last byte received in order.
     #[inline]
     #[must_use]
     pub fn received_to(&self) -> u64 {
@@ -41,14 +41,14 @@ impl TcpEndpoint {
         self.halves.as_ref().map_or(0, |h| h.sender.data_acknowledged_to())
     }
 
-    /// The offset of the first payload byte of a segment that came from the peer.
+    /// The offset of the first payload byte of a segment received from the peer.
     #[must_use]
     pub fn offset_received(&self, header: &TcpHeader) -> u64 {
         let Some(h) = &self.halves else { return 0 };
         sequence::position(header.sequence, h.negotiated.remote_initial, h.receiver.next()).saturating_sub(1)
     }
 
-    /// The offset of the first payload byte of a segment that this end has sent.
+    /// The offset of the first payload byte of a segment sent by this end.
     #[must_use]
     pub fn offset_sent(&self, header: &TcpHeader) -> u64 {
         let Some(h) = &self.halves else { return 0 };
@@ -63,15 +63,15 @@ impl TcpEndpoint {
     }
 }
 
-/// The end of a connection that has closed in order, when all but its numbers is forgotten: TIME-WAIT
-/// (RFC 9293 §3.6.1).
+/// The end of a connection that has closed in order, with only its sequence numbers: TIME-WAIT (RFC
+/// 9293 §3.6.1).
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedEnd {
     last: TcpHeader,
 }
 
 impl TcpEndpoint {
-    /// What must be kept of it once it is [`super::ConnectionState::Closed`].
+    /// The state to keep once it is [`super::ConnectionState::Closed`].
     #[must_use]
     pub fn into_closed(mut self, now: Instant) -> Option<ClosedEnd> {
         let h = self.halves.as_mut()?;
@@ -91,8 +91,8 @@ impl TcpEndpoint {
 }
 
 impl ClosedEnd {
-    /// What to answer a segment with so many bytes of payload: whoever sends something did not get the last
-    /// acknowledgment, and gets it again.
+    /// The answer to a segment with this many bytes of payload: the last acknowledgment, which its sender
+    /// has not received.
     #[must_use]
     pub fn answer(&self, now: Instant, header: &TcpHeader, payload: u32) -> Option<TcpHeader> {
         let silent = TcpFlags::RST | TcpFlags::SYN;
@@ -104,8 +104,8 @@ impl ClosedEnd {
         Some(TcpHeader { timestamps, ..self.last })
     }
 
-    /// True if a SYN begins a connection of its own, with numbers or a timestamp beyond those of the
-    /// old one (RFC 9293 §3.6.1, RFC 6191 §2).
+    /// True if a SYN starts a new connection, with sequence numbers or a timestamp beyond those of
+    /// the old one (RFC 9293 §3.6.1, RFC 6191 §2).
     #[must_use]
     pub fn may_begin_anew(&self, syn: &TcpHeader) -> bool {
         let newer = |a: u32, b: u32| (a.wrapping_sub(b) as i32) > 0;

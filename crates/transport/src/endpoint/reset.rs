@@ -7,8 +7,8 @@ use crate::header::{send_packet, timestamp};
 use crate::sequence;
 
 impl TcpEndpoint {
-    /// The application gives the connection up: the peer is told by a RST if it knows of it, what was
-    /// not sent and not read is gone.
+    /// The application aborts the connection: a RST informs the peer, if the peer knows the
+    /// connection. Unsent and unread data is lost.
     pub fn abort(&mut self, cx: &mut Cx<'_>) {
         match self.state {
             ConnectionState::Closed | ConnectionState::Reset | ConnectionState::TimedOut => return,
@@ -32,7 +32,7 @@ impl TcpEndpoint {
         self.end(ConnectionState::Reset);
     }
 
-    /// A RST in answer to our SYN counts if it acknowledges it (RFC 9293 §3.10.7.3).
+    /// A RST in answer to our SYN is valid if it acknowledges the SYN (RFC 9293 §3.10.7.3).
     pub(super) fn on_reset_in_syn_sent(&mut self, header: &TcpHeader) {
         let acked = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
         if header.flags.has(TcpFlags::ACK) && acked == 1 {
@@ -40,8 +40,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// Of a connection that is no more, any segment but a RST is answered with one
-    /// (RFC 9293 §3.10.7.1).
+    /// Any segment of a closed connection except a RST is answered with a RST (RFC 9293 §3.10.7.1).
     #[cold]
     pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) {
         if let Some(header) = refusal(header, payload) {
@@ -50,7 +49,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// The peer has not answered for too long: nobody is told but who listens (RFC 9293 §3.8.3).
+    /// The peer has not answered for too long: gives up without informing the peer (RFC 9293 §3.8.3).
     #[cold]
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>) {
         self.end(ConnectionState::TimedOut);
@@ -59,7 +58,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// The connection is no more, and all that was not read with it.
+    /// Ends the connection and discards its unread data.
     pub(super) fn end(&mut self, state: ConnectionState) {
         self.stats = self.stats();
         self.halves = None;
@@ -68,8 +67,8 @@ impl TcpEndpoint {
     }
 }
 
-/// What a host answers a segment of a connection that it does not have, with so many bytes of payload;
-/// nothing to a RST (RFC 9293 §3.10.7.1).
+/// A host's answer to a segment, with this many bytes of payload, of a connection that does not exist;
+/// none to a RST (RFC 9293 §3.10.7.1).
 #[must_use]
 pub fn refusal(header: &TcpHeader, payload: u32) -> Option<TcpHeader> {
     let flags = header.flags;

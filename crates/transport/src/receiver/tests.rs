@@ -31,7 +31,7 @@ fn data(at_ms: u64, number: u64) -> DataSegment {
     }
 }
 
-/// Takes a segment in, reads, and acknowledges if that is due.
+/// Processes a segment, reads, and acknowledges if that is due.
 fn take(r: &mut Receiver, at_ms: u64, number: u64) -> Option<Acknowledgment> {
     let segment = data(at_ms, number);
     r.on_data(&segment);
@@ -44,8 +44,8 @@ fn blocks(ack: &Acknowledgment) -> Vec<(u32, u32)> {
     ack.sack.as_slice().iter().map(|b| ((b.left - 1) / SEGMENT, (b.right - 1) / SEGMENT)).collect()
 }
 
-/// The grant is window / (2 * segment), here 10: so many segments are acknowledged one by one,
-/// then every second.
+/// The grant is window / (2 * segment), here 10: this many segments are acknowledged individually,
+/// then every second one.
 #[test]
 fn quick_acks_then_every_second_segment() {
     let mut r = receiver(20_000);
@@ -54,7 +54,7 @@ fn quick_acks_then_every_second_segment() {
     assert_eq!(acked[10..], [false, true, false, true, false, true]);
 }
 
-/// A lone segment waits 40 ms, and a timer that expired doubles the wait.
+/// A single segment waits 40 ms, and a timer that expired doubles the wait.
 #[test]
 fn a_lone_segment_is_acknowledged_by_the_timer() {
     let mut r = receiver(20_000);
@@ -71,7 +71,7 @@ fn a_lone_segment_is_acknowledged_by_the_timer() {
     assert_eq!(r.delay, DELAY_MIN * 2);
 }
 
-/// RFC 2018 §4: the block with the newest segment comes first, then the ones reported before.
+/// RFC 2018 §4: the block with the newest segment is first, then the ones reported before.
 #[test]
 fn blocks_come_most_recent_first() {
     let mut r = receiver(40_000);
@@ -79,17 +79,16 @@ fn blocks_come_most_recent_first() {
     assert_eq!(blocks(&take(&mut r, 1, 2).expect("a gap")), [(2, 3)]);
     assert_eq!(blocks(&take(&mut r, 2, 6).expect("a gap")), [(6, 7), (2, 3)]);
     assert_eq!(blocks(&take(&mut r, 3, 4).expect("a gap")), [(4, 5), (6, 7), (2, 3)]);
-    // Two blocks grow together.
+    // Two blocks join.
     assert_eq!(blocks(&take(&mut r, 4, 3).expect("a gap")), [(2, 5), (6, 7)]);
-    // The gap below closes: that block is history.
+    // The gap below closes: that block is removed.
     let ack = take(&mut r, 5, 1).expect("the gap closed in part");
     assert_eq!((ack.next, blocks(&ack)), (1 + 5 * u64::from(SEGMENT), vec![(6, 7)]));
     let ack = take(&mut r, 6, 5).expect("all gaps closed");
     assert_eq!((ack.next, blocks(&ack), r.gaps()), (1 + 7 * u64::from(SEGMENT), vec![], 0));
 }
 
-/// RFC 2883 §4: a duplicate is reported first, once, whether it lies below the ACK or within
-/// a block.
+/// RFC 2883 §4: a duplicate is reported first, once, whether it is below the ACK or within a block.
 #[test]
 fn duplicates_are_reported_once() {
     let mut r = receiver(40_000);
@@ -101,8 +100,8 @@ fn duplicates_are_reported_once() {
     assert_eq!(blocks(&take(&mut r, 5, 5).expect("a gap")), [(4, 6)]);
 }
 
-/// Beyond the grant of quick ACKs, three duplicates go at once; the next wait for a
-/// millisecond or a twentieth of the round trip, whichever is shorter.
+/// After the quick ACKs, three duplicates are sent at once; the next ones wait for a millisecond or
+/// a twentieth of the round trip, whichever is shorter.
 #[test]
 fn sacks_are_gathered_from_the_fourth_duplicate_on() {
     let mut r = receiver(20_000);
@@ -117,7 +116,7 @@ fn sacks_are_gathered_from_the_fourth_duplicate_on() {
     assert_eq!(blocks(&r.acknowledge(false)), [(11, 17)]);
 }
 
-/// The edge stays when the application does not read, and data beyond it is not taken.
+/// The edge stays while the application does not read, and data beyond it is not accepted.
 #[test]
 fn nothing_is_taken_beyond_the_window() {
     let mut r = receiver(3000);
@@ -128,7 +127,7 @@ fn nothing_is_taken_beyond_the_window() {
     }
     assert_eq!(r.on_data(&data(3, 3)), 0);
     assert_eq!((r.readable(), r.acknowledge(false).window), (3000, 0));
-    // Reading opens it, and says so.
+    // Reading opens the window, which is announced.
     assert_eq!(r.read(Instant::from_millis(4), u64::MAX), 3000);
     assert!(r.ack_is_due(Instant::from_millis(4)));
     assert_eq!(r.acknowledge(false).window, 3000);
@@ -145,7 +144,7 @@ fn the_fin_is_no_data() {
     assert_eq!(r.acknowledge(false).next, 2 + u64::from(SEGMENT)); // the FIN takes a position
 }
 
-/// RFC 9293 §3.10.7.4: of a segment outside the window nothing is believed, not even a FIN.
+/// RFC 9293 §3.10.7.4: a segment outside the window is ignored completely, including a FIN.
 #[test]
 fn a_fin_outside_the_window_ends_nothing() {
     let mut r = receiver(3000);
@@ -162,7 +161,7 @@ fn a_fin_outside_the_window_ends_nothing() {
     assert!(r.finished());
 }
 
-/// There is one end, and nothing behind it.
+/// The stream has one end, and no data behind it.
 #[test]
 fn a_stream_ends_where_its_first_fin_says() {
     let mut r = receiver(20_000);

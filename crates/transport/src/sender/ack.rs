@@ -1,4 +1,4 @@
-//! An acknowledgment arrives.
+//! Processing of acknowledgments.
 
 use airlane_core::{Bytes, Duration, Event, Instant, Topic};
 
@@ -10,42 +10,42 @@ use crate::recovery::Phase;
 use crate::sack::{Blocks, SackOutcome};
 use crate::scoreboard::{EVER_RETRANSMITTED, RETRANSMITTED, SACKED};
 
-/// What one ACK amounts to.
+/// The results of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outcome {
-    /// The cumulative ACK moved.
+    /// The cumulative ACK advanced.
     pub(super) advanced: bool,
-    /// It covered data (and not only repeated what was known).
+    /// It acknowledged data (not only known information).
     pub(super) data_acked: bool,
     /// It counts as a duplicate (RFC 5681 §2).
     pub(super) duplicate: bool,
-    /// Segments newly SACKed, and whether a D-SACK came.
+    /// Segments newly SACKed, and whether there was a D-SACK.
     pub(super) sacked: u32,
     pub(super) dsack: bool,
     /// The ACK covers a segment sent once from before the recovery point.
     pub(super) original_delivered: bool,
-    /// Segments delivered by it, either way.
+    /// Segments delivered by it, cumulatively or selectively.
     pub(super) delivered: u32,
-    /// Segments found lost while it was processed.
+    /// Segments detected as lost while it was processed.
     pub(super) lost: u32,
-    /// A retransmission was found lost.
+    /// A retransmission was detected as lost.
     pub(super) retransmission_lost: bool,
-    /// The timer must start anew.
+    /// The timer must be restarted.
     pub(super) restart_timer: bool,
     /// Round trip of the segment delivered last, if sent once.
     pub(super) rtt: Option<Duration>,
 }
 
-/// What to send once the window is known.
+/// The data to send when the window is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resend {
     Nothing,
     Lost,
-    /// F-RTO wants new data (RFC 5682 §3.1 step 2b).
+    /// F-RTO needs new data (RFC 5682 §3.1 step 2b).
     New,
 }
 
-/// Send times of the segments that the cumulative ACK took.
+/// Send times of the segments that the cumulative ACK covers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Acked {
     first_sent_at: Option<Instant>,
@@ -79,7 +79,7 @@ impl Sender {
         }
     }
 
-    /// A code of the receiver. While a loss is being repaired, which has its own reduction, it changes nothing.
+    /// Handles a code of the receiver. It has no effect during loss recovery, which has its own reduction.
     #[cold]
     fn obey(&mut self, io: &mut Io<'_, '_>, code: u8) {
         if self.phase.reduces() {
@@ -92,7 +92,7 @@ impl Sender {
         }
     }
 
-    /// An ACK while nothing is outstanding: of an end that only receives, or with a new window.
+    /// An ACK while nothing is outstanding: of an end that only receives, or a window update.
     #[inline(always)]
     fn on_ack_of_nothing(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         self.update_window(ack);
@@ -113,7 +113,8 @@ impl Sender {
         }
         let window_moved = self.update_window(ack);
         let prior_una = self.una;
-        // What was SACKed before this ACK: only it can have overtaken what the ACK takes (RFC 8985 §6.2 step 3).
+        // The highest SACKed position before this ACK: only such data can have overtaken what the ACK covers
+        // (RFC 8985 §6.2 step 3).
         let prior_highest = self.board.highest_sacked();
         let mut sacked = SackOutcome::default();
         if !ack.sack.is_empty() {
@@ -154,8 +155,8 @@ impl Sender {
         self.report_state(io);
     }
 
-    /// The common case of [`Self::on_ack`]: nothing is amiss, and the ACK advances. The same
-    /// steps, without those that cannot find anything to do.
+    /// The common case of [`Self::on_ack`]: the state is normal, and the ACK advances. The same
+    /// steps, without those that have no effect then.
     #[inline(always)]
     fn on_plain_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         let now = io.now();
@@ -198,7 +199,8 @@ impl Sender {
         self.report_state(io);
     }
 
-    /// RFC 9293 §3.10.7.4: the window is taken from newer segments; as in Linux, of equals the wider counts, and one that closes.
+    /// RFC 9293 §3.10.7.4: newer segments update the window; as in Linux, among equal ones the wider window
+    /// counts, and a window of zero.
     #[inline]
     fn update_window(&mut self, ack: &Ack<'_>) -> bool {
         if ack.ack < self.una {
@@ -265,7 +267,7 @@ impl Sender {
                 out.sacked += 1;
             }
         }
-        // After a timeout that was no mistake the first sendings are all counted as lost: they tell nothing.
+        // After a timeout that was not spurious all first transmissions count as lost: they are no evidence.
         if let Some(from) = reordered_from.filter(|_| self.phase != Phase::Loss || self.undo.marker.is_some())
         {
             self.raise_reordering(io, from);
@@ -290,7 +292,8 @@ impl Sender {
         }
     }
 
-    /// Removes what the cumulative ACK covers. `prior_highest` is the end of what was SACKed before it came.
+    /// Removes the segments that the cumulative ACK covers. `prior_highest` is the highest SACKed position
+    /// before it.
     fn take_acked(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, prior_highest: u64) -> Acked {
         let mut acked = Acked::default();
         if ack.ack <= self.una {
@@ -328,7 +331,8 @@ impl Sender {
             if !s.is(SACKED) {
                 acked.newly_delivered += 1;
                 if self.options.loss_detection == LossDetection::RackTlp {
-                    // A retransmission whose echo is older than itself was not what arrived.
+                    // If the echo is older than a retransmission, the retransmission was not the
+                    // one that arrived.
                     let spurious = s.is(EVER_RETRANSMITTED)
                         && ack.echo.is_some_and(|e| {
                             (e.wrapping_sub(crate::header::timestamp(s.sent_at)) as i32) < 0
@@ -341,7 +345,7 @@ impl Sender {
         }
         self.una = ack.ack;
         if self.duplicates > 0 {
-            // The ACK covers the retransmitted segment and what the duplicates stood for.
+            // The ACK covers the retransmitted segment and the segments of the duplicates.
             self.duplicates = self.duplicates.saturating_sub(acked.segments.saturating_sub(1));
             acked.newly_delivered =
                 acked.newly_delivered.saturating_sub(acked.segments.saturating_sub(1)).max(1);
@@ -377,7 +381,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6298 §3, §4: which round trips count.
+    /// RFC 6298 §3, §4: chooses the round-trip samples that count.
     fn sample_rtt(
         &mut self,
         io: &mut Io<'_, '_>,
@@ -401,7 +405,7 @@ impl Sender {
             && outcome.data_acked
             && let Some(echo) = ack.echo.filter(|e| *e != 0)
         {
-            // RFC 7323 §4.1: a timestamp tells even for retransmissions.
+            // RFC 7323 §4.1: with a timestamp, retransmissions give samples too.
             let ms = crate::header::timestamp(now).wrapping_sub(echo);
             let echoed = Duration::from_millis(u64::from(ms.clamp(1, 0x7fff_ffff)));
             whole = Some(echoed);
@@ -410,7 +414,7 @@ impl Sender {
         if let Some(rtt) = outcome.rtt {
             self.min_rtt.sample(now, rtt);
         }
-        // A SACK of data sent after the head was last sent must not put off the timeout.
+        // A SACK of data sent after the last transmission of the head must not delay the timeout.
         if self.options.rtt_from_sack
             && !outcome.restart_timer
             && let Some(rtt) = whole
@@ -426,7 +430,7 @@ impl Sender {
         }
     }
 
-    /// A round trip as each ACK gives it; the set-up says whether it counts.
+    /// A round trip from any ACK; the configuration decides whether it counts.
     fn take_sample(&mut self, io: &mut Io<'_, '_>, each_ack: Duration, retransmission: bool) {
         let now = io.now();
         let rtt = match self.options.rtt_sampling {
@@ -456,7 +460,7 @@ impl Sender {
         }
     }
 
-    /// One timed segment at a time, given up if anything was sent again (Karn's rule).
+    /// One timed segment at a time, given up if anything was retransmitted (Karn's rule).
     fn timed_sample(&mut self, now: Instant, retransmission: bool) -> Option<Duration> {
         let (end, sent_at) = self.timed?;
         if self.una < end {
@@ -466,8 +470,8 @@ impl Sender {
         (!retransmission).then(|| now.saturating_since(sent_at))
     }
 
-    /// Data that was overtaken, from this position on: it raises the reordering degree and turns on RACK's reordering
-    /// window (RFC 8985 §6.2 step 3).
+    /// Data from this position on was overtaken: increases the reordering degree and enables RACK's
+    /// reordering window (RFC 8985 §6.2 step 3).
     #[cold]
     pub(super) fn raise_reordering(&mut self, io: &mut Io<'_, '_>, from: u64) {
         let highest = self.board.highest_sacked().max(self.una);

@@ -1,4 +1,4 @@
-//! Recovery: entering, leaving, undoing.
+//! Recovery: entry, exit, undo.
 
 use airlane_core::{Bytes, Event, Instant, TcpFlags, Topic};
 
@@ -13,7 +13,7 @@ use crate::scoreboard::SACKED;
 use crate::timer::TimerKind;
 
 impl Sender {
-    /// An ACK that is not plain: one of the phases is under way, or something was SACKed.
+    /// An ACK outside of normal operation: one of the phases is active, or a segment was SACKed.
     pub(super) fn on_alert(
         &mut self,
         io: &mut Io<'_, '_>,
@@ -26,7 +26,7 @@ impl Sender {
             return Resend::Lost;
         }
         if ack.congestion_echoed {
-            self.undo.snapshot = Snapshot::default(); // a mark is no mistake: nothing comes back
+            self.undo.snapshot = Snapshot::default(); // a mark is never spurious: nothing is restored
         }
         if self.phase == Phase::Open {
             self.undo.first_retransmission_ts = None;
@@ -82,20 +82,19 @@ impl Sender {
         Resend::Lost
     }
 
-    /// The peer has dropped what it had SACKed: its ACK stands before a SACKed segment
-    /// (RFC 2018 §8).
+    /// The peer has reneged on SACKs: its ACK is below a SACKed segment (RFC 2018 §8).
     fn peer_reneged(&self) -> bool {
         !self.board.is_empty() && self.board.get(self.board.head()).is(SACKED)
     }
 
-    /// Recovery enters a phase, of which the controller is told.
+    /// Recovery enters a phase; informs the controller.
     pub(super) fn enter(&mut self, phase: Phase) {
         self.phase = phase;
         let delivery = self.delivery_now();
         self.controller.on_phase(&PhaseChange { phase, sent_to: self.nxt, delivery });
     }
 
-    /// Open or Disorder, whichever holds.
+    /// Enters Open or Disorder, depending on the scoreboard.
     fn settle(&mut self) {
         let sent_again = self.board.head_was_retransmitted() || self.board.retransmitted() > 0;
         if !sent_again {
@@ -212,7 +211,8 @@ impl Sender {
         }
     }
 
-    /// Tells observers what was made of a loss; `sent_at` is when the segment was sent that says what it was.
+    /// Reports the classification of a loss to observers; `sent_at` is the send time of the segment that
+    /// determined it.
     pub(super) fn report_judged(
         &self,
         io: &mut Io<'_, '_>,
@@ -226,7 +226,7 @@ impl Sender {
         }
     }
 
-    /// RFC 3168 §6.1.2: a mark of congestion counts as a loss, once per round trip.
+    /// RFC 3168 §6.1.2: an ECN mark counts as a loss, once per round trip.
     fn reduce_for_mark(&mut self, io: &mut Io<'_, '_>) {
         self.undo.marker = None;
         self.recovery_point = self.nxt;
@@ -239,15 +239,14 @@ impl Sender {
         io.stats.ecn_reductions += 1;
     }
 
-    /// The next new segment says that the window was reduced (RFC 3168 §6.1.2).
+    /// The next new segment carries CWR (RFC 3168 §6.1.2).
     pub(super) fn tell_peer_of_reduction(&mut self) {
         if self.options.ecn {
             self.next_flags = TcpFlags::CWR;
         }
     }
 
-    /// A loss is certain. One that comes with a mark, or while the window is being reduced, is not
-    /// taken back.
+    /// A loss is certain. A loss together with a mark, or during a reduction, is not undone.
     pub(super) fn enter_recovery(&mut self, io: &mut Io<'_, '_>, marked: bool) {
         let reducing = self.phase == Phase::Reduction;
         let snapshot = if marked || reducing { Snapshot::default() } else { self.controller.snapshot() };
@@ -276,7 +275,7 @@ impl Sender {
         io.stats.recoveries += 1;
     }
 
-    /// All that was outstanding when recovery began is acknowledged.
+    /// All data that was outstanding at the start of recovery is acknowledged.
     fn leave_recovery(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         self.remember_recovery();
         let spurious = self.undo.all_were_duplicates() || self.undo.original_echoed(ack.echo);
@@ -290,7 +289,7 @@ impl Sender {
         self.rack.on_recovery_exit(false);
     }
 
-    /// What was sent again in vain comes back as duplicate ACKs, which are no sign of a loss (RFC 6582 §3.2 step 2).
+    /// Unnecessary retransmissions cause duplicate ACKs, which are no sign of a loss (RFC 6582 §3.2 step 2).
     fn remember_recovery(&mut self) {
         self.duplicates = 0;
         if self.options.careful {
@@ -298,7 +297,7 @@ impl Sender {
         }
     }
 
-    /// The controller goes on with the window in which the reduction has ended.
+    /// The controller continues with the window at the end of the reduction.
     fn end_reduction(&mut self) {
         self.controller.on_recovery_exit();
         let ssthresh = self.controller.ssthresh_segments();
@@ -308,7 +307,7 @@ impl Sender {
         }
     }
 
-    /// A partial ACK that an original earned, not a retransmission (RFC 4015).
+    /// A partial ACK caused by an original, not by a retransmission (RFC 4015).
     fn undo_partially(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, prior_una: u64) -> Option<Resend> {
         if !self.undo.original_echoed(ack.echo) {
             return None;
@@ -324,7 +323,7 @@ impl Sender {
         None
     }
 
-    /// Restores the window of before the reduction.
+    /// Restores the window before the reduction.
     fn undo_reduction(&mut self, and_losses: bool) {
         if and_losses {
             self.board.unmark_lost();
@@ -341,7 +340,7 @@ impl Sender {
         }
     }
 
-    /// After a timeout: F-RTO, Eifel, or slow start through what was lost.
+    /// After a timeout: F-RTO, Eifel, or slow start through the lost segments.
     fn on_ack_in_loss(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, out: &Outcome) -> Resend {
         let recovered = self.una >= self.recovery_point;
         let echoed = self.undo.original_echoed(ack.echo) || self.undo.all_were_duplicates();
@@ -350,7 +349,7 @@ impl Sender {
             return Resend::Nothing;
         }
         if self.frto {
-            // RFC 5682 §3.1 step 3b: data sent once was delivered, so not all was lost.
+            // RFC 5682 §3.1 step 3b: data sent once was delivered, so the timeout was spurious.
             if out.original_delivered {
                 self.undo_timeout(io);
                 return Resend::Nothing;
@@ -360,7 +359,7 @@ impl Sender {
                     self.frto = false; // step 3a: the loss was real
                 }
             } else if out.advanced && !recovered {
-                // Step 2b: send new data, if there is any and the window allows.
+                // Step 2b: send new data, if there is any and the window allows it.
                 self.recovery_point = self.nxt;
                 if self.has_unsent() && self.window_end > self.nxt {
                     return Resend::New;
@@ -397,15 +396,15 @@ impl Sender {
         self.settle();
     }
 
-    /// RFC 8985 §7.4: what the answer to a probe says.
+    /// RFC 8985 §7.4: evaluates the answer to a probe.
     pub(super) fn on_probe_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>, probe: Probe, out: &Outcome) {
         if ack.ack < probe.end {
             return;
         }
         if !probe.retransmission || out.dsack {
-            self.probe = None; // new data, or both copies arrived: no loss
+            self.probe = None; // new data, or both copies arrived: there was no loss
         } else if ack.ack > probe.end {
-            // Only the probe repaired it: the loss counts (§7.4.2).
+            // Only the probe repaired the loss: it counts (§7.4.2).
             self.probe = None;
             let episode = self.loss_episode(io.now(), ack.congestion_echoed);
             self.undo.marker = None;

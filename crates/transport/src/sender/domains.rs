@@ -1,20 +1,19 @@
-//! What a PEP says, worked into a sender that has a window for each part of the path.
+//! The reports of a PEP, for a sender with a window for each part of the path.
 //!
-//! A segment that the PEP has seen clocks the window of the internet; one that the client acknowledges
-//! clocks that of the radio, and, if the PEP has not reported it, that of the internet too: it has
-//! passed there in any case. So the loss of reports, or of the PEP, leaves no window without a clock. What
-//! changes with a PEP that falls silent is whose round trips the internet window hears: for one
-//! retransmission timeout (RFC 6298: the time after which silence means loss) nobody's, then the
-//! client's.
+//! A segment that the PEP has reported clocks the window of the internet domain. A segment that the client
+//! acknowledges clocks that of the radio domain, and also that of the internet domain if the PEP has not
+//! reported it, since it must have passed there. If reports are lost or the PEP fails, both windows
+//! therefore still have a clock. When a PEP falls silent, the internet window has no round-trip samples
+//! for one retransmission timeout (RFC 6298), and then uses those of the client.
 //!
-//! A loss belongs to the internet unless the PEP has seen the segment; one that was seen, lost, sent
-//! again and lost again counts as the radio's both times. Each domain reduces once per round trip: for
-//! segments sent after its last reduction (RFC 9002 §7.3.2).
+//! A loss belongs to the internet domain unless the PEP has seen the segment. A segment that was seen,
+//! lost, sent again and lost again counts for the radio domain both times. Each domain reduces its
+//! window once per round trip, that is, for segments sent after its last reduction (RFC 9002 §7.3.2).
 //!
-//! A report is authentic when it comes here, but need not be true. Claims about what was never sent
-//! prove that it is not: nothing is believed any more. Other lies can at most shift losses from one
-//! domain to the other, or cause retransmissions within the window: every segment in flight is covered by
-//! the radio's window, which only the client's acknowledgments open.
+//! A report is authentic when it arrives here, but may be false. Claims about data that was never sent
+//! prove this, and all later reports are rejected. Other false reports can at most move losses from one
+//! domain to the other, or cause retransmissions within the window: every segment in flight counts
+//! against the radio window, which only the client's acknowledgments open.
 
 use airlane_core::{Duration, Event, Instant, SackBlock, Topic};
 
@@ -30,34 +29,34 @@ use crate::sequence;
 /// Gain of the smoothed round trip (RFC 6298 §2.3).
 const SRTT_GAIN: u64 = 8;
 
-/// What is known of the two domains.
+/// The state of the two domains.
 #[derive(Debug)]
 pub(crate) struct Domains {
     scope: InflightScope,
-    /// Everything before was seen by the PEP.
+    /// All positions before this were seen by the PEP.
     seen_to: u64,
     /// Smoothed round trip to the PEP; zero before the first.
     srtt: Duration,
-    /// When a report was last believed; `None` if the PEP is silent.
+    /// Time of the last accepted report; `None` if the PEP is silent.
     heard_at: Option<Instant>,
-    /// It has claimed what cannot be.
+    /// True after an impossible claim.
     distrusted: bool,
     internet: Half,
     ran: Half,
-    /// Segments that the current acknowledgment takes from the network and no report has named.
+    /// Segments delivered by the current acknowledgment that no report has named.
     unreported: u32,
 }
 
-/// What is known of one domain.
+/// The state of one domain.
 #[derive(Debug, Default)]
 struct Half {
-    /// When its window was last reduced.
+    /// Time of the last reduction of its window.
     reduced_at: Option<Instant>,
-    /// When the newest segment that it has lost was sent.
+    /// Send time of the newest segment that it has lost.
     lost_sent_at: Option<Instant>,
-    /// Segments delivered by the current acknowledgment that may open its window.
+    /// Segments delivered by the current acknowledgment that may increase its window.
     delivered: u32,
-    /// Its window was what limited the sender in the last round.
+    /// True if its window limited the sender in the last round.
     limits: bool,
 }
 
@@ -89,7 +88,7 @@ impl Domains {
         }
     }
 
-    /// The client has the segment.
+    /// The client has received the segment.
     pub(super) fn on_delivered(&mut self, segment: &Segment) {
         self.ran.delivered += u32::from(self.ran.is_current(segment.sent_at));
         if !segment.is(SEEN) {
@@ -98,14 +97,14 @@ impl Domains {
         }
     }
 
-    /// The segment is lost; its state is still that of before, as far as the PEP goes.
+    /// The segment is lost; its PEP state is still unchanged.
     pub(super) fn on_lost(&mut self, segment: &Segment) {
         let domain = if segment.is(SEEN) { Domain::Ran } else { Domain::Internet };
         let half = self.half(domain);
         half.lost_sent_at = half.lost_sent_at.max(Some(segment.sent_at));
     }
 
-    /// The use of the windows was assessed.
+    /// Updates the use of the windows.
     pub(super) fn on_window_use(&mut self, controller: &Controller, beyond_pep: u32) {
         let Some(mdcc) = controller.domains() else { return };
         let internet = mdcc.window_of(Domain::Internet).segments;
@@ -142,17 +141,17 @@ impl Domains {
     }
 }
 
-/// What a report brought.
+/// The results of a report.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
-    /// Segments newly seen that may open the window.
+    /// Segments newly seen that may increase the window.
     seen: u32,
     rtt: Option<Duration>,
     lost: u32,
 }
 
 impl Sender {
-    /// The window in force where what the PEP has seen does not count against that of the internet.
+    /// The effective window if the data seen by the PEP does not count against the internet window.
     pub(super) fn window_of_domains(&self, window: u32) -> u32 {
         match self.controller.domains() {
             Some(mdcc) if mdcc.inflight_scope() == InflightScope::PerDomain => {
@@ -163,7 +162,7 @@ impl Sender {
         }
     }
 
-    /// Each domain that has lost something since its last reduction reduces its window.
+    /// Reduces the window of each domain that has lost a segment since its last reduction.
     pub(super) fn reduce_domains(&mut self, now: Instant) {
         let Some(domains) = &mut self.domains else { return };
         for domain in Domain::ALL {
@@ -175,7 +174,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgment of the client, and what it says about either domain.
+    /// Processes an acknowledgment of the client for both domains.
     pub(super) fn drive_domains(&mut self, now: Instant, outcome: &Outcome) {
         if self.phase >= Phase::Recovery {
             self.reduce_domains(now);
@@ -224,7 +223,7 @@ impl Sender {
         self.controller.on_domain_ack(domain, &sample);
     }
 
-    /// A PEP reports.
+    /// Processes a report of a PEP.
     pub(crate) fn on_pep_report(&mut self, io: &mut Io<'_, '_>, report: &PepReport<'_>) {
         let Some(domains) = &mut self.domains else { return };
         let position = |wire| sequence::position(wire, io.negotiated.local_initial, self.una);
@@ -261,7 +260,7 @@ impl Sender {
         self.report_state(io);
     }
 
-    /// Marks what the PEP has seen.
+    /// Marks the segments that the PEP has seen.
     fn take_seen(&mut self, io: &Io<'_, '_>, report: &PepReport<'_>, news: &mut News) {
         let una = self.una;
         let position = |wire| sequence::position(wire, io.negotiated.local_initial, una);
@@ -281,7 +280,7 @@ impl Sender {
         self.see(position(report.newest.left), position(report.newest.right), news);
     }
 
-    /// The round trip of the newest segment, if it was sent once and passed just now.
+    /// A sample from the newest segment, if it was sent once and has just passed.
     fn sample_pep_rtt(&mut self, io: &Io<'_, '_>, report: &PepReport<'_>, newest: u64, news: &mut News) {
         if newest < self.una {
             return;
@@ -316,14 +315,14 @@ impl Sender {
             if s.start >= left && !s.is(SEEN) {
                 self.board.mark_seen(number);
                 let current = self.domains.as_ref().is_some_and(|d| d.internet.is_current(s.sent_at));
-                // What was SACKed has been counted when it was.
+                // SACKed segments were counted when they were SACKed.
                 news.seen += u32::from(current && !s.is(SACKED));
             }
             number += 1;
         }
     }
 
-    /// The PEP misses `[left, right)`: what of it was sent once is lost.
+    /// The PEP misses `[left, right)`: segments of it that were sent once are lost.
     fn take_hole(&mut self, io: &Io<'_, '_>, hole: SackBlock, news: &mut News) {
         let position = |wire| sequence::position(wire, io.negotiated.local_initial, self.una);
         let (left, right) = (position(hole.left).max(self.una), position(hole.right));
@@ -345,8 +344,8 @@ impl Sender {
         }
     }
 
-    /// A PEP-NACK has declared segments lost: they are sent again, as after an acknowledgment that shows
-    /// a loss.
+    /// A PEP-NACK has declared segments lost: retransmits them, as after an acknowledgment that shows a
+    /// loss.
     fn on_pep_loss(&mut self, io: &mut Io<'_, '_>, lost: u32) {
         io.stats.pep_losses += u64::from(lost);
         self.report_lost(io, lost);
@@ -361,7 +360,7 @@ impl Sender {
         self.retransmit_lost(io);
     }
 
-    /// Reports both windows; asked only with [`Topic::FlowState`].
+    /// Reports both windows; called only for [`Topic::FlowState`].
     pub(super) fn report_domains(&self, io: &mut Io<'_, '_>) {
         let (Some(mdcc), Some(domains)) = (self.controller.domains(), &self.domains) else { return };
         if io.cx.wants(Topic::Pep) {

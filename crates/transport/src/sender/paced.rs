@@ -1,4 +1,4 @@
-//! What a sender does beside the ordinary if it paces or models the path.
+//! Additional functions of a sender that paces or has a model-based controller.
 
 use airlane_core::Instant;
 
@@ -10,7 +10,7 @@ use crate::header::Io;
 use crate::recovery::Phase;
 
 impl Sender {
-    /// Pacing lets a segment go: what is lost first, then new data.
+    /// Pacing allows a segment: lost segments first, then new data.
     pub(super) fn on_paced(&mut self, io: &mut Io<'_, '_>) {
         self.timer.set_paced_until(Instant::FAR_FUTURE);
         if self.phase >= Phase::Recovery && self.board.lost() > self.board.retransmitted() {
@@ -53,7 +53,7 @@ impl Sender {
         self.after_transmit(now, sent, in_flight, window, outstanding_before);
     }
 
-    /// Pacing holds back a segment: remembers to go on when it may leave.
+    /// True if pacing delays a segment; remembers the time when it may leave.
     #[inline]
     pub(super) fn is_paced(&mut self, now: Instant) -> bool {
         let Some(until) = self.delivery.as_ref().and_then(|d| d.blocked_until(now)) else { return false };
@@ -71,7 +71,7 @@ impl Sender {
         }
     }
 
-    /// Nothing more to send, and the window is not why (delivery-rate draft §3.4).
+    /// There is no more data to send, and the window is not the limit (delivery-rate draft §3.4).
     fn check_app_limited(&mut self, window: u32) {
         let in_flight = self.in_flight();
         let lost_again = self.board.lost() <= self.board.retransmitted();
@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// The sample of an ACK, to a controller that models the path. False for one that does not.
+    /// Passes the sample of an ACK to a model-based controller. Returns false for other controllers.
     pub(super) fn model_path(&mut self, now: Instant, outcome: &Outcome) -> bool {
         let min_rtt = self.min_rtt.get();
         let Some(delivery) = &mut self.delivery else { return false };
@@ -128,7 +128,7 @@ impl Sender {
         self.controller.on_segment_lost(&lost);
     }
 
-    /// What was delivered and lost so far.
+    /// The segments delivered and lost so far.
     fn delivery_totals(&self, now: Instant, newly_delivered: u32) -> DeliverySample {
         let delivery = self.delivery.as_ref().expect("asked only of senders that have it");
         DeliverySample {
@@ -154,7 +154,8 @@ impl Sender {
         self.delivery.as_ref().map(|d| self.delivery_totals(d.delivered_at, 0))
     }
 
-    /// The pacing rate of a window-based controller follows its window, unless it names one.
+    /// Sets the pacing rate of a window-based controller from its window, unless the controller
+    /// gives a rate.
     pub(super) fn follow_window(&mut self) {
         let c = &self.controller;
         let rate = c.pacing_rate().or_else(|| {

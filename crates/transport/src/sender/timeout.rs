@@ -1,4 +1,4 @@
-//! The timer fires.
+//! The retransmission timer.
 
 use airlane_core::{Duration, Event, Instant, Topic};
 
@@ -9,7 +9,7 @@ use crate::header::Io;
 use crate::recovery::Phase;
 use crate::timer::TimerKind;
 
-/// How long so many timeouts take (Linux `tcp_model_timeout` from `TCP_RTO_MIN`).
+/// The duration of this many timeouts (Linux `tcp_model_timeout` from `TCP_RTO_MIN`).
 fn patience(retries: u32, rto_max: Duration) -> Duration {
     let base = Duration::from_millis(200);
     let doublings = (rto_max.as_millis() / base.as_millis()).max(1).ilog2();
@@ -18,7 +18,7 @@ fn patience(retries: u32, rto_max: Duration) -> Duration {
 }
 
 impl Sender {
-    /// Handles whatever is due.
+    /// Handles the timers that are due.
     pub(crate) fn on_timer(&mut self, io: &mut Io<'_, '_>) {
         if self.timer.paced_until() <= io.now() {
             self.on_paced(io);
@@ -66,8 +66,9 @@ impl Sender {
         self.timer.set(TimerKind::Retransmission, io.now(), self.rto);
     }
 
-    /// RFC 9293 §3.8.3 R2 as Linux has it (`retransmits_timed_out`): since the first of the timeouts in a row, as much time has
-    /// passed as so many take from one of 200 ms on, each twice the one before up to the ceiling.
+    /// RFC 9293 §3.8.3 R2 as in Linux (`retransmits_timed_out`): since the first of the consecutive timeouts,
+    /// the time has passed that the configured number takes, starting from 200 ms and doubling up to the
+    /// ceiling.
     fn has_waited_too_long(&mut self, now: Instant) -> bool {
         if self.timeouts_in_row == 0 {
             self.silence.since = now;
@@ -75,7 +76,8 @@ impl Sender {
         now.saturating_since(self.silence.since) >= patience(self.options.retries, self.options.rto_max)
     }
 
-    /// Everything sent long enough ago counts as lost, and the window restarts (RFC 5681 §3.1).
+    /// All segments that were sent long enough ago count as lost, and the window restarts (RFC 5681
+    /// §3.1).
     pub(super) fn on_timeout_recovery(&mut self, io: &mut Io<'_, '_>) {
         let now = io.now();
         let fresh = self.phase < Phase::Recovery;
@@ -126,15 +128,15 @@ impl Sender {
             self.enter(Phase::Loss);
             self.tell_peer_of_reduction();
         } else {
-            self.phase = Phase::Loss; // what is lost goes out again, and the controller hears nothing of it
+            self.phase = Phase::Loss; // lost segments are sent again, and the controller is not informed
         }
         self.recovery_point = self.nxt;
         self.probe = None;
-        // RFC 5682 §3.1 step 1, unless an earlier recovery is still going on.
+        // RFC 5682 §3.1 step 1, unless an earlier recovery is still in progress.
         self.frto = self.options.frto && (fresh || self.timeouts_in_row > 0);
     }
 
-    /// RFC 8985 §7.3: new data if there is any, else the last segment again.
+    /// RFC 8985 §7.3: new data if there is any, otherwise the last segment again.
     fn send_loss_probe(&mut self, io: &mut Io<'_, '_>) {
         if self.probe.is_none() && !self.board.is_empty() {
             let sent_before = self.board.get(self.board.tail() - 1).sent_at;
@@ -174,13 +176,14 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 §3.8.6.1: asks whether the window has opened.
+    /// RFC 9293 §3.8.6.1: probes whether the window has opened.
     fn send_window_probe(&mut self, io: &mut Io<'_, '_>) {
         if !self.board.is_empty() || !self.has_unsent() {
             self.timer.clear();
             return;
         }
-        // Some room, but not enough for a whole segment, for so long: what fits goes (RFC 9293 §3.8.6.2.1).
+        // For this long there was some room, but not enough for a whole segment: sends what fits (RFC 9293
+        // §3.8.6.2.1).
         if let Some((len, fin)) = self.next_segment(self.supply_end().min(self.window_end)) {
             self.send_new(io, len, fin);
             self.timer.clear();
@@ -198,7 +201,7 @@ impl Sender {
         self.timer.set(TimerKind::WindowProbe, io.now(), wait.min(self.options.rto_max));
     }
 
-    /// Arms the probe, or the timeout when no probe may go.
+    /// Arms the loss probe, or the timeout if no probe is allowed.
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Instant) {
         if !self.schedule_probe(now, true) {
@@ -206,8 +209,8 @@ impl Sender {
         }
     }
 
-    /// Arms the retransmission timeout. A timer that had been shortened for another purpose
-    /// leaves only what remains of the timeout.
+    /// Arms the retransmission timeout. If the timer ran for another purpose, only the rest of the
+    /// timeout is left.
     pub(super) fn rearm(&mut self, now: Instant) {
         if self.board.is_empty() {
             self.timer.clear();
@@ -226,7 +229,7 @@ impl Sender {
         (head.sent_at.saturating_add(self.rto)).saturating_since(now)
     }
 
-    /// RFC 8985 §7.2. `advancing` says that the timeout itself would start from now.
+    /// RFC 8985 §7.2. `advancing` is true if the timeout itself would start now.
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant, advancing: bool) -> bool {
         if self.options.loss_detection != LossDetection::RackTlp
@@ -237,7 +240,7 @@ impl Sender {
         }
         let mut span = self.rto;
         if self.rtt.has_sample() {
-            // A lone segment may wait for a delayed ACK.
+            // A single segment may wait for a delayed ACK.
             let extra = if self.board.outstanding() == 1 { self.options.rto_min } else { TIMER_SLACK };
             span = self.rtt.srtt() * 2 + extra;
         }

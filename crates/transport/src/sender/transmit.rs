@@ -1,4 +1,4 @@
-//! New data, and lost data again.
+//! Transmission of new data and retransmission of lost data.
 
 use airlane_core::{Instant, TcpFlags};
 
@@ -12,8 +12,8 @@ use crate::scoreboard::{FIN, Segment};
 use crate::timer::TimerKind;
 
 impl Sender {
-    /// First position that must not be sent yet: the end of what was written (and the FIN), or
-    /// of the send buffer.
+    /// First position that must not be sent yet: the end of the written data (and the FIN), or of
+    /// the send buffer.
     #[inline]
     pub(super) fn supply_end(&self) -> u64 {
         let end = self.supply.written.saturating_add(u64::from(self.supply.closed));
@@ -36,7 +36,8 @@ impl Sender {
         let fin = self.supply.closed
             && end > self.supply.written
             && self.nxt + u64::from(payload) == self.supply.written
-            // It takes a place in the window (RFC 9293 §3.4), and waits for it if the data before it need not.
+            // A FIN takes a position in the window (RFC 9293 §3.4), and waits for it if the data before it
+            // can be sent without.
             && (payload == 0 || self.supply.written < self.window_end);
         Some((payload + u32::from(fin), fin))
     }
@@ -46,8 +47,8 @@ impl Sender {
         self.next_segment(end).is_some_and(|(len, _)| self.nxt + u64::from(len) <= self.window_end)
     }
 
-    /// First position that must not be sent now, but for the congestion window: a segment that is not full
-    /// waits for an earlier one such (Nagle's algorithm after Minshall, if it is on).
+    /// First position that must not be sent now, apart from the congestion window: a segment that is not
+    /// full waits for an earlier one (Nagle's algorithm after Minshall, if enabled).
     #[inline]
     pub(super) fn sendable_end(&self) -> u64 {
         let end = self.supply_end();
@@ -58,7 +59,7 @@ impl Sender {
         end
     }
 
-    /// A segment goes while nothing is in flight.
+    /// A segment is sent while nothing is in flight.
     pub(super) fn tell_restart(&mut self, now: Instant) {
         self.controller.on_restart(&Restart {
             now,
@@ -106,7 +107,7 @@ impl Sender {
         self.after_transmit(io.now(), sent, in_flight, window, outstanding_before);
     }
 
-    /// What follows from so many segments sent, also none.
+    /// Updates the state after this many segments were sent, including zero.
     #[inline(always)]
     pub(super) fn after_transmit(
         &mut self,
@@ -122,7 +123,8 @@ impl Sender {
         if sent > 0 {
             self.after_new_data(now, sent, before);
         } else if self.board.is_empty() && self.has_unsent() && self.timer.kind().is_none() {
-            // Nothing outstanding and no room: only a probe can find out (RFC 9293 §3.8.6.1).
+            // Nothing outstanding and no room: only a probe can detect that the window opens (RFC
+            // 9293 §3.8.6.1).
             self.timer.set(TimerKind::WindowProbe, now, self.rto.max(self.options.rto_min));
         }
     }
@@ -169,7 +171,7 @@ impl Sender {
         io.send(start, payload, flags, false);
     }
 
-    /// A probe with new data goes whatever the congestion window says.
+    /// A probe with new data ignores the congestion window.
     pub(super) fn transmit_one_as_probe(&mut self, io: &mut Io<'_, '_>) -> bool {
         let end = self.supply_end();
         if !self.next_fits(end) {
@@ -188,7 +190,7 @@ impl Sender {
             Resend::New => {
                 self.transmit(io);
                 if self.nxt <= self.recovery_point {
-                    self.frto = false; // no new data went out
+                    self.frto = false; // no new data was sent
                     self.retransmit_lost(io);
                 }
             }
@@ -241,7 +243,7 @@ impl Sender {
         io.send(s.start, s.payload(), flags, true);
     }
 
-    /// Was the window what limited us? (RFC 7661 §4.1, as Linux tracks it.)
+    /// Whether the window was the limit (RFC 7661 §4.1, as in Linux).
     #[inline(always)]
     fn validate_window(&mut self, now: Instant, limited: bool) {
         let outstanding = self.board.outstanding();
@@ -267,7 +269,7 @@ impl Sender {
         }
     }
 
-    /// RFC 7661 §4.4: half the unused part of the window goes each timeout.
+    /// RFC 7661 §4.4: reduces the unused part of the window by half in each timeout.
     fn decay_window(&mut self, now: Instant) {
         let endless = self.supply.written == u64::MAX || self.writer.is_some();
         let starved_by_buffer = endless && self.window_end > self.nxt;
@@ -302,7 +304,7 @@ impl Sender {
         self.window_use.used = 0;
     }
 
-    /// RFC 7661 §4.2: what is remembered of a window that shrinks for want of use.
+    /// RFC 7661 §4.2: the threshold after a window was reduced by validation.
     fn kept_ssthresh(&self) -> u32 {
         self.controller.window().kept_ssthresh()
     }

@@ -1,47 +1,46 @@
-//! An application that always has more, writing into a send queue as Linux keeps it.
+//! An application that always has more data, writing into a send queue with Linux's rules.
 //!
-//! It matters for one thing: each write ends with PSH, and a receiver acknowledges a full segment
-//! with PSH at once when the application has read everything (Linux since 6.6), so where writes
-//! end shifts which of two segments a delayed ACK waits for. How much fits into the queue, and when
-//! there is room again, decides where they end:
+//! It has one effect: each write ends with PSH, and a receiver acknowledges a full segment with PSH
+//! at once when the application has read everything (Linux since 6.6). The ends of writes therefore
+//! determine for which of two segments a delayed ACK waits. They depend on the room in the queue:
 //!
-//! - a segment takes its payload and [`SEGMENT_OVERHEAD`] bytes; SACKed neighbours are merged and
-//!   keep one overhead (`tcp_shift_skb_data`);
+//! - a segment takes its payload and [`SEGMENT_OVERHEAD`] bytes; adjacent SACKed segments are
+//!   merged and have one overhead (`tcp_shift_skb_data`);
 //! - the queue is as large as two windows (three for BBR) of [`SEGMENT_MEMORY`] and grows when the
 //!   window is not filled (`tcp_sndbuf_expand`, `tcp_should_expand_sndbuf`);
 //! - the application wakes when a third of the queue is free (`sk_stream_is_writeable`) and writes
-//!   until nothing fits;
+//!   until the queue is full;
 //! - half a peer's window without PSH sets one (`forced_push`).
 
 use std::collections::VecDeque;
 
 use airlane_core::Bytes;
 
-/// Memory of a queued segment beside its payload: 896 bytes on x86-64 (`SKB_TRUESIZE` of a head of
-/// 640 bytes: 320 for headers, 320 for `skb_shared_info`, and 256 for `sk_buff`).
+/// Memory of a queued segment in addition to its payload: 896 bytes on x86-64 (`SKB_TRUESIZE` of a
+/// head of 640 bytes: 320 for headers, 320 for `skb_shared_info`, and 256 for `sk_buff`).
 const SEGMENT_OVERHEAD: u64 = 896;
-/// What `tcp_sndbuf_expand` reckons for a segment of an Ethernet frame: 1460 + 320 + 320 bytes,
-/// rounded up to a power of two, and 256 for `sk_buff`.
+/// The memory that `tcp_sndbuf_expand` uses for a segment of an Ethernet frame: 1460 + 320 + 320
+/// bytes, rounded up to a power of two, and 256 for `sk_buff`.
 const SEGMENT_MEMORY: u64 = 4352;
-/// The third value of `tcp_wmem` in the reference runs, and Linux's default is 4 MiB: a window of
-/// 480 segments. Nothing here reaches it.
+/// The third value of `tcp_wmem` in the reference runs; Linux's default is 4 MiB, a window of 480
+/// segments. The limit is never reached here.
 const MEMORY_MAX: u64 = 16_777_216;
-/// Initial window that the queue is made for at least (`TCP_INIT_CWND`).
+/// Minimum window for which the queue is sized (`TCP_INIT_CWND`).
 const INITIAL_SEGMENTS: u32 = 10;
 
-/// How the sender stands when the writer may write.
+/// The state of the sender when the writer may write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) una: u64,
     pub(super) nxt: u64,
-    /// The widest window the peer offered.
+    /// The peer's widest window.
     pub(super) max_offered: u64,
     pub(super) in_flight: u32,
     /// The congestion window in segments.
     pub(super) window: u32,
     /// Degree of reordering in segments.
     pub(super) reordering: u32,
-    /// Pairs of neighbours that are both SACKed.
+    /// Pairs of adjacent SACKed segments.
     pub(super) merged: u64,
 }
 
@@ -49,7 +48,7 @@ pub(super) struct Standing {
 #[derive(Debug)]
 pub(super) struct Writer {
     segment: u64,
-    /// Windows that the queue holds.
+    /// Number of windows that the queue holds.
     windows: u64,
     /// Bytes of one write.
     size: u64,
@@ -57,7 +56,7 @@ pub(super) struct Writer {
     memory: u64,
     blocked: bool,
     written: u64,
-    /// Position of the last PSH, and ends of the segments not sent yet that carry one.
+    /// Position of the last PSH, and ends of the unsent segments with PSH.
     pushed_to: u64,
     pushes: VecDeque<u64>,
 }
@@ -86,13 +85,13 @@ impl Writer {
         self.blocked
     }
 
-    /// The connection stands: the first writes.
+    /// The connection is established: the first writes.
     pub(super) fn begin(&mut self, at: &Standing) {
         self.expand(at);
         self.fill(at);
     }
 
-    /// An acknowledgment was worked through and the window filled from the queue. True if it wrote.
+    /// An acknowledgment was processed and the window filled from the queue. Returns true if it wrote.
     pub(super) fn after_ack(&mut self, at: &Standing) -> bool {
         if at.in_flight < at.window {
             self.expand(at);
@@ -105,7 +104,7 @@ impl Writer {
         true
     }
 
-    /// True if the segment that ends here carries PSH; asked of segments in their order.
+    /// True if the segment that ends here carries PSH; must be called for segments in their order.
     pub(super) fn takes_push(&mut self, end: u64) -> bool {
         let mut hit = false;
         while let Some(&at) = self.pushes.front()
@@ -130,7 +129,7 @@ impl Writer {
         (last - first - at.merged) * SEGMENT_OVERHEAD + (self.written - at.una)
     }
 
-    /// Writes until nothing fits. What the window has room for leaves while it is being written.
+    /// Writes until the queue is full. Data that the window allows leaves during the writes.
     fn fill(&mut self, at: &Standing) {
         let mut room = u64::from(at.window.saturating_sub(at.in_flight));
         let mut nxt = at.nxt;
@@ -157,7 +156,7 @@ impl Writer {
                     self.leave(&mut nxt, &mut room, 1);
                 }
             }
-            // The end of a write; of one that got nowhere, or whose end has left, no trace.
+            // Marks the end of a write, unless the write made no progress or its end has left.
             if left < self.size && nxt < self.written {
                 self.push();
                 self.leave(&mut nxt, &mut room, u64::MAX);
@@ -177,7 +176,7 @@ impl Writer {
         self.pushed_to = self.written;
     }
 
-    /// Up to `count` segments go, as far as the window has room.
+    /// Up to `count` segments leave, if the window has room.
     fn leave(&self, nxt: &mut u64, room: &mut u64, count: u64) {
         let waiting = (self.written - *nxt).div_ceil(self.segment);
         let going = waiting.min(*room).min(count);
@@ -207,10 +206,10 @@ mod tests {
     fn the_queue_is_filled_and_filled_again_when_a_third_is_free() {
         let mut w = Writer::new(Bytes(65_536), 1448, 2);
         w.begin(&Standing { in_flight: 0, nxt: 1, ..standing(1, 10) });
-        // 2 × 10 × 4352 = 87040 bytes; segments of 2344 fit 37.1 times, and the last may overshoot.
+        // 2 × 10 × 4352 = 87040 bytes; 37.1 segments of 2344 fit, and the last may exceed the limit.
         assert_eq!(w.written(), 1 + 38 * 1448);
         assert!(w.is_blocked());
-        // 32000 bytes without PSH set one at segment 23, the write that did not fit at 38.
+        // 32000 bytes without PSH set one at segment 23; the write that did not fit sets one at 38.
         assert_eq!(w.pushes, [1 + 23 * 1448, 1 + 38 * 1448]);
         // Two thirds are 58026 bytes: 24 segments still waiting are 56256, 25 are 58600.
         assert!(!w.after_ack(&standing(1 + 13 * 1448, 10)));
@@ -222,7 +221,7 @@ mod tests {
     fn a_whole_write_ends_inside_a_segment_which_carries_its_push() {
         let mut w = Writer::new(Bytes(10_000), 1448, 2);
         w.begin(&Standing { max_offered: 1 << 20, in_flight: 0, nxt: 1, ..standing(1, 10) });
-        // 10000 bytes are 6.9 segments. The window takes the ends of the first write with it.
+        // 10000 bytes are 6.9 segments. The ends of the first write have left with the window.
         let ends: Vec<u64> = w.pushes.iter().map(|end| (end - 1) / 1448).collect();
         assert_eq!(ends, [7, 14, 21, 28, 35, 38]);
         assert!(!w.takes_push(1 + 6 * 1448));

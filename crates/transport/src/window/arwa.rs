@@ -1,11 +1,11 @@
 //! Adaptive receiver-window adjustment, the receiver's half.
 //!
-//! N. D. Adesh and A. Renuka, "Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks",
-//! J. Computer Networks and Communications 2019, 3645717, Algorithm 1. The receiver takes the delay of each
-//! segment; every 30 ms, or after more than 15 segments, it holds their rate against the rate of the segment
-//! that came fastest, and says with the next acknowledgment how far the sender's window is from what the
-//! path needs: a code of 1 to 100 says that it is too large, one of 101 to 120 that it is too small, and
-//! none that it is right.
+//! N. D. Adesh and A. Renuka, "Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks", J.
+//! Computer Networks and Communications 2019, 3645717, Algorithm 1. The receiver measures the delay of each
+//! segment. Every 30 ms, or after more than 15 segments, it compares their rate with the rate of the segment
+//! of minimum delay. The next acknowledgment reports the deviation of the sender's window from the required
+//! one: a code of 1 to 100 means that the window is too large, a code of 101 to 120 that it is too small,
+//! and no code that it is right.
 //!
 //! ```text
 //! DR = bytes / sum of delays;  P_d = 100 − 100 DR / DR_min      (DR_min: of the segment of least delay)
@@ -14,14 +14,14 @@
 //! case 3   P_d < 20         code = 120 − P_d, from 101 to 120
 //! ```
 //!
-//! With segments of one size `DR / DR_min` is `D_min` over the mean delay: case 1 is a mean of ten times
-//! the least delay or more, case 2 of 1.43 times, case 3 of less than 1.25 times.
+//! With segments of one size `DR / DR_min` is `D_min` over the mean delay: case 1 is a mean of at least
+//! ten times the minimum delay, case 2 of 1.43 times, case 3 of less than 1.25 times.
 //!
-//! The paper's listings survive in part. Its text gives the cases, the thresholds, the ranges of the codes
-//! and what they are computed from; where it leaves a choice, [`ArwaReceiver`] names it. The paper puts a
-//! code into the window field, where a sender that knows nothing of it would take it for a window of 70
-//! bytes, and window scaling would shift it; here it is an option of its own that both ends have to offer,
-//! and the window field stays what it is.
+//! The paper's listings are incomplete in our copy. Its text gives the cases, the thresholds, the ranges
+//! of the codes and their inputs; where it leaves a choice, [`ArwaReceiver`] has a parameter. In the paper
+//! a code is sent in the window field. A sender without support would interpret it as a window of 70
+//! bytes, and window scaling would shift it. Here the code has its own option, which both ends must offer,
+//! and the window field is unchanged.
 
 use airlane_core::{Bytes, Duration, Instant};
 
@@ -32,67 +32,67 @@ use crate::config::ReceiveBuffer;
 const PERIOD: Duration = Duration::from_millis(30);
 /// Section 3.2: or when the number of segments is above this.
 const SEGMENTS_MAX: u32 = 15;
-/// Upper threshold, lower threshold and lowest value (section 3.2), in thousandths of a percent as P_d is.
+/// Upper threshold, lower threshold and lowest value (section 3.2), in thousandths of a percent, as P_d.
 const UPPER: i64 = 90_000;
 const LOWER: i64 = 30_000;
 const LOWEST: i64 = 20_000;
-/// The clock of the timestamps option tells nothing shorter.
+/// The resolution of the timestamps option.
 const DELAY_MIN_NS: i64 = 1_000_000;
 
-/// What stands for the delay of a segment.
+/// How the delay of a segment is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayMeasure {
-    /// Our clock less the sender's timestamp, as the paper has it. The ratio of two such delays means
-    /// something only if both clocks agree.
+    /// Our clock minus the sender's timestamp, as in the paper. The ratio of two such delays is valid
+    /// only if both clocks agree.
     OneWay,
-    /// How much later than the fastest one, on top of half the least round trip: what a difference of the
-    /// clocks adds falls out.
+    /// The additional delay compared with the fastest segment, plus half the minimum round trip: the
+    /// offset of the clocks cancels.
     Relative,
-    /// The round trip by our own timestamps as the peer echoes them.
+    /// The round trip from our own timestamps in the peer's echo.
     RoundTrip,
 }
 
-/// The code of case 2, of which the paper names only what it is computed from.
+/// The code of case 2, of which the paper gives only the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseTwo {
-    /// `(P_d − 30) · 30 / (90 − 30)`, 0 to 30: well below case 1, as "conservatively" asks.
+    /// `(P_d − 30) · 30 / (90 − 30)`, 0 to 30: well below case 1, as "conservatively" suggests.
     Scaled,
-    /// `P_d − 30`, 0 to 60: case 1 goes on where it ends.
+    /// `P_d − 30`, 0 to 60: continuous with case 1.
     Difference,
 }
 
-/// What is remembered of a code that was lessened because another went out in the same 30 ms.
+/// Which code is stored if a code was reduced because another was sent in the same 30 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldCode {
-    /// The lessened code, in the order of the text of section 3.3.
+    /// The reduced code, following the order of the text in section 3.3.
     Lessened,
-    /// The code before it was lessened.
+    /// The code before the reduction.
     Estimated,
 }
 
-/// The set-up of a receiver of this kind.
+/// Parameters of an ARWA receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArwaReceiver {
-    /// What it offers ("the default receiver window").
+    /// The buffer that it offers ("the default receiver window").
     pub buffer: ReceiveBuffer,
-    /// What stands for the delay of a segment.
+    /// How the delay of a segment is measured.
     pub delay: DelayMeasure,
     /// How far our clock is ahead of the sender's, in nanoseconds.
     pub clock_offset_ns: i64,
-    /// Short segments count too, which have a lower rate at the same delay.
+    /// Whether short segments, which have a lower rate at the same delay, also count.
     pub short_segments: bool,
     /// The code of case 2.
     pub case_two: CaseTwo,
-    /// What is remembered of a lessened code.
+    /// Which code is stored if a code was reduced.
     pub old_code: OldCode,
 }
 
-/// What a receiver tells of the path.
+/// A receiver's code about the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Which case it came from, 1 to 3.
+    /// Its case, 1 to 3.
     pub case: u8,
-    /// 1 to 120.
+    /// Its value, 1 to 120.
     pub value: u8,
 }
 
@@ -102,11 +102,11 @@ pub struct ArwaWindow {
     config: ArwaReceiver,
     buffer: Buffer,
     clock: Delays,
-    /// Largest payload seen.
+    /// Largest payload so far.
     largest: u64,
-    /// Delay and payload of the segment of least delay.
+    /// Delay and payload of the segment of minimum delay.
     least: Option<(u64, u64)>,
-    /// Since the last estimate: payload, delays in ns, segments; and when that was.
+    /// Since the last estimate: payload, delays in ns, segments; and the time of that estimate.
     bytes: u64,
     delay_sum: u64,
     segments: u32,
@@ -115,19 +115,19 @@ pub struct ArwaWindow {
     code: Option<Code>,
 }
 
-/// How delays are measured, and what that takes.
+/// The measurement of delays, and its state.
 #[derive(Clone, Copy, Debug)]
 struct Delays {
     measure: DelayMeasure,
     offset_ns: i64,
     last_echo: Option<u32>,
-    /// Least difference of the clocks and least round trip, in ns.
+    /// Minimum difference of the clocks and minimum round trip, in ns.
     least_difference: i64,
     least_round_trip: i64,
 }
 
 impl Delays {
-    /// The delay of a segment in ns; `None` if it tells none.
+    /// The delay of a segment in ns; `None` if it cannot be measured.
     fn of(&mut self, arrival: &Arrival) -> Option<u64> {
         let now_ms = crate::header::timestamp(arrival.now);
         let since = |ms: u32| i64::from(now_ms.wrapping_sub(ms) as i32) * 1_000_000;
@@ -138,7 +138,7 @@ impl Delays {
         if let Some(rtt) = round_trip {
             self.least_round_trip = self.least_round_trip.min(rtt);
         }
-        // The sender's stamp is to the millisecond, our clock is read as it stands.
+        // The sender's timestamp is in milliseconds, our clock has its full resolution.
         let part = (arrival.now.as_nanos() % 1_000_000) as i64;
         let difference = arrival.timestamp.map(|ms| since(ms) + part + self.offset_ns);
         let delay = match self.measure {
@@ -190,7 +190,7 @@ impl ArwaWindow {
         if payload > self.largest {
             self.largest = payload;
             if !self.config.short_segments {
-                // What was measured before was no full segment after all.
+                // The segments measured before were not full segments.
                 (self.least, self.bytes, self.delay_sum, self.segments) = (None, 0, 0, 0);
             }
         }
@@ -216,7 +216,7 @@ impl ArwaWindow {
         100_000 - (100_000 * rate / without_congestion) as i64
     }
 
-    /// The code of what came since the last estimate; `early` if that is less than a period ago.
+    /// The code of the segments since the last estimate; `early` if that is less than a period ago.
     fn estimate(&mut self, early: bool) -> Option<Code> {
         let difference = self.difference();
         let (case, value) = if difference >= UPPER {
@@ -243,8 +243,8 @@ impl ArwaWindow {
         Some(Code { case, value: value.max(1) as u8 })
     }
 
-    /// Section 3.3: of codes that follow each other within a period, the second and later ones say only by
-    /// how much they are above the one before.
+    /// Section 3.3: of codes that follow each other within a period, the second and later ones are reduced
+    /// to their excess over the previous one.
     fn lessen(&mut self, value: i64) -> i64 {
         let lessened = if value > self.old { value - self.old } else { value };
         self.old = match self.config.old_code {

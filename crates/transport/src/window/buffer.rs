@@ -1,11 +1,11 @@
-//! The two kinds of buffer behind a receive window: of one size, or tuned.
+//! The two kinds of buffer of a receive window: fixed or tuned.
 
 use airlane_core::{Bytes, Instant};
 
 use super::{Arrival, Read, ReceiveWindow};
 use crate::config::ReceiveBuffer;
 
-/// Always the same buffer.
+/// A buffer of constant size.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindow {
     size: Bytes,
@@ -33,35 +33,35 @@ impl ReceiveWindow for FixedWindow {
     }
 }
 
-/// A buffer that follows the flow, as Linux tunes it ("dynamic right-sizing", Fisk and Feng
-/// 2001): what was read in the last round trip is what the sender's window was, so twice that
-/// plus its recent growth is offered. The window opens towards the buffer by two segments per
-/// segment received, so that a sender in slow start is never held up.
+/// A buffer that follows the flow, with Linux's tuning ("dynamic right-sizing", Fisk and Feng
+/// 2001): the amount read in the last round trip was the sender's window, so twice that plus its
+/// recent growth is offered. The window opens towards the buffer by two segments per received
+/// segment, so that it does not limit a sender in slow start.
 ///
-/// The buffer is counted in memory, as `tcp_rmem` is, of which payload is a part: half until a
-/// segment was seen, then its share of what a received segment takes.
+/// The buffer is counted in memory, as `tcp_rmem` is. Payload is a part of it: half until the first
+/// segment, then the ratio of payload to memory of a received segment.
 #[derive(Clone, Copy, Debug)]
 pub struct AutotunedWindow {
-    /// What may be offered at present.
+    /// The current maximum offer.
     open: u64,
-    /// The buffer in bytes of memory, at present and at most.
+    /// Current and maximum size of the buffer in bytes of memory.
     memory: u64,
     memory_max: u64,
     /// Payload in 256 bytes of memory.
     payload_share: u64,
-    /// Bytes read in the best round trip so far.
+    /// Maximum number of bytes read in a round trip so far.
     per_rtt: u64,
-    /// Where and when the present round trip began.
+    /// Position and time at the start of the current round trip.
     round_from: u64,
     round_began: Instant,
 }
 
 impl AutotunedWindow {
-    /// Segments per round trip taken for granted (the initial window of a sender, RFC 6928).
+    /// Assumed segments per round trip (the initial window of a sender, RFC 6928).
     const INITIAL_SEGMENTS: u64 = 10;
-    /// Extra room in segments for a sender that has just begun.
+    /// Additional segments for a sender that has just started.
     const HEADROOM_SEGMENTS: u64 = 16;
-    /// Payload share before a segment was seen (Linux tcp_adv_win_scale 1): half.
+    /// Payload share before the first segment (Linux tcp_adv_win_scale 1): half.
     const INITIAL_SHARE: u64 = 128;
     /// Memory of a received segment beyond its payload: link, IP and TCP headers, alignment and
     /// book-keeping. 2176 bytes hold 1448 in the kernel of the reference measurements; drivers
@@ -76,7 +76,7 @@ impl AutotunedWindow {
     pub fn new(initial: Bytes, max: Bytes, segment_size: Bytes) -> Self {
         let segment = segment_size.get().max(1);
         let window = initial.get() * Self::INITIAL_SHARE / 256;
-        // One segment stays in reserve, and a SYN can say 65535 at most (RFC 7323 §2.2).
+        // One segment is reserved, and a SYN can announce at most 65535 (RFC 7323 §2.2).
         let open = window.saturating_sub(segment).clamp(segment.min(window), 65_535);
         Self {
             open,
@@ -120,7 +120,7 @@ impl ReceiveWindow for AutotunedWindow {
         let read_in_round = read.total - self.round_from;
         if read_in_round > self.per_rtt {
             let base = 2 * read_in_round + Self::HEADROOM_SEGMENTS * read.segment_size.get();
-            // As much again as the flow grew, doubled, since the measurement is a round old.
+            // The growth of the flow, doubled, is added again, since the measurement is one round old.
             let growth =
                 u128::from(base) * u128::from(read_in_round - self.per_rtt) / u128::from(self.per_rtt);
             let wanted = (u128::from(base) + 2 * growth) * 256 / u128::from(self.payload_share);
@@ -140,7 +140,7 @@ impl ReceiveWindow for AutotunedWindow {
     }
 }
 
-/// What the window of a policy is taken from.
+/// The buffer of a policy.
 #[derive(Clone, Copy, Debug)]
 pub enum Buffer {
     /// Fixed.
@@ -217,8 +217,8 @@ mod tests {
             timestamp: None,
             echo: None,
         };
-        // A segment of 1448 in 2176 bytes: 170/256 of 131072 is 87040, 22964 more. Eight
-        // segments open it, 2896 each but the last.
+        // A segment of 1448 in 2176 bytes: 170/256 of 131072 is 87040, 22964 more. Eight segments
+        // open it, by 2896 each except the last.
         for _ in 0..8 {
             assert!(w.on_data(&arrival, Bytes::ZERO));
         }
@@ -230,7 +230,7 @@ mod tests {
             rtt: Duration::from_millis(40),
             segment_size: Bytes(1448),
         };
-        w.on_read(&read(40, 14_480)); // what was taken for granted
+        w.on_read(&read(40, 14_480)); // the assumed value
         assert_eq!(w.buffer(), 87_040);
         w.on_read(&read(60, 60_000)); // the round trip is not over
         assert_eq!(w.buffer(), 87_040);

@@ -1,4 +1,5 @@
-//! Dynamic receive window adjustment: the receiver keeps the queue of the path short by what it offers.
+//! Dynamic receive window adjustment: the receiver keeps the queue of the path short by the window that
+//! it offers.
 //!
 //! H. Jiang, Y. Wang, K. Lee and I. Rhee, "Tackling bufferbloat in 3G/4G networks", IMC 2012, Algorithm 1
 //! (also IEEE Trans. Mobile Computing 15(11), 2016). Once in a round trip, when the application reads:
@@ -8,31 +9,32 @@
 //! rwnd     = λ (RTT_min / RTT_est) cwnd_est
 //! ```
 //!
-//! with λ = 3 and α = 7/8 unless the set-up says otherwise. `RTT_est` is the mean of the round trips that timestamps gave since the last
-//! time, `RTT_min` the smallest of those means, and the first `cwnd_est` what came in the first round trip.
+//! with λ = 3 and α = 7/8 by default. `RTT_est` is the mean of the round trips from timestamps since the last
+//! update, `RTT_min` the minimum of those means, and the first `cwnd_est` the amount received in the first
+//! round trip.
 //!
-//! What the paper leaves open: the smallest window. A window is never below the floor, in segments, that
-//! the set-up gives. With a floor of 0 the rule as written holds: it can offer less than a segment, and then
-//! the sender waits for its persist timer.
+//! The paper leaves the minimum window open. Here a window is never below a configurable floor, in segments.
+//! With a floor of 0 the original rule applies: it can offer less than a segment, and the sender then waits
+//! for its persist timer.
 
 use airlane_core::{Bytes, Duration, Instant};
 
 use super::{Arrival, Buffer, Read, ReceiveWindow};
 use crate::config::ReceiveBuffer;
 
-/// λ and α are counted in parts of this.
+/// The unit of λ and α.
 const SCALE: u128 = 1_000_000;
 
-/// The set-up of a receiver of this kind.
+/// Parameters of a DRWA receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrwaReceiver {
-    /// What it has to offer; before the first round trip is over, it offers that.
+    /// The buffer, which is offered until the end of the first round trip.
     pub buffer: ReceiveBuffer,
-    /// The smallest window in segments; 0 for none.
+    /// Minimum window in segments; 0 for none.
     pub floor_segments: u32,
-    /// λ, how many times the window of an empty path is offered, in millionths.
+    /// λ, the ratio of the offer to the window of an empty path, in millionths.
     pub lambda_millionths: u64,
-    /// α, the weight of the estimate so far, in millionths; below 1,000,000.
+    /// α, the weight of the previous estimate, in millionths; below 1,000,000.
     pub alpha_millionths: u32,
 }
 
@@ -48,16 +50,16 @@ pub struct DrwaWindow {
     floor: u64,
     lambda: u128,
     alpha: u128,
-    /// Round trips since the last update: their sum and how many, and the echo that gave the last one.
+    /// Round trips since the last update: their sum, their number, and the echo of the last one.
     rtt_sum: Duration,
     rtt_samples: u32,
     last_echo: Option<u32>,
     rtt_est: Duration,
     rtt_min: Duration,
-    /// Bytes read until the last update, and when that was.
+    /// Bytes read until the last update, and its time.
     read_to: u64,
     updated_at: Instant,
-    /// What the sender's window is taken to be; `None` before the first round trip is over.
+    /// Estimate of the sender's window; `None` before the end of the first round trip.
     window_est: Option<u64>,
     offer: u64,
 }
@@ -83,8 +85,8 @@ impl DrwaWindow {
         }
     }
 
-    /// One sample for each of our segments that the peer answers; what else it sends on the same answer
-    /// says nothing more of the path.
+    /// One sample for each of our segments that the peer answers; further segments that answer the same
+    /// one have no new information.
     fn measure(&mut self, arrival: &Arrival) {
         let Some(echo) = arrival.echo.filter(|_| arrival.echo != self.last_echo) else { return };
         self.last_echo = Some(echo);
@@ -93,7 +95,7 @@ impl DrwaWindow {
         self.rtt_sum += sample;
         self.rtt_samples += 1;
         if self.rtt_est.is_zero() {
-            self.rtt_est = sample; // how long the first round lasts
+            self.rtt_est = sample; // the duration of the first round
         }
     }
 
@@ -135,7 +137,7 @@ impl ReceiveWindow for DrwaWindow {
     fn on_read(&mut self, read: &Read) {
         self.buffer.on_read(read);
         if self.last_echo.is_none() {
-            self.rtt_est = read.rtt; // without timestamps: the time that a window of data takes
+            self.rtt_est = read.rtt; // without timestamps: the time for a window of data
         }
         if !self.rtt_est.is_zero() && read.now.saturating_since(self.updated_at) >= self.rtt_est {
             self.update(read);

@@ -1,6 +1,6 @@
-//! Hosts on both sides of one link, exactly the link on which the Linux reference was measured:
-//! FIFO drop-tail in bytes, random loss of data packets before the buffer (splitmix64), rate
-//! step, service hold; a fast lossless way back. Small and slow on purpose: a binary heap, no
+//! Hosts on both sides of one link, which is exactly the link of the Linux reference measurements:
+//! FIFO drop-tail in bytes, random loss of data packets before the buffer (splitmix64), rate step,
+//! service hold; a fast lossless return path. Deliberately small and slow: a binary heap, no
 //! engine.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
@@ -24,7 +24,7 @@ pub(crate) struct LinkConfig {
     pub(crate) loss_seed: u64,
     pub(crate) rate_step: Option<(Instant, BitRate)>,
     pub(crate) hold: Option<(Instant, Instant)>,
-    /// Marks what is capable of ECN when more than this waits.
+    /// Marks ECN-capable packets when more than this waits.
     pub(crate) mark_above: Option<Bytes>,
 }
 
@@ -43,11 +43,11 @@ impl LinkConfig {
     }
 }
 
-/// Decides the fate of a packet before the link sees it; `n` is the number of data packets
-/// (retransmissions counted) that the side sent before it.
+/// Decides the fate of a packet before the link; `n` is the number of data packets (including
+/// retransmissions) that the side sent before it.
 pub(crate) type Fate<'a> = Box<dyn FnMut(u64, Instant, &TcpHeader, u32) -> bool + 'a>;
 
-/// What a PEP says to the sender.
+/// A PEP's report to the sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) newest: SackBlock,
@@ -57,8 +57,8 @@ pub(crate) struct Report {
     pub(crate) holes: Vec<SackBlock>,
 }
 
-/// Sees each data segment before the link, with whether it was dropped before it could; says what it
-/// reports, and when that arrives.
+/// Observes each data segment before the link, and whether it was dropped before the PEP; returns
+/// its report and the arrival time of the report.
 pub(crate) type Pep<'a> = Box<dyn FnMut(Instant, &TcpHeader, u32, bool) -> Option<(Instant, Report)> + 'a>;
 
 struct Link {
@@ -69,7 +69,7 @@ struct Link {
     loss_state: u64,
     drops: u64,
     random_drops: u64,
-    /// The packet taken last is to be marked, if it can be.
+    /// True if the last packet is to be marked, if possible.
     marks: bool,
 }
 
@@ -95,7 +95,7 @@ impl Link {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// When the packet is delivered, or `None` if it is dropped.
+    /// The delivery time of the packet, or `None` if it is dropped.
     fn offer(&mut self, now: Instant, size: u64, payload: u32) -> Option<Instant> {
         if self.config.loss > 0.0 && payload > 0 && self.draw() < self.config.loss {
             self.random_drops += 1;
@@ -133,7 +133,7 @@ impl Link {
     }
 }
 
-/// What a flow does.
+/// The parameters of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowConfig {
     pub(crate) sender: TcpConfig,
@@ -170,7 +170,7 @@ pub(crate) struct RunResult {
     pub(crate) domains: Vec<(Instant, [u64; 3])>,
     /// Codes that senders obeyed, with the windows before and after.
     pub(crate) applied: Vec<(u8, [Bytes; 2])>,
-    /// How both ends of each flow stand.
+    /// The states of both ends of each flow.
     pub(crate) states: Vec<ConnectionState>,
 }
 
@@ -183,7 +183,7 @@ pub(crate) struct SentSegment {
     pub(crate) again: bool,
 }
 
-/// Collects what the tests of events ask for.
+/// Collects the events that the tests need.
 #[derive(Default)]
 struct Log {
     lines: Vec<String>,
@@ -278,8 +278,7 @@ impl Flow {
     }
 }
 
-/// What happens next on the wire: when, in which order, to which flow, at which side, and the
-/// packet's place.
+/// The next event on the wire: time, order, flow, side, and the packet's place.
 type Queued = Reverse<(Instant, u64, usize, bool, u32)>;
 
 /// Packets under way.
@@ -324,13 +323,13 @@ pub(crate) struct Harness<'a> {
     outbox: Outbox,
     log: Log,
     pub(crate) sample_every: Duration,
-    /// True drops a packet of a sender.
+    /// Returns true to drop a packet of a sender.
     pub(crate) fate: Option<Fate<'a>>,
-    /// True drops a packet on the way back; counts every packet.
+    /// Returns true to drop a packet on the return path; counts every packet.
     pub(crate) fate_back: Option<Fate<'a>>,
-    /// The receivers read nothing before this.
+    /// The receivers read nothing before this time.
     pub(crate) read_from: Instant,
-    /// Delay on top of the link's, drawn for each packet: reordering.
+    /// Delay in addition to the link's, drawn for each packet: reordering.
     pub(crate) jitter: Option<Box<dyn FnMut() -> Duration + 'a>>,
     pub(crate) pep: Option<Pep<'a>>,
     /// Reports under way, in the order in which they arrive.
@@ -448,7 +447,7 @@ impl<'a> Harness<'a> {
         self.route(now, flow, side);
     }
 
-    /// Whatever is due at one end of a flow: connecting, timers, reading, sending.
+    /// Runs everything that is due at one end of a flow: connecting, timers, reading, sending.
     fn act(&mut self, now: Instant, flow: usize, side: Side) {
         let reading = now >= self.read_from;
         if reading {
@@ -488,7 +487,7 @@ impl<'a> Harness<'a> {
         self.route(now, flow, side);
     }
 
-    /// Puts what an endpoint sent on its way, or drops it.
+    /// Sends an endpoint's packets into the link, or drops them.
     fn route(&mut self, now: Instant, flow: usize, side: Side) {
         let mut outbox = core::mem::take(&mut self.outbox);
         for (_, packet) in outbox.drain(..) {

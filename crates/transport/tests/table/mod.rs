@@ -1,4 +1,4 @@
-//! One end on a table: segments are put before it by hand, and what it sends is read.
+//! One end under test: segments are passed to it by hand, and its answers are read.
 
 use airlane_core::{
     Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Outbox, PacketPool, Silence, TcpFlags, TcpHeader,
@@ -24,7 +24,8 @@ pub(crate) fn stamped(sequence: u32, value: u32) -> TcpHeader {
     TcpHeader { timestamps: Some(TcpTimestamps { value, echo_reply: 1 }), ..data(sequence) }
 }
 
-/// An end whose numbers begin at 0, and the time. The numbers of its peer begin at 0 as well.
+/// An end whose sequence numbers begin at 0, and the time. The sequence numbers of its peer begin
+/// at 0 as well.
 pub(crate) struct Table {
     pub(crate) end: TcpEndpoint,
     pool: PacketPool,
@@ -43,7 +44,7 @@ impl Table {
         table
     }
 
-    /// One whose peer offers 60,000 bytes and has said 100 in its timestamps, at 1 ms.
+    /// An established end whose peer offers 60,000 bytes and has sent 100 in its timestamps, at 1 ms.
     pub(crate) fn established(config: TcpConfig) -> Self {
         Self::with_window(config, 60_000)
     }
@@ -57,7 +58,7 @@ impl Table {
         table
     }
 
-    /// A SYN with this MSS, all options and this window, which is not scaled.
+    /// Receives a SYN with this MSS, all options and this window, which is not scaled.
     pub(crate) fn hear_syn(&mut self, mss: Option<u16>, window: u16) {
         let syn =
             TcpSynOptions { mss, window_scale: Some(0), sack_permitted: true, ..TcpSynOptions::default() };
@@ -101,7 +102,7 @@ impl Table {
         });
     }
 
-    /// Time passes, and nothing happens.
+    /// Advances the time without events.
     pub(crate) fn wait(&mut self, ms: u64) {
         self.now += Duration::from_millis(ms);
     }
@@ -110,7 +111,7 @@ impl Table {
         self.now.as_nanos() / 1_000_000
     }
 
-    /// What is due by now.
+    /// Handles the timers that are due.
     pub(crate) fn timeout(&mut self) -> Vec<Sent> {
         if self.end.next_timeout() > self.now {
             return Vec::new();
@@ -118,7 +119,8 @@ impl Table {
         self.call(TcpEndpoint::handle_timeout)
     }
 
-    /// Nobody answers: the times in ms at which something was sent, until nothing is due any more within so many seconds.
+    /// The peer does not answer: returns the times in ms of all transmissions, until no timer is due within
+    /// this many seconds.
     pub(crate) fn expire(&mut self, seconds: u64) -> Vec<u64> {
         let mut sent = Vec::new();
         let end = self.now + Duration::from_secs(seconds);

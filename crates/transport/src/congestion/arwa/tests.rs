@@ -3,7 +3,7 @@ use airlane_core::{Duration, Instant};
 use super::*;
 use crate::congestion::{Controller, LossEpisode, SegmentWindow};
 
-/// What the paper gives, and the defaults where it leaves a choice.
+/// The values of the paper, and the defaults where it leaves a choice.
 const CONFIG: ArwaSender = ArwaSender {
     cut: CodeStep::Percent,
     gain: CodeStep::Percent,
@@ -67,12 +67,12 @@ fn no_code_cuts_below_the_smallest_window_and_a_smaller_one_is_raised_to_it() {
 
 #[test]
 fn codes_above_a_hundred_add_and_half_as_much_above_the_upper_target() {
-    // 20 % of 10000; the window is above 10000 then: 10 % of 12000.
+    // 20 % of 10000; the window is then above 10000: 10 % of 12000.
     assert_eq!(after(CONFIG, 20, &[120, 120]), [12_000, 13_200]);
     assert_eq!(after(CONFIG, 20, &[101]), [10_100]);
     let bytes = ArwaSender { gain: CodeStep::Bytes, ..CONFIG };
     assert_eq!(after(bytes, 20, &[120, 120]), [10_120, 10_180]);
-    // Codes that there are not, and one that is not below the window.
+    // Codes that do not exist, and one that is not below the window.
     assert_eq!(after(CONFIG, 20, &[0, 121, 255]), [10_000; 3]);
 }
 
@@ -105,7 +105,7 @@ fn between_codes_it_is_newreno_to_the_byte() {
     assert_eq!((c.congestion_window(), c.window_segments()), (Bytes(6_978), 13));
     c.on_ack(&ack(1));
     assert_eq!(c.window_segments(), 14);
-    // A loss halves the segments; what was below one is gone.
+    // A loss halves the whole segments; the remainder is lost.
     c.on_loss(&LossEpisode {
         now: Instant::ZERO,
         in_flight_segments: 14,

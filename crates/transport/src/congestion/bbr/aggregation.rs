@@ -1,19 +1,20 @@
-//! How many more segments are acknowledged at once than the rate explains: a window of twice the
-//! path's content would run dry between bursts of acknowledgments, as Wi-Fi and cable deliver
-//! them. Linux since 5.1 (`bbr_update_ack_aggregation`).
+//! ACK aggregation: the number of segments acknowledged at once beyond what the rate explains. With
+//! aggregation, as in Wi-Fi and cable networks, a window of twice the path's bandwidth-delay
+//! product would run empty between bursts of acknowledgments. Linux since 5.1
+//! (`bbr_update_ack_aggregation`).
 
 use airlane_core::{Duration, Instant};
 
 use super::{BW_UNIT, DeliverySample};
 
-/// Round trips after which the older half of the maximum is forgotten.
+/// Round trips after which the older half of the maximum expires.
 const WINDOW_ROUNDS: u32 = 5;
-/// A count this large restarts.
+/// The count restarts at this value.
 const COUNT_MAX: u64 = 1 << 20;
-/// The window grows by what the rate delivers in 100 ms at most.
+/// The window increases by at most what the rate delivers in 100 ms.
 const WINDOW_MAX: Duration = Duration::from_millis(100);
 
-/// The estimate: the largest excess of the last five to ten round trips.
+/// The estimate: the maximum excess of the last five to ten round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     began: Instant,
@@ -24,13 +25,13 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// A new epoch.
+    /// Begins an epoch.
     pub(super) fn begin(&mut self, now: Instant) {
         self.began = now;
         self.acked = 0;
     }
 
-    /// Takes in an ACK at the rate `bw`.
+    /// Adds an ACK at the rate `bw`.
     pub(super) fn update(&mut self, bw: u64, round_start: bool, window: u32, sample: &DeliverySample) {
         if sample.newly_delivered == 0 {
             return;
@@ -54,14 +55,14 @@ impl Aggregation {
         self.extra[self.half] = self.extra[self.half].max(extra);
     }
 
-    /// Segments to add to the window at the rate `bw`.
+    /// Additional segments of the window at the rate `bw`.
     pub(super) fn window(&self, bw: u64) -> u32 {
         let most = segments(bw, WINDOW_MAX);
         u64::from(self.extra[0].max(self.extra[1])).min(most) as u32
     }
 }
 
-/// What the rate delivers in a span.
+/// Segments that the rate delivers in a span.
 fn segments(bw: u64, span: Duration) -> u64 {
     (u128::from(bw) * u128::from(span.as_micros()) / u128::from(BW_UNIT)) as u64
 }

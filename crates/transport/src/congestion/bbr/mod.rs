@@ -1,16 +1,17 @@
-//! BBR, version 1: sends at the rate that the path was seen to deliver, with about two windows of
-//! it in flight at most (N. Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM
-//! Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00), as Linux carries it.
+//! BBR, version 1: sends at the measured delivery rate of the path, with at most about two
+//! bandwidth-delay products in flight (N. Cardwell et al., "BBR: Congestion-Based Congestion
+//! Control", ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00), in Linux's
+//! variant.
 //!
-//! The model of the path is the largest delivery rate of the last ten round trips and the
-//! smallest round trip of the last ten seconds. Four modes keep both fresh: Startup doubles the
-//! rate until it stops growing, Drain empties the queue of that, ProbeBW cycles the pacing gain
-//! over eight phases of a round trip, and ProbeRTT goes down to four segments for 200 ms.
+//! The model of the path is the maximum delivery rate of the last ten round trips and the minimum
+//! round trip of the last ten seconds. Four modes keep both up to date: Startup doubles the rate
+//! until it stops growing, Drain empties the resulting queue, ProbeBW cycles the pacing gain over
+//! eight phases of a round trip, and ProbeRTT reduces the window to four segments for 200 ms.
 //!
-//! What Linux adds to the draft and is here too: conservation of packets in the first round of
+//! Linux's additions to the draft are included: conservation of packets in the first round of
 //! recovery, room for acknowledgments that come in bursts ([`aggregation`]), and detection of a
-//! token-bucket policer ([`policer`]). The phase in which ProbeBW begins is drawn from the
-//! flow's own stream. Rates are in segments per microsecond times 2^24, gains in 1/256.
+//! token-bucket policer ([`policer`]). The phase in which ProbeBW begins is drawn from the flow's
+//! own stream. Rates are in segments per microsecond times 2^24, gains in 1/256.
 
 mod aggregation;
 mod policer;
@@ -27,42 +28,42 @@ use super::{
 use aggregation::Aggregation;
 use policer::Policer;
 
-/// One, as a gain.
+/// A gain of one.
 const UNIT: u64 = 256;
 /// One segment per microsecond.
 const BW_UNIT: u64 = 1 << 24;
-/// Draft §4.1.1: 2/ln 2, the smallest gain that doubles the rate each round trip.
+/// Draft §4.1.1: 2/ln 2, the minimum gain that doubles the rate each round trip.
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 /// Draft §4.3.2: its inverse.
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
-/// Draft §4.2.3.2: two estimated products of bandwidth and delay may be in flight.
+/// Draft §4.2.3.2: twice the estimated bandwidth-delay product may be in flight.
 const WINDOW_GAIN: u64 = 2 * UNIT;
 /// Draft §4.3.3: probe, drain, cruise.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// Phases from which the first is drawn: any but the one that drains.
+/// Number of phases in which the cycle may start: all except the one that drains.
 const CYCLE_CHOICES: u64 = 7;
-/// Draft §4.1.1.3: round trips over which the rate is a maximum.
+/// Draft §4.1.1.3: round trips over which the maximum rate is taken.
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// Draft §4.1.2: how long the smallest round trip is trusted.
+/// Draft §4.1.2: how long the minimum round trip is valid.
 const MIN_RTT_WINDOW_MS: u64 = 10_000;
-/// Draft §4.3.5: how long ProbeRTT holds the flight down, and to what.
+/// Draft §4.3.5: duration of ProbeRTT, and its window.
 const PROBE_RTT_MS: u64 = 200;
 const WINDOW_MIN: u32 = 4;
-/// Draft §4.3.2.1: Startup is over when three round trips bring less than a quarter.
+/// Draft §4.3.2.1: Startup ends after three round trips with less than a quarter of growth.
 const FULL_GROWTH: u64 = UNIT * 5 / 4;
 const FULL_ROUNDS: u32 = 3;
-/// Pacing keeps this far below the estimate, so that the queue can empty (Linux, 1 %).
+/// Pacing stays this far below the estimate, so that the queue can empty (Linux, 1 %).
 const MARGIN_PERCENT: u64 = 1;
-/// A burst is a millisecond at the pacing rate (Linux sk_pacing_shift 10), two segments at least
-/// above this rate in bits per second, one below.
+/// A burst is a millisecond at the pacing rate (Linux sk_pacing_shift 10), at least two segments
+/// above this rate in bits per second, at least one below.
 const BURST_SHIFT: u64 = 10;
 const SLOW_RATE: u64 = 1_200_000;
-/// Largest burst in bytes: what fits a GSO packet.
+/// Maximum burst in bytes: the size of a GSO packet.
 const BURST_MAX: u64 = 65_536 - 1 - 320;
-/// RFC 6928: until so many are delivered the window grows in any case.
+/// RFC 6928: until this many segments are delivered the window always grows.
 const INITIAL_WINDOW: u64 = 10;
 
-/// What the controller is doing.
+/// The mode of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -72,7 +73,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// In the words of the draft (§4.3).
+    /// Its name in the draft (§4.3).
     const fn name(self) -> &'static str {
         match self {
             Self::Startup => "Startup",
@@ -92,9 +93,9 @@ pub struct Bbr {
     window_gain: u64,
     // The model.
     bandwidth: MaxFilter,
-    /// The newest sample of the rate, and whether the application limited it.
+    /// The newest rate sample, and whether the application limited it.
     latest: (u64, bool),
-    /// Smallest round trip in microseconds, and when it was seen, in milliseconds.
+    /// Minimum round trip in microseconds, and its time, in milliseconds.
     min_rtt_us: Option<u64>,
     min_rtt_at_ms: u64,
     policer: Policer,
@@ -102,7 +103,7 @@ pub struct Bbr {
     /// Bytes per second.
     pacing_rate: u64,
     has_seen_rtt: bool,
-    // Round trips, counted by what is delivered.
+    // Round trips, counted by delivered segments.
     rounds: u64,
     round_start: bool,
     next_round_delivered: u64,
@@ -125,7 +126,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// A controller that has seen nothing; the stream decides where the first cycle begins.
+    /// A controller in its initial state; the stream determines the start of the first cycle.
     #[must_use]
     pub fn new(stream: Stream) -> Self {
         Self {
@@ -243,7 +244,7 @@ impl Bbr {
         }
     }
 
-    /// Draft §4.3.5: at four segments for 200 ms and a round trip.
+    /// Draft §4.3.5: four segments for 200 ms and a round trip.
     fn probe_rtt(&mut self, window: &mut SegmentWindow, sample: &DeliverySample, now_ms: u64) {
         if self.probe_rtt_done_ms.is_some() {
             self.probe_rtt_round_done |= self.round_start;
@@ -304,16 +305,16 @@ impl Bbr {
         full_length || in_net <= self.inflight(segment_size, bandwidth, UNIT)
     }
 
-    // What the model says may be in flight (draft §4.2.3).
+    // The limit of the data in flight (draft §4.2.3).
 
-    /// Bandwidth times smallest round trip, times a gain, in segments, rounded up.
+    /// Bandwidth times minimum round trip times a gain, in segments, rounded up.
     fn product(&self, bw: u64, gain: u64) -> u32 {
         let Some(min_rtt) = self.min_rtt_us else { return INITIAL_WINDOW as u32 };
         let scaled = u128::from(bw) * u128::from(min_rtt) * u128::from(gain) / u128::from(UNIT);
         scaled.div_ceil(u128::from(BW_UNIT)) as u32
     }
 
-    /// Room for three bursts, an even number (delayed ACKs), and two more while probing.
+    /// Adds three bursts, rounded to an even number (delayed ACKs), and two more segments while probing.
     fn quantize(&self, segment_size: u32, segments: u32) -> u32 {
         let even = (segments + 3 * self.burst(segment_size)).next_multiple_of(2);
         even + if self.mode == Mode::ProbeBandwidth && self.cycle == 0 { 2 } else { 0 }
@@ -323,7 +324,7 @@ impl Bbr {
         self.quantize(segment_size, self.product(bw, gain))
     }
 
-    /// What will be in the network when the next segment may leave.
+    /// The segments in the network when the next segment may leave.
     fn in_network_at_departure(&self, segment_size: u32, sample: &DeliverySample, in_flight: u32) -> u32 {
         let wait = sample.next_send_at.saturating_since(sample.now).as_micros();
         let delivered = (u128::from(self.bw()) * u128::from(wait) / u128::from(BW_UNIT)) as u32;
@@ -339,9 +340,9 @@ impl Bbr {
         ((bytes / u64::from(segment_size)) as u32).max(least).min(0x7f)
     }
 
-    // What is sent.
+    // The pacing rate and the window.
 
-    /// Bytes per second at a rate and a gain, less the margin.
+    /// Bytes per second at a rate and a gain, reduced by the margin.
     fn bytes_per_second(segment_size: u32, bw: u64, gain: u64) -> u64 {
         let bytes = u128::from(bw) * u128::from(segment_size) * u128::from(gain) / u128::from(UNIT);
         ((bytes * u128::from(1_000_000 / 100 * (100 - MARGIN_PERCENT))) >> 24) as u64
@@ -375,7 +376,8 @@ impl Bbr {
         self.prior_window = if keeps { window.segments } else { self.prior_window.max(window.segments) };
     }
 
-    /// Draft §4.2.3.5: the window while packets are conserved, or what to go on from.
+    /// Draft §4.2.3.5: the window during packet conservation (`Err`), or the window with which to
+    /// continue (`Ok`).
     fn modulate_for_recovery(&mut self, window: u32, sample: &DeliverySample) -> Result<u32, u32> {
         let (before, phase) = (self.prior_phase, sample.phase);
         let mut window = window;
@@ -441,7 +443,7 @@ impl Bbr {
     }
 }
 
-/// The clock of the long spans.
+/// The current time in milliseconds, for the long spans.
 const fn milliseconds(now: Instant) -> u64 {
     now.as_nanos() / 1_000_000
 }
@@ -517,7 +519,7 @@ impl CongestionController for Bbr {
     }
 
     fn on_undo(&mut self, _: &mut SegmentWindow, _: &Snapshot) {
-        self.full_bandwidth = 0; // the slow-down was spurious: look for the plateau again
+        self.full_bandwidth = 0; // the slow-down was spurious: search for the plateau again
         self.full_rounds = 0;
         self.policer.forget();
     }
@@ -543,7 +545,7 @@ impl CongestionController for Bbr {
             min_rtt: self.min_rtt_us.map(Duration::from_micros),
             target: self.inflight(segment_size, self.bandwidth.get(), UNIT),
             extra_acked: self.aggregation.window(self.bw()),
-            // This version sets no bounds by loss.
+            // This version has no bounds from loss.
             bandwidth_short: None,
             inflight_short: None,
             inflight_long: None,

@@ -1,11 +1,11 @@
-//! Finds a token-bucket policer: two intervals between losses, each of at least four round trips
+//! Detects a token-bucket policer: two intervals between losses, each of at least four round trips
 //! with a fifth of the segments lost, that delivered at nearly the same rate. That rate is then
-//! used for 48 round trips (draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.3 leaves it out;
-//! Linux has it as "long-term bandwidth").
+//! used for 48 round trips (draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.3 leaves this open;
+//! in Linux it is the "long-term bandwidth").
 
 use super::{BW_UNIT, Bbr, DeliverySample, UNIT};
 
-/// Round trips of an interval, at least and at most.
+/// Minimum and maximum number of round trips of an interval.
 const INTERVAL_ROUNDS: u32 = 4;
 const INTERVAL_ROUNDS_MAX: u32 = 4 * INTERVAL_ROUNDS;
 /// Lost per delivered, in 1/256: about a fifth.
@@ -16,27 +16,27 @@ const DIFFERENCE_BYTES: u64 = 4000 / 8;
 /// Round trips for which the rate is used.
 const USE_ROUNDS: u32 = 48;
 
-/// What an ACK means for the search.
+/// The values of an ACK that the detection uses.
 pub(super) struct Episode<'a> {
     pub(super) sample: &'a DeliverySample,
     pub(super) lost: u32,
     pub(super) app_limited: bool,
     pub(super) round_start: bool,
-    /// The controller is in ProbeBW.
+    /// True if the controller is in ProbeBW.
     pub(super) probing: bool,
 }
 
-/// What came of it.
+/// The result of the detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     None,
-    /// A policer: send at its rate.
+    /// A policer was found: send at its rate.
     Policed,
     /// Its rate was used long enough: probe again.
     TryAgain,
 }
 
-/// The search.
+/// The state of the detection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
     in_use: bool,
@@ -50,12 +50,12 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// The policer's rate while it is used.
+    /// The policer's rate while it is in use.
     pub(super) fn rate(&self) -> Option<u64> {
         self.in_use.then_some(self.rate)
     }
 
-    /// Starts all over.
+    /// Resets the detection.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -72,7 +72,7 @@ impl Policer {
         self.begin_interval(sample);
     }
 
-    /// Takes in an ACK.
+    /// Adds an ACK.
     pub(super) fn sample(&mut self, segment_size: u32, episode: &Episode<'_>) -> Finding {
         let sample = episode.sample;
         if self.in_use {
@@ -85,7 +85,7 @@ impl Policer {
             }
             return Finding::None;
         }
-        // The first loss says that the tokens are used up.
+        // The first loss shows that the tokens are used up.
         if !self.sampling {
             if episode.lost == 0 {
                 return Finding::None;

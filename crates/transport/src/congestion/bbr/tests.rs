@@ -5,8 +5,8 @@ use crate::congestion::RateSample;
 
 const SEGMENT: u32 = 1448;
 
-/// A flow over a path that delivers one segment a millisecond with a round trip of 40 ms: 40
-/// segments fill it.
+/// A flow over a path that delivers one segment per millisecond with a round trip of 40 ms: its
+/// bandwidth-delay product is 40 segments.
 struct Flow {
     bbr: Bbr,
     window: SegmentWindow,
@@ -72,8 +72,8 @@ fn the_first_rate_is_the_initial_window_per_round_trip() {
     assert!((8_274_000..8_278_000).contains(&rate), "{rate}");
 }
 
-/// Draft §4.3.2.2: the rate is found in the first round; three more bring nothing, and Startup is
-/// over. Drain then lasts until no more is in flight than fills the path.
+/// Draft §4.3.2.2: the rate is found in the first round; three more bring no growth, and Startup
+/// ends. Drain then lasts until the data in flight is at most the bandwidth-delay product.
 #[test]
 fn startup_ends_after_three_rounds_without_growth() {
     let mut flow = Flow::new();
@@ -94,8 +94,8 @@ fn startup_ends_after_three_rounds_without_growth() {
     assert_ne!(flow.bbr.cycle, 1, "the first phase is never the one that drains");
 }
 
-/// What it says of the path: one segment a millisecond is 1448 x 8 kbit/s, and 40 segments and three
-/// bursts are what is to be in flight.
+/// Its model of the path: one segment per millisecond is 1448 x 8 kbit/s, and the target in flight
+/// is 40 segments and three bursts.
 #[test]
 fn it_says_what_it_thinks_of_the_path() {
     let mut flow = Flow::new();
@@ -121,7 +121,7 @@ fn it_says_what_it_thinks_of_the_path() {
 }
 
 /// A cycle has eight phases of a round trip; the gains are 1.25, 0.75 and six times 1, and the
-/// pacing rate follows them less one per cent.
+/// pacing rate follows them, less one per cent.
 #[test]
 fn probe_bandwidth_cycles_its_gain() {
     let mut flow = Flow::new();
@@ -134,8 +134,8 @@ fn probe_bandwidth_cycles_its_gain() {
     // 1448 B/ms * 1.25 * 0.99 = 1 791 900 B/s.
     let rate = flow.bbr.pacing_rate().unwrap().bits_per_second() / 8;
     assert!((1_791_000..1_792_500).contains(&rate), "{rate}");
-    // It ends when 1.25 times what fills the path is in flight: 50, three bursts of 2, two for
-    // probing.
+    // It ends when 1.25 times the bandwidth-delay product is in flight: 50, three bursts of 2, two
+    // for probing.
     flow.acks(60, 50);
     assert_eq!(flow.bbr.cycle, 0);
     flow.acks(1, 60);
@@ -144,13 +144,13 @@ fn probe_bandwidth_cycles_its_gain() {
     assert_eq!((flow.bbr.cycle, flow.bbr.pacing_gain), (2, UNIT));
     flow.acks(41, 40); // one round trip each
     assert_eq!(flow.bbr.cycle, 3);
-    // Twice what fills the path, 80; one segment for an ACK that comes before the rate expects it;
-    // three bursts of two: 87, made even.
+    // Twice the bandwidth-delay product, 80; one segment for an ACK that arrives earlier than the
+    // rate predicts; three bursts of two: 87, rounded up to an even number.
     assert_eq!(flow.window.segments, 88);
 }
 
-/// Draft §4.3.5: after ten seconds without a smaller round trip the window goes to four segments
-/// for 200 ms and a round trip, and then back.
+/// Draft §4.3.5: after ten seconds without a smaller round trip the window is reduced to four
+/// segments for 200 ms and a round trip, and then restored.
 #[test]
 fn probe_rtt_holds_four_segments_for_200_ms() {
     let mut flow = Flow::new();
@@ -160,7 +160,7 @@ fn probe_rtt_holds_four_segments_for_200_ms() {
         flow.ack(1, 45, 40, 0);
         assert!(flow.now < Instant::from_millis(11_000));
     }
-    // The clock of ten seconds began with the connection: no later sample was smaller.
+    // The ten seconds began with the connection: no later sample was smaller.
     assert_eq!(flow.now, Instant::from_millis(10_001));
     assert_eq!(flow.window.segments, 4);
     assert!(flow.bbr.holds_back());
@@ -174,8 +174,8 @@ fn probe_rtt_holds_four_segments_for_200_ms() {
     assert_eq!(flow.bbr.min_rtt_us, Some(45_000));
 }
 
-/// Draft §4.2.3.4: recovery begins with what is in flight and conserves packets for a round trip;
-/// afterwards the window is what it was.
+/// Draft §4.2.3.4: recovery begins with the segments in flight and conserves packets for a round
+/// trip; afterwards the window is restored.
 #[test]
 fn recovery_conserves_packets_and_gives_the_window_back() {
     let mut flow = Flow::new();
@@ -202,7 +202,7 @@ fn recovery_conserves_packets_and_gives_the_window_back() {
 }
 
 /// Two intervals between losses that delivered one segment a millisecond and lost a quarter: a
-/// policer at 0.75 of what arrives. Its rate is used for 48 round trips.
+/// policer at 0.75 of the arrival rate. Its rate is used for 48 round trips.
 #[test]
 fn a_policer_is_found_and_left_again() {
     let mut flow = Flow::new();
@@ -214,7 +214,7 @@ fn a_policer_is_found_and_left_again() {
         found_after += 1;
         assert!(found_after < 1000);
     }
-    // Two intervals, each until a loss after the fourth beginning of a round trip of 40 segments.
+    // Two intervals, each until a loss after the fourth start of a round trip of 40 segments.
     assert!((240..=328).contains(&found_after), "{found_after}");
     let rate = flow.bbr.policer.rate().unwrap();
     let one_per_ms = BW_UNIT / 1000;
@@ -227,8 +227,8 @@ fn a_policer_is_found_and_left_again() {
     assert_eq!(flow.bbr.rounds - rounds, 48);
 }
 
-/// Half of the acknowledgments come at once every 20 ms: 20 segments that the rate had not
-/// promised, which the window then has room for.
+/// Half of the acknowledgments arrive at once every 20 ms: 20 segments more than the rate predicts,
+/// for which the window is then increased.
 #[test]
 fn bursts_of_acknowledgments_widen_the_window() {
     let mut flow = Flow::new();

@@ -1,24 +1,24 @@
 //! The probing cycle (§5.3.3): Down drains, Cruise waits, Refill fills the path for a round trip, Up
-//! looks for more.
+//! probes for more bandwidth.
 
 use airlane_core::{Duration, Instant};
 
 use super::{Bbr3, DeliverySample, Mode, RateSample, SegmentWindow, UNIT, WINDOW_MIN, delivery_rate};
 
-/// §5.3.3.8: time between probes, 2 s and up to a second more.
+/// §5.3.3.8: time between probes, 2 s and up to one more second.
 const WAIT_MIN: Duration = Duration::from_secs(2);
 const WAIT_RANDOM_NS: u64 = 1_000_000_000;
 /// §5.3.3.8: round trips after which a Reno flow would have probed.
 const RENO_ROUNDS: u64 = 63;
-/// §2.7: of the long-term bound, 15 % stay free in Cruise.
+/// §2.7: Cruise leaves 15 % of the long-term bound free.
 const HEADROOM_PERCENT: u32 = 15;
-/// §5.3.3.9: the slope of Up doubles so often at most.
+/// §5.3.3.9: maximum number of doublings of the slope of Up.
 const UP_ROUNDS_MAX: u32 = 30;
 
-/// Which phase of probing the samples of the moment belong to (§5.3.3.9).
+/// The phase of probing to which the current samples belong (§5.3.3.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AckPhase {
-    /// None: a probe's samples are all in.
+    /// None: all samples of a probe have arrived.
     #[default]
     Over,
     Refilling,
@@ -27,27 +27,27 @@ enum AckPhase {
     Stopping,
 }
 
-/// Where the cycle stands.
+/// The state of the cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
     began: Instant,
     wait: Duration,
     pub(super) rounds_since_probe: u64,
     ack_phase: AckPhase,
-    /// Samples of the last probe are still coming in: a loss counts against it.
+    /// Samples of the last probe are still arriving: a loss counts against it.
     pub(super) probe_samples: bool,
     up_rounds: u32,
     up_acks: u64,
     /// Segments acknowledged per segment of growth of the long-term bound.
     up_count: u64,
-    /// The last Up lost too much (§5.3.3.6): the next goes no further than the bound.
+    /// The last Up lost too much (§5.3.3.6): the next one stops at the bound.
     pub(super) too_high: bool,
-    /// It did, and was ended there: if no loss follows, another comes at once.
+    /// Up was stopped at the bound: if no loss follows, another one starts at once.
     precautionary: bool,
 }
 
 impl Cycle {
-    /// What comes now is not of a probe.
+    /// The next samples do not belong to a probe.
     pub(super) fn end_samples(&mut self) {
         self.ack_phase = AckPhase::Stopping;
     }
@@ -142,7 +142,7 @@ impl Bbr3 {
             return true;
         }
         if self.is_at_long_term_bound(window, sample) {
-            self.full_pipe.restart(delivery_rate(rate)); // the bound holds us, not the path
+            self.full_pipe.restart(delivery_rate(rate)); // the bound is the limit, not the path
             return false;
         }
         self.full_pipe.now
@@ -182,7 +182,8 @@ impl Bbr3 {
         }
     }
 
-    /// AdaptLongTermModel. True if the probe that has ended was cut short by precaution, and for nothing.
+    /// AdaptLongTermModel. Returns true if the probe that has ended was stopped as a precaution, without
+    /// a loss.
     fn adapt_long_term(
         &mut self,
         window: &SegmentWindow,

@@ -1,15 +1,15 @@
-//! What losses do to the model (§5.3.1.3, §5.5.10, §5.5.11).
+//! The effect of losses on the model (§5.3.1.3, §5.5.10, §5.5.11).
 
 use super::{Bbr3, DeliverySample, LostSegment, Mode, RateSample, SegmentWindow, UNIT, delivery_rate};
 
-/// §2.7: 2 % of a flight may be lost while probing.
+/// §2.7: 2 % of the data in flight may be lost while probing.
 const THRESHOLD_PERCENT: u64 = 2;
-/// §2.7: Beta = 0.7, the decrease of a round trip with a loss.
+/// §2.7: Beta = 0.7, the reduction in a round trip with a loss.
 const BETA_TENTHS: u64 = 7;
-/// §5.3.1.3: Startup ends with so many separate losses in a round trip.
+/// §5.3.1.3: Startup ends after this many separate losses in a round trip.
 const STARTUP_RANGES: u32 = 6;
 
-/// The round trip in which losses are counted, and what was delivered in it.
+/// The round trip in which losses are counted, and the deliveries in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LossRound {
     round_delivered: u64,
@@ -17,14 +17,14 @@ pub(super) struct LossRound {
     in_round: bool,
     bandwidth_latest: u64,
     inflight_latest: u64,
-    /// Separate ranges lost in this round, and the last segment of the last range.
+    /// Separate lost ranges in this round, and the last segment of the last range.
     ranges: u32,
     last_number: Option<u64>,
-    /// The bounds to go back to if the losses were none (§5.5.11.1).
+    /// The bounds to restore if the losses were spurious (§5.5.11.1).
     before: Option<Before>,
-    /// This recovery has saved them.
+    /// True if this recovery has saved them.
     saved: bool,
-    /// The state that the losses ended, Startup or Up.
+    /// The state that the losses ended: Startup or Up.
     ended: Option<Mode>,
 }
 
@@ -37,7 +37,7 @@ struct Before {
 }
 
 impl LossRound {
-    /// A recovery is over: the next loss begins another.
+    /// A recovery has ended: the next loss starts another.
     pub(super) fn end_recovery(&mut self) {
         self.saved = false;
     }
@@ -77,8 +77,8 @@ impl Bbr3 {
         }
     }
 
-    /// BBRUpdateCongestionSignals: once per round trip, the short-term bounds go down to what was
-    /// delivered, or by Beta.
+    /// BBRUpdateCongestionSignals: once per round trip, the short-term bounds are reduced to the
+    /// delivered amount, or by Beta.
     pub(super) fn update_congestion_signals(&mut self, window: &SegmentWindow) {
         if !self.loss.round_start {
             return;
@@ -146,9 +146,9 @@ impl Bbr3 {
         }
     }
 
-    /// SaveStateUponLoss, once for each recovery (§5.5.11.1, as Linux does). The pseudocode of §5.5.10.2 saves at
-    /// each first loss of a round, but Down begins a new one: the second segment lost of those that end Up would
-    /// save what the first has changed.
+    /// SaveStateUponLoss, once for each recovery (§5.5.11.1, as in Linux). The pseudocode of §5.5.10.2 saves
+    /// at each first loss of a round, but Down begins a new one: the second of the lost segments that end Up
+    /// would save the state that the first has changed.
     pub(super) fn save_before_loss(&mut self) {
         if core::mem::replace(&mut self.loss.saved, true) {
             return;
@@ -169,7 +169,7 @@ impl Bbr3 {
         self.full_pipe.restart(0);
         let ended = self.loss.ended.take();
         if let Some(before) = self.loss.before.take() {
-            // None is no bound: larger than any.
+            // `None` means no bound, which is larger than any bound.
             self.bandwidth_short = self.bandwidth_short.zip(before.bandwidth_short).map(|(a, b)| a.max(b));
             self.inflight_short = self.inflight_short.zip(before.inflight_short).map(|(a, b)| a.max(b));
             self.inflight_long = self.inflight_long.zip(before.inflight_long).map(|(a, b)| a.max(b));
@@ -185,8 +185,8 @@ impl Bbr3 {
     }
 }
 
-/// BBRInflightAtLoss: the flight at which losses crossed 2 %, (0.02 flight - lost) / 0.98 beyond what
-/// was in flight before the segment.
+/// BBRInflightAtLoss: the data in flight at which losses exceeded 2 %: (0.02 flight - lost) / 0.98
+/// more than was in flight before the segment.
 fn inflight_at_loss(lost: &LostSegment) -> u32 {
     let before = u64::from(lost.in_flight_when_sent).saturating_sub(1);
     let lost_before = lost.lost.saturating_sub(1);

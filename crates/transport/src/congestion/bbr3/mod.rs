@@ -1,16 +1,17 @@
 //! BBR, version 3 (draft-ietf-ccwg-bbr-06): version 1's model of rate and delay, with bounds that
 //! come from loss.
 //!
-//! Two models stand beside each other. The long-term one, the largest delivery rate of the last
-//! two probing cycles and the largest flight that did not lose too much ([`Bbr3::inflight_long`]),
-//! is what bandwidth probing raises. The short-term one follows each round trip with a loss down
-//! to what was delivered, or by 0.7, and is forgotten when the next probe begins. [`cycle`] holds
-//! the probing cycle, [`loss`] what losses do.
+//! There are two models. The long-term model consists of the maximum delivery rate of the last two
+//! probing cycles and the largest amount in flight that did not lose too much
+//! ([`Bbr3::inflight_long`]). Bandwidth probing increases it. The short-term model is reduced in
+//! each round trip with a loss, to the delivered amount or by 0.7, and is reset when the next probe
+//! begins. [`cycle`] contains the probing cycle, [`loss`] the effects of losses.
 //!
-//! Where the draft leaves something open: a probing phase's last samples are over after one round
-//! trip, once per cycle (§5.5.6; the pseudocode of §5.3.3.9 would forget the rate each round), and a
-//! negative prefix in §5.5.10.2 counts as none; the state before a loss is saved once for each recovery
-//! (`save_before_loss`). Marks of congestion (ECN) are not looked at: §3.7 specifies no response. Rates are in segments per microsecond times 2^24, gains in 1/256.
+//! Choices where the draft leaves something open: the last samples of a probing phase end after one round
+//! trip, once per cycle (§5.5.6; the pseudocode of §5.3.3.9 would advance the rate filter each round); a
+//! negative prefix in §5.5.10.2 counts as zero; the state before a loss is saved once per recovery
+//! (`save_before_loss`). ECN marks are ignored: §3.7 specifies no response. Rates are in segments per
+//! microsecond times 2^24, gains in 1/256.
 
 mod cycle;
 mod loss;
@@ -25,43 +26,43 @@ use super::{
     Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 
-/// One, as a gain.
+/// A gain of one.
 const UNIT: u64 = 256;
 /// One segment per microsecond.
 const BW_UNIT: u64 = 1 << 24;
 /// §5.3.1.1: 2.77, and §5.3.2: 0.5.
 const STARTUP_GAIN: u64 = UNIT * 277 / 100;
 const DRAIN_GAIN: u64 = UNIT / 2;
-/// §5.6.1, the table: windows of 2, while probing up 2.25, in ProbeRTT 0.5.
+/// §5.6.1, the table: window gains of 2, 2.25 while probing up, 0.5 in ProbeRTT.
 const WINDOW_GAIN: u64 = 2 * UNIT;
 const UP_WINDOW_GAIN: u64 = UNIT * 9 / 4;
 const PROBE_RTT_WINDOW_GAIN: u64 = UNIT / 2;
 /// §5.3.3.1, §5.3.3.4: pacing at 0.9 and 1.25.
 const DOWN_GAIN: u64 = UNIT * 9 / 10;
 const UP_GAIN: u64 = UNIT * 5 / 4;
-/// §2.10: probing cycles over which the rate is a maximum.
+/// §2.10: probing cycles over which the maximum rate is taken.
 const BANDWIDTH_CYCLES: u64 = 2;
-/// §2.11: round trips of the aggregation maximum.
+/// §2.11: round trips over which the maximum aggregation is taken.
 const EXTRA_ACKED_ROUNDS: u64 = 10;
-/// §2.13: the smallest round trip holds for 10 s, ProbeRTT comes after 5 s and lasts 200 ms.
+/// §2.13: the minimum round trip is valid for 10 s; ProbeRTT starts after 5 s and lasts 200 ms.
 const MIN_RTT_SPAN: Duration = Duration::from_secs(10);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_SPAN: Duration = Duration::from_millis(200);
-/// §2.7: the smallest window.
+/// §2.7: the minimum window.
 const WINDOW_MIN: u32 = 4;
-/// §5.3.1.2: three round trips that grow less than a quarter.
+/// §5.3.1.2: three round trips with less than a quarter of growth.
 const FULL_ROUNDS: u32 = 3;
-/// §5.3.2: Drain is given up after so many round trips.
+/// §5.3.2: Drain ends after at most this many round trips.
 const DRAIN_ROUNDS: u64 = 3;
 /// §5.6.2: 1 % below the estimate.
 const MARGIN_PERCENT: u64 = 1;
-/// §5.6.3: a burst is a millisecond at the pacing rate, 64 KiB at most, two segments at least.
+/// §5.6.3: a burst is a millisecond at the pacing rate, at most 64 KiB, at least two segments.
 const QUANTUM_MAX: u64 = 65_536;
 const QUANTUM_MIN: u32 = 2;
-/// RFC 6928: until so many are delivered the window grows in any case.
+/// RFC 6928: until this many segments are delivered the window always grows.
 const INITIAL_WINDOW: u32 = 10;
 
-/// What the controller is doing (§5.1.1).
+/// The state of the controller (§5.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -90,11 +91,11 @@ impl Mode {
     const fn probes_bandwidth(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
-    /// Sends more than the path was seen to take (§5.5.10, BBRIsProbingBW).
+    /// True if it sends more than the measured rate of the path (§5.5.10, BBRIsProbingBW).
     const fn accelerates(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }
-    /// Pacing and window gain (§5.6.1).
+    /// Pacing gain and window gain (§5.6.1).
     const fn gains(self) -> (u64, u64) {
         match self {
             Self::Startup => (STARTUP_GAIN, WINDOW_GAIN),
@@ -107,18 +108,18 @@ impl Mode {
     }
 }
 
-/// Looks for the plateau of the delivery rate (§5.3.1.2).
+/// Detects the plateau of the delivery rate (§5.3.1.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct FullPipe {
     bandwidth: u64,
     rounds: u32,
-    /// Found since the search began, and ever.
+    /// Whether it was found since the search began, and ever.
     now: bool,
     ever: bool,
 }
 
 impl FullPipe {
-    /// A new search, from this rate on.
+    /// Starts a new search, from this rate on.
     fn restart(&mut self, bandwidth: u64) {
         *self = Self { bandwidth, rounds: 0, now: false, ever: self.ever };
     }
@@ -132,14 +133,14 @@ pub struct Bbr3 {
     // The model.
     max_bandwidth: MaxFilter,
     cycles: u64,
-    /// Smallest round trip, and when it was seen.
+    /// Minimum round trip, and its time.
     min_rtt: Option<Duration>,
     min_rtt_at: Instant,
     extra_acked: MaxFilter,
     extra_since: Instant,
     extra_delivered: u64,
-    /// Bounds from loss: of the rate and the flight since the last probe, and of the flight beyond
-    /// it; `None` for none.
+    /// Bounds from loss: of the rate and of the data in flight since the last probe, and the
+    /// long-term bound of the data in flight; `None` for no bound.
     bandwidth_short: Option<u64>,
     inflight_short: Option<u32>,
     inflight_long: Option<u32>,
@@ -147,9 +148,9 @@ pub struct Bbr3 {
     rounds: u64,
     round_start: bool,
     next_round_delivered: u64,
-    /// Segments delivered by the last news.
+    /// Delivered segments at the last ACK.
     delivered: u64,
-    /// The newest rate, and whether the application limited it.
+    /// The newest rate sample, and whether the application limited it.
     latest: (u64, bool),
     full_pipe: FullPipe,
     drain_began: u64,
@@ -162,7 +163,7 @@ pub struct Bbr3 {
     probe_rtt_done: Option<Instant>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
-    // What is sent.
+    // The pacing rate and the window.
     /// Bytes per second.
     pacing_rate: u64,
     has_seen_rtt: bool,
@@ -171,7 +172,7 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// A controller that has seen nothing; the stream spreads its probes.
+    /// A controller in its initial state; the stream randomizes the times of its probes.
     #[must_use]
     pub fn new(stream: Stream) -> Self {
         Self {
@@ -343,7 +344,7 @@ impl Bbr3 {
 
     // Volumes (§5.6.4.2).
 
-    /// Bandwidth times smallest round trip, times a gain, in segments, rounded up.
+    /// Bandwidth times minimum round trip times a gain, in segments, rounded up.
     fn product(&self, bandwidth: u64, gain: u64) -> u32 {
         let Some(min_rtt) = self.min_rtt else { return INITIAL_WINDOW };
         let scaled = u128::from(bandwidth) * u128::from(min_rtt.as_micros()) * u128::from(gain);
@@ -359,12 +360,13 @@ impl Bbr3 {
         self.quantize(window, self.product(bandwidth, gain))
     }
 
-    /// What is to be in flight: the estimated product, unless congestion cut the window (§5.3.3.8).
+    /// The target for the data in flight: the bandwidth-delay product, unless congestion reduced
+    /// the window (§5.3.3.8).
     fn target_inflight(&self, window: &SegmentWindow) -> u32 {
         self.product(self.bandwidth(), UNIT).min(window.segments)
     }
 
-    // What is sent (§5.6).
+    // The pacing rate and the window (§5.6).
 
     fn quantum(&self, segment_size: u32) -> u32 {
         let bytes = (self.pacing_rate / 1000).min(QUANTUM_MAX);
@@ -461,7 +463,7 @@ impl CongestionController for Bbr3 {
 
     fn on_ack(&mut self, _: &mut SegmentWindow, _: &AckSample) {}
 
-    /// §5.2.3, in its order.
+    /// §5.2.3, in the order of the draft.
     fn on_delivery(&mut self, window: &mut SegmentWindow, sample: &DeliverySample) {
         if self.prior_phase >= Phase::Recovery && sample.phase < Phase::Recovery {
             window.segments = window.segments.max(self.prior_window); // §5.6.4.4

@@ -1,4 +1,4 @@
-//! Expected values from draft-ietf-ccwg-bbr-06, worked out by hand.
+//! Expected values from draft-ietf-ccwg-bbr-06, computed by hand.
 
 use airlane_core::Seeds;
 
@@ -6,8 +6,8 @@ use super::*;
 
 const SEGMENT: u32 = 1448;
 
-/// A flow over a path that delivers one segment a millisecond with a round trip of 40 ms: 40
-/// segments fill it.
+/// A flow over a path that delivers one segment per millisecond with a round trip of 40 ms: its
+/// bandwidth-delay product is 40 segments.
 struct Flow {
     bbr: Bbr3,
     window: SegmentWindow,
@@ -30,15 +30,15 @@ impl Flow {
         Self { bbr, window, now: Instant::ZERO, delivered, lost, phase, rate, window_limited: false }
     }
 
-    /// A flow that has probed once and goes down from there.
+    /// A flow in Down after its first probe.
     fn steady() -> Self {
         let mut flow = Self::new();
         flow.until(Mode::Down, 40);
         flow
     }
 
-    /// An ACK of one segment after a millisecond, with `in_flight` in the network, of which `lost`
-    /// were lost in the last round trip.
+    /// An ACK of one segment after a millisecond, with `in_flight` segments in the network, of
+    /// which `lost` were lost in the last round trip.
     fn ack_with(&mut self, rtt_ms: u64, in_flight: u32, lost: u64) {
         self.now += Duration::from_millis(1);
         self.delivered += 1;
@@ -82,7 +82,7 @@ impl Flow {
         }
     }
 
-    /// A segment that was sent with `in_flight`, of which `lost` are lost by now.
+    /// A segment that was sent with `in_flight`, of which `lost` have been lost since.
     fn lose(&mut self, number: u64, in_flight: u32, lost: u64) {
         self.lost += 1;
         let lost = LostSegment {
@@ -104,8 +104,8 @@ fn the_first_rate_is_the_initial_window_per_round_trip() {
     assert_eq!(Flow::new().bbr.pacing_rate, 1_002_570);
 }
 
-/// §5.3.1.2: one round trip finds the rate, three bring no quarter more. §5.3.2: Drain paces at half
-/// until what is in flight fills the path and no more.
+/// §5.3.1.2: one round trip finds the rate, three more grow less than a quarter. §5.3.2: Drain paces
+/// at half the rate until the data in flight equals the bandwidth-delay product.
 #[test]
 fn startup_then_drain() {
     let mut flow = Flow::new();
@@ -116,13 +116,13 @@ fn startup_then_drain() {
     assert!(flow.bbr.pacing_rate.abs_diff(716_760) < 100, "{}", flow.bbr.pacing_rate);
     flow.ack(41);
     assert_eq!(flow.bbr.mode, Mode::Drain);
-    // Down has nothing left to drain, and goes over to Cruise at once.
+    // Down has nothing to drain, and changes to Cruise at once.
     flow.ack(40);
     assert_eq!(flow.bbr.mode, Mode::Cruise);
     assert_eq!(Mode::Down.gains(), (230, 512));
 }
 
-/// §5.3.2: a path that does not drain within three round trips is not waited for.
+/// §5.3.2: Drain ends after three round trips even if the path is not drained.
 #[test]
 fn drain_is_given_up_after_three_round_trips() {
     let mut flow = Flow::new();
@@ -133,7 +133,8 @@ fn drain_is_given_up_after_three_round_trips() {
 }
 
 /// §5.3.1.3: six separate losses in a round trip of recovery, and more than 2 % of the flight, end
-/// Startup; the bound is what was delivered in that round trip, 40, or the estimated product, 40.
+/// Startup; the bound is the amount delivered in that round trip, 40, or the estimated
+/// bandwidth-delay product, 40.
 #[test]
 fn losses_end_startup() {
     let lossy_round = |ranges: u64, of_flight: u64| {
@@ -158,8 +159,8 @@ fn losses_end_startup() {
     assert_eq!(lossy_round(6, 1).bbr.mode, Mode::Startup); // 1 of 80 is below 2 %
 }
 
-/// §5.3.3.8: with 40 segments in the path a Reno flow would have lost again after 40 round trips, of
-/// which one is random; that comes before the 2 to 3 s.
+/// §5.3.3.8: with 40 segments in the path a Reno flow would have its next loss after 40 round trips,
+/// of which one is random; that is earlier than 2 to 3 s.
 #[test]
 fn small_paths_are_probed_as_often_as_reno_would() {
     let mut flow = Flow::steady();
@@ -170,14 +171,15 @@ fn small_paths_are_probed_as_often_as_reno_would() {
 }
 
 /// §5.3.3: Down until the path is drained, Cruise, Refill for a round trip, Up at 1.25 until three
-/// round trips bring nothing, Down again; the filter of the rate moves on once per cycle.
+/// round trips bring no growth, then Down again; the filter of the rate advances once per cycle.
 #[test]
 fn a_cycle_goes_through_its_four_states() {
     let mut flow = Flow::steady();
     let cycles = flow.bbr.cycles;
     flow.ack(39);
     assert_eq!(flow.bbr.mode, Mode::Cruise);
-    // 1448 B/ms * 0.99, and a window of twice the path with room for the segment ahead of time.
+    // 1448 B/ms * 0.99, and a window of twice the bandwidth-delay product with room for the early
+    // segment.
     assert!(flow.bbr.pacing_rate.abs_diff(1_433_520) < 100, "{}", flow.bbr.pacing_rate);
     flow.until(Mode::Refill, 40);
     assert_eq!(flow.bbr.cycles, cycles + 1);
@@ -187,12 +189,13 @@ fn a_cycle_goes_through_its_four_states() {
     assert_eq!(flow.bbr.mode.gains(), (320, 576));
     let up = flow.now;
     flow.until(Mode::Down, 50);
-    // Three round trips; the first begins with Up itself.
+    // Three round trips; the first begins with Up.
     assert_eq!((flow.now - up).as_millis(), 120);
 }
 
-/// §5.5.10.2: two of 50 are more than 2 %. Losses crossed the threshold with the second: 49 were in
-/// flight before it, and (0.02 * 49 - 1) / 0.98 more is none. That is above 0.7 of the target of 40.
+/// §5.5.10.2: two of 50 are more than 2 %. Losses exceeded the threshold with the second: 49 were in
+/// flight before it, and the prefix (0.02 * 49 - 1) / 0.98 is negative, so zero. That is above 0.7
+/// of the target of 40.
 #[test]
 fn a_loss_while_probing_bounds_the_flight() {
     let mut flow = Flow::steady();
@@ -202,7 +205,7 @@ fn a_loss_while_probing_bounds_the_flight() {
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Up, None));
     flow.lose(1001, 50, 2);
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
-    // Once per probe.
+    // Only once per probe.
     flow.lose(1002, 30, 3);
     assert_eq!(flow.bbr.inflight_long, Some(49));
     flow.ack(45);
@@ -221,8 +224,9 @@ fn the_bound_is_no_lower_than_beta() {
     assert_eq!(flow.bbr.inflight_long, Some(28)); // 0.7 * 40
 }
 
-/// §5.5.10.3: a round trip with a loss in Cruise takes the short-term bounds to what was delivered, 30
-/// in 40 ms, but not below 0.7 of what they were (of the window, the first time). Refill forgets them.
+/// §5.5.10.3: a round trip with a loss in Cruise reduces the short-term bounds to the delivered
+/// amount, 30 in 40 ms, but not below 0.7 of their old values (the first time, of the window). Refill
+/// resets them.
 #[test]
 fn a_loss_while_cruising_follows_what_is_delivered() {
     let mut flow = Flow::steady();
@@ -230,7 +234,7 @@ fn a_loss_while_cruising_follows_what_is_delivered() {
     let window = flow.window.segments;
     flow.rate = 30;
     for _ in 0..41 {
-        flow.ack(39); // a round trip at that rate, so that none faster is remembered
+        flow.ack(39); // a round trip at that rate, so that the filter has no higher one
     }
     flow.lose(1000, 40, 1);
     for _ in 0..41 {
@@ -253,7 +257,7 @@ fn a_loss_while_cruising_follows_what_is_delivered() {
     assert_eq!((flow.bbr.bandwidth_short, flow.bbr.inflight_short), (None, None));
 }
 
-/// §5.3.3.4: at the bound, Up raises it by 1, 2, 4 ... segments in the round trips that follow.
+/// §5.3.3.4: at the bound, Up increases it by 1, 2, 4 ... segments in the following round trips.
 #[test]
 fn probing_up_raises_the_bound_faster_and_faster() {
     let mut flow = Flow::steady();
@@ -268,16 +272,16 @@ fn probing_up_raises_the_bound_faster_and_faster() {
         bounds.push(flow.bbr.inflight_long.unwrap());
         assert_eq!(flow.bbr.mode, Mode::Up, "{round}");
     }
-    // 40 segments are acknowledged in each; the slope doubles where a round trip begins, and the
-    // window, which follows a segment behind, rounds it.
+    // 40 segments are acknowledged in each round trip. The slope doubles at its start; the window
+    // follows one segment behind, which causes rounding.
     let growth: Vec<u32> = bounds.windows(2).map(|w| w[1] - w[0]).collect();
     assert!(bounds[0] <= 42, "{bounds:?}");
     assert!(growth.windows(2).all(|w| w[1] > w[0]), "{bounds:?}");
     assert!((8..=20).contains(&(bounds[3] - 40)), "{bounds:?}"); // 1 + 2 + 4 + 8 = 15
 }
 
-/// §5.3.4: five seconds without a smaller round trip, then half of what fills the path for 200 ms and
-/// a round trip, and Cruise, with the window as before.
+/// §5.3.4: after five seconds without a smaller round trip, half of the bandwidth-delay product for
+/// 200 ms and a round trip; then Cruise, with the window restored.
 #[test]
 fn probe_rtt_halves_the_flight_every_five_seconds() {
     let mut flow = Flow::steady();
@@ -288,7 +292,7 @@ fn probe_rtt_halves_the_flight_every_five_seconds() {
     assert_eq!(flow.now, Instant::from_millis(5001));
     assert_eq!(flow.window.segments, 20);
     assert!(flow.bbr.holds_back());
-    flow.ack_with(45, 20, 0); // from here on, with no more than that in flight
+    flow.ack_with(45, 20, 0); // from here on, with at most that many in flight
     let began = flow.now;
     while flow.bbr.mode == Mode::ProbeRtt {
         flow.ack_with(41, 20, 0);
@@ -296,11 +300,11 @@ fn probe_rtt_halves_the_flight_every_five_seconds() {
     assert_eq!(flow.bbr.mode, Mode::Cruise);
     assert!((200..=242).contains(&(flow.now - began).as_millis()), "{:?}", flow.now - began);
     assert!(flow.window.segments > 60, "{}", flow.window.segments);
-    // The 40 ms of the beginning hold for ten seconds.
+    // The 40 ms from the beginning are valid for ten seconds.
     assert_eq!(flow.bbr.min_rtt, Some(Duration::from_millis(40)));
 }
 
-/// §5.5.11.2: what turned out to be no loss is forgotten, and the probe begins anew.
+/// §5.5.11.2: a spurious loss is undone, and the probe starts again.
 #[test]
 fn a_spurious_loss_is_taken_back() {
     let mut flow = Flow::steady();
@@ -309,20 +313,20 @@ fn a_spurious_loss_is_taken_back() {
     flow.lose(1000, 50, 1);
     flow.lose(1001, 50, 2);
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
-    flow.lose(1002, 50, 3); // of the same recovery: what was saved before it stays
+    flow.lose(1002, 50, 3); // of the same recovery: the state saved before it stays
     flow.bbr.on_undo(&mut flow.window, &Snapshot::default());
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Refill, None));
     let refill = flow.now;
     flow.until(Mode::Up, 40);
     assert_eq!((flow.now - refill).as_millis(), 40);
-    // Once: what is undone again has ended nothing.
+    // Only once: a second undo does not resume a probe.
     flow.until(Mode::Down, 50);
     flow.bbr.on_undo(&mut flow.window, &Snapshot::default());
     assert_eq!(flow.bbr.mode, Mode::Down);
 }
 
-/// §5.5.11.2: Startup that losses ended, and that were none, goes on until it has found the plateau itself; the
-/// window is at least that of before.
+/// §5.5.11.2: if the losses that ended Startup were spurious, it continues until it finds the plateau; the
+/// window is at least the previous one.
 #[test]
 fn startup_goes_on_after_a_spurious_loss() {
     let mut flow = Flow::new();
@@ -358,8 +362,8 @@ fn startup_goes_on_after_a_spurious_loss() {
     flow.until(Mode::Drain, 80);
 }
 
-/// §5.3.3.6: the Up after one that lost too much goes down as soon as the flight is at the bound; a round trip
-/// later, without a loss, it probes again at once, and stays.
+/// §5.3.3.6: an Up after one that lost too much ends as soon as the data in flight reaches the bound. A round
+/// trip later, without a loss, it probes again at once, and continues.
 #[test]
 fn a_probe_after_a_loss_is_cautious() {
     let mut flow = Flow::steady();
@@ -370,7 +374,7 @@ fn a_probe_after_a_loss_is_cautious() {
     }
     assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(49)));
     flow.until(Mode::Cruise, 30);
-    flow.ack_with(39, 40, 0); // a shorter round trip, so that none is looked for
+    flow.ack_with(39, 40, 0); // a shorter round trip, so that ProbeRTT does not start
     flow.until(Mode::Up, 40);
     flow.ack(48);
     assert_eq!(flow.bbr.mode, Mode::Up);
@@ -386,8 +390,8 @@ fn a_probe_after_a_loss_is_cautious() {
     }
 }
 
-/// §5.6.3: a millisecond at 1448 B/ms is a segment, but two may always go; at 100 times that it is
-/// 64 KiB, 45 segments.
+/// §5.6.3: a millisecond at 1448 B/ms is one segment, but the minimum is two; at 100 times that
+/// rate it is 64 KiB, 45 segments.
 #[test]
 fn the_quantum_is_a_millisecond_within_bounds() {
     let mut flow = Flow::new();

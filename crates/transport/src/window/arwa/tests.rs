@@ -15,8 +15,8 @@ fn window(config: ArwaReceiver) -> ArwaWindow {
     w
 }
 
-/// A segment of `bytes` arrives at `at_ms` after `delay_ms`; it answers what we sent `rtt_ms` ago. Returns the
-/// case and the code that the next acknowledgment carries.
+/// A segment of `bytes` arrives at `at_ms` after `delay_ms`; it answers a segment that we sent `rtt_ms` ago.
+/// Returns the case and the code of the next acknowledgment.
 fn take(w: &mut ArwaWindow, at_ms: u64, bytes: u64, delay_ms: u64, rtt_ms: u64) -> Option<(u8, u8)> {
     let arrival = Arrival {
         now: Instant::from_millis(at_ms),
@@ -39,7 +39,7 @@ fn codes(config: ArwaReceiver, delays_ms: &[u64]) -> Vec<Option<(u8, u8)>> {
 
 #[test]
 fn the_cases_are_those_of_the_text() {
-    // The first period has the segment of 10 ms in it too. Then P_d = 100 - 100 * 10 / delay.
+    // The first period also contains the segment of 10 ms. Then P_d = 100 - 100 * 10 / delay.
     let delays = [10, 100, 1000, 99, 20, 15, 14, 13, 12, 10];
     let expected = [
         Some((3, 120)), // 0
@@ -83,9 +83,9 @@ fn more_than_fifteen_segments_are_enough_and_later_codes_of_a_period_are_lessene
             assert!(codes[..15].iter().all(Option::is_none));
             codes[15].map(|(_, code)| code)
         };
-        // P_d is 50, whose code is 10, and 75, whose code is 22.
+        // P_d is 50, with code 10, and 75, with code 22.
         let in_a_period = [batch(1035, 20), batch(1040, 40), batch(1045, 40), batch(1050, 20)];
-        // A period later one segment is enough, and nothing is remembered after it.
+        // A period later one segment is enough, and no code is stored after it.
         let later = take(&mut w, 1085, 1000, 40, 20).map(|(_, code)| code);
         (in_a_period.map(Option::unwrap), later)
     };
@@ -105,7 +105,8 @@ fn short_segments_count_only_where_that_is_asked_for() {
     assert_eq!(run(false), None);
     assert_eq!(run(true), Some((1, 60))); // P_d = 90
 
-    // A short segment first makes the rate without congestion too low for ever, unless it does not count.
+    // If short segments count, a short one at the start permanently sets a rate without congestion that
+    // is too low.
     let run = |short_segments| {
         let mut w = window(ArwaReceiver { short_segments, ..CONFIG });
         take(&mut w, 1010, 100, 10, 20);
@@ -124,9 +125,9 @@ fn a_clock_that_is_off_spoils_one_way_delays_but_not_relative_ones() {
     // Ahead by 100 ms: 110, 200, 120 ms; P_d = 45 and 8.3.
     let ahead = codes(offset(DelayMeasure::OneWay, 100), &delays);
     assert_eq!(ahead, [Some((3, 120)), Some((2, 7)), Some((3, 111))]);
-    // Behind by 200 ms: no delay can be told from none, and the sender is driven on for ever.
+    // Behind by 200 ms: all delays are at the minimum, and the sender always receives code 120.
     assert_eq!(codes(offset(DelayMeasure::OneWay, -200), &delays), [Some((3, 120)); 3]);
-    // Half the least round trip of 20 ms stands for the delay of the empty path, which is 10 ms.
+    // Half of the minimum round trip of 20 ms replaces the delay of the empty path, which is 10 ms.
     for ms in [0, 100, -200, 3_600_000] {
         assert_eq!(codes(offset(DelayMeasure::Relative, ms), &delays), in_step, "{ms} ms");
         let round_trip = codes(offset(DelayMeasure::RoundTrip, ms), &delays);

@@ -13,7 +13,7 @@ fn of(floor_segments: u32, lambda_millionths: u64, alpha_millionths: u32) -> Drw
     w
 }
 
-/// A segment that answers what we sent `rtt_ms` ago.
+/// A segment that answers a segment that we sent `rtt_ms` ago.
 fn arrive(w: &mut DrwaWindow, at_ms: u64, rtt_ms: u64) {
     w.on_data(
         &Arrival {
@@ -27,7 +27,7 @@ fn arrive(w: &mut DrwaWindow, at_ms: u64, rtt_ms: u64) {
     );
 }
 
-/// The application has read so much since the beginning.
+/// The application has read this amount since the start.
 fn read(w: &mut DrwaWindow, at_ms: u64, total: u64) -> u64 {
     let now = Instant::from_millis(at_ms);
     w.on_read(&Read { now, total, rtt: Duration::ZERO, segment_size: Bytes(1000) });
@@ -46,7 +46,7 @@ fn what_comes_in_a_round_trip_is_offered_three_times_less_what_queues() {
     assert_eq!(read(&mut w, 1070, 9_000), 12_000, "one update per round trip");
     // The mean round trip is 100 ms: (7 * 4000 + 8000) / 8 = 4500, times 3 * 40 / 100.
     assert_eq!(read(&mut w, 1080, 12_000), 5_400);
-    // The next after 100 ms. A shorter round trip is the least from now on: (7 * 4500 + 0) / 8 = 3937.
+    // The next one after 100 ms. A shorter round trip is the new minimum: (7 * 4500 + 0) / 8 = 3937.
     arrive(&mut w, 1100, 20);
     assert_eq!(read(&mut w, 1179, 12_000), 5_400);
     assert_eq!(read(&mut w, 1180, 12_000), 11_811);
@@ -54,15 +54,15 @@ fn what_comes_in_a_round_trip_is_offered_three_times_less_what_queues() {
 
 #[test]
 fn both_factors_and_the_floor_are_the_set_ups() {
-    // λ = 2, α = 1/2: 4000, then (4000 + 8000) / 2 = 6000; least round trip 40 ms, mean 100 ms.
+    // λ = 2, α = 1/2: 4000, then (4000 + 8000) / 2 = 6000; minimum round trip 40 ms, mean 100 ms.
     let mut w = of(0, 2_000_000, 500_000);
     arrive(&mut w, 1020, 40);
     assert_eq!(read(&mut w, 1040, 4_000), 8_000); // 2 * 4000
     arrive(&mut w, 1062, 80);
     arrive(&mut w, 1063, 120);
     assert_eq!(read(&mut w, 1080, 12_000), 4_800); // 2 * 6000 * 40 / 100
-    // α = 0 forgets: 100 bytes in the last round trip of 500 ms are all that counts. Without a floor the
-    // window is smaller than a segment.
+    // With α = 0 only the last round trip counts: 100 bytes in 500 ms. Without a floor the window is
+    // smaller than a segment.
     let mut w = of(0, 3_000_000, 0);
     arrive(&mut w, 1010, 10);
     read(&mut w, 1010, 1_000);
