@@ -1,12 +1,12 @@
-//! Our controllers behind quinn's `congestion::Controller`.
+//! Our controllers as an implementation of quinn's `congestion::Controller`.
 //!
-//! quinn counts bytes and reports acknowledgments packet by packet, losses by the batch; ours count
-//! segments and hear of each acknowledgment once. A segment is a full datagram. What a recovery period is
-//! (RFC 9002 §7.3.2) is decided here, as TCP's sender decides it for TCP; reductions act at once (there is
-//! no rate reduction in between).
+//! quinn counts bytes and reports acknowledgments per packet and losses per batch. Our controllers count
+//! segments and receive each acknowledgment once. A segment is a full datagram. Recovery periods (RFC 9002
+//! §7.3.2) are determined here, as the TCP sender does for TCP; reductions are immediate (there is no rate
+//! reduction in between).
 //!
-//! The sender stands in a cell that quinn's controller ([`Shared`]) and the endpoint have in common: what comes to the
-//! endpoint beside packets (timeouts of our own, what the path says) reaches the controller past quinn.
+//! The sender is in a cell shared by quinn's controller ([`Shared`]) and the endpoint: inputs of the endpoint
+//! other than packets (our own timeouts, reports about the path) reach the controller without quinn.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,10 +33,10 @@ type QuinnInstant = std::time::Instant;
 
 /// kMinimumWindow in datagrams (RFC 9002 §7.2).
 const MINIMUM_WINDOW: u32 = 2;
-/// max_ack_delay where the peer names none (RFC 9000 §18.2).
+/// max_ack_delay if the peer sends none (RFC 9000 §18.2).
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// A sender that quinn and the endpoint have in common.
+/// A sender that quinn and the endpoint share.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<Sender>>);
 
@@ -51,7 +51,7 @@ impl Shared {
     }
 }
 
-/// Gives quinn the controller of its one path.
+/// Creates the controller of quinn's only path.
 pub(crate) struct Factory(pub(crate) Shared);
 
 impl ControllerFactory for Factory {
@@ -61,30 +61,30 @@ impl ControllerFactory for Factory {
     }
 }
 
-/// What the packets of one acknowledgment come to.
+/// The sums over the packets of one acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     bytes: u64,
-    /// Of these, sent after the last reduction: they let the window grow (RFC 9002 §7.3.2).
+    /// Bytes of these sent after the last reduction: they let the window grow (RFC 9002 §7.3.2).
     growing: u64,
     newest_sent: Option<Instant>,
 }
 
-/// What the endpoint may report of the sender.
+/// The sender's news that the endpoint may report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct News {
     /// Round trip of the newest packet of the last acknowledgment.
     pub(crate) rtt: Option<Duration>,
-    /// Losses were reported.
+    /// True if losses were reported.
     pub(crate) lost: bool,
-    /// A timeout turned out spurious.
+    /// True if a timeout was found to be spurious.
     pub(crate) undone: bool,
 }
 
-/// What was made of a loss, or of a timeout.
+/// The classification of a loss or a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
-    /// When the packet was sent that says what it was: the newest lost, or the oldest outstanding.
+    /// Send time of the packet that determined it: the newest lost, or the oldest outstanding.
     pub(crate) sent_at: Instant,
     pub(crate) timeout: bool,
     pub(crate) cause: LossCause,
@@ -100,16 +100,16 @@ pub(crate) struct Expiry {
     pub(crate) in_recovery: bool,
 }
 
-/// The sender's half of a connection, as far as its congestion controller goes.
+/// The congestion-control part of a connection's sender.
 pub(crate) struct Sender {
     pub(crate) controller: Controller,
     initial_window: u32,
     established: bool,
     batch: Batch,
-    /// Acknowledged bytes short of a segment.
+    /// Acknowledged bytes less than a segment.
     carry: u64,
-    /// When the last recovery period began. What was sent until then belongs to it, also what is found
-    /// lost after its end (RFC 9002 appendix B.2, congestion_recovery_start_time).
+    /// Start of the last recovery period. Packets sent until then belong to it, also those that are
+    /// detected as lost after its end (RFC 9002 appendix B.2, congestion_recovery_start_time).
     recovery_from: Option<Instant>,
     in_recovery: bool,
     last_sent_at: Instant,
@@ -121,24 +121,24 @@ pub(crate) struct Sender {
     srtt: Duration,
     flight: Flight,
     packet_threshold: u64,
-    /// A timer of our own, if silence costs the window.
+    /// Our own timer, if silence reduces the window.
     timeouts: Option<Timeouts>,
-    /// The window before a timeout, if it may be taken back.
+    /// The window before a timeout, if it may be restored.
     before_timeout: Option<Snapshot>,
-    /// Whether it ever is.
+    /// Whether the controller ever restores it.
     undoes: bool,
     news: News,
-    /// Since it was asked last.
+    /// Classifications since the last query.
     judged: Vec<Judged>,
-    /// What a PEP has said, for a controller that has a window for each domain.
+    /// The reports of a PEP, for a controller with a window for each domain.
     domains: Option<Domains>,
-    /// Rate and pacing, for a controller that models the path.
+    /// Rate and pacing, for a model-based controller.
     model: Option<Model>,
     /// Pacing that is stricter than quinn's.
     pacer: Option<Pacer>,
-    /// Where loss recovery stands.
+    /// The phase of loss recovery.
     phase: Phase,
-    /// Probe timeouts in a row.
+    /// Consecutive probe timeouts.
     probes_in_row: u32,
 }
 
@@ -189,22 +189,22 @@ impl Sender {
         u64::from(self.controller.window().segment_size())
     }
 
-    /// Segments that these bytes are, the last of them not full.
+    /// Number of segments for these bytes, the last of them not full.
     fn segments(&self, bytes: u64) -> u32 {
         bytes.div_ceil(self.segment()) as u32
     }
 
-    /// Takes what has happened since it was asked last.
+    /// Takes the news since the last query.
     pub(crate) fn take_news(&mut self) -> News {
         core::mem::take(&mut self.news)
     }
 
-    /// Takes what was made of losses since it was asked last.
+    /// Takes the classifications since the last query.
     pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
         core::mem::take(&mut self.judged)
     }
 
-    /// Window, threshold and flight in bytes.
+    /// Window, threshold and bytes in flight.
     pub(crate) fn state(&self) -> (Bytes, Option<Bytes>, Bytes) {
         (self.window(), self.controller.ssthresh(), Bytes(self.in_flight))
     }
@@ -220,8 +220,8 @@ impl Sender {
         Totals { now, in_flight: self.segments(self.in_flight), srtt: self.srtt, phase: self.phase }
     }
 
-    /// Before anything is sent: what was acknowledged and lost goes to a controller that models the path, and data may
-    /// leave if its turn has come.
+    /// Called before sending: passes deliveries and losses to a model-based controller, and allows data if
+    /// pacing does.
     pub(crate) fn settle(&mut self, now: Instant) {
         self.pace(now);
         let totals = self.totals(now);
@@ -236,7 +236,7 @@ impl Sender {
         model.open(now, self.controller.send_quantum());
     }
 
-    /// The bucket goes by the window of now.
+    /// Updates the pacer with the current window.
     fn pace(&mut self, now: Instant) {
         let (window, segment, srtt) = (self.window(), self.segment(), self.srtt);
         let slow_start = self.controller.ssthresh().is_none_or(|threshold| window < threshold);
@@ -246,13 +246,13 @@ impl Sender {
         }
     }
 
-    /// Until when data has to wait, whatever the window.
+    /// The time until which data has to wait, independent of the window.
     fn waits_until(&self) -> Option<Instant> {
         let model = self.model.as_ref().and_then(Model::waits_until);
         model.max(self.pacer.as_ref().and_then(Pacer::waits_until))
     }
 
-    /// When data that has to wait may leave.
+    /// The time when delayed data may leave.
     pub(crate) fn paced_until(&self) -> Option<Instant> {
         let until = self.waits_until()?;
         (Bytes(self.in_flight) < self.controller.congestion_window()).then_some(until)
@@ -284,7 +284,8 @@ impl Sender {
             self.judged.push(Judged { sent_at, timeout: false, cause });
             cause
         };
-        // A loss that costs nothing begins no recovery: the next one of the same flight is judged anew.
+        // A loss without a reduction begins no recovery: the next one of the same flight is classified
+        // again.
         if cause == LossCause::Congestion {
             self.recovery_from = Some(now);
             self.in_recovery = true;
@@ -296,8 +297,8 @@ impl Sender {
         }
     }
 
-    /// A packet sent during recovery ends it (RFC 9002 §7.3.2). The window that follows is the controller's word:
-    /// Westwood's is what it has measured by then.
+    /// A packet sent during recovery ends it (RFC 9002 §7.3.2). The controller then sets the window:
+    /// Westwood's is its current estimate.
     fn end_recovery(&mut self) {
         if core::mem::take(&mut self.in_recovery) {
             self.controller.on_recovery_exit();
@@ -305,7 +306,7 @@ impl Sender {
         }
     }
 
-    /// The window in force: the threshold from when a recovery period begins (RFC 9002 §7.3.2).
+    /// The current window: the threshold from the start of a recovery period on (RFC 9002 §7.3.2).
     fn window(&self) -> Bytes {
         let window = self.controller.congestion_window();
         let window = match self.controller.ssthresh() {
@@ -323,7 +324,7 @@ impl Sender {
         }
     }
 
-    /// A PEP has seen packets of these names; the newest passed `delay` before it said so.
+    /// A PEP has seen packets with these identifiers; the newest passed `delay` before its report.
     pub(crate) fn on_seen(&mut self, now: Instant, identifiers: &[u64], delay: Duration) {
         let Some(domains) = &mut self.domains else { return };
         let mut newest: Option<Instant> = None;
@@ -341,10 +342,10 @@ impl Sender {
         self.grow_domain(now, Domain::Internet, Some(rtt), true, self.in_flight);
     }
 
-    /// An acknowledgment of the client, and what it says about either domain.
+    /// Processes an acknowledgment of the client for both domains.
     fn drive_domains(&mut self, now: Instant, rtt: Duration, window_limited: bool, max_outstanding: u64) {
         let Some(domains) = &mut self.domains else { return };
-        // As long as a probe timeout, roughly: two round trips and what an acknowledgment may wait for (RFC 9000 §18.2).
+        // About a probe timeout: two round trips and the maximum delay of an acknowledgment (RFC 9000 §18.2).
         if domains.falls_silent(now, self.srtt * 2 + MAX_ACK_DELAY) {
             self.controller.on_clock_change();
         }
@@ -397,7 +398,7 @@ impl Sender {
         Some((mdcc.window_of(Domain::Internet).bytes(), mdcc.window_of(Domain::Ran).bytes(), domains.srtt))
     }
 
-    /// True if it has a timer of its own, whose expiry costs the window.
+    /// True if it has its own timer, whose expiry reduces the window.
     pub(crate) const fn has_timer(&self) -> bool {
         self.timeouts.is_some()
     }
@@ -407,7 +408,8 @@ impl Sender {
         self.timeouts.as_ref()?.deadline(&self.flight)
     }
 
-    /// The timer of the oldest packet fires: the window collapses, unless it has for packets sent then.
+    /// The timer of the oldest packet fires: the window collapses, unless it has already for packets
+    /// sent then.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<Expiry> {
         let in_recovery = self.in_recovery;
         let timeouts = self.timeouts.as_mut()?;
@@ -425,14 +427,14 @@ impl Sender {
         Some(expiry)
     }
 
-    /// What a timeout is whose oldest packet was sent then.
+    /// The class of a timeout whose oldest packet was sent at this time.
     fn judge_timeout(&mut self, now: Instant, sent_at: Instant) -> LossCause {
         let cause = self.controller.cause_of_timeout(&self.episode(now, 1, 0));
         self.judged.push(Judged { sent_at, timeout: true, cause });
         cause
     }
 
-    /// When the last packet left, from which probe timers run (RFC 9002 §6.2.1).
+    /// Send time of the last packet, from which probe timers run (RFC 9002 §6.2.1).
     pub(crate) const fn last_sent_at(&self) -> Instant {
         self.last_sent_at
     }
@@ -450,10 +452,11 @@ impl Sender {
         }
     }
 
-    /// The packet that made the timer fire is acknowledged.
+    /// The packet whose timer fired is acknowledged.
     fn on_spurious_timeout(&mut self) {
-        // picoquic's CUBIC always takes it back (cubic.c). Its NewReno would within a round trip (newreno.c), but in
-        // the logs beside MELD's code it never does: the window goes from 12, 273 and 141 packets to two and stays.
+        // picoquic's CUBIC always restores the window (cubic.c). Its NewReno would within a round trip
+        // (newreno.c), but in the logs published with MELD's code it never does: the window is reduced from
+        // 12, 273 and 141 packets to two and is not restored.
         let Some(before) = self.before_timeout.take().filter(|_| self.undoes) else { return };
         self.controller.on_undo(&before);
         self.news.undone = true;
@@ -507,7 +510,7 @@ impl Sender {
         self.flight.on_sent(now, bytes, note);
     }
 
-    /// A PEP calls the packet sent last so.
+    /// Sets the PEP's identifier of the last packet.
     pub(crate) fn name_newest(&mut self, identifier: u64) {
         self.flight.name_newest(identifier);
     }
@@ -612,7 +615,7 @@ impl Sender {
         }
     }
 
-    /// Each domain that has lost something since its last reduction reduces its window.
+    /// Reduces the window of each domain that has lost a packet since its last reduction.
     fn reduce_domains(&mut self, now: Instant) {
         for domain in Domain::ALL {
             if self.domains.as_mut().is_some_and(|domains| domains.reduces(domain, now)) {
@@ -645,8 +648,8 @@ impl QuinnController for Shared {
         sender.carry %= sender.segment();
     }
 
-    /// One byte more than the window: quinn sends only while flight and datagram stay below this, where
-    /// RFC 9002 §7 lets them reach it.
+    /// One byte more than the window: quinn sends only while the sum of bytes in flight and the
+    /// datagram is below this value; RFC 9002 §7 lets it reach the window.
     fn window(&self) -> u64 {
         let sender = self.lock();
         if sender.waits_until().is_some() { 0 } else { sender.window().get() + 1 }
@@ -660,7 +663,7 @@ impl QuinnController for Shared {
         metrics
     }
 
-    /// For another path, of which there is none: addresses stay.
+    /// For another path, which does not exist: addresses do not change.
     fn clone_box(&self) -> Box<dyn QuinnController> {
         Box::new(self.clone())
     }

@@ -1,9 +1,9 @@
 //! A handshake without cryptography: it exchanges transport parameters in the order of TLS 1.3 over QUIC
 //! (RFC 9001 §4), one message for each of its flights, and protects nothing.
 //!
-//! Packets stay as long as with AES-GCM (RFC 9001 §5.3): a tag of 16 bytes, and room for a header
-//! protection sample. The tag holds the generation of the key, so that a packet of an old key fails to
-//! open, as it must when keys are updated.
+//! Packets have the same length as with AES-GCM (RFC 9001 §5.3): a tag of 16 bytes, and room for a
+//! header protection sample. The tag contains the generation of the key, so that a packet with an old
+//! key cannot be opened, as key updates require.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -88,20 +88,20 @@ pub(crate) struct NullSession {
     side: Side,
     own_parameters: Vec<u8>,
     peer_parameters: Option<TransportParameters>,
-    /// Handshake bytes that are not a whole message yet.
+    /// Handshake bytes of an incomplete message.
     received: Vec<u8>,
-    /// What to say next.
+    /// The next message.
     next: Step,
     finished: bool,
     /// The generation of the next 1-RTT keys.
     generation: u64,
 }
 
-/// What an end says next. It says it as soon as it is asked, but for [`Step::Listen`].
+/// The next message of an end. It is sent when requested, except for [`Step::Listen`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     ClientHello,
-    /// The keys of the handshake, which the client says nothing to have.
+    /// The keys of the handshake, for which the client sends no message.
     ClientHandshakeKeys,
     ClientFinished,
     ServerHello,
@@ -236,7 +236,7 @@ impl Session for NullSession {
     }
 }
 
-/// What both ends are told of the handshake.
+/// The handshake data for both ends.
 pub(crate) struct NullCrypto;
 
 impl ClientConfig for NullCrypto {
@@ -262,7 +262,7 @@ impl ServerConfig for NullCrypto {
     }
 }
 
-/// Tokens and stateless reset tokens: functions of what they stand for and of a seed, no more.
+/// Tokens and stateless reset tokens: functions of their input and a seed.
 pub(crate) struct NullTokenKey(pub(crate) u64);
 
 impl HmacKey for NullTokenKey {
@@ -276,7 +276,7 @@ impl HmacKey for NullTokenKey {
         }
     }
     fn signature_len(&self) -> usize {
-        32 // HMAC-SHA256, what quinn takes by default
+        32 // HMAC-SHA256, quinn's default
     }
     fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
         let mut own = [0; 32];

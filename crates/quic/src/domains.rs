@@ -1,14 +1,16 @@
-//! Multi-domain congestion control over QUIC: what a PEP says of the packets that have passed it, worked into a sender
-//! whose windows are two (`airlane_transport::congestion::Mdcc`).
+//! Multi-domain congestion control over QUIC: the reports of a PEP about the packets that have passed it, for
+//! a sender with two windows (`airlane_transport::congestion::Mdcc`).
 //!
-//! The rules are those of the TCP sender: a packet that the PEP has seen clocks the window of the internet, one that
-//! the client acknowledges that of the radio, and that of the internet too if no report has named it; a loss belongs to
-//! the internet unless the PEP has seen the packet; each domain reduces once per round trip. A PEP that is silent for
-//! a probe timeout leaves the round trips of the internet window to the client.
+//! The rules are those of the TCP sender. A packet that the PEP has seen clocks the internet window. A packet
+//! that the client acknowledges clocks the radio window, and also the internet window if no report has named
+//! it. A loss belongs to the internet domain unless the PEP has seen the packet. Each domain reduces its
+//! window once per round trip. If a PEP is silent for a probe timeout, the internet window uses the round
+//! trips of the client.
 //!
-//! Only the windows use the PEP: quinn takes no word of a loss from anybody but the client, so there is no PEP-NACK.
-//! What is reported are identifiers that only who has the packet and the key of the flow can compute. One that is not
-//! in flight is of a packet that has been acknowledged since, or is made up; neither does anything.
+//! Only the windows use the PEP: quinn accepts losses only from the client's acknowledgments, so there is no
+//! PEP-NACK. Reports contain identifiers that can only be computed from the packet and the key of the flow.
+//! An identifier that is not in flight belongs to a packet that has been acknowledged since, or is invalid;
+//! it has no effect.
 
 use airlane_core::{Duration, Instant};
 use airlane_transport::congestion::Domain;
@@ -18,7 +20,7 @@ use crate::flight::Flying;
 /// Gain of the smoothed round trip (RFC 6298 §2.3).
 const SRTT_GAIN: u64 = 8;
 
-/// What is known of the two domains.
+/// The state of the two domains.
 #[derive(Debug, Default)]
 pub(crate) struct Domains {
     /// Smoothed round trip to the PEP; zero before the first.
@@ -31,14 +33,14 @@ pub(crate) struct Domains {
     unreported: u32,
 }
 
-/// What is known of one domain.
+/// The state of one domain.
 #[derive(Debug, Default)]
 pub(crate) struct Half {
-    /// When its window was last reduced.
+    /// Time of the last reduction of its window.
     reduced_at: Option<Instant>,
-    /// When the newest packet that it has lost was sent.
+    /// Send time of the newest packet that it has lost.
     lost_sent_at: Option<Instant>,
-    /// Bytes delivered that may open its window.
+    /// Delivered bytes that may increase its window.
     delivered: u64,
 }
 
@@ -57,7 +59,7 @@ impl Domains {
         }
     }
 
-    /// The client has the packet.
+    /// The client has received the packet.
     pub(crate) fn on_acked(&mut self, packet: &Flying) {
         self.ran.delivered += if self.ran.is_current(packet.sent_at) { packet.bytes } else { 0 };
         if !packet.seen {
@@ -77,7 +79,7 @@ impl Domains {
         half.lost_sent_at = half.lost_sent_at.max(Some(packet.sent_at));
     }
 
-    /// Whether the domain reduces its window now: it has lost something since its last reduction.
+    /// True if the domain reduces its window now: it has lost a packet since its last reduction.
     pub(crate) fn reduces(&mut self, domain: Domain, now: Instant) -> bool {
         let half = self.half(domain);
         let reduces = half.lost_sent_at.take().is_some_and(|sent_at| half.is_current(sent_at));
@@ -95,7 +97,7 @@ impl Domains {
         }
     }
 
-    /// Whole segments that have been delivered since it was asked last.
+    /// Whole segments delivered since the last call.
     pub(crate) fn take_delivered(&mut self, domain: Domain, segment: u64) -> u32 {
         let half = self.half(domain);
         let segments = half.delivered / segment;
@@ -103,7 +105,7 @@ impl Domains {
         segments as u32
     }
 
-    /// A report named packets that are in flight. True if the PEP had been silent.
+    /// A report named packets in flight. Returns true if the PEP had been silent.
     pub(crate) fn hear(&mut self, now: Instant, rtt: Duration) -> bool {
         let ns = if self.srtt.is_zero() {
             rtt.as_nanos()
@@ -114,8 +116,8 @@ impl Domains {
         self.heard_at.replace(now).is_none()
     }
 
-    /// The client has acknowledged something. True if the PEP has fallen silent: it has not named the packets, and
-    /// nothing else for this long.
+    /// The client has acknowledged packets. Returns true if the PEP has fallen silent: it has named neither
+    /// these packets nor others for this time.
     pub(crate) fn falls_silent(&mut self, now: Instant, after: Duration) -> bool {
         let unreported = core::mem::take(&mut self.unreported);
         let silent = self.heard_at.is_none_or(|at| now.saturating_since(at) > after);

@@ -14,20 +14,20 @@ use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News};
 use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
 use crate::time::{from_quinn, span_from_quinn, to_quinn};
 
-/// What applications write: zeros, which nobody copies until a packet is made of them.
+/// The data that applications write: zeros, which are copied only into packets.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// Timer granularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
 
-/// Something that the application at an end should know.
+/// An event for the application at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicEvent {
     /// The handshake is complete.
     Connected,
-    /// The peer opened streams: [`QuicEndpoint::accept`] gives them.
+    /// The peer opened streams: [`QuicEndpoint::accept`] returns them.
     Opened,
-    /// There may be something to read.
+    /// There may be data to read.
     Readable(StreamId),
     /// There may be room to write.
     Writable(StreamId),
@@ -37,16 +37,16 @@ pub enum QuicEvent {
     Lost,
 }
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readable {
     /// Bytes in order.
     pub bytes: u64,
-    /// True if there will be no more.
+    /// True if there is no more data.
     pub at_end: bool,
 }
 
-/// Computes the name that a PEP gives to a datagram.
+/// Computes the identifier of a datagram at a PEP.
 pub type Identifier = Box<dyn Fn(&[u8]) -> u64>;
 
 /// One end of a connection.
@@ -56,25 +56,25 @@ pub struct QuicEndpoint {
     port: Port,
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
-    /// Where quinn writes datagrams.
+    /// The buffer for quinn's datagrams.
     scratch: Vec<u8>,
     due: Instant,
-    /// When the last datagram of the peer came.
+    /// Arrival time of the peer's last datagram.
     heard_at: Instant,
-    /// How a PEP calls datagrams, if it is listened to.
+    /// Computes a PEP's identifiers, if the PEP is used.
     identifier: Option<Identifier>,
-    /// quinn was told of a timeout since it sent last.
+    /// True if a timeout was passed to quinn since it last sent.
     timer_fired: bool,
     serial: u64,
     reporter: Reporter,
 }
 
-/// What was last said of the sender.
+/// The last reported state of the sender.
 #[derive(Debug, Default)]
 struct Reporter {
     lost_packets: u64,
     probes: u64,
-    /// Packets that will carry again what lost ones carried.
+    /// Packets that will repeat the content of lost ones.
     to_resend: u64,
     rttvar: Duration,
     state: (Bytes, Option<Bytes>, Bytes),
@@ -112,13 +112,13 @@ impl QuicEndpoint {
         }
     }
 
-    /// The same end, which listens to a PEP that names datagrams so.
+    /// The same end, using a PEP with these identifiers.
     #[must_use]
     pub fn with_identifier(self, identifier: Identifier) -> Self {
         Self { identifier: Some(identifier), ..self }
     }
 
-    /// A PEP says that datagrams of these names have passed, the newest so long before.
+    /// A PEP reports that datagrams with these identifiers have passed, the newest one this long ago.
     pub fn on_seen(&mut self, cx: &Cx<'_>, identifiers: &[u64], delay: Duration) {
         self.setup.sender.lock().on_seen(cx.now, identifiers, delay);
     }
@@ -130,7 +130,7 @@ impl QuicEndpoint {
         self.connection = Some(connected.expect("the settings are those of a client"));
     }
 
-    /// A datagram arrives: its bytes, as the peer's quinn made them.
+    /// A datagram arrives, with the bytes of the peer's quinn.
     pub fn handle_datagram(&mut self, cx: &Cx<'_>, ecn: Ecn, datagram: Box<[u8]>) {
         let peer = match self.setup.role {
             Role::Client => Role::Server,
@@ -158,12 +158,12 @@ impl QuicEndpoint {
                 self.connection = accepted.ok();
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.endpoint.ignore(incoming),
-            // A stateless reset: its peer has closed, and would not listen.
+            // A stateless reset: its peer has closed, and would ignore it.
             Some(DatagramEvent::Response(_)) | None => {}
         }
     }
 
-    /// The time of [`Self::next_timeout`] has come.
+    /// To be called at [`Self::next_timeout`].
     pub fn handle_timeout(&mut self, cx: &Cx<'_>) {
         if let Some((_, connection)) = &mut self.connection
             && self.due <= cx.now
@@ -179,7 +179,7 @@ impl QuicEndpoint {
         self.due
     }
 
-    /// The next thing that the application should know.
+    /// The next event for the application.
     pub fn poll(&mut self) -> Option<QuicEvent> {
         use quinn_proto::Event;
         let (_, connection) = self.connection.as_mut()?;
@@ -196,43 +196,42 @@ impl QuicEndpoint {
         }
     }
 
-    /// Opens a stream that carries data both ways, if the peer allows one more.
+    /// Opens a bidirectional stream, if the peer allows one more.
     pub fn open(&mut self) -> Option<StreamId> {
         self.connection.as_mut()?.1.streams().open(Dir::Bi)
     }
 
-    /// Opens a stream that carries data to the peer alone, if it allows one more.
+    /// Opens a unidirectional stream to the peer, if it allows one more.
     pub fn open_one_way(&mut self) -> Option<StreamId> {
         self.connection.as_mut()?.1.streams().open(Dir::Uni)
     }
 
-    /// A stream that the peer opened and that carries data both ways.
+    /// A bidirectional stream that the peer opened.
     pub fn accept(&mut self) -> Option<StreamId> {
         self.connection.as_mut()?.1.streams().accept(Dir::Bi)
     }
 
-    /// A stream that the peer opened to be listened to.
+    /// A unidirectional stream that the peer opened.
     pub fn accept_one_way(&mut self) -> Option<StreamId> {
         self.connection.as_mut()?.1.streams().accept(Dir::Uni)
     }
 
-    /// What is written on a stream from now on leaves before what is written on streams of a lower priority; streams
-    /// begin with 0.
+    /// Data written from now on leaves before data of streams with a lower priority; streams begin with 0.
     pub fn set_priority(&mut self, id: StreamId, priority: i32) {
         if let Some((_, connection)) = &mut self.connection {
-            // Fails only for a stream that is over.
+            // Fails only for a stream that has ended.
             let _ = connection.send_stream(id).set_priority(priority);
         }
     }
 
-    /// Writes these bytes, as many as flow control and the send window take, and says how many that were.
+    /// Writes these bytes, as many as flow control and the send window allow, and returns their number.
     pub fn write_bytes(&mut self, id: StreamId, bytes: &[u8]) -> usize {
         let Some((_, connection)) = &mut self.connection else { return 0 };
         connection.send_stream(id).write(bytes).unwrap_or(0)
     }
 
-    /// Writes up to so many bytes of zeros, as much as flow control and the send window take, and says how
-    /// many that were. [`QuicEvent::Writable`] tells when there is room again.
+    /// Writes up to this number of zero bytes, as many as flow control and the send window allow, and
+    /// returns their number. [`QuicEvent::Writable`] reports when there is room again.
     pub fn write(&mut self, id: StreamId, bytes: u64) -> u64 {
         let Some((_, connection)) = &mut self.connection else { return 0 };
         let mut stream = connection.send_stream(id);
@@ -247,7 +246,7 @@ impl QuicEndpoint {
         written
     }
 
-    /// Ends what this end says on a stream.
+    /// Ends this end's direction of a stream.
     pub fn finish(&mut self, id: StreamId) {
         if let Some((_, connection)) = &mut self.connection {
             // Fails only for a stream that the peer has stopped or the connection has lost.
@@ -255,12 +254,12 @@ impl QuicEndpoint {
         }
     }
 
-    /// Reads whatever has arrived in order, and forgets what it says.
+    /// Reads everything that has arrived in order, and discards its content.
     pub fn read(&mut self, id: StreamId) -> Readable {
         self.read_with(id, |_| ())
     }
 
-    /// Reads whatever has arrived in order, part by part.
+    /// Reads everything that has arrived in order, in parts.
     pub fn read_with(&mut self, id: StreamId, mut take: impl FnMut(&[u8])) -> Readable {
         let mut readable = Readable::default();
         let Some((_, connection)) = &mut self.connection else { return readable };
@@ -279,26 +278,28 @@ impl QuicEndpoint {
                 Err(_) => break,
             }
         }
-        // Whether flow control has news for the peer; `flush` polls in any case.
+        // The result says whether flow control has an update for the peer; `flush` polls in any case.
         let _ = chunks.finalize();
         readable
     }
 
-    /// True once a connection is closed, by whichever end or by silence; some of its packets may still come.
+    /// True once a connection is closed, by either end or by its idle timeout; some of its packets may still
+    /// arrive.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.connection.as_ref().is_some_and(|(_, connection)| connection.is_closed())
     }
 
-    /// True once a connection is over and nobody answers for it any more (RFC 9000 §10.2).
+    /// True once a connection has ended and packets for it are no longer answered (RFC 9000 §10.2).
     #[must_use]
     pub fn is_drained(&self) -> bool {
         self.connection.as_ref().is_some_and(|(_, connection)| connection.is_drained())
     }
 
-    /// True if the peer may give the connection up, in silence, before what is sent now can reach it: its idle timeout is
-    /// less than a probe timeout away (RFC 9000 §10.1.2). The probe timeout is that of a first sample, whose variance is
-    /// half of it (RFC 9002 §5.3, §6.2.1): three round trips and what an acknowledgment may wait for.
+    /// True if the peer may silently give up the connection before data sent now can reach it: its idle
+    /// timeout is less than a probe timeout away (RFC 9000 §10.1.2). The probe timeout is that of a first
+    /// sample, whose variance is half of it (RFC 9002 §5.3, §6.2.1): three round trips and the maximum delay
+    /// of an acknowledgment.
     #[must_use]
     pub fn may_be_given_up(&self, now: Instant) -> bool {
         let (Some(idle), Some((_, connection))) = (self.setup.config.idle_timeout, &self.connection) else {
@@ -308,8 +309,8 @@ impl QuicEndpoint {
         now.saturating_since(self.heard_at) + probe_timeout >= idle
     }
 
-    /// True for a datagram that asks for a connection: an Initial packet of version 1 (RFC 9000 §17.2.2), whether or
-    /// not its fixed bit is set (RFC 9287).
+    /// True for a datagram that requests a connection: an Initial packet of version 1 (RFC 9000 §17.2.2),
+    /// whether or not its fixed bit is set (RFC 9287).
     #[must_use]
     pub fn opens(datagram: &[u8]) -> bool {
         datagram.first().is_some_and(|first| first & 0xB0 == 0x80)
@@ -323,18 +324,18 @@ impl QuicEndpoint {
         }
     }
 
-    /// Tells the controller what the path says of itself.
+    /// Passes a report about the path to the controller.
     pub fn on_feedback(&mut self, feedback: PathFeedback) {
         self.setup.sender.lock().controller.on_feedback(&feedback);
     }
 
-    /// Tells the controller what the base station says of the UE. What was measured before the newest that is
-    /// known is left aside.
+    /// Passes the base station's information about the UE to the controller. A measurement older than the
+    /// newest known one is ignored.
     pub fn on_radio_information(&mut self, information: RadioInformation) {
         self.setup.sender.lock().controller.on_radio_information(&information);
     }
 
-    /// Sends what there is to send. To be called after everything else that may have changed something.
+    /// Sends the pending datagrams. To be called after all other calls that may have changed the state.
     pub fn flush(&mut self, cx: &mut Cx<'_>) {
         let Some((handle, connection)) = &mut self.connection else { return };
         while let Some(event) = connection.poll_endpoint_events() {
@@ -365,12 +366,12 @@ impl QuicEndpoint {
             let at = |timeout: Option<Instant>| timeout.unwrap_or(Instant::FAR_FUTURE);
             at(sender.next_timeout()).min(at(sender.paced_until()))
         };
-        // A timer that is due already would be called at this very instant for ever.
+        // A timer that is already due would be called at this instant without end.
         let soon = cx.now + Duration::from_nanos(1);
         self.due = timeout.map_or(Instant::FAR_FUTURE, from_quinn).min(own).max(soon);
     }
 
-    /// Tells what a handshake has agreed on, before anything that it protects is sent.
+    /// Reports the secrets of a handshake, before any packet that they protect is sent.
     fn tell_secrets(&self, cx: &mut Cx<'_>) {
         if self.setup.config.crypto == QuicCrypto::Tls {
             let lines = self.setup.secrets.take();
@@ -380,7 +381,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// A timer of the sender's own, if it has one.
+    /// Handles the sender's own timer, if it has one.
     fn expire(&mut self, cx: &mut Cx<'_>) {
         let mut sender = self.setup.sender.lock();
         if sender.next_timeout().is_some_and(|at| at <= cx.now)
@@ -391,8 +392,8 @@ impl QuicEndpoint {
         }
     }
 
-    /// quinn does not say when its probe timer fires, but each probe asks for an acknowledgment at once
-    /// (draft-ietf-quic-ack-frequency), and beside probes for the path MTU nothing does.
+    /// quinn does not report when its probe timer fires, but each probe requests an immediate
+    /// acknowledgment (draft-ietf-quic-ack-frequency), and only probes for the path MTU also do so.
     fn count_probes(&mut self, cx: &mut Cx<'_>, last_sent_at: Instant) {
         let Some((_, connection)) = &self.connection else { return };
         let stats = connection.stats();
@@ -443,7 +444,7 @@ impl QuicEndpoint {
         cx.send(self.port, packet);
     }
 
-    /// Tells the observers what happened to the sender.
+    /// Reports the changes of the sender to observers.
     fn report(&mut self, cx: &mut Cx<'_>) {
         let (News { rtt, lost, undone }, state, judged) = {
             let mut sender = self.setup.sender.lock();
@@ -470,7 +471,7 @@ impl QuicEndpoint {
         }
         if let Some(rtt) = rtt {
             let srtt = span_from_quinn(connection.rtt());
-            // RFC 9002 §5.3 without the correction for delayed acknowledgments, which quinn keeps for itself.
+            // RFC 9002 §5.3 without the correction for delayed acknowledgments, which quinn does not expose.
             self.reporter.rttvar = (self.reporter.rttvar * 3 + srtt.abs_diff(rtt)) / 4;
             let rto = srtt + (self.reporter.rttvar * 4).max(GRANULARITY);
             cx.emit(&Event::RttSample { flow, rtt, srtt, rto });

@@ -1,10 +1,11 @@
-//! The packets in flight as the controller hears of them.
+//! The packets in flight, reconstructed from quinn's calls to the controller.
 //!
-//! quinn tells a controller when each datagram is sent, when and of which size each acknowledged packet was sent, and
-//! of losses the sum of their bytes and when the newest of them was sent. Both of its tests for loss, by packet
-//! number and by time, condemn every older packet too (RFC 9002 §6.1), so what a batch loses is the front of what is
-//! in flight, and each lost packet can be named. Packets that only acknowledge are in flight here until one sent
-//! later by the packet threshold is acknowledged: quinn says nothing more of them.
+//! quinn informs a controller when each datagram is sent, of the send time and size of each acknowledged
+//! packet, and of losses by the sum of their bytes and the send time of the newest. Both of its tests for
+//! loss, by packet number and by time, also declare every older packet lost (RFC 9002 §6.1). The packets lost
+//! in a batch are therefore the oldest in flight, and each of them can be identified. Packets that contain
+//! only acknowledgments stay in flight here until a packet sent later by the packet threshold is
+//! acknowledged: quinn does not report them again.
 
 use std::collections::VecDeque;
 
@@ -15,19 +16,19 @@ use crate::model::Note;
 /// A packet in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flying {
-    /// Packets sent one after the other have consecutive serials.
+    /// Consecutive packets have consecutive serials.
     pub(crate) serial: u64,
     pub(crate) sent_at: Instant,
     pub(crate) bytes: u64,
-    /// What a PEP calls it, and whether it has seen it pass.
+    /// The identifier at a PEP, and whether the PEP has seen the packet.
     pub(crate) identifier: u64,
     pub(crate) seen: bool,
-    /// What was delivered when it was sent, for a controller that models the path.
+    /// The delivered amount when it was sent, for a model-based controller.
     pub(crate) note: Note,
     settled: bool,
 }
 
-/// What is in flight, oldest first.
+/// The packets in flight, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
     packets: VecDeque<Flying>,
@@ -53,16 +54,17 @@ impl Flight {
         self.next_serial += 1;
     }
 
-    /// The packet sent last has this name at a PEP.
+    /// Sets the PEP's identifier of the last packet.
     pub(crate) fn name_newest(&mut self, identifier: u64) {
         if let Some(packet) = self.packets.back_mut() {
             packet.identifier = identifier;
         }
     }
 
-    /// A PEP has seen a packet of this name. Gives it if it is in flight and was not known to be seen.
+    /// A PEP has seen a packet with this identifier. Returns the packet if it is in flight and was not
+    /// known to be seen.
     pub(crate) fn on_seen(&mut self, identifier: u64) -> Option<Flying> {
-        // Reports come in order, so the search begins at what was seen last.
+        // Reports arrive in order, so the search begins at the last seen packet.
         let from = (self.seen_to.saturating_sub(self.front_serial())) as usize;
         let from = from.min(self.packets.len());
         let named = |p: &Flying| p.identifier == identifier && !p.settled && !p.seen;
@@ -84,8 +86,8 @@ impl Flight {
         self.packets.front().map_or(self.next_serial, |p| p.serial)
     }
 
-    /// A packet of this size, sent then, is acknowledged. `None` for one that was never announced: quinn does not
-    /// announce probes of the path MTU.
+    /// A packet of this size and send time is acknowledged. `None` if quinn has not announced it, as is the
+    /// case for probes of the path MTU.
     pub(crate) fn on_acked(&mut self, sent_at: Instant, bytes: u64) -> Option<Flying> {
         let from = self.packets.partition_point(|p| p.sent_at < sent_at);
         let mut sent_then = self.packets.range_mut(from..).take_while(|p| p.sent_at == sent_at);
@@ -98,7 +100,7 @@ impl Flight {
         Some(found)
     }
 
-    /// So many bytes are lost, the newest of them sent then. Gives each packet that they were.
+    /// This many bytes are lost, the newest of them sent at this time. Returns each lost packet.
     pub(crate) fn take_lost(
         &mut self,
         newest_sent_at: Instant,
@@ -117,8 +119,8 @@ impl Flight {
         self.trim();
     }
 
-    /// An acknowledgment and the losses that it shows are worked through: what is still here and older than the
-    /// newest acknowledged packet by the threshold was no packet that is acknowledged.
+    /// An acknowledgment and its losses have been processed: a packet that is still here and older than the
+    /// newest acknowledged packet by the threshold will never be acknowledged.
     pub(crate) fn forget_unacknowledgeable(&mut self, packet_threshold: u64) {
         let Some(newest) = self.newest_acked else { return };
         for packet in &mut self.packets {
@@ -132,7 +134,7 @@ impl Flight {
         self.trim();
     }
 
-    /// The oldest packet in flight that was sent after `after`, if nothing sent later is acknowledged.
+    /// The oldest packet in flight that was sent after `after`, if no later packet is acknowledged.
     pub(crate) fn oldest_since(&self, after: Option<Instant>) -> Option<Flying> {
         let from = after.map_or(0, |after| self.packets.partition_point(|p| p.sent_at <= after));
         let oldest = self.packets.range(from..).find(|p| !p.settled)?;
@@ -193,9 +195,9 @@ mod tests {
         }
         let serial = |seen: Option<Flying>| seen.map(|p| p.serial);
         assert_eq!(serial(flight.on_seen(30)), Some(2));
-        assert_eq!(serial(flight.on_seen(20)), Some(1)); // a report that comes late
-        assert_eq!(serial(flight.on_seen(20)), None); // once more
-        assert_eq!(serial(flight.on_seen(99)), None); // made up
+        assert_eq!(serial(flight.on_seen(20)), Some(1)); // a late report
+        assert_eq!(serial(flight.on_seen(20)), None); // repeated
+        assert_eq!(serial(flight.on_seen(99)), None); // invalid
         assert_eq!(flight.seen_bytes(), 200);
         flight.on_acked(at(1), 100);
         assert_eq!(serial(flight.on_seen(10)), None); // acknowledged since

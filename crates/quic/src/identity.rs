@@ -1,4 +1,4 @@
-//! Who an end is: connection ids, drawn from a named stream.
+//! Connection ids, drawn from a named stream.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use airlane_core::Stream;
 use quinn_proto::{ConnectionId, ConnectionIdGenerator};
 
-/// Bytes of a connection id, as quinn has them by default.
+/// Length of a connection id in bytes, quinn's default.
 pub(crate) const ID_LENGTH: usize = 8;
 
-/// Connection ids from a stream. Its clones share it, for quinn wants generators that it can copy.
+/// Connection ids from a stream. Its clones share the stream, because quinn copies generators.
 #[derive(Clone)]
 pub(crate) struct Ids(Arc<Mutex<Stream>>);
 

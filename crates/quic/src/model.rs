@@ -1,18 +1,19 @@
-//! What a controller that models the path needs beside acknowledgments: the delivery rate
+//! The inputs of a model-based controller in addition to acknowledgments: the delivery rate
 //! (draft-cheng-iccrg-delivery-rate-estimation-02), each lost packet, and pacing at its own rate.
 //!
-//! The sample of an acknowledgment is made when its losses are known too, which quinn reports after it. Pacing is that of
-//! the TCP sender: while a packet must wait, quinn is told of no window, which holds back data and nothing else.
+//! The sample of an acknowledgment is computed when its losses are also known, which quinn reports after it.
+//! Pacing is that of the TCP sender: while a packet must wait, quinn sees a window of zero, which holds back
+//! data and nothing else.
 
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 use airlane_transport::congestion::{DeliverySample, LostSegment, Phase, RateSample};
 
 use crate::flight::Flying;
 
-/// Packets that leave unpaced, as over TCP.
+/// Number of packets that leave unpaced, as over TCP.
 const UNPACED: u64 = 10;
 
-/// What is noted of a packet when it is sent (§3.2).
+/// The data stored for a packet when it is sent (§3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Note {
     delivered_at: Instant,
@@ -23,7 +24,7 @@ pub(crate) struct Note {
     app_limited: bool,
 }
 
-/// An acknowledgment under way.
+/// An acknowledgment that is being processed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     newest: Option<Flying>,
@@ -34,22 +35,23 @@ struct Pending {
     rtt: Option<Duration>,
 }
 
-/// What kept the sender from having more in flight when an acknowledgment came.
+/// What limited the data in flight when an acknowledgment arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// It had nothing to send.
+    /// The application had no data to send.
     Application,
-    /// Its pacing.
+    /// The pacing rate.
     #[default]
     Rate,
-    /// Its window.
+    /// The window.
     Window,
 }
 
-/// What was sent, delivered and lost over time, and when the next packet may leave.
+/// The history of sending, delivery and loss, and the time when the next packet may leave.
 #[derive(Debug)]
 pub(crate) struct Model {
-    /// Packets delivered and lost since the connection began; the first of the handshake counts.
+    /// Packets delivered and lost since the start of the connection, including the first of the
+    /// handshake.
     delivered: u64,
     lost: u64,
     delivered_at: Instant,
@@ -61,7 +63,7 @@ pub(crate) struct Model {
     rate: Option<BitRate>,
     next_send_at: Instant,
     sent: u64,
-    /// Packets that may leave at this instant.
+    /// Number of packets that may leave at this instant.
     burst: u32,
 }
 
@@ -93,18 +95,18 @@ impl Model {
         self.rate = rate;
     }
 
-    /// Data may leave from now on, `quantum` packets at once, if none has to wait.
+    /// Allows data from now on, `quantum` packets at once, unless pacing delays it.
     pub(crate) fn open(&mut self, now: Instant, quantum: u32) {
         let unpaced = UNPACED.saturating_sub(self.sent) as u32;
         self.burst = if self.next_send_at > now { 0 } else { quantum.max(unpaced).max(1) };
     }
 
-    /// Whether data must wait, and until when.
+    /// The time until which data must wait, if it must.
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         (self.burst == 0).then_some(self.next_send_at)
     }
 
-    /// A packet leaves; the next one waits until it has passed.
+    /// A packet leaves; the next one waits for its transmission time at the pacing rate.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u32) -> Note {
         if in_flight == 0 {
             self.first_sent_at = now;
@@ -136,7 +138,7 @@ impl Model {
         }
     }
 
-    /// All packets of an acknowledgment were named.
+    /// All packets of an acknowledgment have been processed.
     pub(crate) fn on_end_acks(&mut self, rtt: Duration, prior_in_flight: u32, limit: Limit) {
         self.min_rtt = self.min_rtt.min(rtt);
         self.pending.rtt = Some(rtt);
@@ -157,7 +159,7 @@ impl Model {
         }
     }
 
-    /// The sample of what was acknowledged and lost since it was asked last, if anything was (§3.3).
+    /// The sample of the acknowledgments and losses since the last call, if there were any (§3.3).
     pub(crate) fn sample(&mut self, totals: &Totals) -> Option<DeliverySample> {
         let pending = core::mem::take(&mut self.pending);
         if pending.delivered == 0 && pending.lost == 0 {
@@ -186,7 +188,7 @@ impl Model {
         })
     }
 
-    /// Intervals below the smallest round trip say nothing.
+    /// Intervals below the minimum round trip are invalid.
     fn rate_of(&mut self, newest: &Flying, now: Instant) -> Option<RateSample> {
         let note = newest.note;
         self.first_sent_at = newest.sent_at;
@@ -199,16 +201,16 @@ impl Model {
             app_limited: note.app_limited,
             lost: self.lost - note.lost,
             in_flight_when_sent: note.in_flight,
-            retransmission: false, // of QUIC, no packet is sent twice
+            retransmission: false, // in QUIC, no packet is sent twice
         })
     }
 
-    /// The sender has, or wants to have, less to send than the path takes (§3.4).
+    /// The sender has, or wants to send, less data than the path can carry (§3.4).
     pub(crate) fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// What was delivered and lost so far, for a change of phase.
+    /// The packets delivered and lost so far, for a change of phase.
     pub(crate) const fn totals(&self, totals: &Totals) -> DeliverySample {
         DeliverySample {
             now: totals.now,
@@ -229,7 +231,7 @@ impl Model {
     }
 }
 
-/// Where the sender stands.
+/// The current state of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     pub(crate) now: Instant,

@@ -1,42 +1,42 @@
-//! Pacing beside quinn's: the leaky bucket of picoquic of 2020 (`sender.c`, `picoquic_update_pacing_data` and
-//! `picoquic_update_pacing_rate`).
+//! Pacing in addition to quinn's: the leaky bucket of picoquic of 2020 (`sender.c`,
+//! `picoquic_update_pacing_data` and `picoquic_update_pacing_rate`).
 //!
-//! It fills at one window per smoothed round trip, in slow start at a quarter more, and holds a quarter of the window,
-//! from 2 to 16 datagrams: who could not send for longer than that does not catch up. quinn paces at 1.25 windows all
-//! the time and goes on doing so; what leaves has passed both. Windows of less than eight datagrams are not paced.
+//! The bucket fills at one window per smoothed round trip, in slow start at a quarter more, and holds a
+//! quarter of the window, from 2 to 16 datagrams: a longer pause is not made up for. quinn also paces, always
+//! at 1.25 windows; a packet has to pass both. Windows of less than eight datagrams are not paced.
 
 use airlane_core::{Duration, Instant};
 
-/// Who says when a datagram may leave.
+/// Which pacing applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicPacing {
     /// quinn: 1.25 windows per round trip, in bursts of at least ten datagrams.
     Quinn,
-    /// picoquic of 2020 as well: one window per round trip.
+    /// picoquic of 2020 in addition: one window per round trip.
     Picoquic2020,
 }
 
-/// Windows below so many datagrams are left to the clock of the acknowledgments.
+/// Windows below this many datagrams are not paced, only ACK-clocked.
 const UNPACED_WINDOW: u64 = 8;
 /// `PICOQUIC_MAX_BANDWIDTH_TIME_INTERVAL_MAX`.
 const INTERVAL_MAX: Duration = Duration::from_millis(15);
-/// What the bucket holds at least in slow start at round trips above four times that.
+/// Minimum size of the bucket in slow start, for round trips above four times that.
 const SLOW_START_QUANTUM: u64 = 0x8000;
 
 /// The bucket, in time.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     level: Duration,
-    /// Nothing is paced before the first round trip: these are zero.
+    /// Zero before the first round trip: nothing is paced then.
     most: Duration,
     gap: Duration,
-    /// Owed by a datagram that left before the bucket held its time.
+    /// The debt of a datagram that left before the bucket held its time.
     debt: Duration,
     at: Instant,
 }
 
 impl Pacer {
-    /// Takes over window and round trip.
+    /// Sets window and round trip.
     pub(crate) fn set(&mut self, window: u64, datagram: u64, srtt: Duration, slow_start: bool) {
         if window < UNPACED_WINDOW * datagram || srtt.is_zero() {
             (self.gap, self.most) = (Duration::ZERO, srtt);
@@ -49,7 +49,7 @@ impl Pacer {
             self.gap = time_of(datagram);
             let quarter = window / 4;
             self.most = if slow_start && srtt > INTERVAL_MAX * 4 && quarter >= 2 * datagram {
-                // The rate is the one without the quarter more there.
+                // The rate is the one without the additional quarter.
                 let in_interval =
                     u128::from(window) * u128::from(INTERVAL_MAX.as_nanos()) / u128::from(srtt.as_nanos());
                 let larger = if quarter < SLOW_START_QUANTUM { SLOW_START_QUANTUM } else { quarter };
@@ -66,7 +66,7 @@ impl Pacer {
         self.level = self.level.min(self.most);
     }
 
-    /// Lets the bucket fill.
+    /// Fills the bucket.
     pub(crate) fn fill(&mut self, now: Instant) {
         let passed = now.saturating_since(self.at);
         self.at = self.at.max(now);
@@ -75,13 +75,13 @@ impl Pacer {
         self.level = (self.level + (passed - paid)).min(self.most);
     }
 
-    /// When the next datagram may leave, if not at once. As of when it was filled last.
+    /// The time when the next datagram may leave, if it must wait; valid for the last filling.
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         let needed = self.gap + self.debt;
         (self.level < needed).then(|| self.at + (needed - self.level))
     }
 
-    /// A datagram leaves, its turn or not: probes wait for nothing.
+    /// A datagram leaves, also if the bucket is empty: probes do not wait.
     pub(crate) fn on_sent(&mut self, now: Instant) {
         self.fill(now);
         let paid = self.gap.min(self.level);
@@ -100,7 +100,7 @@ mod tests {
         Instant::from_nanos(us * 1000)
     }
 
-    /// Sends whenever it may until `end`, in microseconds; says when.
+    /// Sends whenever it may until `end`, in microseconds; returns the times.
     fn greedy(pacer: &mut Pacer, from: u64, end: u64) -> Vec<u64> {
         let (mut now, mut sent) = (from, Vec::new());
         while now < end {
@@ -123,7 +123,7 @@ mod tests {
         pacer.set(60 * MTU, MTU, Duration::from_millis(60), false);
         pacer.fill(at(5_000_000));
         let sent = greedy(&mut pacer, 5_000_000, 5_060_000);
-        // A quarter of the window is 15 datagrams; they go at once, then one each millisecond.
+        // A quarter of the window is 15 datagrams; they leave at once, then one each millisecond.
         assert_eq!(sent.iter().filter(|&&us| us == 5_000_000).count(), 15);
         assert!((74..=75).contains(&sent.len()), "{}", sent.len());
         assert!(sent[15..].windows(2).all(|two| (999..=1001).contains(&(two[1] - two[0]))), "{sent:?}");

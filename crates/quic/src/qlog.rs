@@ -1,7 +1,7 @@
 //! Files of qlog (draft-ietf-quic-qlog-main-schema, JSON text sequences), one for each end of a flow.
 //!
-//! What stands in them is quinn's: packets sent and received, packets lost, and the metrics of recovery,
-//! timed from the start of the run. Files exist once somebody has said where.
+//! quinn writes their content: packets sent and received, packets lost, and the metrics of recovery,
+//! timed from the start of the run. Files are created only if a path is set.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -17,11 +17,11 @@ use crate::time;
 pub struct QlogError {
     /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// The cause.
     pub error: io::Error,
 }
 
-/// Where the flows of a run write what happens to them.
+/// The files to which the flows of a run write their events.
 #[derive(Debug, Default)]
 pub struct QlogFiles {
     state: Mutex<State>,
@@ -29,7 +29,7 @@ pub struct QlogFiles {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How the names of the files begin; nothing is written without.
+    /// The prefix of the files' names; without it nothing is written.
     prefix: Option<String>,
     open: Vec<(PathBuf, Arc<Mutex<BufWriter<File>>>)>,
     failed: Option<QlogError>,
@@ -40,7 +40,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl QlogFiles {
-    /// Writes from now on into files whose names begin with `prefix`.
+    /// Writes into files whose names begin with `prefix` from now on.
     pub fn write_to(&self, prefix: &str) {
         locked(&self.state).prefix = Some(prefix.to_owned());
     }
@@ -51,7 +51,7 @@ impl QlogFiles {
         locked(&self.state).failed.is_some()
     }
 
-    /// Writes what is still in memory.
+    /// Writes the buffered data.
     ///
     /// # Errors
     /// If anything could not be written, now or before.
@@ -66,7 +66,7 @@ impl QlogFiles {
         Ok(())
     }
 
-    /// A stream of events of the flow's end of this name, if events are asked for.
+    /// A stream for the events of the end with this name, if qlog is enabled.
     pub(crate) fn stream(self: &Arc<Self>, name: &str) -> Option<QlogStream> {
         let mut state = locked(&self.state);
         let path = PathBuf::from(format!("{}{}.sqlog", state.prefix.as_ref()?, file_name(name)));
@@ -86,8 +86,8 @@ impl QlogFiles {
     }
 }
 
-/// A flow's name may have what a file's may not. Those characters are percent-encoded (RFC 3986 section 2.1), so
-/// that no two flows share a file.
+/// A flow's name may contain characters that a file's name may not. They are percent-encoded (RFC 3986
+/// section 2.1), so that no two flows share a file.
 fn file_name(name: &str) -> String {
     let mut file_name = String::with_capacity(name.len());
     for c in name.chars() {
@@ -101,7 +101,7 @@ fn file_name(name: &str) -> String {
     file_name
 }
 
-/// Writes for quinn, which does not say whether it could: the first failure is kept.
+/// The writer for quinn, which does not report failures: the first one is stored.
 struct Writer {
     path: PathBuf,
     file: Arc<Mutex<BufWriter<File>>>,

@@ -1,4 +1,4 @@
-//! How an endpoint is set up, in our words and in quinn's.
+//! The configuration of an endpoint, in our types and in quinn's.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::tls::{self, Secrets};
 /// IPv4 and UDP header.
 pub(crate) const HEADERS: u16 = 28;
 
-/// Which end of the handshake.
+/// The role in the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It connects.
+    /// The end that connects.
     Client,
-    /// It is connected to.
+    /// The end that accepts.
     Server,
 }
 
@@ -41,77 +41,78 @@ impl Role {
     }
 }
 
-/// What protects packets.
+/// Packet protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicCrypto {
-    /// Nothing: a handshake of the same messages that proves nothing, and clear text.
+    /// None: a handshake with the same messages that authenticates nothing, and clear text.
     Null,
     /// TLS 1.3 (RFC 9001), by rustls.
     Tls,
 }
 
-/// The set-up of one endpoint.
+/// The configuration of one endpoint.
 #[derive(Clone, Debug)]
 pub struct QuicConfig {
     /// The congestion controller.
     pub congestion: CongestionKind,
-    /// How it tells a random loss from one of congestion.
+    /// How it distinguishes random losses from congestion.
     pub loss_discriminator: LossDiscrimination,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
-    /// How CUBIC is set up.
+    /// Parameters of CUBIC.
     pub cubic: CubicConfig,
-    /// How multi-domain congestion control is set up.
+    /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// How slow start ends.
     pub slow_start: SlowStartRules,
-    /// What silence costs.
+    /// The effect of silence.
     pub timeouts: QuicTimeouts,
-    /// Who says when a datagram may leave.
+    /// Which pacing applies.
     pub pacing: QuicPacing,
-    /// Packets acknowledged above a packet that make it lost (RFC 9002 §6.1.1).
+    /// Number of acknowledged packets above a packet that make it lost (RFC 9002 §6.1.1).
     pub packet_threshold: u32,
     /// Time, in round trips, after which a packet with one acknowledged above it is lost, in thousandths (RFC 9002
     /// §6.1.2).
     pub time_threshold_permille: u32,
-    /// Probe timeouts without an acknowledgment that are persistent congestion (RFC 9002 §7.6); none for never.
+    /// Number of probe timeouts without an acknowledgment that count as persistent congestion (RFC 9002
+    /// §7.6); `None` to disable.
     pub persistent_congestion: Option<u32>,
     /// Initial congestion window in datagrams (RFC 9002 §7.2).
     pub initial_window: u32,
-    /// Largest IP packet: the bound of MTU discovery.
+    /// Largest IP packet: the upper limit of MTU discovery.
     pub mtu: u16,
-    /// Largest IP packet until the path is known to carry more, from 1228 bytes.
+    /// Largest IP packet before MTU discovery, at least 1228 bytes.
     pub initial_mtu: u16,
     /// Path MTU discovery (RFC 9000 §14.3).
     pub mtu_discovery: bool,
     /// Flow-control credit of a stream (RFC 9000 §4.1).
     pub stream_receive_window: Bytes,
-    /// Flow-control credit of the connection; none for no limit.
+    /// Flow-control credit of the connection; `None` for no limit.
     pub receive_window: Option<Bytes>,
-    /// Bytes that may be unacknowledged at the sender whatever the windows say.
+    /// Maximum number of unacknowledged bytes at the sender, in addition to the windows.
     pub send_window: Bytes,
     /// Round-trip time before the first sample (RFC 9002 §6.2.2).
     pub initial_rtt: Duration,
-    /// Silence after which a connection is given up (RFC 9000 §10.1); none for never.
+    /// Idle time after which a connection is given up (RFC 9000 §10.1); `None` for never.
     pub idle_timeout: Option<Duration>,
     /// Explicit congestion notification (RFC 9000 §13.4).
     pub ecn: bool,
-    /// What protects packets.
+    /// Packet protection.
     pub crypto: QuicCrypto,
-    /// The application that a handshake of TLS agrees on (RFC 7301).
+    /// The application protocol that a TLS handshake negotiates (RFC 7301).
     pub application: &'static str,
-    /// Whether observers hear of this end's round trips, losses and window: that of the end whose data the
-    /// flow carries.
+    /// Whether this end reports its round trips, losses and window to observers: true for the end that
+    /// sends the flow's data.
     pub reports: bool,
-    /// Where chance comes from: streams `flow/<number>/quic/…` and `flow/<number>/congestion`, with server and port
-    /// after the number where a flow has many connections.
+    /// The source of random streams: `flow/<number>/quic/…` and `flow/<number>/congestion`, with server and
+    /// port after the number if a flow has many connections.
     pub seeds: Seeds,
-    /// The name of the flow and its files, if it writes what happens to it.
+    /// The name of the flow and its qlog files, if qlog is enabled.
     pub qlog: Option<(String, Arc<QlogFiles>)>,
 }
 
 impl QuicConfig {
-    /// What quinn 0.11 does by default, with CUBIC.
+    /// The defaults of quinn 0.11, with CUBIC.
     #[must_use]
     pub const fn quinn(seeds: Seeds) -> Self {
         Self {
@@ -145,7 +146,7 @@ impl QuicConfig {
     }
 }
 
-/// Addresses by which the ends know each other; packets find their way by flow.
+/// Addresses of the ends for quinn; packets are routed by flow.
 pub(crate) fn address(role: Role) -> SocketAddr {
     match role {
         Role::Server => (Ipv4Addr::new(10, 0, 0, 1), 443).into(),
@@ -153,26 +154,26 @@ pub(crate) fn address(role: Role) -> SocketAddr {
     }
 }
 
-/// Where the names of a connection's streams of chance begin: its flow, and which of many on that it is.
+/// The prefix of a connection's random streams: its flow, and its number if the flow has many.
 fn place(path: &Path) -> String {
     let own = number(path).map_or_else(String::new, |number| format!("/{number}"));
     format!("flow/{}{own}", path.flow.0)
 }
 
-/// What tells a connection from others of its flow; nothing where there are none.
+/// The number of a connection within its flow; `None` if the flow has only one.
 fn number(path: &Path) -> Option<String> {
     let SocketPair { server, ue_port, .. } = path.sockets;
     (path.sockets != SocketPair::default()).then(|| format!("{server}-{ue_port}"))
 }
 
-/// What an endpoint needs of its set-up once it has begun.
+/// The configuration of an endpoint at run time.
 pub(crate) struct Setup {
     pub(crate) config: QuicConfig,
     pub(crate) role: Role,
     path: Path,
     ids: Ids,
     pub(crate) sender: Shared,
-    /// What a server's handshakes have agreed on.
+    /// The secrets of a server's handshakes.
     pub(crate) secrets: Arc<Secrets>,
 }
 
@@ -199,7 +200,7 @@ impl Setup {
         let mut draws = self.stream("quinn");
         seed.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&draws.bits().to_be_bytes()));
         config.cid_generator(move || Box::new(ids.clone())).rng_seed(Some(seed));
-        // A sender that listens to a PEP tells its messages by the bit that RFC 9287 would leave to chance.
+        // A sender that uses a PEP identifies its messages by the bit that RFC 9287 would randomize.
         config.grease_quic_bit(self.config.congestion != CongestionKind::Mdcc);
         let payload = self.config.mtu - HEADERS;
         config.max_udp_payload_size(payload).expect("an MTU is at least 1228 bytes");
@@ -207,7 +208,7 @@ impl Setup {
         quinn_proto::Endpoint::new(Arc::new(config), server, true, None)
     }
 
-    /// A server's settings, for a connection that begins now where `transport` is given.
+    /// A server's settings, for a connection that begins now if `transport` is given.
     fn server(&self, transport: Option<TransportConfig>) -> ServerConfig {
         let token = Arc::new(NullTokenKey(0));
         let (crypto, application) = (self.config.crypto, self.config.application);
@@ -217,7 +218,7 @@ impl Setup {
         };
         let mut config = ServerConfig::new(crypto, token);
         let mut validation = ValidationTokenConfig::default();
-        validation.sent(0); // nobody comes back with one
+        validation.sent(0); // no client returns with a token
         config.validation_token_config(validation).migration(false);
         if let Some(transport) = transport {
             config.transport_config(Arc::new(transport));

@@ -1,4 +1,5 @@
-//! Two endpoints over a wire of 20 ms each way without a rate, which loses or marks what a test says.
+//! Two endpoints over a wire of 20 ms each way without a rate, which loses or marks the datagrams
+//! chosen by a test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,23 +18,23 @@ const DELAY: Duration = Duration::from_millis(20);
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// What becomes of a datagram.
+/// The fate of a datagram.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Arrives,
     Lost,
     Marked,
-    /// It takes 150 ms longer.
+    /// It arrives 150 ms later.
     Late,
 }
 
-/// What the server's sender said of itself.
+/// The events of the server's sender.
 #[derive(Default)]
 struct Heard {
     states: Vec<(u64, Option<u64>)>,
     lost: u64,
     rtts: Vec<Duration>,
-    /// Timeouts: when, in a row, and what had been waited.
+    /// Timeouts: time, consecutive number, and waiting time.
     timeouts: Vec<(Instant, u32, Duration)>,
     undone: usize,
     secrets: String,
@@ -74,7 +75,7 @@ struct Sent {
     datagram: Box<[u8]>,
 }
 
-/// What a transfer left behind.
+/// The result of a transfer.
 struct Outcome {
     received: u64,
     at_end: bool,
@@ -89,7 +90,7 @@ impl Outcome {
     }
 }
 
-/// The server sends so many bytes to a client that asks.
+/// The server sends this many bytes to a client that requests them.
 fn download(config: impl Fn() -> QuicConfig, bytes: u64, fate: impl FnMut(usize, u64) -> Fate) -> Outcome {
     download_told(config, bytes, fate, |_| ())
 }
@@ -228,8 +229,8 @@ fn a_seed_makes_the_same_datagrams_each_time() {
     }
 }
 
-/// A zero that was written is one on the wire, but not if it is encrypted; and what a key log has to have is told before the
-/// server's second flight.
+/// Zeros that were written are on the wire as zeros, but not if they are encrypted; the key log is reported
+/// before the server's second flight.
 #[test]
 fn tls_hides_what_it_carries() {
     let longest = |datagram: &[u8]| datagram.chunk_by(|a, b| a == b).map(<[u8]>::len).max().unwrap_or(0);
@@ -237,7 +238,8 @@ fn tls_hides_what_it_carries() {
     let (null, tls) = (with(QuicCrypto::Null), with(QuicCrypto::Tls));
     let runs = |done: &Outcome| done.of_server().map(|sent| longest(&sent.datagram)).max();
     assert!(runs(&null) > Some(1_000) && runs(&tls) < Some(8), "{:?} {:?}", runs(&null), runs(&tls));
-    // As many round trips: the certificate is short, and the server may answer with three times what it was asked with.
+    // The same number of round trips: the certificate is short, and the server may answer with three times
+    // the received bytes.
     let last = |done: &Outcome| done.sent.last().map(|sent| sent.at);
     assert_eq!(last(&null), last(&tls));
     let labels: Vec<&str> = tls.heard.secrets.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -255,8 +257,8 @@ fn an_initial_window_leaves_and_no_more() {
     let fixed = || QuicConfig { mtu_discovery: false, ..newreno()() };
     let done = download(fixed, 100_000, ALL_ARRIVE);
     // The handshake takes from 0 to 40 ms, the request arrives at 60 ms, and the first acknowledgment of what
-    // answers it at 100 ms: until then ten datagrams may be under way (RFC 9002 §7.2), of which the server has
-    // spent part of one on connection ids that it gave out with its handshake.
+    // answers it at 100 ms: until then ten datagrams may be in flight (RFC 9002 §7.2), of which the server
+    // has used part of one for connection ids sent with its handshake.
     let first: Vec<_> =
         done.of_server().filter(|s| (60..100).contains(&(s.at.as_nanos() / 1_000_000))).collect();
     assert!(first.iter().all(|sent| sent.datagram.len() == 1200));
@@ -285,13 +287,15 @@ fn path_mtu_discovery_finds_what_the_path_carries() {
     let fixed = || QuicConfig { mtu_discovery: false, initial_mtu: 1500, mtu: 1500, ..newreno()() };
     let done = download(fixed, 1_000_000, ALL_ARRIVE);
     assert_eq!(done.of_server().map(|s| s.datagram.len()).max(), Some(1472));
-    // A path that loses what is larger than 1300 bytes: found by probes, which cost no window.
+    // A path that loses datagrams larger than 1300 bytes: detected by probes, which do not reduce
+    // the window.
     let fixed = || QuicConfig { mtu: 1328, ..newreno()() };
     let done = download(fixed, 1_000_000, ALL_ARRIVE);
     assert_eq!(done.of_server().map(|s| s.datagram.len()).max(), Some(1300));
 }
 
-/// Losses of the flight that packet 100 begins, the last of them found when the period is over already.
+/// Losses of the flight that begins with packet 100, the last of them detected after the end of the
+/// recovery period.
 #[test]
 fn the_losses_of_a_flight_cost_one_reduction() {
     let lost = [100, 103, 120];
@@ -302,7 +306,7 @@ fn the_losses_of_a_flight_cost_one_reduction() {
     let ssthresh = done.heard.ssthresh();
     assert_eq!(ssthresh.len(), 1, "{ssthresh:?}");
     let before = done.heard.states.iter().take_while(|(_, ssthresh)| ssthresh.is_none()).last().unwrap().0;
-    // RFC 9002 §7.3.2, of the window with what the acknowledgment that showed the loss added to it.
+    // RFC 9002 §7.3.2, for the window including the growth by the acknowledgment that showed the loss.
     assert!((before / 2..=before / 2 + 1452).contains(&ssthresh[0]), "{before} {ssthresh:?}");
 }
 
@@ -319,12 +323,12 @@ fn a_loss_that_the_path_calls_random_costs_nothing() {
     assert_eq!(falls(&done), 1);
 }
 
-/// Reductions of the window by more than its rounding to datagrams of another size.
+/// Reductions of the window, except those by rounding to datagrams of another size.
 fn falls(done: &Outcome) -> usize {
     done.heard.states.windows(2).filter(|pair| pair[1].0 + 1452 < pair[0].0).count()
 }
 
-/// MELD-DE with a good channel, a bad one, and no word of it.
+/// MELD-DE with a good channel, a bad one, and no information.
 #[test]
 fn a_base_station_tells_what_a_loss_is() {
     let meld = MeldConfig::as_run(MeldVariant::De, Bytes(2292));
@@ -354,7 +358,7 @@ fn a_mark_is_a_reduction_without_a_loss() {
 
 #[test]
 fn silence_ends_a_connection() {
-    // The server's packets stop arriving: probes go on, doubling, until nobody believes any more.
+    // The server's packets stop arriving: probes continue, doubling, until the connection is given up.
     let done = download(newreno(), 1_000_000, |from, number| {
         if from == SERVER && number > 100 { Fate::Lost } else { Fate::Arrives }
     });
@@ -364,7 +368,8 @@ fn silence_ends_a_connection() {
     assert!((Instant::from_millis(25_000)..Instant::from_millis(70_000)).contains(&last), "{last}");
 }
 
-/// RFC 9002 §6.2.1: each probe timeout without an answer waits twice as long as the one before, and costs no window.
+/// RFC 9002 §6.2.1: each probe timeout without an answer waits twice as long as the one before, and does not
+/// reduce the window.
 #[test]
 fn probe_timeouts_are_counted() {
     let done = download(newreno(), 1_000_000, |from, number| {
@@ -383,8 +388,8 @@ fn probe_timeouts_are_counted() {
     assert_eq!(download(newreno(), 1_000_000, ALL_ARRIVE).heard.timeouts, []);
 }
 
-/// Everything sent from some packet on comes 150 ms late, nothing is lost: more than SRTT + 4 RTTVAR + 10 ms, with
-/// 4 RTTVAR at least the smallest round trip, is 90 ms.
+/// Everything sent from some packet on arrives 150 ms late, without losses. SRTT + 4 RTTVAR + 10 ms, with 4
+/// RTTVAR at least the minimum round trip, is only 90 ms.
 #[test]
 fn a_delay_that_jumps_collapses_the_window_where_silence_does() {
     let late = |from, number| {
@@ -403,7 +408,8 @@ fn a_delay_that_jumps_collapses_the_window_where_silence_does() {
         assert!((Duration::from_millis(90)..Duration::from_millis(140)).contains(&rto), "{rto}");
         let after = done.heard.states.iter().position(|(window, _)| *window == 2 * 1200).unwrap();
         let before = done.heard.states[after - 1].0;
-        // What made the timer fire comes after 190 ms. CUBIC believes it; NewReno never does.
+        // The packet whose timer fired is acknowledged after 190 ms. CUBIC restores the window;
+        // NewReno never does.
         let undone = usize::from(congestion == CongestionKind::Cubic);
         assert_eq!(done.heard.undone, undone, "{congestion:?}");
         let returns = done.heard.states[after..].iter().take(4).any(|(window, _)| *window >= before);
@@ -416,7 +422,8 @@ fn a_delay_that_jumps_collapses_the_window_where_silence_does() {
     }
 }
 
-/// RFC 9002 §7 lets the flight reach the window; quinn sends only below what it is told.
+/// RFC 9002 §7 allows the data in flight to reach the window; quinn sends only while it is below
+/// the given value.
 #[test]
 fn quinn_is_told_one_byte_more_than_the_window() {
     use crate::congestion::{Factory, Shared};

@@ -1,21 +1,23 @@
-//! What silence costs: nothing (RFC 9002 §6.2, whose probe timeouts quinn has), or the window, as in picoquic of 2020.
+//! The effect of silence: none (RFC 9002 §6.2, with quinn's probe timeouts), or a collapse of the window, as
+//! in picoquic of 2020.
 //!
-//! picoquic's timer (`sender.c`, `picoquic_retransmit_needed_by_packet`; `frames.c`, `picoquic_update_path_rtt`) runs
-//! from when the *oldest* packet was sent, not the newest, so that a delay which grows fast enough makes it fire while
-//! packets still come and go. It is SRTT + 4 RTTVAR + the peer's acknowledgment delay, with 4 RTTVAR at least the
-//! smallest round trip and the whole at least 50 ms, doubled each time.
+//! picoquic's timer (`sender.c`, `picoquic_retransmit_needed_by_packet`; `frames.c`,
+//! `picoquic_update_path_rtt`) runs from when the *oldest* packet was sent, not the newest, so that a fast
+//! increase of the delay makes it fire while packets are still being delivered. It is SRTT + 4 RTTVAR + the
+//! peer's acknowledgment delay, with 4 RTTVAR at least the minimum round trip and the whole at least 50 ms,
+//! doubled each time.
 
 use airlane_core::{Duration, Instant};
 
 use crate::flight::{Flight, Flying};
 
-/// What a sender does when nothing is heard.
+/// The reaction of a sender to silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicTimeouts {
-    /// Probe timeouts (RFC 9002 §6.2), which reduce no window.
+    /// Probe timeouts (RFC 9002 §6.2), which do not reduce the window.
     Probe,
-    /// A retransmission timeout of the oldest packet, which leaves two datagrams of the window. quinn's probes are
-    /// what is sent then.
+    /// A retransmission timeout of the oldest packet, which reduces the window to two datagrams. quinn's
+    /// probes are sent then.
     Collapse {
         /// Its floor: `PICOQUIC_MIN_RETRANSMIT_TIMER`.
         floor: Duration,
@@ -24,7 +26,7 @@ pub enum QuicTimeouts {
 
 /// `PICOQUIC_ACK_DELAY_MAX`, the acknowledgment delay that picoquic of 2020 announces.
 const ACK_DELAY: Duration = Duration::from_millis(10);
-/// Doublings at most: `picoquic_retransmit_needed` gives up after as many.
+/// Maximum number of doublings: `picoquic_retransmit_needed` gives up after this many.
 const BACKOFF_MAX: u32 = 7;
 
 /// The timer of a sender that has one.
@@ -35,7 +37,7 @@ pub(crate) struct Timeouts {
     rttvar: Duration,
     rtt_min: Duration,
     backoff: u32,
-    /// When it last fired, and the packet that made it.
+    /// When it last fired, and the packet that caused it.
     fired: Option<Flying>,
     fired_at: Option<Instant>,
 }
@@ -67,20 +69,20 @@ impl Timeouts {
         self.backoff = 0;
     }
 
-    /// The timeout in force.
+    /// The current timeout.
     pub(crate) fn rto(&self) -> Duration {
         (self.srtt + self.rttvar * 4 + ACK_DELAY).max(self.floor) * (1 << self.backoff.min(BACKOFF_MAX))
     }
 
-    /// When it fires. Packets that were in flight when it last did make it fire no more.
+    /// When it fires. Packets that were in flight when it last fired do not make it fire again.
     pub(crate) fn deadline(&self, flight: &Flight) -> Option<Instant> {
         if self.srtt.is_zero() {
-            return None; // the handshake has quinn's
+            return None; // quinn's timer applies during the handshake
         }
         Some(flight.oldest_since(self.fired_at)?.sent_at + self.rto())
     }
 
-    /// It fires. How many times in a row it has.
+    /// Fires the timer. Returns the number of consecutive times.
     pub(crate) fn fire(&mut self, now: Instant, flight: &Flight) -> u32 {
         self.fired = flight.oldest_since(self.fired_at);
         self.fired_at = Some(now);
@@ -88,7 +90,7 @@ impl Timeouts {
         self.backoff
     }
 
-    /// A packet is acknowledged. Whether it is the one that made the timer fire.
+    /// A packet is acknowledged. Returns whether it is the one that made the timer fire.
     pub(crate) fn proves_spurious(&mut self, packet: Flying) -> bool {
         self.fired.take_if(|fired| fired.serial == packet.serial).is_some()
     }

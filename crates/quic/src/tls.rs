@@ -1,11 +1,12 @@
-//! The handshake and the protection of packets as they are: TLS 1.3 over QUIC (RFC 9001) by rustls, with ring's ciphers.
+//! The real handshake and packet protection: TLS 1.3 over QUIC (RFC 9001) by rustls, with ring's ciphers.
 //!
-//! All that both ends draw (randoms, key shares, the order of extensions) comes from a named stream: rustls asks a source of
-//! randomness that its provider names, ring's key exchange asks nobody, so X25519 is that of curve25519-dalek. Signatures are
-//! Ed25519's, which draw nothing. So a run has the same bytes each time.
+//! All random numbers of both ends (randoms, key shares, the order of extensions) come from a named stream.
+//! rustls uses the random source of its provider. ring's key exchange has no such parameter, so X25519 is
+//! that of curve25519-dalek. Signatures are Ed25519, which is deterministic. A run therefore has the same
+//! bytes each time.
 //!
-//! The server shows one certificate, made for this, which signs itself, and the client knows it: it looks at nothing
-//! else of it, neither at the time until which it is valid, for runs have times of their own.
+//! The server sends a self-signed certificate made for this purpose, and the client has a copy of it. It
+//! checks nothing else, in particular not the period of validity, because runs have their own time.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -31,17 +32,18 @@ use rustls::{
 };
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
-/// The certificate of every server here, and its key, which protects nothing:
-/// `openssl genpkey -algorithm ed25519` and `openssl req -x509 -subj /CN=server`.
+/// The certificate of all servers here, and its key, which protects nothing: `openssl genpkey
+/// -algorithm ed25519` and `openssl req -x509 -subj /CN=server`.
 const CERTIFICATE: &[u8] = include_bytes!("tls/certificate.der");
 const KEY: &[u8] = include_bytes!("tls/key.der");
 
 thread_local! {
-    /// What rustls draws from: the stream of the session that is being called, and nothing when none is.
+    /// The random source of rustls: the stream of the session that is being called; `None` outside of a
+    /// call.
     static DRAWS: RefCell<Option<Stream>> = const { RefCell::new(None) };
 }
 
-/// Calls into rustls with a stream to draw from.
+/// Calls into rustls with a random stream.
 fn drawing<R>(draws: &mut Stream, call: impl FnOnce() -> R) -> R {
     DRAWS.set(Some(draws.clone()));
     let result = call();
@@ -51,7 +53,7 @@ fn drawing<R>(draws: &mut Stream, call: impl FnOnce() -> R) -> R {
 
 fn draw(bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
     DRAWS.with_borrow_mut(|draws| {
-        // Whoever draws outside of a session would not repeat.
+        // A draw outside of a session would not be repeatable.
         let draws = draws.as_mut().ok_or(GetRandomFailed)?;
         for part in bytes.chunks_mut(8) {
             part.copy_from_slice(&draws.bits().to_be_bytes()[..part.len()]);
@@ -60,7 +62,7 @@ fn draw(bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
     })
 }
 
-/// Randomness as rustls wants it.
+/// The random source in rustls's interface.
 #[derive(Debug)]
 struct Draws;
 
@@ -70,7 +72,7 @@ impl SecureRandom for Draws {
     }
 }
 
-/// X25519 (RFC 7748 §6.1) with keys that are drawn as all else is.
+/// X25519 (RFC 7748 §6.1) with keys from the same random source.
 #[derive(Debug)]
 struct X25519;
 
@@ -110,7 +112,7 @@ impl ActiveKeyExchange for KeyShare {
     }
 }
 
-/// Every run is at one time of the calendar.
+/// Every run has the same calendar time.
 #[derive(Debug)]
 struct Epoch;
 
@@ -125,7 +127,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider { kx_groups: vec![&X25519], secure_random: &Draws, ..ring })
 }
 
-/// Knows the one certificate that there is.
+/// Accepts only the one certificate.
 #[derive(Debug)]
 struct Verifier(Arc<CryptoProvider>);
 
@@ -150,7 +152,7 @@ impl ServerCertVerifier for Verifier {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into()) // QUIC speaks TLS 1.3
+        Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into()) // QUIC uses TLS 1.3
     }
     fn verify_tls13_signature(
         &self,
@@ -166,12 +168,12 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// The secrets of a connection as lines of a key log in NSS's format, until somebody takes them.
+/// The secrets of a connection as lines of a key log in NSS's format, until they are taken.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(Mutex<String>);
 
 impl Secrets {
-    /// What has been added since it was taken last.
+    /// The lines added since the last call.
     pub(crate) fn take(&self) -> String {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -185,7 +187,7 @@ impl KeyLog for Secrets {
     }
 }
 
-/// A client's part, for a connection that begins now.
+/// The client side, for a connection that begins now.
 pub(crate) fn client(application: &str, draws: Stream) -> Arc<dyn ClientConfig> {
     let provider = provider();
     let verifier = Arc::new(Verifier(Arc::clone(&provider)));
@@ -201,7 +203,7 @@ pub(crate) fn client(application: &str, draws: Stream) -> Arc<dyn ClientConfig> 
     Arc::new(Client { inner: Arc::new(inner), draws })
 }
 
-/// A server's part, which tells what it agrees on with its clients.
+/// The server side, which records the secrets of its handshakes.
 pub(crate) fn server(application: &str, draws: Stream, secrets: Arc<Secrets>) -> Arc<dyn ServerConfig> {
     let key = PrivatePkcs8KeyDer::from(KEY);
     let mut config = rustls::ServerConfig::builder_with_details(provider(), Arc::new(Epoch))
@@ -210,7 +212,7 @@ pub(crate) fn server(application: &str, draws: Stream, secrets: Arc<Secrets>) ->
         .with_no_client_auth()
         .with_single_cert(vec![CERTIFICATE.into()], key.into())
         .expect("the key is that of the certificate");
-    config.send_tls13_tickets = 0; // nobody comes back with one
+    config.send_tls13_tickets = 0; // no client returns with a ticket
     config.alpn_protocols = vec![application.into()];
     config.key_log = secrets;
     let inner = QuicServerConfig::try_from(config).expect("ring has the cipher of Initial packets");
@@ -254,7 +256,7 @@ impl ServerConfig for Server {
     }
 }
 
-/// A session that draws from a stream of its own.
+/// A session with its own random stream.
 struct Drawing {
     inner: Box<dyn Session>,
     draws: Stream,
