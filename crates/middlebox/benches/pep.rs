@@ -1,4 +1,4 @@
-//! What a passing segment costs a PEP, and what a message costs the server.
+//! The cost of a passing segment at a PEP, and of a message at the server.
 
 use airlane_core::{
     Cx, Direction, Duration, FlowId, Header, Instant, Node, Outbox, Packet, PacketPool, Payload, Silence,
@@ -9,7 +9,7 @@ use airlane_net::pep::{Key, Message, Receiver};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 
 const SEGMENT: u32 = 1448;
-/// Flows that take turns, as many as fit into the table.
+/// Flows in turn, as many as fit into the table.
 const FLOWS: u32 = 1000;
 
 fn config(ack_every: u32) -> PepConfig {
@@ -44,7 +44,7 @@ impl Path {
         path
     }
 
-    /// The next segment of the next of so many flows passes, and what leaves is taken away.
+    /// The next segment of the next flow passes, and the resulting packets are removed.
     fn pass(&mut self, flows: u32) {
         let (flow, turn) = (FlowId(self.count % flows), self.count / flows);
         self.count += 1;

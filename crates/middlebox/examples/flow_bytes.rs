@@ -1,5 +1,5 @@
-//! Prints the bytes that a PEP takes from the allocator for each flow that it watches: the mean of a
-//! thousand, of which each has as many holes as are remembered. `make bench` runs it.
+//! Prints the bytes that a PEP allocates for each observed flow: the mean over a thousand, each with
+//! the maximum number of holes. `make bench` runs it.
 
 use airlane_core::{
     Cx, Direction, Duration, FlowId, Header, Instant, Outbox, Packet, PacketPool, Payload, Silence,

@@ -1,9 +1,10 @@
-//! Functions that stand in the path between the internet and the radio, and look at what passes.
+//! Network functions in the path between the internet and the radio, which process the passing packets.
 //!
-//! A [`NetworkFunction`] is the algorithm; [`Middlebox`] is the node that puts one in the path. There are the
-//! lightweight PEP ([`Pep`]), which tells servers what has passed, and the split-connection proxy
-//! ([`SplitProxy`]), which is the far end of a TCP connection to each side. Beside the path stands the radio network
-//! information service ([`Rnis`]), which tells servers how the radio of a UE is.
+//! A [`NetworkFunction`] is the algorithm; [`Middlebox`] is the node that puts one in the path. There are
+//! two: the lightweight PEP ([`Pep`]), which reports to servers the packets that have passed, and the
+//! split-connection proxy ([`SplitProxy`]), which is the far end of a TCP connection for each side. The radio
+//! network information service ([`Rnis`]) is outside the path and informs servers about the radio channel of
+//! a UE.
 
 mod node;
 mod pep;

@@ -2,7 +2,7 @@
 
 use airlane_core::{Cx, Instant, Node, PacketRef, Port};
 
-/// From which side a packet comes.
+/// The side from which a packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// From the core network and the internet.
@@ -33,23 +33,23 @@ impl Side {
 
 /// An algorithm that sees every packet of a path, in both directions.
 ///
-/// Packets of its own it sends with [`Cx::send`] out of [`Side::port`].
+/// It sends its own packets with [`Cx::send`] out of [`Side::port`].
 pub trait NetworkFunction: 'static {
-    /// A packet comes from a side. What is given back goes on across; what is not, the function has
-    /// kept, consumed or discarded.
+    /// A packet arrives from a side. A returned packet is forwarded to the other side; otherwise
+    /// the function has kept, consumed or discarded it.
     fn on_packet(&mut self, cx: &mut Cx<'_>, side: Side, packet: PacketRef) -> Option<PacketRef>;
 
-    /// [`Self::next_timeout`] has come.
+    /// To be called at [`Self::next_timeout`].
     fn on_timeout(&mut self, cx: &mut Cx<'_>);
 
     /// When to call [`Self::on_timeout`].
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// Packets it keeps.
+    /// Packets held.
     fn packets_held(&self) -> usize;
 }
 
-/// The node: what a function gives back goes out on the other side, at once and in order.
+/// The node: a packet that the function returns leaves on the other side, immediately and in order.
 #[derive(Debug)]
 pub struct Middlebox<F> {
     function: F,
@@ -62,7 +62,7 @@ impl<F: NetworkFunction> Middlebox<F> {
         Self { function }
     }
 
-    /// The function, with what it has counted.
+    /// The function, with its counters.
     #[must_use]
     pub const fn function(&self) -> &F {
         &self.function

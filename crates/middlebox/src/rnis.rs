@@ -1,7 +1,7 @@
-//! A radio network information service: servers subscribe to a UE, eNBs say how its radio is, and each
-//! subscriber gets a copy (`docs/radio-information.md`).
+//! A radio network information service: servers subscribe to a UE, eNBs send information about its
+//! radio channel, and each subscriber gets a copy (`docs/radio-information.md`).
 //!
-//! Left out: authorization, and subscriptions that the service ends by itself.
+//! Not included: authorization, and subscriptions that the service ends by itself.
 
 mod fault;
 
@@ -15,7 +15,7 @@ use airlane_net::rni::{self, Subscription, UeRecord};
 use fault::Faulty;
 pub use fault::RnisFault;
 
-/// Subscriptions at a time.
+/// Maximum number of subscriptions.
 const SUBSCRIPTIONS_MAX: usize = 10_000;
 
 /// A subscription and its number.
@@ -34,17 +34,17 @@ pub struct Rnis {
     subscribed: usize,
     next_number: u32,
     fault: Option<Faulty>,
-    /// Notifications that wait, each for its time, oldest first.
+    /// Delayed notifications with their times, oldest first.
     late: VecDeque<(Instant, PacketRef)>,
 }
 
 impl Rnis {
-    /// Where eNBs are: records come in, and what is to be reported goes out.
+    /// The port to the eNBs: records arrive, and requests for reports leave.
     pub const RAN: Port = 0;
-    /// Where servers are: subscriptions come in, and notifications go out.
+    /// The port to the servers: subscriptions arrive, and notifications leave.
     pub const SERVERS: Port = 1;
 
-    /// A service without subscribers, and with what is wrong with it.
+    /// A service without subscribers, with an optional fault.
     #[must_use]
     pub fn new(fault: Option<(RnisFault, airlane_core::Stream)>) -> Self {
         Self {
@@ -56,8 +56,8 @@ impl Rnis {
         }
     }
 
-    /// A server subscribes, changes the end of its subscription, or ends it. The eNBs are told of the first
-    /// subscriber to a UE and of the last that left.
+    /// A server subscribes, changes the end of its subscription, or unsubscribes. The eNBs are informed
+    /// when a UE gets its first subscriber and loses its last.
     fn on_subscription(&mut self, cx: &mut Cx<'_>, asked: Subscription) {
         let of_ue = self.subscribers.entry(asked.ue).or_default();
         let ends = asked.until.is_some_and(|until| until <= cx.now);
@@ -89,7 +89,7 @@ impl Rnis {
         cx.send(Self::RAN, packet);
     }
 
-    /// An eNB says how a UE's radio is.
+    /// An eNB sends a record of a UE.
     fn on_record(&mut self, cx: &mut Cx<'_>, record: &UeRecord) {
         let Some(of_ue) = self.subscribers.get_mut(&record.ue) else { return };
         let before = of_ue.len();
@@ -120,7 +120,7 @@ impl Rnis {
     }
 }
 
-/// A notification goes out at `at`.
+/// Sends a notification at `at`.
 fn leave(
     cx: &mut Cx<'_>,
     late: &mut VecDeque<(Instant, PacketRef)>,

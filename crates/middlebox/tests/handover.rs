@@ -1,8 +1,8 @@
-//! The split-connection proxies of eNBs among peers that do what they like, on links that lose, repeat and reorder,
-//! while UEs go from cell to cell. A handover that is not prepared sends nothing that passes a proxy; what else goes
-//! wrong with one, and links that fail, are here: UEs come up late, elsewhere, or where they were, leave again
-//! before their path is switched or their connections have come, and their cells may forget what they had for them.
-//! A failure names the seed that repeats it.
+//! The split-connection proxies of eNBs among peers with arbitrary behaviour, on links that lose, repeat and
+//! reorder, while UEs move from cell to cell. The preparation of a handover sends nothing through a proxy, so
+//! its failures are not covered here. The other failures of handovers, and link failures, are: UEs arrive
+//! late, in another cell, or in the same one, leave again before their path is switched or their connections
+//! have arrived, and their cells may discard their data. A failure names its seed.
 
 mod world;
 
@@ -13,7 +13,7 @@ use world::{
     proxy,
 };
 
-/// Where a UE goes: now and then there and back again before anything of the first time is over.
+/// The movement of a UE: sometimes there and back again before the first handover is complete.
 fn hops(s: &mut Stream, cells: usize) -> Vec<Hop> {
     let mut at = Instant::ZERO;
     let mut hop = |s: &mut Stream| {
@@ -37,11 +37,11 @@ fn plan(s: &mut Stream, cells: usize) -> Plan {
     }
 }
 
-/// A run of some connections. What all proxies counted, those of the cells first.
+/// A run of some connections. Returns the counters of all proxies, those of the cells first.
 fn run(seed: u64, mischief: Mischief) -> (String, Vec<SplitStatistics>) {
     let mut s = Seeds::new(seed).stream("handover");
     let cells = 2 + s.below(3) as usize;
-    // As in a network: one set-up for all cells. Each has a number and seeds of its own.
+    // As in a network: one configuration for all cells. Each has its own number and seeds.
     let enb = proxy(&mut s, 0);
     let enbs: Vec<SplitConfig> =
         (0..cells as u32).map(|id| SplitConfig { id, seeds: Seeds::new(s.bits()), ..enb.clone() }).collect();
@@ -74,12 +74,12 @@ fn runs(seeds: impl Iterator<Item = u64>, mischief: Mischief) -> Vec<SplitStatis
 
 #[test]
 fn every_byte_arrives_once_and_in_order_wherever_its_ue_goes() {
-    // The last have found faults: a FIN of an older connection that was believed, and connections that pass and
-    // whose UE came back so often that its new cell took them for new ones.
+    // The last seeds have found faults: a FIN of an older connection was accepted, and passing connections of
+    // a UE that returned so often that its new cell classified them as new ones.
     let found = [1_000_946, 1_002_353, 1_005_620, 1_005_661];
     let statistics = runs((0..400).chain(found), Mischief::None);
     let sum = |of: fn(&SplitStatistics) -> u64| statistics.iter().map(of).sum::<u64>();
-    // That they met all that is to be tested.
+    // Checks that all cases to be tested occurred.
     assert!(sum(|one| one.moved_in) > 1_500 && sum(|one| one.x2_packet_bytes) > 1_000_000);
     assert!(sum(|one| one.turned_away) > 20 && sum(|one| one.passed) > 100 && sum(|one| one.forgotten) > 5);
 }

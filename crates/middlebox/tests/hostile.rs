@@ -1,5 +1,5 @@
-//! A split-connection proxy between peers that send whatever may hurt: numbers, windows, options and flags that
-//! no TCP would send, beside those that it would. A failure names the seed that repeats it.
+//! A split-connection proxy between peers that send arbitrary segments: numbers, windows, options and flags
+//! that no TCP would send, among ordinary ones. A failure names its seed.
 
 mod world;
 
@@ -12,10 +12,10 @@ use world::{is_bounded, is_done, pick, proxy, with};
 
 const FLOWS: u64 = 4;
 
-/// What the proxy has sent last, by flow and side.
+/// The last segments of the proxy, by flow and side.
 type Last = [[TcpHeader; 2]; FLOWS as usize];
 
-/// Near a number, or anywhere.
+/// A number near another one, or any number.
 fn near(s: &mut Stream, number: u32) -> u32 {
     match s.below(8) {
         0..=3 => number,
@@ -26,7 +26,7 @@ fn near(s: &mut Stream, number: u32) -> u32 {
     }
 }
 
-/// A segment in answer to the last of the proxy, more or less.
+/// A segment that approximately answers the last one of the proxy.
 fn segment(s: &mut Stream, last: &TcpHeader) -> TcpHeader {
     let flags = [
         TcpFlags::ACK,
@@ -110,7 +110,7 @@ fn run(seed: u64) -> u64 {
         });
         is_bounded(proxy.function(), most, &describe);
     }
-    // Then they fall silent.
+    // Then they stop.
     let mut calls = 0;
     while let Some(at) = proxy.next_timeout() {
         calls += 1;

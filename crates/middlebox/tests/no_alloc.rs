@@ -1,4 +1,4 @@
-//! A proxied download in its stride takes nothing from the allocator.
+//! A proxied download in steady state allocates nothing.
 
 use std::collections::VecDeque;
 
@@ -43,7 +43,7 @@ fn a_download_through_a_proxy_allocates_nothing_after_its_start() {
     let mut client = TcpEndpoint::new(tcp, path(Direction::Uplink));
     server.supply_endless();
     let (mut pool, mut outbox) = (PacketPool::default(), Outbox::with_capacity(256));
-    // To whom a packet goes: to the proxy from a side, or from the proxy to the peer on a side.
+    // The receiver of a packet: the proxy from a side, or the peer on a side.
     let mut line = VecDeque::with_capacity(1024);
     with(&mut pool, Instant::ZERO, &mut outbox, |cx| server.connect(cx));
     line.extend(outbox.drain(..).map(|(_, packet)| (true, Side::Core, packet)));

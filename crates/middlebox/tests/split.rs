@@ -1,5 +1,5 @@
-//! The split-connection proxy among peers that do what they like, on links that lose, repeat and reorder.
-//! A failure names the seed that repeats it.
+//! The split-connection proxy among peers with arbitrary behaviour, on links that lose, repeat and
+//! reorder. A failure names its seed.
 
 mod world;
 
@@ -15,14 +15,16 @@ use world::{
     Channel, Circumstances, Mischief, Script, World, channel, is_bounded, is_done, judge, pairs, proxy, with,
 };
 
-/// How long a run may take: what a proxy waits for at most, and the retransmission timeouts of the longest transfer.
+/// The maximum duration of a run: the longest timeouts of the proxy, and the retransmission timeouts of the
+/// longest transfer.
 ///
-/// A run through lossy channels is almost all timeouts, each of up to `rto_max`. The timeout stands there for long, because
-/// the sender measures it: if the ACKs of a flight are lost, the answer to its first segment sent again echoes the timestamp
-/// of the first sending. That segment lies before the window, so its own timestamp is not recorded (RFC 7323 §5.3, R2 before R3),
-/// and the sample contains the timeout. Linux 6.18 does the same: RTO 204 ms before and 2,688 ms after the ACK of five segments
-/// whose head was sent three times. After a timeout one segment goes. With the probability q that it and its ACK
-/// pass, 1/q - 1 timeouts are expected for each; a flight of several segments needs fewer.
+/// A run over lossy channels consists mostly of timeouts, each of up to `rto_max`. The timeout stays long,
+/// because the sender measures it: if the ACKs of a flight are lost, the answer to the retransmission of its
+/// first segment echoes the timestamp of the first transmission. That segment is before the window, so its
+/// own timestamp is not recorded (RFC 7323 §5.3, R2 before R3), and the sample contains the timeout. Linux
+/// 6.18 does the same: RTO 204 ms before and 2,688 ms after the ACK of five segments whose head was sent
+/// three times. After a timeout one segment is sent. With the probability q that it and its ACK pass, 1/q - 1
+/// timeouts are expected for each; a flight of several segments needs fewer.
 fn limit(proxy: &SplitConfig, channels: &[Channel], pairs: &[(Script, Script)]) -> Instant {
     let waits = [proxy.connect_timeout, proxy.stall_timeout, proxy.idle_timeout, proxy.time_wait];
     let scripts = pairs.iter().flat_map(|(server, client)| [server, client]);
@@ -36,7 +38,7 @@ fn limit(proxy: &SplitConfig, channels: &[Channel], pairs: &[(Script, Script)]) 
     waits + Duration::from_secs_f64(rto_max.as_secs_f64() * timeouts)
 }
 
-/// A run of some connections through one proxy or two. Returns what it came to, in one line.
+/// A run of some connections through one or two proxies. Returns its result in one line.
 fn run(seed: u64, mischief: Mischief) -> String {
     let mut s = Seeds::new(seed).stream("split");
     let count = 1 + s.below(2) as u32;
@@ -84,8 +86,8 @@ fn a_run_repeats() {
     }
 }
 
-/// Servers send 200 kB each to clients that never read: what the clients offer fills, then the memory of the
-/// proxy, and no more. Then the clients are given up, and everything is free again.
+/// Servers send 200 kB each to clients that never read: the windows of the clients fill, then the memory of
+/// the proxy, but not beyond its bound. Then the clients are aborted, and all memory is free again.
 #[test]
 fn memory_stays_under_its_bound_with_ten_thousand_stalled_clients() {
     const MEMORY: u64 = 96 << 20;
@@ -103,7 +105,7 @@ fn memory_stays_under_its_bound_with_ten_thousand_stalled_clients() {
     let mut pool = PacketPool::default();
     let small = TcpConfig { receive_window: ReceiveWindowKind::Fixed(Bytes(8_000)), ..TcpConfig::linux() };
     for flow in 0..CLIENTS {
-        // Without delay on any link: until nobody has anything to say.
+        // Without delay on any link: until no end has anything to send.
         let path = |direction| Path::new(FlowId(flow), direction);
         let mut server = TcpEndpoint::new(TcpConfig::linux(), path(Direction::Downlink));
         let mut client = TcpEndpoint::new(small.clone(), path(Direction::Uplink));
@@ -134,7 +136,7 @@ fn memory_stays_under_its_bound_with_ten_thousand_stalled_clients() {
     }
     let statistics = proxy.function().statistics();
     assert_eq!((statistics.open, statistics.passed), (u64::from(CLIENTS), 0));
-    // A reserve of 3000 bytes each way is 60 MB; the rest of 100.7 MB went to the first of them.
+    // A reserve of 3000 bytes each way is 60 MB; the rest of 100.7 MB is used by the first of them.
     assert!(
         statistics.held[0] > 30_000_000 && statistics.held_peak_one[0] > 200_000 - 8_000,
         "{statistics:?}"
@@ -149,8 +151,8 @@ fn memory_stays_under_its_bound_with_ten_thousand_stalled_clients() {
     assert_eq!(proxy.function().memory().0, 0);
 }
 
-/// What a stranger sends in the right place, without an acknowledgment or with one of what was never sent, is not taken;
-/// nor may it lie in the buffer in place of what had come behind a gap.
+/// Data that an attacker sends at the right position, without an acknowledgment or with one of unsent data,
+/// is rejected; it must not replace buffered data behind a gap.
 #[test]
 fn what_an_end_throws_away_does_not_reach_its_buffer() {
     let mut s = Seeds::new(1).stream("strangers");
@@ -162,7 +164,7 @@ fn what_an_end_throws_away_does_not_reach_its_buffer() {
     let mut proxy = Middlebox::new(SplitProxy::new(config));
     let mut client = TcpEndpoint::new(tcp, Path::new(FlowId(0), Direction::Uplink));
     let (mut pool, mut came, mut proxy_number) = (PacketPool::default(), vec![], 0);
-    // The server is played by hand: its SYN has the number 99, its data begin at 100.
+    // The server is simulated by hand: its SYN has the number 99, its data begin at 100.
     let mut say = |sequence: u32, acknowledges: Option<u32>, flags: u8, bytes: &[u8]| {
         let acknowledgment = acknowledges.unwrap_or(0);
         let flags = TcpFlags(flags | if acknowledges.is_some() { TcpFlags::ACK } else { 0 });

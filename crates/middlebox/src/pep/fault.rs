@@ -1,23 +1,23 @@
-//! What can be wrong with a PEP, for experiments and tests.
+//! Faults of a PEP, for experiments and tests.
 
 use airlane_core::{Instant, SackBlock, Stream};
 use airlane_net::pep::{Body, List, Message, TcpReport};
 
-/// A fault of the PEP, or of the way from it to the server.
+/// A fault of the PEP, or of the path from it to the server.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// It stops to watch, and begins anew later, knowing nothing.
+    /// It stops observing, and restarts later without state.
     Dies {
-        /// When.
+        /// The time.
         at: Instant,
-        /// When it is back; [`Instant::FAR_FUTURE`] for never.
+        /// The time of the restart; [`Instant::FAR_FUTURE`] for never.
         until: Instant,
     },
-    /// It says what is not so.
+    /// It sends false reports.
     Lies {
-        /// From when on.
+        /// The start.
         from: Instant,
-        /// What.
+        /// The false claim.
         claim: Claim,
     },
     /// A share of its messages is lost.
@@ -26,27 +26,27 @@ pub enum Fault {
     Reorders(f64),
     /// A share of its messages leaves twice.
     Duplicates(f64),
-    /// A stranger sends as many messages, without the key.
+    /// An attacker sends the same number of messages, without the key.
     Forges,
-    /// A stranger sends an old message again with each new one.
+    /// An attacker sends an old message again with each new one.
     Replays,
-    /// A share of its messages arrives without its end.
+    /// A share of its messages is truncated.
     Truncates(f64),
 }
 
-/// What a lying PEP says.
+/// The claim of a faulty PEP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// That it has seen everything up to the highest it has seen.
+    /// That it has seen everything up to the highest byte it has seen.
     Everything,
     /// That it has seen a megabyte more than that.
     Unsent,
-    /// That what it saw last is missing.
+    /// That the last segment it saw is missing.
     Holes,
 }
 
 impl Claim {
-    /// The report with the lie in it.
+    /// The report with the false claim.
     fn falsify(self, report: &TcpReport) -> TcpReport {
         let newest = report.newest.right;
         let mut lie = TcpReport { newest: report.newest, first: report.first, ..TcpReport::default() };
@@ -64,7 +64,7 @@ impl Claim {
 }
 
 impl Claim {
-    /// Of what it has not seen, a PEP does not know the identifiers: it can make some up, or keep some back.
+    /// A PEP does not know the identifiers of packets it has not seen: it can invent some, or omit some.
     fn falsify_identifiers(self, identifiers: &mut List<u64>) {
         let mut lie = List::default();
         match self {
@@ -78,12 +78,12 @@ impl Claim {
     }
 }
 
-/// A fault at work.
+/// The state of a fault.
 #[derive(Debug)]
 pub(crate) struct Faulty {
     fault: Fault,
     chance: Stream,
-    /// The message that waits for the next one, or the old one that is sent again.
+    /// The message that waits for the next one, or the old one to be repeated.
     kept: Vec<u8>,
 }
 
@@ -92,17 +92,17 @@ impl Faulty {
         Self { fault, chance, kept: Vec::new() }
     }
 
-    /// True while the PEP is dead.
+    /// True while the PEP is down.
     pub(crate) fn is_dead(&self, now: Instant) -> bool {
         matches!(self.fault, Fault::Dies { at, until } if at <= now && now < until)
     }
 
-    /// How often it has forgotten everything.
+    /// How often it has lost its state.
     pub(crate) fn restarts(&self, now: Instant) -> u32 {
         u32::from(matches!(self.fault, Fault::Dies { until, .. } if until <= now))
     }
 
-    /// A message with the lie in it, if this is a liar.
+    /// Puts the false claim into a message, if the fault is of this kind.
     pub(crate) fn falsify(&self, now: Instant, message: &mut Message) {
         if let Fault::Lies { from, claim } = self.fault
             && from <= now
@@ -114,7 +114,7 @@ impl Faulty {
         }
     }
 
-    /// What becomes of a message on its way: what leaves in its place, in this order.
+    /// The messages that leave instead of this message, in order.
     pub(crate) fn leave(&mut self, message: Vec<u8>) -> [Option<Vec<u8>>; 2] {
         match &self.fault {
             Fault::Dies { .. } | Fault::Lies { .. } => [Some(message), None],

@@ -1,13 +1,14 @@
-//! The lightweight PEP: watches TCP segments and QUIC datagrams pass from server to client, and tells the server which.
+//! The lightweight PEP: observes TCP segments and QUIC datagrams from server to client, and reports them to
+//! the server.
 //!
-//! It keeps no payload, changes nothing and splits nothing; its messages ([`airlane_net::pep`]) may be
-//! ignored. Multi-domain congestion control (Krämer et al. 2019, see
-//! `airlane_transport::congestion`) is clocked by them. Its memory is bounded in flows and, for each,
-//! in ranges; a connection for which there is no room passes unwatched. Of a flow with several connections, such as a
-//! browser's, it watches each.
+//! It stores no payload, changes nothing and splits nothing; its messages ([`airlane_net::pep`]) may be
+//! ignored. They clock multi-domain congestion control (Krämer et al. 2019, see
+//! `airlane_transport::congestion`). Its memory is bounded in flows and, for each, in ranges; a connection
+//! for which there is no room passes unobserved. Of a flow with several connections, such as a browser's, it
+//! observes each.
 //!
-//! Of QUIC, whose packet numbers it cannot read, it reports identifiers that the server computes too; it knows no holes
-//! there and no acknowledgments. Left out: flows that are neither, and the agreement on keys.
+//! For QUIC, whose packet numbers it cannot read, it reports identifiers that the server also computes; it
+//! cannot detect holes or acknowledgments there. Not included: other protocols, and the agreement on keys.
 
 mod fault;
 mod seen;
@@ -30,49 +31,49 @@ use seen::{Observation, Recent, Seen};
 
 pub use fault::{Claim, Fault};
 
-/// How a PEP is set up.
+/// The configuration of a PEP.
 #[derive(Clone, Debug)]
 pub struct PepConfig {
     /// Its number.
     pub id: u32,
-    /// What keys are derived from.
+    /// The secret from which keys are derived.
     pub secret: Vec<u8>,
-    /// Connections watched at a time.
+    /// Maximum number of observed connections.
     pub flows: usize,
-    /// Ranges beyond a hole remembered for each.
+    /// Maximum number of ranges beyond a hole, per connection.
     pub ranges: usize,
-    /// Segments to one message.
+    /// Number of segments per message.
     pub ack_every: u32,
-    /// How long fewer segments wait for a message.
+    /// Maximum delay of a message about fewer segments.
     pub max_delay: Duration,
-    /// Time between two messages about a flow.
+    /// Minimum time between two messages about a flow.
     pub min_interval: Duration,
-    /// Segments above a hole that make it certain (RFC 5681 §3.2 counts three duplicates).
+    /// Number of segments above a hole that make it certain (three duplicates in RFC 5681 §3.2).
     pub reordering: u8,
-    /// After so long a silence, a flow gives way to a new one.
+    /// Idle time after which a flow may be replaced by a new one.
     pub idle: Duration,
-    /// The cell, where it stands in an eNB: its messages go through the tunnel of S1-U.
+    /// The cell, if the PEP is in an eNB: its messages pass through the tunnel of S1-U.
     pub cell: Option<CellId>,
-    /// What is wrong with it, and its chance.
+    /// Its fault, with a random stream.
     pub fault: Option<(Fault, Stream)>,
 }
 
-/// What a PEP has counted.
+/// Counters of a PEP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PepStatistics {
     /// Segments with data that passed from the core.
     pub segments: u64,
-    /// Those among them that nobody watched: the table was full.
+    /// Those of them that were not observed: the table was full.
     pub unwatched: u64,
-    /// Those among them that were not remembered: the ranges of the flow were full.
+    /// Those of them that were not stored: the ranges of the flow were full.
     pub unremembered: u64,
     /// Messages sent.
     pub messages: u64,
-    /// Those among them that were sent for a hole.
+    /// Those of them that were sent for a hole.
     pub nacks: u64,
 }
 
-/// What was seen of a flow.
+/// The observation of a flow.
 #[derive(Debug)]
 enum Sight {
     Tcp(Observation),
@@ -88,7 +89,7 @@ impl Sight {
     }
 }
 
-/// A connection: that of its flow, or one of several.
+/// A connection: the flow's only one, or one of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Connection {
     flow: FlowId,
@@ -101,13 +102,13 @@ impl Connection {
     }
 }
 
-/// A connection that is watched.
+/// An observed connection.
 #[derive(Debug)]
 struct Watched {
     key: Key,
     seen: Sight,
     serial: u32,
-    /// Segments since the last message, and when the first and the last of them passed.
+    /// Number of segments since the last message, and the times of the first and the last of them.
     pending: u32,
     pending_since: Instant,
     newest_at: Instant,
@@ -117,7 +118,7 @@ struct Watched {
     sent_at: Option<Instant>,
     /// When the next is due.
     due: Instant,
-    /// What follows the FIN, once it was seen.
+    /// The sequence number after the FIN, once it was seen.
     end: Option<u32>,
 }
 
@@ -126,13 +127,13 @@ struct Watched {
 pub struct Pep {
     reporter: Reporter,
     flows: BTreeMap<Connection, Watched>,
-    /// When messages are due; entries that no longer hold are skipped.
+    /// Due times of messages; outdated entries are skipped.
     due: Due,
-    /// The table was found full, without an idle flow: not looked through again before this.
+    /// The table was full, without an idle flow: it is not searched again before this time.
     full_until: Instant,
 }
 
-/// What sends messages, and everything that is not of one flow.
+/// Sends messages, and has the state that is not per flow.
 #[derive(Debug)]
 struct Reporter {
     config: PepConfig,
@@ -141,14 +142,14 @@ struct Reporter {
     statistics: PepStatistics,
 }
 
-/// When messages about which connections are due.
+/// Due times of messages, by connection.
 type Due = BinaryHeap<Reverse<(Instant, Connection)>>;
 
-/// How long a full table counts as full.
+/// How long a full table is not searched again.
 const FULL_FOR: Duration = Duration::from_secs(1);
 
 impl Pep {
-    /// A PEP that has seen nothing.
+    /// A PEP without state.
     #[must_use]
     pub fn new(mut config: PepConfig) -> Self {
         let faulty = config.fault.take().map(|(fault, chance)| Faulty::new(fault, chance));
@@ -161,19 +162,19 @@ impl Pep {
         }
     }
 
-    /// What it has counted.
+    /// Its counters.
     #[must_use]
     pub const fn statistics(&self) -> PepStatistics {
         self.reporter.statistics
     }
 
-    /// Flows watched now.
+    /// Number of observed flows.
     #[must_use]
     pub fn watched(&self) -> usize {
         self.flows.len()
     }
 
-    /// Notes that the PEP died or came back. False while it is dead.
+    /// Handles a failure or a restart of the PEP. Returns false while it is down.
     fn lives(&mut self, now: Instant) -> bool {
         let Some(faulty) = &self.reporter.faulty else { return true };
         let instance = 1 + faulty.restarts(now);
@@ -186,7 +187,7 @@ impl Pep {
         !dead
     }
 
-    /// True if the flow is watched, or there is room for it.
+    /// True if the flow is observed, or there is room for it.
     fn has_room(&mut self, now: Instant, connection: Connection) -> bool {
         let most = self.reporter.config.flows;
         if self.flows.len() < most || self.flows.contains_key(&connection) {
@@ -208,7 +209,7 @@ impl Pep {
     fn on_downlink(&mut self, cx: &mut Cx<'_>, connection: Connection, tcp: &TcpHeader, payload: u32) {
         let (syn, fin) = (tcp.flags.has(TcpFlags::SYN), tcp.flags.has(TcpFlags::FIN));
         if syn || tcp.flags.has(TcpFlags::RST) {
-            self.flows.remove(&connection); // what follows is another connection
+            self.flows.remove(&connection); // the following segments belong to another connection
         }
         let left = tcp.sequence.wrapping_add(u32::from(syn));
         let right = left.wrapping_add(payload).wrapping_add(u32::from(fin));
@@ -255,7 +256,7 @@ impl Pep {
         reporter.passed(cx, connection, watched, due);
     }
 
-    /// A segment passes from client to server: what it acknowledges need not be watched.
+    /// A segment passes from client to server: acknowledged data need not be observed.
     fn on_uplink(&mut self, connection: Connection, tcp: &TcpHeader) {
         if tcp.flags.has(TcpFlags::RST) {
             self.flows.remove(&connection);
@@ -283,7 +284,7 @@ impl Reporter {
         Key::derive(&self.config.secret, connection.identifier())
     }
 
-    /// One more has passed and is noted: a message leaves, or is due later.
+    /// Another packet was recorded: a message leaves now, or is due later.
     fn passed(&mut self, cx: &mut Cx<'_>, connection: Connection, watched: &mut Watched, due: &mut Due) {
         if watched.pending == 0 {
             watched.pending_since = cx.now;
@@ -302,7 +303,7 @@ impl Reporter {
     fn due(&self, now: Instant, watched: &Watched) -> Instant {
         let most = match watched.seen {
             Sight::Tcp(_) => self.config.ack_every,
-            Sight::Opaque(_) => self.config.ack_every.min(LIST_MAX as u32), // a message holds no more
+            Sight::Opaque(_) => self.config.ack_every.min(LIST_MAX as u32), // the maximum number of a message
         };
         let enough = watched.urgent || watched.pending >= most;
         let wanted = if enough { now } else { watched.pending_since + self.config.max_delay };

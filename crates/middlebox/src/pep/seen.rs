@@ -1,18 +1,19 @@
-//! What of a TCP flow was seen: a cumulative position and ranges beyond it, bounded.
+//! The observed parts of a TCP flow: a cumulative position and ranges beyond it, bounded.
 
 use airlane_core::SackBlock;
 use airlane_net::pep::{LIST_MAX, List, TcpReport};
 
-/// Seen data beyond a hole.
+/// Observed data beyond a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
     left: u32,
     right: u32,
-    /// Segments seen above the hole before it, since it was a hole.
+    /// Segments observed above the hole before it.
     above: u8,
 }
 
-/// The identifiers of the datagrams that passed last, newest last: each message repeats them, for none is sent again.
+/// The identifiers of the last datagrams, newest last. Each message repeats them, because no message is
+/// retransmitted.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     identifiers: [u64; LIST_MAX],
@@ -33,14 +34,14 @@ impl Recent {
     }
 }
 
-/// What a segment added.
+/// The effect of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// New data, or old data again.
+    /// New data, or known data.
     Data,
     /// New data, and with it a hole is certain.
     Hole,
-    /// There is no room to remember it.
+    /// There is no room to store it.
     NoRoom,
 }
 
@@ -50,9 +51,9 @@ pub(crate) struct Observation {
     first: u32,
     cumulative: u32,
     newest: SackBlock,
-    /// In ascending order, apart from each other and from what is cumulative.
+    /// In ascending order, separate from each other and from the cumulative part.
     ranges: Vec<Range>,
-    /// Segments above a hole that make it certain.
+    /// Number of segments above a hole that make it certain.
     reordering: u8,
 }
 
@@ -62,7 +63,7 @@ const fn before(a: u32, b: u32) -> bool {
 }
 
 impl Observation {
-    /// Begins to observe at `first`, with room for `ranges` ranges.
+    /// Starts at `first`, with room for `ranges` ranges.
     pub(crate) fn new(first: u32, ranges: usize, reordering: u8) -> Self {
         let newest = SackBlock { left: first, right: first };
         Self { first, cumulative: first, newest, ranges: Vec::with_capacity(ranges), reordering }
@@ -78,7 +79,7 @@ impl Observation {
             self.advance(right);
             return Seen::Data;
         }
-        // The ranges that it touches are [from, to).
+        // The ranges that overlap or touch it are [from, to).
         let from = self.ranges.partition_point(|r| before(r.right, left));
         let to = self.ranges.partition_point(|r| !before(right, r.left));
         if from < to {
@@ -105,7 +106,7 @@ impl Observation {
         if certain { Seen::Hole } else { Seen::Data }
     }
 
-    /// The client acknowledges all before `position`: nothing before it matters any more.
+    /// The client acknowledges everything before `position`, which is no longer relevant.
     pub(crate) fn on_client_ack(&mut self, position: u32) {
         if before(self.cumulative, position) {
             self.advance(position);
@@ -122,7 +123,7 @@ impl Observation {
         }
     }
 
-    /// What there is to say, the range of the newest segment first.
+    /// The report, with the range of the newest segment first.
     pub(crate) fn report(&self) -> TcpReport {
         let mut report = TcpReport {
             newest: self.newest,

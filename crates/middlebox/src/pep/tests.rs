@@ -23,19 +23,19 @@ fn config() -> PepConfig {
     }
 }
 
-/// A PEP in the path, and what leaves on either side.
+/// A PEP in the path, and the packets that leave on both sides.
 struct Rig {
     node: Middlebox<Pep>,
     pool: PacketPool,
     now: Instant,
 }
 
-/// What came out: data that went on, and messages as bytes with their flow.
+/// The packets that left: forwarded data, and messages as bytes with their flow.
 #[derive(Default)]
 struct Out {
     passed: Vec<Packet>,
     messages: Vec<(FlowId, Vec<u8>)>,
-    /// The connections that they are sent to.
+    /// The connections to which they are sent.
     sockets: Vec<SocketPair>,
 }
 
@@ -94,12 +94,12 @@ impl Rig {
         self.give(Side::Core, flow, header, to.wrapping_sub(from))
     }
 
-    /// The reports that leave when it passes.
+    /// The reports that leave when this data passes.
     fn reports(&mut self, from: u32, to: u32) -> Vec<TcpReport> {
         self.data(FLOW, from, to).messages.iter().map(|(_, bytes)| report(bytes)).collect()
     }
 
-    /// Lets time go to `ms`, timers included; what leaves meanwhile, with its times.
+    /// Advances the time to `ms`, with timers; returns the reports and their times.
     fn until(&mut self, ms: u64) -> Vec<(u64, TcpReport)> {
         let mut left = Vec::new();
         while let Some(at) = self.node.next_timeout().filter(|at| *at <= Instant::from_millis(ms)) {
@@ -137,7 +137,7 @@ fn each_segment_is_reported_as_it_passes() {
         assert_eq!(report.newest, SackBlock { left: to - 100, right: to });
         assert!(report.ranges.as_slice().is_empty() && report.holes.as_slice().is_empty());
     }
-    // Acknowledgments of the client pass and say nothing.
+    // Acknowledgments of the client pass and cause no message.
     let ack = TcpHeader { acknowledgment: 400, flags: TcpFlags(TcpFlags::ACK), ..TcpHeader::default() };
     assert!(rig.give(Side::Ran, FLOW, ack, 0).messages.is_empty());
 }
@@ -151,7 +151,7 @@ fn a_hole_is_certain_after_three_segments_and_said_until_it_is_filled() {
         .map(|&(from, to)| rig.reports(from, to)[0].holes.as_slice().to_vec())
         .collect();
     assert_eq!(holes, [vec![], vec![], blocks(&[(100, 200)]), blocks(&[(100, 200)])]);
-    // A second hole, in the middle of which something passes later.
+    // A second hole, a part of which passes later.
     for from in [900, 1000, 1100] {
         rig.reports(from, from + 100);
     }
@@ -161,12 +161,12 @@ fn a_hole_is_certain_after_three_segments_and_said_until_it_is_filled() {
     let [report] = rig.reports(100, 200)[..] else { panic!("one message") };
     assert_eq!(report.cumulative, 600);
     assert_eq!(report.holes.as_slice(), blocks(&[(600, 700), (800, 900)]));
-    // What the client has is no hole, whether it came this way or not.
+    // Data that the client has is no hole, whether it passed here or not.
     let ack = TcpHeader { acknowledgment: 850, flags: TcpFlags(TcpFlags::ACK), ..TcpHeader::default() };
     rig.give(Side::Ran, FLOW, ack, 0);
     let [report] = rig.reports(1200, 1300)[..] else { panic!("one message") };
     assert_eq!((report.cumulative, report.holes.as_slice()), (850, &blocks(&[(850, 900)])[..]));
-    assert_eq!(rig.node.function().statistics().nacks, 2); // what splits a certain hole makes none certain
+    assert_eq!(rig.node.function().statistics().nacks, 2); // the second hole was already certain
 }
 
 #[test]
@@ -191,12 +191,12 @@ fn messages_keep_to_their_rate() {
     assert!(rig.reports(100, 200).is_empty());
     let left = rig.until(20);
     assert_eq!(left.iter().map(|(at, report)| (*at, report.cumulative)).collect::<Vec<_>>(), [(5, 200)]);
-    // Four at once go at once; the next four wait for the interval.
+    // Four segments trigger a message; the next four wait for the interval.
     let counts: Vec<_> = (2..10).map(|k| rig.reports(100 * k, 100 * (k + 1)).len()).collect();
     assert_eq!(counts, [0, 0, 0, 1, 0, 0, 0, 0]);
     let left = rig.until(40);
     assert_eq!(left.iter().map(|(at, report)| (*at, report.cumulative)).collect::<Vec<_>>(), [(22, 1000)]);
-    // A hole does not wait for the fourth segment, but for the third above it.
+    // For a hole, the third segment above it triggers a message, not the fourth.
     let counts: Vec<_> = (11..14).map(|k| rig.reports(100 * k, 100 * (k + 1)).len()).collect();
     assert_eq!(counts, [0, 0, 1]);
 }
@@ -207,14 +207,14 @@ fn memory_is_bounded_in_flows_and_ranges() {
     let served =
         |rig: &mut Rig, flow: u32, from| !rig.data(FlowId(flow), from, from + 100).messages.is_empty();
     assert!((0..4).all(|flow| served(&mut rig, flow, 0)));
-    assert!((4..1000).all(|flow| !served(&mut rig, flow, 0))); // they pass, unwatched
+    assert!((4..1000).all(|flow| !served(&mut rig, flow, 0))); // they pass unobserved
     assert_eq!((rig.node.function().watched(), rig.node.function().statistics().unwatched), (4, 996));
-    // Each second segment is missing: four ranges are remembered.
+    // Every second segment is missing: four ranges are stored.
     for k in 0..1000 {
         rig.data(FLOW, 1000 + 200 * k, 1100 + 200 * k);
     }
     assert_eq!(rig.node.function().statistics().unremembered, 996);
-    // Whoever ends, or is silent for long, makes room.
+    // A connection that ends, or is idle for long, makes room.
     let reset = TcpHeader { flags: TcpFlags(TcpFlags::RST), ..TcpHeader::default() };
     rig.give(Side::Core, FlowId(0), reset, 0);
     assert!(served(&mut rig, 4, 0) && !served(&mut rig, 5, 0));
@@ -253,7 +253,7 @@ fn a_restart_begins_a_new_instance_that_knows_nothing() {
     assert_eq!(receiver.accept(&first), Err(Rejected::Replayed));
 }
 
-/// What is reported is what was seen, for any order, loss and repetition of segments.
+/// Reports correspond to the observed segments, for any order, loss and repetition.
 #[test]
 fn reports_are_true_and_complete() {
     let mut s = Seeds::new(5).stream("segments");
@@ -280,7 +280,7 @@ fn reports_are_true_and_complete() {
     }
 }
 
-/// The contract has room for a function that keeps packets, as a proxy does.
+/// The interface allows a function that keeps packets, such as a proxy.
 struct Keeps(Vec<(Instant, Side, PacketRef)>);
 
 impl NetworkFunction for Keeps {
@@ -358,7 +358,7 @@ fn datagrams_are_reported_by_names_that_the_server_computes_too() {
     assert_eq!(names.len(), 10);
 }
 
-/// Each connection of a flow is watched for itself, under a key of its own, and forgotten with its end.
+/// Each connection of a flow is observed separately, with its own key, and removed at its end.
 #[test]
 fn connections_of_a_flow_are_told_apart() {
     use airlane_net::pep::Keys;
@@ -371,7 +371,7 @@ fn connections_of_a_flow_are_told_apart() {
     let mut receivers = connections.map(|sockets| keys.receiver(sockets));
     let data =
         |from: u32| TcpHeader { sequence: from, flags: TcpFlags(TcpFlags::ACK), ..TcpHeader::default() };
-    // Sequence numbers of one say nothing of another.
+    // Sequence numbers of one connection have no effect on another.
     for (number, from) in [(0, 1_000), (1, 500_000), (2, 7), (0, 1_100), (2, 107)] {
         let out = rig.give_on(Side::Core, (FLOW, connections[number]), data(from), 100);
         assert_eq!(out.sockets, [connections[number]]);
@@ -385,7 +385,7 @@ fn connections_of_a_flow_are_told_apart() {
         assert!(report.ranges.as_slice().is_empty(), "no gap between connections: {report:?}");
     }
     assert_eq!(rig.node.function().watched(), 3);
-    // Server and client close the second: its place is free.
+    // Server and client close the second: its place becomes free.
     let fin = TcpHeader { flags: TcpFlags(TcpFlags::ACK | TcpFlags::FIN), ..data(500_100) };
     rig.give_on(Side::Core, (FLOW, connections[1]), fin, 0);
     let last = TcpHeader { acknowledgment: 500_101, ..data(1) };
@@ -393,7 +393,8 @@ fn connections_of_a_flow_are_told_apart() {
     assert_eq!(rig.node.function().watched(), 2);
 }
 
-/// What messages call a connection: by hand, flow 3, server 1, port 443 = 0x1bb, port 49153 = 0xc001.
+/// The number of a connection in messages: by hand, flow 3, server 1, port 443 = 0x1bb, port 49153 =
+/// 0xc001.
 #[test]
 fn the_identifier_of_a_connection() {
     use airlane_net::pep::flow_identifier;

@@ -1,4 +1,4 @@
-//! What can be wrong with a radio network information service, for experiments and tests.
+//! Faults of a radio network information service, for experiments and tests.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use airlane_net::rni::UeRecord;
 /// A fault of the service.
 #[derive(Clone, Debug)]
 pub enum RnisFault {
-    /// It says nothing.
+    /// It sends nothing.
     Silent {
-        /// From when on.
+        /// The start.
         from: Instant,
-        /// Until when; [`Instant::FAR_FUTURE`] for never again.
+        /// The end; [`Instant::FAR_FUTURE`] for none.
         until: Instant,
     },
-    /// What it says comes late.
+    /// Its notifications are delayed.
     Late {
-        /// From when on.
+        /// The start.
         from: Instant,
-        /// By how much.
+        /// The delay.
         by: Duration,
     },
     /// A share of its notifications leaves after the next one.
     Reorders(f64),
-    /// It speaks of another UE.
+    /// Its notifications name another UE.
     WrongUe {
-        /// From when on.
+        /// The start.
         from: Instant,
     },
     /// A share of its notifications is damaged.
     Nonsense(f64),
 }
 
-/// A fault at work.
+/// The state of a fault.
 #[derive(Debug)]
 pub(super) struct Faulty {
     fault: RnisFault,
@@ -51,7 +51,7 @@ impl Faulty {
         matches!(self.fault, RnisFault::Silent { from, until } if from <= now && now < until)
     }
 
-    /// When a notification of `now` leaves.
+    /// The time when a notification made now leaves.
     pub(super) fn leaves_at(&self, now: Instant) -> Instant {
         match self.fault {
             RnisFault::Late { from, by } if from <= now => now.saturating_add(by),
@@ -59,7 +59,7 @@ impl Faulty {
         }
     }
 
-    /// The notification as this service writes it.
+    /// The notification with the fault.
     pub(super) fn say(&mut self, now: Instant, record: &UeRecord, number: u32) -> Vec<u8> {
         match self.fault {
             RnisFault::WrongUe { from } if from <= now => {
@@ -75,7 +75,7 @@ impl Faulty {
         }
     }
 
-    /// Cuts bytes off, changes some, makes a number too large, or says something else.
+    /// Truncates the bytes, changes some, makes a number too large, or replaces them.
     fn damage(&mut self, bytes: &mut Vec<u8>) {
         let length = bytes.len() as u64;
         match self.chance.below(4) {
@@ -97,7 +97,7 @@ impl Faulty {
         }
     }
 
-    /// What leaves in place of a notification to this server, in this order.
+    /// The notifications that leave instead of one to this server, in order.
     pub(super) fn order(&mut self, flow: FlowId, bytes: Vec<u8>) -> impl Iterator<Item = Vec<u8>> {
         let mut leaving = [Some(bytes), None];
         if let RnisFault::Reorders(share) = self.fault {

@@ -3,7 +3,7 @@ use airlane_net::rni::{Consumer, Unused, ue_address};
 
 use super::*;
 
-/// A service, and what it said so far: when, to whom, in which bytes.
+/// A service, and its notifications so far: time, receiver, bytes.
 struct Bench {
     service: Rnis,
     pool: PacketPool,
@@ -73,7 +73,7 @@ fn record(ms: u64) -> UeRecord {
 #[test]
 fn subscribers_get_copies_until_they_leave() {
     let mut bench = Bench::new(None);
-    bench.say(1); // nobody has asked
+    bench.say(1); // no subscription
     bench.subscribe(2, 7, None);
     bench.subscribe(3, 8, Some(20));
     bench.say(10);
@@ -120,7 +120,7 @@ fn faults_are_what_they_are_called() {
     assert_eq!(run(RnisFault::WrongUe { from: ms(510) }).said(7).len(), 50);
     let nonsense = run(RnisFault::Nonsense(1.0));
     assert_eq!(nonsense.to_servers.len(), 100);
-    // Bytes may be changed where it does not matter, in the name of a network say.
+    // A change of bytes may be irrelevant, for example in the name of a network.
     assert!(nonsense.said(7).len() < 10, "{}", nonsense.said(7).len());
     let consumer = Consumer::new(FlowId(7), ue_address(0));
     let wrong = run(RnisFault::WrongUe { from: ms(0) });

@@ -1,22 +1,22 @@
-//! The memory of all buffers of a proxy, and who may have how much of it.
+//! The memory of all buffers of a proxy, and its division.
 //!
-//! What is counted is what may come to lie in a buffer: the bytes that a peer has sent or has been offered,
-//! less those that the other peer has acknowledged. So the sum cannot exceed the bound, whatever the peers do
-//! and however many stall. Each direction of as many connections as there may be has a reserve of its own, with
-//! which it makes progress when nothing else is left. The rest is shared: a direction may have as much of it as it
-//! leaves free (the dynamic threshold of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998, with
-//! a factor of one), so a few stalled connections do not shut out the others.
+//! The budget counts the bytes that may enter a buffer: those that a peer has sent or been offered, less
+//! those that the other peer has acknowledged. The sum therefore cannot exceed the bound, for any behaviour
+//! of the peers and any number of stalled connections. Each direction of a connection has its own reserve,
+//! with which it makes progress when nothing else is left. The rest is shared: a direction may use at most as
+//! much of it as it leaves free (the dynamic threshold of Choudhury and Hahne, IEEE/ACM Transactions on
+//! Networking 6(2), 1998, with a factor of one), so a few stalled connections do not block the others.
 
 /// The memory of a proxy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
-    /// Bytes set aside for each direction of a connection, and connections for which there are.
+    /// Bytes reserved for each direction of a connection, and the maximum number of connections.
     reserve: u64,
     connections: u64,
-    /// Bytes for whoever needs more, and those of them in use.
+    /// Shared bytes, and those of them in use.
     shared: u64,
     taken: u64,
-    /// Connections, all bytes in use, and the most that ever were.
+    /// Connections, all bytes in use, and their maximum so far.
     open: u64,
     peak: u64,
 }
@@ -28,7 +28,7 @@ impl Budget {
         Self { reserve, connections, shared, taken: 0, open: 0, peak: 0 }
     }
 
-    /// Takes in the two directions of a connection, if there is room.
+    /// Admits the two directions of a connection, if there is room.
     pub(super) fn admit(&mut self) -> Option<[u64; 2]> {
         if self.open == self.connections {
             return None;
@@ -38,7 +38,7 @@ impl Budget {
         Some([self.reserve; 2])
     }
 
-    /// Takes in a connection that has been charged so much elsewhere, if there is room for all of it.
+    /// Admits a connection that has this charge elsewhere, if there is room for all of it.
     pub(super) fn admit_charged(&mut self, charged: [u64; 2]) -> bool {
         let more = charged[0] + charged[1] - 2 * self.reserve;
         let room = self.open < self.connections && more <= self.shared - self.taken;
@@ -50,13 +50,13 @@ impl Budget {
         room
     }
 
-    /// The two directions of a connection are done with.
+    /// Releases the two directions of a connection.
     pub(super) fn release(&mut self, charged: [u64; 2]) {
         self.open -= 1;
         self.taken -= charged[0] + charged[1] - 2 * self.reserve;
     }
 
-    /// Charges a direction as much as it may have, which is at most `buffer`, and returns that.
+    /// Charges a direction as much as it may use, at most `buffer`, and returns the charge.
     #[inline]
     pub(super) fn grant(&mut self, charged: &mut u64, buffer: u64) -> u64 {
         let has = *charged - self.reserve;
@@ -69,7 +69,7 @@ impl Budget {
         *charged
     }
 
-    /// Charges a direction what has come of its grant.
+    /// Charges a direction the used part of its grant.
     #[inline]
     pub(super) fn settle(&mut self, charged: &mut u64, committed: u64) {
         let settled = committed.max(self.reserve);
@@ -83,7 +83,7 @@ impl Budget {
         self.peak = self.peak.max(self.used().0);
     }
 
-    /// Bytes in use, and the most that ever were. Reserves of connections count in full.
+    /// Bytes in use, and their maximum so far. Reserves of connections count in full.
     pub(super) const fn used(&self) -> (u64, u64) {
         (self.open * 2 * self.reserve + self.taken, self.peak)
     }
@@ -99,7 +99,7 @@ mod tests {
         let [mut a, mut b] = budget.admit().unwrap();
         assert_eq!(budget.grant(&mut a, 21_000), 21_000);
         budget.settle(&mut a, 21_000);
-        // 60000 are free: half of them, and then half of what there is with it.
+        // 60000 are free: half of them, and then half of the rest including its own.
         assert_eq!(budget.grant(&mut b, 1 << 20), 31_000);
         assert_eq!(budget.grant(&mut b, 1 << 20), 31_000, "what it has counts");
         budget.settle(&mut b, 31_000);

@@ -1,4 +1,4 @@
-//! How a split-connection proxy is set up.
+//! The configuration of a split-connection proxy.
 
 use airlane_core::{Bytes, CellId, Duration, Instant, Seeds};
 use airlane_transport::TcpConfig;
@@ -9,65 +9,65 @@ use crate::node::Side;
 /// When the proxy connects to the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectOrder {
-    /// When a SYN comes, which it answers at the same time.
+    /// When a SYN arrives, which it answers at the same time.
     AtOnce,
-    /// When the handshake with whoever sent the SYN is complete.
+    /// When the handshake with the sender of the SYN is complete.
     AfterHandshake,
-    /// When a SYN comes, which it answers only when the far end has answered: a refusal is passed on as one.
+    /// When a SYN arrives, which it answers only after the far end has answered: a refusal is forwarded.
     FarEndFirst,
 }
 
-/// What becomes of a connection for which there is no room.
+/// The treatment of a connection for which there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It passes as it is.
+    /// It passes unchanged.
     PassThrough,
     /// Its SYN is answered with a RST.
     Refuse,
 }
 
-/// How a split-connection proxy is set up.
+/// The configuration of a split-connection proxy.
 #[derive(Clone, Debug)]
 pub struct SplitConfig {
     /// Its number.
     pub id: u32,
     /// Its end of the connections on the side of the core.
     pub core: TcpConfig,
-    /// Its end of those on the side of the radio.
+    /// Its end of the connections on the side of the radio.
     pub ran: TcpConfig,
     /// When it connects to the far end.
     pub connect: ConnectOrder,
-    /// Most bytes that one direction of one connection may keep: offered, come, or not acknowledged.
+    /// Maximum bytes of one direction of one connection: offered, received, or not acknowledged.
     pub buffer: Bytes,
-    /// Most bytes that all of them together may keep.
+    /// Maximum bytes of all of them together.
     pub memory: Bytes,
-    /// Connections at a time.
+    /// Maximum number of connections.
     pub connections: usize,
-    /// What becomes of more.
+    /// The treatment of further ones.
     pub when_full: WhenFull,
-    /// How long a connection may take to stand on both sides.
+    /// The maximum time until a connection is established on both sides.
     pub connect_timeout: Duration,
-    /// How long a peer may leave unacknowledged what waits for it.
+    /// How long a peer may leave waiting data unacknowledged.
     pub stall_timeout: Duration,
-    /// How long both peers may say nothing.
+    /// How long both peers may be silent.
     pub idle_timeout: Duration,
-    /// How long the numbers of a closed connection are kept to answer stragglers.
+    /// How long the sequence numbers of a closed connection are kept to answer late segments.
     pub time_wait: Duration,
-    /// The cell, where it stands in an eNB: what it sends goes through the tunnel of S1-U.
+    /// The cell, if the proxy is in an eNB: its packets pass through the tunnel of S1-U.
     pub cell: Option<CellId>,
-    /// Where its initial sequence numbers come from.
+    /// The source of its initial sequence numbers.
     pub seeds: Seeds,
 }
 
 impl SplitConfig {
-    /// Two full segments: with less than that a direction would not come on.
+    /// Two full segments: with less than that a direction would make no progress.
     pub(super) fn reserve(&self) -> u64 {
         2 * u64::from(self.core.mtu.max(self.ran.mtu))
     }
 
-    /// The set-up of the end towards a side.
+    /// The configuration of the end towards a side.
     pub(super) fn towards(&self, side: Side, key: Key, now: Instant) -> TcpConfig {
-        // RFC 6528 §3: a clock of 4 µs, and what nobody else can know.
+        // RFC 6528 §3: a clock of 4 µs, and a secret.
         let mut secret = self.seeds.stream(&key.stream(self.id));
         let [core, ran] = [secret.bits() as u32, secret.bits() as u32];
         let (config, offset) = match side {

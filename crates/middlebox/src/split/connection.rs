@@ -1,4 +1,4 @@
-//! A connection that is split: an end towards each side, and what goes from one to the other.
+//! A split connection: an end towards each side, and the relays between them.
 
 use airlane_core::{
     Bytes, Cx, Direction, Duration, Ecn, Event, Header, Instant, Outbox, Packet, PacketRef, Payload,
@@ -15,42 +15,42 @@ use super::legs::{Gate, LegStatistics};
 use super::statistics::{Ending, SplitStatistics};
 use crate::node::Side;
 
-/// One side may be silent for so long once the other has closed (RFC 5382 §5, REQ-5: at least 4 minutes).
+/// How long one side may be silent once the other has closed (RFC 5382 §5, REQ-5: at least 4 minutes).
 const HALF_CLOSED: Duration = Duration::from_secs(240);
 
-/// Of IPv4 and TCP, without options: what a segment has less than the MTU.
+/// Headers of IPv4 and TCP without options: the difference between the MTU and a segment.
 const HEADERS: u16 = 40;
 
-/// What all connections of a proxy share.
+/// The state that all connections of a proxy share.
 #[derive(Debug)]
 pub(super) struct Shop {
     pub(super) config: SplitConfig,
     pub(super) budget: Budget,
     pub(super) statistics: SplitStatistics,
-    /// By side: of connections that have ended.
+    /// Counters of ended connections, by side.
     pub(super) legs: [LegStatistics; 2],
     pub(super) stock: Stock,
-    /// What an end has sent during a call.
+    /// The packets that an end has sent during a call.
     pub(super) scratch: Outbox,
 }
 
-/// From one side to the other.
+/// One direction, from one side to the other.
 #[derive(Debug)]
 struct Relay {
-    /// Memory that the budget has set down for it.
+    /// Memory that the budget has charged for it.
     charged: u64,
-    /// Bytes in the buffer: that have come, and that the other peer has not acknowledged.
+    /// Bytes in the buffer: received, and not acknowledged by the other peer.
     held: u64,
     /// Offset up to which the other peer has acknowledged.
     acknowledged: u64,
-    /// When it last came on, or had nothing to do.
+    /// When it last made progress, or had nothing to do.
     progressed_at: Instant,
-    /// To whoever sends them.
+    /// The gate of the sending peer.
     gate: Gate,
     content: Content,
 }
 
-/// The connection. Arrays are indexed by side; a relay by that from which its bytes come.
+/// The connection. Arrays are indexed by side; a relay by the side from which its bytes arrive.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) key: Key,
@@ -64,7 +64,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Takes the SYN of a connection that comes from this side; `charged` is what the budget has set aside.
+    /// Opens a connection for a SYN from this side; `charged` is the reservation of the budget.
     pub(super) fn open(
         cx: &mut Cx<'_>,
         shop: &mut Shop,
@@ -100,7 +100,7 @@ impl Connection {
         new
     }
 
-    /// A segment has come from a side. Its ending, if that is it.
+    /// Handles a segment from a side. Returns its ending, if it ends.
     pub(super) fn handle_packet(
         &mut self,
         cx: &mut Cx<'_>,
@@ -125,7 +125,7 @@ impl Connection {
         self.ending(cx, shop)
     }
 
-    /// Its timer is due.
+    /// Handles its timer.
     pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> Option<Ending> {
         if let Some(ending) = self.given_up(cx.now, &shop.config) {
             self.abort(cx, shop);
@@ -147,7 +147,7 @@ impl Connection {
         core.next_timeout().min(ran.next_timeout()).min(self.deadline(config).0)
     }
 
-    /// Tells both peers that it is over.
+    /// Informs both peers that the connection is over.
     pub(super) fn abort(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
         for side in [Side::Core, Side::Ran] {
             let knows = matches!(
@@ -168,7 +168,7 @@ impl Connection {
         self.relays.iter().map(|relay| relay.held).sum()
     }
 
-    /// It leaves this proxy, with all it has.
+    /// Leaves this proxy, with all its state.
     pub(super) fn leave(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
         shop.budget.release(self.relays.each_ref().map(|relay| relay.charged));
         shop.statistics.leave();
@@ -179,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// It comes to this proxy with all it has. False if there is no room, and it is given up.
+    /// Joins this proxy with all its state. Returns false if there is no room, and it is aborted.
     pub(super) fn join(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> bool {
         if !shop.budget.admit_charged(self.relays.each_ref().map(|relay| relay.charged)) {
             self.abort(cx, shop);
@@ -194,7 +194,7 @@ impl Connection {
         true
     }
 
-    /// What it keeps of a side has changed.
+    /// Updates the counters after a change of its buffer for a side.
     fn note_held(&self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side, (before, now): (u64, u64)) {
         shop.statistics.hold(side, before, now);
         if cx.wants(Topic::Proxy) {
@@ -204,7 +204,7 @@ impl Connection {
         }
     }
 
-    /// Adds how its leg to a side stands, and what it has counted.
+    /// Adds the state of its leg to a side, and its counters.
     pub(super) fn look_at(&self, now: Instant, side: Side, leg: &mut LegStatistics) {
         let end = &self.ends[side as usize];
         leg.look_at(end);
@@ -213,7 +213,7 @@ impl Connection {
         self.relays[side as usize].gate.look_at(now, leg);
     }
 
-    /// Gives back what it holds, and leaves its ends.
+    /// Releases its memory, and returns its ends.
     pub(super) fn dismantle(mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> [TcpEndpoint; 2] {
         for side in [Side::Core, Side::Ran] {
             let leg = &mut shop.legs[side as usize];
@@ -227,8 +227,8 @@ impl Connection {
         self.ends
     }
 
-    /// Lets an end do something, and what it sends go: into the tunnel, where there is one, and with the bytes
-    /// that its lengths stand for.
+    /// Calls an end, and sends its packets: into the tunnel, if there is one, and with the real bytes instead
+    /// of lengths.
     #[inline]
     fn on_end<R>(
         &mut self,
@@ -237,7 +237,7 @@ impl Connection {
         side: Side,
         act: impl FnOnce(&mut TcpEndpoint, &mut Cx<'_>) -> R,
     ) -> R {
-        // What an end of the proxy sends, measures and counts is not what the ends of the flow do.
+        // Packets, samples and events of the proxy's ends are not those of the flow's ends.
         let (topics, outbox) = (TopicSet::NONE, &mut shop.scratch);
         let mut quiet = Cx { now: cx.now, pool: &mut *cx.pool, outbox, topics, probe: &mut *cx.probe };
         let end = &mut self.ends[side as usize];
@@ -255,20 +255,20 @@ impl Connection {
         result
     }
 
-    /// Keeps the bytes of a segment that may be taken from this side.
+    /// Stores the bytes of a segment that may be accepted from this side.
     fn keep(&mut self, stock: &mut Stock, side: Side, header: &TcpHeader, bytes: &[u8]) {
         let end = &self.ends[side as usize];
         let at = end.offset_received(header);
         let from = at.max(end.received_to());
         let to = (at + bytes.len() as u64).min(end.offered_to());
-        // What lies behind a gap must not be overwritten by what the end throws away.
+        // Data behind a gap must not be overwritten by data that the end rejects.
         if from < to && end.believes(header) {
             let part = &bytes[(from - at) as usize..(to - at) as usize];
             self.relays[side as usize].content.write(stock, from, part);
         }
     }
 
-    /// What may be offered on both sides from now on.
+    /// Grants the offers for both sides from now on.
     #[inline]
     fn grant(&mut self, budget: &mut Budget, buffer: u64) {
         for (relay, end) in self.relays.iter_mut().zip(&mut self.ends) {
@@ -276,7 +276,7 @@ impl Connection {
         }
     }
 
-    /// What has come of that.
+    /// Charges the used part of these grants.
     #[inline]
     fn settle(&mut self, budget: &mut Budget) {
         for (relay, end) in self.relays.iter_mut().zip(&self.ends) {
@@ -284,7 +284,7 @@ impl Connection {
         }
     }
 
-    /// Passes on what has come, and sends what became possible.
+    /// Forwards received data, and sends what is possible.
     #[inline]
     fn go_on(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
         self.handshake(cx, shop);
@@ -300,7 +300,7 @@ impl Connection {
         self.note_windows(cx.now, shop);
     }
 
-    /// What its peers are offered.
+    /// Updates the windows of its peers in the counters.
     #[inline]
     fn note_windows(&mut self, now: Instant, shop: &mut Shop) {
         let segments = [shop.config.core.mtu, shop.config.ran.mtu];
@@ -312,7 +312,7 @@ impl Connection {
         }
     }
 
-    /// The end that has waited for the other goes on with its handshake.
+    /// Continues the handshake of the end that has waited for the other.
     #[inline]
     fn handshake(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
         let (near, far) = (self.opener, self.opener.across());
@@ -328,13 +328,13 @@ impl Connection {
         }
     }
 
-    /// Passes on what has come from a side.
+    /// Forwards the data received from a side.
     #[inline]
     fn relay(&mut self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side) {
         let [core, ran] = &mut self.ends;
         let (from, to) = if side == Side::Core { (core, ran) } else { (ran, core) };
         if matches!(from.state(), ConnectionState::Reset | ConnectionState::TimedOut) {
-            return; // what it had received went with it; `ending` frees the rest
+            return; // its received data was discarded; `ending` frees the rest
         }
         let relay = &mut self.relays[side as usize];
         let bytes = from.read(cx.now, u64::MAX);
@@ -342,7 +342,7 @@ impl Connection {
             to.supply(bytes);
         }
         if from.at_end() && !to.is_closing() {
-            to.shutdown(); // its other direction goes on
+            to.shutdown(); // its other direction continues
         }
         let acknowledged = to.acknowledged_to();
         let idle = from.received_to() == acknowledged && (!to.is_closing() || to.all_acknowledged());
@@ -363,7 +363,7 @@ impl Connection {
         }
     }
 
-    /// The ending to which the ends have come, if they have.
+    /// The ending that results from the states of the ends, if they have ended.
     fn ending(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> Option<Ending> {
         let states = self.ends.each_ref().map(TcpEndpoint::state);
         if states.contains(&ConnectionState::Reset) {
@@ -383,7 +383,7 @@ impl Connection {
         (states == [ConnectionState::Closed; 2]).then_some(Ending::Closed)
     }
 
-    /// When it is to be given up, and why.
+    /// The time when it is given up, and the reason.
     fn deadline(&self, config: &SplitConfig) -> (Instant, Ending) {
         let established =
             |end: &TcpEndpoint| matches!(end.state(), ConnectionState::Established | ConnectionState::Closed);
@@ -409,7 +409,7 @@ impl Connection {
     }
 }
 
-/// Which way packets to a side go.
+/// The direction of packets to a side.
 pub(super) const fn direction_to(side: Side) -> Direction {
     match side {
         Side::Core => Direction::Uplink,
@@ -417,7 +417,7 @@ pub(super) const fn direction_to(side: Side) -> Direction {
     }
 }
 
-/// Puts the bytes in place of the length that an end has sent.
+/// Replaces the length that an end has sent by the bytes.
 fn fill(cx: &mut Cx<'_>, end: &TcpEndpoint, content: &Content, packet: &PacketRef) {
     let Packet { header: Header::Tcp(header), payload: Payload::Length(len @ 1..), .. } = cx.pool.get(packet)
     else {

@@ -1,8 +1,8 @@
-//! The bytes that wait in one direction of a connection, by their offset in the stream.
+//! The buffered bytes of one direction of a connection, by their offset in the stream.
 //!
-//! A simulated payload is a length, of which nothing has to be kept. Real bytes lie in pages from a common
-//! stock from when they come, in order or not, until the other peer has acknowledged them; both connections
-//! work on the same pages.
+//! A simulated payload is only a length and needs no storage. Real bytes are stored in pages from a common
+//! pool from their arrival, in order or not, until the other peer has acknowledged them; both connections
+//! use the same pages.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ const PAGE: usize = 4096;
 
 type Page = Box<[u8; PAGE]>;
 
-/// Pages that nobody uses.
+/// Unused pages.
 #[derive(Debug, Default)]
 pub(super) struct Stock {
     pages: Vec<Page>,
 }
 
 impl Stock {
-    /// Pages kept at most.
+    /// Maximum number of unused pages.
     const MOST: usize = 4096;
 
     fn take(&mut self) -> Page {
@@ -35,9 +35,9 @@ impl Stock {
 /// The bytes of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// True once real bytes have come; before, there are only lengths.
+    /// True once real bytes have arrived; before, there are only lengths.
     real: bool,
-    /// Offset of the first byte of the first page, and pages, with gaps where nothing has come yet.
+    /// Offset of the first byte of the first page, and the pages, `None` where nothing has arrived yet.
     first: u64,
     pages: VecDeque<Option<Page>>,
 }
@@ -54,14 +54,14 @@ impl Content {
         self.pages.iter().flatten().count() * PAGE
     }
 
-    /// Keeps bytes that begin at this offset.
+    /// Stores bytes that begin at this offset.
     pub(super) fn write(&mut self, stock: &mut Stock, mut offset: u64, mut bytes: &[u8]) {
         self.real = true;
         if self.pages.is_empty() {
             self.first = self.first.max(offset - offset % PAGE as u64);
         }
         while offset < self.first {
-            self.pages.push_front(None); // it came before what lies in front of it
+            self.pages.push_front(None); // it arrived before the data in front of it
             self.first -= PAGE as u64;
         }
         while !bytes.is_empty() {
@@ -78,7 +78,7 @@ impl Content {
         }
     }
 
-    /// Appends so many bytes from this offset on; zeros for what came as a length.
+    /// Appends this many bytes from this offset on; zeros for simulated payloads.
     pub(super) fn read(&self, mut offset: u64, mut len: usize, to: &mut Vec<u8>) {
         while len > 0 {
             let within = (offset % PAGE as u64) as usize;
@@ -93,7 +93,7 @@ impl Content {
         }
     }
 
-    /// Nobody needs what lies before this offset any more.
+    /// Releases the data before this offset.
     pub(super) fn release(&mut self, stock: &mut Stock, before: u64) {
         while self.first + PAGE as u64 <= before
             && let Some(page) = self.pages.pop_front()
@@ -105,7 +105,7 @@ impl Content {
         }
     }
 
-    /// Gives all pages back.
+    /// Returns all pages.
     pub(super) fn clear(&mut self, stock: &mut Stock) {
         self.pages.drain(..).flatten().for_each(|page| stock.give(page));
     }

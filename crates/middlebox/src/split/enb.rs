@@ -1,13 +1,14 @@
-//! Split-connection proxies in eNBs: the connections of a UE follow it from cell to cell.
+//! Split-connection proxies in eNBs: the connections of a UE move with it from cell to cell.
 //!
-//! The proxy of a cell sees the S1 path of its eNB. When the target of a handover asks the core to switch the path
-//! (PATH SWITCH REQUEST, TS 36.413), the proxy there asks that of the source for the UE's connections over X2, and
-//! gets them: what a byte is, which controller, and every byte in the buffers. Until they have come, what
-//! arrives at the target for them is held; what still arrives at the source follows them over X2, in order. Nothing
-//! is lost or repeated, and no peer sees more of it than a delay of two crossings of X2.
+//! The proxy of a cell is in the S1 path of its eNB. When the target of a handover requests a path switch
+//! (PATH SWITCH REQUEST, TS 36.413), the proxy there requests the UE's connections from the proxy of the
+//! source over X2, and receives them: the TCP state, the controllers, and every byte in the buffers. Until
+//! they have arrived, packets for them are held at the target; packets that still arrive at the source follow
+//! them over X2, in order. Nothing is lost or repeated, and the peers only notice a delay of two crossings of
+//! X2.
 //!
-//! The proxies of all cells are one node, as the cells of a radio network are: what goes over X2 goes inside, with
-//! its delay, and its bytes are counted. Left out: a rate and losses of X2, and the context as bytes.
+//! The proxies of all cells are one node, as the cells of a radio network are: X2 is internal, with its
+//! delay, and its bytes are counted. Not included: a rate and losses of X2, and the encoding of the context.
 
 use std::collections::VecDeque;
 
@@ -19,32 +20,32 @@ use super::farewell::Parting;
 use super::{SplitConfig, SplitProxy};
 use crate::node::{NetworkFunction, Side};
 
-/// Bytes of a connection's context beside what its buffers hold: for each end about as much as `tcp_info` of
-/// Linux 6 tells of one (248 bytes), and the bounds of each segment under way are in that.
+/// Bytes of a connection's context in addition to its buffers: for each end about the size of Linux 6's
+/// `tcp_info` (248 bytes), which includes the bounds of each segment under way.
 const CONTEXT_BYTES: u64 = 2 * 248;
 
-/// The connections of a UE are on the move.
+/// The connections of a UE move.
 #[derive(Debug)]
 struct Move {
     ue: UeId,
     from: usize,
     to: usize,
-    /// When they leave the source; when they reach the target, once they have left.
+    /// When they leave the source, or, once they have left, when they reach the target.
     leaves_at: Instant,
     arrives_at: Option<Instant>,
     luggage: Luggage,
-    /// What has come meanwhile, where, and from which side.
+    /// The packets that have arrived meanwhile, with cell and side.
     held: VecDeque<(usize, Side, PacketRef)>,
-    /// Where they go after that.
+    /// The next target after this one.
     then: Option<usize>,
 }
 
-/// What a proxy has of a UE.
+/// The state of a proxy for a UE.
 #[derive(Debug, Default)]
 pub(super) struct Luggage {
     pub(super) connections: Vec<Box<Connection>>,
     pub(super) partings: Vec<Parting>,
-    /// Until when a SYN may belong to a connection that passes and is not among them.
+    /// Until this time, a SYN may belong to an unproxied connection that is not listed.
     pub(super) full_until: Instant,
 }
 
@@ -61,9 +62,9 @@ struct Follower {
 #[derive(Debug)]
 pub struct EnbProxies {
     cells: Vec<SplitProxy>,
-    /// Whose each flow is.
+    /// The UE of each flow.
     ue_of: Vec<Option<UeId>>,
-    /// Where the connections of each UE are.
+    /// The cell of each UE's connections.
     home: Vec<usize>,
     moves: Vec<Move>,
     followers: VecDeque<Follower>,
@@ -72,7 +73,7 @@ pub struct EnbProxies {
 }
 
 impl EnbProxies {
-    /// Proxies of cells, without connections; X2 has this delay one way.
+    /// Proxies of cells, without connections; X2 has this one-way delay.
     #[must_use]
     pub fn new(cells: Vec<SplitConfig>, x2_delay: Duration) -> Self {
         Self {
@@ -92,7 +93,7 @@ impl EnbProxies {
         2 * cell + side.port()
     }
 
-    /// Tells to which UE a flow belongs.
+    /// Assigns a flow to a UE.
     pub fn add_flow(&mut self, flow: FlowId, ue: UeId) {
         if self.ue_of.len() <= flow.index() {
             self.ue_of.resize(flow.index() + 1, None);
@@ -100,7 +101,7 @@ impl EnbProxies {
         self.ue_of[flow.index()] = Some(ue);
     }
 
-    /// Tells in which cell a UE is.
+    /// Sets the cell of a UE.
     pub fn attach(&mut self, ue: UeId, cell: usize) {
         if self.home.len() <= ue.index() {
             self.home.resize(ue.index() + 1, 0);
@@ -114,13 +115,13 @@ impl EnbProxies {
         &self.cells[cell]
     }
 
-    /// True if nothing is left of any connection, nor under way between cells.
+    /// True if there is no connection and nothing is under way between cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.moves.is_empty() && self.followers.is_empty() && self.cells.iter().all(SplitProxy::is_empty)
     }
 
-    /// Lets the proxy of a cell do something, and what it sends go.
+    /// Calls the proxy of a cell, and sends its packets.
     fn with_cell<R>(
         &mut self,
         cx: &mut Cx<'_>,
@@ -140,7 +141,7 @@ impl EnbProxies {
     fn overhear(&mut self, cx: &mut Cx<'_>, cell: usize, message: Option<Message>) {
         match message {
             Some(Message::PathSwitchRequest { ue, .. }) => self.on_arrival_of_ue(cx.now, ue, cell),
-            // The source hears no more of the UE: its connections send nothing more there.
+            // The source receives no more data of the UE: its connections send nothing more there.
             Some(Message::EndMarker { ue }) => {
                 let moves = |one: &Move| one.ue == ue && one.from == cell && one.arrives_at.is_none();
                 if let Some(index) = self.moves.iter().position(moves) {
@@ -151,7 +152,7 @@ impl EnbProxies {
         }
     }
 
-    /// A UE has reached a cell; the proxy there asks for its connections.
+    /// A UE has reached a cell; the proxy there requests its connections.
     fn on_arrival_of_ue(&mut self, now: Instant, ue: UeId, cell: usize) {
         let Some(&from) = self.home.get(ue.index()) else { return };
         if let Some(moving) = self.moves.iter_mut().find(|moving| moving.ue == ue) {
@@ -184,7 +185,7 @@ impl EnbProxies {
         moving.arrives_at = Some(leaves_at.max(cx.now) + self.x2_delay);
     }
 
-    /// The connections of a move are at their target.
+    /// The connections of a move reach their target.
     fn arrive(&mut self, cx: &mut Cx<'_>, index: usize) {
         let Move { ue, to, luggage, mut held, then, .. } = self.moves.remove(index);
         self.home[ue.index()] = to;
@@ -197,7 +198,7 @@ impl EnbProxies {
         }
     }
 
-    /// A packet is in a cell, from a side: to the connection that it is for, wherever that is.
+    /// Passes a packet in a cell, from a side, to its connection, which may be in another cell.
     fn dispatch(&mut self, cx: &mut Cx<'_>, cell: usize, side: Side, packet: PacketRef) {
         let passing = cx.pool.get(&packet);
         let owner = self.ue_of.get(passing.flow.index()).copied().flatten();
@@ -236,7 +237,7 @@ impl EnbProxies {
         }
     }
 
-    /// A packet goes after its connection, over X2.
+    /// A packet follows its connection over X2.
     fn follow(&mut self, cx: &mut Cx<'_>, (from, to): (usize, usize), side: Side, packet: PacketRef) {
         self.cells[from].count_x2(0, cx.pool.get(&packet).size.get());
         self.followers.push_back(Follower { at: cx.now + self.x2_delay, to, side, packet });

@@ -1,4 +1,4 @@
-//! What is kept of connections that are not in the table any more, for a time.
+//! The state that is kept for a time after a connection has left the table.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,14 +7,14 @@ use airlane_transport::{ClosedEnd, TcpEndpoint};
 
 use super::key::Key;
 
-/// What there is to say to a straggler.
+/// The answer to a late segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Farewell {
-    /// Both ends have closed: the last acknowledgment again (TIME-WAIT, RFC 9293 §3.6.1).
+    /// Both ends have closed: the last acknowledgment is repeated (TIME-WAIT, RFC 9293 §3.6.1).
     Closed([ClosedEnd; 2]),
-    /// It was given up: a RST.
+    /// It was aborted: a RST.
     Reset,
-    /// Nothing: it was never taken, and passes. A SYN that is sent again must not be taken either.
+    /// None: it was never proxied, and passes. A repeated SYN must not be proxied either.
     Passes,
 }
 
@@ -27,7 +27,7 @@ impl Farewell {
     }
 }
 
-/// One of them, with what it is of.
+/// A kept state, with its connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parting {
     pub(super) key: Key,
@@ -36,24 +36,24 @@ pub(super) struct Parting {
 }
 
 impl Parting {
-    /// True if there is something to say to a straggler.
+    /// True if late segments are answered.
     pub(super) const fn answers(&self) -> bool {
         !matches!(self.farewell, Farewell::Passes)
     }
 }
 
-/// At most so many of them.
+/// The kept states, bounded in number.
 #[derive(Debug)]
 pub(super) struct Farewells {
     most: usize,
     by_key: BTreeMap<Key, (Instant, Farewell)>,
-    /// Until when each is kept; one that was replaced or removed stands here until then. All are kept for
-    /// one of two spans, so each of two queues is in order.
+    /// The end of each; one that was replaced or removed stays here until then. All are kept for one of
+    /// two durations, so each of two queues is in order.
     until: [VecDeque<(Instant, Key)>; 2],
     full_until: Instant,
 }
 
-/// The queue of connections that have ended, and of those that pass.
+/// The queue of ended connections, and of those that pass.
 const ENDED: usize = 0;
 const PASSING: usize = 1;
 
@@ -79,8 +79,8 @@ impl Farewells {
         self.by_key.remove(&key);
     }
 
-    /// Keeps one of a connection that has ended; the oldest go when there are too many. How many went before their
-    /// time.
+    /// Adds an ended connection; the oldest are removed if there are too many. Returns how many were removed
+    /// early.
     pub(super) fn add(&mut self, until: Instant, key: Key, farewell: Farewell) -> u64 {
         self.by_key.insert(key, (until, farewell));
         self.until[ENDED].push_back((until, key));
@@ -91,8 +91,8 @@ impl Farewells {
         forgotten
     }
 
-    /// A connection passes, and its SYN may come again until then. When there are too many of them, no other
-    /// connection is to be taken until this one has got through ([`Self::are_full`]).
+    /// Adds a connection that passes, whose SYN may be repeated until then. If there are too many of them,
+    /// no other connection is proxied until the time of this one is over ([`Self::are_full`]).
     pub(super) fn add_passing(&mut self, until: Instant, key: Key) {
         if self.until[PASSING].len() < self.most {
             self.by_key.insert(key, (until, Farewell::Passes));
@@ -102,7 +102,7 @@ impl Farewells {
         }
     }
 
-    /// Takes out what is kept of some connections.
+    /// Removes the states of some connections.
     pub(super) fn take(&mut self, is_of: impl Fn(Key) -> bool) -> Vec<Parting> {
         let ours = self.by_key.iter().filter(|(key, _)| is_of(**key));
         let parting = |(key, (until, farewell)): (&Key, &(Instant, Farewell))| Parting {
@@ -113,13 +113,13 @@ impl Farewells {
         let taken: Vec<Parting> = ours.map(parting).collect();
         if !taken.is_empty() {
             taken.iter().for_each(|parting| self.remove(parting.key));
-            // They may come back, and must not take up room twice.
+            // They may return, and must not be counted twice.
             self.until.iter_mut().for_each(|queue| queue.retain(|(_, key)| !is_of(*key)));
         }
         taken
     }
 
-    /// Keeps what another proxy has kept, a little longer perhaps than it would have.
+    /// Adds a state from another proxy, which may be kept a little longer than there.
     pub(super) fn put(&mut self, parting: Parting) -> u64 {
         let Parting { key, until, farewell } = parting;
         match farewell {
@@ -131,22 +131,22 @@ impl Farewells {
         }
     }
 
-    /// True if a SYN may belong to a connection that passes, though nothing of it is kept.
+    /// True if a SYN may belong to a passing connection that is not listed.
     pub(super) fn are_full(&self, now: Instant) -> bool {
         now < self.full_until
     }
 
-    /// Until when [`Self::are_full`].
+    /// The end of [`Self::are_full`].
     pub(super) const fn full_until(&self) -> Instant {
         self.full_until
     }
 
-    /// A SYN may belong to a connection that passes another proxy, of which nothing is kept there.
+    /// A SYN may belong to a connection that passes another proxy and is not listed there.
     pub(super) fn be_full_until(&mut self, until: Instant) {
         self.full_until = self.full_until.max(until);
     }
 
-    /// Forgets those whose time has come.
+    /// Removes the expired states.
     pub(super) fn forget_until(&mut self, now: Instant) {
         for queue in 0..self.until.len() {
             while self.until[queue].front().is_some_and(|(at, _)| *at <= now) {
@@ -159,7 +159,7 @@ impl Farewells {
         self.until.iter().filter_map(|queue| queue.front().map(|(at, _)| *at)).min()
     }
 
-    /// Forgets the first of a queue; false if it was replaced or removed before.
+    /// Removes the first of a queue; false if it was replaced or removed before.
     fn drop_first(&mut self, queue: usize) -> bool {
         let Some((at, key)) = self.until[queue].pop_front() else { return false };
         let stands = self.by_key.get(&key).is_some_and(|(until, _)| *until == at);
@@ -197,7 +197,7 @@ mod tests {
         }
         assert!(matches!(here.get(key(0)), Some(Farewell::Passes)) && !here.are_full(Instant::ZERO));
         assert!(matches!(here.get(key(1)), Some(Farewell::Reset)));
-        // The third that ends is one too many: the first is forgotten before its time.
+        // The third ended connection exceeds the bound: the first is removed early.
         assert_eq!(here.add(until, key(2), Farewell::Reset) + here.add(until, key(3), Farewell::Reset), 1);
         assert!(here.get(key(1)).is_none());
         here.forget_until(until);

@@ -1,9 +1,9 @@
-//! What tells connections apart.
+//! The identification of connections.
 
 use airlane_core::{Direction, FlowId, Packet, SocketPair};
 use airlane_transport::Path;
 
-/// A connection, as its packets name it.
+/// A connection, as in its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     flow: FlowId,
@@ -21,12 +21,12 @@ impl Key {
         self.flow
     }
 
-    /// What an end of the connection writes on its packets.
+    /// The addressing of packets of one end.
     pub(super) const fn path(self, direction: Direction) -> Path {
         Path { flow: self.flow, direction, sockets: self.sockets }
     }
 
-    /// The name of the stream from which its initial sequence numbers are drawn.
+    /// The name of the stream for its initial sequence numbers.
     pub(super) fn stream(self, proxy: u32) -> String {
         let SocketPair { server, server_port, ue_port } = self.sockets;
         format!("middlebox/{proxy}/flow/{}/{server}/{server_port}/{ue_port}/initial", self.flow.0)

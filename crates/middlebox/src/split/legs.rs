@@ -1,56 +1,56 @@
-//! What a split-connection proxy knows of its connections to one side.
+//! The statistics of a split-connection proxy about its connections to one side.
 
 use airlane_core::{Duration, Instant};
 use airlane_transport::{ConnectionState, TcpEndpoint, TcpStats};
 
-/// The connections of a proxy to one side: what they have done, and how those under way stand. A connection that has moved
-/// counts in whole where it is or has ended.
+/// The connections of a proxy to one side: their counters, and the state of current ones. A connection that
+/// has moved counts completely in its present place or where it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LegStatistics {
     /// Connections without a complete handshake.
     pub opening: u64,
-    /// Those that stand, of which one side may have closed.
+    /// Established connections, of which one side may have closed.
     pub established: u64,
-    /// Of these, those of which one side has.
+    /// Those of them with one side closed.
     pub half_closed: u64,
-    /// Those that have closed, while the other leg has not.
+    /// Connections that have closed while the other leg has not.
     pub closed: u64,
     /// Bytes in buffers that the peers of these connections have not acknowledged.
     pub waiting: u64,
     /// How often a peer was offered less than a full segment, because the buffer or the memory was full.
     pub windows_closed: u64,
-    /// For how long, over all connections; those that are closed.
+    /// The total duration of that, and the number of connections in this state.
     pub window_closed: Duration,
     /// See `window_closed`.
     pub windows_closed_now: u64,
-    /// Connections that a peer has reset, and connections that the proxy has ended by a RST to the peer.
+    /// Connections reset by a peer, and connections that the proxy ended with a RST to the peer.
     pub resets_received: u64,
     /// See `resets_received`.
     pub resets_sent: u64,
-    /// Data segments sent, retransmissions included.
+    /// Data segments sent, including retransmissions.
     pub segments_sent: u64,
     /// Data segments sent again.
     pub retransmissions: u64,
-    /// Expired retransmission timers; SYNs and SYN-ACKs sent again; probes of windows that peers had closed.
+    /// Expired retransmission timers; repeated SYNs and SYN-ACKs; window probes.
     pub timeouts: u64,
     /// See `timeouts`.
     pub handshake_retransmissions: u64,
     /// See `timeouts`.
     pub window_probes: u64,
-    /// Round trips measured, and their sum.
+    /// Round-trip samples: their number and sum.
     pub rtt_samples: u64,
     /// See `rtt_samples`.
     pub rtt_sum: Duration,
-    /// The smallest.
+    /// Their minimum.
     pub rtt_min: Option<Duration>,
-    /// Handshakes completed, and how long they took in sum after the first SYN came to the proxy.
+    /// Completed handshakes, and the sum of their durations since the first SYN at the proxy.
     pub handshakes: u64,
     /// See `handshakes`.
     pub handshake_sum: Duration,
 }
 
 impl LegStatistics {
-    /// Adds what an end has counted since its connection was opened.
+    /// Adds the counters of an end since its connection was opened.
     pub(super) fn count(&mut self, stats: &TcpStats, opened_at: Instant) {
         self.segments_sent += stats.data_segments_sent;
         self.retransmissions += stats.retransmissions;
@@ -66,7 +66,7 @@ impl LegStatistics {
         }
     }
 
-    /// Adds how an end stands.
+    /// Adds the state of an end.
     pub(super) fn look_at(&mut self, end: &TcpEndpoint) {
         match end.state() {
             ConnectionState::Listen | ConnectionState::SynSent | ConnectionState::SynReceived => {
@@ -88,7 +88,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// What the peer is offered now.
+    /// Sets whether the peer's offered window is closed.
     #[inline]
     pub(super) fn set(&mut self, now: Instant, is_closed: bool, leg: &mut LegStatistics) {
         if is_closed == self.closed_at.is_some() {
@@ -103,7 +103,7 @@ impl Gate {
         }
     }
 
-    /// Adds how it stands.
+    /// Adds its state.
     pub(super) fn look_at(self, now: Instant, leg: &mut LegStatistics) {
         if let Some(at) = self.closed_at {
             leg.windows_closed_now += 1;

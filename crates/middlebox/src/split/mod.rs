@@ -1,18 +1,18 @@
-//! The split-connection proxy: takes SYNs, answers as the far end on each side, and passes the bytes on
-//! between two TCP connections that know nothing of each other.
+//! The split-connection proxy: accepts SYNs, answers as the far end on each side, and relays the bytes
+//! between two independent TCP connections.
 //!
-//! Each of them has a congestion controller, options and timers of its own, so losses are repaired and windows
-//! grow over the round trip of one side (Farkas, Héder and Nováczki, EUNICE 2012, section 3.3, put it into the SAE
-//! gateway and name the eNB as the other place; RFC 3135 §3.1 describes the kind). Each direction has one buffer, in which a byte lies from when it comes until the
-//! far peer has acknowledged it; when it fills, or the memory of all buffers does, the window that is
-//! advertised closes. A FIN is passed on behind the bytes before it and leaves the other direction open; a RST
-//! is passed on at once.
+//! Each of them has its own congestion controller, options and timers, so losses are repaired and windows
+//! grow over the round trip of one side (Farkas, Héder and Nováczki, EUNICE 2012, section 3.3, put it into
+//! the SAE gateway and name the eNB as the alternative; RFC 3135 §3.1 describes the type). Each direction has
+//! one buffer, in which a byte stays from its arrival until the far peer has acknowledged it. When this
+//! buffer or the memory of all buffers is full, the advertised window closes. A FIN is forwarded after the
+//! bytes before it and leaves the other direction open; a RST is forwarded at once.
 //!
-//! At its bounds, of connections and of memory, a new connection passes as it is (or is refused, if it is set up
-//! so). It never looks past TCP headers: what is not TCP passes, and so does a connection whose SYN it has not
-//! seen.
+//! At its limits of connections and memory, a new connection passes unchanged (or is refused, if so
+//! configured). The proxy never uses data behind the TCP header: other protocols pass, and so does a
+//! connection whose SYN it has not seen.
 //!
-//! It stands on packets and a clock alone, as every [`NetworkFunction`] does.
+//! It depends only on packets and a clock, as every [`NetworkFunction`] does.
 
 mod budget;
 mod config;
@@ -49,12 +49,12 @@ pub use statistics::{Ending, SplitStatistics};
 #[derive(Debug)]
 pub struct SplitProxy {
     shop: Shop,
-    /// Where in `slots` a connection is.
+    /// The slot of each connection.
     table: BTreeMap<Key, u32>,
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     timers: Timers,
-    /// Connections that have ended, and those that pass as they are.
+    /// Ended connections, and those that pass unchanged.
     farewells: Farewells,
 }
 
@@ -79,13 +79,13 @@ impl SplitProxy {
         }
     }
 
-    /// What it has counted.
+    /// Its counters.
     #[must_use]
     pub const fn statistics(&self) -> SplitStatistics {
         self.shop.statistics
     }
 
-    /// Its connections to each side at this time, in the order of [`Side`]. This looks at every connection.
+    /// Its connections to each side at this time, in the order of [`Side`]. This reads every connection.
     #[must_use]
     pub fn legs(&self, now: Instant) -> [LegStatistics; 2] {
         let mut legs = self.shop.legs;
@@ -97,25 +97,25 @@ impl SplitProxy {
         legs
     }
 
-    /// How it is set up.
+    /// Its configuration.
     #[must_use]
     pub const fn config(&self) -> &SplitConfig {
         &self.shop.config
     }
 
-    /// Bytes of memory that its buffers have taken or promised, and the most that ever were.
+    /// Memory in bytes that its buffers use or have promised, and the maximum so far.
     #[must_use]
     pub const fn memory(&self) -> (u64, u64) {
         self.shop.budget.used()
     }
 
-    /// True if nothing is left of any connection.
+    /// True if there is no state of any connection.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table.is_empty() && self.farewells.is_empty()
     }
 
-    /// The first segment of a connection has come from a side.
+    /// Handles the first segment of a connection, from a side.
     fn on_syn(
         &mut self,
         cx: &mut Cx<'_>,
@@ -134,7 +134,7 @@ impl SplitProxy {
         None
     }
 
-    /// Into a slot of its own.
+    /// Puts a connection into a slot.
     fn put(&mut self, connection: Box<Connection>) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -145,7 +145,7 @@ impl SplitProxy {
         self.slots[slot as usize] = Some(connection);
     }
 
-    /// Out of its slot.
+    /// Removes a connection from its slot.
     fn remove(&mut self, slot: u32) -> Option<Box<Connection>> {
         let connection = self.slots[slot as usize].take()?;
         self.timers.set(slot, Instant::FAR_FUTURE);
@@ -154,7 +154,7 @@ impl SplitProxy {
         Some(connection)
     }
 
-    /// True if a packet is of a connection that it has or had, or would take.
+    /// True if a packet belongs to a current or former connection, or would open one.
     fn concerns(&self, packet: &Packet) -> bool {
         let Header::Tcp(header) = packet.header else { return false };
         let key = Key::of(packet);
@@ -165,13 +165,13 @@ impl SplitProxy {
         }
     }
 
-    /// So many bytes of contexts, and of packets that follow one, have left it over X2.
+    /// Counts the bytes of contexts, and of packets that follow one, that left over X2.
     const fn count_x2(&mut self, contexts: u64, packets: u64) {
         self.shop.statistics.x2_context_bytes += contexts;
         self.shop.statistics.x2_packet_bytes += packets;
     }
 
-    /// Takes out what it has of some flows.
+    /// Removes the state of some flows.
     fn pack(&mut self, cx: &mut Cx<'_>, is_of: impl Fn(FlowId) -> bool) -> Luggage {
         let slots: Vec<u32> =
             self.table.iter().filter(|(key, _)| is_of(key.flow())).map(|(_, slot)| *slot).collect();
@@ -187,7 +187,7 @@ impl SplitProxy {
         luggage
     }
 
-    /// Takes in what another proxy had.
+    /// Adds the state of another proxy.
     fn unpack(&mut self, cx: &mut Cx<'_>, luggage: Luggage) {
         for mut connection in luggage.connections {
             if connection.join(cx, &mut self.shop) {
@@ -202,7 +202,7 @@ impl SplitProxy {
         }
     }
 
-    /// There is no room for a connection.
+    /// Handles a connection for which there is no room.
     fn turn_away(
         &mut self,
         cx: &mut Cx<'_>,
@@ -226,7 +226,7 @@ impl SplitProxy {
         }
     }
 
-    /// Sends a segment of no connection back to a side.
+    /// Sends a segment without a connection back to a side.
     fn answer(&self, cx: &mut Cx<'_>, (key, side): (Key, Side), header: Option<TcpHeader>) {
         let Some(header) = header else { return };
         let path = key.path(direction_to(side));
@@ -240,14 +240,14 @@ impl SplitProxy {
         cx.send(side.port(), packet);
     }
 
-    /// Something has happened to the connection of this slot.
+    /// Updates the table after an event of the connection in this slot.
     #[inline]
     fn follow_up(&mut self, cx: &mut Cx<'_>, slot: u32, ending: Option<Ending>) {
         if let Some(ending) = ending {
             return self.end(cx, slot, ending);
         }
         if let Some(connection) = &self.slots[slot as usize] {
-            // A timer that moves later stays where it is, and is set again when it fires.
+            // A timer that moves to a later time stays where it is, and is set again when it fires.
             let wanted = connection.next_timeout(&self.shop.config);
             if wanted < self.timers.due(slot) {
                 self.timers.set(slot, wanted);
@@ -269,13 +269,13 @@ impl SplitProxy {
         self.part(cx.now, key, farewell);
     }
 
-    /// Keeps for a time what there is to say to stragglers.
+    /// Keeps for a time the answer to late segments.
     fn part(&mut self, now: Instant, key: Key, farewell: Farewell) {
         let until = now.saturating_add(self.shop.config.time_wait);
         self.shop.statistics.forgotten += self.farewells.add(until, key, farewell);
     }
 
-    /// A segment of a connection that has ended, or of one that passes.
+    /// Handles a segment of a connection that has ended, or of one that passes.
     fn on_straggler(
         &mut self,
         cx: &mut Cx<'_>,
@@ -313,7 +313,7 @@ impl SplitProxy {
 }
 
 impl Luggage {
-    /// True if a packet is of a connection in it.
+    /// True if a packet belongs to a connection in it.
     fn concerns(&self, packet: &Packet) -> bool {
         let key = Key::of(packet);
         self.connections.iter().any(|connection| connection.key == key)
@@ -321,7 +321,7 @@ impl Luggage {
     }
 }
 
-/// True if a segment asks for a connection; one that resets it as well does not (RFC 9293 §3.10.7.2).
+/// True if a segment requests a connection; one with RST does not (RFC 9293 §3.10.7.2).
 const fn is_first(header: &TcpHeader) -> bool {
     let others = TcpFlags::ACK | TcpFlags::RST;
     header.flags.0 & (TcpFlags::SYN | others) == TcpFlags::SYN

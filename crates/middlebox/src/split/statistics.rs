@@ -1,64 +1,63 @@
-//! What a split-connection proxy counts.
+//! Counters of a split-connection proxy.
 
 use crate::node::Side;
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Both directions were closed, and all of it acknowledged.
+    /// Both directions were closed, and all data was acknowledged.
     Closed,
-    /// A peer reset it, and the other was told.
+    /// A peer reset it, and the other was informed.
     Reset,
     /// The far end refused it.
     ConnectRefused,
-    /// It did not stand in time.
+    /// It was not established in time.
     ConnectTimeout,
-    /// A peer did not take what waited for it.
+    /// A peer did not accept waiting data.
     Stalled,
-    /// Nobody said anything.
+    /// Both peers were silent.
     Idle,
 }
 
-/// What a proxy has counted. Arrays are of what comes from the core and what comes from the radio, in this
-/// order.
+/// Counters of a proxy. Arrays are for data from the core and data from the radio, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SplitStatistics {
-    /// Connections it took.
+    /// Connections accepted.
     pub connections: u64,
-    /// Those under way, and the most that ever were at a time.
+    /// Current connections, and their maximum so far.
     pub open: u64,
     /// See `open`.
     pub open_peak: u64,
-    /// Connections that passed as they were, because there was no room.
+    /// Connections that passed unchanged for lack of room.
     pub passed: u64,
-    /// Connections refused, because there was no room.
+    /// Connections refused for lack of room.
     pub refused: u64,
     /// Connections by their ending, in the order of [`Ending`].
     pub endings: [u64; 6],
-    /// Ended connections whose stragglers it stopped answering before their time, because there was no room.
+    /// Ended connections whose state was removed early for lack of room.
     pub forgotten: u64,
-    /// Connections that came from the proxy of another eNB, and that went to one.
+    /// Connections received from the proxy of another eNB, and sent to one.
     pub moved_in: u64,
     /// See `moved_in`.
     pub moved_out: u64,
-    /// Connections that would have come, and were reset, because there was no room.
+    /// Connections that were to be received, but were reset for lack of room.
     pub turned_away: u64,
-    /// Bytes of connections that left over X2, with what was in their buffers, and of packets that followed one.
+    /// Bytes of connections that left over X2, including their buffers, and of packets that followed one.
     pub x2_context_bytes: u64,
     /// See `x2_context_bytes`.
     pub x2_packet_bytes: u64,
-    /// Bytes passed on.
+    /// Bytes forwarded.
     pub relayed: [u64; 2],
     /// Bytes in its buffers.
     pub held: [u64; 2],
-    /// The most that ever were.
+    /// Their maximum so far.
     pub held_peak: [u64; 2],
-    /// The most that ever were of one connection.
+    /// Their maximum so far for one connection.
     pub held_peak_one: [u64; 2],
 }
 
 impl SplitStatistics {
-    /// Connections that ended so.
+    /// Number of connections with this ending.
     #[must_use]
     pub const fn ended(&self, ending: Ending) -> u64 {
         self.endings[ending as usize]
@@ -86,7 +85,7 @@ impl SplitStatistics {
         self.open -= 1;
     }
 
-    /// A connection holds so many bytes of a side instead of so many.
+    /// Updates the bytes that a connection holds for a side.
     #[inline]
     pub(super) fn hold(&mut self, side: Side, before: u64, now: u64) {
         let at = side as usize;

@@ -1,5 +1,5 @@
-//! When which connection wants to be called: a binary heap that knows where each of them stands in it, so
-//! that a timer that moves leaves nothing behind.
+//! The timers of connections: a binary heap with the position of each connection, so that a moved timer
+//! leaves no old entry behind.
 
 use airlane_core::Instant;
 
@@ -9,14 +9,14 @@ const NOWHERE: u32 = u32::MAX;
 /// One timer for each slot of a table.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    /// Slots, each not later than its children.
+    /// Slots; none is later than its children.
     heap: Vec<u32>,
-    /// By slot: when it is due, and where in the heap it stands.
+    /// By slot: its due time, and its position in the heap.
     due: Vec<(Instant, u32)>,
 }
 
 impl Timers {
-    /// The earliest.
+    /// The earliest timer.
     #[inline]
     pub(super) fn first(&self) -> Option<(Instant, u32)> {
         self.heap.first().map(|&slot| (self.due[slot as usize].0, slot))
@@ -28,7 +28,7 @@ impl Timers {
         self.due.get(slot as usize).map_or(Instant::FAR_FUTURE, |(at, _)| *at)
     }
 
-    /// Sets a slot's timer; [`Instant::FAR_FUTURE`] takes it out.
+    /// Sets a slot's timer; [`Instant::FAR_FUTURE`] removes it.
     pub(super) fn set(&mut self, slot: u32, at: Instant) {
         if self.due.len() <= slot as usize {
             self.due.resize(slot as usize + 1, (Instant::FAR_FUTURE, NOWHERE));
@@ -61,7 +61,8 @@ impl Timers {
         }
     }
 
-    /// Ties go to the lower slot, so that the order does not depend on what was in the heap before.
+    /// Ties are resolved by the lower slot, so that the order does not depend on the history of the
+    /// heap.
     fn before(&self, a: usize, b: usize) -> bool {
         let key = |place: usize| (self.due[self.heap[place] as usize].0, self.heap[place]);
         key(a) < key(b)

@@ -1,8 +1,10 @@
-//! Servers, a gateway, the proxies of eNBs and UEs that go from cell to cell while their connections go on.
+//! Servers, a gateway, the proxies of eNBs and UEs that move from cell to cell while their connections
+//! continue.
 //!
-//! Gateway, signalling and proxies are the real ones. A radio link is a bad link that a UE leaves and takes up
-//! elsewhere: what was on it is sent again from there (a lossless handover, TS 36.300 §10.1.2.3.1) or is gone (a
-//! seamless one), and what comes to an eNB that the UE has left follows it over X2, out of order if chance wills.
+//! Gateway, signalling and proxies are the real ones. A radio link is a bad link that a UE leaves and
+//! establishes elsewhere. Packets on it are sent again from there (a lossless handover, TS 36.300
+//! §10.1.2.3.1) or lost (a seamless one). Packets that arrive at an eNB that the UE has left follow it over
+//! X2, possibly out of order.
 
 use std::collections::VecDeque;
 
@@ -24,15 +26,15 @@ const ASKS_AGAIN: Duration = Duration::from_millis(300);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub(crate) at: Instant,
-    /// How long it is nowhere.
+    /// How long it is in no cell.
     pub(crate) away: Duration,
-    /// Where it comes up; that may be where it was.
+    /// The cell where it appears again; may be the same one.
     pub(crate) to: usize,
-    /// Its link failed, and nobody fetches what its cell has for it, or what comes there.
+    /// Its link failed, and the data in its cell, or arriving there, is lost.
     pub(crate) forgets: bool,
 }
 
-/// What the network is like.
+/// The parameters of the network.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) internet: Channel,
@@ -41,13 +43,13 @@ pub(crate) struct Plan {
     /// By cell.
     pub(crate) radio: Vec<Channel>,
     pub(crate) x2_delay: Duration,
-    /// What was under way over the radio is sent again.
+    /// Packets on the radio link are sent again.
     pub(crate) lossless: bool,
-    /// By UE: the cell where it begins, and where it goes, in order.
+    /// By UE: its first cell, and its movements, in order.
     pub(crate) ues: Vec<(usize, Vec<Hop>)>,
 }
 
-/// Where a packet arrives.
+/// The place where a packet arrives.
 #[derive(Clone, Copy, Debug)]
 enum Stop {
     Server,
@@ -55,35 +57,35 @@ enum Stop {
     Core,
     Gateway(Port),
     S1(usize),
-    /// The eNB at which a UE is by then, over X2.
+    /// The eNB of a UE at that time, over X2.
     X2(usize),
-    /// A UE, if it still has the link of then.
+    /// A UE, if it still has the same link.
     Ue(usize, u32),
-    /// An eNB, likewise.
+    /// An eNB, with the same condition.
     Enb(usize, usize, u32),
 }
 
 struct Ue {
     cell: Option<usize>,
-    /// Links that it has had.
+    /// Number of links so far.
     epoch: u32,
     hops: VecDeque<Hop>,
-    /// When it comes up again, and where.
+    /// When it appears again, and where.
     returns: Option<(Instant, usize)>,
-    /// When its cell asks (again) for its path.
+    /// When its cell requests the path (again).
     asks: Option<Instant>,
-    /// What waits until it is back, downlink and uplink.
+    /// Packets that wait for its return, downlink and uplink.
     waiting: [Vec<PacketRef>; 2],
     forgets: bool,
 }
 
-/// All of it.
+/// The whole network.
 pub(crate) struct Cells {
     pub(crate) now: Instant,
     pub(crate) pool: PacketPool,
     pub(crate) servers: Vec<Peer>,
     pub(crate) clients: Vec<Peer>,
-    /// A proxy between internet and gateway.
+    /// An optional proxy between internet and gateway.
     pub(crate) front: Option<Middlebox<SplitProxy>>,
     pub(crate) enbs: EnbProxies,
     gateway: Gateway,
@@ -93,7 +95,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// The connections are spread over the UEs in turn.
+    /// The connections are assigned to the UEs in turn.
     pub(crate) fn new(
         (front, enbs): (Option<SplitConfig>, Vec<SplitConfig>),
         plan: Plan,
@@ -142,7 +144,7 @@ impl Cells {
         cells.chain(self.front.iter().map(|front| front.function()))
     }
 
-    /// Runs until then; asks after each event whether all is well.
+    /// Runs until then; calls `check` after each event.
     pub(crate) fn run(&mut self, until: Instant, mut check: impl FnMut(&Self)) {
         loop {
             let flight = self.flights.next();
@@ -187,7 +189,7 @@ impl Cells {
                 gtp::encapsulate(self.pool.get_mut(&packet));
                 self.at_proxy(cell, Side::Ran, packet);
             }
-            // The link has gone.
+            // The link no longer exists.
             Stop::Ue(ue, _) if self.is_kept(ue) => self.over_x2(ue, packet),
             Stop::Enb(_, ue, _) if self.is_kept(ue) => self.uplink(ue, packet),
             Stop::Ue(..) | Stop::Enb(..) => self.lose(packet),
@@ -203,7 +205,7 @@ impl Cells {
         self.pool.recycle(lost);
     }
 
-    /// Calls whoever is due.
+    /// Calls the nodes that are due.
     fn fire(&mut self) {
         let due = |at: Option<Instant>, now| at.is_some_and(|at| at <= now);
         if due(self.enbs.next_timeout(), self.now) {
@@ -227,7 +229,7 @@ impl Cells {
         }
     }
 
-    /// A UE leaves, comes up, or its cell asks for its path.
+    /// A UE leaves or appears, or its cell requests its path.
     fn move_on(&mut self, index: usize) {
         let (now, ue) = (self.now, &mut self.ues[index]);
         if let Some(hop) = ue.hops.front().copied().filter(|hop| hop.at <= now && ue.returns.is_none()) {
@@ -302,7 +304,7 @@ impl Cells {
         }
     }
 
-    /// A packet or a message comes to an eNB over S1.
+    /// A packet or a message arrives at an eNB over S1.
     fn at_enb(&mut self, cell: usize, packet: PacketRef) {
         let came = self.pool.get(&packet);
         if came.header != Header::Signalling {
@@ -368,7 +370,7 @@ impl Cells {
 }
 
 impl Ue {
-    /// When something happens to it. It does not leave while it is away.
+    /// When its next event is due. It does not leave while it is away.
     fn next(&self) -> Instant {
         let (returns, asks) = (self.returns.map(|(at, _)| at), self.asks);
         let hop = self.hops.front().map(|hop| hop.at).filter(|_| returns.is_none());

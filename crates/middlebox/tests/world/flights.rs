@@ -9,7 +9,7 @@ use airlane_core::{DropCause, Duration, Instant, PacketPool, PacketRef, Stream};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Channel {
     pub(crate) delay_us: u64,
-    /// More than that, uniformly: packets overtake each other.
+    /// Maximum additional delay, uniformly distributed: packets overtake each other.
     pub(crate) jitter_us: u64,
     pub(crate) loss: f64,
     pub(crate) duplication: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Channel {
 impl Channel {
     pub(crate) const GOOD: Self = Self { delay_us: 10_000, jitter_us: 0, loss: 0.0, duplication: 0.0 };
 
-    /// A link that does nothing but take its time.
+    /// A link with only a delay.
     pub(crate) const fn of_delay(delay_us: u64) -> Self {
         Self { delay_us, ..Self::GOOD }
     }
@@ -26,7 +26,7 @@ impl Channel {
 
 /// All packets under way, each to a place.
 pub(crate) struct Flights<T> {
-    /// When one arrives, how many were sent before, and where it is kept.
+    /// Arrival time, number of packets sent before, and storage place.
     order: BinaryHeap<Reverse<(Instant, u64, u32)>>,
     parcels: Vec<Option<(T, PacketRef)>>,
     draw: Stream,
@@ -38,18 +38,18 @@ impl<T: Copy> Flights<T> {
         Self { order: BinaryHeap::new(), parcels: vec![], draw, sent: 0 }
     }
 
-    /// When the next arrives.
+    /// The next arrival time.
     pub(crate) fn next(&self) -> Instant {
         self.order.peek().map_or(Instant::FAR_FUTURE, |Reverse((at, ..))| *at)
     }
 
-    /// That one.
+    /// Removes that packet.
     pub(crate) fn pop(&mut self) -> Option<(T, PacketRef)> {
         let Reverse((_, _, parcel)) = self.order.pop()?;
         self.parcels[parcel as usize].take()
     }
 
-    /// Into a link, to a place.
+    /// Sends a packet into a link, to a place.
     pub(crate) fn send(
         &mut self,
         (now, pool): (Instant, &mut PacketPool),

@@ -1,4 +1,4 @@
-//! Connections through split-connection proxies on bad links, between peers that do what they like.
+//! Connections through split-connection proxies on bad links, between peers with arbitrary behaviour.
 
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
 
@@ -18,14 +18,14 @@ use airlane_core::{Duration, Instant};
 use airlane_middlebox::{Ending, SplitProxy, SplitStatistics};
 use airlane_transport::ConnectionState;
 
-/// Asserts that a proxy keeps its bound; says `run` if not.
+/// Asserts that a proxy keeps its bound; the message contains `run`.
 pub(crate) fn is_bounded(proxy: &SplitProxy, most: u64, run: &str) {
     let held: u64 = proxy.statistics().held.iter().sum();
     let (used, peak) = proxy.memory();
     assert!(held <= used && used <= peak && peak <= most, "{held} {used} {peak} {most}: {run}");
 }
 
-/// Asserts that nothing is left in a proxy.
+/// Asserts that a proxy has no state left.
 pub(crate) fn is_done(proxy: &SplitProxy, run: &str) {
     assert!(proxy.is_empty(), "connections are left: {:?} {run}", proxy.statistics());
     assert_eq!(proxy.memory().0, 0, "memory is left: {run}");
@@ -36,20 +36,20 @@ pub(crate) fn is_done(proxy: &SplitProxy, run: &str) {
         assert_eq!(left, [0; 5], "{run}");
         assert!((leg.window_closed > Duration::ZERO) <= (leg.windows_closed > 0), "{leg:?} {run}");
     }
-    // Whoever reset a connection did so on one leg, or both peers did at once.
+    // A reset occurs on one leg, or by both peers at once.
     let resets = proxy.statistics().ended(Ending::Reset) + proxy.statistics().ended(Ending::ConnectRefused);
     assert!((resets..=2 * resets).contains(&legs.iter().map(|leg| leg.resets_received).sum()), "{run}");
 }
 
-/// How a run went, as far as it excuses an end.
+/// The circumstances of a run that excuse an incomplete end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Circumstances {
     pub(crate) mischief: Mischief,
-    /// Connections were reset for want of room.
+    /// Connections were reset for lack of room.
     pub(crate) turned_away: bool,
-    /// Connections were left as they were: nobody gives them up.
+    /// Connections were not proxied: no proxy gives them up.
     pub(crate) passed: bool,
-    /// A proxy had no room to remember all that had ended: nobody repeats the last acknowledgment of those.
+    /// A proxy had no room for all ended connections: their last acknowledgment is not repeated.
     pub(crate) forgotten: bool,
     /// No packet was lost.
     pub(crate) reliable: bool,
@@ -62,13 +62,14 @@ impl Circumstances {
         Self { mischief, turned_away, passed, forgotten: any(|one| one.forgotten), reliable }
     }
 
-    /// True if packets may go to and fro between ends of which nobody knows any more.
+    /// True if packets may continue between ends without state in a proxy.
     pub(crate) const fn may_leave_packets(&self) -> bool {
         self.passed || self.forgotten
     }
 }
 
-/// Asserts that each end has what the other sent, or knows that it has not. Returns what came, in one line.
+/// Asserts that each end has received what the other sent, or knows that it has not. Returns the received
+/// amounts in one line.
 pub(crate) fn judge(ends: (&[Peer], &[Peer]), how: Circumstances, run: &str) -> String {
     let mut lines = vec![];
     for (server, client) in ends.0.iter().zip(ends.1) {
@@ -84,8 +85,8 @@ pub(crate) fn judge(ends: (&[Peer], &[Peer]), how: Circumstances, run: &str) -> 
                     state,
                     ConnectionState::Closed | ConnectionState::Reset | ConnectionState::Listen
                 );
-                // An end that has nothing to send does not learn of a RST that is lost, and nobody gives up a
-                // connection that passes.
+                // An end without data to send does not notice a lost RST, and no proxy gives up a passing
+                // connection.
                 let excused = to.gone || how.passed || how.forgotten || !how.reliable;
                 assert!(over || excused, "{state:?} {run}");
             }

@@ -1,5 +1,5 @@
-//! An end of a connection that follows a script. What it sends are real bytes, each a function of its connection,
-//! direction and offset, so that nothing can be taken for another.
+//! An end of a connection that follows a script. It sends real bytes, each a function of its connection,
+//! direction and offset, so that any mix-up is detected.
 
 use airlane_core::{
     Cx, Direction, DropCause, FlowId, Header, Instant, Outbox, PacketPool, PacketRef, Payload, Silence,
@@ -7,24 +7,24 @@ use airlane_core::{
 };
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint};
 
-/// What one end of a connection does.
+/// The actions of one end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) config: TcpConfig,
-    /// When it connects; none if it listens.
+    /// When it connects; `None` if it listens.
     pub(crate) connects: Option<Instant>,
-    /// What it writes, and when; it closes with the last.
+    /// Its writes and their times; it closes after the last.
     pub(crate) writes: Vec<(Instant, u64)>,
     /// When it does not read.
     pub(crate) stalls: (Instant, Instant),
-    /// When it gives up with a RST.
+    /// When it aborts with a RST.
     pub(crate) aborts: Instant,
-    /// When it falls silent for good.
+    /// When it becomes silent permanently.
     pub(crate) vanishes: Instant,
 }
 
 impl Script {
-    /// Writes so much at once, reads everything, and closes.
+    /// Writes this many bytes at once, reads everything, and closes.
     pub(crate) fn plain(config: TcpConfig, connects: Option<Instant>, bytes: u64) -> Self {
         let never = (Instant::FAR_FUTURE, Instant::FAR_FUTURE);
         Self {
@@ -47,14 +47,14 @@ pub(crate) struct Peer {
     pub(crate) end: TcpEndpoint,
     pub(crate) read: u64,
     pub(crate) gone: bool,
-    /// Which bytes it sends and expects.
+    /// The byte sequences that it sends and expects.
     sends: u64,
     expects: u64,
     step: usize,
 }
 
 impl Peer {
-    /// The ends of connections, servers and clients; the number of a flow is its place.
+    /// The ends of connections, servers and clients; the number of a flow is its index.
     pub(crate) fn pairs(scripts: Vec<(Script, Script)>) -> (Vec<Self>, Vec<Self>) {
         let pairs = (0..).zip(scripts).map(|(flow, (server, client))| {
             (Self::new(server, flow, Direction::Downlink), Self::new(client, flow, Direction::Uplink))
@@ -127,7 +127,7 @@ impl Peer {
         self.end.flush(cx);
     }
 
-    /// Lets it do something, and puts bytes in place of the lengths that it sends.
+    /// Calls it, and replaces the lengths that it sends by bytes.
     pub(crate) fn call(
         &mut self,
         (pool, now): (&mut PacketPool, Instant),
@@ -149,7 +149,7 @@ impl Peer {
             && matches!(self.end.state(), ConnectionState::SynReceived | ConnectionState::Established)
         {
             let offset = self.end.offset_received(&header);
-            // What lies outside the window, or acknowledges what was never sent, is not taken.
+            // Data outside the window, or with an acknowledgment of unsent data, is rejected.
             let taken = self.end.received_to()..self.end.offered_to();
             let mut came = bytes.iter().zip(offset..).filter(|(_, at)| taken.contains(at));
             let wrong = came.find(|(byte, at)| **byte != content(self.expects, *at));
@@ -177,7 +177,7 @@ fn content(stream: u64, offset: u64) -> u8 {
     (z.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 56) as u8
 }
 
-/// Lets something act at an instant.
+/// Calls something at an instant.
 pub(crate) fn with<R>(
     pool: &mut PacketPool,
     now: Instant,

@@ -1,4 +1,4 @@
-//! Peers, proxies and links at random.
+//! Random peers, proxies and links.
 
 use airlane_core::{Bytes, Duration, Instant, Seeds, Stream};
 use airlane_middlebox::{ConnectOrder, SplitConfig, WhenFull};
@@ -66,7 +66,7 @@ pub(crate) fn channel(s: &mut Stream) -> Channel {
     }
 }
 
-/// What the peers of a run are up to.
+/// The kinds of behaviour of the peers in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mischief {
     None,

@@ -6,16 +6,16 @@ use airlane_middlebox::{Middlebox, Side, SplitProxy};
 use super::flights::{Channel, Flights};
 use super::peer::{Peer, Script, with};
 
-/// The row: servers are node 0, proxies follow, clients come last.
+/// The row: servers are node 0, then the proxies, then the clients.
 pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) pool: PacketPool,
     pub(crate) servers: Vec<Peer>,
     pub(crate) clients: Vec<Peer>,
     pub(crate) proxies: Vec<Middlebox<SplitProxy>>,
-    /// One more than proxies.
+    /// One more than the number of proxies.
     channels: Vec<Channel>,
-    /// To a node, down or up.
+    /// To a node, downlink or uplink.
     flights: Flights<(usize, bool)>,
     outbox: Outbox,
 }
@@ -45,7 +45,7 @@ impl World {
         self.proxies.len() + 1
     }
 
-    /// Runs until then; asks after each event whether all is well.
+    /// Runs until then; calls `check` after each event.
     pub(crate) fn run(&mut self, until: Instant, mut check: impl FnMut(&Self)) {
         loop {
             let flight = self.flights.next();
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Calls whoever is due.
+    /// Calls the nodes that are due.
     fn fire(&mut self) {
         for node in 1..self.last() {
             if self.proxies[node - 1].next_timeout().is_some_and(|at| at <= self.now) {
@@ -117,7 +117,7 @@ impl World {
         self.outbox = outbox;
     }
 
-    /// From a node into the channel on that side.
+    /// Sends a packet from a node into the channel on that side.
     fn send(&mut self, node: usize, direction: Direction, packet: PacketRef) {
         let down = direction == Direction::Downlink;
         let (channel, to) = if down { (node, node + 1) } else { (node - 1, node - 1) };
