@@ -1,12 +1,12 @@
 //! A web browser: pages of objects that are discovered while others arrive, one page after another.
 //!
-//! A page begins with its document. An object is asked for when so much of the one that names it has come, as an image
-//! is when the tag that names it has been parsed, and after the name of its server was looked up, if it was
-//! not known. A page is loaded when each of its objects is (the `load` event of a document). Then its reader thinks,
-//! and goes to another.
+//! A page begins with its document. An object is requested when a given part of the object that names it has
+//! arrived (as an image is when the tag that names it has been parsed), and after the name of its server has
+//! been looked up, if it is unknown. A page is loaded when all of its objects are (the `load` event of a
+//! document). Then the reader thinks, and visits another page.
 //!
-//! Left out: the time that parsing and scripts take, what is drawn when, redirections and a cache of objects: each page
-//! is loaded as if for the first time. Connections and names outlive a page.
+//! Not included: the time of parsing and scripts, rendering, redirections and a cache of objects: each page
+//! is loaded as if for the first time. Connections and names are kept between pages.
 
 use std::sync::Arc;
 
@@ -18,32 +18,33 @@ use crate::http::{HttpClient, HttpEvent, Request};
 /// An object of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageObject {
-    /// Which server has it.
+    /// The number of its server.
     pub server: u16,
     /// The request on the wire.
     pub request: Bytes,
-    /// The head of the response.
+    /// The header of the response.
     pub head: Bytes,
     /// The object itself.
     pub body: Bytes,
-    /// How long the server needs before it answers.
+    /// The server's processing time before it answers.
     pub wait: Duration,
-    /// How urgent it is, 0 to 7, the least first.
+    /// Its urgency, 0 to 7; 0 is the most urgent.
     pub urgency: u8,
-    /// The object that names it, which stands before it in the page; the document names itself.
+    /// The object that names it, which precedes it in the page; the document names itself.
     pub parent: u32,
-    /// It is known when so much of that object's body has come.
+    /// It is discovered when this much of that object's body has arrived.
     pub after: Bytes,
 }
 
-/// A page: its document, and what else it needs.
+/// A page: its document, and further objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     name: String,
     objects: Vec<PageObject>,
-    /// The objects after the document, by the one that names them and then by when it does.
+    /// The objects after the document, sorted by the object that names them and then by the time of
+    /// discovery.
     children: Vec<u32>,
-    /// Where in `children` those of each object begin, and after the last.
+    /// The start of each object's children in `children`, and the end of the last.
     begins: Vec<u32>,
 }
 
@@ -51,7 +52,8 @@ impl Page {
     /// A page of these objects, the document first.
     ///
     /// # Panics
-    /// Without objects, or if one is named by itself or one behind it, beyond its end, or has no head.
+    /// If there are no objects, if an object is named by itself, by a later one or beyond the end of
+    /// its parent's body, or if one has no header.
     #[must_use]
     pub fn new(name: String, objects: Vec<PageObject>) -> Self {
         assert!(!objects.is_empty(), "a page has a document");
@@ -86,27 +88,27 @@ impl Page {
     }
 }
 
-/// In which order pages are visited.
+/// The order in which pages are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visits {
-    /// As they stand, and from the first again.
+    /// In their order, and from the first again.
     InOrder,
-    /// Each drawn from all, with equal chances.
+    /// Each drawn from all pages with equal probability.
     Random,
 }
 
-/// How a browser is used.
+/// The use of a browser.
 #[derive(Clone, Debug)]
 pub struct Browsing {
-    /// The pages there are.
+    /// The available pages.
     pub pages: Arc<[Page]>,
-    /// In which order they are visited.
+    /// The order in which they are visited.
     pub visits: Visits,
-    /// How many are; `None` for no end.
+    /// The number of visits; `None` for no end.
     pub count: Option<u32>,
-    /// The mean of the reader's time to think after a page, which is drawn from an exponential distribution.
+    /// The mean of the reader's think time after a page, which is exponentially distributed.
     pub think_time: Duration,
-    /// When the first page is asked for.
+    /// When the first page is requested.
     pub start: Instant,
     /// When the browser is closed.
     pub stop: Option<Instant>,
@@ -118,18 +120,19 @@ struct Loading {
     page: usize,
     started_at: Instant,
     first_byte_at: Option<Instant>,
-    /// Objects that are complete.
+    /// Number of complete objects.
     complete: u32,
     connections_before: u64,
     queries_before: u64,
-    /// Of each object: bytes of its body so far, and how many of those that it names are known.
+    /// For each object: the received bytes of its body, and how many of the objects that it names
+    /// are discovered.
     received: Vec<u64>,
     named: Vec<u32>,
-    /// Objects that wait for the name of their server.
+    /// Objects that wait for the address of their server.
     unresolved: Vec<u32>,
 }
 
-/// The browser, over HTTP of any kind.
+/// The browser, over any version of HTTP.
 #[derive(Debug)]
 pub struct Browser<C> {
     http: C,
@@ -138,16 +141,16 @@ pub struct Browser<C> {
     flow: FlowId,
     draws: Stream,
     loading: Loading,
-    /// When the next page is asked for; `None` while one is loading, or after the last.
+    /// When the next page is requested; `None` while one is loading, or after the last.
     next_page: Option<Instant>,
     visited: u32,
 }
 
 impl<C: HttpClient> Browser<C> {
-    /// A browser that visits pages. Without `names`, those of servers are known.
+    /// A browser that visits pages. Without `names`, the addresses of servers are known.
     ///
     /// # Panics
-    /// Without pages.
+    /// If there are no pages.
     #[must_use]
     pub fn new(http: C, names: Option<Names>, flow: FlowId, browsing: Browsing, draws: Stream) -> Self {
         assert!(!browsing.pages.is_empty(), "a browser has pages to visit");
@@ -174,7 +177,7 @@ impl<C: HttpClient> Browser<C> {
         }
     }
 
-    /// HTTP below.
+    /// The HTTP client.
     #[must_use]
     pub const fn http(&self) -> &C {
         &self.http
@@ -206,7 +209,7 @@ impl<C: HttpClient> Browser<C> {
         self.want(cx, 0);
     }
 
-    /// An object is known to be needed.
+    /// Requests an object that has been discovered.
     fn want(&mut self, cx: &mut Cx<'_>, index: u32) {
         let server = self.page().objects[index as usize].server;
         if self.names.as_mut().is_none_or(|names| names.resolve(cx, server)) {
@@ -221,7 +224,7 @@ impl<C: HttpClient> Browser<C> {
         self.http.get(cx, Request { id, server, request, head, body, wait, urgency });
     }
 
-    /// The name of a server is known.
+    /// The address of a server is known.
     fn resolved(&mut self, cx: &mut Cx<'_>, server: u16) {
         let mut index = 0;
         while index < self.loading.unresolved.len() {
@@ -235,7 +238,7 @@ impl<C: HttpClient> Browser<C> {
         }
     }
 
-    /// What HTTP has to say.
+    /// Handles the events of HTTP.
     fn work(&mut self, cx: &mut Cx<'_>) {
         while let Some(event) = self.http.poll() {
             match event {
@@ -259,7 +262,7 @@ impl<C: HttpClient> Browser<C> {
         self.http.flush(cx);
     }
 
-    /// Looks for objects that the part of this one names that has come.
+    /// Discovers the objects named by the received part of this one.
     fn parse(&mut self, cx: &mut Cx<'_>, id: u32) {
         let parent = id as usize;
         loop {

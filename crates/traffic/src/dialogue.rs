@@ -1,16 +1,16 @@
-//! What the bytes on an application's connections say.
+//! The content of the bytes on an application's connections.
 //!
-//! Payloads are lengths, so nobody can read a request. The two ends of an application share a [`Dialogue`] instead:
-//! whoever writes says up to which position of the stream a message reaches, and whoever reads has the message
-//! once the stream has brought its last byte. Nothing is learnt before the bytes have come, whatever the path did with
-//! them: a proxy that splits the connection carries the same stream.
+//! Payloads are lengths, so a request cannot be read from them. The two ends of an application share a
+//! [`Dialogue`] instead: the writer stores the stream position at which a message ends, and the reader gets
+//! the message once the stream has delivered its last byte. A message is therefore never known before its
+//! bytes have arrived, for any path: a proxy that splits the connection carries the same stream.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airlane_core::{Direction, SocketPair};
 
-/// Messages kept for a connection before memory has to grow.
+/// Messages per connection before memory has to grow.
 const RESERVED: usize = 16;
 
 /// Messages of one direction of a connection, each with the position after its last byte.
@@ -19,9 +19,10 @@ type Stream<M> = VecDeque<(u64, M)>;
 #[derive(Debug)]
 struct Talk<M> {
     sockets: SocketPair,
-    /// Down, and up.
+    /// Downlink, and uplink.
     streams: [Stream<M>; 2],
-    /// Which ends take part: whoever has said or heard something, until it leaves. By the direction in which it sends.
+    /// The ends that take part: an end that has written or read a message, until it leaves. By the direction
+    /// in which it sends.
     present: [bool; 2],
 }
 
@@ -50,11 +51,11 @@ const fn index(direction: Direction) -> usize {
 
 impl<M: Copy> Dialogue<M> {
     fn talks(&self) -> MutexGuard<'_, Vec<Talk<M>>> {
-        // The two ends of a run are called by one thread, so nobody can have panicked with it.
+        // Both ends of a run are called by the same thread, so a poisoned lock is impossible.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A message that reaches up to `end` of what is sent in this direction.
+    /// Adds a message that ends at position `end` in this direction.
     pub fn say(&self, sockets: SocketPair, direction: Direction, end: u64, message: M) {
         let mut talks = self.talks();
         let place = talks.iter().position(|talk| talk.sockets == sockets).unwrap_or_else(|| {
@@ -68,7 +69,7 @@ impl<M: Copy> Dialogue<M> {
         stream.push_back((end, message));
     }
 
-    /// The message that the stream of this direction brings next, and where it ends.
+    /// The next message in this direction, and its end.
     #[must_use]
     pub fn next(&self, sockets: SocketPair, direction: Direction) -> Option<(u64, M)> {
         let talks = self.talks();
@@ -76,7 +77,7 @@ impl<M: Copy> Dialogue<M> {
         talk.streams[index(direction)].front().copied()
     }
 
-    /// The same, if all of it has come; it is taken out.
+    /// The same, if all of it has arrived; the message is removed.
     pub fn hear(&self, sockets: SocketPair, direction: Direction, read_to: u64) -> Option<M> {
         let mut talks = self.talks();
         let talk = talks.iter_mut().find(|talk| talk.sockets == sockets)?;
@@ -90,7 +91,8 @@ impl<M: Copy> Dialogue<M> {
         Some(message)
     }
 
-    /// The end that sends in this direction is done with a connection; the last to say so ends its record.
+    /// The end that sends in this direction has finished with a connection; the second such call removes
+    /// its record.
     pub fn leave(&self, sockets: SocketPair, direction: Direction) {
         let mut talks = self.talks();
         if let Some(place) = talks.iter().position(|talk| talk.sockets == sockets) {
@@ -101,7 +103,7 @@ impl<M: Copy> Dialogue<M> {
         }
     }
 
-    /// Connections that are talked about.
+    /// Number of connections with a record.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.talks().len()
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(there.connections(), 2);
         there.leave(A, Direction::Downlink);
         assert_eq!(there.connections(), 1);
-        // Nobody has heard this: whoever said it takes it along.
+        // This message was not read: its writer removes it when it leaves.
         let c = SocketPair { server: 2, ..A };
         here.say(c, Direction::Uplink, 10, 'w');
         here.leave(c, Direction::Uplink);

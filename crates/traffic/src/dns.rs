@@ -1,7 +1,7 @@
-//! Names looked up over UDP before a server can be talked to (RFC 1035 §4.2.1).
+//! DNS queries over UDP for the names of servers (RFC 1035 §4.2.1).
 //!
-//! Messages have the size of a query for a name of 17 characters and of its answer with an alias and an address; what
-//! they say stands in the datagram's serial, which is the number of the server.
+//! Messages have the size of a query for a name of 17 characters and of its answer with an alias and an
+//! address; their content is the number of the server, in the datagram's serial.
 
 use std::collections::VecDeque;
 
@@ -10,19 +10,19 @@ use airlane_core::{
     SocketPair, Topic, UdpHeader,
 };
 
-/// The server that resolves names, and its port. Its address in captures is 10.0.53.53.
+/// The resolver's server number and port. Its address in captures is 10.0.53.53.
 const RESOLVER: u16 = 53 * 256 + 53 - 1;
 const PORT: u16 = 53;
-/// The first port that queries come from; those of connections are higher.
+/// The first port of queries; those of connections are higher.
 const QUERY_PORT: u16 = 40_000;
 /// A header of 12 bytes and a question of 23; the answer repeats both and has two records, an alias of 29 bytes and
 /// an address of 16 (RFC 1035 §4.1). The datagram's serial takes the first eight.
 const QUERY: u32 = 12 + 23;
 const ANSWER: u32 = QUERY + 29 + 16;
-/// When to ask again (resolv.conf(5): `timeout`).
+/// When a query is repeated (resolv.conf(5): `timeout`).
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// What a client knows of a name.
+/// The state of a name at a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     Unknown,
@@ -30,12 +30,12 @@ enum Name {
     Known { until: Instant },
 }
 
-/// The names that a client knows and asks for, by the number of their server.
+/// The names that a client knows or has queried, by the number of their server.
 #[derive(Debug)]
 pub struct Names {
     flow: FlowId,
     direction: Direction,
-    /// How long an answer is believed.
+    /// How long an answer is valid.
     ttl: Duration,
     names: Vec<Name>,
     due: Instant,
@@ -43,7 +43,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Nothing is known of the names of so many servers.
+    /// This many servers, whose names are all unknown.
     #[must_use]
     pub fn new((flow, direction): (FlowId, Direction), ttl: Duration, servers: usize) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Names {
         }
     }
 
-    /// True if the name of a server is known; if it is not, a query is under way now.
+    /// True if the address of a server is known; otherwise a query is now under way.
     pub fn resolve(&mut self, cx: &mut Cx<'_>, server: u16) -> bool {
         match self.names[usize::from(server)] {
             Name::Known { until } if until > cx.now => return true,
@@ -77,13 +77,13 @@ impl Names {
         self.due = self.due.min(again);
     }
 
-    /// True for a packet that the resolver has sent.
+    /// True for a packet of the resolver.
     #[must_use]
     pub fn own(packet: &Packet) -> bool {
         packet.sockets.server == RESOLVER && matches!(packet.header, Header::Udp(_))
     }
 
-    /// A datagram comes: the server whose name is known now, if it was asked for.
+    /// Handles a datagram; returns the server whose address is now known, if it was queried.
     pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<u16> {
         let serial = take(cx, packet)?;
         let server = u16::try_from(serial).ok()?;
@@ -93,7 +93,7 @@ impl Names {
         asked.then_some(server)
     }
 
-    /// Asks again for what was not answered.
+    /// Repeats unanswered queries.
     pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         if self.due > cx.now {
             return;
@@ -123,24 +123,24 @@ impl Names {
     }
 }
 
-/// Who answers.
+/// The resolver, which answers queries.
 #[derive(Debug)]
 pub struct Resolver {
     flow: FlowId,
     direction: Direction,
     lookup: Duration,
-    /// Answers to come: when, where to, for which server.
+    /// Pending answers: time, receiver, server.
     pending: VecDeque<(Instant, SocketPair, u64)>,
 }
 
 impl Resolver {
-    /// A resolver that needs so long for each name.
+    /// A resolver with this lookup time.
     #[must_use]
     pub const fn new((flow, direction): (FlowId, Direction), lookup: Duration) -> Self {
         Self { flow, direction, lookup, pending: VecDeque::new() }
     }
 
-    /// A query comes.
+    /// Handles a query.
     pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let sockets = cx.pool.get(&packet).sockets;
         if sockets.server != RESOLVER {
@@ -185,7 +185,7 @@ fn send(
     cx.send(crate::PORT, packet);
 }
 
-/// The serial of a datagram, which ends here.
+/// Reads the serial of a datagram and ends it.
 fn take(cx: &mut Cx<'_>, packet: PacketRef) -> Option<u64> {
     let Header::Udp(UdpHeader { serial }) = cx.pool.get(&packet).header else {
         cx.discard(packet, DropCause::Endpoint);

@@ -1,4 +1,4 @@
-//! A server that has a radio network information service tell it how its UE's radio is.
+//! The subscription of a server to the radio network information of its UE.
 
 use airlane_core::{Cx, Event, InformationFate, PacketRef, Payload, Port, Topic};
 use airlane_net::rni::{self, Consumer, Subscription, Unused};
@@ -7,7 +7,7 @@ use airlane_transport::congestion::RadioInformation;
 /// The port of a server that leads to a radio network information service.
 pub const INFORMATION: Port = 1;
 
-/// The subscription of a server, from its beginning to its end.
+/// The subscription of a server, from its start to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
     consumer: Consumer,
@@ -26,7 +26,7 @@ impl Listener {
         Self { consumer, stage: Stage::NotYet }
     }
 
-    /// Subscribes, if that has not been done.
+    /// Subscribes, if there is no subscription yet.
     pub(crate) fn begin(&mut self, cx: &mut Cx<'_>) {
         if self.stage == Stage::NotYet {
             self.stage = Stage::Listening;
@@ -42,7 +42,7 @@ impl Listener {
         self.stage = Stage::Over;
     }
 
-    /// A notification has come: what it says, if it is believed.
+    /// Decodes a notification; `None` if it is rejected.
     pub(crate) fn take(&self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<RadioInformation> {
         let packet = cx.pool.consume(packet);
         let read = match &packet.payload {

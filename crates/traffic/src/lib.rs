@@ -1,13 +1,13 @@
-//! Applications on transport endpoints, as nodes. Each has one port, [`PORT`]; a server that has a radio network
-//! information service tell it of its UE has another for that, [`INFORMATION`].
+//! Applications on transport endpoints, as nodes. Each has one port, [`PORT`]; a server that uses a radio
+//! network information service has another port for it, [`INFORMATION`].
 //!
-//! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and
-//! reads whatever arrives at once. [`UdpSource`] and [`UdpSink`] are the same for datagrams at
-//! a constant rate or in the bursts of a Poisson Pareto Burst Process ([`PpbpSender`]). There the sending side connects, so there
-//! is no request message. Over QUIC a [`QuicClient`] in the host connects to a [`QuicServer`] and asks for what it wants.
+//! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and reads all data
+//! immediately. [`UdpSource`] and [`UdpSink`] are the same for datagrams at a constant rate or in the bursts
+//! of a Poisson Pareto Burst Process ([`PpbpSender`]). In these the sender connects, so there is no request
+//! message. Over QUIC a [`QuicClient`] in the host connects to a [`QuicServer`] and requests its objects.
 //!
-//! An application that asks for objects does so over [`http`], which has many connections on one flow; a [`Browser`]
-//! loads pages with it. a [`Viewer`] watches videos.
+//! Applications that request objects use [`http`], which has many connections on one flow: a [`Browser`]
+//! loads pages, a [`Viewer`] watches videos.
 
 mod browser;
 pub mod dialogue;

@@ -1,10 +1,10 @@
-//! A message of a PEP, as a server of any transport takes it.
+//! Messages of a PEP, for servers of any transport.
 
 use airlane_core::{Cx, Duration, Event, FlowId, PacketRef, Payload, PepFate, Topic};
 use airlane_net::pep;
 use airlane_transport::{PepReport, TcpEndpoint};
 
-/// Takes a packet that is one; gives what it says, if the receiver believes it.
+/// Consumes a packet that is a message; returns its content, if the receiver accepts it.
 pub(crate) fn take(
     cx: &mut Cx<'_>,
     flow: FlowId,
@@ -27,7 +27,7 @@ pub(crate) fn take(
     message.ok()
 }
 
-/// Takes a packet that is one, and tells the connection that it is about.
+/// Consumes a packet that is a message, and informs the connection that it is about.
 pub(crate) fn report(
     cx: &mut Cx<'_>,
     (flow, receiver): (FlowId, &mut pep::Receiver),
@@ -47,9 +47,9 @@ pub(crate) fn report(
     endpoint.handle_pep_report(cx, &report);
 }
 
-/// True for a datagram that a PEP has sent, where QUIC may come to the same end: a real PEP would send to a port of its
-/// own. The ends of a flow that listens to one always set the fixed bit of QUIC (RFC 9000 §17.2), which no message has.
-/// Where they do not listen, they may leave it (RFC 9287), but then bits are clear that a message has set.
+/// True for a datagram of a PEP at an end that also receives QUIC; a real PEP would use a separate port. If
+/// the flow uses a PEP, its ends always set the fixed bit of QUIC (RFC 9000 §17.2), which is clear in all
+/// messages. Otherwise they may clear it (RFC 9287), but then other bits are clear that are set in a message.
 pub(crate) fn is_one(datagram: &[u8], listens: bool) -> bool {
     if listens { datagram.first().is_none_or(|first| first & 0x40 == 0) } else { pep::is_message(datagram) }
 }

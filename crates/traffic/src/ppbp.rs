@@ -1,47 +1,47 @@
 //! Poisson Pareto Burst Process: bursts arrive as a Poisson process, each lasts for a Pareto-distributed
-//! time, and all that are under way send at one rate each (Zukerman, Neame and Addie, "Internet traffic
-//! modeling and future technology implications", INFOCOM 2003). With a shape between 1 and 2 the lengths
-//! have no variance, and what they add up to is long-range dependent: H = (3 - shape) / 2.
+//! time, and all active bursts send at the same rate (Zukerman, Neame and Addie, "Internet traffic
+//! modeling and future technology implications", INFOCOM 2003). With a shape between 1 and 2 the
+//! variance of the lengths is infinite, and the sum is long-range dependent: H = (3 - shape) / 2.
 //!
-//! [`Bursts`] is the process, [`PpbpSender`] the datagrams that it makes. A datagram leaves each time the
+//! [`Bursts`] is the process, [`PpbpSender`] generates its datagrams. A datagram leaves each time the
 //! bursts together have sent its share since the one before, so that overlapping bursts are one stream of
-//! evenly spaced datagrams. All time is whole nanoseconds; only the draws are real numbers.
+//! evenly spaced datagrams. All times are whole nanoseconds; only the draws are real numbers.
 //!
-//! The generator for ns-3 (Ammar, Begin and Guérin-Lassous, SIMUTools 2011) takes its parameters otherwise
-//! than they are called, which [`Reading`] tells apart.
+//! The generator for ns-3 (Ammar, Begin and Guérin-Lassous, SIMUTools 2011) interprets its parameters
+//! differently from their names; [`Reading`] selects the interpretation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, Stream};
 
-/// Longest gap between bursts that ns-3's module draws: `Bound` of its exponential variable.
+/// Maximum gap between bursts in ns-3's module: `Bound` of its exponential variable.
 const MODULE_GAP_MAX_S: f64 = 3.0;
-/// A burst lasts no longer than this, some 30 years; so long a draw is beyond any run.
+/// Maximum duration of a burst, about 30 years; a longer draw has no effect in any run.
 const LENGTH_MAX_S: f64 = 1e9;
-/// Room for bursts beside what is expected.
+/// Additional capacity for bursts beyond the expected number.
 const SPARE_BURSTS: usize = 64;
 
-/// What "mean active bursts" and "mean burst length" stand for.
+/// The interpretation of "mean active bursts" and "mean burst length".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// As ns-3's module takes them (`PPBP-application.cc`): so many bursts *begin* in a second, at most 3 s
-    /// apart, and the length is the *shortest* (the scale of the Pareto distribution).
+    /// As in ns-3's module (`PPBP-application.cc`): the number of bursts that *begin* in a second, at most
+    /// 3 s apart, and the *shortest* length (the scale of the Pareto distribution).
     Module,
-    /// As they are called.
+    /// As their names say.
     Literal,
 }
 
 /// The parameters of the process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstParameters {
-    /// Mean number of bursts under way, in the words of `reading`.
+    /// Mean number of active bursts, as interpreted by `reading`.
     pub active: f64,
-    /// Mean length of a burst, in the words of `reading`.
+    /// Mean length of a burst, as interpreted by `reading`.
     pub length: Duration,
     /// Hurst parameter, between 0.5 and 1.
     pub hurst: f64,
-    /// How the first two are meant.
+    /// The interpretation of the first two.
     pub reading: Reading,
 }
 
@@ -52,7 +52,7 @@ impl BurstParameters {
         3.0 - 2.0 * self.hurst
     }
 
-    /// Shortest burst in seconds: the scale of the Pareto distribution, whose mean is
+    /// Minimum duration of a burst in seconds: the scale of the Pareto distribution, whose mean is
     /// scale · shape / (shape - 1).
     #[must_use]
     pub fn scale_s(&self) -> f64 {
@@ -69,7 +69,7 @@ impl BurstParameters {
         self.scale_s() * self.shape() / (self.shape() - 1.0)
     }
 
-    /// Mean of the exponential distribution that gaps between bursts are drawn from, in seconds.
+    /// Mean of the exponential distribution of the gaps between bursts, in seconds.
     fn gap_s(&self) -> f64 {
         match self.reading {
             Reading::Module => 1.0 / self.active,
@@ -77,26 +77,26 @@ impl BurstParameters {
         }
     }
 
-    /// Bursts that begin in a second, in the mean.
+    /// Mean number of bursts that begin in a second.
     #[must_use]
     pub fn arrivals_per_s(&self) -> f64 {
         let m = self.gap_s();
         match self.reading {
             Reading::Literal => 1.0 / m,
-            // The mean of an exponential variable that is drawn again while it exceeds b:
-            // m - b / (e^(b/m) - 1).
+            // The mean of an exponential variable that is redrawn while it exceeds b: m - b /
+            // (e^(b/m) - 1).
             Reading::Module => 1.0 / (m - MODULE_GAP_MAX_S / (libm::exp(MODULE_GAP_MAX_S / m) - 1.0)),
         }
     }
 
-    /// Bursts under way in the mean, once the process has forgotten its start: Little's law.
+    /// Mean number of active bursts in the steady state: Little's law.
     #[must_use]
     pub fn mean_active(&self) -> f64 {
         self.arrivals_per_s() * self.mean_length_s()
     }
 }
 
-/// Bursts that come and go. None is under way at the start.
+/// The active bursts. None is active at the start.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     parameters: BurstParameters,
@@ -106,7 +106,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// A process that begins at `start` with no burst under way.
+    /// A process that begins at `start` without an active burst.
     #[must_use]
     pub fn new(parameters: BurstParameters, start: Instant, draws: Stream) -> Self {
         let room = 4 * parameters.mean_active() as usize + SPARE_BURSTS;
@@ -115,19 +115,19 @@ impl Bursts {
         new
     }
 
-    /// Bursts under way.
+    /// Number of active bursts.
     #[must_use]
     pub fn active(&self) -> u64 {
         self.ends.len() as u64
     }
 
-    /// When their number changes next.
+    /// When their number next changes.
     #[must_use]
     pub fn next_change(&self) -> Instant {
         self.ends.peek().map_or(self.next_begin, |Reverse(end)| self.next_begin.min(*end))
     }
 
-    /// Takes that change: a burst ends, or begins. At one instant the ends come first.
+    /// Executes that change: a burst ends, or begins. At one instant the ends are first.
     pub fn change(&mut self) {
         if self.ends.peek().is_some_and(|Reverse(end)| *end <= self.next_begin) {
             self.ends.pop();
@@ -167,7 +167,7 @@ pub struct PpbpSender {
     /// Bits per second of one burst.
     rate: u64,
     payload: Bytes,
-    /// What a datagram stands for: its bits, in 1e-9 of a bit, as are the two below.
+    /// The share of a datagram: its bits, in 1e-9 of a bit, as are the two below.
     quantum: u128,
     /// Sent by the bursts since the last datagram, up to `at`.
     credit: u128,
@@ -178,11 +178,11 @@ pub struct PpbpSender {
 }
 
 impl PpbpSender {
-    /// Bursts of `rate` each, cut into datagrams of `payload` bytes that stand for `spacing` bytes each,
-    /// until before `stop`.
+    /// Bursts of `rate` each, cut into datagrams of `payload` bytes, one per `spacing` bytes, until
+    /// before `stop`.
     ///
     /// # Panics
-    /// If a burst has no rate, or a datagram stands for nothing.
+    /// If the rate or the spacing is zero.
     #[must_use]
     pub fn new(bursts: Bursts, rate: BitRate, payload: Bytes, spacing: Bytes, stop: Instant) -> Self {
         let (rate, quantum) = (rate.bits_per_second(), u128::from(spacing.get()) * 8_000_000_000);
@@ -203,7 +203,7 @@ impl PpbpSender {
         new
     }
 
-    /// When the next datagram goes, as far as it is known; [`Instant::FAR_FUTURE`] after the last.
+    /// When the next datagram is sent, as far as it is known; [`Instant::FAR_FUTURE`] after the last.
     #[inline]
     #[must_use]
     pub fn next_at(&self) -> Instant {
@@ -233,7 +233,7 @@ impl PpbpSender {
         self.payload
     }
 
-    /// Follows the bursts until they have sent a datagram's share, or to the end.
+    /// Advances the bursts until they have sent a datagram's share, or to the end.
     fn find_due(&mut self) {
         loop {
             let change = self.bursts.next_change();

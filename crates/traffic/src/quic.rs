@@ -1,6 +1,5 @@
-//! The two ends of a transfer over QUIC. The host connects. Of data that comes down, it asks for each
-//! object with a request on a stream of its own, and the server answers on it; data that goes up needs no
-//! request.
+//! The two ends of a transfer over QUIC. The host connects. For downlink data, it requests each object on
+//! a separate stream, and the server answers on this stream; uplink data needs no request.
 
 use airlane_core::{
     Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload, Port,
@@ -15,15 +14,15 @@ use crate::information::{INFORMATION, Listener};
 use crate::pep_message;
 use crate::{PORT, Transfer};
 
-/// Bytes of a request: choice, about what a small HTTP/3 GET takes.
+/// Bytes of a request: choice, about the size of a small HTTP/3 GET.
 const REQUEST: u64 = 100;
 
-/// What a flow over QUIC carries.
+/// The data of a flow over QUIC.
 #[derive(Clone, Copy, Debug)]
 pub struct QuicTransfer {
     /// Each object.
     pub transfer: Transfer,
-    /// How many, one after the other.
+    /// The number of objects, one after the other.
     pub objects: u32,
     /// When the host connects.
     pub start: Instant,
@@ -33,7 +32,7 @@ pub struct QuicTransfer {
     pub to_host: bool,
 }
 
-/// An object on its way out.
+/// An object that is being sent.
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
     stream: StreamId,
@@ -50,7 +49,7 @@ struct End {
     outgoing: Option<Outgoing>,
     /// When to end an endless object.
     stop: Option<Instant>,
-    /// Objects of which this end has received, or the peer has acknowledged, all.
+    /// Number of objects that this end has received, or the peer has acknowledged, completely.
     done: u32,
 }
 
@@ -77,7 +76,7 @@ impl End {
         self.outgoing = Some(Outgoing { stream, left });
     }
 
-    /// Writes what the stream takes, and ends it after the last byte.
+    /// Writes as much as the stream takes, and ends it after the last byte.
     fn pump(&mut self) {
         let Some(outgoing) = &mut self.outgoing else { return };
         let written = self.endpoint.write(outgoing.stream, outgoing.left.unwrap_or(u64::MAX));
@@ -99,14 +98,15 @@ impl End {
         }
     }
 
-    /// The next timeout of this end, with one more thing to wait for.
+    /// The next timeout of this end, or `other` if that is earlier.
     fn next_timeout(&self, other: Option<Instant>) -> Option<Instant> {
         let own = self.stop.unwrap_or(Instant::FAR_FUTURE).min(other.unwrap_or(Instant::FAR_FUTURE));
         let at = own.min(self.endpoint.next_timeout());
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// Gives a datagram to the endpoint. Returns the packet without its bytes, which are quinn's now.
+    /// Passes a datagram to the endpoint. Returns the packet without its bytes, which now belong to
+    /// quinn.
     fn take_in(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Packet> {
         let arrived = cx.pool.get(&packet);
         if !matches!((&arrived.header, &arrived.payload), (Header::Udp(_), Payload::Bytes(_))) {
@@ -124,7 +124,7 @@ impl End {
         Some(packet)
     }
 
-    /// The peer has acknowledged all of one object more.
+    /// The peer has acknowledged another object completely.
     fn object_acknowledged(&mut self, cx: &mut Cx<'_>) {
         self.done += 1;
         if self.done == self.transfer.objects {
@@ -132,7 +132,7 @@ impl End {
         }
     }
 
-    /// One object more has arrived; the last completes the flow.
+    /// Another object has arrived; the last one completes the flow.
     fn object_arrived(&mut self, cx: &mut Cx<'_>) {
         self.done += 1;
         if self.done == self.transfer.objects {
@@ -162,7 +162,7 @@ impl QuicClient {
         Self { end: End::new(config, path, Role::Client, transfer), start }
     }
 
-    /// Asks for the next object, or begins to send it.
+    /// Requests the next object, or begins to send it.
     fn next_object(&mut self) {
         // The server allows a hundred streams at a time, and one is open.
         let Some(stream) = self.end.endpoint.open() else { return };
@@ -183,7 +183,7 @@ impl QuicClient {
         }
     }
 
-    /// Works through what quinn has to say. Returns the bytes of objects that became readable.
+    /// Handles the events of quinn. Returns the number of object bytes that became readable.
     fn work(&mut self, cx: &mut Cx<'_>) -> u64 {
         let mut in_order = 0;
         while let Some(event) = self.end.endpoint.poll() {
@@ -243,12 +243,12 @@ pub struct QuicServer {
     /// The connection is lost.
     over: bool,
     information: Option<Listener>,
-    /// What reads the messages of a PEP, if it listens to one.
+    /// Decodes the messages of a PEP, if it uses one.
     pep: Option<pep::Receiver>,
 }
 
 impl QuicServer {
-    /// A server that sends along `path` and waits to be connected to.
+    /// A server that sends along `path` and waits for a connection.
     #[must_use]
     pub fn new(config: QuicConfig, path: Path, transfer: QuicTransfer) -> Self {
         Self {
@@ -259,14 +259,14 @@ impl QuicServer {
         }
     }
 
-    /// The same server, told how the radio of its UE is from the first packet of a connection until all has
-    /// arrived.
+    /// The same server, with radio information about its UE from the first packet of a connection until
+    /// everything has arrived.
     #[must_use]
     pub fn with_information(self, consumer: Consumer) -> Self {
         Self { information: Some(Listener::new(consumer)), ..self }
     }
 
-    /// A notification has come.
+    /// Handles a notification.
     fn take_information(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let Some(listener) = &self.information else { return cx.discard(packet, DropCause::Endpoint) };
         if let Some(said) = listener.take(cx, packet) {
@@ -274,7 +274,7 @@ impl QuicServer {
         }
     }
 
-    /// Subscribes with the connection, and no longer than it lasts.
+    /// Subscribes while the connection exists.
     fn listen(&mut self, cx: &mut Cx<'_>) {
         let Some(listener) = &mut self.information else { return };
         if self.end.done == self.end.transfer.objects || self.over {
@@ -284,7 +284,7 @@ impl QuicServer {
         }
     }
 
-    /// The same server, which listens to a PEP.
+    /// The same server, which uses the messages of a PEP.
     #[must_use]
     pub fn with_pep(mut self, receiver: pep::Receiver) -> Self {
         let key = receiver.key().clone();
@@ -293,13 +293,13 @@ impl QuicServer {
         Self { pep: Some(receiver), ..self }
     }
 
-    /// True for what a PEP has sent.
+    /// True for a message of a PEP.
     fn is_message(&self, cx: &Cx<'_>, packet: &PacketRef) -> bool {
         let Payload::Bytes(datagram) = &cx.pool.get(packet).payload else { return false };
         pep_message::is_one(datagram, self.pep.is_some())
     }
 
-    /// A message of a PEP has come, if this server listens to one.
+    /// Handles a message of a PEP, if this server uses one.
     fn take_message(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let Some(receiver) = &mut self.pep else { return cx.discard(packet, DropCause::Endpoint) };
         let message = pep_message::take(cx, self.end.flow, receiver, packet);
@@ -310,7 +310,7 @@ impl QuicServer {
         self.end.endpoint.flush(cx);
     }
 
-    /// Works through what quinn has to say. Returns the bytes of objects that became readable.
+    /// Handles the events of quinn. Returns the number of object bytes that became readable.
     fn work(&mut self, cx: &mut Cx<'_>) -> u64 {
         let mut in_order = 0;
         while let Some(event) = self.end.endpoint.poll() {
@@ -331,7 +331,7 @@ impl QuicServer {
         in_order
     }
 
-    /// Reads an object, or a request, which a whole object answers.
+    /// Reads an object, or a request, which is answered with a whole object.
     fn read(&mut self, cx: &mut Cx<'_>, stream: StreamId) -> u64 {
         let read = self.end.endpoint.read(stream);
         if !self.end.transfer.to_host {

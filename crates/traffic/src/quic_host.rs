@@ -1,8 +1,9 @@
-//! One end of an application that has many QUIC connections: opened and accepted while it runs, reused, and closed.
+//! One end of an application with many QUIC connections: opened and accepted during the run, reused, and
+//! closed.
 //!
-//! A client calls [`QuicHost::open`] and has a connection whose first packet leaves with the next flush, from a port of its
-//! own; a host that listens accepts whatever connects to it. Ports are drawn in order from the dynamic range (RFC 6335 §6),
-//! and a connection that was closed is kept until nothing can come of it any more (RFC 9000 §10.2).
+//! A client calls [`QuicHost::open`] to get a connection, with its own port, whose first packet leaves with
+//! the next flush. A listening host accepts all connections. Ports are assigned in order from the dynamic
+//! range (RFC 6335 §6). A closed connection is kept until its packets need no more answers (RFC 9000 §10.2).
 
 use airlane_core::{
     Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload,
@@ -20,9 +21,9 @@ use crate::tcp_host::DYNAMIC_PORTS;
 struct Connection {
     sockets: SocketPair,
     endpoint: QuicEndpoint,
-    /// Something was read, written or closed since it was last flushed.
+    /// True if data was read, written or the connection closed since the last flush.
     touched: bool,
-    /// What reads the messages of a PEP about this connection, if the host listens to one.
+    /// Decodes the messages of a PEP about this connection, if the host uses one.
     pep: Option<pep::Receiver>,
 }
 
@@ -36,13 +37,13 @@ pub struct QuicHost {
     open: Vec<Connection>,
     next_port: u16,
     opened: u64,
-    /// What the messages of a PEP are read with, if the host listens to one.
+    /// Keys for the messages of a PEP, if the host uses one.
     keys: Option<pep::Keys>,
 }
 
 impl QuicHost {
-    /// An end that opens connections and sends in this direction. It keeps quiet about the state of its
-    /// senders: what the results tell of a flow is told by the end that sends its data.
+    /// An end that opens connections and sends in this direction. It does not report the state of its
+    /// senders: in results, a flow's sender is the end that sends its data.
     #[must_use]
     pub fn client(config: QuicConfig, flow: FlowId, direction: Direction) -> Self {
         let config = QuicConfig { reports: false, ..config };
@@ -61,7 +62,7 @@ impl QuicHost {
         Self { config, flow, direction, role, open, next_port, opened: 0, keys: None }
     }
 
-    /// The same end, each of whose connections listens to a PEP.
+    /// The same end, whose connections use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { keys: Some(keys), ..self }
@@ -113,14 +114,14 @@ impl QuicHost {
         self.opened
     }
 
-    /// Connections that are kept now.
+    /// Number of connections that are kept now.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.open.len()
     }
 
-    /// A packet arrives: the packet without its bytes, if it is one of a connection that is kept, or accepted with it.
-    /// What it brought is to be read, and said with [`Self::report`].
+    /// Handles a packet. Returns the packet without its bytes, if it belongs to a connection that is kept, or
+    /// that was accepted with it. The caller reads the data and reports it with [`Self::report`].
     pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Packet> {
         let arrived = cx.pool.get(&packet);
         let sockets = arrived.sockets;
@@ -151,14 +152,14 @@ impl QuicHost {
         Some(packet)
     }
 
-    /// True for what a PEP has sent.
+    /// True for a message of a PEP.
     #[must_use]
     pub fn is_message(&self, cx: &Cx<'_>, packet: &PacketRef) -> bool {
         let Payload::Bytes(datagram) = &cx.pool.get(packet).payload else { return false };
         pep_message::is_one(datagram, self.keys.is_some())
     }
 
-    /// A message of a PEP arrives, about a connection that may listen to it.
+    /// Handles a message of a PEP about a connection, which may use it.
     pub fn handle_message(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let sockets = cx.pool.get(&packet).sockets;
         let connection = self.open.iter_mut().find(|connection| connection.sockets == sockets);
@@ -172,15 +173,15 @@ impl QuicHost {
         }
     }
 
-    /// So many bytes of streams could be read with a packet.
+    /// Reports the stream bytes that became readable with a packet.
     pub fn report(cx: &mut Cx<'_>, packet: &Packet, in_order: u64) {
         if cx.wants(Topic::Delivered) {
             cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order), fresh: None });
         }
     }
 
-    /// The time of [`Self::next_timeout`] has come: the next connection for which it has, of those that were not flushed
-    /// since, has been told. To be called until there is none.
+    /// To be called at [`Self::next_timeout`], until it returns `None`: handles the timer of the next due
+    /// connection that was not flushed since.
     pub fn handle_timeout(&mut self, cx: &Cx<'_>) -> Option<SocketPair> {
         let due = |connection: &&mut Connection| {
             !connection.touched && connection.endpoint.next_timeout() <= cx.now
@@ -191,7 +192,7 @@ impl QuicHost {
         Some(connection.sockets)
     }
 
-    /// Sends what can be sent. To be called after everything else that may have changed something.
+    /// Sends the pending data. To be called after all other calls that may have changed the state.
     pub fn flush(&mut self, cx: &mut Cx<'_>) {
         let mut over = false;
         for connection in self.open.iter_mut().filter(|connection| connection.touched) {

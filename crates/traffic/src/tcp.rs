@@ -13,55 +13,55 @@ use crate::pep_message;
 /// How much an application sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// It always has more.
+    /// It always has more data.
     Bulk,
-    /// So many bytes; then it closes.
+    /// This many bytes; then it closes.
     Fixed(Bytes),
 }
 
-/// How much an application has to write.
+/// The rate at which an application writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As much as the transport takes.
+    /// As fast as the transport accepts.
     Everything,
-    /// So much, [`WRITE`] at a time.
+    /// At this rate, [`WRITE`] at a time.
     Rate(BitRate),
     /// Nothing.
     Nothing,
 }
 
-/// A change of it.
+/// A change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writes {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// What holds from then on.
+    /// The rate from then on.
     pub pace: Pace,
 }
 
-/// What an application writes at once at a rate: the payload of a segment of 1500 bytes with timestamps.
+/// The size of a write at a limited rate: the payload of a segment of 1500 bytes with timestamps.
 pub const WRITE: Bytes = Bytes(1448);
 
 /// Connects at its start time and sends.
 #[derive(Debug)]
 pub struct TcpSource {
     endpoint: TcpEndpoint,
-    /// What tells the messages of a PEP from those of strangers; without, none is heard.
+    /// Authenticates the messages of a PEP; without it, they are ignored.
     pep: Option<pep::Receiver>,
     information: Option<Listener>,
     transfer: Transfer,
     flow: FlowId,
     start: Option<Instant>,
     stop: Option<Instant>,
-    /// Changes of what the application writes that are to come, the last first.
+    /// Future changes of the application's rate, the last first.
     writes: Vec<Writes>,
-    /// The rate at which it writes, and when it does next.
+    /// The rate at which it writes, and the time of its next write.
     writing: Option<(BitRate, Instant)>,
-    /// When a finite transfer began, until its end is acknowledged.
+    /// The state of a finite transfer from its start until its end is acknowledged.
     finishing: Option<Finishing>,
 }
 
-/// What is still to come of a finite transfer, at its sender.
+/// The events of a finite transfer that are still to be reported by its sender.
 #[derive(Clone, Copy, Debug)]
 struct Finishing {
     started_at: Instant,
@@ -93,14 +93,15 @@ impl TcpSource {
         }
     }
 
-    /// The same sender, whose application has less at times; changes before its start hold from there.
+    /// The same sender, whose application has a limited rate at times; changes before its start apply
+    /// from the start on.
     #[must_use]
     pub fn with_writes(self, mut writes: Vec<Writes>) -> Self {
         writes.reverse();
         Self { writes, ..self }
     }
 
-    /// What the application writes by now.
+    /// Makes the application's writes up to now.
     fn write(&mut self, now: Instant) {
         while let Some(change) = self.writes.last()
             && change.at <= now
@@ -124,7 +125,7 @@ impl TcpSource {
         }
     }
 
-    /// When the application next changes its mind, or writes.
+    /// The time of the application's next write or change of rate.
     fn next_write(&self) -> Instant {
         if self.start.is_some() {
             return Instant::FAR_FUTURE;
@@ -133,19 +134,19 @@ impl TcpSource {
         change.min(self.writing.map_or(Instant::FAR_FUTURE, |(_, at)| at))
     }
 
-    /// The same sender, listening to the messages that this receiver believes.
+    /// The same sender, using the messages that this receiver accepts.
     #[must_use]
     pub fn with_pep(self, receiver: pep::Receiver) -> Self {
         Self { pep: Some(receiver), ..self }
     }
 
-    /// The same sender, told how the radio of its UE is while it has something to send.
+    /// The same sender, with radio information about its UE while it has data to send.
     #[must_use]
     pub fn with_information(self, consumer: Consumer) -> Self {
         Self { information: Some(Listener::new(consumer)), ..self }
     }
 
-    /// A notification has come.
+    /// Handles a notification.
     fn take_information(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let Some(listener) = &self.information else { return cx.discard(packet, DropCause::Endpoint) };
         if let Some(said) = listener.take(cx, packet) {
@@ -153,7 +154,7 @@ impl TcpSource {
         }
     }
 
-    /// A datagram has come: a message of a PEP, if this sender listens to one.
+    /// Handles a datagram: a message of a PEP, if this sender uses one.
     fn take_datagram(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let Some(receiver) = &mut self.pep else { return cx.discard(packet, DropCause::Endpoint) };
         pep_message::report(cx, (self.flow, receiver), packet, &mut self.endpoint);
@@ -188,7 +189,7 @@ impl TcpSource {
         }
     }
 
-    /// Says when a finite transfer has left its sender, and when it knows that all arrived.
+    /// Reports when a finite transfer has left its sender, and when it is completely acknowledged.
     #[inline]
     fn tell_progress(&mut self, cx: &mut Cx<'_>) {
         let Some(Finishing { started_at, sent }) = self.finishing else { return };
@@ -250,12 +251,12 @@ impl Node for TcpSource {
     }
 }
 
-/// Listens, and reads at once whatever arrives.
+/// Listens, and reads all data immediately.
 #[derive(Debug)]
 pub struct TcpSink {
     endpoint: TcpEndpoint,
     flow: FlowId,
-    /// When the other end starts: completion is counted from there.
+    /// When the other end starts: completion times are counted from there.
     started_at: Instant,
     completed: bool,
 }
@@ -278,7 +279,7 @@ impl TcpSink {
         if !self.completed && self.endpoint.at_end() {
             self.completed = true;
             cx.emit(&Event::FlowCompleted { flow: self.flow, started_at: self.started_at });
-            self.endpoint.close(); // Answers the FIN with its own.
+            self.endpoint.close(); // answers the FIN with its own
         }
     }
 }
@@ -307,7 +308,7 @@ impl Node for TcpSink {
     }
 }
 
-/// Gives a segment to the endpoint, and reports its payload. False if it is none.
+/// Passes a segment to the endpoint, and reports its payload. Returns false if it is not a segment.
 #[inline]
 fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
     let arrived = cx.pool.get(&packet);
@@ -322,7 +323,7 @@ fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> bo
     if payload > 0 && cx.wants(Topic::Delivered) {
         let held_before = endpoint.held_beyond();
         let in_order = endpoint.handle_segment(cx, &header, ecn, payload);
-        // What it has now, in order or not, less what it had.
+        // All bytes it holds now, in order or not, less those before.
         let fresh = (in_order + endpoint.held_beyond()).saturating_sub(held_before).min(u64::from(payload));
         let (in_order, fresh) = (Bytes(in_order), Some(Bytes(fresh)));
         let packet = cx.pool.get(&packet);
@@ -390,7 +391,7 @@ mod tests {
         }
     }
 
-    /// Ten milliseconds there, without a rate: what is written at a time is there 10 ms later.
+    /// A delay of ten milliseconds without a rate: a write arrives 10 ms later.
     #[test]
     fn an_application_writes_as_it_is_told() {
         let path = |direction| Path::new(FlowId(0), direction);
@@ -407,8 +408,8 @@ mod tests {
         // A write of 1448 bytes each 10 ms from 100 ms on.
         let ten = rate(100, 1158);
         assert_eq!(arrived(vec![pause(0), ten, pause(305)], 1000), 21 * 1448);
-        // What had been sent when the pause began, and no more; then on from there. Slow start doubles each
-        // 20 ms without end, so the times are short.
+        // The data sent before the pause, and no more; then it continues. Slow start doubles each 20 ms
+        // without end, so the times are short.
         let early = arrived(vec![pause(50)], 70);
         assert!(early > 0 && early == arrived(vec![pause(50)], 2000), "{early}");
         let again = Writes { at: at(100), pace: Pace::Everything };

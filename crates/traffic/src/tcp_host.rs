@@ -1,8 +1,9 @@
-//! One end of an application that has many TCP connections: opened and accepted while it runs, reused, and closed.
+//! One end of an application with many TCP connections: opened and accepted during the run, reused, and
+//! closed.
 //!
-//! A client calls [`TcpHost::open`] and has a connection whose SYN leaves at once, from a port of its own; a host
-//! that listens accepts whatever connects to it. Data goes both ways on each. Ports are drawn in order from the
-//! dynamic range (RFC 6335 §6), and the host that closes first keeps a connection in TIME-WAIT.
+//! A client calls [`TcpHost::open`] to get a connection, with its own port, whose SYN leaves immediately. A
+//! listening host accepts all connections. Data flows in both directions on each. Ports are assigned in order
+//! from the dynamic range (RFC 6335 §6), and the host that closes first keeps a connection in TIME-WAIT.
 
 use std::collections::VecDeque;
 
@@ -17,10 +18,11 @@ use crate::pep_message;
 
 /// The dynamic ports (RFC 6335 §6).
 pub(crate) const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
-/// How long whoever closed first answers a FIN that comes again: TIME-WAIT, which RFC 9293 §3.4.1 wants to last
-/// four minutes and Linux ends after one (TCP_TIMEWAIT_LEN).
+/// How long the end that closed first answers a repeated FIN: TIME-WAIT, four minutes in RFC 9293 §3.4.1 and
+/// one minute in Linux (TCP_TIMEWAIT_LEN).
 const TIME_WAIT: Duration = Duration::from_secs(60);
-/// What a host that is quiet does not tell: the state of its sender, which is not that of the flow's data.
+/// The topics that a quiet host does not report: the state of its sender, which is not that of the flow's
+/// data.
 const OF_SENDER: TopicSet = TopicSet::NONE
     .with(Topic::FlowState)
     .with(Topic::PathModel)
@@ -35,11 +37,11 @@ struct Connection {
     sockets: SocketPair,
     endpoint: TcpEndpoint,
     due: Instant,
-    /// Something was written, read or closed since it was last flushed.
+    /// True if data was written, read or the connection closed since the last flush.
     touched: bool,
-    /// The peer had closed before this end did.
+    /// True if the peer had closed before this end did.
     passive: bool,
-    /// What reads the messages of a PEP about this connection, if the host listens to one.
+    /// Decodes the messages of a PEP about this connection, if the host uses one.
     pep: Option<pep::Receiver>,
 }
 
@@ -50,14 +52,14 @@ impl Connection {
     }
 }
 
-/// Bytes that came on a connection.
+/// Bytes that arrived on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Which.
+    /// The connection.
     pub sockets: SocketPair,
-    /// Bytes in order, handed over with this.
+    /// Bytes in order, passed to the application.
     pub bytes: u64,
-    /// The peer has closed, and nothing more will come.
+    /// The peer has closed, and no more data will arrive.
     pub at_end: bool,
 }
 
@@ -69,23 +71,24 @@ pub struct TcpHost {
     direction: Direction,
     listens: bool,
     open: Vec<Connection>,
-    /// Those that wait in TIME-WAIT, until when.
+    /// Connections in TIME-WAIT, and its end.
     time_wait: Vec<(Instant, Connection)>,
     next_port: u16,
     opened: u64,
-    /// Connections that were reset, until somebody asks.
+    /// Connections that were reset, until they are queried.
     lost: VecDeque<SocketPair>,
-    /// Counters of the connections that are gone.
+    /// Counters of the removed connections.
     gone: TcpStats,
-    /// Bytes that the application reads before it says more; `u64::MAX` for all that comes.
+    /// Maximum number of bytes that the application reads before the next setting; `u64::MAX` for
+    /// no limit.
     appetite: u64,
-    /// What the messages of a PEP are read with, if the host listens to one.
+    /// Keys for the messages of a PEP, if the host uses one.
     keys: Option<pep::Keys>,
 }
 
 impl TcpHost {
-    /// An end that opens connections and sends in this direction. It keeps quiet about the state of its
-    /// senders: what the results tell of a flow is told by the end that sends its data.
+    /// An end that opens connections and sends in this direction. It does not report the state of its
+    /// senders: in results, a flow's sender is the end that sends its data.
     #[must_use]
     pub fn client(config: TcpConfig, flow: FlowId, direction: Direction) -> Self {
         Self {
@@ -104,7 +107,7 @@ impl TcpHost {
         }
     }
 
-    /// The same end, each of whose connections listens to a PEP.
+    /// The same end, whose connections use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { keys: Some(keys), ..self }
@@ -116,8 +119,8 @@ impl TcpHost {
         Self { listens: true, ..Self::client(config, flow, direction) }
     }
 
-    /// Opens a connection to a port of a server: the SYN leaves now. What is written before the connection
-    /// stands waits for that.
+    /// Opens a connection to a port of a server: the SYN leaves now. Data that is written before the
+    /// connection is established waits.
     pub fn open(&mut self, cx: &mut Cx<'_>, server: u16, server_port: u16) -> SocketPair {
         let sockets = SocketPair { server, server_port, ue_port: self.free_port() };
         self.add(sockets);
@@ -157,7 +160,7 @@ impl TcpHost {
         self.open.iter_mut().find(|connection| connection.sockets == sockets)
     }
 
-    /// Writes so many bytes on a connection; [`Self::flush`] sends them.
+    /// Writes this many bytes on a connection; [`Self::flush`] sends them.
     pub fn write(&mut self, sockets: SocketPair, bytes: u64) {
         if let Some(connection) = self.find(sockets) {
             connection.endpoint.supply(bytes);
@@ -165,27 +168,27 @@ impl TcpHost {
         }
     }
 
-    /// Bytes written on a connection and not sent yet, because of its windows. An application that decides as
-    /// late as it can what to send next keeps this low (TCP_NOTSENT_LOWAT of Linux).
+    /// Bytes written on a connection and not sent yet, because of its windows. An application that chooses
+    /// the next data as late as possible keeps this number low (Linux's TCP_NOTSENT_LOWAT).
     #[must_use]
     pub fn unsent(&self, sockets: SocketPair) -> u64 {
         let connection = self.open.iter().find(|connection| connection.sockets == sockets);
         connection.map_or(0, |connection| connection.endpoint.unsent())
     }
 
-    /// The application reads no more than so many bytes, on all connections together, until it says so again; what
-    /// is not read stays with the connection, whose window closes. `u64::MAX` for all that comes, as at first.
+    /// The application reads at most this many bytes, on all connections together, until the next call;
+    /// unread data stays in the connection, whose window closes. `u64::MAX`, the initial value, is no limit.
     pub const fn set_appetite(&mut self, bytes: u64) {
         self.appetite = bytes;
     }
 
-    /// Bytes that could be read and were not.
+    /// Bytes that are readable but unread.
     #[must_use]
     pub fn unread(&self) -> u64 {
         self.open.iter().map(|connection| connection.endpoint.readable()).sum()
     }
 
-    /// Reads what was left of one connection, as far as the appetite goes; `None` for nothing.
+    /// Reads the rest of one connection, up to the limit; `None` if there is nothing to read.
     pub fn read(&mut self, now: Instant) -> Option<Arrival> {
         let appetite = self.appetite;
         let left = |connection: &&mut Connection| connection.endpoint.readable() > 0;
@@ -197,7 +200,7 @@ impl TcpHost {
         Some(Arrival { sockets, bytes, at_end })
     }
 
-    /// Nothing more will be written on a connection: a FIN follows what was.
+    /// No more data will be written on a connection: a FIN follows the written data.
     pub fn close(&mut self, sockets: SocketPair) {
         if let Some(connection) = self.find(sockets) {
             connection.passive = connection.endpoint.at_end();
@@ -206,8 +209,8 @@ impl TcpHost {
         }
     }
 
-    /// A connection that was reset, or given up because nobody answered: what was on its way is gone, and the connection too. To be asked after
-    /// [`Self::flush`].
+    /// A connection that was reset, or given up without an answer: the connection and its data under way are
+    /// lost. To be called after [`Self::flush`].
     pub fn poll_lost(&mut self) -> Option<SocketPair> {
         self.lost.pop_front()
     }
@@ -218,13 +221,13 @@ impl TcpHost {
         self.opened
     }
 
-    /// Connections that exist now, those in TIME-WAIT apart.
+    /// Number of connections now, except those in TIME-WAIT.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.open.len()
     }
 
-    /// Payload bytes that peers have acknowledged, and that were handed over here, on all connections.
+    /// Payload bytes acknowledged by peers, and those delivered here, on all connections.
     #[must_use]
     pub fn totals(&self) -> [Bytes; 2] {
         let each = self.open.iter().chain(self.time_wait.iter().map(|(_, c)| c)).map(|c| c.endpoint.stats());
@@ -232,7 +235,8 @@ impl TcpHost {
         each.fold([self.gone.bytes_acked, self.gone.bytes_delivered], sum)
     }
 
-    /// A segment arrives. Returns what it brought to be read, read already; `None` for nothing new.
+    /// Handles a segment. Returns the data it made readable, which has been read; `None` for
+    /// nothing new.
     pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Arrival> {
         let arrived = cx.pool.get(&packet);
         let (Header::Tcp(header), sockets) = (arrived.header, arrived.sockets) else {
@@ -278,7 +282,7 @@ impl TcpHost {
         })
     }
 
-    /// A message of a PEP arrives, about a connection that may listen to it.
+    /// Handles a message of a PEP about a connection, which may use it.
     pub fn handle_message(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let sockets = cx.pool.get(&packet).sockets;
         let flow = self.flow;
@@ -288,8 +292,8 @@ impl TcpHost {
         connection.touched = true;
     }
 
-    /// A segment of a connection that is closed: it is answered in TIME-WAIT (RFC 9293 §3.10.7.4), and by a RST
-    /// where there is no such connection (§3.10.7.1).
+    /// Handles a segment of a closed connection: in TIME-WAIT it is acknowledged (RFC 9293 §3.10.7.4);
+    /// without a connection it is answered with a RST (§3.10.7.1).
     #[cold]
     fn handle_late(&mut self, cx: &mut Cx<'_>, packet: PacketRef, sockets: SocketPair) {
         let Some(index) = self.time_wait.iter().position(|(_, c)| c.sockets == sockets) else {
@@ -323,7 +327,7 @@ impl TcpHost {
         }
     }
 
-    /// The time of [`Self::next_timeout`] has come.
+    /// To be called at [`Self::next_timeout`].
     pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let now = cx.now;
         self.time_wait.retain(|(until, connection)| {
@@ -341,7 +345,7 @@ impl TcpHost {
         });
     }
 
-    /// Sends what can be sent. To be called after everything else that may have changed something.
+    /// Sends the pending data. To be called after all other calls that may have changed the state.
     pub fn flush(&mut self, cx: &mut Cx<'_>) {
         self.with_topics(cx, |host, cx| {
             let mut closed = false;
@@ -356,7 +360,7 @@ impl TcpHost {
         });
     }
 
-    /// Takes out the connections that are closed on both sides, were reset, or given up.
+    /// Removes the connections that are closed on both sides, were reset, or given up.
     #[cold]
     fn retire(&mut self, now: Instant) {
         let mut index = 0;
@@ -384,7 +388,7 @@ impl TcpHost {
         open.chain(self.time_wait.iter().map(|(until, _)| *until)).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Calls with the topics that this host tells of.
+    /// Calls with the topics that this host reports.
     fn with_topics<R>(&mut self, cx: &mut Cx<'_>, act: impl FnOnce(&mut Self, &mut Cx<'_>) -> R) -> R {
         let topics = cx.topics;
         if !self.listens {
@@ -396,7 +400,7 @@ impl TcpHost {
     }
 }
 
-/// True if a connection has no more to do, or is no more.
+/// True if a connection has ended or has nothing left to do.
 fn has_ended(endpoint: &TcpEndpoint) -> bool {
     !matches!(
         endpoint.state(),
@@ -407,12 +411,12 @@ fn has_ended(endpoint: &TcpEndpoint) -> bool {
     )
 }
 
-/// What is left of an appetite, which may have no end.
+/// The rest of a limit, which may be infinite.
 const fn less(appetite: u64, bytes: u64) -> u64 {
     if appetite == u64::MAX { appetite } else { appetite - bytes }
 }
 
-/// True if a segment asks for a connection.
+/// True if a segment requests a connection.
 fn opens(header: &airlane_core::TcpHeader) -> bool {
     use airlane_core::TcpFlags;
     header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK)

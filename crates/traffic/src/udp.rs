@@ -7,7 +7,7 @@ use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
 
 use crate::PpbpSender;
 
-/// When datagrams go.
+/// The times at which datagrams are sent.
 #[derive(Debug)]
 pub enum Datagrams {
     /// At a constant rate.
@@ -54,7 +54,7 @@ pub struct UdpSource {
 }
 
 impl UdpSource {
-    /// A node that sends what `sender` says when it says.
+    /// A node that sends the datagrams of `sender` at their times.
     #[must_use]
     pub const fn new(sender: Datagrams, path: Path) -> Self {
         Self { sender, path }
@@ -69,12 +69,12 @@ impl UdpSource {
 
 impl Node for UdpSource {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        cx.discard(packet, DropCause::Endpoint); // Nobody answers a datagram.
+        cx.discard(packet, DropCause::Endpoint); // a datagram has no answer
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         loop {
-            // Each datagram carries the time at which it was due, however late this call is.
+            // Each datagram has its due time as send time, even if this call is late.
             let due = self.sender.next_at();
             let Some(serial) = self.sender.take_due(cx.now) else { return };
             let payload = Payload::Length(self.sender.payload().get() as u32);
@@ -105,13 +105,13 @@ pub struct UdpSink {
 }
 
 impl UdpSink {
-    /// A receiver that has seen nothing.
+    /// A receiver without datagrams.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What arrived.
+    /// The counters of received datagrams.
     #[must_use]
     pub const fn stats(&self) -> UdpReceiverStats {
         self.receiver.stats()

@@ -1,4 +1,5 @@
-//! HTTP/3 beside HTTP/2 over a wire of 10 ms each way without a rate: times that can be worked out by hand.
+//! HTTP/3 compared with HTTP/2 over a wire of 10 ms each way without a rate: the times can be computed by
+//! hand.
 
 mod pages;
 mod wire;
@@ -26,13 +27,13 @@ const DOWN: (FlowId, Direction) = (FLOW, Direction::Downlink);
 const SETTINGS: HttpSettings =
     HttpSettings { per_server: 1, in_all: 32, pipeline: 100, keep_alive: Duration::from_secs(5), port: 443 };
 
-/// What a test looks at.
+/// The results that the tests use.
 #[derive(Default)]
 struct Seen {
-    /// Each page: first byte and all of it, in ms since it began.
+    /// For each page: time to the first byte and to the end, in ms since its start.
     pages: Vec<[u64; 2]>,
     connections: u32,
-    /// Bytes of streams that could be read, down and up.
+    /// Stream bytes that became readable, downlink and uplink.
     in_order: [u64; 2],
     sent: Vec<(Instant, Direction, Box<[u8]>)>,
     completed: bool,
@@ -103,7 +104,7 @@ impl Web {
         let mut seen = Seen::default();
         let end = Instant::ZERO + Duration::from_secs(600);
         let pool = wire::run([&mut browser, &mut server], end, &mut seen, lost);
-        // Nothing leaks: nobody keeps a connection that is closed.
+        // No leaks: no closed connection is kept.
         let kept = [browser.http().quic().connections(), server.quic().connections(), server.connections()];
         assert_eq!((pool.live(), kept), (0, [0; 3]));
         seen
@@ -125,9 +126,10 @@ fn over_tcp(pages: Vec<Page>) -> Seen {
 
 const NEVER: fn(u64) -> bool = |_| false;
 
-/// A round trip for the handshake, which TCP and TLS take two for, and one for the document; then one for everything that it
-/// names, on the same connection. What that costs in bytes beside bodies: for each object a frame of heads (3 bytes before its
-/// 300) and one of data (3 bytes for up to 16383), and once the streams that the server says first what it is by.
+/// A round trip for the handshake, for which TCP and TLS need two, and one for the document; then one
+/// for all objects that it names, on the same connection. The bytes in addition to bodies are, for each
+/// object, a frame of headers (3 bytes and its 300) and one of data (3 bytes for up to 16383), and once
+/// the control streams of the server.
 #[test]
 fn a_page_takes_a_round_trip_less_than_over_http_2() {
     let objects: Vec<_> = (0..13).map(|i| object(0, if i == 0 { 2_000 } else { 500 }, (0, 0))).collect();
@@ -139,8 +141,8 @@ fn a_page_takes_a_round_trip_less_than_over_http_2() {
     assert_eq!(seen.in_order, [streams + 13 * (3 + 300 + 3) + 2_000 + 12 * 500, streams + 13 * (3 + 400)]);
 }
 
-/// A second page from the same server takes one round trip on the connection that is there, one from another server two, and
-/// a name to look up one more and what the resolver takes.
+/// A second page from the same server takes one round trip on the existing connection, one from another
+/// server takes two, and a DNS query one more plus the resolver's time.
 #[test]
 fn connections_outlive_a_page_and_no_server_has_two() {
     let one = |server| page(vec![object(server, 5_000, (0, 0))]);
@@ -149,29 +151,30 @@ fn connections_outlive_a_page_and_no_server_has_two() {
     assert_eq!((seen.pages, seen.connections), (vec![[40, 40], [20, 20], [40, 40], [20, 20]], 2));
     let seen = Web { dns: Some(Duration::from_millis(30)), ..web() }.run(NEVER);
     assert_eq!(seen.pages, [[90, 90], [20, 20], [90, 90], [20, 20]]);
-    // With room for one connection, each makes place for the next.
+    // With a limit of one connection, each replaces the one before.
     let settings = HttpSettings { in_all: 1, ..SETTINGS };
     assert_eq!(Web { settings, ..web() }.run(NEVER).connections, 3);
     let settings = HttpSettings { keep_alive: Duration::from_nanos(1), ..SETTINGS };
     let pages = (0..2).map(|_| one(0)).collect();
-    assert_eq!(Web { settings, ..Web::of(pages) }.run(NEVER).connections, 1); // nobody thinks between pages
+    assert_eq!(Web { settings, ..Web::of(pages) }.run(NEVER).connections, 1); // no think time between pages
 }
 
-/// A reader who thinks for about as long as an idle connection lives. The server may have given the connection up when the
-/// request reaches it, and would not answer: a client that asked there all the same would wait for its own idle timeout.
-/// RFC 9114 §5.1: a new connection where the idle timeout is near. A page then takes two round trips instead of one.
+/// The think time is about the idle timeout of a connection. The server may have given up the connection when
+/// the request reaches it, and would not answer: a client that used it would wait for its own idle timeout.
+/// RFC 9114 §5.1: a new connection is opened when the idle timeout is near. A page then takes two round trips
+/// instead of one.
 #[test]
 fn a_page_near_an_idle_timeout_does_not_wait_for_it() {
     let visit = |idle_ms: u64, bytes: u64| {
         let settings = HttpSettings { keep_alive: Duration::from_secs(60), ..SETTINGS };
-        // More than a quarter of the flow-control window: the client's last word is one that the server acknowledges,
-        // so that it has heard of the server later than the server of it.
+        // More than a quarter of the flow-control window: the client's last packet is one that the server
+        // acknowledges, so the client's idle timer starts later than the server's.
         let mut web = Web::of((0..2).map(|_| page(vec![object(0, bytes, (0, 0))])).collect());
         web.quic.idle_timeout = Some(Duration::from_millis(idle_ms));
         Web { settings, think_time: Duration::from_secs(3), ..web }.run(NEVER)
     };
     for bytes in [5_000, 400_000, 2_000_000] {
-        // The longest idle timeout that has passed when the second page is wanted.
+        // The longest idle timeout that has expired when the second page is requested.
         let (mut passed, mut not_yet) = (200, 20_000);
         while not_yet - passed > 1 {
             let middle = u64::midpoint(passed, not_yet);
@@ -185,8 +188,8 @@ fn a_page_near_an_idle_timeout_does_not_wait_for_it() {
     }
 }
 
-/// Objects of every size and urgency, from three servers, some of which have to think: whatever the wire loses, each page is
-/// complete. That each body is whole, `HttpOverQuic` asserts.
+/// Objects of all sizes and urgencies, from three servers, some of which have a processing time: for any
+/// losses of the wire, each page is complete. `HttpOverQuic` asserts that each body is complete.
 #[test]
 fn whatever_is_lost_every_object_arrives_whole() {
     let mut lossless = 0;
@@ -208,7 +211,7 @@ fn whatever_is_lost_every_object_arrives_whole() {
     }
 }
 
-/// A client that asks for some objects at once and notes when each has come.
+/// A client that requests some objects at once and records the arrival of each.
 #[derive(Debug)]
 struct Asker<C> {
     http: C,
@@ -266,13 +269,13 @@ fn over_quic(requests: Vec<Request>, lost: u64) -> Vec<(u32, u64)> {
     ask(HttpOverQuic::new(SETTINGS, quic, UP), &mut server, requests, lost)
 }
 
-/// Eight objects of about a datagram each, asked for at once: over HTTP/2 whatever stands behind the packet that is lost waits
-/// until it is sent again; over HTTP/3 only what it carried does.
+/// Eight objects of about a datagram each, requested at once: over HTTP/2, all data behind a lost packet
+/// waits for its retransmission; over HTTP/3, only the data in the packet does.
 #[test]
 fn a_lost_packet_holds_up_no_other_stream() {
     let requests: Vec<_> = (0..8).map(|id| request(id, 1_100, 3)).collect();
     let late = |came: &[(u32, u64)], on_time: u64| came.iter().filter(|(_, at)| *at > on_time).count();
-    // Some packets are those of handshakes and acknowledgments: the worst that one can do is looked at.
+    // Some packets belong to handshakes and acknowledgments: the worst case over all packets is used.
     let mut worst = [0; 2];
     for lost in 8..24 {
         let three = over_quic(requests.clone(), lost);
@@ -282,7 +285,7 @@ fn a_lost_packet_holds_up_no_other_stream() {
         let mut server = server.speaking(HttpVersion::Two, true);
         let two = ask(http.speaking(HttpVersion::Two, true), &mut server, requests.clone(), lost);
         assert_eq!((three.len(), two.len()), (8, 8), "{lost}");
-        // A packet of the client's may carry all requests: what is asked for late comes late over either.
+        // One packet of the client may carry all requests: their delay is the same over either.
         let first = three.iter().map(|(_, at)| *at).min().unwrap();
         if first == 40 && two[0].1 == 60 {
             worst = [worst[0].max(late(&three, 40)), worst[1].max(late(&two, 60))];
@@ -296,7 +299,7 @@ fn a_lost_packet_holds_up_no_other_stream() {
     );
 }
 
-/// Of what there is to send, the most urgent goes first, whatever was asked for first, and within an urgency one after the
+/// The most urgent response is sent first, independent of the order of requests, and equal ones one after the
 /// other: 100 kB take three round trips of slow start.
 #[test]
 fn the_most_urgent_goes_first() {
@@ -308,7 +311,7 @@ fn the_most_urgent_goes_first() {
     assert!(times[0] == 40 && times[1] < times[2] && times[2] < times[3], "{times:?}");
 }
 
-/// Every byte of every datagram, and when it was sent, is a function of the seed.
+/// Every byte of every datagram, and its send time, is a function of the seed.
 #[test]
 fn a_seed_makes_the_same_datagrams_each_time() {
     let with = |seed| {
@@ -318,7 +321,7 @@ fn a_seed_makes_the_same_datagrams_each_time() {
     };
     assert!(with(1) == with(1));
     assert!(with(1) != with(2));
-    // Connections of one client have ids of their own.
+    // Connections of one client have different ids.
     let sent = with(1);
     let initial = |(_, direction, datagram): &&(Instant, Direction, Box<[u8]>)| {
         *direction == Direction::Uplink && datagram[0] & 0xB0 == 0x80
@@ -328,7 +331,7 @@ fn a_seed_makes_the_same_datagrams_each_time() {
     assert!(ids.len() >= 3, "{ids:?}");
 }
 
-/// Silence for longer than the idle timeout takes a connection: what it was asked for is asked for again on another.
+/// Silence for longer than the idle timeout ends a connection: its requests are repeated on another one.
 #[test]
 fn what_silence_takes_is_asked_for_again() {
     let objects = vec![object(0, 200_000, (0, 0)), object(0, 5_000, (0, 100_000))];

@@ -1,5 +1,5 @@
-//! The endpoint nodes over a wire of constant delay: what goes in comes out, events say so,
-//! and no packet is forgotten.
+//! The endpoint nodes over a wire of constant delay: all data arrives, events are correct, and no
+//! packet is left.
 
 mod wire;
 
@@ -44,7 +44,7 @@ impl Probe for Seen {
     }
 }
 
-/// Two nodes, each packet 10 ms under way.
+/// Two nodes; each packet is 10 ms under way.
 fn run(a: &mut dyn Node, b: &mut dyn Node, end: Instant) -> (Seen, PacketPool) {
     let mut seen = Seen::default();
     let pool = wire::run([a, b], end, &mut seen, |_| false);
@@ -72,7 +72,7 @@ fn a_fixed_transfer_completes_at_the_receiver() {
     let (mut a, mut b) = (source(Transfer::Fixed(Bytes(30_000)), start), sink(start));
     let (seen, pool) = run(&mut a, &mut b, Instant::from_millis(1000));
     assert_eq!(seen.completed, [(start, Instant::from_millis(55))]);
-    // It left the sender at 45 ms; its acknowledgment takes another 10 ms.
+    // The last byte left the sender at 45 ms; its acknowledgment takes another 10 ms.
     assert_eq!(seen.last_sent, [Instant::from_millis(45)]);
     assert_eq!(seen.acknowledged, [Instant::from_millis(65)]);
     assert_eq!((seen.delivered, seen.in_order, seen.retransmitted), (21, 30_000, 0));
@@ -90,7 +90,7 @@ fn a_bulk_flow_never_ends() {
     let (seen, _) = run(&mut a, &mut b, Instant::from_millis(200));
     assert!(seen.completed.is_empty());
     // Handshake 20 ms, then 10 segments doubling each 20 ms: rounds arrive at 30, 50 ... 190 ms.
-    // The autotuned window may hold a round back, the lower bound is five full doublings.
+    // The autotuned window may delay a round; the lower bound is five full doublings.
     assert!(seen.in_order >= 1448 * 10 * 31, "{}", seen.in_order);
     assert_eq!(b.stats().bytes_delivered.get(), seen.in_order);
 }

@@ -1,4 +1,4 @@
-//! A viewer and a server over a wire of 10 ms each way without a rate: times that can be worked out by hand.
+//! A viewer and a server over a wire of 10 ms each way without a rate: the times can be computed by hand.
 
 mod wire;
 
@@ -15,7 +15,7 @@ use airlane_transport::{ReceiveWindowKind, TcpConfig};
 
 const FLOW: FlowId = FlowId(0);
 
-/// What a test looks at: steps other than what was fetched, and how much that was.
+/// The results that the tests use: steps other than fetches, and the fetched amount.
 #[derive(Default)]
 struct Seen {
     steps: Vec<(u32, u64, PlaybackStep)>,
@@ -74,16 +74,17 @@ fn file(limit: Option<ReadLimit>) -> Video {
     }
 }
 
-/// No window of the receiver in the way.
+/// A window of the receiver that is never the limit.
 fn wide() -> TcpConfig {
     TcpConfig { receive_window: ReceiveWindowKind::Fixed(Bytes(4 << 20)), ..TcpConfig::linux() }
 }
 
 const NEVER: fn(u64) -> bool = |_| false;
 
-/// The SYN leaves at 100 ms, the request arrives at 130 ms, the first of the response at 140 ms: 10 segments, then 20 at
-/// 160 ms, 40 at 180 ms and 80 at 200 ms, of which 19 complete the 128,000 bytes of two seconds and 300 of the head. The
-/// picture starts after 100 ms and moves for 90 s; the second view comes at once, on the connection that is there.
+/// The SYN leaves at 100 ms, the request arrives at 130 ms, the first part of the response at 140 ms: 10
+/// segments, then 20 at 160 ms, 40 at 180 ms and 80 at 200 ms, of which 19 complete the 128,000 bytes of two
+/// seconds and 300 of the header. Playback starts after 100 ms and takes 90 s; the second view follows at
+/// once, on the existing connection.
 #[test]
 fn a_file_is_played_while_it_comes_and_watched_again() {
     let (seen, sent) = watch(Media::File(file(None)), 2, &wide(), NEVER);
@@ -95,8 +96,8 @@ fn a_file_is_played_while_it_comes_and_watched_again() {
     assert_eq!((media, sent), (2 * 5_760_000, 2 * 5_760_300));
 }
 
-/// A player with room for 10 s reads no more than that: what is fetched is never more than 10 s ahead of what is
-/// played, the server waits, and the picture does not.
+/// A player with room for 10 s reads no more than that: fetched media is never more than 10 s ahead of
+/// playback; the server waits, but playback does not stall.
 #[test]
 fn a_full_player_holds_the_server_back() {
     let limit = ReadLimit { buffer: Duration::from_secs(10), block: Bytes(64_000) };
@@ -113,7 +114,8 @@ fn a_full_player_holds_the_server_back() {
         latest = at;
     }
     assert_eq!(media, Duration::from_secs(90));
-    // The last block is read when 10 s or less are left to play; without a limit all would have come in a second.
+    // The last block is read when at most 10 s are left to play; without a limit everything would have
+    // arrived in a second.
     assert!(latest >= started + Duration::from_secs(79), "{latest:?}");
 }
 
@@ -128,8 +130,8 @@ fn segmented(rule: Rule) -> SegmentedVideo {
     }
 }
 
-/// The first segment, 124,125 bytes and a head of 300, is 86 segments of TCP: 10, 20, 40 and 16 come at 140, 160, 180 and
-/// 200 ms. All 34 segments of video come over one connection, the last of 1 s.
+/// The first segment, 124,125 bytes and a header of 300, is 86 segments of TCP: 10, 20, 40 and 16 arrive at
+/// 140, 160, 180 and 200 ms. All 34 segments of video use one connection, the last of 1 s.
 #[test]
 fn segments_come_over_one_connection() {
     for rule in [Rule::Bola(BolaParameters { v: 0.93, gamma_p: 5.0 }), Rule::Rate { safety: 0.9, samples: 5 }]
@@ -144,7 +146,7 @@ fn segments_come_over_one_connection() {
     }
 }
 
-/// Whatever is lost, every view ends, and all of it came.
+/// For any losses, every view ends, and all media arrived.
 #[test]
 fn views_end_whatever_is_lost() {
     for seed in 0..20 {

@@ -1,4 +1,4 @@
-//! A browser and its servers over a wire of 10 ms each way without a rate: times that can be worked out by hand.
+//! A browser and its servers over a wire of 10 ms each way without a rate: the times can be computed by hand.
 
 mod pages;
 mod wire;
@@ -20,20 +20,20 @@ const FLOW: FlowId = FlowId(0);
 const SETTINGS: HttpSettings =
     HttpSettings { per_server: 6, in_all: 17, pipeline: 1, keep_alive: Duration::from_secs(5), port: 80 };
 
-/// What a test looks at.
+/// The results that the tests use.
 #[derive(Default)]
 struct Seen {
-    /// When each page was complete: first byte and all of it, in ms since it began.
+    /// For each page: time to the first byte and to the end, in ms since its start.
     pages: Vec<[u64; 2]>,
-    /// Connections opened, names asked for.
+    /// Number of connections opened, and of DNS queries.
     connections: u32,
     queries: u32,
-    /// SYNs of the client and FINs of either end: when, and on which sockets.
+    /// SYNs of the client and FINs of either end: time and sockets.
     syns: Vec<(u64, SocketPair)>,
     fins: Vec<(u64, Direction, SocketPair)>,
     /// Downlink payload that was delivered for the first time.
     fresh: u64,
-    /// Requests: uplink data segments, when.
+    /// Requests: times of uplink data segments.
     asked: Vec<u64>,
     completed: bool,
 }
@@ -120,7 +120,7 @@ impl Web {
         let end = Instant::ZERO + Duration::from_secs(600);
         let pool = wire::run([&mut browser, &mut server], end, &mut seen, lost);
         assert_eq!(pool.live(), 0);
-        // Nothing leaks: every connection is closed at both ends, and nobody talks of it any more.
+        // No leaks: every connection is closed at both ends, and no record of it is left.
         assert_eq!((browser.http().tcp().connections(), server.tcp().connections()), (0, 0));
         assert_eq!(dialogue.connections(), 0);
         assert_eq!(server.tcp().totals()[0], browser.http().tcp().totals()[1]);
@@ -130,21 +130,21 @@ impl Web {
 
 const NEVER: fn(u64) -> bool = |_| false;
 
-/// A round trip for the handshake and one for request and response: the document of 5,000 bytes fits into the initial
-/// window. The SYN leaves the client, from a port of its own to port 80.
+/// A round trip for the handshake and one for request and response: the document of 5,000 bytes fits into the
+/// initial window. The SYN is sent from a dynamic port to port 80.
 #[test]
 fn a_document_takes_two_round_trips() {
     let (seen, _) = Web::of(vec![page(vec![object(0, 5_000, (0, 0))])]).run(NEVER);
     assert_eq!(seen.pages, [[40, 40]]);
     assert_eq!(seen.syns, [(100, SocketPair { server: 0, server_port: 80, ue_port: 49_152 })]);
     assert_eq!((seen.connections, seen.queries, seen.fresh, seen.completed), (1, 0, 5_300, true));
-    // The browser closes at 140 ms, and the server when it has heard.
+    // The browser closes at 140 ms, and the server when the FIN has arrived.
     let ends: Vec<_> = seen.fins.iter().map(|(ms, direction, _)| (*ms, *direction)).collect();
     assert_eq!(ends, [(140, Direction::Uplink), (150, Direction::Downlink)]);
 }
 
-/// The same with a name to look up: a round trip and 30 ms of the resolver's before the SYN; a second page from the
-/// same server takes one round trip on the connection that is there, and a third one from another server all
+/// The same with a DNS query: a round trip and 30 ms of the resolver before the SYN. A second page from the
+/// same server takes one round trip on the existing connection, and a third one from another server takes all
 /// three.
 #[test]
 fn names_and_connections_outlive_a_page() {
@@ -156,24 +156,26 @@ fn names_and_connections_outlive_a_page() {
     assert_eq!((seen.connections, seen.queries), (2, 2));
 }
 
-/// An object that the last byte of the document names is asked for when that has come; one that the first byte names as well,
-/// because all of the document comes at once. Both are on another server: a handshake each, in parallel.
+/// An object that the last byte of the document names is requested when that byte has arrived; so is one that
+/// the first byte names, because the whole document arrives at once. Both are on other servers: a handshake
+/// each, in parallel.
 #[test]
 fn objects_are_discovered_while_others_arrive() {
     let objects = vec![object(0, 5_000, (0, 0)), object(1, 1_000, (0, 5_000)), object(1, 1_000, (0, 1))];
     let (seen, _) = Web::of(vec![page(objects)]).run(NEVER);
     assert_eq!(seen.pages, [[40, 80]]);
     assert_eq!(seen.connections, 3);
-    // A document of 40,000 bytes takes two rounds after the first: 14,480 bytes (the initial window), then the rest.
-    // What its first half names is asked for with the first of them, before the document is complete.
+    // A document of 40,000 bytes takes two rounds after the first: 14,480 bytes (the initial window), then
+    // the rest. The object that its first half names is requested with the first of them, before the document
+    // is complete.
     let early = vec![object(0, 40_000, (0, 0)), object(1, 1_000, (0, 1_000))];
     let late = vec![object(0, 40_000, (0, 0)), object(1, 1_000, (0, 40_000))];
     assert_eq!(Web::of(vec![page(early)]).run(NEVER).0.pages, [[40, 80]]);
     assert_eq!(Web::of(vec![page(late)]).run(NEVER).0.pages, [[40, 100]]);
 }
 
-/// Twelve small objects of the document's own server, named at once. With one connection: a round trip each, and with
-/// a pipeline of three a round trip for three. With all twelve in one pipeline: one round trip.
+/// Twelve small objects on the document's server, named at once. With one connection they take a round trip
+/// each; with a pipeline of three, a round trip for three; with all twelve in one pipeline, one round trip.
 #[test]
 fn connections_and_pipelines_are_limited() {
     let loads = |per_server, pipeline| {
@@ -186,20 +188,20 @@ fn connections_and_pipelines_are_limited() {
     assert_eq!(loads(1, 1), (40 + 12 * 20, 1));
     assert_eq!(loads(1, 3), (40 + 4 * 20, 1));
     assert_eq!(loads(1, 12), (40 + 20, 1));
-    // At 40 ms one request goes out and five connections are opened for five more; at 60 the first connection is free
-    // for a seventh; at 80 all six are, for the last five.
+    // At 40 ms one request is sent and five connections are opened for five more; at 60 the first connection
+    // is free for a seventh; at 80 all six are free, for the last five.
     assert_eq!(loads(6, 1), (40 + 3 * 20, 6));
 }
 
-/// Where there may be two connections in all, an idle one makes place for another server's.
+/// With a limit of two connections, an idle one is replaced by one to another server.
 #[test]
 fn idle_connections_make_place() {
     let objects = (0..4).map(|server| object(server, 500, (0, 0))).collect();
     let mut web = Web::of(vec![page(objects)]);
     web.settings.in_all = 2;
     let (seen, _) = web.run(NEVER);
-    // Document by 40. Then its connection is closed for the second server's, and two are busy until 80; the fourth
-    // server's until 120.
+    // The document is loaded at 40 ms. Then its connection is closed for the second server's, and two are
+    // busy until 80; the fourth server's until 120.
     assert_eq!((seen.pages[0][1], seen.connections), (120, 4));
     assert_eq!(
         seen.syns.iter().map(|(ms, s)| (*ms, s.server)).collect::<Vec<_>>(),
@@ -207,7 +209,7 @@ fn idle_connections_make_place() {
     );
 }
 
-/// An idle connection is closed after its time and the next page opens another, from the next port.
+/// An idle connection is closed after its time, and the next page opens another one, from the next port.
 #[test]
 fn idle_connections_are_closed_in_time() {
     let one = || page(vec![object(0, 5_000, (0, 0))]);
@@ -220,7 +222,7 @@ fn idle_connections_are_closed_in_time() {
     assert_eq!(seen.fins[0].0, 190);
 }
 
-/// Whatever the wire loses, each page is complete, with every byte once, and no connection is left over.
+/// For any losses of the wire, each page is complete, with every byte once, and no connection is left.
 #[test]
 fn losses_delay_pages_and_lose_nothing() {
     let mut lossless = 0;
@@ -239,7 +241,7 @@ fn losses_delay_pages_and_lose_nothing() {
     }
 }
 
-/// A server that needs time to answer holds up what stands behind in the pipeline (RFC 9112 §9.3.2).
+/// The processing time of a server delays the responses behind it in the pipeline (RFC 9112 §9.3.2).
 #[test]
 fn responses_keep_the_order_of_requests() {
     let slow = PageObject { wait: Duration::from_millis(200), ..object(0, 500, (0, 0)) };
@@ -248,15 +250,15 @@ fn responses_keep_the_order_of_requests() {
     assert_eq!(web.run(NEVER).0.pages, [[40, 260]]);
 }
 
-/// HTTP/2 as browsers use it: over TLS, with one connection for each server.
+/// HTTP/2 as in browsers: over TLS, with one connection per server.
 fn two(pages: Vec<Page>) -> Web {
     let settings = HttpSettings { per_server: 1, in_all: 256, pipeline: 100, ..SETTINGS };
     Web { speaks: (HttpVersion::Two, true), settings, ..Web::of(pages) }
 }
 
-/// A round trip for TCP's handshake, one for TLS's and one for the document; then one for everything that it names, on
-/// the same connection. What that costs in bytes: the server's flight (4096), for the document its settings (36),
-/// and for each object a frame of heads and one of data (9 each) and a record (22).
+/// A round trip for TCP's handshake, one for TLS's and one for the document; then one for all objects that it
+/// names, on the same connection. The additional bytes are: the server's flight (4096), for the document its
+/// settings (36), and for each object a frame of headers and one of data (9 each) and a record (22).
 #[test]
 fn http_2_asks_for_everything_at_once() {
     let objects: Vec<_> = (0..13).map(|i| object(0, if i == 0 { 2_000 } else { 500 }, (0, 0))).collect();
@@ -267,9 +269,10 @@ fn http_2_asks_for_everything_at_once() {
     assert_eq!(clear.run(NEVER).0.pages, [[40, 60]]);
 }
 
-/// Of what is ready, the most urgent goes first: a style sheet of 60 kB that is asked for with an image of 600 kB on the
-/// same connection is complete first, so that what it names comes while the image does. HTTP/1.1 with one connection
-/// has to send the image first, and leaves the path empty while the client asks again.
+/// The most urgent response that is ready is sent first: a style sheet of 60 kB that is requested together
+/// with an image of 600 kB on the same connection is complete first, so that the objects it names arrive
+/// while the image does. HTTP/1.1 with one connection has to send the image first, and leaves the path empty
+/// until the next request.
 #[test]
 fn http_2_sends_the_most_urgent_first() {
     let image = object(0, 600_000, (0, 0));
@@ -282,7 +285,7 @@ fn http_2_sends_the_most_urgent_first() {
     assert!(two + 40 <= one, "{two} ms, {one} ms");
 }
 
-/// Objects of every urgency over HTTP/2 and TLS, whatever the wire loses.
+/// Objects of all urgencies over HTTP/2 and TLS, for any losses of the wire.
 #[test]
 fn http_2_loses_nothing_either() {
     for every in [5_u64, 9, 17] {
@@ -299,7 +302,7 @@ fn http_2_loses_nothing_either() {
     }
 }
 
-/// A server behind something that answers one packet of the client with a RST, of which the server knows nothing.
+/// A server behind a device that answers one packet of the client with a RST, without the server's knowledge.
 struct Resetting {
     server: HttpServer,
     packets: u32,
@@ -337,9 +340,9 @@ impl Node for Resetting {
     }
 }
 
-/// Whichever packet is answered by a RST (of the handshake, of the requests, in the middle of a response), the page comes:
-/// what the connection was asked for is asked for again. The server learns from a RST too, when it sends to a connection
-/// that the client no longer has.
+/// If any one packet is answered by a RST (of the handshake, of the requests, in the middle of a response),
+/// the page is loaded: the connection's requests are repeated. The server also gets a RST, when it sends on a
+/// connection that the client no longer has.
 #[test]
 fn what_a_reset_takes_is_asked_for_again() {
     for (at, version) in (1..40).flat_map(|at| [(at, HttpVersion::One), (at, HttpVersion::Two)]) {
@@ -370,7 +373,8 @@ fn what_a_reset_takes_is_asked_for_again() {
         assert!(seen.completed && seen.pages.len() == 1, "{what}: not loaded");
         assert_eq!(pool.live(), 0);
         assert_eq!(browser.http().tcp().connections(), 0, "{what}");
-        // A server that had nothing to send on it has not learnt that the connection is no more (RFC 9293 §3.5.1).
+        // A server without data to send has not detected that the connection no longer exists (RFC 9293
+        // §3.5.1).
         assert!(server.server.tcp().connections() <= 1 && dialogue.connections() <= 1, "{what}");
     }
 }

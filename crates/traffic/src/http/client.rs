@@ -1,18 +1,21 @@
-//! HTTP over TCP, at the client: HTTP/1.1 (RFC 9112 §9) and HTTP/2 (RFC 9113), in the clear or over TLS 1.3 (RFC 8446).
+//! HTTP over TCP, the client: HTTP/1.1 (RFC 9112 §9) and HTTP/2 (RFC 9113), in the clear or over TLS 1.3 (RFC
+//! 8446).
 //!
-//! Over HTTP/1.1 a request goes out on an idle connection to its server; else on a new one, if there may be one more; else
-//! into the pipeline of the one that has most of its pipeline taken and still has room ("fill first"), if its
-//! server has shown to answer; else it waits. Where there may be no more in all, an idle connection to another server makes
-//! place. A request stays with the connection that was opened for it, even if another is free before that one stands.
+//! Over HTTP/1.1 a request uses the first possible of these: an idle connection to its server; a new
+//! connection, if the limits allow it; the pipeline of the connection that has the most requests and still
+//! has room ("fill first"), if its server has answered before. Otherwise it waits. At the limit of all
+//! connections, an idle connection to another server is closed. A request stays with the connection that was
+//! opened for it, even if another one becomes free before that one is established.
 //!
-//! Over HTTP/2 there is one connection to a server, requests go out as they come, up to the streams that the server allows,
-//! and it decides which response goes on.
+//! Over HTTP/2 there is one connection per server. Requests are sent immediately, up to the server's limit of
+//! streams, and the server decides the order of the responses.
 //!
-//! A connection that is reset, or closed by the server, takes nothing with it for good: what it was asked for is asked for again
-//! (RFC 9110 §9.2.2), and told of from where it had come to.
+//! If a connection is reset, or closed by the server, its requests are repeated (RFC 9110 §9.2.2), and the
+//! application receives the rest from where it had stopped.
 //!
-//! Left out: HPACK, whose savings the sizes of requests and heads would have to know; flow control by HTTP/2, whose windows
-//! browsers and servers keep above what a path takes; early data and resumption of TLS.
+//! Not included: HPACK, whose savings would have to be part of the sizes of requests and headers; HTTP/2's
+//! flow control, whose windows are larger than a path needs in browsers and servers; early data and
+//! resumption of TLS.
 
 use core::cmp::Reverse;
 use std::collections::VecDeque;
@@ -26,23 +29,24 @@ use crate::tcp_host::{Arrival, TcpHost};
 
 /// A ClientHello: browsers pad it to this (RFC 7685 §4), with a record's header.
 const CLIENT_HELLO: u64 = 517;
-/// The client's Finished in its record: 4 bytes of header, a hash of 32 bytes, and what protects it.
+/// The client's Finished in its record: 4 bytes of header, a hash of 32 bytes, and the overhead of
+/// the record.
 const FINISHED: u64 = 36 + RECORD;
-/// What a client of HTTP/2 says first: the preface of 24 bytes, SETTINGS with three values and a WINDOW_UPDATE (RFC 9113 §3.4,
-/// §6.5, §6.9), each frame with a header of nine bytes.
+/// The first data of an HTTP/2 client: the preface of 24 bytes, SETTINGS with three values and a
+/// WINDOW_UPDATE (RFC 9113 §3.4, §6.5, §6.9), each frame with a header of nine bytes.
 const PREFACE: u64 = 24 + (9 + 3 * 6) + (9 + 4);
 /// The header of a frame (RFC 9113 §4.1).
 const FRAME: u64 = 9;
 
-/// How a client goes about its connections.
+/// How a client uses connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Connections to a server at most; 1 is what HTTP/2 is made for.
+    /// Maximum number of connections per server; 1 for HTTP/2.
     pub per_server: usize,
-    /// Connections at most, to all servers.
+    /// Maximum number of connections to all servers.
     pub in_all: usize,
-    /// Requests on a connection that are not answered yet, at most: the pipeline of HTTP/1.1, where 1 is none, and
-    /// the streams of HTTP/2.
+    /// Maximum number of unanswered requests on a connection: the pipeline of HTTP/1.1, where 1 means none,
+    /// and the streams of HTTP/2.
     pub pipeline: usize,
     /// How long an idle connection is kept.
     pub keep_alive: Duration,
@@ -54,27 +58,27 @@ pub struct HttpSettings {
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     request: Request,
-    /// Its number on the connection; `None` before it was sent.
+    /// Its number on the connection; `None` until it is sent.
     stream: Option<u32>,
     begun: bool,
-    /// Bytes of the body that have come on this connection, and those that the application was told of.
+    /// Bytes of the body received on this connection, and those reported to the application.
     came: u64,
     told: u64,
 }
 
-/// A connection, and what is expected of it.
+/// A connection, and its pending requests.
 #[derive(Debug)]
 struct Pipe {
     sockets: SocketPair,
     expected: VecDeque<Expected>,
-    /// It can take requests: TLS, if it is spoken, has shaken hands.
+    /// It can take requests: the TLS handshake, if there is one, is complete.
     ready: bool,
-    /// It has answered a request.
+    /// True once it has answered a request.
     proven: bool,
     /// Bytes written and read.
     written: u64,
     read: u64,
-    /// Where the message that is being read begins.
+    /// Start of the message that is being read.
     message_at: u64,
     asked: u32,
     idle_since: Instant,
@@ -95,8 +99,8 @@ pub struct HttpOverTcp {
 }
 
 impl HttpOverTcp {
-    /// A client of HTTP/1.1 in the clear, whose connections are set up so and whose packets go in this direction. The
-    /// server holds the same dialogue.
+    /// A client of HTTP/1.1 in the clear, with connections of this configuration, sending in this direction.
+    /// The server must hold the same dialogue.
     #[must_use]
     pub fn new(
         settings: HttpSettings,
@@ -117,26 +121,26 @@ impl HttpOverTcp {
         }
     }
 
-    /// The same client, speaking this version of HTTP, over TLS or not.
+    /// The same client with this version of HTTP, and with or without TLS.
     #[must_use]
     pub fn speaking(self, version: HttpVersion, tls: bool) -> Self {
         Self { version, tls, ..self }
     }
 
-    /// The connections below.
+    /// The TCP connections.
     #[must_use]
     pub const fn tcp(&self) -> &TcpHost {
         &self.tcp
     }
 
-    /// Puts a request among those that wait: the most urgent first, and else in their order.
+    /// Adds a request to those that wait: the most urgent first, equal ones in their order.
     fn queue(&mut self, expected: Expected) {
         let urgency = expected.request.urgency;
         let behind = self.waiting.partition_point(|other| other.request.urgency <= urgency);
         self.waiting.insert(behind, expected);
     }
 
-    /// Gives requests to connections.
+    /// Assigns requests to connections.
     fn assign(&mut self, cx: &mut Cx<'_>) {
         let mut index = 0;
         while index < self.waiting.len() {
@@ -166,12 +170,12 @@ impl HttpOverTcp {
         let takes =
             |pipe: &Pipe| pipe.expected.is_empty() || (trusted(pipe) && pipe.expected.len() < pipeline);
         let room = self.pipes.iter().enumerate().filter(|(_, p)| p.sockets.server == server && takes(p));
-        // One that is idle; else the fullest, and of several the first.
+        // An idle one; otherwise the one with most requests, of equal ones the first.
         let preference = |index, pipe: &Pipe| (pipe.expected.is_empty(), pipe.expected.len(), Reverse(index));
         room.max_by_key(|(index, pipe)| preference(*index, pipe)).map(|(index, _)| index)
     }
 
-    /// Closes the connection that has been idle for longest, if any is.
+    /// Closes the connection that has been idle for longest, if there is one.
     fn make_place(&mut self) -> bool {
         let idle = self.pipes.iter().enumerate().filter(|(_, pipe)| pipe.expected.is_empty());
         let longest = idle.min_by_key(|(index, pipe)| (pipe.idle_since, *index)).map(|(index, _)| index);
@@ -209,7 +213,7 @@ impl HttpOverTcp {
         pipe
     }
 
-    /// Sends the requests of a connection that were not sent.
+    /// Sends the unsent requests of a connection.
     fn send(&mut self, index: usize) {
         let pipe = &mut self.pipes[index];
         if !pipe.ready {
@@ -234,7 +238,7 @@ impl HttpOverTcp {
         }
     }
 
-    /// Bytes have come: parts of responses, one after another.
+    /// Handles received bytes: parts of responses, one after another.
     fn take(&mut self, arrival: &Arrival, now: Instant) {
         let Some(index) = self.pipes.iter().position(|pipe| pipe.sockets == arrival.sockets) else { return };
         let pipe = &mut self.pipes[index];
@@ -276,7 +280,7 @@ impl HttpOverTcp {
         }
     }
 
-    /// A connection was reset, or closed by the other end: what it was asked for waits again.
+    /// A connection was reset, or closed by the other end: its requests wait again.
     #[cold]
     fn lose(&mut self, sockets: SocketPair) {
         let Some(index) = self.pipes.iter().position(|pipe| pipe.sockets == sockets) else { return };
@@ -287,7 +291,7 @@ impl HttpOverTcp {
 }
 
 impl Expected {
-    /// So many bytes more of the body have come; none with the first byte of the head.
+    /// This many more bytes of the body have arrived; zero with the first byte of the header.
     fn tell(&mut self, bytes: u64, events: &mut VecDeque<HttpEvent>) {
         let id = self.request.id;
         if !self.begun {
@@ -316,7 +320,7 @@ impl HttpClient for HttpOverTcp {
         if let Some(arrival) = self.tcp.handle_packet(cx, packet) {
             self.take(&arrival, cx.now);
             if arrival.at_end {
-                self.lose(arrival.sockets); // the server, or a proxy, will answer nothing more on it
+                self.lose(arrival.sockets); // the server, or a proxy, will answer no more requests on it
             }
         }
         if !self.waiting.is_empty() {

@@ -1,4 +1,4 @@
-//! The server's end of HTTP over TCP: it answers what it is asked for, on whatever connection.
+//! HTTP over TCP, the server: it answers the requests on all its connections.
 
 use std::collections::VecDeque;
 
@@ -11,23 +11,23 @@ use crate::dialogue::Dialogue;
 use crate::dns::Resolver;
 use crate::tcp_host::{Arrival, TcpHost};
 
-/// A server writes no more while so much is written and not sent: what is decided late can be decided well
-/// (TCP_NOTSENT_LOWAT; 16 KiB is what Apple and Cloudflare set).
+/// A server writes no more while this many written bytes are unsent: late decisions are better
+/// (TCP_NOTSENT_LOWAT; Apple and Cloudflare set 16 KiB).
 const UNSENT_MAX: u64 = 16 * 1024;
-/// What it writes at a time: a frame of HTTP/2 and a record of TLS hold so much (RFC 9113 §4.2, RFC 8446 §5.1).
+/// Size of a write: a frame of HTTP/2 and a record of TLS contain this much (RFC 9113 §4.2, RFC 8446 §5.1).
 const CHUNK: u64 = 16 * 1024;
-/// The header of a frame (RFC 9113 §4.1), and what a server of HTTP/2 says first: SETTINGS with three values, and that it
-/// has got the client's.
+/// The header of a frame (RFC 9113 §4.1), and the first data of an HTTP/2 server: SETTINGS with three values,
+/// and the acknowledgment of the client's.
 const FRAME: u64 = 9;
 const SETTINGS: u64 = 9 + 3 * 6 + 9;
-/// What a server answers to a ClientHello: choice, 4 KiB with a chain of two certificates.
+/// A server's answer to a ClientHello: choice, 4 KiB with a chain of two certificates.
 const SERVER_FLIGHT: u64 = 4096;
 
-/// A response, or what is left of it.
+/// The rest of a response.
 #[derive(Clone, Copy, Debug)]
 struct Response {
     stream: u32,
-    /// Bytes before the body that were not written yet.
+    /// Unwritten bytes before the body.
     head: u64,
     /// Bytes of the body; `u64::MAX` for no end.
     body: u64,
@@ -42,19 +42,19 @@ struct Accepted {
     read: u64,
     written: u64,
     responses: VecDeque<Response>,
-    /// The client will ask for nothing more.
+    /// The client will send no more requests.
     at_end: bool,
 }
 
 impl Accepted {
-    /// When a response is ready: over HTTP/1.1 they leave in the order of their requests (RFC 9112 §9.3.2).
+    /// When a response is ready; over HTTP/1.1 they leave in the order of their requests (RFC 9112 §9.3.2).
     fn ready_at(&self, version: HttpVersion) -> Instant {
         let first = if version == HttpVersion::One { 1 } else { self.responses.len() };
         self.responses.iter().take(first).map(|r| r.ready_at).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// The response that goes on: over HTTP/2, of those that are ready, the first of the most urgent, until it
-    /// is complete (RFC 9218 §10, for responses that are of no use in part).
+    /// The response to be continued. Over HTTP/2 it is, among those that are ready, the first of the most
+    /// urgent, until it is complete (RFC 9218 §10, for responses that are useful only as a whole).
     fn next(&self, version: HttpVersion, now: Instant) -> Option<usize> {
         if version == HttpVersion::One {
             return self.responses.front().filter(|response| response.ready_at <= now).map(|_| 0);
@@ -64,7 +64,7 @@ impl Accepted {
     }
 }
 
-/// Answers requests, and names asked for.
+/// Answers requests and DNS queries.
 #[derive(Debug)]
 pub struct HttpServer {
     version: HttpVersion,
@@ -77,7 +77,8 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// A server of HTTP/1.1 in the clear whose packets go in this direction. The client holds the same dialogue.
+    /// A server of HTTP/1.1 in the clear that sends in this direction. The client must hold the same
+    /// dialogue.
     #[must_use]
     pub fn new(
         config: TcpConfig,
@@ -96,25 +97,25 @@ impl HttpServer {
         }
     }
 
-    /// The same server, speaking this version of HTTP, over TLS or not.
+    /// The same server with this version of HTTP, and with or without TLS.
     #[must_use]
     pub fn speaking(self, version: HttpVersion, tls: bool) -> Self {
         Self { version, tls, ..self }
     }
 
-    /// The same server, each of whose connections listens to a PEP.
+    /// The same server, whose connections use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { tcp: self.tcp.with_pep(keys), ..self }
     }
 
-    /// The connections below.
+    /// The TCP connections.
     #[must_use]
     pub const fn tcp(&self) -> &TcpHost {
         &self.tcp
     }
 
-    /// Requests may have come on a connection, or its end.
+    /// Handles requests on a connection, or its end.
     fn take(&mut self, arrival: &Arrival, now: Instant) {
         let sockets = arrival.sockets;
         let known = self.accepted.iter().position(|accepted| accepted.sockets == sockets);
@@ -135,7 +136,8 @@ impl HttpServer {
                     let head = head.get() + frames + first;
                     Response { stream, head, body: body.get(), ready_at: now + wait, urgency }
                 }
-                // Its records are in its size; what protects the parts of responses comes with them.
+                // The size includes its records; the overhead for the parts of responses is added to
+                // those.
                 Message::Hello => {
                     Response { stream: HANDSHAKE, head: SERVER_FLIGHT, body: 0, ready_at: now, urgency: 0 }
                 }
@@ -144,7 +146,8 @@ impl HttpServer {
         }
     }
 
-    /// Writes what is ready, as much as there is room for. True if it wrote anything.
+    /// Writes the responses that are ready, as much as there is room for. Returns true if it wrote
+    /// anything.
     fn pump(&mut self, now: Instant) -> bool {
         let mut wrote = false;
         let mut index = 0;
@@ -176,7 +179,7 @@ impl HttpServer {
                 wrote = true;
             }
             if accepted.at_end {
-                // What the client has closed, it does not wait for any more.
+                // A connection that the client has closed is closed here too.
                 self.tcp.close(accepted.sockets);
                 self.dialogue.leave(accepted.sockets, self.direction);
                 self.accepted.remove(index);
@@ -187,7 +190,7 @@ impl HttpServer {
         wrote
     }
 
-    /// Writes and sends until the windows have no room: what is sent makes place for more.
+    /// Writes and sends until the windows are full: sending makes room for more.
     fn settle(&mut self, cx: &mut Cx<'_>) {
         while self.pump(cx.now) {
             self.tcp.flush(cx);

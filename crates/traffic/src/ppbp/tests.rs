@@ -1,4 +1,4 @@
-//! The process against its closed forms, and its datagrams against the process.
+//! Comparison of the process with its closed forms, and of its datagrams with the process.
 
 use airlane_core::Seeds;
 
@@ -50,8 +50,9 @@ fn over_runs(runs: u64, one: impl Fn(u64) -> f64) -> (f64, f64) {
     (mean(&values), (variance(&values) / runs as f64).sqrt())
 }
 
-/// Bursts under way at time t of a process that began empty: arrivals/s · E[min(length, t)], and the mean of
-/// min(length, t) is scale·a/(a-1) - scale^a t^(1-a)/(a-1) for t above the scale. Its mean from `s` to `t`.
+/// Mean number of active bursts at time t of a process that began empty: arrivals/s · E[min(length, t)]; the
+/// mean of min(length, t) is scale·a/(a-1) - scale^a t^(1-a)/(a-1) for t above the scale. Returns its mean
+/// from `s` to `t`.
 fn mean_active_between(p: BurstParameters, s: f64, t: f64) -> f64 {
     let (a, k) = (p.shape(), p.scale_s());
     let integral =
@@ -63,7 +64,7 @@ fn mean_active_between(p: BurstParameters, s: f64, t: f64) -> f64 {
 fn both_readings_say_what_they_mean() {
     let (module, literal) = (parameters(Reading::Module, 0.7), parameters(Reading::Literal, 0.7));
     assert!((module.shape() - 1.6).abs() < 1e-12);
-    // Three begin in a second (gaps above 3 s, one in e^9, are drawn again), 0.1 s · 1.6 / 0.6 long.
+    // Three begin in a second (gaps above 3 s, one in e^9, are redrawn), 0.1 s · 1.6 / 0.6 long.
     assert!((module.arrivals_per_s() - 3.0).abs() < 0.004);
     assert!((module.mean_length_s() - 0.1 * 1.6 / 0.6).abs() < 1e-12);
     assert!((module.mean_active() - 0.8).abs() < 0.001);
@@ -73,7 +74,7 @@ fn both_readings_say_what_they_mean() {
 }
 
 /// 600 runs of 20 s from the tenth second on. The standard error of their mean is about 1 % of it, measured
-/// from the runs themselves; four of them are the tolerance, so that a mean that is wrong by 5 % fails.
+/// from the runs themselves; the tolerance is four of them, so that an error of 5 % in the mean fails.
 #[test]
 fn as_many_bursts_are_under_way_as_the_closed_form_says() {
     for reading in [Reading::Module, Reading::Literal] {
@@ -85,9 +86,9 @@ fn as_many_bursts_are_under_way_as_the_closed_form_says() {
     }
 }
 
-/// The variance of what bursts send in t seconds: 2 ∫ (t - u) R(u) du over 0..t, with the autocovariance R(u)
-/// of their number, arrivals/s · E[(length - u)+]. Of a process that began empty at 0, bursts from before are
-/// missing, E[(length - u - s)+] at time s, here in the mean over s in `since`. It grows as t^2H.
+/// The variance of the bits sent in t seconds: 2 ∫ (t - u) R(u) du over 0..t, with the autocovariance R(u) of
+/// the number of bursts, arrivals/s · E[(length - u)+]. For a process that began empty at 0, earlier bursts
+/// are missing, E[(length - u - s)+] at time s; here the mean over s in `since`. It grows as t^2H.
 fn variance_over(p: BurstParameters, t: f64, since: Option<(f64, f64)>) -> f64 {
     let (a, k) = (p.shape(), p.scale_s());
     let tail = |u: f64| {
@@ -103,7 +104,7 @@ fn variance_over(p: BurstParameters, t: f64, since: Option<(f64, f64)>) -> f64 {
 }
 
 /// Hurst's parameter from the variance-time plot: log Var over log t, t from 2 to 32 s, has the slope 2H. 300
-/// runs of 640 s after 100 s; the tolerances are about twice what other seeds differ by.
+/// runs of 640 s after 100 s; the tolerances are about twice the spread of other seeds.
 #[test]
 fn the_variance_grows_as_the_hurst_parameter_says() {
     for (hurst, reading) in [(0.7, Reading::Module), (0.7, Reading::Literal), (0.8, Reading::Module)] {
@@ -130,8 +131,8 @@ fn the_variance_grows_as_the_hurst_parameter_says() {
     }
 }
 
-/// Datagrams carry what the bursts send: one for each 1500 bytes, with 1470 of payload; none is lost or
-/// late by more than a nanosecond per burst that changed on the way.
+/// Datagrams carry the data of the bursts: one for each 1500 bytes, with 1470 of payload; none is lost
+/// or late by more than a nanosecond per burst that changed meanwhile.
 #[test]
 fn datagrams_are_the_bursts_cut_into_pieces() {
     let p = parameters(Reading::Literal, 0.7);
@@ -146,7 +147,7 @@ fn datagrams_are_the_bursts_cut_into_pieces() {
     let burst_seconds = burst_seconds(p, 5, 0, 60.0, 1)[0];
     assert_eq!(times.len() as u64, (burst_seconds * 15e6 / 12_000.0 - 1e-6) as u64);
     assert_eq!((sender.sent(), sender.payload()), (times.len() as u64, Bytes(1470)));
-    // Alone, a burst sends every 0.8 ms; overlapping ones evenly and faster.
+    // A single burst sends every 0.8 ms; overlapping ones send evenly and faster.
     let mut other = bursts(p, 5);
     for pair in times.windows(2) {
         while other.next_change() <= pair[0] {

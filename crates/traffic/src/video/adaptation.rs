@@ -1,25 +1,26 @@
-//! Which bitrate a DASH player asks for: by what the network gave, or by what the buffer holds.
+//! The choice of the bitrate by a DASH player: by throughput, or by the buffer.
 //!
-//! [`Rule::Rate`] takes the highest bitrate below the throughput of the last segments, the harmonic mean of which
-//! FESTIVE uses because one lucky segment hardly moves it (Jiang, Sekar and Zhang, CoNEXT 2012, §4.2), less a margin as
-//! in dash.js (its `bandwidthSafetyFactor`).
+//! [`Rule::Rate`] takes the highest bitrate below the throughput of the last segments, reduced by a margin as
+//! in dash.js (its `bandwidthSafetyFactor`). The throughput is their harmonic mean, as in FESTIVE, because a
+//! single fast segment has little effect on it (Jiang, Sekar and Zhang, CoNEXT 2012, §4.2).
 //!
-//! [`Rule::Bola`] looks at the buffer alone: BOLA-BASIC of Spiteri, Urgaonkar and Sitaraman, "BOLA: Near-Optimal
-//! Bitrate Adaptation for Online Videos", IEEE/ACM ToN 28(4), 2020 (INFOCOM 2016). With Q segments in the buffer it
-//! takes the bitrate m that makes (V υ_m + V γp - Q) / S_m the largest (§IV, equations 10 and 11), where S_m is the
-//! size of a segment and υ_m = ln(S_m / S_1) (§IV-A), and asks for nothing while Q > V (υ_M + γp) (§V).
+//! [`Rule::Bola`] uses only the buffer: BOLA-BASIC of Spiteri, Urgaonkar and Sitaraman, "BOLA: Near-Optimal
+//! Bitrate Adaptation for Online Videos", IEEE/ACM ToN 28(4), 2020 (INFOCOM 2016). With Q segments in the
+//! buffer it takes the bitrate m that maximizes (V υ_m + V γp - Q) / S_m (§IV, equations 10 and 11), where
+//! S_m is the size of a segment and υ_m = ln(S_m / S_1) (§IV-A), and requests nothing while Q > V (υ_M + γp)
+//! (§V).
 //!
-//! What dash.js does otherwise: it takes V and γp from a level at which to leave the lowest bitrate and one at which to
-//! reach the highest, as [`BolaParameters::from_levels`] (its levels are 10 s and its stable buffer time, and it sets
-//! them a little differently: V (υ_1 + γp - 1) and V (υ_M + γp - 1)); it begins by throughput, with a placeholder added
-//! to the buffer, and it gives up segments that come too slowly. Left out here, as are the paper's variants
-//! BOLA-FINITE, -O and -U (§V-D, §V-E).
+//! Differences to dash.js: it derives V and γp from the level at which to leave the lowest bitrate and the
+//! level at which to reach the highest, as [`BolaParameters::from_levels`] does (its levels are 10 s and its
+//! stable buffer time, and its equations differ slightly: V (υ_1 + γp - 1) and V (υ_M + γp - 1)). It starts
+//! by throughput, with a placeholder added to the buffer, and it aborts slow segments. These are not included
+//! here, and neither are the paper's variants BOLA-FINITE, -O and -U (§V-D, §V-E).
 
 use std::sync::Arc;
 
 use airlane_core::{BitRate, Bytes, Duration};
 
-/// Segments whose throughput a rule by rate can remember.
+/// Maximum number of segments whose throughput a rule by rate stores.
 const SAMPLES_MAX: usize = 32;
 
 /// A rule.
@@ -27,9 +28,9 @@ const SAMPLES_MAX: usize = 32;
 pub enum Rule {
     /// By throughput.
     Rate {
-        /// The share of the throughput that a bitrate may take.
+        /// The share of the throughput that a bitrate may use.
         safety: f64,
-        /// Segments whose throughput counts, at most 32.
+        /// Number of segments whose throughput counts, at most 32.
         samples: u8,
     },
     /// By the buffer.
@@ -39,9 +40,9 @@ pub enum Rule {
 /// V and γp of BOLA, both in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BolaParameters {
-    /// What utility is worth in buffer.
+    /// The weight of utility in segments of buffer.
     pub v: f64,
-    /// How strongly stalls are avoided.
+    /// The weight of avoiding stalls.
     pub gamma_p: f64,
 }
 
@@ -55,17 +56,17 @@ fn bits(rate: BitRate) -> f64 {
 }
 
 impl BolaParameters {
-    /// For a buffer of so many segments, with this γp: V = (Q_max - 1) / (υ_M + γp) (§IV-B).
+    /// For a buffer of this many segments, with this γp: V = (Q_max - 1) / (υ_M + γp) (§IV-B).
     #[must_use]
     pub fn from_gamma(bitrates: &[BitRate], gamma_p: f64, buffer: f64) -> Self {
         let highest = utility(bitrates, bitrates.len() - 1);
         Self { v: (buffer - 1.0) / (highest + gamma_p), gamma_p }
     }
 
-    /// For a buffer of so many segments, such that the lowest bitrate is left at `low` segments: the solution of
-    /// equations 13 and 14 (§VI-B), V (υ_M + γp) = Q and V (γp - α) = Q_low with
-    /// α = (S_1 υ_2 - S_2 υ_1) / (S_2 - S_1), where Q leaves room for the segment that is being fetched. With one bitrate
-    /// there is nothing to leave, and γp is 5 as in the paper's evaluation.
+    /// For a buffer of this many segments, such that the lowest bitrate is left at `low` segments: the
+    /// solution of equations 13 and 14 (§VI-B), V (υ_M + γp) = Q and V (γp - α) = Q_low with α = (S_1 υ_2 -
+    /// S_2 υ_1) / (S_2 - S_1), where Q leaves room for the segment that is being fetched. With a single
+    /// bitrate there is no such level, and γp is 5 as in the paper's evaluation.
     #[must_use]
     pub fn from_levels(bitrates: &[BitRate], low: f64, buffer: f64) -> Self {
         let [first, second, ..] = bitrates else { return Self::from_gamma(bitrates, 5.0, buffer) };
@@ -75,7 +76,7 @@ impl BolaParameters {
     }
 }
 
-/// A rule at work on a video.
+/// The state of a rule for a video.
 #[derive(Clone, Debug)]
 pub struct Adaptation {
     rule: Rule,
@@ -83,13 +84,13 @@ pub struct Adaptation {
     bitrates: Arc<[BitRate]>,
     utilities: Vec<f64>,
     segment: Duration,
-    /// Seconds per bit of the last segments, the oldest overwritten first.
+    /// Seconds per bit of the last segments; the oldest is overwritten first.
     seconds_per_bit: [f64; SAMPLES_MAX],
     measured: usize,
 }
 
 impl Adaptation {
-    /// A rule for a video of these bitrates, which ascend, and segments.
+    /// A rule for a video with these bitrates, in ascending order, and this segment length.
     ///
     /// # Panics
     /// Without bitrates, or if they do not ascend.
@@ -100,7 +101,7 @@ impl Adaptation {
         Self { rule, bitrates, utilities, segment, seconds_per_bit: [0.0; SAMPLES_MAX], measured: 0 }
     }
 
-    /// A segment of so many bytes took so long, from its request on.
+    /// A segment of this many bytes took this time, from its request on.
     pub fn measure(&mut self, bytes: Bytes, took: Duration) {
         let Rule::Rate { samples, .. } = self.rule else { return };
         let place = self.measured % usize::from(samples).clamp(1, SAMPLES_MAX);
@@ -108,7 +109,7 @@ impl Adaptation {
         self.measured += 1;
     }
 
-    /// The bitrate for the next segment, with so much media in the buffer.
+    /// The bitrate for the next segment, with this level of the buffer.
     #[must_use]
     pub fn choose(&self, level: Duration) -> BitRate {
         let index = match self.rule {
@@ -120,7 +121,8 @@ impl Adaptation {
         self.bitrates[index]
     }
 
-    /// The highest below the harmonic mean of the last throughputs; the lowest before the first.
+    /// The highest below the harmonic mean of the last throughputs; the lowest before the first
+    /// measurement.
     fn below_throughput(&self, safety: f64, samples: usize) -> usize {
         let count = self.measured.min(samples);
         if count == 0 {
@@ -131,8 +133,8 @@ impl Adaptation {
         self.bitrates.iter().rposition(within).unwrap_or(0)
     }
 
-    /// The index of the largest score; of two equal ones the higher bitrate's. Bitrates stand for sizes, which are them
-    /// times the same segment.
+    /// The index of the maximum score; of equal ones that of the higher bitrate. Bitrates replace sizes,
+    /// since they differ only by the constant segment length.
     fn best_score(&self, BolaParameters { v, gamma_p }: &BolaParameters, level: Duration) -> usize {
         let q = level.as_nanos() as f64 / self.segment.as_nanos() as f64;
         let score = |index: usize| (v * (self.utilities[index] + gamma_p) - q) / bits(self.bitrates[index]);

@@ -1,7 +1,8 @@
-//! A player that fetches a video in segments, each at a bitrate of its choice (DASH, ISO/IEC 23009-1).
+//! A player that fetches a video in segments, choosing the bitrate of each (DASH, ISO/IEC 23009-1).
 //!
-//! It asks for one segment at a time, and for the next as soon as the one before is there and the buffer has room for
-//! it; a segment can be played when all of it has come. Every segment of a bitrate has the same size.
+//! It requests one segment at a time, and the next one as soon as the previous one has arrived and the buffer
+//! has room for it. A segment can be played when all of it has arrived. All segments of a bitrate have the
+//! same size.
 
 use std::sync::Arc;
 
@@ -13,26 +14,26 @@ use super::playout::{Playout, PlayoutRules};
 /// A video in segments, and how it is played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentedVideo {
-    /// The bitrates that there are, in ascending order.
+    /// The available bitrates, in ascending order.
     pub bitrates: Arc<[BitRate]>,
-    /// How long a segment plays; the last may be shorter.
+    /// The playing time of a segment; the last may be shorter.
     pub segment: Duration,
-    /// How long all of it plays.
+    /// The playing time of the video.
     pub length: Duration,
-    /// When the picture moves.
+    /// The rules for starting and resuming playback.
     pub rules: PlayoutRules,
-    /// Media that the player buffers at most: at least a segment more than the picture needs to move.
+    /// Maximum media in the buffer: at least a segment more than playback needs to start or resume.
     pub buffer: Duration,
-    /// How it chooses.
+    /// The rule for the bitrate.
     pub rule: Rule,
 }
 
-/// A segment that is asked for.
+/// A requested segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Its bitrate.
     pub bitrate: BitRate,
-    /// How long it plays.
+    /// Its playing time.
     pub media: Duration,
     /// Its bytes.
     pub bytes: Bytes,
@@ -44,14 +45,14 @@ pub struct SegmentedView {
     video: SegmentedVideo,
     adaptation: Adaptation,
     playout: Playout,
-    /// Media that has come.
+    /// Playing time of the media received.
     media: Duration,
-    /// The segment under way, and when it was asked for.
+    /// The segment under way, and the time of its request.
     under_way: Option<(Segment, Instant)>,
 }
 
 impl SegmentedView {
-    /// A view of which nothing has come.
+    /// A view without media.
     #[must_use]
     pub fn new(video: SegmentedVideo) -> Self {
         let adaptation = Adaptation::new(video.rule.clone(), Arc::clone(&video.bitrates), video.segment);
@@ -59,12 +60,12 @@ impl SegmentedView {
         Self { video, adaptation, playout, media: Duration::ZERO, under_way: None }
     }
 
-    /// Plays until `now`. Call it before anything else that happens now.
+    /// Plays until `now`. To be called before all other calls at this time.
     pub fn advance(&mut self, now: Instant) -> Option<PlaybackStep> {
         self.playout.advance(now)
     }
 
-    /// The segment that the player asks for now, if it does.
+    /// The segment that the player requests now, if any.
     pub fn ask(&mut self, now: Instant) -> Option<Segment> {
         if self.under_way.is_some() || self.is_fetched() || self.playout.level() > self.full() {
             return None;
@@ -77,10 +78,11 @@ impl SegmentedView {
         Some(segment)
     }
 
-    /// The segment under way is there. Returns how far the view has come: the media, and what happens to the picture.
+    /// The segment under way has arrived. Returns the step for the media, and the step for playback if there
+    /// is one.
     ///
     /// # Panics
-    /// If none was asked for.
+    /// If no segment was requested.
     pub fn arrive(&mut self, now: Instant) -> (PlaybackStep, Option<PlaybackStep>) {
         let (segment, asked_at) = self.under_way.take().expect("a segment was asked for");
         self.adaptation.measure(segment.bytes, now - asked_at);
@@ -89,7 +91,7 @@ impl SegmentedView {
         (PlaybackStep::Fetched { bytes, media, bitrate }, self.playout.receive(now, self.media))
     }
 
-    /// True when all segments have come.
+    /// True when all segments have arrived.
     #[must_use]
     pub fn is_fetched(&self) -> bool {
         self.media >= self.video.length
@@ -107,7 +109,7 @@ impl SegmentedView {
         self.playout.level()
     }
 
-    /// When to advance, and to ask.
+    /// When to advance, and to request.
     #[must_use]
     pub fn next_timeout(&self) -> Instant {
         let change = self.playout.next_change();
@@ -117,7 +119,7 @@ impl SegmentedView {
         change - self.full().min(self.playout.level())
     }
 
-    /// The level up to which there is room for a segment more.
+    /// The level up to which there is room for another segment.
     fn full(&self) -> Duration {
         self.video.buffer.saturating_sub(self.video.segment)
     }

@@ -1,24 +1,24 @@
-//! The playout buffer of a video player: what has arrived is played at the speed of the clock.
+//! The playout buffer of a video player: received media is played in real time.
 //!
-//! Media counts as time. It comes in order ([`Playout::receive`]) and leaves while the picture moves
-//! ([`Playout::advance`]). The picture starts when enough of it has come, stands still when the buffer runs dry,
-//! and moves again when enough has come once more: the states of an HTML media element that is told to play and
-//! waits for data (HTML Living Standard §4.8.11.7, `HAVE_CURRENT_DATA` and above).
+//! Media is measured as time. It arrives in order ([`Playout::receive`]) and leaves during playback
+//! ([`Playout::advance`]). Playback starts when enough media has arrived, stalls when the buffer is empty,
+//! and resumes when enough has arrived again: the states of an HTML media element that is to play and waits
+//! for data (HTML Living Standard §4.8.11.7, `HAVE_CURRENT_DATA` and above).
 
 use airlane_core::{Duration, Instant, PlaybackStep};
 
-/// When the picture moves.
+/// The rules for starting and resuming playback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayoutRules {
-    /// It starts when so much has come.
+    /// It starts when this much media has arrived.
     pub start: Duration,
-    /// It moves again when so much has come after it stood still.
+    /// It resumes when this much media has arrived after a stall.
     pub resume: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing was played yet.
+    /// Nothing has been played yet.
     Waiting,
     Playing,
     Stalled,
@@ -31,21 +31,21 @@ pub struct Playout {
     rules: PlayoutRules,
     length: Duration,
     state: State,
-    /// Media that has arrived, and what of it was played at `at`.
+    /// Playing time of the media received, and of the media played at `at`.
     received: Duration,
     played: Duration,
     at: Instant,
 }
 
 impl Playout {
-    /// A video of `length` of which nothing has come.
+    /// A video of `length` without media.
     #[must_use]
     pub const fn new(rules: PlayoutRules, length: Duration) -> Self {
         let (received, played, at) = (Duration::ZERO, Duration::ZERO, Instant::ZERO);
         Self { rules, length, state: State::Waiting, received, played, at }
     }
 
-    /// Plays until `now`. Call it before anything else that happens now.
+    /// Plays until `now`. To be called before all other calls at this time.
     pub fn advance(&mut self, now: Instant) -> Option<PlaybackStep> {
         if self.state != State::Playing {
             return None;
@@ -63,7 +63,7 @@ impl Playout {
         Some(if over { PlaybackStep::Ended } else { PlaybackStep::Stalled })
     }
 
-    /// The first `received` of the media are there now.
+    /// The first `received` of the media have arrived.
     pub fn receive(&mut self, now: Instant, received: Duration) -> Option<PlaybackStep> {
         self.received = received.min(self.length);
         let (enough, step) = match self.state {
@@ -86,7 +86,7 @@ impl Playout {
         self.received - self.played
     }
 
-    /// True while the picture moves.
+    /// True during playback.
     #[must_use]
     pub fn is_playing(&self) -> bool {
         self.state == State::Playing
@@ -98,7 +98,7 @@ impl Playout {
         self.state == State::Ended
     }
 
-    /// When [`Self::advance`] has something to tell, if nothing more arrives.
+    /// When [`Self::advance`] returns the next step, if no more media arrives.
     #[must_use]
     pub fn next_change(&self) -> Instant {
         if self.is_playing() { self.at + self.level() } else { Instant::FAR_FUTURE }

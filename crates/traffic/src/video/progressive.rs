@@ -1,38 +1,38 @@
-//! A player that downloads one file and plays what has come of it (HTML5 progressive download).
+//! A player that downloads one file and plays the received part (HTML5 progressive download).
 //!
-//! Without a limit it takes whatever the transport has, as a server without rate control sends it. With one
-//! it stops reading while so much media is buffered, and goes on block by block: the transport's window closes
-//! and the sender waits, which is how players throttle servers that do not (Rao et al., "Network characteristics
-//! of video streaming traffic", CoNEXT 2011, §5).
+//! Without a limit it reads everything the transport has, as a server without rate control sends it. With a
+//! limit it stops reading while this much media is buffered, and continues block by block: the transport's
+//! window closes and the sender waits. Players throttle servers without rate control in this way (Rao et al.,
+//! "Network characteristics of video streaming traffic", CoNEXT 2011, §5).
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, PlaybackStep};
 
 use super::playout::{Playout, PlayoutRules};
 
-/// A video that is one file, and how it is played.
+/// A video in one file, and its playback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Video {
-    /// The bitrate of all of it.
+    /// The bitrate of the whole file.
     pub bitrate: BitRate,
-    /// How long it plays.
+    /// Its playing time.
     pub length: Duration,
-    /// When the picture moves.
+    /// The rules for starting and resuming playback.
     pub rules: PlayoutRules,
-    /// What the player buffers at most; none for all that comes.
+    /// The limit of the player's buffer; `None` for no limit.
     pub limit: Option<ReadLimit>,
 }
 
-/// A player that does not read what it has no room for.
+/// The limit of a player's buffer, above which it does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimit {
-    /// Media that it buffers at most.
+    /// Maximum media in the buffer.
     pub buffer: Duration,
-    /// It reads when so many bytes have room.
+    /// It reads when there is room for this many bytes.
     pub block: Bytes,
 }
 
 impl Video {
-    /// Bytes of the file, the last one whole.
+    /// Bytes of the file, rounded up.
     #[must_use]
     pub fn size(&self) -> Bytes {
         let bits = u128::from(self.bitrate.bits_per_second()) * u128::from(self.length.as_nanos());
@@ -46,30 +46,30 @@ pub struct ProgressiveView {
     video: Video,
     playout: Playout,
     fetched: Bytes,
-    /// Media of these bytes.
+    /// Playing time of these bytes.
     media: Duration,
 }
 
 impl ProgressiveView {
-    /// A view of which nothing has come.
+    /// A view without media.
     #[must_use]
     pub fn new(video: Video) -> Self {
         let playout = Playout::new(video.rules, video.length);
         Self { video, playout, fetched: Bytes::ZERO, media: Duration::ZERO }
     }
 
-    /// Plays until `now`. Call it before anything else that happens now.
+    /// Plays until `now`. To be called before all other calls at this time.
     pub fn advance(&mut self, now: Instant) -> Option<PlaybackStep> {
         self.playout.advance(now)
     }
 
-    /// True if the player buffers so much and no more.
+    /// True if the player's buffer is limited.
     #[must_use]
     pub const fn is_limited(&self) -> bool {
         self.video.limit.is_some()
     }
 
-    /// Bytes that the player takes from the transport now.
+    /// Bytes that the player can read from the transport now.
     #[must_use]
     pub fn room(&self) -> Bytes {
         let left = self.left();
@@ -78,8 +78,8 @@ impl ProgressiveView {
         if room < self.block_media(limit) { Bytes::ZERO } else { self.video.bitrate.bytes_in(room).min(left) }
     }
 
-    /// So many bytes came, which is what [`Self::room`] allowed at most. Returns how far the view has come: the
-    /// media, and what happens to the picture.
+    /// This many bytes were read, at most [`Self::room`]. Returns the step for the media, and the step for
+    /// playback if there is one.
     pub fn take(&mut self, now: Instant, bytes: Bytes) -> (PlaybackStep, Option<PlaybackStep>) {
         let before = self.media;
         self.fetched += bytes;
@@ -88,7 +88,7 @@ impl ProgressiveView {
         (PlaybackStep::Fetched { bytes, media, bitrate }, self.playout.receive(now, self.media))
     }
 
-    /// Bytes of the file that have not come.
+    /// Bytes of the file that have not arrived.
     #[must_use]
     pub fn left(&self) -> Bytes {
         self.video.size().saturating_sub(self.fetched)
@@ -100,13 +100,13 @@ impl ProgressiveView {
         self.playout.has_ended()
     }
 
-    /// When to advance; and, if bytes wait in the transport, when there is room for them.
+    /// When to advance; and, if bytes wait in the transport, when there will be room for them.
     #[must_use]
     pub fn next_timeout(&self, bytes_wait: bool) -> Instant {
         let change = self.playout.next_change();
         match self.video.limit {
             Some(limit) if bytes_wait && self.playout.is_playing() && self.room() == Bytes::ZERO => {
-                // The level at which a block fits; a limit below a block is refused with the scenario.
+                // The level at which a block fits; the scenario check rejects a limit below a block.
                 let fits = limit.buffer.saturating_sub(self.block_media(limit));
                 change - fits.min(self.playout.level())
             }
@@ -114,7 +114,7 @@ impl ProgressiveView {
         }
     }
 
-    /// How long the next block plays, or what is left of the file.
+    /// The playing time of the next block, or of the rest of the file.
     fn block_media(&self, limit: ReadLimit) -> Duration {
         self.media_of(limit.block.min(self.left())) + Duration::from_nanos(1) // rounded up
     }

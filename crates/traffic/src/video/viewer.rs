@@ -1,4 +1,4 @@
-//! Somebody who watches videos over HTTP: asks for one, watches it to its end, pauses, and watches the next.
+//! A viewer of videos over HTTP: requests one, watches it to its end, pauses, and watches the next.
 
 use airlane_core::{
     Bytes, Cx, Duration, Event, FlowId, Instant, Node, PacketRef, PlaybackStep, Port, Stream, Topic,
@@ -8,43 +8,43 @@ use super::dash::{SegmentedVideo, SegmentedView};
 use super::progressive::{ProgressiveView, Video};
 use crate::http::{HttpClient, HttpEvent, Request};
 
-/// How urgent media are (RFC 9218 §4.1): the default.
+/// The urgency of media (RFC 9218 §4.1): the default.
 const URGENCY: u8 = 3;
 
-/// What is watched.
+/// The video.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Media {
-    /// One file, played while it comes.
+    /// One file, played while it arrives.
     File(Video),
-    /// Segments, asked for one by one.
+    /// Segments, requested one by one.
     Segments(SegmentedVideo),
 }
 
-/// How videos are watched.
+/// The use of a player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Viewing {
-    /// What is watched each time.
+    /// The video of each view.
     pub media: Media,
-    /// How many times.
+    /// The number of views.
     pub views: u32,
-    /// The mean of the pause after a view, which is drawn from an exponential distribution.
+    /// The mean of the pause after a view, which is exponentially distributed.
     pub pause: Duration,
-    /// When the first is asked for.
+    /// When the first view is requested.
     pub start: Instant,
     /// A request on the wire.
     pub request: Bytes,
-    /// The head of a response.
+    /// The header of a response.
     pub head: Bytes,
 }
 
-/// A view under way.
+/// The current view.
 #[derive(Debug)]
 enum View {
     File(ProgressiveView),
     Segments(Box<SegmentedView>),
 }
 
-/// The viewer, over HTTP of any kind.
+/// The viewer, over any version of HTTP.
 #[derive(Debug)]
 pub struct Viewer<C> {
     http: C,
@@ -52,22 +52,22 @@ pub struct Viewer<C> {
     viewing: Viewing,
     draws: Stream,
     view: Option<View>,
-    /// Views begun, and requests sent.
+    /// Number of views begun, and of requests sent.
     number: u32,
     requests: u32,
-    /// When the next video is asked for; `None` while one is watched, and after the last.
+    /// When the next video is requested; `None` during a view, and after the last.
     next_view: Option<Instant>,
 }
 
 impl<C: HttpClient> Viewer<C> {
-    /// A viewer who asks for the first video when the viewing starts.
+    /// A viewer who requests the first video at the start of the viewing.
     #[must_use]
     pub fn new(http: C, flow: FlowId, viewing: Viewing, draws: Stream) -> Self {
         let next_view = Some(viewing.start);
         Self { http, flow, viewing, draws, view: None, number: 0, requests: 0, next_view }
     }
 
-    /// HTTP below.
+    /// The HTTP client.
     #[must_use]
     pub const fn http(&self) -> &C {
         &self.http
@@ -101,7 +101,7 @@ impl<C: HttpClient> Viewer<C> {
         }
     }
 
-    /// Plays until now, takes what has come, and asks for what comes next.
+    /// Plays until now, processes received media, and sends the next requests.
     fn work(&mut self, cx: &mut Cx<'_>) {
         let step = match &mut self.view {
             None => None,
@@ -124,7 +124,7 @@ impl<C: HttpClient> Viewer<C> {
         self.http.flush(cx);
     }
 
-    /// What HTTP has to say.
+    /// Handles the events of HTTP.
     fn take(&mut self, cx: &mut Cx<'_>) {
         while let Some(event) = self.http.poll() {
             let told = match (&mut self.view, event) {

@@ -3,7 +3,7 @@
 use airlane_core::{Bytes, Duration};
 use airlane_traffic::{Page, PageObject};
 
-/// An object of `body` bytes on a server, named after so many bytes of the object before.
+/// An object of `body` bytes on a server, named at this byte of the parent object.
 pub(crate) fn object(server: u16, body: u64, (parent, after): (u32, u64)) -> PageObject {
     PageObject {
         server,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use airlane_core::{Cx, Duration, Instant, Node, PacketPool, PacketRef, Probe};
 use airlane_traffic::PORT;
 
-/// Runs two nodes until `end`; `lost` says which packets the wire loses, by their number.
+/// Runs two nodes until `end`; `lost` returns true for the numbers of the packets that the wire loses.
 pub(crate) fn run(
     nodes: [&mut dyn Node; 2],
     end: Instant,

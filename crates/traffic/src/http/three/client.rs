@@ -14,7 +14,7 @@ use crate::quic_host::QuicHost;
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     request: Request,
-    /// Bytes of the body that the application was told of.
+    /// Bytes of the body reported to the application.
     told: u64,
 }
 
@@ -24,18 +24,18 @@ struct Asked {
     request: Request,
     told: u64,
     stream: StreamId,
-    /// What is still to be written of it.
+    /// The unwritten part of the request.
     unwritten: Vec<u8>,
     response: FrameReader,
     begun: bool,
 }
 
-/// A connection to a server, and what it was asked for.
+/// A connection to a server, and its requests.
 #[derive(Debug)]
 struct Link {
     sockets: SocketPair,
     asked: Vec<Asked>,
-    /// Both ends have shaken hands.
+    /// True after the handshake.
     ready: bool,
     idle_since: Instant,
 }
@@ -51,8 +51,8 @@ pub struct HttpOverQuic {
 }
 
 impl HttpOverQuic {
-    /// A client whose connections are set up so and whose packets go in this direction. There is one connection to a
-    /// server (RFC 9114 §3.3); `settings.pipeline` are the requests on it that are not answered yet, at most.
+    /// A client with connections of this configuration, sending in this direction. There is one connection
+    /// per server (RFC 9114 §3.3); `settings.pipeline` is the maximum number of unanswered requests on it.
     #[must_use]
     pub fn new(settings: HttpSettings, config: QuicConfig, (flow, direction): (FlowId, Direction)) -> Self {
         let config = QuicConfig { application: APPLICATION, ..config };
@@ -65,20 +65,20 @@ impl HttpOverQuic {
         }
     }
 
-    /// The connections below.
+    /// The QUIC connections.
     #[must_use]
     pub const fn quic(&self) -> &QuicHost {
         &self.quic
     }
 
-    /// Puts a request among those that wait: the most urgent first, and else in their order.
+    /// Adds a request to those that wait: the most urgent first, equal ones in their order.
     fn queue(&mut self, waiting: Waiting) {
         let urgency = waiting.request.urgency;
         let behind = self.waiting.partition_point(|other| other.request.urgency <= urgency);
         self.waiting.insert(behind, waiting);
     }
 
-    /// Gives requests to connections.
+    /// Assigns requests to connections.
     fn assign(&mut self, cx: &Cx<'_>) {
         let mut index = 0;
         while index < self.waiting.len() {
@@ -92,8 +92,8 @@ impl HttpOverQuic {
         }
     }
 
-    /// The connection to a server, opened now if there is none and may be one more. One that has been idle for so long
-    /// that the server may have given it up makes place for a new one (RFC 9114 §5.1).
+    /// The connection to a server, opened now if there is none and the limit allows it. A connection that has
+    /// been idle for so long that the server may have given it up is replaced (RFC 9114 §5.1).
     fn link_to(&mut self, cx: &Cx<'_>, server: u16) -> Option<usize> {
         let mut known = self.links.iter().position(|link| link.sockets.server == server);
         if let Some(index) = known
@@ -114,7 +114,7 @@ impl HttpOverQuic {
         Some(self.links.len() - 1)
     }
 
-    /// Closes the connection that has been idle for longest, if any is.
+    /// Closes the connection that has been idle for longest, if there is one.
     fn make_place(&mut self, cx: &Cx<'_>) -> bool {
         let waited_for = |link: &Link| self.waiting.iter().any(|w| w.request.server == link.sockets.server);
         let idle =
@@ -133,7 +133,7 @@ impl HttpOverQuic {
         link
     }
 
-    /// Sends a request on a stream of its own, if there may be one more.
+    /// Sends a request on its own stream, if another stream is allowed.
     fn ask(&mut self, index: usize, Waiting { request, told }: Waiting) -> bool {
         let link = &mut self.links[index];
         if !link.ready || link.asked.len() >= self.settings.pipeline {
@@ -150,7 +150,7 @@ impl HttpOverQuic {
         true
     }
 
-    /// Writes what the stream takes of a request, and ends it after the last byte.
+    /// Writes as much of a request as the stream takes, and ends the stream after the last byte.
     fn write(&mut self, index: usize, stream: StreamId) {
         let Link { sockets, asked, .. } = &mut self.links[index];
         let Some(endpoint) = self.quic.connection(*sockets) else { return };
@@ -164,11 +164,11 @@ impl HttpOverQuic {
         }
     }
 
-    /// Works through what a connection has to say. Returns the bytes that could be read.
+    /// Handles the events of a connection. Returns the number of bytes read.
     fn work(&mut self, cx: &Cx<'_>, sockets: SocketPair) -> u64 {
         let mut in_order = 0;
         while let Some(event) = self.quic.connection(sockets).and_then(|endpoint| endpoint.poll()) {
-            // A connection that was closed may still speak.
+            // A closed connection may still have events.
             let Some(index) = self.links.iter().position(|link| link.sockets == sockets) else { continue };
             match event {
                 QuicEvent::Connected => {
@@ -194,7 +194,7 @@ impl HttpOverQuic {
         in_order
     }
 
-    /// Some of a response may have come. Returns how many bytes of its stream.
+    /// Reads a part of a response. Returns the number of bytes of its stream.
     fn read(&mut self, cx: &Cx<'_>, index: usize, stream: StreamId) -> u64 {
         let link = &mut self.links[index];
         let Some(endpoint) = self.quic.connection(link.sockets) else { return 0 };
@@ -220,7 +220,7 @@ impl HttpOverQuic {
         read.bytes
     }
 
-    /// A connection is over before its time: what it was asked for waits again (RFC 9110 §9.2.2).
+    /// A connection was lost: its requests wait again (RFC 9110 §9.2.2).
     #[cold]
     fn lose(&mut self, index: usize) {
         for Asked { request, told, .. } in self.links.remove(index).asked {
@@ -284,7 +284,7 @@ impl HttpClient for HttpOverQuic {
 }
 
 impl Link {
-    /// When it has been idle for too long. While hands are being shaken it is not.
+    /// When it has been idle for too long. During the handshake it is not idle.
     fn idle_until(&self, settings: &HttpSettings) -> Instant {
         let idle = self.ready && self.asked.is_empty();
         if idle { self.idle_since + settings.keep_alive } else { Instant::FAR_FUTURE }

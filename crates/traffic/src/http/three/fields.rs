@@ -1,8 +1,8 @@
-//! Heads of requests and responses as field sections of QPACK (RFC 9204 §4.5): the static table, no dynamic one, strings
-//! as they are.
+//! Headers of requests and responses as field sections of QPACK (RFC 9204 §4.5): with the static table,
+//! without a dynamic table and Huffman coding.
 //!
-//! A head has the size that the page says, if what it has to say takes no more: a cookie fills it up. What a server must know
-//! to answer is in the path.
+//! A header has the size given by the page, if its required content is not larger: a cookie fills it up. The
+//! parameters of the response are in the path.
 
 use core::str;
 
@@ -10,7 +10,7 @@ use airlane_core::{Bytes, Duration};
 
 use crate::http::Request;
 
-/// A field section that refers to no dynamic table begins with two zeros (RFC 9204 §4.5.1).
+/// The prefix of a field section without references to a dynamic table: two zeros (RFC 9204 §4.5.1).
 const PREFIX: [u8; 2] = [0, 0];
 /// Entries of the static table (RFC 9204 appendix A).
 const AUTHORITY: u8 = 0;
@@ -23,27 +23,27 @@ const SCHEME_HTTPS: u8 = 23;
 const STATUS_200: u8 = 25;
 const ACCEPT_ANY: u8 = 29;
 const ACCEPT_RANGES: u8 = 32;
-/// Urgency stands in a field of this name (RFC 9218 §5), without which it is 3 (§4.1).
+/// The name of the field for the urgency (RFC 9218 §5), which is 3 by default (§4.1).
 const PRIORITY: &str = "priority";
 const URGENCY: u8 = 3;
 
 /// A body without an end.
 const ENDLESS: Bytes = Bytes(u64::MAX);
 
-/// What a server is asked for.
+/// The content of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// Bytes of the response's head.
+    /// Bytes of the response's header.
     pub(super) head: Bytes,
     /// Bytes of its body.
     pub(super) body: Bytes,
-    /// How long the server needs before it can answer.
+    /// The server's processing time before it can answer.
     pub(super) wait: Duration,
-    /// How urgent it is.
+    /// Its urgency.
     pub(super) urgency: u8,
 }
 
-/// The head of a request.
+/// The header of a request.
 pub(super) fn request(request: &Request) -> Vec<u8> {
     let mut section = PREFIX.to_vec();
     indexed(&mut section, METHOD_GET);
@@ -58,7 +58,7 @@ pub(super) fn request(request: &Request) -> Vec<u8> {
     section
 }
 
-/// The head of a response.
+/// The header of a response.
 pub(super) fn response(asked: &Asked) -> Vec<u8> {
     let mut section = PREFIX.to_vec();
     indexed(&mut section, STATUS_200);
@@ -69,7 +69,7 @@ pub(super) fn response(asked: &Asked) -> Vec<u8> {
     section
 }
 
-/// What a request asks for; nothing if it is not one of ours.
+/// Decodes a request; `None` if it is not one of ours.
 pub(super) fn asked(section: &[u8]) -> Option<Asked> {
     let mut fields = Fields(section.strip_prefix(&PREFIX)?);
     let (mut path, mut urgency) = (None, URGENCY);
@@ -89,7 +89,7 @@ pub(super) fn asked(section: &[u8]) -> Option<Asked> {
     Some(Asked { head, body, wait, urgency })
 }
 
-/// An integer behind the flags of its first byte, of which `bits` are its own (RFC 7541 §5.1).
+/// An integer after the flags in its first byte, of which it uses `bits` bits (RFC 7541 §5.1).
 fn integer(to: &mut Vec<u8>, flags: u8, bits: u8, value: usize) {
     let most = (1 << bits) - 1;
     if value < most {
@@ -104,12 +104,12 @@ fn integer(to: &mut Vec<u8>, flags: u8, bits: u8, value: usize) {
     to.push(left as u8);
 }
 
-/// A field of the static table, its value too (RFC 9204 §4.5.2).
+/// A field of the static table, including its value (RFC 9204 §4.5.2).
 fn indexed(to: &mut Vec<u8>, entry: u8) {
     integer(to, 0xC0, 6, usize::from(entry));
 }
 
-/// A field whose name is that of an entry of the static table (RFC 9204 §4.5.4).
+/// A field with the name of an entry of the static table (RFC 9204 §4.5.4).
 fn named(to: &mut Vec<u8>, entry: u8, value: &[u8]) {
     integer(to, 0x50, 4, usize::from(entry));
     integer(to, 0, 7, value.len());
@@ -124,7 +124,8 @@ fn literal(to: &mut Vec<u8>, name: &str, value: &[u8]) {
     to.extend_from_slice(value);
 }
 
-/// Fills a section up to `size` with fields of one name, and another of one byte where a single one is missing.
+/// Fills a section up to `size` with fields of one name, and with one of one byte if a single byte is
+/// missing.
 fn fill(section: &mut Vec<u8>, size: usize, entry: u8, single: u8) {
     while let Some(missing) = size.checked_sub(section.len()).filter(|missing| *missing > 0) {
         let before = section.len();
@@ -132,7 +133,7 @@ fn fill(section: &mut Vec<u8>, size: usize, entry: u8, single: u8) {
             indexed(section, single);
             continue;
         }
-        // The name takes one byte, and the length of the value those that it takes.
+        // The name takes one byte, and the length of the value one or more.
         let mut value = missing - 2;
         loop {
             named(section, entry, &vec![b'x'; value]);
@@ -150,17 +151,17 @@ fn fill(section: &mut Vec<u8>, size: usize, entry: u8, single: u8) {
 enum Field<'a> {
     /// An entry of the static table.
     Indexed,
-    /// The value of a field whose name is that of an entry.
+    /// The value of a field with the name of an entry.
     Named(u8, &'a [u8]),
     /// A name and its value.
     Literal(&'a [u8], &'a [u8]),
 }
 
-/// What is left of a section.
+/// The rest of a section.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// The next field; nothing if it is one that this end does not understand.
+    /// The next field; `None` if this end does not support it.
     fn next(&mut self) -> Option<Field<'a>> {
         match self.0.first()? {
             0xC0..=0xFF => self.integer(6).map(|_| Field::Indexed),
@@ -169,7 +170,7 @@ impl<'a> Fields<'a> {
                 Some(Field::Named(u8::try_from(entry).ok()?, self.string(7)?))
             }
             first @ 0x20..0x40 if first & 0x08 == 0 => Some(Field::Literal(self.string(3)?, self.string(7)?)),
-            _ => None, // of a dynamic table, for which there is no room, or Huffman's code, which nobody here uses
+            _ => None, // of a dynamic table, or with Huffman coding: not supported
         }
     }
 
@@ -219,7 +220,7 @@ mod tests {
         }
     }
 
-    /// RFC 9204 appendix B.1: the path of the example stands in a literal with a name reference.
+    /// RFC 9204 appendix B.1: the path of the example is a literal with a name reference.
     #[test]
     fn fields_are_those_of_the_standard() {
         let mut section = PREFIX.to_vec();
@@ -227,7 +228,7 @@ mod tests {
         let example =
             [0x00, 0x00, 0x51, 0x0b, 0x2f, 0x69, 0x6e, 0x64, 0x65, 0x78, 0x2e, 0x68, 0x74, 0x6d, 0x6c];
         assert_eq!(section, example);
-        // RFC 7541 appendix C.1: 10 and 1337 behind three bits of something else.
+        // RFC 7541 appendix C.1: 10 and 1337 after three other bits.
         let mut integers = Vec::new();
         integer(&mut integers, 0, 5, 10);
         integer(&mut integers, 0, 5, 1_337);
@@ -238,7 +239,7 @@ mod tests {
         );
     }
 
-    /// Every size from what a head has to say on, to the byte; nothing is lost of what it says.
+    /// Every size from the required content on, to the byte; the content is preserved.
     #[test]
     fn heads_have_the_size_of_the_page() {
         for urgency in [0, 3, 7] {
@@ -264,7 +265,7 @@ mod tests {
         let section = request(&of(400, 5));
         assert!(asked(&section).is_some());
         for cut in 0..section.len() {
-            // Whatever is cut off, nobody panics.
+            // No truncation causes a panic.
             let _ = asked(&section[..cut]);
         }
         assert_eq!(asked(&[]), None);

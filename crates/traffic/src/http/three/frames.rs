@@ -1,10 +1,10 @@
-//! Frames of HTTP/3 (RFC 9114 §7) and the variable-length integers that they are made of (RFC 9000 §16).
+//! Frames of HTTP/3 (RFC 9114 §7) and their variable-length integers (RFC 9000 §16).
 
 /// Types of frames (RFC 9114 §7.2).
 const DATA: u64 = 0x00;
 const HEADERS: u64 = 0x01;
 const SETTINGS: u64 = 0x04;
-/// What a unidirectional stream is for (RFC 9114 §6.2.1, RFC 9204 §4.2).
+/// Types of unidirectional streams (RFC 9114 §6.2.1, RFC 9204 §4.2).
 const CONTROL_STREAM: u64 = 0x00;
 const QPACK_ENCODER_STREAM: u64 = 0x02;
 const QPACK_DECODER_STREAM: u64 = 0x03;
@@ -12,10 +12,10 @@ const QPACK_DECODER_STREAM: u64 = 0x03;
 const QPACK_MAX_TABLE_CAPACITY: u64 = 0x01;
 const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
 const QPACK_BLOCKED_STREAMS: u64 = 0x07;
-/// The longest head that is taken: choice, above anything that a page set may have.
+/// The maximum size of a header: choice, above anything in a page set.
 const FIELD_SECTION_MAX: u64 = 1 << 32;
 
-/// Appends an integer, in as few bytes as it takes.
+/// Appends an integer in the smallest number of bytes.
 fn put(to: &mut Vec<u8>, value: u64) {
     let bytes = value.to_be_bytes();
     match value {
@@ -37,14 +37,14 @@ pub(super) fn headers(to: &mut Vec<u8>, section: &[u8]) {
     to.extend_from_slice(section);
 }
 
-/// Appends what a DATA frame of so many bytes begins with.
+/// Appends the header of a DATA frame with this many bytes.
 pub(super) fn data_header(to: &mut Vec<u8>, bytes: u64) {
     put(to, DATA);
     put(to, bytes);
 }
 
-/// What each end says first, a stream of its own for each: its settings, and that it has nothing to say of a dynamic table, for
-/// which it gives no room (RFC 9204 §3.2.3).
+/// The first data of each end, each on its own stream: its settings, and the two streams of QPACK, which stay
+/// empty because the dynamic table has no capacity (RFC 9204 §3.2.3).
 pub(super) fn opening() -> [Vec<u8>; 3] {
     let mut settings = Vec::new();
     for (setting, value) in [
@@ -63,15 +63,15 @@ pub(super) fn opening() -> [Vec<u8>; 3] {
     [control, vec![QPACK_ENCODER_STREAM as u8], vec![QPACK_DECODER_STREAM as u8]]
 }
 
-/// Reads the frames of a request stream as its bytes come.
+/// Parses the frames of a request stream as its bytes arrive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FrameReader {
-    /// What has come of an integer.
+    /// The received part of an integer.
     begun: u64,
-    /// Bytes of it that are missing.
+    /// Its missing bytes.
     missing: u8,
     expects: Expects,
-    /// The field section, when it is whole.
+    /// The field section, once it is complete.
     section: Vec<u8>,
     /// Bytes of data so far.
     data: u64,
@@ -91,18 +91,18 @@ enum Expects {
 }
 
 impl FrameReader {
-    /// The field section, once all of it has come.
+    /// The field section, once all of it has arrived.
     pub(super) fn section(&self) -> Option<&[u8]> {
         let whole = !matches!(self.expects, Expects::Payload { kind: HEADERS, .. });
         (whole && !self.section.is_empty()).then_some(self.section.as_slice())
     }
 
-    /// Bytes of data that have come.
+    /// Bytes of data received.
     pub(super) const fn data(&self) -> u64 {
         self.data
     }
 
-    /// More has come.
+    /// Parses further bytes.
     pub(super) fn take(&mut self, mut bytes: &[u8]) {
         while let Some(&first) = bytes.first() {
             let Expects::Payload { kind, left } = self.expects else {
@@ -117,14 +117,14 @@ impl FrameReader {
             match kind {
                 HEADERS => self.section.extend_from_slice(now),
                 DATA => self.data += taken,
-                _ => {} // of no meaning here (RFC 9114 §9)
+                _ => {} // ignored (RFC 9114 §9)
             }
             bytes = rest;
             self.expect_payload(kind, left - taken);
         }
     }
 
-    /// One byte more of an integer; its value with the last.
+    /// Adds a byte of an integer; returns its value after the last.
     fn integer(&mut self, byte: u8) -> Option<u64> {
         if self.missing == 0 {
             self.missing = 1 << (byte >> 6);
@@ -170,7 +170,7 @@ mod tests {
             let read: Vec<_> = bytes.iter().filter_map(|byte| reader.integer(*byte)).collect();
             assert_eq!(read, [value]);
         }
-        // RFC 9000 §16: an integer need not be in the fewest bytes.
+        // RFC 9000 §16: an integer need not use the minimum number of bytes.
         let mut reader = FrameReader::default();
         assert_eq!((reader.integer(0x40), reader.integer(0x25)), (None, Some(37)));
     }

@@ -1,12 +1,13 @@
-//! HTTP/3 (RFC 9114) over QUIC: one connection to a server, a stream for each request, in bytes that a peer of another make
-//! would understand.
+//! HTTP/3 (RFC 9114) over QUIC: one connection per server, one stream per request, in bytes that other
+//! implementations can decode.
 //!
-//! A request is read from its stream, not from a [`Dialogue`](crate::dialogue::Dialogue): what QUIC carries are bytes. Heads are
-//! field sections of QPACK (RFC 9204) without a dynamic table, in the sizes that the page gives. Urgencies (RFC 9218) become
-//! priorities of streams at the server's QUIC: of what there is to send, the most urgent goes first, whole, and within an
-//! urgency what was asked for first.
+//! A request is read from its stream, not from a [`Dialogue`](crate::dialogue::Dialogue), because QUIC
+//! carries real bytes. Headers are field sections of QPACK (RFC 9204) without a dynamic table, with the sizes
+//! given by the page. Urgencies (RFC 9218) are mapped to stream priorities of the server's QUIC: the most
+//! urgent response is sent first, as a whole, and equal ones in the order of their requests.
 //!
-//! Left out: server push, trailers, GOAWAY, and requests in the handshake's first flight (0-RTT).
+//! Not included: server push, trailers, GOAWAY, and requests in the first flight of the handshake
+//! (0-RTT).
 
 mod client;
 mod fields;
@@ -18,15 +19,15 @@ use airlane_quic::{Dir, QuicEndpoint, StreamId};
 pub use client::HttpOverQuic;
 pub use server::QuicHttpServer;
 
-/// What the handshake agrees on (RFC 9114 §3.1).
+/// The application protocol that the handshake negotiates (RFC 9114 §3.1).
 const APPLICATION: &str = "h3";
-/// The streams of which each end has one, before all others.
+/// The priority of the control streams, above all others.
 const FIRST: i32 = i32::MAX;
 
-/// Opens the streams that each end says first what it is by.
+/// Opens the control streams of an end.
 fn open(endpoint: &mut QuicEndpoint) {
     for bytes in frames::opening() {
-        // A peer of ours allows a hundred, and has room for a packet on each.
+        // The peer allows a hundred, and has room for a packet on each.
         if let Some(stream) = endpoint.open_one_way() {
             endpoint.set_priority(stream, FIRST);
             endpoint.write_bytes(stream, &bytes);
@@ -34,13 +35,13 @@ fn open(endpoint: &mut QuicEndpoint) {
     }
 }
 
-/// Reads a stream on which nothing is asked for or answered: settings, of which neither end has a use, and a table without
-/// room. Returns how many bytes.
+/// Reads a control stream: settings, which neither end uses, and QPACK streams without content. Returns the
+/// number of bytes.
 fn listen(endpoint: &mut QuicEndpoint, stream: StreamId) -> u64 {
     endpoint.read(stream).bytes
 }
 
-/// True for a stream on which something is asked for (RFC 9000 §2.1).
+/// True for a stream with a request (RFC 9000 §2.1).
 fn is_request(stream: StreamId) -> bool {
     stream.dir() == Dir::Bi
 }

@@ -1,4 +1,4 @@
-//! The server of HTTP/3: it answers what it is asked for, on whatever connection, and names asked for.
+//! The server of HTTP/3: it answers the requests on all its connections, and DNS queries.
 
 use airlane_core::{Cx, Direction, FlowId, Instant, Node, PacketRef, Payload, Port, SocketPair};
 use airlane_net::pep;
@@ -10,27 +10,27 @@ use super::{APPLICATION, is_request, listen, open};
 use crate::dns::Resolver;
 use crate::quic_host::QuicHost;
 
-/// Bytes of a body in a DATA frame: choice, what a frame of HTTP/2 holds (RFC 9113 §4.2).
+/// Bytes of a body in a DATA frame: choice, the size of a frame of HTTP/2 (RFC 9113 §4.2).
 const CHUNK: u64 = 16 * 1024;
 
-/// A request that is not whole yet.
+/// An incomplete request.
 #[derive(Debug)]
 struct Coming {
     stream: StreamId,
     frames: FrameReader,
 }
 
-/// A response, or what is left of it.
+/// The rest of a response.
 #[derive(Debug)]
 struct Response {
     stream: StreamId,
     ready_at: Instant,
-    /// Bytes to be written next: heads of frames, and a frame of fields.
+    /// Bytes to be written next: headers of frames, and a frame of fields.
     head: Vec<u8>,
-    /// Bytes of the DATA frame that was begun, and of the body behind it; `u64::MAX` for no end.
+    /// Remaining bytes of the current DATA frame, and of the body after it; `u64::MAX` for no end.
     frame: u64,
     body: u64,
-    /// The stream took no more when it was asked last.
+    /// True if the stream was full at the last write.
     blocked: bool,
 }
 
@@ -42,7 +42,7 @@ struct Accepted {
     responses: Vec<Response>,
 }
 
-/// Answers requests over HTTP/3, and names asked for.
+/// Answers requests over HTTP/3, and DNS queries.
 #[derive(Debug)]
 pub struct QuicHttpServer {
     quic: QuicHost,
@@ -51,7 +51,7 @@ pub struct QuicHttpServer {
 }
 
 impl QuicHttpServer {
-    /// A server whose packets go in this direction.
+    /// A server that sends in this direction.
     #[must_use]
     pub fn new(config: QuicConfig, (flow, direction): (FlowId, Direction), resolver: Resolver) -> Self {
         let config = QuicConfig { application: APPLICATION, ..config };
@@ -59,25 +59,25 @@ impl QuicHttpServer {
         Self { quic, accepted: Vec::with_capacity(64), resolver }
     }
 
-    /// The same server, each of whose connections listens to a PEP.
+    /// The same server, whose connections use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { quic: self.quic.with_pep(keys), ..self }
     }
 
-    /// The connections below.
+    /// The QUIC connections.
     #[must_use]
     pub const fn quic(&self) -> &QuicHost {
         &self.quic
     }
 
-    /// Connections on which it may be asked for something.
+    /// Number of connections that may have requests.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.accepted.len()
     }
 
-    /// Works through what a connection has to say. Returns the bytes that could be read.
+    /// Handles the events of a connection. Returns the number of bytes read.
     fn work(&mut self, now: Instant, sockets: SocketPair) -> u64 {
         let Some(endpoint) = self.quic.connection(sockets) else { return 0 };
         let index = match self.accepted.iter().position(|accepted| accepted.sockets == sockets) {
@@ -126,7 +126,7 @@ impl Accepted {
         waiting.map(|response| response.ready_at).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Some of a request may have come; the last of it makes a response. Returns how many bytes.
+    /// Reads a part of a request; a complete one becomes a response. Returns the number of bytes.
     fn read(&mut self, endpoint: &mut QuicEndpoint, stream: StreamId, now: Instant) -> u64 {
         let known = self.coming.iter().position(|coming| coming.stream == stream);
         let place = known.unwrap_or_else(|| {
@@ -150,7 +150,7 @@ impl Accepted {
         }
     }
 
-    /// Writes what is ready, as much as the streams take.
+    /// Writes the responses that are ready, as much as the streams take.
     fn pump(&mut self, endpoint: &mut QuicEndpoint, now: Instant) {
         self.responses.retain_mut(|response| {
             !(response.ready_at <= now && !response.blocked && response.write(endpoint))
@@ -166,7 +166,7 @@ impl Response {
         Self { stream, ready_at, head, frame: 0, body, blocked: false }
     }
 
-    /// Writes as much as the stream takes; true after the last byte.
+    /// Writes as much as the stream takes; returns true after the last byte.
     fn write(&mut self, endpoint: &mut QuicEndpoint) -> bool {
         loop {
             let written = endpoint.write_bytes(self.stream, &self.head);
@@ -191,7 +191,8 @@ impl Response {
     }
 }
 
-/// The most urgent first, and of those what was asked for first: responses that are of no use in part (RFC 9218 §10).
+/// The most urgent first, equal ones in the order of their requests: responses that are useful only as a
+/// whole (RFC 9218 §10).
 fn priority(stream: StreamId, urgency: u8) -> i32 {
     let asked = stream.index().min((1 << 27) - 1) as i32;
     -((i32::from(urgency) << 27) + asked)
@@ -216,7 +217,7 @@ impl Node for QuicHttpServer {
         while let Some(sockets) = self.quic.handle_timeout(cx) {
             self.work(cx.now, sockets);
         }
-        // What is ready is written, or blocked, when it is ready no more.
+        // Responses that are ready are written or blocked; blocked ones no longer count as ready.
         let ready = |accepted: &&Accepted| accepted.ready_at() <= cx.now;
         while let Some(sockets) = self.accepted.iter().find(ready).map(|accepted| accepted.sockets) {
             self.work(cx.now, sockets);

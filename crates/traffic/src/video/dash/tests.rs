@@ -18,7 +18,8 @@ fn example(rule: Rule, length_s: u64) -> SegmentedVideo {
 const BOLA: Rule = Rule::Bola(BolaParameters { v: 0.93, gamma_p: 5.0 });
 const RATE: Rule = Rule::Rate { safety: 0.9, samples: 5 };
 
-/// What a view told: when each segment was asked for, the level then, and its bitrate; and what became of the picture.
+/// The results of a view: the time of each request, the level and the bitrate then; and the steps of
+/// playback.
 #[derive(Debug, Default)]
 struct Told {
     asked: Vec<(Instant, Duration, BitRate)>,
@@ -27,7 +28,7 @@ struct Told {
     media: Duration,
 }
 
-/// Plays a video over a network that has a rate and no delay.
+/// Plays a video over a network with a rate and no delay.
 fn play(video: SegmentedVideo, rate: impl Fn(Instant) -> BitRate) -> Told {
     let (mut view, mut told, mut now) = (SegmentedView::new(video.clone()), Told::default(), Instant::ZERO);
     let mut arrival = Instant::FAR_FUTURE;
@@ -55,7 +56,7 @@ fn play(video: SegmentedVideo, rate: impl Fn(Instant) -> BitRate) -> Told {
     told
 }
 
-/// When so many bytes have come at a rate that may change each second.
+/// When this many bytes have arrived, at a rate that may change each second.
 fn arrives(bytes: Bytes, from: Instant, rate: &impl Fn(Instant) -> BitRate) -> Instant {
     let (mut at, mut left) = (from, bytes);
     loop {
@@ -73,10 +74,10 @@ fn stalls(told: &Told) -> usize {
     told.steps.iter().filter(|(_, step)| *step == PlaybackStep::Stalled).count()
 }
 
-/// At 2 Mbit/s the buffer settles where 1.427 and 2.962 Mbit/s are worth the same, at 16.13 s (tests of the rule). A
-/// segment at 1.427 takes 2.1405 s and raises the level by 0.8595 s, one at 2.962 takes 4.443 s and lowers it by 1.443 s:
-/// segments are asked for between 14.68 s and 16.99 s, where no other bitrate is chosen. What comes in is 2 Mbit/s, and
-/// so is the mean bitrate of what is played.
+/// At 2 Mbit/s the buffer settles where 1.427 and 2.962 Mbit/s have the same score, at 16.13 s (tests of the
+/// rule). A segment at 1.427 takes 2.1405 s and raises the level by 0.8595 s, one at 2.962 takes 4.443 s and
+/// lowers it by 1.443 s: segments are requested between 14.68 s and 16.99 s, where no other bitrate is
+/// chosen. The network's rate is 2 Mbit/s, and so is the mean bitrate played.
 #[test]
 fn bola_settles_at_the_level_where_two_bitrates_are_worth_the_same() {
     let told = play(example(BOLA, 3_600), |_| BitRate(2_000_000));
@@ -91,8 +92,8 @@ fn bola_settles_at_the_level_where_two_bitrates_are_worth_the_same() {
     assert_eq!(stalls(&told), 0);
 }
 
-/// At 8 Mbit/s the highest bitrate is fetched faster than it plays: the player asks whenever a segment has room, at a
-/// level of 22 s, once in three seconds.
+/// At 8 Mbit/s the highest bitrate is fetched faster than it plays: the player requests a segment whenever
+/// there is room, at a level of 22 s, once in three seconds.
 #[test]
 fn a_fast_network_fills_the_buffer_with_the_highest_bitrate() {
     for rule in [BOLA, RATE] {
@@ -105,8 +106,8 @@ fn a_fast_network_fills_the_buffer_with_the_highest_bitrate() {
     }
 }
 
-/// The rate rule at 2 Mbit/s: 1.8 are allowed, so 1.427 from the second segment on, and the buffer fills. The first, of
-/// 331 kbit/s or 993 kbit, takes 496.5 ms, when the picture starts.
+/// The rate rule at 2 Mbit/s: 1.8 are allowed, so 1.427 from the second segment on, and the buffer fills. The
+/// first, of 331 kbit/s or 993 kbit, takes 496.5 ms, when playback starts.
 #[test]
 fn the_rate_rule_stays_below_the_rate() {
     let told = play(example(RATE, 600), |_| BitRate(2_000_000));
@@ -116,9 +117,9 @@ fn the_rate_rule_stays_below_the_rate() {
     assert_eq!(told.asked.last().map(|(_, level, _)| *level), Some(Duration::from_secs(22)));
 }
 
-/// The network falls from 8 Mbit/s just after a segment of 18 Mbit was asked for, with 22 s in the buffer. At 1 Mbit/s it
-/// takes 18 s and the picture goes on; with the 7 s that are left the next is the smallest. At 500 kbit/s it takes 36 s: the
-/// picture stands still for 14 s, once.
+/// The network's rate falls from 8 Mbit/s just after a request for a segment of 18 Mbit, with 22 s in the
+/// buffer. At 1 Mbit/s it takes 18 s and playback continues; with the remaining 7 s the next segment is the
+/// smallest. At 500 kbit/s it takes 36 s: playback stalls for 14 s, once.
 #[test]
 fn a_step_down_stalls_only_if_the_buffer_does_not_last() {
     let ask = play(example(BOLA, 600), |_| BitRate(8_000_000)).asked;
@@ -130,7 +131,7 @@ fn a_step_down_stalls_only_if_the_buffer_does_not_last() {
     let enough = play(example(BOLA, 600), step(1_000_000));
     assert_eq!(stalls(&enough), 0);
     let after = enough.asked.iter().find(|(asked, ..)| *asked > at).unwrap();
-    // Whole bytes in each second: off by some microseconds.
+    // Whole bytes in each second: an error of some microseconds.
     assert!(after.1.abs_diff(Duration::from_secs(7)) < Duration::from_millis(1), "{after:?}");
     assert_eq!(after.2, BitRate(331_000));
     let short = play(example(BOLA, 600), step(500_000));
@@ -141,8 +142,8 @@ fn a_step_down_stalls_only_if_the_buffer_does_not_last() {
     assert_eq!(stalls(&short), 1);
 }
 
-/// Whatever the network, the ladder and the rule: all is fetched, each segment once, no more is buffered than allowed
-/// (checked at each step), and from start to end is played or stood still.
+/// For any network, ladder and rule: all segments are fetched, each once, the buffer's limit is never
+/// exceeded (checked at each step), and the time from start to end is playback or stalls.
 #[test]
 fn all_segments_come_whatever_the_network() {
     for seed in 0..300 {

@@ -20,14 +20,14 @@ fn the_picture_starts_stalls_moves_again_and_ends() {
     assert_eq!(playout.receive(ms(300), media(2_000)), Some(PlaybackStep::Started));
     assert_eq!(playout.next_change(), ms(2_300));
     assert_eq!((playout.advance(ms(1_300)), playout.level()), (None, media(1_000)));
-    // Half a second more: dry at 2.8 s.
+    // Half a second more: the buffer is empty at 2.8 s.
     assert_eq!(playout.receive(ms(1_300), media(2_500)), None);
     assert_eq!(playout.advance(ms(2_800)), Some(PlaybackStep::Stalled));
     assert_eq!(playout.receive(ms(4_000), media(2_999)), None);
     assert_eq!(playout.receive(ms(5_000), media(3_000)), Some(PlaybackStep::Resumed));
     assert_eq!(playout.receive(ms(5_200), media(4_900)), None);
     assert_eq!(playout.advance(ms(7_400)), Some(PlaybackStep::Stalled));
-    // A tenth of a second is all that is left: no more can be waited for.
+    // A tenth of a second is all that is left: playback resumes with less than the threshold.
     assert_eq!(playout.receive(ms(8_000), media(5_000)), Some(PlaybackStep::Resumed));
     assert_eq!(playout.advance(ms(8_100)), Some(PlaybackStep::Ended));
     assert!(playout.has_ended());
@@ -41,8 +41,8 @@ fn a_video_shorter_than_the_start_buffer_starts_when_it_is_there() {
     assert_eq!(playout.advance(ms(1_020)), Some(PlaybackStep::Ended));
 }
 
-/// Media arrives at random times in random amounts: the time from the start to the end is what was played and what
-/// stood still, a stall ends only with the buffer that it needs, and nothing is played that has not come.
+/// Media arrives at random times in random amounts: the time from the start to the end is playback or stalls,
+/// a stall ends only with the required buffer, and only received media is played.
 #[test]
 fn time_is_played_or_stood_still() {
     for seed in 0..500 {
@@ -60,7 +60,7 @@ fn time_is_played_or_stood_still() {
     }
 }
 
-/// Plays a video to its end; returns what it told, and checks what holds at each step.
+/// Plays a video to its end; returns its steps, and checks the invariants at each step.
 fn run(s: &mut Stream, rules: PlayoutRules, length: Duration) -> Vec<(Instant, PlaybackStep)> {
     let mut playout = Playout::new(rules, length);
     let (mut now, mut received, mut told) = (Instant::ZERO, Duration::ZERO, Vec::new());

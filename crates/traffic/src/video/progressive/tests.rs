@@ -12,8 +12,8 @@ const fn paper(limit: Option<ReadLimit>) -> Video {
     }
 }
 
-/// Feeds a view at a constant rate, a packet of 1000 bytes each time; returns what it told beside what it fetched,
-/// and when the last byte was taken.
+/// Feeds a view at a constant rate, a packet of 1000 bytes each time; returns its steps other than fetches,
+/// and the time when the last byte was read.
 fn feed(video: Video, rate: BitRate, end: Instant) -> (Vec<(Instant, PlaybackStep)>, Instant) {
     let gap = rate.transmission_time(Bytes(1_000));
     let (mut view, mut told, mut waiting) = (ProgressiveView::new(video), Vec::new(), Bytes::ZERO);
@@ -49,7 +49,7 @@ fn the_file_of_the_paper_has_5_76_megabytes() {
     assert_eq!(odd.size(), Bytes(1));
 }
 
-/// At 1.024 Mbit/s two seconds of media come each second: the picture starts after one, and ends 90 s later.
+/// At 1.024 Mbit/s two seconds of media arrive each second: playback starts after one, and ends 90 s later.
 #[test]
 fn a_network_faster_than_the_video_never_stalls() {
     let (told, done) = feed(paper(None), BitRate(1_024_000), Instant::FAR_FUTURE);
@@ -58,10 +58,11 @@ fn a_network_faster_than_the_video_never_stalls() {
     assert_eq!(done, Instant::from_millis(45_000));
 }
 
-/// At half the bitrate: 2 s of media after 4 s. From then on one second is played in two and half a second comes in
-/// each: dry 4 s after the start, when 4 s of media have come in 8 s. The next half second takes one second to come and
-/// lasts one second: so it goes on until all 90 s have come after 180 s. As packets are not a fluid, a buffer runs dry
-/// one or two of them (31.25 ms each) before that.
+/// At half the bitrate: 2 s of media after 4 s. From then on one second is played and half a second arrives
+/// per second: the buffer is empty 4 s after the start, when 4 s of media have arrived in 8 s. The next half
+/// second takes one second to arrive and, with the media that arrives meanwhile, lasts one second. This
+/// repeats until all 90 s have arrived after 180 s. Because packets are discrete, the buffer is empty one or
+/// two packets (31.25 ms each) earlier.
 #[test]
 fn at_half_the_bitrate_the_picture_moves_half_of_the_time() {
     let (told, done) = feed(paper(None), BitRate(256_000), Instant::FAR_FUTURE);
@@ -77,9 +78,10 @@ fn at_half_the_bitrate_the_picture_moves_half_of_the_time() {
     assert!((86..=92).contains(&stalls), "{stalls}"); // (180 - 8) s in rounds of 1.875 s to 2 s
 }
 
-/// A player that buffers at most 30 s: at 2.048 Mbit/s, four seconds of media come each second. It starts after
-/// half a second. Then it gains three seconds each second, until 30 s stand in the buffer; from there on it reads a block of
-/// 4 s of media whenever that has room. The last byte is taken when 90 s less 30 s or less were played.
+/// A player that buffers at most 30 s: at 2.048 Mbit/s, four seconds of media come each second. Playback
+/// starts after half a second. The buffer then grows by three seconds each second, up to 30 s; from there on
+/// a block of 4 s of media is read whenever there is room. The last byte is read when at most 30 of the 90 s
+/// are left to play.
 #[test]
 fn a_full_player_does_not_read() {
     let block = Bytes(256_000);
@@ -90,8 +92,8 @@ fn a_full_player_does_not_read() {
     assert!(done >= Instant::from_millis(60_500) && done <= Instant::from_millis(64_600), "{done:?}");
 }
 
-/// Whatever rate, limit and block: no more than the limit is buffered, all bytes are taken, each once, and what was
-/// fetched plays exactly as long as the video.
+/// For any rate, limit and block: at most the limit is buffered, all bytes are read, each once, and the
+/// fetched media plays exactly as long as the video.
 #[test]
 fn all_is_fetched_and_no_more_buffered_than_allowed() {
     for seed in 0..200 {
