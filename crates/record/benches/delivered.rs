@@ -1,4 +1,4 @@
-//! What it costs to record that a packet arrived.
+//! The cost of recording a packet's arrival.
 
 use airlane_core::{
     Bytes, CellId, Direction, Duration, Event, FlowId, Header, Instant, Packet, Payload, Probe, Seeds,

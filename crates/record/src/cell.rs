@@ -1,11 +1,11 @@
-//! What is added up for one cell, and for one UE's radio.
+//! The sums for one cell, and for one UE's radio.
 
 use airlane_core::{Direction, Instant};
 
 use crate::table::{Table, direction_name, ratio};
 use crate::{CellDescription, RecorderParameters};
 
-/// A transport block, as much of it as is counted.
+/// The counted properties of a transport block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub(crate) mcs: u8,
@@ -25,7 +25,7 @@ pub(crate) struct Blocks {
     /// New blocks that were not decoded.
     new_failed: u64,
     pub(crate) retransmissions: u64,
-    /// Blocks given up.
+    /// Blocks that were given up.
     failed: u64,
     pub(crate) decoded_bytes: u64,
 }
@@ -121,7 +121,7 @@ pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Ta
         let prb_use = |cell: &CellRecord| cell.prb_use(&cell.measured, direction, from, until);
         table.push_f64(&format!("prb_use_{}", direction_name(direction)), cells.iter().map(prb_use));
     }
-    // Without a suffix, columns are about the downlink.
+    // Columns without a suffix are for the downlink.
     for (direction, suffix) in [(Direction::Downlink, ""), (Direction::Uplink, "_uplink")] {
         let blocks = || cells.iter().map(|cell| cell.measured.in_direction(direction));
         let first = |b: &Blocks| ratio(b.new_failed as f64, b.new);

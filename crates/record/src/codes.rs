@@ -1,4 +1,4 @@
-//! What ARWA receivers said, and what their senders made of it.
+//! The codes of ARWA receivers, and the reactions of their senders.
 
 use airlane_core::Bytes;
 
@@ -15,7 +15,7 @@ pub(crate) struct Codes {
     gains: u64,
     bytes_cut: u64,
     bytes_gained: u64,
-    /// The smallest window that a cut left.
+    /// The smallest window after a reduction.
     least: Option<u64>,
 }
 

@@ -1,15 +1,16 @@
-//! When UEs had no usable link.
+//! The times when UEs had no usable link.
 //!
-//! In one direction of a UE a *failure* is a transmission of a block that was not decoded, a slot in which the MAC sent
-//! nothing although there was something to send ([`Event::Unsent`](airlane_core::Event::Unsent): CQI 0, or a grant that the UE
-//! missed), and a connection that is lost. An *outage* lasts from the first to the last of failures
-//! with no decoded block between them, if that is [`LEAST`] or more. What nobody tries is no outage.
+//! In one direction of a UE, a *failure* is a transmission of a block that was not decoded, a slot in which
+//! the MAC sent nothing although there was data ([`Event::Unsent`](airlane_core::Event::Unsent): CQI 0, or a
+//! grant that the UE missed), or a lost connection. An *outage* is a period from the first to the last of
+//! consecutive failures without a decoded block, if it is at least [`LEAST`]. A period without transmission
+//! attempts is not an outage.
 
 use airlane_core::{Direction, Duration, Instant, UeId};
 
 use crate::table::{Column, Table, direction_name};
 
-/// The time over which a UE finds its link out of sync (TS 36.133 v17.0 §7.6.2.1).
+/// The time after which a UE's link is out of sync (TS 36.133 v17.0 §7.6.2.1).
 const LEAST: Duration = Duration::from_millis(200);
 
 /// A time without a usable link.
@@ -19,7 +20,7 @@ struct Outage {
     direction: Direction,
     from: Instant,
     until: Instant,
-    /// Whether a block was decoded afterwards.
+    /// True if a block was decoded afterwards.
     over: bool,
 }
 
@@ -45,7 +46,7 @@ impl CoverageLog {
         }
     }
 
-    /// Nothing got through.
+    /// A failure.
     #[cold]
     pub(crate) fn on_failure(&mut self, now: Instant, ue: UeId, direction: Direction) {
         if let Some(failing) = self.failing.get_mut(ue.index()) {
@@ -88,18 +89,19 @@ mod tests {
     fn an_outage_is_what_fails_for_long_and_only_that() {
         let mut log = CoverageLog::new(2);
         let (at, down, up) = (Instant::from_millis, Direction::Downlink, Direction::Uplink);
-        // 199 ms: a fade. A second of failures in the uplink that began within it, with none decoded to the end.
+        // 199 ms: a fade. A second of failures in the uplink that began within it, without a decoded block
+        // until the end.
         log.on_block(at(1), UeId(0), down, true);
         log.on_block(at(10), UeId(0), down, false);
         log.on_failure(at(209), UeId(0), down);
         log.on_block(at(210), UeId(0), down, true);
         log.on_failure(at(100), UeId(0), up);
         log.on_block(at(1100), UeId(0), up, false);
-        // Another UE: 200 ms, then quiet, then decoded.
+        // Another UE: 200 ms, then no transmissions, then a decoded block.
         log.on_block(at(300), UeId(1), down, false);
         log.on_block(at(500), UeId(1), down, false);
         log.on_block(at(9000), UeId(1), down, true);
-        // One failure alone, whenever the next transmission is.
+        // A single failure, for any time of the next transmission.
         log.on_block(at(9100), UeId(1), down, false);
         let table = log.into_table(&["a".to_owned(), "b".to_owned()]);
         let text = |values: &[&str]| Some(Column::Text(values.iter().map(|&v| v.to_owned()).collect()));

@@ -1,5 +1,5 @@
-//! What reached each UE, and the server from it, millisecond by millisecond: the stuff of which
-//! delivery traces are made.
+//! The bytes that reached each UE, and the server from it, per millisecond: the input of delivery
+//! traces.
 
 use airlane_core::{Direction, Event, Instant, Probe, Topic, TopicSet};
 
@@ -14,24 +14,24 @@ struct Row {
     bytes: u64,
 }
 
-/// Listens to what hosts receive.
+/// Observes the packets that hosts receive.
 #[derive(Debug)]
 pub struct Deliveries {
     /// The name of each UE, or of the host, by index.
     names: Vec<String>,
-    /// Whose each flow is.
+    /// The UE of each flow.
     flows: Vec<u32>,
     rows: Vec<Row>,
 }
 
 impl Deliveries {
-    /// Nothing was received yet. `flows` gives each flow's UE as an index into `names`.
+    /// An empty log. `flows` gives each flow's UE as an index into `names`.
     #[must_use]
     pub fn new(names: Vec<String>, flows: Vec<u32>) -> Self {
         Self { names, flows, rows: Vec::new() }
     }
 
-    /// The table `deliveries`: bytes of IP packets by the millisecond at whose end they were there.
+    /// The table `deliveries`: bytes of IP packets, by the end of the millisecond of their arrival.
     #[must_use]
     pub fn finish(self) -> Table {
         let rows = || self.rows.iter();
@@ -54,7 +54,7 @@ impl Probe for Deliveries {
         let Event::Received { packet } = *event else { return };
         let Some(&ue) = self.flows.get(packet.flow.index()) else { return };
         let (at_ms, direction) = (now.as_nanos().div_ceil(1_000_000), packet.direction);
-        // Rows of this millisecond stand last, one for each UE and direction at most.
+        // Rows of this millisecond are last, at most one for each UE and direction.
         let of_now = self.rows.iter_mut().rev().take_while(|row| row.at_ms == at_ms);
         match of_now.into_iter().find(|row| row.ue == ue && row.direction == direction) {
             Some(row) => row.bytes += packet.size.get(),

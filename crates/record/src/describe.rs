@@ -1,4 +1,4 @@
-//! What a recorder is told before a run, so that its rows bear names.
+//! The description of a run for a recorder, which gives names to its rows.
 
 use airlane_core::{Direction, Duration, FlowId, Instant, UeId};
 
@@ -9,15 +9,15 @@ use crate::Satisfaction;
 pub struct FlowDescription {
     /// Its name: column `flow`.
     pub name: String,
-    /// Where its data goes: column `to`.
+    /// The destination of its data: column `to`.
     pub to: String,
-    /// The UE at one of its ends, if any: column `ue` and the radio columns.
+    /// The UE at one of its ends, if there is one: column `ue` and the radio columns.
     pub ue: Option<(String, UeId)>,
     /// `tcp` or `udp`: column `kind`.
     pub kind: String,
-    /// Its congestion controller, or nothing: column `congestion`.
+    /// Its congestion controller, or empty: column `congestion`.
     pub congestion: String,
-    /// Which way its data goes. Only packets with payload that go this way count.
+    /// The direction of its data. Only packets with payload in this direction count.
     pub direction: Direction,
     /// When it starts.
     pub start: Instant,
@@ -36,7 +36,7 @@ pub struct CellDescription {
     pub uplink_prbs: u16,
     /// The length of a slot (a TTI).
     pub slot: Duration,
-    /// How often a transport block is sent at most, the first time included.
+    /// Maximum number of transmissions of a transport block, including the first.
     pub harq_transmissions: u8,
 }
 
@@ -47,9 +47,9 @@ pub struct RecorderParameters {
     pub flows: Vec<FlowDescription>,
     /// Every cell, by index.
     pub cells: Vec<CellDescription>,
-    /// How many UEs there are.
+    /// Number of UEs.
     pub ues: usize,
-    /// Where the measured window begins (later for a flow that starts later).
+    /// Start of the measured window (later for a flow that starts later).
     pub warmup: Instant,
     /// The end of the run, and of the measured window.
     pub end: Instant,
@@ -59,17 +59,17 @@ pub struct RecorderParameters {
     pub tracked: Vec<String>,
     /// Names of the UEs that may be handed over: all of them, or none.
     pub handovers: Vec<String>,
-    /// The name of each UE, by index, if it is to be recorded when they had no usable link.
+    /// The name of each UE, by index, if outages are recorded.
     pub coverage: Vec<String>,
-    /// Whether messages of a PEP are recorded, and the windows of senders that listen to one.
+    /// Whether messages of a PEP are recorded, and the windows of senders that use one.
     pub pep: bool,
     /// Whether any receiver sends codes.
     pub codes: bool,
     /// Names of the pages of each flow's browser, by flow and by page; empty if no flow has a browser.
     pub pages: Vec<Vec<String>>,
-    /// Flows by which videos are watched, and what their viewers put up with.
+    /// Flows with video viewers, and the viewers' criteria of satisfaction.
     pub viewers: Vec<(FlowId, Satisfaction)>,
-    /// How each flow tells the causes of loss apart, empty where it has no way to; no names at all if nobody does.
+    /// The loss discriminator of each flow, empty if it cannot have one; an empty list if no flow has one.
     pub discriminators: Vec<String>,
     /// Whether notifications of a radio network information service are recorded.
     pub information: bool,

@@ -1,4 +1,4 @@
-//! What is added up for one flow.
+//! The sums for one flow.
 
 use airlane_core::{Bytes, CubicCurve, Direction, Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::histogram::Histogram;
 use crate::table::{Table, mbps, ratio};
 use crate::{FlowDescription, RecorderParameters};
 
-/// The longest one-way delay for which room is made beforehand.
+/// The longest one-way delay for which memory is reserved.
 const EXPECTED_DELAY_MAX: Duration = Duration::from_secs(10);
 
 /// The sums of one flow.
@@ -32,21 +32,21 @@ pub(crate) struct FlowRecord {
     rtt_samples: u64,
     rtt_min: Option<Duration>,
     completion_time: Option<Duration>,
-    /// The same at the sender: last byte sent, all acknowledged.
+    /// The same at the sender: last byte sent, all bytes acknowledged.
     sent_time: Option<Duration>,
     acknowledged_time: Option<Duration>,
     gave_up_at: Option<Instant>,
     pub(crate) completed_at: Option<Instant>,
 }
 
-/// What happened in the current bin of the series.
+/// The sums in the current bin of the series.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowBin {
     pub(crate) in_order: u64,
-    /// Payload bytes that came for the first time, and those that had come before.
+    /// Payload bytes received for the first time, and those received before.
     pub(crate) received: u64,
     pub(crate) again: u64,
-    /// The transport has not told which is which.
+    /// The transport has not distinguished the two.
     pub(crate) untold: bool,
     pub(crate) delivered: u64,
     pub(crate) delay_ns_sum: u64,
@@ -56,7 +56,7 @@ pub(crate) struct FlowBin {
 }
 
 impl FlowBin {
-    /// A packet has come with so much payload, of which so much had not come before.
+    /// A packet arrived with this payload, of which `fresh` had not been received before.
     #[inline]
     pub(crate) fn add_fresh(&mut self, payload: Bytes, fresh: Option<Bytes>) {
         match fresh {
@@ -69,7 +69,7 @@ impl FlowBin {
     }
 }
 
-/// What the sender last said of itself.
+/// The last reported state of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowState {
     pub(crate) congestion_window: Option<Bytes>,

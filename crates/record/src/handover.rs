@@ -1,4 +1,4 @@
-//! Handovers, one row each, from the measurement report or the loss of the radio link that each began with.
+//! Handovers, one row each, from the measurement report or the radio link failure at their start.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use airlane_core::{CellId, HandoverStep, Instant, UeId};
 
 use crate::table::{Column, Table};
 
-/// Who is back in the cell that it came from within so long was handed over for nothing: the minimum
-/// time of stay of TR 36.839 v11.1 §5.4.2.1.
+/// A UE that returns to its previous cell within this time is a ping-pong: the minimum time of stay
+/// of TR 36.839 v11.1 §5.4.2.1.
 const PING_PONG_S: f64 = 1.0;
 
-/// What is known of a handover.
+/// The data about a handover.
 #[derive(Clone, Copy, Debug)]
 struct Handover {
     ue: UeId,
@@ -26,7 +26,7 @@ struct Handover {
     path_switched_at: Option<Instant>,
     failed_at: Option<Instant>,
     access_failed: bool,
-    /// The cell that has taken the UE up after its target was not reached.
+    /// The cell that accepted the UE after it did not reach its target.
     taken_up_by: Option<CellId>,
     releases: u64,
     forwarded: u64,
@@ -73,17 +73,18 @@ impl Handover {
             };
         }
         match (self.failed_at, self.refused_at, self.arrived_at) {
-            // TS 36.300 v17.0 §22.4.2.2: the UE was in the cell for too long, and another takes it up.
+            // TS 36.300 v17.0 §22.4.2.2: the UE was in the cell for too long, and another cell accepts
+            // it.
             (Some(_), _, Some(_)) if self.from.0 != self.to.0 => "too-late",
             (Some(_), _, _) => "radio-link-failure",
             (None, Some(_), _) => "preparation-failed",
             (None, None, Some(_)) => "success",
-            // The run ended before it did.
+            // The run ended before the handover did.
             (None, None, None) => "unfinished",
         }
     }
 
-    /// It takes the UE back to where `before` took it from, soon after.
+    /// True if it returns the UE to the source of `before`, shortly after.
     fn undoes(&self, before: &Self) -> bool {
         let (Some(arrived), Some(again)) = (before.arrived_at, self.arrived_at) else { return false };
         let reached = !before.access_failed && !self.access_failed;
@@ -106,7 +107,7 @@ impl HandoverLog {
                 return self.0.push(Handover::new((ue, attempt), (from, to), position_m, Some(now)));
             }
             (HandoverStep::LinkFailed { from, position_m }, None) => {
-                // Where the UE goes is told once a cell takes it up.
+                // The destination of the UE is known once a cell accepts it.
                 let one = Handover::new((ue, attempt), (from, from), position_m, None);
                 return self.0.push(Handover { failed_at: Some(now), ..one });
             }
@@ -131,7 +132,7 @@ impl HandoverLog {
         }
     }
 
-    /// For each handover whether it undoes the one before it of the same UE.
+    /// For each handover, whether it undoes the previous one of the same UE.
     fn ping_pong(&self) -> Vec<bool> {
         let mut latest = BTreeMap::<UeId, &Handover>::new();
         let mut undoes = Vec::with_capacity(self.0.len());
@@ -194,8 +195,8 @@ mod tests {
         hand_over(1, 1_000, 0, 1);
         hand_over(2, 1_900, 1, 0); // back after 0.9 s
         hand_over(4, 9_000, 0, 1);
-        hand_over(5, 9_500, 1, 2); // on, not back
-        hand_over(6, 10_800, 2, 1); // back, but not so soon
+        hand_over(5, 9_500, 1, 2); // a further one, not back
+        hand_over(6, 10_800, 2, 1); // back, but later
         log.add(
             ms(20_000),
             UeId(0),

@@ -1,18 +1,18 @@
 //! A histogram with a bounded relative error, for percentiles of delays.
 //!
 //! Log-linear: each power of two is cut into 128 equal buckets, as in HdrHistogram (Tene,
-//! <https://hdrhistogram.org>). A bucket is at most 1/128 of its lower edge wide and is reported
-//! by its middle, so that a percentile is off by at most 1/256, that is 0.4 %, of its value.
-//! Counts are integers: the same values give the same histogram in whatever order they come.
+//! <https://hdrhistogram.org>). The width of a bucket is at most 1/128 of its lower edge, and its
+//! middle is reported, so the error of a percentile is at most 1/256 (0.4 %) of its value. Counts
+//! are integers: the same values give the same histogram in any order.
 
-/// Buckets of each power of two, as bits.
+/// The number of buckets of each power of two, as a logarithm to base 2.
 const PRECISION_BITS: u32 = 7;
 const PRECISION: u64 = 1 << PRECISION_BITS;
 
 /// Counts values of 64 bits.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Grows to the bucket of the greatest value; 2^37 ns (137 s) needs 4096 of them.
+    /// Grows to the bucket of the maximum; 2^37 ns (137 s) needs 4096 of them.
     buckets: Vec<u32>,
     count: u64,
     min: Option<u64>,
@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// A histogram that does not grow as long as values stay below `expected_max`.
+    /// A histogram that does not grow while values are below `expected_max`.
     #[must_use]
     pub fn with_expected_max(expected_max: u64) -> Self {
         Self { buckets: Vec::with_capacity(bucket_of(expected_max) + 1), ..Self::default() }
@@ -39,20 +39,20 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Values counted.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The greatest value, exactly; `None` of nothing.
+    /// The exact maximum; `None` without values.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         self.min.map(|_| self.max)
     }
 
     /// The smallest value that at least `percent` % of all values do not exceed (the nearest-rank
-    /// percentile), to 0.4 %. `None` of nothing.
+    /// percentile), to 0.4 %. `None` without values.
     #[must_use]
     pub fn percentile(&self, percent: u32) -> Option<u64> {
         let min = self.min?;
@@ -71,8 +71,8 @@ impl Histogram {
     }
 }
 
-/// Values below 128 have a bucket each; above, the bucket is the exponent and the 7 bits that
-/// follow the leading one.
+/// Values below 128 have a bucket each; above, the bucket is given by the exponent and the 7 bits
+/// after the leading one.
 fn bucket_of(value: u64) -> usize {
     if value < PRECISION {
         return value as usize;

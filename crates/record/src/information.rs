@@ -1,4 +1,4 @@
-//! What a radio network information service sends about each flow's UE, and what becomes of it.
+//! The notifications of a radio network information service about each flow's UE, by result.
 
 use airlane_core::{Duration, FlowId, InformationFate};
 
@@ -15,7 +15,7 @@ struct Heard {
     age_max: Duration,
 }
 
-/// The log of all flows; of none, if nobody asks for it.
+/// The log of all flows; empty if it is disabled.
 #[derive(Debug, Default)]
 pub(crate) struct InformationLog(Vec<Heard>);
 
@@ -47,7 +47,7 @@ impl InformationLog {
         table.push_count("accepted", all().map(|heard| heard.accepted));
         table.push_count("rejected", all().map(|heard| heard.rejected));
         table.push_count("misdirected", all().map(|heard| heard.misdirected));
-        let mean = |heard: &Heard| heard.age_ns_sum as f64 / heard.accepted as f64 / 1e6; // NaN of none
+        let mean = |heard: &Heard| heard.age_ns_sum as f64 / heard.accepted as f64 / 1e6; // NaN if none
         table.push_f64("age_mean_ms", all().map(mean));
         let max = |heard: &Heard| if heard.accepted > 0 { heard.age_max.as_millis_f64() } else { f64::NAN };
         table.push_f64("age_max_ms", all().map(max));

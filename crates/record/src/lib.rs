@@ -1,23 +1,22 @@
-//! Sinks: what listens to a run and turns its events into tables.
+//! Sinks: observers of a run that turn its events into tables.
 //!
-//! A [`Recorder`] is a probe. It knows beforehand which flows and cells there are, adds events up
-//! as they come, and gives five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`,
-//! `cells`, `cell_series`, on request `ue_series`, `handovers` where UEs are handed over, `pep` and
-//! `pep_series` where there is a PEP or a sender that would listen to one, `codes` where a receiver sends any,
-//! `views` where a video is watched, `verdicts` where a sender tells losses apart, and `rnis` where there is a radio network information service.
-//! Names of columns carry units. On request others listen beside it
-//! ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] by the millisecond, [`Losses`] by cause, the
-//! [`ProxySeries`] of buffers, the [`PathModels`] of senders, and a [`Capture`],
-//! the only one that writes files.
+//! A [`Recorder`] is a probe. It knows the flows and cells in advance, sums events during the run, and
+//! returns five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`, `cells`, `cell_series`. On
+//! request, it also returns `ue_series`; further tables are `handovers` if UEs are handed over, `pep` and
+//! `pep_series` if there is a PEP or a sender that can use one, `codes` if a receiver sends any, `views` if
+//! videos are watched, `verdicts` if a sender distinguishes losses, and `rnis` if there is a radio network
+//! information service. Names of columns contain units. Further sinks are optional ([`Sinks`]): a [`RanLog`]
+//! of transport blocks, [`Deliveries`] per millisecond, [`Losses`] by cause, the [`ProxySeries`] of buffers,
+//! the [`PathModels`] of senders, and a [`Capture`], the only one that writes files.
 //!
 //! Conventions of all tables:
-//! - The measured window of a flow is `[max(start, warm-up), end]`; the end is that of the run,
-//!   the flow's stop, or its completion, whichever comes first. A summary counts what happens
-//!   inside; series and timeouts cover the whole run.
-//! - Only packets with payload that go in the flow's data direction count as its packets.
-//! - A value that does not exist (a mean of nothing) is `NaN`.
+//! - The measured window of a flow is `[max(start, warm-up), end]`; the end is that of the run, the
+//!   flow's stop, or its completion, whichever comes first. A summary counts the events inside;
+//!   series and timeouts cover the whole run.
+//! - Only packets with payload in the flow's data direction count as its packets.
+//! - A value that does not exist (a mean of no values) is `NaN`.
 //!
-//! Left out: qlog.
+//! Not included: qlog.
 
 mod capture;
 mod cell;

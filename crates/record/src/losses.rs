@@ -1,25 +1,26 @@
-//! What the network lost of each flow: runs of packets that were sent one after the other.
+//! The losses of each flow in the network: runs of consecutively sent packets.
 
 use airlane_core::{Direction, DropCause, Event, Header, Instant, Packet, Probe, Topic, TopicSet};
 
 use crate::table::{Column, Table};
 
-/// Packets of a flow that were sent one after the other and of which none arrived.
+/// Consecutively sent packets of a flow, none of which arrived.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     flow: u32,
     direction: Direction,
-    /// When the first of them was dropped, and when it had been sent.
+    /// When the first of them was dropped, and when it was sent.
     at: Instant,
     sent_at: Instant,
-    /// What their headers count, bytes or datagrams: the first of them, and what would follow the last.
+    /// Positions in units of their headers, bytes or datagrams: the first of them, and the one after
+    /// the last.
     from: u64,
     until: u64,
     packets: u64,
     cause: DropCause,
 }
 
-/// Listens to what the network drops of packets with payload.
+/// Observes drops of packets with payload.
 #[derive(Debug)]
 pub struct Losses {
     flows: Vec<String>,
@@ -29,7 +30,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Nothing is lost yet.
+    /// An empty log.
     #[must_use]
     pub fn new(flows: Vec<String>) -> Self {
         Self { latest: vec![[None; 2]; flows.len()], flows, bursts: Vec::new() }
@@ -62,7 +63,7 @@ impl Losses {
         if let Some(burst) = latest.map(|index| &mut self.bursts[index])
             && burst.cause == cause
         {
-            // What one block held is dropped in any order.
+            // The packets in one block are dropped in any order.
             if from == burst.until || from + length == burst.from {
                 (burst.from, burst.until) = (burst.from.min(from), burst.until.max(from + length));
                 burst.packets += 1;
@@ -126,7 +127,8 @@ mod tests {
             dropped(&mut losses, 30, &segment(sequence), DropCause::QueueManagement);
         }
         let table = losses.finish();
-        // 5; 7, 6 and 8 but not 5, which the run had left; 10; 11 for another cause; two segments; one.
+        // 5; 7, 6 and 8 but not 5, which the run no longer touches; 10; 11 for another cause; two
+        // segments; one.
         assert_eq!(table.column("packets"), Some(&Column::I64(vec![1, 3, 1, 1, 2, 1])));
     }
 

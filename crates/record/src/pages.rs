@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Duration, FlowId, Instant};
 
 use crate::table::Table;
 
-/// A page from its beginning on.
+/// A page load from its start on.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     flow: FlowId,
@@ -13,7 +13,7 @@ struct Visit {
     loaded: Option<Loaded>,
 }
 
-/// How a page was loaded.
+/// The result of a page load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loaded {
     pub(crate) first_byte: Duration,
@@ -24,11 +24,11 @@ pub(crate) struct Loaded {
     pub(crate) queries: u32,
 }
 
-/// Every page, in the order in which they began.
+/// Every page load, in the order of their starts.
 #[derive(Debug, Default)]
 pub(crate) struct PageLog {
     visits: Vec<Visit>,
-    /// The visit of each flow that has not ended.
+    /// The unfinished visit of each flow.
     open: Vec<Option<usize>>,
 }
 
@@ -50,7 +50,7 @@ impl PageLog {
         }
     }
 
-    /// The table `pages`. A page that was not complete at the end has no times, and zeros.
+    /// The table `pages`. A page that was not complete at the end has no times, and counts of zero.
     pub(crate) fn table(&self, flow_names: &[&str], pages: &[Vec<String>]) -> Table {
         let mut table = Table::default();
         let all = || self.visits.iter();

@@ -1,10 +1,10 @@
-//! What senders that model their path (BBR) thought of it, as it changed.
+//! The path models of model-based senders (BBR), recorded at changes.
 
 use airlane_core::{Event, FlowId, Instant, PathModel, Probe, Topic, TopicSet};
 
 use crate::table::{Column, Table};
 
-/// Listens to what senders think of their paths.
+/// Observes the path models of senders.
 #[derive(Debug)]
 pub struct PathModels {
     flows: Vec<String>,
@@ -14,7 +14,7 @@ pub struct PathModels {
 }
 
 impl PathModels {
-    /// Nobody has thought anything yet.
+    /// An empty log.
     #[must_use]
     pub fn new(flows: Vec<String>) -> Self {
         Self { latest: vec![None; flows.len()], flows, rows: Vec::new() }
@@ -28,7 +28,8 @@ impl PathModels {
         }
     }
 
-    /// The table `path_model`: a row where a round trip begins, or the state, a gain or a bound changes.
+    /// The table `path_model`: a row at the start of a round trip, or when the state, a gain or a bound
+    /// changes.
     #[must_use]
     pub fn finish(self) -> Table {
         let all = || self.rows.iter();

@@ -1,11 +1,11 @@
-//! What a PEP sends, what a sender believes of it, and the windows of a sender that listens to it.
+//! The messages of a PEP, their acceptance by senders, and the windows of senders that use them.
 
 use airlane_core::{Bytes, Duration, FlowId, Instant, PepFate};
 
 use crate::flow::duration_ms;
 use crate::table::{Column, Table};
 
-/// What happened to one flow.
+/// The counters of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct PepRecord {
     /// Messages by fate: in the current bin, and in all.
@@ -32,7 +32,7 @@ impl PepLog {
     const REALS: [&'static str; 3] = ["cwnd_internet_bytes", "cwnd_ran_bytes", "pep_srtt_ms"];
     const COUNTS: [&'static str; 3] = ["pep_acks_sent", "pep_acks_accepted", "pep_acks_rejected"];
 
-    /// A log of so many flows, with room for so many rows.
+    /// A log of this many flows, with room for this many rows.
     pub(crate) fn new(flows: usize, rows: usize) -> Self {
         Self {
             flows: vec![PepRecord::default(); flows],
@@ -61,7 +61,7 @@ impl PepLog {
         record.srtt = (!srtt.is_zero()).then_some(srtt);
     }
 
-    /// Writes the row of the bin that began at `from`, if the flow's sender has windows to show.
+    /// Writes the row of the bin that began at `from`, if the flow's sender has such windows.
     pub(crate) fn push(&mut self, from: Instant, flow: usize) {
         let Some(record) = self.flows.get_mut(flow) else { return };
         let counts = core::mem::take(&mut record.bin);

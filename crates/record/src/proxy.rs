@@ -1,4 +1,4 @@
-//! How full the buffers of split-connection proxies are, bin by bin.
+//! The buffer levels of split-connection proxies, bin by bin.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::table::{Column, Table};
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     now: [u64; 2],
-    /// The most since the bin began.
+    /// The maximum since the start of the bin.
     peak: [u64; 2],
 }
 
-/// Listens to what proxies keep.
+/// Observes the buffers of proxies.
 #[derive(Debug)]
 pub struct ProxySeries {
     /// The names of proxies and of flows by their number.
@@ -39,7 +39,7 @@ impl ProxySeries {
         "uplink_buffer_peak_bytes",
     ];
 
-    /// Nothing was kept yet, in a run until `end`.
+    /// Empty buffers, in a run until `end`.
     #[must_use]
     pub fn new(proxies: Vec<String>, flows: Vec<String>, bin: Duration, end: Instant) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl ProxySeries {
         }
     }
 
-    /// The table `proxy_series`: a row for each bin, proxy and flow, while something is kept.
+    /// The table `proxy_series`: a row for each bin, proxy and flow, while the buffer is not empty.
     #[must_use]
     pub fn finish(mut self) -> Table {
         self.close_bins(self.end);

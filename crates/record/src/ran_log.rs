@@ -1,4 +1,4 @@
-//! The RAN log: one row for each time a transport block was in the air.
+//! The RAN log: one row per transmission of a transport block.
 
 use airlane_core::{CellId, Direction, Duration, Event, Instant, Probe, Topic, TopicSet, UeId};
 
@@ -7,7 +7,7 @@ use crate::table::{Column, Table, direction_name};
 /// HARQ processes of a UE in one direction: eight (FDD, TS 36.213 §7), on each of two layers.
 const PROCESSES: usize = 16;
 
-/// What a RAN log needs to know of the network.
+/// The data about the network that a RAN log needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RanLogParameters {
     /// The name of each UE, by index.
@@ -18,7 +18,7 @@ pub struct RanLogParameters {
     pub slot: Duration,
 }
 
-/// What the eNB, or the UE, knew when it sent a block; of one HARQ process.
+/// The state of one HARQ process at the sender, the eNB or the UE, when it sent a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
     /// Toggles with each new block (TS 36.321 §5.3.2.2).
@@ -44,7 +44,7 @@ struct Row {
     decoded: bool,
 }
 
-/// Listens to the MAC.
+/// Observes the MAC.
 #[derive(Debug)]
 pub struct RanLog {
     parameters: RanLogParameters,

@@ -21,8 +21,8 @@ use crate::verdicts::VerdictLog;
 use crate::views::ViewLog;
 use crate::{FlowDescription, RecorderParameters};
 
-/// Listens to a run and adds it up. It allocates at the start, and afterwards only for what has
-/// no bound known beforehand (timeouts, delays beyond ten seconds).
+/// Observes a run and sums its events. It allocates at the start, and afterwards only for data
+/// without a known bound (timeouts, delays beyond ten seconds).
 pub struct Recorder {
     parameters: RecorderParameters,
     flows: Vec<FlowRecord>,
@@ -186,7 +186,7 @@ impl Recorder {
         table
     }
 
-    /// The first event after the end of a bin.
+    /// Handles the first event after the end of a bin.
     #[cold]
     #[inline(never)]
     fn observe_after(&mut self, now: Instant, event: &Event<'_>) {
@@ -221,7 +221,7 @@ impl Recorder {
         self.bin_end += series.bin;
     }
 
-    /// The record of the flow that the packet carries data for.
+    /// The record of the flow whose data the packet carries.
     #[inline]
     fn data_flow(&mut self, packet: &Packet) -> Option<&mut FlowRecord> {
         let flow = self.flows.get_mut(packet.flow.index())?;
@@ -230,13 +230,13 @@ impl Recorder {
 
     fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
         if cause == DropCause::Endpoint {
-            return; // it arrived; that nobody had a use for it is no loss
+            return; // it arrived; a packet that an endpoint could not use is not a loss
         }
         if packet.header == Header::Signalling {
-            return; // it is not the flow's own
+            return; // it is not a packet of the flow
         }
         if let Some(recent) = self.recent.get_mut(packet.flow.index()) {
-            recent.dropped.add(now); // acknowledgements too: their loss can bring a timeout
+            recent.dropped.add(now); // acknowledgments too: their loss can cause a timeout
         }
         if let Some(flow) = self.data_flow(packet) {
             flow.on_dropped(now);
@@ -265,7 +265,7 @@ impl Recorder {
         self.flows.get_mut(flow.index())
     }
 
-    /// Does something to the record of the flow that the packet carries data for.
+    /// Calls `act` with the record of the flow whose data the packet carries.
     #[inline]
     fn with_data(&mut self, packet: &Packet, act: impl FnOnce(&mut FlowRecord)) {
         if let Some(flow) = self.data_flow(packet) {
@@ -273,7 +273,7 @@ impl Recorder {
         }
     }
 
-    /// Does something to the record of a flow.
+    /// Calls `act` with the record of a flow.
     #[inline]
     fn with<R>(&mut self, flow: FlowId, act: impl FnOnce(&mut FlowRecord) -> R) {
         if let Some(flow) = self.flow_mut(flow) {
@@ -282,7 +282,7 @@ impl Recorder {
     }
 
     fn on_block(&mut self, now: Instant, cell: usize, ue: UeId, direction: Direction, block: &Block) {
-        // A block is reported when it has arrived: its slot ends now.
+        // A block is reported when it is received: its slot ends now.
         let measured = self.parameters.warmup < now && now <= self.parameters.end;
         self.coverage.on_block(now, ue, direction, block.decoded);
         let Some(cell) = self.cells.get_mut(cell) else { return };
@@ -292,7 +292,7 @@ impl Recorder {
         }
     }
 
-    /// A connection that is lost carries nothing until it is there again.
+    /// A lost connection carries nothing until it is re-established.
     fn on_handover(&mut self, now: Instant, ue: UeId, attempt: u32, step: HandoverStep) {
         if matches!(
             step,
@@ -307,7 +307,7 @@ impl Recorder {
         self.handovers.add(now, ue, attempt, step);
     }
 
-    /// What only some runs ask to be told: of applications, of middleboxes, of what senders were told.
+    /// Events that only some runs record: of applications, of middleboxes, and of messages to senders.
     fn on_asked_for(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
             Event::PageBegan { flow, page } => self.pages.on_began(now, flow, page),

@@ -1,4 +1,4 @@
-//! The two time series, written bin by bin while the run goes on.
+//! The two time series, written bin by bin during the run.
 
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
@@ -46,8 +46,8 @@ impl FlowSeries {
         }
     }
 
-    /// Writes the flow's row of the bin `[from, until)` and begins its next one. The queues of its UE are that of
-    /// its own direction, and the uplink's.
+    /// Writes the flow's row of the bin `[from, until)` and begins the next one. The queues of its UE are the
+    /// one in the flow's direction and the uplink's.
     pub(crate) fn push(
         &mut self,
         (from, until): (Instant, Instant),
@@ -124,7 +124,7 @@ impl CellSeries {
         }
     }
 
-    /// Writes the cell's row of the bin `[from, until)` and begins its next one.
+    /// Writes the cell's row of the bin `[from, until)` and begins the next one.
     pub(crate) fn push(&mut self, (from, until): (Instant, Instant), index: u32, cell: &mut CellRecord) {
         let bin: Radio = core::mem::take(&mut cell.bin);
         self.t_s.push(from.as_secs_f64());
@@ -161,7 +161,7 @@ fn bytes(bytes: Option<Bytes>) -> f64 {
     bytes.map_or(f64::NAN, |bytes| bytes.get() as f64)
 }
 
-/// How many bins of this length begin before `end`.
+/// Number of bins of this length that begin before `end`.
 pub(crate) fn bins(end: Instant, bin: Duration) -> usize {
     usize::try_from(end.as_nanos().div_ceil(bin.as_nanos())).expect("fewer than 2^64 bins")
 }

@@ -1,10 +1,10 @@
-//! Several listeners as one.
+//! Several observers as one.
 
 use airlane_core::{Event, Instant, Probe, TopicSet};
 
 use crate::{Capture, CaptureError, Deliveries, Losses, PathModels, ProxySeries, RanLog, Recorder, Table};
 
-/// The recorder, and whatever else was asked for.
+/// The recorder, and optional further sinks.
 pub struct Sinks {
     /// Fills the tables of every run.
     pub recorder: Recorder,
@@ -12,18 +12,18 @@ pub struct Sinks {
     pub capture: Option<Capture>,
     /// Logs transport blocks.
     pub ran_log: Option<RanLog>,
-    /// Adds up what arrives.
+    /// Sums received bytes.
     pub deliveries: Option<Deliveries>,
-    /// Lists what is lost.
+    /// Lists losses.
     pub losses: Option<Losses>,
-    /// Follows the buffers of split-connection proxies.
+    /// Records the buffers of split-connection proxies.
     pub proxies: Option<ProxySeries>,
-    /// Follows what senders think of their paths.
+    /// Records the path models of senders.
     pub models: Option<PathModels>,
 }
 
 impl Sinks {
-    /// True if there is nobody but the recorder: then it can listen by itself, which is faster.
+    /// True if there is only the recorder: it can then observe directly, which is faster.
     #[must_use]
     pub fn is_recorder_alone(&self) -> bool {
         self.capture.is_none()
@@ -34,7 +34,7 @@ impl Sinks {
             && self.models.is_none()
     }
 
-    /// Ends the captures.
+    /// Completes the capture files.
     ///
     /// # Errors
     /// If one of them could not be written.

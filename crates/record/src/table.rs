@@ -1,4 +1,4 @@
-//! Columns and tables: what a run hands to whoever writes files.
+//! Columns and tables: the output of a run for writers of files.
 
 use airlane_core::{Direction, Duration};
 
@@ -9,11 +9,11 @@ pub enum Column {
     F64(Vec<f64>),
     /// Counts and identifiers.
     I64(Vec<i64>),
-    /// Yes or no.
+    /// Booleans.
     Bool(Vec<bool>),
     /// Names.
     Text(Vec<String>),
-    /// Names of which few are repeated often.
+    /// Names with few distinct values.
     Labels {
         /// The names.
         labels: Vec<String>,
@@ -29,7 +29,7 @@ impl Column {
         Self::Labels { labels: labels.to_vec(), of: of.into_iter().collect() }
     }
 
-    /// Rows.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -41,7 +41,7 @@ impl Column {
         }
     }
 
-    /// True without a row.
+    /// True if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -51,15 +51,15 @@ impl Column {
 /// Named columns of equal length. Names carry units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name and values, in the order in which they are to be shown.
+    /// Name and values, in display order.
     pub columns: Vec<(String, Column)>,
 }
 
 impl Table {
-    /// Adds a column at the right.
+    /// Adds a column at the end.
     ///
     /// # Panics
-    /// If it is not as long as the others, or if its name is taken.
+    /// If its length differs from that of the others, or if its name exists.
     pub fn push(&mut self, name: &str, column: Column) {
         assert!(self.column(name).is_none(), "two columns `{name}`");
         assert!(
@@ -93,24 +93,24 @@ impl Table {
         self.columns.iter().find(|(other, _)| other == name).map(|(_, column)| column)
     }
 
-    /// Rows.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 }
 
-/// The mean, or `NaN` of nothing.
+/// The mean, or `NaN` if the count is zero.
 pub(crate) fn ratio(sum: f64, count: u64) -> f64 {
     if count == 0 { f64::NAN } else { sum / count as f64 }
 }
 
-/// Bytes over a span as Mbit/s, rounded once; `NaN` over no time.
+/// Bytes over a span as Mbit/s, rounded once; `NaN` for an empty span.
 pub(crate) fn mbps(bytes: u64, span: Duration) -> f64 {
     if span.is_zero() { f64::NAN } else { (bytes * 8_000) as f64 / span.as_nanos() as f64 }
 }
 
-/// A direction as tables name it.
+/// The name of a direction in tables.
 pub(crate) const fn direction_name(direction: Direction) -> &'static str {
     match direction {
         Direction::Downlink => "downlink",

@@ -1,4 +1,4 @@
-//! Every retransmission timeout, with what was lost in the second before it.
+//! All retransmission timeouts, with the losses in the second before each.
 
 use airlane_core::ring::Ring;
 use airlane_core::{Bytes, Duration, FlowId, Instant};
@@ -21,7 +21,7 @@ pub(crate) struct Timeout {
     pub(crate) lost_last_second: u64,
     pub(crate) drops_last_second: u64,
     pub(crate) undone: bool,
-    /// Congestion window that the timeout left; `None` if nobody listened to the flow's state.
+    /// Congestion window after the timeout; `None` if the flow's state is not recorded.
     pub(crate) congestion_window_after: Option<Bytes>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct LastSecond(Ring<Instant>);
 
 impl Default for LastSecond {
     fn default() -> Self {
-        Self(Ring::new(1024)) // a seventh of what 75 Mbit/s are in full packets
+        Self(Ring::new(1024)) // a seventh of the full packets at 75 Mbit/s
     }
 }
 
@@ -47,15 +47,15 @@ impl LastSecond {
         }
     }
 
-    /// Events in the second before `now`. Those of this very instant do not count: what a timeout
-    /// itself declares lost is not why it came.
+    /// Number of events in the second before `now`. Events at this instant do not count: segments
+    /// that the timeout itself declares lost are not its cause.
     pub(crate) fn before(&mut self, now: Instant) -> u64 {
         self.forget(now);
         self.0.partition_point(|&at| at < now) as u64
     }
 }
 
-/// Notes the window that a timeout of this very instant left: the first that the flow reports after it.
+/// Sets the window after a timeout at this instant: the first one that the flow reports after it.
 pub(crate) fn leave(timeouts: &mut [Timeout], flow: FlowId, now: Instant, congestion_window: Bytes) {
     if let Some(last) = timeouts.last_mut()
         && last.at == now
@@ -65,7 +65,7 @@ pub(crate) fn leave(timeouts: &mut [Timeout], flow: FlowId, now: Instant, conges
     }
 }
 
-/// Marks the last timeout of the flow as undone, and those before it in the same backoff.
+/// Marks the last timeout of the flow as undone, and the previous ones in the same backoff.
 pub(crate) fn undo(timeouts: &mut [Timeout], flow: FlowId) {
     for timeout in timeouts.iter_mut().rev().filter(|timeout| timeout.flow == flow) {
         timeout.undone = true;

@@ -1,4 +1,4 @@
-//! Where UEs are over time, if that is asked for.
+//! The positions of UEs over time, on request.
 
 use airlane_core::{CellId, Instant, UeId};
 

@@ -1,8 +1,10 @@
-//! What senders took their losses for, against what became of the packets: a confusion matrix for each flow.
+//! The classification of losses by senders, compared with the actual causes: a confusion matrix for each
+//! flow.
 //!
-//! An episode is judged by the newest packet found lost with it, a retransmission timeout by the oldest packet
-//! outstanding. What it was is read off what dropped that packet: a queue or a timer that ran out while it waited
-//! (congestion), anything else (random), or nothing at all (spurious). None of this reaches the sender.
+//! An episode is represented by the newest of its lost packets, a retransmission timeout by the oldest
+//! outstanding packet. The actual cause follows from the drop of that packet: a queue, or a timer that
+//! expired in it (congestion); any other cause (random); or no drop (spurious). None of this reaches the
+//! sender.
 
 use std::collections::VecDeque;
 
@@ -10,13 +12,13 @@ use airlane_core::{DropCause, Duration, FlowId, Instant, LossVerdict, Packet};
 
 use crate::table::{Column, Table};
 
-/// How long a drop is remembered: longer than a sender takes to notice, which is a retransmission timeout of up to
-/// 120 s at most, and seconds where anything still arrives.
+/// How long a drop is stored: longer than a sender needs to detect it, which is at most a retransmission
+/// timeout of 120 s, and seconds while packets still arrive.
 const MEMORY: Duration = Duration::from_secs(120);
-/// Drops of a flow that are remembered at most.
+/// Maximum number of stored drops per flow.
 const DROPS_MAX: usize = 1 << 16;
 
-/// What a loss was.
+/// The actual cause of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Truth {
     Congestion,
@@ -53,7 +55,7 @@ const fn index_of(verdict: LossVerdict) -> usize {
 #[derive(Debug, Default)]
 struct FlowLosses {
     drops: VecDeque<Dropped>,
-    /// By truth, by verdict: losses, and timeouts.
+    /// Numbers of losses, and of timeouts, by actual cause and by verdict.
     losses: [[u64; VERDICTS.len()]; Truth::NAMES.len()],
     timeouts: [[u64; VERDICTS.len()]; Truth::NAMES.len()],
 }
@@ -65,7 +67,7 @@ struct Dropped {
     truth: Truth,
 }
 
-/// The log of all flows; of none, if nobody asks for it.
+/// The log of all flows; empty if it is disabled.
 #[derive(Debug, Default)]
 pub(crate) struct VerdictLog(Vec<FlowLosses>);
 
@@ -84,7 +86,8 @@ impl VerdictLog {
         drops.push_back(Dropped { at: now, sent_at: packet.sent_at, truth: Truth::of(cause) });
     }
 
-    /// A sender judged an episode, or a timeout, whose packet was sent then; it counts if it was in the measured window.
+    /// A sender classified an episode, or a timeout, whose packet was sent at this time; it counts if this
+    /// was in the measured window.
     pub(crate) fn on_judged(
         &mut self,
         flow: FlowId,
@@ -94,14 +97,15 @@ impl VerdictLog {
     ) {
         let Some(flow) = self.0.get_mut(flow.index()).filter(|_| measured) else { return };
         let of_it = flow.drops.iter().filter(|drop| drop.sent_at == sent_at).map(|drop| drop.truth);
-        // Packets sent at one instant cannot be told apart: a queue that dropped any of them was full.
+        // Packets sent at the same instant cannot be distinguished: a queue that dropped any of them
+        // was full.
         let truth = of_it.min_by_key(|truth| *truth as usize).unwrap_or(Truth::Spurious);
         let counts = if timeout { &mut flow.timeouts } else { &mut flow.losses };
         counts[truth as usize][index_of(verdict)] += 1;
     }
 
-    /// The table `verdicts`: for each flow, truth and verdict one row. `discriminators` are the flows' own, empty for
-    /// flows that have none to have.
+    /// The table `verdicts`: a row for each flow, actual cause and verdict. `discriminators` are those of the
+    /// flows, empty for flows that cannot have one.
     pub(crate) fn table(&self, flow_names: &[&str], discriminators: &[String]) -> Table {
         let rows = || {
             let flows = (0..self.0.len()).filter(|flow| !discriminators[*flow].is_empty());

@@ -1,17 +1,17 @@
-//! Views of videos: how long each viewer waited, and what stood still.
+//! Views of videos: waiting times and stalls.
 
 use airlane_core::{BitRate, Bytes, Duration, FlowId, Instant, PlaybackStep};
 
 use crate::table::{Column, Table};
 
-/// What a viewer puts up with.
+/// A viewer's criteria of satisfaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Satisfaction {
-    /// The picture starts sooner than this.
+    /// The start-up time is less than this.
     pub startup: Duration,
-    /// It stands still no more often than this.
+    /// The number of stalls is at most this.
     pub stalls: u32,
-    /// And no longer than this in all.
+    /// The total time of stalls is at most this.
     pub stalled: Duration,
 }
 
@@ -24,12 +24,12 @@ struct View {
     started_at: Option<Instant>,
     ended_at: Option<Instant>,
     stalls: u32,
-    /// Time stood still, without the stall under way, which began then.
+    /// Total time of stalls without the current one, whose start is the second value.
     stalled: Duration,
     stalled_since: Option<Instant>,
     bytes: Bytes,
     fetched_at: Option<Instant>,
-    /// Media that came, and the sum of bitrate times media in bit/s times ns.
+    /// Playing time of received media, and the sum of bitrate times playing time in bit/s times ns.
     media: Duration,
     weighted: u128,
     last: Option<BitRate>,
@@ -81,18 +81,19 @@ impl View {
         }
     }
 
-    /// Time stood still until the end of the run.
+    /// Total time of stalls until the end of the run.
     fn stalled(&self, end: Instant) -> Duration {
         self.stalled_since.map_or(self.stalled, |since| self.stalled + end.saturating_since(since))
     }
 
-    /// Time that the picture moved until the end of the run.
+    /// Playback time until the end of the run.
     fn played(&self, end: Instant) -> Duration {
         let Some(started) = self.started_at else { return Duration::ZERO };
         self.ended_at.unwrap_or(end).saturating_since(started).saturating_sub(self.stalled(end))
     }
 
-    /// No bound is broken by the end of the run: a wait that goes on counts as long as it was.
+    /// True if no criterion is violated by the end of the run: an unfinished wait counts with its
+    /// duration so far.
     fn satisfies(&self, rule: &Satisfaction, end: Instant) -> bool {
         let startup = self.started_at.unwrap_or(end).saturating_since(self.requested_at);
         startup < rule.startup && self.stalls <= rule.stalls && self.stalled(end) <= rule.stalled
@@ -104,11 +105,11 @@ impl View {
     }
 }
 
-/// All views of a run, in the order in which they were asked for.
+/// All views of a run, in the order of their requests.
 #[derive(Debug, Default)]
 pub(crate) struct ViewLog {
     views: Vec<View>,
-    /// For each flow its last view.
+    /// The last view of each flow.
     last: Vec<Option<usize>>,
 }
 
@@ -179,7 +180,7 @@ mod tests {
         log.add(ms(6_500), flow, 1, fetched(1_500, 4_000));
         log.add(ms(6_500), flow, 1, PlaybackStep::Resumed);
         log.add(ms(10_500), flow, 1, PlaybackStep::Ended);
-        // The next view waits for its first byte when the run ends, that of the other flow stands still.
+        // The next view waits for its first byte when the run ends; that of the other flow is stalled.
         log.add(ms(12_000), flow, 2, PlaybackStep::Requested);
         log.add(ms(13_000), FlowId(0), 1, PlaybackStep::Requested);
         log.add(ms(13_500), FlowId(0), 1, fetched(500, 1_000));
@@ -201,7 +202,8 @@ mod tests {
         assert_eq!(table.column("switches"), Some(&Column::I64(vec![1, 0, 0])));
         assert_eq!(table.column("bytes"), Some(&Column::I64(vec![1_000_000, 0, 62_500])));
         assert_eq!(table.column("finished"), Some(&Column::Bool(vec![true, false, false])));
-        // The second has waited exactly as long as it may not; the third stands still too long.
+        // The second has waited exactly the limit, which must not be reached; the third stalls for
+        // too long.
         assert_eq!(table.column("satisfied"), Some(&Column::Bool(vec![true, false, false])));
     }
 }

@@ -1,16 +1,17 @@
-//! Packet captures: one pcapng file per capture point, written while the run goes on.
+//! Packet captures: one pcapng file per capture point, written during the run.
 //!
 //! Time stamps are those of the virtual clock, counted from 1970-01-01 00:00 UTC, so that the epoch
 //! time of a packet is the simulated time. Each host stamps what it sends when its transport emits
 //! it, and what it receives before its transport sees it.
 //!
-//! Addresses: the server is 10.0.0.1, the others that an application talks to follow from 10.0.0.2 on; the n-th UE 10.1.0.0 + n, the host of a wired network
-//! 10.1.0.1; on S1-U the gateway is 10.2.0.1 and the n-th cell 10.3.0.0 + n, and the n-th UE's
-//! tunnels have the identifier n in both directions. Whoever sends a flow's data does so from a
-//! port of the flow's own, 50000 + its number, to port 5203; a connection that is one of many has the ports that
-//! its application chose.
+//! Addresses: the server is 10.0.0.1, further servers of an application follow from 10.0.0.2 on; the n-th UE
+//! 10.1.0.0 + n, the host of a wired network 10.1.0.1; on S1-U the gateway is 10.2.0.1 and the n-th cell
+//! 10.3.0.0 + n, and the n-th UE's tunnels have the identifier n in both directions. The data of a flow is
+//! sent from port 50000 + the flow's number to port 5203; a connection that is one of many has the ports
+//! chosen by its application.
 //!
-//! Where packets are encrypted, the secrets of their connection stand before them, so that an analyser reads them.
+//! Where packets are encrypted, the secrets of their connection precede them, so that an analyser can decrypt
+//! them.
 
 mod pcapng;
 #[cfg(test)]
@@ -32,9 +33,10 @@ const GATEWAY: [u8; 4] = [10, 2, 0, 1];
 const PEP: [u8; 4] = [10, 4, 0, 1];
 /// The port of PEP messages, at the PEP and at the server.
 const PEP_PORT: u16 = 5204;
-/// The port to which data is sent; no protocol that an analyser knows lives there.
+/// The port to which data is sent; it is not assigned to a protocol that an analyser knows.
 const SINK_PORT: u16 = 5203;
-/// Flow n sends its data from this port plus n; there are at most 10,000 flows, and no analyser knows the first 4000.
+/// Flow n sends its data from this port plus n; there are at most 10,000 flows, and analysers know none of
+/// the first 4000 ports.
 const FIRST_SOURCE_PORT: u16 = 50_000;
 
 /// Where packets are captured.
@@ -48,23 +50,23 @@ pub enum CapturePoint {
     S1u,
 }
 
-/// A flow as a capture needs to know it.
+/// The data about a flow that a capture needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureFlow {
     /// The UE at its far end; 0 in a network without UEs.
     pub ue: u32,
-    /// Which way its data goes.
+    /// The direction of its data.
     pub direction: Direction,
-    /// It is a TCP flow: datagrams in it are messages of a PEP.
+    /// True for a TCP flow: datagrams in it are messages of a PEP.
     pub tcp: bool,
 }
 
-/// What to capture.
+/// The parameters of captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureParameters {
-    /// Where.
+    /// The capture points.
     pub points: Vec<CapturePoint>,
-    /// How many bytes of a packet are kept.
+    /// Number of bytes of a packet that are stored.
     pub snaplen: u32,
     /// Every flow, by index.
     pub flows: Vec<CaptureFlow>,
@@ -79,7 +81,7 @@ pub struct CaptureParameters {
 pub struct CaptureError {
     /// The file.
     pub path: PathBuf,
-    /// What the operating system said.
+    /// The error of the operating system.
     pub error: io::Error,
 }
 
@@ -96,7 +98,7 @@ struct Output<W> {
     file: PcapNg<W>,
 }
 
-/// Listens to packets and writes them.
+/// Observes packets and writes them.
 pub struct Capture<W = BufWriter<File>> {
     flows: Vec<CaptureFlow>,
     snaplen: u32,
@@ -151,13 +153,13 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// True once a file could not be written; what comes after is lost.
+    /// True once a file could not be written; later packets are lost.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// Writes what is still in memory.
+    /// Writes the buffered data.
     ///
     /// # Errors
     /// If anything could not be written, now or before.
@@ -171,7 +173,7 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Writes down, in every file, by what packets from here on can be read.
+    /// Writes the secrets for the following packets into every file.
     fn write_secrets(&mut self, lines: &str) {
         if self.failed.is_some() {
             return;
@@ -204,7 +206,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// Who sends a packet to whom.
+/// Sender and receiver of a packet.
 fn ends(packet: &Packet, flow: CaptureFlow) -> Ends {
     if packet.sockets != SocketPair::default() {
         return sockets(packet, flow);
@@ -229,7 +231,7 @@ fn ends(packet: &Packet, flow: CaptureFlow) -> Ends {
     }
 }
 
-/// The same for one of many connections.
+/// The same for a connection that is one of many.
 fn sockets(packet: &Packet, flow: CaptureFlow) -> Ends {
     let SocketPair { server, server_port, ue_port } = packet.sockets;
     let down = Ends {

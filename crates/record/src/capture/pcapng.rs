@@ -1,5 +1,5 @@
 //! The blocks of a pcapng file that a capture needs (draft-ietf-opsawg-pcapng-03): a section
-//! header, interfaces, packets, and secrets by which they can be read, little-endian.
+//! header, interfaces, packets, and secrets for decryption, little-endian.
 
 use std::io::{self, Write};
 
@@ -10,9 +10,9 @@ const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 0xA;
-/// Secrets that are lines of a key log of TLS: "TLSK".
+/// Secrets in the form of lines of a TLS key log: "TLSK".
 const TLS_KEY_LOG: u32 = 0x544C_534B;
-/// Options: the end of them, a section's application, an interface's name and the unit of its clock.
+/// Options: end of options, a section's application, an interface's name and its clock's resolution.
 const END_OF_OPTIONS: u16 = 0;
 const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
@@ -39,7 +39,7 @@ impl<W: Write> PcapNg<W> {
         file.u32(BYTE_ORDER);
         file.u16(1); // version 1.0
         file.u16(0);
-        file.block.extend_from_slice(&u64::MAX.to_le_bytes()); // the section's length is not given
+        file.block.extend_from_slice(&u64::MAX.to_le_bytes()); // the length of the section is not specified
         file.option(SHB_USERAPPL, concat!("airlane ", env!("CARGO_PKG_VERSION")).as_bytes());
         file.option(END_OF_OPTIONS, &[]);
         file.end()?;
@@ -56,7 +56,7 @@ impl<W: Write> PcapNg<W> {
         Ok(file)
     }
 
-    /// Adds a packet of `whole` bytes of which `kept` are kept.
+    /// Adds a packet of `whole` bytes, of which `kept` are stored.
     pub(crate) fn packet(&mut self, interface: u32, at_ns: u64, kept: &[u8], whole: u32) -> io::Result<()> {
         self.begin(ENHANCED_PACKET);
         self.u32(interface);
@@ -69,7 +69,7 @@ impl<W: Write> PcapNg<W> {
         self.end()
     }
 
-    /// Adds lines of a key log, which hold for what comes after them.
+    /// Adds lines of a key log, which apply to the following packets.
     pub(crate) fn secrets(&mut self, lines: &str) -> io::Result<()> {
         self.begin(DECRYPTION_SECRETS);
         self.u32(TLS_KEY_LOG);
@@ -79,7 +79,7 @@ impl<W: Write> PcapNg<W> {
         self.end()
     }
 
-    /// Hands all that was written to the operating system.
+    /// Passes all written data to the operating system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -87,7 +87,7 @@ impl<W: Write> PcapNg<W> {
     fn begin(&mut self, kind: u32) {
         self.block.clear();
         self.u32(kind);
-        self.u32(0); // the length, when it is known
+        self.u32(0); // the length, set when it is known
     }
 
     fn end(&mut self) -> io::Result<()> {

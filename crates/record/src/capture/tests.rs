@@ -1,4 +1,4 @@
-//! Captures read back block by block, and packets by a parser that did not write them.
+//! Captures are read back block by block, and packets by an independent parser.
 
 use airlane_core::{
     Bytes, Duration, Ecn, FlowId, Header, Payload, SackBlock, TcpFlags, TcpHeader, TcpSynOptions,
@@ -10,7 +10,7 @@ use super::*;
 #[derive(Debug)]
 struct Read {
     interfaces: Vec<(u16, String, u8)>,
-    /// Interface, nanoseconds, whole length, what was kept.
+    /// Interface, nanoseconds, whole length, stored bytes.
     packets: Vec<(u32, u64, u32, Vec<u8>)>,
 }
 
@@ -33,7 +33,7 @@ fn option(mut options: &[u8], code: u16) -> Option<Vec<u8>> {
     None
 }
 
-/// Walks the blocks of a file as draft-ietf-opsawg-pcapng §3.1 says.
+/// Reads the blocks of a file as in draft-ietf-opsawg-pcapng §3.1.
 fn read(mut file: &[u8]) -> Read {
     assert_eq!((word(file, 0), word(file, 8)), (0x0A0D_0D0A, 0x1A2B_3C4D));
     let mut read = Read { interfaces: Vec::new(), packets: Vec::new() };
@@ -60,7 +60,7 @@ fn read(mut file: &[u8]) -> Read {
     read
 }
 
-/// The Internet checksum (RFC 1071): 0 over what holds a right one.
+/// The Internet checksum (RFC 1071): 0 over data with a correct checksum.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for part in parts {
@@ -257,7 +257,7 @@ fn the_tunnel_stands_around_the_packet_on_s1_u() {
     assert_checksums(&bytes[36..]);
 }
 
-/// Refuses everything after so many bytes, as a full disk does.
+/// Refuses all data after this many bytes, as a full disk does.
 struct Full(usize);
 
 impl Write for Full {

@@ -1,14 +1,14 @@
-//! Packets as the bytes that a wire would carry: IPv4 (RFC 791), TCP (RFC 9293) or UDP (RFC 768),
-//! and the tunnel of S1-U (TS 29.281), with all checksums over the whole packet, kept or not.
+//! Packets as bytes on the wire: IPv4 (RFC 791), TCP (RFC 9293) or UDP (RFC 768), and the tunnel of
+//! S1-U (TS 29.281), with all checksums over the whole packet, even if only a part is stored.
 //!
-//! What simulated applications send reads as zeros; a datagram begins with its number, eight bytes
-//! in network order, as far as they fit. Packets may not be fragmented and have identification 0 (RFC 6864
-//! §4.1); no router lowers the time to live, for the model has none that would.
+//! Data of simulated applications is zero; a datagram begins with its number, eight bytes in network
+//! order, as far as they fit. Packets have DF set and identification 0 (RFC 6864 §4.1). The time to live
+//! is constant, because the model has no routers that decrement it.
 
 use airlane_core::{Ecn, Header, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpOptionElement, TcpOptions, UdpHeader};
 
-/// What hosts send with: Linux's default.
+/// The time to live of hosts: Linux's default.
 const TIME_TO_LIVE: u8 = 64;
 /// The port of GTP-U (TS 29.281 v17.4 §4.4.2.3).
 const GTP_PORT: u16 = 2152;
@@ -46,7 +46,7 @@ impl Ends {
     }
 }
 
-/// The ends of a tunnel, and the identifier by which its far end knows it.
+/// The ends of a tunnel, and its identifier at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tunnel {
     pub(crate) source: [u8; 4],
@@ -57,7 +57,7 @@ pub(crate) struct Tunnel {
 /// Builds packets, one at a time.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    /// The packet as far as it is kept.
+    /// The stored part of the packet.
     kept: Vec<u8>,
     payload: Vec<u8>,
 }
@@ -180,7 +180,7 @@ impl Wire {
         self.kept.extend_from_slice(&udp.to_bytes());
     }
 
-    /// The headers of the tunnel around a packet of `inner` bytes.
+    /// Adds the headers of the tunnel around a packet of `inner` bytes.
     fn enter(&mut self, tunnel: Tunnel, inner: usize) {
         let gtp = usize::from(GTP_HEADER) + inner;
         let mut ip = Ipv4Header {
@@ -197,7 +197,7 @@ impl Wire {
             source_port: GTP_PORT,
             destination_port: GTP_PORT,
             length: total_length(UDP_HEADER + gtp),
-            checksum: 0, // none, as RFC 768 allows over IPv4 and core networks choose
+            checksum: 0, // none; RFC 768 allows this over IPv4, and core networks usually do it
         };
         self.kept.extend_from_slice(&udp.to_bytes());
         self.kept.extend_from_slice(&[GTP_FLAGS, GTP_G_PDU]);
@@ -206,13 +206,13 @@ impl Wire {
     }
 }
 
-/// A length field; 0 for what is longer than any, as captures of segmentation offload write it.
+/// A length field; 0 for larger packets, as in captures with segmentation offload.
 fn total_length(bytes: usize) -> u16 {
     u16::try_from(bytes).unwrap_or(0)
 }
 
-/// All options. What an ARWA receiver says, and the permission to say it, stand in an option for
-/// experiments (RFC 4727, RFC 6994) at the end.
+/// All options. The code of an ARWA receiver, and the permission of codes, are in an experimental
+/// option (RFC 4727, RFC 6994) at the end.
 fn option_bytes(header: &TcpHeader) -> Vec<u8> {
     const NOP: u8 = 1;
     let known = TcpOptions::try_from_elements(&options(header)).expect("the options fit into 40 bytes");
@@ -229,7 +229,7 @@ fn option_bytes(header: &TcpHeader) -> Vec<u8> {
     bytes
 }
 
-/// The options of standards in the order of Linux, padded as [`TcpHeader::wire_len`] counts them.
+/// The standard options in the order of Linux, padded as in [`TcpHeader::wire_len`].
 fn options(header: &TcpHeader) -> Vec<TcpOptionElement> {
     use TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,

@@ -124,7 +124,7 @@ fn a_completed_flow_is_measured_up_to_its_end() {
     assert_eq!(reals(get("flows", "fct_s"))[0], 0.25);
     assert_eq!(reals(get("flows", "fct_sent_s"))[0], 0.2);
     assert_eq!(reals(get("flows", "fct_acked_s"))[0], 0.3);
-    // Its rows end with the bin in which it completed: 0, 100, 200, 300 ms; then those of b.
+    // Its rows end with the bin of its completion: 0, 100, 200, 300 ms; then those of b.
     let Column::Text(flows) = get("flow_series", "flow") else { panic!() };
     assert_eq!(flows, ["a", "a", "a", "a", "b", "b", "b", "b", "b"]);
 }
@@ -163,7 +163,7 @@ fn bins_hold_what_happened_in_them_and_the_last_state() {
     let get = tables(recorder);
     let series = |column| reals(get("flow_series", column));
     assert_eq!(series("t_s")[..4], [0.0, 0.1, 0.2, 0.3]);
-    // 20000 bits in 0.1 s, twice, then nothing.
+    // 20000 bits in 0.1 s, twice, then none.
     assert_eq!(series("goodput_mbps")[..3], [0.2, 0.2, 0.0]);
     assert_eq!(series("owd_ms")[..2], [20.0, 25.0]);
     assert!(series("owd_ms")[2].is_nan() && series("owd_max_ms")[2].is_nan());
@@ -213,9 +213,11 @@ fn a_timeout_knows_the_second_before_it() {
         backoff,
         in_recovery: backoff > 1,
     };
-    // At 2000: lost at 1000 and 1500 count; at 900 it was longer ago, at 2000 by the timeout.
+    // At 2000: the losses at 1000 and 1500 count; the one at 900 was earlier, the one at 2000 was
+    // declared by the timeout.
     recorder.observe(ms(2_000), &timeout(1));
-    // The timeout at 2000 leaves one segment, reported twice; that at 2600 reports later.
+    // The window after the timeout at 2000 is one segment, reported twice; the one after 2600 is
+    // reported later.
     let state = |cwnd| Event::FlowState {
         flow: FlowId(0),
         congestion_window: Bytes(cwnd),
@@ -237,7 +239,7 @@ fn a_timeout_knows_the_second_before_it() {
     let after = reals(get("timeouts", "cwnd_after_bytes"));
     assert_eq!(after[0], 1_000.0);
     assert!(after[1].is_nan() && after[2].is_nan());
-    // The undo takes back the two that belong together, not the first.
+    // The undo affects the two in the same backoff, not the first.
     assert_eq!(get("timeouts", "undone"), Column::Bool(vec![false, true, true]));
     assert_eq!(get("timeouts", "in_recovery"), Column::Bool(vec![false, false, true]));
     assert_eq!(counts(get("flows", "timeouts")), [3, 0]);
@@ -258,8 +260,8 @@ fn blocks_add_up_to_the_use_of_the_cell() {
         attempt,
         decoded,
     };
-    // In every slot of [200, 600) half the downlink and a quarter of the uplink, reported as each
-    // slot ends.
+    // In every slot of [200, 600), half of the downlink and a quarter of the uplink, reported at
+    // the end of each slot.
     for at in 101..=600 {
         recorder.observe(ms(at), &block(Direction::Downlink, 20, 50, 0, true));
         recorder.observe(ms(at), &block(Direction::Uplink, 10, 24, 0, true));
