@@ -1,5 +1,5 @@
-//! Copies the scenario files to where maturin finds them for the wheel (`include` in pyproject.toml), so that
-//! `scenarios/` stays the one place where they are kept.
+//! Copies the scenario files to the place where maturin finds them for the wheel (`include` in
+//! pyproject.toml), so that `scenarios/` is their only place in the repository.
 
 use std::path::Path;
 use std::{env, fs, io};
@@ -10,7 +10,7 @@ fn main() -> io::Result<()> {
     let from = Path::new(&own).join("../../scenarios");
     println!("cargo::rerun-if-changed={}", from.display());
     let to = Path::new(&out).join("scenarios");
-    // What has been renamed must not be shipped under both names.
+    // A renamed file must not be shipped under both names.
     if to.exists() {
         fs::remove_dir_all(&to)?;
     }

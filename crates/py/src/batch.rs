@@ -1,4 +1,4 @@
-//! Many runs at once, without holding the interpreter.
+//! Many runs at once, without holding the interpreter lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,17 +14,17 @@ use pyo3::types::PyDict;
 use crate::controllers::{PythonControllers, Watch};
 use crate::{columns, scenario_error};
 
-/// How often the calling thread asks for signals.
+/// How often the calling thread checks for signals.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
 
-/// Runs end this long after they are cancelled, unless a call into a controller goes on.
+/// Runs end within this time after cancellation, unless a call into a controller continues.
 const END_PERIOD: Duration = Duration::from_millis(200);
-/// How often such a call is interrupted, and how often at most. What does not end then is left to itself: no
-/// interrupt reaches a call that sleeps.
+/// How often such a call is interrupted, and the maximum number of interrupts. A call that then continues is
+/// abandoned: an interrupt does not reach a call that sleeps.
 const INTERRUPT_PERIOD: Duration = Duration::from_millis(50);
 const INTERRUPTS: u32 = 8;
 
-/// What one run left behind.
+/// The output of one run.
 #[pyclass(frozen, module = "airlane._native")]
 pub(crate) struct RunOutput {
     /// Table by name; a table is a list of (column name, kind, data).
@@ -35,7 +35,7 @@ pub(crate) struct RunOutput {
     meta: String,
 }
 
-/// Why a run came to nothing.
+/// Why a run failed.
 enum Failure {
     Scenario(ScenarioError),
     Capture(CaptureError),
@@ -43,15 +43,15 @@ enum Failure {
 
 type Outcome = Result<(Output, f64), Failure>;
 
-/// A resolved scenario, a seed, and how the names of its captures begin.
+/// A resolved scenario, a seed, and the prefix of its capture files.
 type Job = (Resolved, u64, Option<String>);
 
-/// Runs each (resolved scenario, seed) and gives the outputs in the order of the jobs. `on_done`
-/// hears the index of each job as it ends. `captures` says for each job how the names of its
-/// capture files begin; without it nothing is captured. `controllers` has a class by each name that a
-/// scenario may have for a controller of the user's own; what calls into it came to is put into `costs`,
-/// by name: calls, and seconds in them. `watch` ends calls into controllers that go on after a signal: its method
-/// `interrupt` gets the threads that are in one, and `leave` those that did not end.
+/// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. `on_done` is called
+/// with the index of each job that ends. `captures` gives the prefix of the capture files of each job;
+/// without it nothing is captured. `controllers` maps the names of users' own controllers in scenarios to
+/// classes. The cost of the calls into them is put into `costs`, by name: number of calls, and seconds.
+/// `watch` ends calls into controllers that continue after a signal: its method `interrupt` gets the threads
+/// that are in such a call, and `leave` those whose call did not end.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None))]
 #[expect(clippy::too_many_arguments, reason = "Python calls it with names")]
@@ -93,8 +93,8 @@ pub(crate) fn run(
     outcomes.into_iter().map(to_python).collect()
 }
 
-/// The scenarios of the jobs. Runs of one scenario with many seeds give the same text each time,
-/// which is read once.
+/// The scenarios of the jobs. Jobs of one scenario with many seeds have the same text, which is
+/// parsed once.
 fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job>, ScenarioError> {
     let mut captures = captures.unwrap_or_default().into_iter();
     let mut read: Vec<Job> = Vec::with_capacity(jobs.len());
@@ -123,11 +123,11 @@ fn begin(jobs: Vec<Job>, threads: usize, cancel: Arc<AtomicBool>, controllers: C
             if controllers.is_empty() {
                 return one(&jobs[index], &controllers, &cancel);
             }
-            // The interpreter's record of this thread lasts for the run, not for each call.
+            // The thread state of the interpreter exists for the whole run, not for each call.
             Python::attach(|py| py.detach(|| one(&jobs[index], &controllers, &cancel)))
         };
         let tell = |index| {
-            // The listener leaves only after `cancel` is set.
+            // The receiver is dropped only after `cancel` is set.
             let _ = sender.send(index);
         };
         let outcomes = airlane_engine::parallel(jobs.len(), threads, &cancel, job, tell);
@@ -136,8 +136,8 @@ fn begin(jobs: Vec<Job>, threads: usize, cancel: Arc<AtomicBool>, controllers: C
     Work { thread, ended }
 }
 
-/// Waits for the runs to end. After a cancellation, calls into controllers that go on are interrupted; `None` if
-/// some go on all the same.
+/// Waits for the runs to end. After a cancellation, calls into controllers that continue are interrupted;
+/// `None` if some continue nevertheless.
 fn end(
     py: Python<'_>,
     work: JoinHandle<Vec<Option<Outcome>>>,
@@ -164,7 +164,7 @@ fn end(
     Ok(Some(outcomes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
 }
 
-/// Passes on what ends until all has ended, was cancelled, or Python wants it to end.
+/// Reports jobs that end until all have ended, the runs were cancelled, or Python requests the end.
 fn listen(
     py: Python<'_>,
     mut receiver: mpsc::Receiver<usize>,
@@ -187,7 +187,7 @@ fn listen(
     }
 }
 
-/// One run and the seconds that its loop took; `None` if it was cancelled.
+/// One run and the seconds of its loop; `None` if it was cancelled.
 fn one((scenario, seed, capture): &Job, controllers: &Controllers, cancel: &AtomicBool) -> Option<Outcome> {
     let mut built = match airlane_scenario::build_with(scenario, *seed, controllers) {
         Ok(built) => built,
@@ -213,7 +213,7 @@ impl Failure {
     fn raise(self, py: Python<'_>) -> PyErr {
         match self {
             Self::Scenario(error) => scenario_error(py, &error),
-            // With three arguments, Python finds the kind of `OSError` and the file.
+            // With three arguments, Python determines the subclass of `OSError` and the file.
             Self::Capture(CaptureError { path, error }) => match error.raw_os_error() {
                 Some(number) => PyOSError::new_err((number, error.to_string(), path.into_os_string())),
                 None => PyOSError::new_err(format!("{}: {error}", path.display())),

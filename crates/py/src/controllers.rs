@@ -1,8 +1,8 @@
 //! Congestion controllers written in Python: the only calls from a run into the interpreter.
 //!
-//! A controller is called once per acknowledgment, or once per round trip, as its class says with `every`,
-//! and at losses and timeouts. The interpreter is held for the call alone. Between calls its window stands in
-//! Rust; it reads and writes the attribute `cwnd`, in segments, and reads `pacing_mbps`.
+//! A controller is called once per acknowledgment, or once per round trip, depending on `every` of its class,
+//! and at losses and timeouts. The interpreter lock is held only during the call. Between calls the window is
+//! in Rust, which sets and reads the attribute `cwnd`, in segments, and reads `pacing_mbps`.
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,53 +19,53 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-/// The largest window that a controller can ask for, in segments.
+/// The largest window of a controller, in segments.
 const WINDOW_MAX: f64 = 1e7;
-/// The lowest and the highest rate that one can pace at, in Mbit/s.
+/// The lowest and the highest pacing rate, in Mbit/s.
 const PACING_MBPS: [f64; 2] = [0.001, 1e6];
 
-/// What one acknowledgment brought, or all those of a round trip.
+/// The result of one acknowledgment, or of all acknowledgments of a round trip.
 #[pyclass(frozen, get_all, module = "airlane._native")]
 pub(crate) struct Ack {
-    /// When it arrived, in seconds of the run.
+    /// The arrival time, in seconds of the run.
     now_s: f64,
-    /// Segments that it newly delivered.
+    /// Newly delivered segments.
     delivered: u32,
-    /// True if the window may grow: data was acknowledged in order, and no loss is being repaired.
+    /// True if the window may grow: data was acknowledged in order, and there is no loss recovery.
     may_grow: bool,
-    /// True if the window was what limited the sender.
+    /// True if the window limited the sender.
     window_limited: bool,
     /// Segments sent and not acknowledged.
     outstanding: u32,
-    /// Round trip in ms, of a round trip's acknowledgments the least; None where none was measured.
+    /// Round trip in ms, or the minimum of a round trip's acknowledgments; None without a sample.
     rtt_ms: Option<f64>,
     /// Smoothed round trip in ms.
     srtt_ms: f64,
 }
 
-/// An episode of loss begins.
+/// The start of a loss episode.
 #[pyclass(frozen, get_all, module = "airlane._native")]
 pub(crate) struct Loss {
     /// When it was detected.
     now_s: f64,
     /// Segments in flight.
     in_flight: u32,
-    /// True if a discriminator takes it for one that has nothing to do with load.
+    /// True if a discriminator classifies the loss as independent of load.
     random: bool,
 }
 
 /// The retransmission timer expired.
 #[pyclass(frozen, get_all, module = "airlane._native")]
 pub(crate) struct Timeout {
-    /// When.
+    /// The time.
     now_s: f64,
     /// The window to restart from, in segments.
     restart: u32,
-    /// True if the window was not already reduced for this flight of data.
+    /// True if the window was not already reduced for these segments in flight.
     new_episode: bool,
 }
 
-/// What runs and interpreter share about one class.
+/// The data that runs and interpreter share about one class.
 #[derive(Debug)]
 struct Shared {
     class: Py<PyAny>,
@@ -78,7 +78,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// Keeps the first failure and ends all runs. What fails after a cancellation was interrupted.
+    /// Stores the first failure and ends all runs. Failures after a cancellation are results of the
+    /// interrupts.
     fn fail(&self, error: PyErr) {
         if !self.cancel.swap(true, Ordering::Relaxed) {
             self.failure.lock().expect("nobody panics while it is held").get_or_insert(error);
@@ -86,12 +87,12 @@ impl Shared {
     }
 }
 
-/// Threads that are in a call into a controller, by the interpreter's names for them.
+/// Threads that are in a call into a controller, with the interpreter's identifiers.
 #[derive(Debug, Default)]
 struct Inside(Mutex<Vec<u64>>);
 
 impl Inside {
-    /// Calls what is a call into a controller.
+    /// Makes a call into a controller.
     fn call<T>(&self, py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         thread_local!(static NAME: OnceCell<u64> = const { OnceCell::new() });
         let name = NAME.with(|name| -> PyResult<u64> {
@@ -114,24 +115,24 @@ impl Inside {
     }
 }
 
-/// Who ends calls into controllers, if anybody does.
+/// The watch that ends calls into controllers, if there is one.
 pub(crate) struct Watch<'py> {
     by: Option<Bound<'py, PyAny>>,
     inside: Arc<Inside>,
 }
 
 impl Watch<'_> {
-    /// True if no call is under way, or nobody would end it.
+    /// True if no call is in progress, or there is no watch.
     pub(crate) fn is_idle(&self) -> bool {
         self.by.is_none() || self.inside.threads().is_empty()
     }
 
-    /// Interrupts the calls that are under way.
+    /// Interrupts the calls in progress.
     pub(crate) fn interrupt(&self) -> PyResult<()> {
         self.tell("interrupt")
     }
 
-    /// The calls that are under way do not end.
+    /// Abandons the calls in progress.
     pub(crate) fn leave(&self) -> PyResult<()> {
         self.tell("leave")
     }
@@ -142,14 +143,14 @@ impl Watch<'_> {
     }
 }
 
-/// The classes that a call of `run` was given.
+/// The classes passed to `run`.
 pub(crate) struct PythonControllers {
     classes: Vec<(String, Arc<Shared>)>,
     inside: Arc<Inside>,
 }
 
 impl PythonControllers {
-    /// Reads what is needed of the classes; `cancel` ends the runs when one of them raises.
+    /// Reads the settings of the classes; `cancel` ends the runs when one of them raises.
     pub(crate) fn new(classes: Option<&Bound<'_, PyDict>>, cancel: &Arc<AtomicBool>) -> PyResult<Self> {
         let mut found = Vec::new();
         let inside = Arc::<Inside>::default();
@@ -179,24 +180,24 @@ impl PythonControllers {
         Ok(Self { classes: found, inside })
     }
 
-    /// What makes controllers of these classes, by name.
+    /// The factories of controllers of these classes, by name.
     pub(crate) fn controllers(&self) -> Controllers {
         let own = |shared: &Arc<Shared>| OwnControllers(Arc::new(Maker(Arc::clone(shared))));
         self.classes.iter().map(|(name, shared)| (name.clone(), own(shared))).collect()
     }
 
-    /// What ends calls into these controllers.
+    /// The watch for calls into these controllers.
     pub(crate) fn watch<'py>(&self, by: Option<Bound<'py, PyAny>>) -> Watch<'py> {
         Watch { by, inside: Arc::clone(&self.inside) }
     }
 
-    /// What a controller has raised, if one has.
+    /// Raises the exception of a controller, if there was one.
     pub(crate) fn raise_failure(&self) -> PyResult<()> {
         let take = |shared: &Arc<Shared>| shared.failure.lock().expect("all runs have ended").take();
         self.classes.iter().find_map(|(_, shared)| take(shared)).map_or(Ok(()), Err)
     }
 
-    /// Calls and seconds by name.
+    /// Writes calls and seconds by name.
     pub(crate) fn report(&self, costs: &Bound<'_, PyDict>) -> PyResult<()> {
         for (name, shared) in &self.classes {
             let seconds = shared.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9;
@@ -227,7 +228,7 @@ impl MakeController for Maker {
     }
 }
 
-/// A number that a controller has for an attribute after a call of a method; nothing if that is `None`.
+/// The number in an attribute after a call of a method; `None` if it is Python's `None`.
 fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
     let value = object.getattr(name).map_err(|error| {
         if error.is_instance_of::<PyAttributeError>(object.py()) {
@@ -248,10 +249,10 @@ fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -
     }
 }
 
-/// The acknowledgments since the last call of a controller that is called once a round trip.
+/// The acknowledgments since the last call of a controller that is called once per round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// Stream position whose acknowledgment ends it.
+    /// Stream position whose acknowledgment ends the round trip.
     until: u64,
     delivered: u32,
     may_grow: bool,
@@ -262,20 +263,21 @@ struct Round {
 /// One connection's controller.
 #[derive(Debug)]
 struct PythonController {
-    /// None once it has failed: the runs are about to end.
+    /// `None` once it has failed: the runs are about to end.
     object: Option<Py<PyAny>>,
     shared: Arc<Shared>,
-    /// The window that it knows of, in whole segments.
+    /// The window that the object has, in whole segments.
     given: u32,
-    /// The rate that it wants to be paced at; `None` for what follows from its window.
+    /// The pacing rate it requests; `None` for the rate that follows from its window.
     pacing: Option<BitRate>,
-    /// True while losses are repaired: what it asks for holds afterwards.
+    /// True during loss recovery: its request applies afterwards.
     repairing: bool,
     round: Round,
 }
 
 impl PythonController {
-    /// Calls a method, with the window told before if it changed behind its back; gives the window that it wants.
+    /// Calls a method, after updating the object's window if it was changed elsewhere; returns the requested
+    /// window.
     fn call<'a, A>(&mut self, window: &SegmentWindow, method: &str, argument: A) -> Option<u32>
     where
         A: FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + 'a,
@@ -314,7 +316,7 @@ impl PythonController {
         }
     }
 
-    /// Adds an acknowledgment to the round; the sum, if the round is over.
+    /// Adds an acknowledgment to the round; returns the sum if the round is over.
     fn gather(&mut self, ack: &AckSample) -> Option<Round> {
         let rtt_ms = ack.rtt.map(|rtt| rtt.as_secs_f64() * 1e3);
         let round = &mut self.round;
@@ -376,7 +378,7 @@ impl CongestionController for PythonController {
             new_episode: timeout.new_episode,
         };
         window.reduce_to(window.segments / 2);
-        // While a loss is repaired, the window that it knows of is the one it asked for, not yet this one.
+        // During loss recovery, the object's window is its request, not yet the actual window.
         if let Some(segments) = self.call(window, "on_timeout", |py| Ok(Py::new(py, told)?.into_any())) {
             window.restart_from(segments);
         }

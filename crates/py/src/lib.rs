@@ -1,10 +1,10 @@
-//! The Python module `airlane._native`: converts and forwards, decides nothing.
+//! The Python module `airlane._native`: converts and forwards, without decisions of its own.
 //!
-//! While runs are under way the interpreter is free: they have threads of their own, and the
-//! calling thread wakes a few times a second to tell Python of finished runs and to ask it for
-//! signals. Ctrl-C ends every run after the event that it is at.
+//! During runs the interpreter lock is released: the runs have their own threads, and the calling
+//! thread wakes a few times per second to report finished runs to Python and to check for signals.
+//! Ctrl-C ends every run after its current event.
 //!
-//! Tables cross as columns of little-endian bytes, which pyarrow wraps without a copy.
+//! Tables are passed as columns of little-endian bytes, which pyarrow wraps without a copy.
 
 mod batch;
 mod columns;
@@ -25,7 +25,7 @@ pyo3::create_exception!(
     "A mistake in a scenario, with `file`, `line`, `key`, `value` and, as `help`, what would be right."
 );
 
-/// The exception for a mistake in a scenario.
+/// The exception for an error in a scenario.
 fn scenario_error(py: Python<'_>, error: &airlane_scenario::ScenarioError) -> PyErr {
     let exception = ScenarioError::new_err(error.to_string());
     let object = exception.value(py);

@@ -1,4 +1,4 @@
-//! The arithmetic of the radio, as validation holds it against other people's figures.
+//! The radio computations that validation compares with reference figures.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) fn cqi(snr_db: Vec<f64>, rule: &str, n_prb: usize) -> PyResult<Vec<u8
     Ok(snr_db.into_iter().map(|snr| at(snr).index()).collect())
 }
 
-/// The downlink MCS that a CQI stands for; none out of range.
+/// The downlink MCS of a CQI; `None` out of range.
 #[pyfunction]
 pub(crate) fn mcs_of_cqi(cqi: u8) -> PyResult<Option<u8>> {
     if cqi > Cqi::MAX.index() {
@@ -53,8 +53,8 @@ pub(crate) fn snr_at_error_rate(mcs: u8, n_prb: usize, error_rate: f64) -> PyRes
     Ok(Decibel::from_linear(f64::from(block.sinr_for(error_rate))).0)
 }
 
-/// What the gap of the error model is fitted to: for the block of `bits` with CRC that this MCS
-/// sends, the six regressors, and the gap in dB that puts its error rate at `snr_db` on
+/// The data to which the gap of the error model is fitted: for the block of `bits` with CRC that
+/// this MCS sends, the six regressors, and the gap in dB that puts its error rate at `snr_db` on
 /// `error_rate`.
 #[pyfunction]
 pub(crate) fn gap_to_fit(mcs: u8, bits: u64, snr_db: f64, error_rate: f64) -> PyResult<([f64; 6], f64)> {
