@@ -1,8 +1,8 @@
-//! Writes every byte of a run's tables to standard output, for comparing builds with each other.
+//! Writes every byte of a run's tables to standard output, to compare builds.
 //!
-//! Reads a resolved scenario (JSON) from standard input; the only argument is the seed. Each column is one
-//! line of table, name and number of bytes, and then the bytes: numbers little-endian, names ended
-//! by a line feed each.
+//! Reads a resolved scenario (JSON) from standard input; the only argument is the seed. For each column it
+//! writes one line with table, name and number of bytes, and then the bytes: numbers little-endian, names
+//! terminated by a line feed.
 
 use std::io::{Read, Write};
 

@@ -1,20 +1,22 @@
-//! Writes the page set `2011`: twenty synthetic pages after what was measured of popular pages in September 2011.
+//! Writes the page set `2011`: twenty synthetic pages that follow measurements of popular pages in September
+//! 2011.
 //!
 //! `cargo run -p airlane-scenario --example page_set > crates/scenario/data/pages-2011.csv`
 //!
-//! What is measured:
-//! - Bytes by type: the HTTP Archive's means of January 2011 and January 2012, two thirds of the way between them
-//!   (S. Souders, "HTTP Archive: 2011 recap", 1 February 2012, table 1; 1 kB is 1024 bytes). They add up to 728 kB; the archive
-//!   itself had 735 kB on 15 August 2011 ("HTTP Archive: nine months", 17 August 2011).
-//! - Requests: 76 of a page, 15 August 2011 (the same).
+//! These properties are measured:
+//! - Bytes by type: the HTTP Archive's means of January 2011 and January 2012, two thirds of the way between
+//!   them (S. Souders, "HTTP Archive: 2011 recap", 1 February 2012, table 1; 1 kB is 1024 bytes). Their sum
+//!   is 728 kB; the archive itself had 735 kB on 15 August 2011 ("HTTP Archive: nine months", 17 August
+//!   2011).
+//! - Requests: 76 per page, 15 August 2011 (the same).
 //! - Images, scripts and style sheets of these, in the proportion 29.39 : 7.09 : 3.22 (S. Ramachandran, "Web metrics: size and
 //!   number of resources", Google, 26 May 2010).
-//! - Hosts: 7.6 of a page in the mean and 38 at most (J. Charzinski, "Traffic Properties, Client Side Cachability and CDN Usage of
-//!   Popular Web Sites", MMB & DFT 2010: start pages of the 500 most popular sites).
+//! - Hosts: 7.6 per page in the mean, 38 at most (J. Charzinski, "Traffic Properties, Client Side Cachability
+//!   and CDN Usage of Popular Web Sites", MMB & DFT 2010: start pages of the 500 most popular sites).
 //!
-//! What is a choice: that counts and sizes are log-normal and how widely they spread, which objects name which and where, how
-//! long servers take, and the sizes of requests and heads. Counts and sizes are scaled to the measured means after they
-//! are drawn, so the set has them whatever the seed.
+//! These properties are choices: the log-normal distribution of counts and sizes and its spread, which
+//! objects name which and where, processing times of servers, and the sizes of requests and headers. Counts
+//! and sizes are scaled to the measured means after they are drawn, so the set has these means for any seed.
 
 use std::fmt::Write;
 
@@ -27,14 +29,14 @@ const KIB: f64 = 1024.0;
 const PAGE_SIGMA: f64 = 0.5;
 const HOSTS_MEAN: f64 = 7.6;
 const HOSTS_MAX: usize = 38;
-/// Hosts that pages share: counters, advertisements, libraries.
+/// Number of hosts shared by pages: counters, advertisements, libraries.
 const SHARED_HOSTS: u64 = 40;
-/// Own hosts of a site at most, beside its first.
+/// Maximum number of a site's own hosts, in addition to its first.
 const STATIC_HOSTS: usize = 3;
 /// The smallest object: an image of one pixel.
 const SMALLEST: u64 = 43;
 
-/// A type of objects: its name, how many a page has, their kilobytes, and the spread of their sizes.
+/// A type of objects: its name, the number per page, their kilobytes, and the spread of their sizes.
 struct Kind {
     name: &'static str,
     count: f64,
@@ -42,7 +44,7 @@ struct Kind {
     sigma: f64,
 }
 
-/// January 2011 and January 2012, two thirds of the way.
+/// Interpolation between January 2011 and January 2012, at two thirds.
 const fn between(january_2011: f64, january_2012: f64) -> f64 {
     january_2011 + (january_2012 - january_2011) * 2.0 / 3.0
 }
@@ -69,7 +71,7 @@ struct Object {
     host: usize,
     bytes: f64,
     parent: Option<usize>,
-    /// Share of the parent that has to come first, in thousandths.
+    /// Share of the parent that has to arrive first, in thousandths.
     after: u64,
 }
 
@@ -122,7 +124,7 @@ fn page_of(draws: &mut Stream, weight: f64, hosts: usize) -> Vec<Object> {
             objects.push(Object { kind, host, bytes, parent: Some(parent), after });
         }
     }
-    // A host that nothing came from serves an image, or something else.
+    // A host without objects serves an image, or another object.
     for host in 1..hosts.min(objects.len()) {
         if objects.iter().all(|object| object.host != host) {
             let place = objects.len() - host;
@@ -132,25 +134,25 @@ fn page_of(draws: &mut Stream, weight: f64, hosts: usize) -> Vec<Object> {
     objects
 }
 
-/// What names an object, and where.
+/// The parent of an object, and where it names the object.
 fn place(draws: &mut Stream, kind: usize, before: &[Object]) -> (usize, u64) {
     let one_of = |draws: &mut Stream, kind: usize| {
         let all: Vec<usize> = (1..before.len()).filter(|index| before[*index].kind == kind).collect();
         (!all.is_empty()).then(|| all[draws.below(all.len() as u64) as usize])
     };
     let by = match kind {
-        // Images of style sheets, images of frames, and what scripts bring in.
+        // Images of style sheets, images of frames, and images loaded by scripts.
         3 if draws.chance(0.2) => one_of(draws, 1).map(|css| (css, 1000)),
         3 if draws.chance(0.1) => one_of(draws, 0).map(|frame| (frame, draws.below(1001))),
         2..=5 if draws.chance(0.2) => one_of(draws, 2).map(|script| (script, 1000)),
         _ => None,
     };
-    // Style sheets stand in the head of the document, half of the scripts too.
+    // Style sheets are in the head of the document, and half of the scripts too.
     let head = kind == 1 || (kind == 2 && draws.chance(0.5));
     by.unwrap_or_else(|| (0, if head { draws.below(101) } else { 100 + draws.below(901) }))
 }
 
-/// Which of a page's hosts: 0 is the site, then its own others, then those that pages share.
+/// The host of an object: 0 is the site, then its other own hosts, then shared ones.
 fn host_of(draws: &mut Stream, kind: usize, hosts: usize) -> usize {
     let own = STATIC_HOSTS.min((hosts - 1) / 2);
     let shared = hosts - 1 - own;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use airlane_record::Column;
 use airlane_scenario::{Scenario, build};
 
-/// Rows of a table that are printed.
+/// Number of printed rows of a table.
 const ROWS: usize = 4;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

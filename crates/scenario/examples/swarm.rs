@@ -1,8 +1,8 @@
 //! Many random scenarios:
 //! `cargo run --release -p airlane-scenario --example swarm -- --count 20000 --seed 1`.
 //!
-//! Scenario `n` is that of seed `n`, from `--seed` on. The first that fails (a panic, a packet lost
-//! unaccounted, a run that does not repeat) is printed with the one command that repeats it.
+//! Scenario `n` has seed `n`, starting with `--seed`. The first failure (a panic, a packet that is
+//! not accounted for, a run that does not repeat) is printed with the command that repeats it.
 
 #[path = "../tests/swarm/generate.rs"]
 mod generate;

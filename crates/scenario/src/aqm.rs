@@ -1,14 +1,14 @@
-//! The rules of queues in the words of the queue disciplines.
+//! Queue disciplines: from the format to those of `airlane_net`.
 
 use airlane_core::Bytes;
 use airlane_net::{Aqm, codel, fq_codel, pie, red};
 
 use crate::format;
 
-/// A full packet: a queue of no more than that is no standing queue (RFC 8289 §4.2).
+/// A full packet: a queue of at most this size is not a standing queue (RFC 8289 §4.2).
 const MAX_PACKET: Bytes = Bytes(1500);
 
-/// The rule of a queue.
+/// The discipline of a queue.
 pub(crate) fn aqm(aqm: &format::Aqm) -> Aqm {
     match aqm {
         format::Aqm::DropTail => Aqm::DropTail,

@@ -8,10 +8,11 @@ use crate::format::{Backhaul, Hop};
 use crate::links;
 use crate::wiring::End;
 
-/// Adds them. For each cell, the end that leads to it and the one that leads away from it.
+/// Adds these links. Returns, for each cell, the end that leads to it and the end that leads away
+/// from it.
 ///
-/// The links that all cells share come first. A router at the end of the last of them reads the tunnels and leads
-/// to the links of each cell, or to the cells at once.
+/// The links that all cells share are first. A router at the end of the last of them reads the tunnels and
+/// leads to the links of each cell, or directly to the cells.
 pub(crate) fn wire(
     network: &mut Network,
     (gateway, backhaul): (NodeId, &Backhaul),
@@ -45,7 +46,7 @@ pub(crate) fn wire(
 struct Trunk {
     /// The downlink that begins at the gateway.
     first: NodeId,
-    /// The router that leads to the cells.
+    /// The router to the cells.
     router: NodeId,
     /// The uplink that begins there.
     up: NodeId,
@@ -65,7 +66,7 @@ fn trunk(network: &mut Network, gateway: NodeId, shared: &[(usize, Hop)], seeds:
     Some(Trunk { first, router, up })
 }
 
-/// Both directions of a link. The names of its random streams say which of several in series it is.
+/// Adds both directions of a link. The names of its random streams contain its number in the series.
 fn add(network: &mut Network, (number, hop): &(usize, Hop), name: &str, seeds: Seeds) -> [NodeId; 2] {
     let name = if *number == 1 { name.to_owned() } else { format!("{name}/{number}") };
     ["downlink", "uplink"]

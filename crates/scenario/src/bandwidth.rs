@@ -1,4 +1,4 @@
-//! A channel bandwidth of a cell becomes the resource blocks that it has, before presets fill them in.
+//! Converts the channel bandwidth of a cell to resource blocks, before presets fill in the rest.
 
 use serde::Deserialize;
 
@@ -13,16 +13,16 @@ const CHANNELS: [(f64, i64); 6] = [(1.4e6, 6), (3e6, 15), (5e6, 25), (10e6, 50),
 const BANDWIDTH: &str = "bandwidth";
 const RESOURCE_BLOCKS: &str = "resource_blocks";
 
-/// The one key that is read ahead of the others.
+/// The only key that is read in advance.
 #[derive(Deserialize)]
 struct Written {
     bandwidth: Frequency,
 }
 
-/// Puts resource blocks in the place of the bandwidth of each cell that has one.
+/// Replaces the bandwidth of each cell that has one by resource blocks.
 ///
 /// # Errors
-/// If it is no bandwidth of LTE, or the resource blocks are written too.
+/// If it is not a bandwidth of LTE, or if the resource blocks are also given.
 pub(crate) fn replace(scenario: &mut Tree) -> Result<(), ScenarioError> {
     let Some(Tree { value: Value::Array(cells), .. }) = scenario.get_mut("cell") else { return Ok(()) };
     for (index, cell) in cells.iter_mut().enumerate() {
@@ -38,7 +38,7 @@ fn of_cell(cell: &mut Table) -> Result<(), ScenarioError> {
     let Some(index) = position(cell, BANDWIDTH) else { return Ok(()) };
     let (key, written) = cell.remove(index);
     if let Some(other) = position(cell, RESOURCE_BLOCKS) {
-        // What overrides the file, says the last word.
+        // An override has precedence over the file.
         match (cell[other].1.line == OVERRIDE, written.line == OVERRIDE) {
             (true, false) => return Ok(()),
             (false, true) => drop(cell.remove(other)),

@@ -1,33 +1,33 @@
-//! The handovers of a run in numbers.
+//! The number of handovers of a run, by result.
 
 use airlane_record::{Column, Table};
 use serde::Serialize;
 
-/// The handovers of a run in numbers.
+/// The number of handovers of a run, by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HandoverCounts {
-    /// The UE arrived at the target that was prepared.
+    /// The UE arrived at the prepared target.
     pub successful: u64,
-    /// Of these, back to where the one before came from within a second.
+    /// Of these, returns to the source of the previous handover within a second.
     pub ping_pongs: u64,
     /// The target had no room.
     pub preparations_failed: u64,
-    /// Radio links lost.
+    /// Radio link failures.
     pub radio_link_failures: u64,
-    /// Of these, UEs that another cell took up (TS 36.300 v17.0 §22.4.2.2).
+    /// Of these, UEs that another cell accepted (TS 36.300 v17.0 §22.4.2.2).
     pub too_late: u64,
     /// Targets that UEs did not reach before T304 expired.
     pub accesses_failed: u64,
-    /// Of these, UEs that came back to the source (TS 36.300 v17.0 §22.4.2.2).
+    /// Of these, UEs that returned to the source (TS 36.300 v17.0 §22.4.2.2).
     pub too_early: u64,
-    /// Of these, UEs that a third cell took up (the same).
+    /// Of these, UEs that a third cell accepted (the same).
     pub wrong_cell: u64,
     /// UEs that were released, because no cell re-established their connection in time.
     pub releases: u64,
 }
 
 impl HandoverCounts {
-    /// From the table `handovers`, if it is there.
+    /// From the table `handovers`, if it exists.
     #[must_use]
     pub fn of(tables: &[(&str, Table)]) -> Option<Self> {
         let (_, table) = tables.iter().find(|(name, _)| *name == "handovers")?;

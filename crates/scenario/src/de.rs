@@ -1,11 +1,11 @@
-//! Reads typed values from a [`Tree`], so that every error names its key, line and value.
+//! Deserializes typed values from a [`Tree`], so that every error names its key, line and value.
 //!
-//! Two conventions of the format live here. Keys that a struct does not have are errors that
-//! name the nearest one it has. And a choice with settings of its own, such as
-//! `app = { kind = "cbr", rate = "1 Mbit/s" }`, is a table whose tag key (`kind`, `mode`, ...)
-//! names the variant; without settings the bare name will do, as in `path_loss = "friis"`.
-//! Types that are such choices announce their tag key to [`serde::Deserializer::deserialize_enum`]
-//! as the name `tag:kind`; see `tagged!` in [`crate::format`].
+//! It implements two conventions of the format. An unknown key is an error that names the most
+//! similar known key. A choice with settings, such as `app = { kind = "cbr", rate = "1 Mbit/s" }`,
+//! is a table whose tag key (`kind`, `mode`, ...) names the variant; without settings the bare name
+//! is sufficient, as in `path_loss = "friis"`. Types that are such choices announce their tag key
+//! to [`serde::Deserializer::deserialize_enum`] as the name `tag:kind`; see `tagged!` in
+//! [`crate::format`].
 
 use core::fmt;
 
@@ -19,19 +19,19 @@ use crate::error::ScenarioError;
 use crate::settings::variants_with;
 use crate::tree::{OVERRIDE, Tree, Value};
 
-/// Separates what is wrong from what would be right in the text of a custom error.
+/// Separates the message from the help in the text of a custom error.
 pub(crate) const HELP: char = '\u{1e}';
 
-/// What is expected of a list of tables, for a mistake that is easily made.
+/// The help if a table is found instead of a list of tables, a common mistake.
 const TABLES: &str = "a list of tables: write the section in double brackets, or its value as [{ ... }]";
 
-/// What is expected where the format has a list of given length: these are places, and nothing else.
+/// The help for a list of given length: all of these are positions.
 const PLACE: &str = "two lengths, such as [\"100 m\", \"0 m\"]";
 
-/// Prefix by which an enum says which key of a table names its variant.
+/// Prefix of an enum's name, followed by the key that names the variant.
 const TAG_PREFIX: &str = "tag:";
 
-/// Reads a `T` from the tree.
+/// Deserializes a `T` from the tree.
 pub(crate) fn read<T: de::DeserializeOwned>(tree: &Tree) -> Result<T, ScenarioError> {
     T::deserialize(Reader(tree)).map_err(|e| {
         let mut error = *e.0;
@@ -40,7 +40,7 @@ pub(crate) fn read<T: de::DeserializeOwned>(tree: &Tree) -> Result<T, ScenarioEr
     })
 }
 
-/// An error on its way up; each level puts its own key in front.
+/// An error that is passed upwards; each level adds its key in front.
 pub(crate) struct ReadError(Box<ScenarioError>);
 
 impl ReadError {
@@ -48,7 +48,7 @@ impl ReadError {
         Self(Box::new(ScenarioError::new("", message, help)))
     }
 
-    /// Says where it happened: the innermost place wins, the path grows outwards.
+    /// Adds the place: the innermost line is kept, the path grows outwards.
     fn at(mut self, key: &str, tree: &Tree) -> Self {
         let error = &mut self.0;
         if error.key.is_empty() {
@@ -88,7 +88,7 @@ impl de::Error for ReadError {
     }
 
     fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        // Serde names the type of Rust into which a number did not fit.
+        // Serde names the Rust type into which a number did not fit.
         let most = match expected.to_string().as_str() {
             "u8" => u64::from(u8::MAX),
             "u16" => u64::from(u16::MAX),
@@ -104,7 +104,7 @@ impl de::Error for ReadError {
     }
 }
 
-/// `unknown` is none of `known`: say which one is nearest.
+/// The help for an `unknown` name: the most similar of `known`.
 pub(crate) fn nearest_help(unknown: &str, known: &[&str]) -> String {
     let score = |k: &&&str| (strsim::damerau_levenshtein(unknown, k), k.len());
     let list = known.join(", ");
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         ReadError::new(format!("wrong type: found {}", self.0.kind()), format!("expected {expected}"))
     }
 
-    /// Reads a table as a struct with these fields.
+    /// Deserializes a table as a struct with these fields.
     fn fields<'de, V: Visitor<'de>>(
         tree: &'a Tree,
         tag: Option<&'a str>,
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
     ) -> Result<V::Value, ReadError> {
         let entries: &[(String, Tree)] = match &tree.value {
             Value::Table(entries) => entries,
-            // A bare name stands for a variant without settings.
+            // A bare name represents a variant without settings.
             Value::Text(_) if tag.is_some() => &[],
             _ => return Err(Reader(tree).mismatch("a table, such as { key = ... }")),
         };
@@ -285,7 +285,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
     }
 }
 
-/// Refuses a key that the chosen variant does not have, if another variant has it.
+/// Rejects a key that the chosen variant does not have, if another variant has it.
 fn keys_of_others(tree: &Tree, (tag, chosen): (&str, &str), lines: &str) -> Result<(), ReadError> {
     let Value::Table(entries) = &tree.value else { return Ok(()) };
     for (key, value) in entries.iter().filter(|(key, _)| key != tag) {
@@ -380,9 +380,9 @@ struct Chosen<'a> {
     settings: Settings<'a>,
 }
 
-/// Where the settings of a chosen variant stand.
+/// The place of a chosen variant's settings.
 enum Settings<'a> {
-    /// In the table that also holds the tag.
+    /// In the table that also has the tag.
     Beside { tree: &'a Tree, tag: Option<&'a str> },
     /// In the value of the key that names the variant.
     Below { key: &'a str, value: &'a Tree },
@@ -403,7 +403,7 @@ impl<'de> VariantAccess<'de> for Settings<'_> {
 
     fn unit_variant(self) -> Result<(), ReadError> {
         match self {
-            // Any tag will do: a bare name has no keys to be told from it.
+            // Any tag is possible: a bare name has no keys to remove.
             Self::Beside { tree, tag } => {
                 Reader::fields(tree, tag.or(Some("")), &[], de::IgnoredAny).map(|_| ())
             }
@@ -438,7 +438,7 @@ impl<'de> VariantAccess<'de> for Settings<'_> {
     }
 }
 
-/// Reads the struct inside a variant from the table that also holds the tag.
+/// Deserializes the struct of a variant from the table that also has the tag.
 struct Untagged<'a> {
     tree: &'a Tree,
     tag: &'a str,

@@ -1,5 +1,5 @@
-//! Decimal numbers as they are written, so that "28 ms" is exactly 28,000,000 ns and what was
-//! read is printed back unchanged.
+//! Decimal numbers as written, so that "28 ms" is exactly 28,000,000 ns and a number is printed
+//! unchanged.
 
 use core::fmt;
 
@@ -11,16 +11,16 @@ pub(crate) struct Decimal {
     exponent: i32,
 }
 
-/// More digits than any quantity has; the rest is refused.
+/// More digits than any quantity has; longer numbers are rejected.
 const DIGITS_MAX: usize = 30;
 
 impl Decimal {
-    /// The shortest decimal that reads back as the same `f64`; `None` for NaN and infinity.
+    /// The shortest decimal that parses to the same `f64`; `None` for NaN and infinity.
     pub(crate) fn from_f64(x: f64) -> Option<Self> {
         if x.is_finite() { Self::parse(&format!("{x:e}")) } else { None }
     }
 
-    /// Reads digits with an optional sign, point, exponent, and `_` between digits.
+    /// Parses digits with an optional sign, point, exponent, and `_` between digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -52,7 +52,7 @@ impl Decimal {
         Some(Self { negative: negative && digits != 0, digits, exponent: exponent - shift }.normal())
     }
 
-    /// No zeros at the end of the digits.
+    /// Removes zeros at the end of the digits.
     fn normal(mut self) -> Self {
         if self.digits == 0 {
             return Self { negative: false, digits: 0, exponent: 0 };
@@ -73,12 +73,12 @@ impl Decimal {
         Self { exponent: self.exponent + by, ..self }
     }
 
-    /// This number times `factor`, or `None` if it grows beyond measure.
+    /// This number times `factor`, or `None` on overflow.
     pub(crate) fn times(self, factor: u64) -> Option<Self> {
         Some(Self { digits: self.digits.checked_mul(u128::from(factor))?, ..self }.normal())
     }
 
-    /// This number as a whole one; `None` if it has a fraction, is negative or too large.
+    /// This number as an integer; `None` if it has a fraction, is negative or too large.
     pub(crate) fn to_u64(self) -> Option<u64> {
         let this = self.normal();
         if this.negative || (this.digits != 0 && this.exponent < 0) {

@@ -1,4 +1,4 @@
-//! A scenario as its author wrote it, with overrides, on the way to a [`Resolved`] one.
+//! A scenario as its author wrote it, with overrides, before it becomes a [`Resolved`] one.
 
 use crate::bandwidth;
 use crate::check;
@@ -9,10 +9,10 @@ use crate::layout;
 use crate::preset;
 use crate::tree::{Table, Tree, Value};
 
-/// Longer than any scenario file; a limit so that reading one cannot take all memory.
+/// Longer than any scenario file; the limit bounds the memory for parsing.
 const TEXT_MAX: usize = 16 << 20;
 
-/// A scenario as it was written.
+/// A scenario as written.
 ///
 /// ```
 /// let text = r#"
@@ -36,8 +36,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads TOML. `file` is what errors call it, and its folder is where files named inside are
-    /// looked for.
+    /// Parses TOML. `file` is its name in errors; files named inside are relative to its folder.
     ///
     /// # Errors
     /// If the text is not TOML.
@@ -54,11 +53,11 @@ impl Scenario {
         Ok(Self { tree, file: file.to_owned() })
     }
 
-    /// Replaces (or adds) the value at a dotted path, such as `run.duration`, `ue.0.count`,
+    /// Replaces or adds the value at a dotted path, such as `run.duration`, `ue.0.count`,
     /// `ue.phone.count` or `ue[name=phone].count`.
     ///
     /// # Errors
-    /// If the path leads nowhere.
+    /// If the path does not exist.
     pub fn set(&mut self, path: &str, value: &serde_json::Value) -> Result<(), ScenarioError> {
         let mut tree = &mut self.tree;
         let steps = steps(path).map_err(|e| e.in_file(&self.file))?;
@@ -70,12 +69,12 @@ impl Scenario {
         Ok(())
     }
 
-    /// Fills in the presets and checks everything.
+    /// Fills in the presets and makes all checks.
     ///
     /// # Errors
-    /// The first mistake, with its key, line, value and what would be right.
+    /// The first error, with its key, line, value and the correct form.
     pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
-        // A file that the scenario names may be the one with the mistake.
+        // The error may be in a file that the scenario names.
         self.resolve_unplaced().map_err(|e| if e.file.is_empty() { e.in_file(&self.file) } else { e })
     }
 
@@ -110,16 +109,16 @@ impl Scenario {
 }
 
 impl Resolved {
-    /// Every value as JSON: itself a scenario, which resolves to itself.
+    /// All values as JSON, which is itself a scenario that resolves to itself.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("the format has texts as keys only")
     }
 
-    /// Reads what [`Resolved::to_json`] wrote.
+    /// Parses the output of [`Resolved::to_json`].
     ///
     /// # Errors
-    /// If it is not a complete and sane scenario.
+    /// If it is not a complete and valid scenario.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
         let file = "<resolved scenario>";
         let json = serde_json::from_str(text).map_err(|e| {
@@ -135,7 +134,7 @@ impl Resolved {
     }
 }
 
-/// The name of the network, by which its preset is chosen.
+/// The name of the network, which selects its preset.
 fn network(tree: &Tree) -> Result<&str, ScenarioError> {
     let Some(network) = tree.get("network") else { return Ok("typical") };
     let fail = |message: String, help: String| {
@@ -176,7 +175,7 @@ fn steps(path: &str) -> Result<Vec<String>, ScenarioError> {
     Ok(steps)
 }
 
-/// One step down the path, making what is not there.
+/// One step down the path; creates what does not exist.
 fn descend<'a>(
     tree: &'a mut Tree,
     step: &str,
@@ -185,8 +184,8 @@ fn descend<'a>(
 ) -> Result<&'a mut Tree, ScenarioError> {
     let fail = |message: String, help: String| Err(ScenarioError::new(path, message, help));
     if let Value::Text(_) = tree.value {
-        // A bare name such as "pf" becomes the tag of the table that is now needed; the presets
-        // know the name of its key.
+        // A bare name such as "pf" becomes the tag of the new table; the presets contain the name
+        // of its key.
         let name = core::mem::replace(&mut tree.value, Value::Null);
         tree.value = Value::Table(vec![(String::new(), Tree { value: name, line: tree.line })]);
     }

@@ -32,18 +32,18 @@ use crate::viewing;
 use crate::web::{self, Carrier, Web};
 use crate::wiring::data_direction;
 
-/// What the ends of all flows share.
+/// The data that the ends of all flows share.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'a> {
     pub(crate) scenario: &'a Resolved,
     pub(crate) seeds: Seeds,
-    /// Where the ends of QUIC write what happens to them, if they do.
+    /// The qlog files for the ends of QUIC, if qlog is enabled.
     pub(crate) qlog: Option<&'a Arc<QlogFiles>>,
-    /// What browsers load and what their ends say to each other, by flow.
+    /// The pages of browsers and the dialogues of their ends, by flow.
     pub(crate) webs: &'a [Option<Web>],
-    /// What the two ends of each flow say to each other over HTTP.
+    /// The HTTP dialogue of each flow's two ends.
     pub(crate) dialogues: &'a [Dialogue<Message>],
-    /// Controllers of the user's own.
+    /// Users' own controllers.
     pub(crate) controllers: &'a Controllers,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn host(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Nod
     endpoint(around, one, Path::new(id, Direction::Uplink))
 }
 
-/// The end that sends along `path`: the source, if that is the way the data goes.
+/// The end that sends along `path`: the source, if this is the direction of the data.
 fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     let Around { scenario, seeds, .. } = around;
     let flow = &scenario.flow[one.section];
@@ -146,7 +146,7 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     }
 }
 
-/// A burst process in the words of its implementation.
+/// The parameters of a burst process: from the format to `airlane_traffic`.
 pub(crate) const fn burst_parameters(ppbp: &Ppbp) -> BurstParameters {
     BurstParameters {
         active: ppbp.active,
@@ -159,7 +159,7 @@ pub(crate) const fn burst_parameters(ppbp: &Ppbp) -> BurstParameters {
     }
 }
 
-/// A controller in the words of the transport.
+/// The kind of a controller: from the format to `airlane_transport`.
 pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
     match congestion {
         Congestion::Cubic => CongestionKind::Cubic,
@@ -197,7 +197,7 @@ fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
     SlowStartRules { rtt_exit, loss_max_ppm: (loss.0 * 1e6).round() as u32 }
 }
 
-/// QUIC's settings in the words of its implementation, for the flow of this name.
+/// QUIC's configuration for the flow of this name: from the format to `airlane_quic`.
 fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
     let Around { scenario, seeds, .. } = around;
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
@@ -234,13 +234,13 @@ fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
             QuicCrypto::Tls => quic::QuicCrypto::Tls,
         },
         application: "airlane",
-        reports: true, // the application knows
+        reports: true, // set by the application
         seeds,
         qlog: around.qlog.map(|files| (name.to_owned(), Arc::clone(files))),
     }
 }
 
-/// TCP's settings in the words of its implementation.
+/// TCP's configuration: from the format to `airlane_transport`.
 pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
@@ -314,7 +314,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
     }
 }
 
-/// A checked, positive factor in millionths.
+/// A positive factor, which has been checked, in millionths.
 fn millionths(factor: f64) -> u64 {
     (factor * 1e6).round() as u64
 }

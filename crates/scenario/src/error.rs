@@ -1,30 +1,30 @@
-//! What a user is told about a scenario that cannot be run.
+//! The error of a scenario that cannot be run.
 
 use core::fmt;
 
-/// Characters of a message that are printed, of its beginning and its end: it may repeat what the file
-/// says, in the middle.
+/// Numbers of printed characters at the beginning and the end of a message, whose middle may repeat
+/// text of the file.
 const MESSAGE_MAX: [usize; 2] = [300, 100];
 
-/// A mistake in a scenario: where it is, what stands there, and what would be right.
+/// An error in a scenario: its place, its text, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The file, as the caller named it.
     pub file: Box<str>,
-    /// Line in the file, counted from 1; `None` for what no line says, such as an override.
+    /// Line in the file, counted from 1; `None` for text without a line, such as an override.
     pub line: Option<u32>,
     /// Dotted path of the key, such as `cell.0.rlc.buffer`.
     pub key: Box<str>,
-    /// The value that stands there, as it would be written; empty for a missing key.
+    /// The value at this place, as it would be written; empty for a missing key.
     pub value: Box<str>,
-    /// What is wrong.
+    /// The error.
     pub message: Box<str>,
-    /// What would be right.
+    /// The correct form.
     pub help: Box<str>,
 }
 
 impl ScenarioError {
-    /// A mistake at a key, not yet placed in a file.
+    /// An error for a key, without a file.
     pub(crate) fn new(
         key: impl Into<Box<str>>,
         message: impl Into<Box<str>>,
@@ -40,13 +40,13 @@ impl ScenarioError {
         }
     }
 
-    /// The same mistake, seen from the table or list that has it under this key.
+    /// The same error, with the path extended by the table or list that contains it under this key.
     pub(crate) fn below(mut self, key: &str) -> Self {
         self.key = if self.key.is_empty() { key.into() } else { format!("{key}.{}", self.key).into() };
         self
     }
 
-    /// The same mistake, in this file.
+    /// The same error, with this file.
     pub(crate) fn in_file(mut self, file: &str) -> Self {
         self.file = file.into();
         self

@@ -1,4 +1,4 @@
-//! Groups taken apart: each UE and each flow with its own name and number.
+//! Expands groups: each UE and each flow gets its own name and number.
 
 use core::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::format::{Flow, Network, Resolved};
 pub(crate) struct OneUe {
     /// Its name in the results.
     pub(crate) name: String,
-    /// The `[[ue]]` that describes it.
+    /// The index of its `[[ue]]` section.
     pub(crate) section: usize,
     /// Its number in the group, from 0.
     pub(crate) member: u32,
@@ -22,16 +22,16 @@ pub(crate) struct OneUe {
 pub(crate) struct OneFlow {
     /// Its name in the results.
     pub(crate) name: String,
-    /// The `[[flow]]` that describes it.
+    /// The index of its `[[flow]]` section.
     pub(crate) section: usize,
-    /// The UE at its far end; none in a wired network.
+    /// The UE at its far end; `None` in a wired network.
     pub(crate) ue: Option<usize>,
-    /// Its number among those that the section repeats, from 0.
+    /// Its number among the repetitions of the section, from 0.
     pub(crate) turn: u32,
 }
 
 impl OneFlow {
-    /// When its application begins.
+    /// The start of its application.
     pub(crate) fn start(&self, scenario: &Resolved) -> Instant {
         let flow = &scenario.flow[self.section];
         let every = flow.repeat.as_ref().map_or(Duration::ZERO, |repeat| repeat.every.0);
@@ -39,20 +39,20 @@ impl OneFlow {
     }
 }
 
-/// The UEs that a flow leads to, by their numbers among all UEs.
+/// The UEs at the far ends of a section's flows, as numbers among all UEs.
 pub(crate) struct Reach {
     ues: Range<usize>,
     group: bool,
 }
 
 impl Reach {
-    /// How many flows it becomes.
+    /// The number of flows it becomes.
     pub(crate) fn count(&self) -> u32 {
         self.ues.len() as u32
     }
 }
 
-/// Whom the flow leads to, or `None` if to nobody.
+/// The UEs of the flow, or `None` if there are none.
 pub(crate) fn reach(flow: &Flow, scenario: &Resolved) -> Option<Reach> {
     let to = flow.to.as_deref()?;
     let mut first = 0;

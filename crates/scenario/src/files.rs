@@ -1,4 +1,4 @@
-//! Reads the files that a scenario names.
+//! Reads the files named by a scenario.
 
 use airlane_net::DeliveryTrace;
 use airlane_radio::mobility::{MovementPath, Setdest};
@@ -7,11 +7,11 @@ use crate::error::ScenarioError;
 use crate::format::{App, Mobility, MovementTrace, Resolved};
 use crate::pages;
 
-/// Longer than any such file need be; a limit so that reading one cannot take all memory.
+/// Larger than any such file needs to be; the limit bounds the memory for reading.
 const BYTES_MAX: u64 = 64 << 20;
 
 impl Resolved {
-    /// The files that a run reads, as they are named from where we are; each once.
+    /// The files that a run reads, relative to the current folder; each once.
     #[must_use]
     pub fn files(&self) -> Vec<&str> {
         let movements = self.ue.iter().filter_map(|ue| match &ue.mobility {
@@ -49,7 +49,7 @@ pub(crate) fn movements(file: &str) -> Result<Setdest, ScenarioError> {
     })
 }
 
-/// The movements of a UE of a group.
+/// The movements of one UE of a group.
 pub(crate) fn path_of<'a>(
     movements: &'a Setdest,
     trace: &MovementTrace,
@@ -91,7 +91,7 @@ fn mistake(file: &str, line: Option<usize>, message: String, help: String) -> Sc
     error
 }
 
-/// The text, shortened to what fits on a line.
+/// The text, shortened to fit on a line.
 fn cut(text: &str) -> String {
     let printable = text.chars().map(|c| if c.is_control() { '?' } else { c });
     let mut short: String = printable.take(80).collect();

@@ -1,4 +1,4 @@
-//! A layout taken apart: one `[[cell]]` becomes the cells of a grid, before presets fill them in.
+//! Expands a layout: one `[[cell]]` becomes the cells of a grid, before presets fill in the rest.
 
 use serde::Deserialize;
 
@@ -9,21 +9,21 @@ use crate::format::{Hexagonal, Layout};
 use crate::preset;
 use crate::tree::{Table, Tree, Value};
 
-/// Where the first of three sectors looks if nothing else is said: between two neighbours, as in
-/// 3GPP TR 36.942 section 4.4.
+/// Default direction of the first of three sectors: between two neighbours, as in 3GPP TR 36.942
+/// section 4.4.
 const FIRST_SECTOR_DEG: f64 = 30.0;
 
-/// The one section that is read ahead of the others.
+/// The only section that is read in advance.
 #[derive(Deserialize)]
 struct Section {
     layout: Layout,
 }
 
-/// Puts the cells of the layout in the place of their pattern, and the layout's distance to the UEs
-/// that are placed in it.
+/// Replaces the pattern by the cells of the layout, and sets the layout's distance in the UEs that
+/// are placed in it.
 ///
 /// # Errors
-/// If the layout, or a scenario with it, makes no sense.
+/// If the layout, or a scenario with it, is invalid.
 pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
     let Some(layout) = scenario.get("layout").filter(|layout| !layout.is_empty()).cloned() else {
         return Ok(());
@@ -46,7 +46,7 @@ pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// The cells that are made of a pattern.
+/// The cells made from a pattern.
 fn cells(pattern: &Tree, grid: &Hexagonal) -> Vec<Tree> {
     let mut cells = Vec::new();
     let serving = grid.serving_rings.map_or(u32::MAX, sites_within);
@@ -77,14 +77,14 @@ fn cells(pattern: &Tree, grid: &Hexagonal) -> Vec<Tree> {
     cells
 }
 
-/// Where the sites stand, ring by ring, each from the east against the clock.
+/// The positions of the sites, ring by ring, each counterclockwise from the east.
 fn sites(grid: &Hexagonal) -> Vec<[f64; 2]> {
     let count = match (grid.sites, grid.rings) {
         (Some(sites), _) => sites,
         (None, Some(rings)) => sites_within(rings),
         (None, None) => unreachable!("the check asks for one of them"),
     };
-    // Steps along two axes of the grid, the second a sixth of a turn from the first.
+    // Steps along two axes of the grid, which are 60 degrees apart.
     const SIDES: [[i32; 2]; 6] = [[-1, 1], [-1, 0], [0, -1], [1, -1], [1, 0], [0, 1]];
     let rings = (1..).flat_map(|ring: i32| {
         let steps = SIDES.iter().flat_map(move |side| (0..ring).map(move |_| *side));
@@ -97,7 +97,7 @@ fn sites(grid: &Hexagonal) -> Vec<[f64; 2]> {
     let metres = |[along, across]: [i32; 2]| {
         let (along, across) = (f64::from(along), f64::from(across));
         let plan = [along + across / 2.0, across * 3.0_f64.sqrt() / 2.0];
-        // To the millimetre: nobody wants to read more.
+        // Rounded to the millimetre, so that positions are readable.
         core::array::from_fn(|axis| {
             let metres = grid.centre[axis].0 + grid.inter_site_distance.0 * plan[axis];
             (metres * 1e3).round() / 1e3 + 0.0 // no negative zero
@@ -106,19 +106,19 @@ fn sites(grid: &Hexagonal) -> Vec<[f64; 2]> {
     core::iter::once([0, 0]).chain(rings).take(count as usize).map(metres).collect()
 }
 
-/// Sites in so many rings around the one in the middle, and that one.
+/// Number of sites in this many rings around the centre site, including it.
 fn sites_within(rings: u32) -> u32 {
     1 + 3 * rings * (rings + 1)
 }
 
-/// Turns the antenna of a pattern.
+/// Rotates the antenna of a pattern.
 fn turn(cell: &mut Table, line: u32, by_deg: f64) {
     let text = |text: String| Tree { value: Value::Text(text), line };
     let index = cell.iter().position(|(key, _)| key == "antenna");
     let mut antenna = index.map(|index| cell.remove(index).1);
     let written = match antenna.as_mut().map(|tree| &mut tree.value) {
         Some(Value::Table(table)) => core::mem::take(table),
-        _ => Table::new(), // the bare name, or nothing
+        _ => Table::new(), // a bare name, or nothing
     };
     let first = written.iter().find(|(key, _)| key == "azimuth").and_then(|(_, tree)| check::degrees(tree));
     let azimuth = (first.unwrap_or(FIRST_SECTOR_DEG) + by_deg).rem_euclid(360.0);
@@ -129,7 +129,7 @@ fn turn(cell: &mut Table, line: u32, by_deg: f64) {
     cell.push(("antenna".to_owned(), Tree { value: Value::Table(table), line }));
 }
 
-/// Tells a UE that is placed in the layout how wide its hexagons are.
+/// Sets the width of the hexagons in a UE that is placed in the layout.
 fn place(ue: &mut Tree, distance: &Tree) {
     let Value::Table(ue) = &mut ue.value else { return };
     let Some((_, placement)) = ue.iter_mut().find(|(key, _)| key == "placement") else { return };

@@ -1,10 +1,10 @@
-//! Scenario files: what a user writes, checked and filled in, and the network that it becomes.
+//! Scenario files: the user's text, its checks and defaults, and the network built from it.
 //!
-//! - [`Scenario`] is a file as it was written; [`Scenario::resolve`] fills in the presets, checks
-//!   everything and gives a [`Resolved`] scenario, in which every value stands.
-//! - [`mod@format`] is the format as types, [`quantity`] its quantities: a number and a unit in one
-//!   text. [`fn@schema`] is its JSON Schema.
-//! - Mistakes are [`ScenarioError`]s that name file, line, key and value, and what would be right.
+//! - [`Scenario`] is a file as written; [`Scenario::resolve`] fills in the presets, makes all
+//!   checks and returns a [`Resolved`] scenario, which contains every value.
+//! - [`mod@format`] is the format as types, [`quantity`] its quantities: a number with a unit in
+//!   one text. [`fn@schema`] is its JSON Schema.
+//! - Errors are [`ScenarioError`]s that name file, line, key and value, and the correct form.
 
 mod aqm;
 mod backhaul;
@@ -37,7 +37,7 @@ mod viewing;
 mod web;
 mod wiring;
 
-/// What a congestion controller of a user's own is made of.
+/// The parts of a user's own congestion controller.
 pub mod controller {
     pub use airlane_transport::congestion::{
         AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController,

@@ -15,7 +15,7 @@ use crate::files;
 use crate::format::{self, Aqm, Hop, Internet};
 use crate::quantity::Size;
 
-/// From the server towards host or core; `name` begins the names of its random streams.
+/// From the server towards host or core; `name` is the prefix of its random streams.
 pub(crate) fn internet_downlink(
     internet: &Internet,
     seeds: Seeds,
@@ -66,7 +66,7 @@ fn detour(told: &format::Detour) -> Detour {
     Detour { from, until: from + told.duration.0, extra: told.extra.0 }
 }
 
-/// From host or core towards the server; `name` begins the names of its random streams.
+/// From host or core towards the server; `name` is the prefix of its random streams.
 pub(crate) fn internet_uplink(
     internet: &Internet,
     seeds: Seeds,
@@ -90,19 +90,19 @@ pub(crate) fn internet_uplink(
     Ok(link(parameters, &internet.aqm, internet.uplink_queue, (seeds, &name)))
 }
 
-/// Either direction of a link between core and cell; `name` begins the names of its random streams.
+/// Either direction of a link between core and cell; `name` is the prefix of its random streams.
 pub(crate) fn hop(hop: &Hop, seeds: Seeds, name: &str) -> Box<dyn Node> {
     let parameters =
         LinkParameters { rate: Some(hop.rate.0), delay: hop.delay.0, ..LinkParameters::default() };
     link(parameters, &hop.aqm, hop.queue, (seeds, name))
 }
 
-/// The interface of a middlebox: its rate, and room for all that it sends.
+/// The interface of a middlebox: its rate, with an unlimited queue.
 pub(crate) fn interface(rate: BitRate) -> Box<dyn Node> {
     Box::new(Link::new(LinkParameters { rate: Some(rate), ..LinkParameters::default() }))
 }
 
-/// A link with its queue; with drop-tail the one that costs a single timer per packet.
+/// A link with its queue; with drop-tail the kind that needs a single timer per packet.
 fn link(parameters: LinkParameters, rule: &Aqm, queue: Size, seeds: (Seeds, &str)) -> Box<dyn Node> {
     match rule {
         Aqm::DropTail => Box::new(Link::new(LinkParameters { queue: Some(queue.0), ..parameters })),

@@ -20,12 +20,12 @@ fn settings(scenario: &Resolved) -> Option<&format::Pep> {
     })
 }
 
-/// A node that is to stand in the path.
+/// A node for the path.
 pub(crate) struct Standing {
     pub(crate) node: Box<dyn Node>,
-    /// It is a split proxy.
+    /// True for a split proxy.
     pub(crate) splits: bool,
-    /// What its interface towards the UEs sends at, if there is a limit.
+    /// The rate of its interface towards the UEs, if limited.
     pub(crate) rate: Option<BitRate>,
 }
 
@@ -63,12 +63,12 @@ fn in_enbs(scenario: &Resolved) -> Option<&format::SplitProxy> {
     })
 }
 
-/// What their interfaces towards the UEs send at, if there is a limit.
+/// The rate of their interfaces towards the UEs, if limited.
 pub(crate) fn enb_interface_rate(scenario: &Resolved) -> Option<BitRate> {
     in_enbs(scenario)?.interface_rate.map(|rate| rate.0)
 }
 
-/// The split proxies in the eNBs, if there are any; they know neither UEs nor flows yet.
+/// The split proxies in the eNBs, if there are any, without UEs and flows.
 pub(crate) fn enb_proxies(around: Around<'_>) -> Option<EnbProxies> {
     let scenario = around.scenario;
     let proxy = in_enbs(scenario)?;
@@ -77,12 +77,12 @@ pub(crate) fn enb_proxies(around: Around<'_>) -> Option<EnbProxies> {
     Some(EnbProxies::new(cells.collect(), x2_delay))
 }
 
-/// What results call a split proxy.
+/// The name of a split proxy in results.
 fn proxy_name(scenario: &Resolved, cell: Option<CellId>) -> String {
     cell.map_or_else(|| "gateway".to_owned(), |cell| scenario.cell[cell.index()].name.clone())
 }
 
-/// The names of all split proxies by their number.
+/// The names of all split proxies, by number.
 pub(crate) fn proxy_names(scenario: &Resolved) -> Vec<String> {
     let cells = (0..scenario.cell.len()).map(|cell| Some(CellId(cell as u32)));
     iter::once(None).chain(cells).map(|cell| proxy_name(scenario, cell)).collect()
@@ -91,7 +91,8 @@ pub(crate) fn proxy_names(scenario: &Resolved) -> Vec<String> {
 fn split_config(proxy: &format::SplitProxy, around: Around<'_>, cell: Option<CellId>) -> SplitConfig {
     let seeds = around.seeds;
     let id = cell.map_or(0, |cell| 1 + cell.0);
-    // The ends of a flow draw from streams of the flow's name: those of the proxy have seeds of their own.
+    // The ends of a flow draw from streams with the flow's name, so those of the proxy have separate
+    // seeds.
     let own = |leg| {
         let seeds = Seeds::new(seeds.stream(&format!("middlebox/{id}/{leg}")).bits());
         Around { seeds, ..around }
@@ -121,7 +122,7 @@ fn split_config(proxy: &format::SplitProxy, around: Around<'_>, cell: Option<Cel
     }
 }
 
-/// What tells the server of a flow which messages about its connections to believe.
+/// The keys with which the server of a flow authenticates messages about its connections.
 pub(crate) fn keys(scenario: &Resolved, flow: FlowId) -> Option<pep::Keys> {
     Some(pep::Keys::new(settings(scenario)?.secret.as_bytes(), flow))
 }

@@ -1,10 +1,9 @@
-//! Presets: TOML files of defaults that are merged under what the user wrote.
+//! Presets: TOML files of defaults that are merged into the user's text.
 //!
-//! A preset file looks like a scenario, with two differences. A table such as `[cell]` applies
-//! to each `[[cell]]`. And a table whose key is a condition, such as
-//! `[cell.rlc."mode=am"]`, applies only where that key has that value, so each choice has
-//! defaults of its own. What the user wrote always wins; a key given by an earlier preset wins
-//! over a later one.
+//! A preset file looks like a scenario, with two differences. A table such as `[cell]` applies to
+//! each `[[cell]]`. A table whose key is a condition, such as `[cell.rlc."mode=am"]`, applies only
+//! if that key has that value, so each choice has its own defaults. The user's text always has
+//! precedence; a key in an earlier preset has precedence over a later one.
 
 use crate::tree::{Table, Tree, Value};
 
@@ -19,10 +18,10 @@ const WIRED: &str = include_str!("presets/wired.toml");
 /// Names that `network` may have.
 pub(crate) const NETWORKS: [&str; 5] = ["typical", "lena", "lena-2014", "lena-3.37", "wired"];
 
-/// Names of tag keys, for a table of defaults without conditions.
+/// Names of tag keys, for a default table without conditions.
 const TAGS: [&str; 3] = ["kind", "mode", "model"];
 
-/// Fills in what the user left out. `network` is one of [`NETWORKS`].
+/// Fills in the keys that the user left out. `network` is one of [`NETWORKS`].
 pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     let own: &[&str] = match network {
         "lena" | "lena-3.37" => &[LENA_3_37],
@@ -56,8 +55,8 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     fill_hops(scenario);
 }
 
-/// What a link of several in series leaves out is as the backhaul says. The settings of its queue's rule are the
-/// backhaul's if both have the same rule, and else those of the presets.
+/// Missing keys of a link in series are taken from the backhaul. The settings of its queue discipline are the
+/// backhaul's if both have the same discipline, and otherwise those of the presets.
 fn fill_hops(scenario: &mut Tree) {
     let Some(backhaul) = scenario.get_mut("backhaul") else { return };
     let mut rest = Tree::unplaced(backhaul.value.clone());
@@ -81,7 +80,7 @@ fn fill_hops(scenario: &mut Tree) {
     }
 }
 
-/// What the defaults say of the TCP of flows holds for both connections of a split-connection proxy.
+/// The defaults for the TCP of flows also apply to both connections of a split-connection proxy.
 fn of_legs(defaults: &Tree) -> Vec<Tree> {
     let tcp = ["flow", "transport", "kind=tcp"].iter().try_fold(defaults, |tree, key| tree.get(key));
     let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
@@ -91,7 +90,7 @@ fn of_legs(defaults: &Tree) -> Vec<Tree> {
     tcp.into_iter().flat_map(|tcp| [(tcp, "core"), (tcp, "ran")]).map(leg).collect()
 }
 
-/// Fills in what the user left out of the layout, the only section of the tree.
+/// Fills in the missing keys of the layout, the only section of the tree.
 pub(crate) fn fill_layout(section: &mut Tree) {
     merge(section, &defaults(LAYOUT));
 }
@@ -103,7 +102,7 @@ fn defaults(text: &str) -> Tree {
     defaults
 }
 
-/// Lines of a preset file are not lines of the user's file.
+/// Removes the lines of a preset file, which are not lines of the user's file.
 fn strip_lines(tree: &mut Tree) {
     tree.line = 0;
     match &mut tree.value {
@@ -152,7 +151,7 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
         None if nested => {
             let mut value = Tree::unplaced(Value::Table(Table::new()));
             merge(&mut value, default);
-            // Defaults of a choice that nobody has made come to nothing.
+            // Defaults of a choice that was not made are dropped.
             if !value.is_empty() {
                 table.push((key.to_owned(), value));
             }
@@ -161,12 +160,12 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
     }
 }
 
-/// Sections that may stand several times.
+/// Sections that may occur several times.
 pub(crate) const LISTS: [&str; 4] = ["cell", "middlebox", "ue", "flow"];
 
-/// Sections that are not there unless the user begins with the first of them.
+/// Sections that exist only if the user writes the first of them.
 const HANDOVER: [&str; 2] = ["handover", "x2"];
-/// A section that is not there unless the user begins with it.
+/// A section that exists only if the user writes it.
 const INFORMATION: &str = "rnis";
 
 /// Splits a conditional key, `mode=am`, into key and value.
@@ -174,7 +173,7 @@ fn condition(key: &str) -> Option<(&str, &str)> {
     key.split_once('=')
 }
 
-/// The key that tells the variants of a choice apart, by its table of defaults.
+/// The key that distinguishes the variants of a choice, from its default table.
 fn tag_of(defaults: &Table) -> Option<&str> {
     let by_condition = defaults.iter().find_map(|(key, _)| condition(key).map(|(tag, _)| tag));
     by_condition.or_else(|| TAGS.into_iter().find(|tag| defaults.iter().any(|(key, _)| key == tag)))
@@ -187,7 +186,8 @@ fn expand_bare_name(user: &mut Tree, defaults: &Table) {
     user.value = Value::Table(vec![(tag, Tree { value: name, line: user.line })]);
 }
 
-/// An override of a setting below a bare name left the name under an empty key.
+/// An override of a setting below a bare name left the name under an empty key: renames that key to
+/// the tag.
 fn name_the_tag(table: &mut Table, defaults: &Table) {
     if let Some((key, _)) = table.iter_mut().find(|(key, _)| key.is_empty()) {
         tag_of(defaults).unwrap_or(TAGS[0]).clone_into(key);
@@ -205,7 +205,7 @@ mod tests {
         user.written()
     }
 
-    /// Tables print only what has a line.
+    /// Gives a line to all tables, since only tables with a line are printed.
     fn show_all(tree: &mut Tree) {
         tree.line = 1;
         match &mut tree.value {

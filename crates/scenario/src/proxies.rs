@@ -1,4 +1,4 @@
-//! The split proxies of a run in numbers.
+//! The counters of a run's split proxies.
 
 use airlane_core::{Duration, Instant};
 use airlane_engine::Simulation;
@@ -7,10 +7,10 @@ use airlane_record::{Column, Table};
 
 use crate::wiring::Proxies;
 
-/// What a column counts.
+/// The counter of a column.
 type Count = fn(&SplitStatistics) -> u64;
 
-/// Columns of the table `proxies` behind the name, but for the last two.
+/// Columns of the table `proxies` after the name, except the last two.
 const COUNTS: [(&str, Count); 22] = [
     ("connections", |s| s.connections),
     ("open", |s| s.open),
@@ -36,10 +36,10 @@ const COUNTS: [(&str, Count); 22] = [
     ("uplink_connection_peak_bytes", |s| s.held_peak_one[1]),
 ];
 
-/// What a column of `proxy_legs` counts.
+/// The counter of a column of `proxy_legs`.
 type LegCount = fn(&LegStatistics) -> u64;
 
-/// Columns of the table `proxy_legs` behind the controller that are counts.
+/// Columns of the table `proxy_legs` after the controller that are counters.
 const LEG_COUNTS: [(&str, LegCount); 15] = [
     ("opening", |leg| leg.opening),
     ("established", |leg| leg.established),
@@ -58,10 +58,10 @@ const LEG_COUNTS: [(&str, LegCount); 15] = [
     ("handshakes", |leg| leg.handshakes),
 ];
 
-/// What a column of `proxy_legs` measures.
+/// The measure of a column of `proxy_legs`.
 type LegMeasure = fn(&LegStatistics) -> f64;
 
-/// Columns behind those.
+/// Columns after those.
 const LEG_MEASURES: [(&str, LegMeasure); 4] = [
     ("handshake_ms", |leg| mean_ms(leg.handshake_sum, leg.handshakes)),
     ("rtt_ms", |leg| mean_ms(leg.rtt_sum, leg.rtt_samples)),
@@ -77,7 +77,8 @@ fn to_i64(value: u64) -> i64 {
     i64::try_from(value).expect("a count stays below 2^63")
 }
 
-/// The proxies of a run with their names: that before the gateway, and those of the cells. `names` are in this order.
+/// The proxies of a run with their names: the one before the gateway, and those of the cells. `names` are in
+/// this order.
 fn all<'a>(
     simulation: &'a Simulation,
     proxies: &Proxies,

@@ -1,9 +1,9 @@
 //! Quantities of the scenario format: each is a number and its unit in one text, such as
 //! "28 ms", "512 KiB" or "1 Gbit/s".
 //!
-//! Reading is exact: the number stays decimal until it is in the base unit. Printing chooses the
-//! largest unit that leaves a whole number (times, sizes, rates) or the customary one (the
-//! rest), and reading that back gives the same value.
+//! Parsing is exact: the number stays decimal until it is in the base unit. Printing chooses the
+//! largest unit that gives an integer (times, sizes, rates) or the customary one (the rest), and
+//! the printed text parses to the same value.
 
 use core::fmt;
 
@@ -20,7 +20,7 @@ struct Unit {
     name: &'static str,
     factor: u64,
     shift: i32,
-    /// Results print it; the others are understood only.
+    /// True if it is used for printing; the others are only parsed.
     printed: bool,
 }
 
@@ -32,19 +32,19 @@ const fn alias(name: &'static str, factor: u64, shift: i32) -> Unit {
     Unit { name, factor, shift, printed: false }
 }
 
-/// A kind of quantity. Units go from small to large.
+/// A kind of quantity. Units are in ascending order.
 struct Kind {
     /// With its article, as in "a time".
     name: &'static str,
     units: &'static [Unit],
-    /// How it looks, as in "30 s".
+    /// An example, as in "30 s".
     example: &'static str,
     /// Limits in the base unit.
     low: f64,
     high: f64,
     /// The limits as a text.
     limits: &'static str,
-    /// Whether only whole numbers of the base unit exist.
+    /// True if the base unit has only integers.
     whole: bool,
 }
 
@@ -58,7 +58,7 @@ impl Kind {
         E::custom(format!("{message}{HELP}{help}"))
     }
 
-    /// A number without a unit.
+    /// The error for a number without a unit.
     fn bare<E: de::Error>(&self, number: &str) -> E {
         let main = self.example.rsplit(' ').next().unwrap_or_default();
         let message = format!("{} needs a unit", self.name);
@@ -70,7 +70,7 @@ impl Kind {
         self.error(&message, &help)
     }
 
-    /// Something that is no text.
+    /// The error for a value that is not a text.
     fn misplaced<E: de::Error>(&self, what: &str) -> E {
         let help = format!("expected {}, such as \"{}\"", self.name, self.example);
         self.error(&format!("wrong type: found {what}"), &help)
@@ -111,7 +111,7 @@ impl Kind {
         Ok(base)
     }
 
-    /// The base number in the largest printed unit that keeps it whole; zero in the unit of
+    /// The base number in the largest printed unit that keeps it an integer; zero in the unit of
     /// the example.
     fn print_whole(&self, base: u64) -> String {
         let main = self.example.rsplit(' ').next().unwrap_or_default();
@@ -160,7 +160,7 @@ fn capitalised(text: &str) -> String {
     chars.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(chars).collect()
 }
 
-/// Reads a quantity of this kind; also explains numbers without a unit.
+/// Deserializes a quantity of this kind; also explains numbers without a unit.
 struct Read(&'static Kind);
 
 impl<'de> Visitor<'de> for Read {

@@ -1,4 +1,4 @@
-//! The radio part of a scenario in the words of the radio access network.
+//! The radio part of a scenario: from the format to `airlane_ran`.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ pub(crate) fn configuration(
     })
 }
 
-/// The movement traces of a scenario, each read once.
+/// The movement traces of a scenario; each file is parsed once.
 fn movements(scenario: &Resolved) -> Result<BTreeMap<&str, Setdest>, ScenarioError> {
     let mut read = BTreeMap::new();
     for ue in &scenario.ue {
@@ -79,8 +79,8 @@ fn movements(scenario: &Resolved) -> Result<BTreeMap<&str, Setdest>, ScenarioErr
     Ok(read)
 }
 
-/// The cell around which a UE is put and moves where nothing else is said: the one that is to serve
-/// it, or else the nearest to where it is (or to the middle of where it may be).
+/// The cell around which a UE is placed and moves by default: its serving cell if that is given,
+/// otherwise the cell nearest to its position (or to the centre of its placement).
 pub(crate) fn home_cell(ue: &Ue, scenario: &Resolved) -> usize {
     if let Some(name) = &ue.cell {
         let index = scenario.cell.iter().position(|cell| cell.name == *name);
@@ -104,7 +104,7 @@ fn position([x, y]: [Metres; 2], height: Metres) -> Position {
     Position { x: x.0, y: y.0, z: height.0 }
 }
 
-/// A time in slots of 1 ms; the check has seen to it that they are whole and few.
+/// A time in slots of 1 ms; the check ensures that it is an integer in range.
 fn slots(time: Time) -> u32 {
     u32::try_from(time.0.as_millis()).expect("checked when the scenario was resolved")
 }
@@ -156,7 +156,7 @@ fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
     }
 }
 
-/// When a cell does not serve as usual.
+/// The periods in which a cell does not serve as usual.
 fn service(cell: &Cell) -> Vec<ServiceChange> {
     let outages = cell.outages.iter().flatten().map(|one| (one.at, one.duration, ServiceKind::Outage));
     let shedding = cell.shedding.iter().flatten().map(|one| {
@@ -180,7 +180,7 @@ fn cell_id(name: &str, all: &[Cell]) -> CellId {
     CellId(index.expect("checked when the scenario was resolved") as u32)
 }
 
-/// What UEs measure for handovers.
+/// The measurement configuration for handovers.
 fn measurements(handover: &format::Handover) -> MeasurementConfig {
     MeasurementConfig {
         period: handover.measurement_period.0,
@@ -194,7 +194,7 @@ fn measurements(handover: &format::Handover) -> MeasurementConfig {
     }
 }
 
-/// How UEs are handed over, if they are.
+/// The handover configuration, if there is one.
 fn handover(scenario: &Resolved) -> Option<HandoverConfig> {
     let (handover, x2) = (scenario.handover.as_ref()?, scenario.x2.as_ref()?);
     Some(HandoverConfig {
@@ -215,7 +215,7 @@ fn handover(scenario: &Resolved) -> Option<HandoverConfig> {
     })
 }
 
-/// A mode of handover in the words of the radio access network.
+/// The handover mode: from the format to `airlane_ran`.
 pub(crate) const fn handover_mode(mode: format::HandoverMode) -> HandoverMode {
     match mode {
         format::HandoverMode::Lossless => HandoverMode::Lossless,
@@ -333,7 +333,7 @@ fn mac(cell: &Cell) -> MacConfig {
     }
 }
 
-/// The path-loss model in the words of the radio access network.
+/// The path-loss model: from the format to `airlane_ran`.
 pub(crate) fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
     match path_loss {
         format::PathLoss::Friis => PathLossModel::Friis,
@@ -389,7 +389,7 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
     })
 }
 
-/// A burst that takes nothing is none.
+/// Bursts; `None` if their depth is zero.
 fn bursts(bursts: &format::Bursts, direction: Direction) -> Option<BurstLaw> {
     match bursts {
         format::Bursts::None => None,
@@ -403,7 +403,7 @@ fn bursts(bursts: &format::Bursts, direction: Direction) -> Option<BurstLaw> {
     }
 }
 
-/// A UE, with its path if a file says how it moves.
+/// A UE, with its path if a file describes its movement.
 fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
     let home = &scenario.cell[home_cell(ue, scenario)];
     let disc = |centre: Option<[Metres; 2]>, radius: Metres| Disc {
@@ -503,7 +503,7 @@ fn bearer(cell: &Cell) -> BearerConfig {
         | Rlc::Um(RlcUm { buffer, aqm: rule, .. })
         | Rlc::Tm(RlcTm { buffer, aqm: rule }) => (buffer.0, aqm(rule)),
     };
-    // The settings of the other modes have no meaning.
+    // The settings of the other modes are not used.
     let base = BearerConfig { buffer, aqm, pdcp, ..BearerConfig::lena() };
     match &cell.rlc {
         Rlc::Tm(_) => BearerConfig { mode: RlcMode::Tm, ..base },

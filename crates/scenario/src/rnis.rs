@@ -1,4 +1,4 @@
-//! The radio network information service of a scenario, and who listens to it.
+//! The radio network information service of a scenario, and its subscribers.
 
 use airlane_core::{Bytes, Direction, Duration, FlowId, Instant, Node, NodeId, Port, Seeds};
 use airlane_engine::Network;
@@ -18,7 +18,7 @@ use crate::format::{
 use crate::quantity::Time;
 use crate::radio::cqi_to_mcs;
 
-/// A discriminator in the words of the transport.
+/// A discriminator: from the format to `airlane_transport`.
 pub(crate) fn loss_discrimination(
     discriminator: &LossDiscriminator,
     scenario: &Resolved,
@@ -53,7 +53,7 @@ fn queue_threshold(meld: &MeldMe, scenario: &Resolved) -> QueueThreshold {
         MeldThreshold::AsRun => QueueThreshold::as_run(meld.harq_processes, largest_block(scenario)),
         MeldThreshold::Derived => QueueThreshold::derived(meld.harq_processes, largest_block(scenario)),
         MeldThreshold::Present => {
-            // All cells have the same table: check::rnis.
+            // All cells have the same table, which check::rnis ensures.
             let table =
                 scenario.cell.first().map_or(CqiToMcs::default(), |cell| cqi_to_mcs(cell.mac.cqi_to_mcs));
             QueueThreshold::Present(BlockSizes::new(table.blocks()))
@@ -71,7 +71,7 @@ fn largest_block(scenario: &Resolved) -> Bytes {
     scenario.cell.iter().map(|cell| block(cell.resource_blocks)).max().unwrap_or_default()
 }
 
-/// How a flow tells the causes of loss apart, where its transport could.
+/// The loss discriminator of a flow, if its transport has one.
 pub(crate) fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Option<&'a LossDiscriminator> {
     match &scenario.flow[one.section].transport {
         Transport::Tcp(tcp) => Some(&tcp.loss_discriminator),
@@ -80,7 +80,7 @@ pub(crate) fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Opt
     }
 }
 
-/// What the server of a flow asks the service for, if it listens to one.
+/// The subscription of a flow's server, if it uses the service.
 pub(crate) fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Option<Consumer> {
     scenario.rnis.as_ref()?;
     let discriminator = loss_discrimination(discriminator_of(scenario, one)?, scenario);
@@ -88,7 +88,7 @@ pub(crate) fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Opti
     discriminator.hears_radio_information().then(|| Consumer::new(flow, ue_address(ue)))
 }
 
-/// Puts the service between the eNBs and the servers that listen, each by its flow's number.
+/// Connects the service with the eNBs and with the subscribed servers, each by its flow's number.
 pub(crate) fn wire(
     network: &mut Network,
     rnis: &Rnis,
@@ -101,7 +101,7 @@ pub(crate) fn wire(
     network.connect(enbs, (service, middlebox::Rnis::RAN));
     network.connect((service, middlebox::Rnis::RAN), enbs);
 
-    // Notifications, to the server that each is for.
+    // Notifications, each to its server.
     let loss = (rnis.loss.0 > 0.0).then(|| RandomLoss::new(rnis.loss.0, seeds.stream("rnis/loss")));
     let down = network.add(link(rnis, loss));
     let router = network.add(Box::new(FlowRouter));

@@ -1,4 +1,4 @@
-//! A network in motion: from its start to its tables.
+//! A run: from its start to its tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::format::{Middlebox, Resolved, Transport};
 use crate::wiring::{Proxies, Wired};
 use crate::{expand, middlebox, proxies, sinks, web, wiring};
 
-/// How much virtual time passes between two looks at whether the captures can still be written.
+/// The interval of virtual time after which writing errors of captures are checked.
 const STRIDE: Duration = Duration::from_millis(100);
 
 /// A run that is ready to begin.
@@ -33,16 +33,16 @@ pub struct Built {
     end: Instant,
 }
 
-/// What a run left behind.
+/// The output of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutput {
     /// Tables by name: `flows`, `cells`, `timeouts`, and the series.
     pub tables: Vec<(&'static str, Table)>,
-    /// Facts about the run.
+    /// Summary of the run.
     pub meta: Meta,
 }
 
-/// Facts about a run. They repeat as its tables do.
+/// Summary of a run. It repeats exactly, as the tables do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Meta {
     /// Virtual seconds.
@@ -51,19 +51,19 @@ pub struct Meta {
     pub events: u64,
     /// Timers put into the wheel.
     pub timers: u64,
-    /// Packets handed from one node to the next.
+    /// Packets transferred from one node to the next.
     pub hops: u64,
-    /// Packets that endpoints made.
+    /// Packets created by endpoints.
     pub packets: u64,
-    /// Packets delivered to the endpoint they were meant for.
+    /// Packets delivered to their destination.
     pub delivered: u64,
     /// Packets dropped, by cause.
     pub drops: Drops,
     /// Packets under way at the end.
     pub under_way: u64,
-    /// Every packet made was delivered, dropped, or is held by exactly one node.
+    /// True if every packet created was delivered, dropped, or is held by exactly one node.
     pub conserved: bool,
-    /// How many UEs were handed over, where they are.
+    /// Numbers of handovers, if handover is enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handovers: Option<HandoverCounts>,
 }
@@ -78,21 +78,21 @@ impl Serialize for Drops {
     }
 }
 
-/// Controllers of a user's own, by the names that `transport.controller` has for them.
+/// Users' own controllers, by their names in `transport.controller`.
 pub type Controllers = BTreeMap<String, OwnControllers>;
 
-/// Builds the network of a scenario, with all chance from `seed`.
+/// Builds the network of a scenario, with all random streams from `seed`.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read, or it wants a controller of a user's own.
+/// If a file that the scenario names cannot be read, or the scenario needs a user's own controller.
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
     build_with(scenario, seed, &Controllers::new())
 }
 
-/// The same with controllers of a user's own.
+/// The same with users' own controllers.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read, or it names a controller that is not among them.
+/// If a file that the scenario names cannot be read, or it names a controller that is not in the map.
 pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> Result<Built, ScenarioError> {
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
         Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), tcp)),
@@ -152,8 +152,8 @@ pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
 }
 
 impl Built {
-    /// Captures packets where the scenario says, and lets the ends of QUIC write qlog if it says so, into
-    /// files whose names begin with `prefix`. Without this, a run captures nothing.
+    /// Enables the captures and qlog files of the scenario, in files whose names begin with `prefix`.
+    /// Without this call, a run captures nothing.
     ///
     /// # Errors
     /// If a file cannot be created.
@@ -167,8 +167,8 @@ impl Built {
         Ok(())
     }
 
-    /// Runs to the end. False if `cancel` became true before, or a capture could not be written,
-    /// which [`Built::end_capture`] tells.
+    /// Runs to the end. Returns false if `cancel` became true before, or a capture could not be
+    /// written, which [`Built::end_capture`] reports.
     pub fn run(&mut self, cancel: &AtomicBool) -> bool {
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
@@ -180,7 +180,7 @@ impl Built {
         true
     }
 
-    /// Runs until then, or to the end if that is sooner: for who looks at a run while it lasts.
+    /// Runs until then, or to the end if that is earlier: for callers that inspect a run.
     pub fn run_until(&mut self, until: Instant) {
         let ended = self.run_until_unless(&AtomicBool::new(false), until);
         assert!(ended, "no caller can have cancelled it");

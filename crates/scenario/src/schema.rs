@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::format::Resolved;
 
-/// Keys that no preset fills, by the type that needs them.
+/// Required keys that no preset sets, by their type.
 const REQUIRED: [(&str, &[&str]); 8] = [
     ("Resolved", &["flow"]),
     ("Cell", &["name"]),
@@ -41,7 +41,7 @@ const REQUIRED_BY_VARIANT: [(&str, &str, &str); 19] = [
     ("RnisFault", "nonsense", "share"),
 ];
 
-/// What the schema is identified by: the file that a release of this version carries (`.github/workflows/wheels.yml`).
+/// The identifier of the schema: the file of this version's release (`.github/workflows/wheels.yml`).
 const ID: &str = concat!(
     env!("CARGO_PKG_REPOSITORY"),
     "/releases/download/v",
@@ -51,8 +51,8 @@ const ID: &str = concat!(
 
 /// The JSON Schema (draft 2020-12) of scenario files.
 ///
-/// It is derived from the types of [`crate::format`], with two differences that the presets make:
-/// what they fill need not be written, and a choice may be written as its bare name.
+/// It is derived from the types of [`crate::format`], with two differences because of the presets:
+/// keys with a preset are optional, and a choice may be written as its bare name.
 #[must_use]
 pub fn schema() -> String {
     let generator = SchemaSettings::draft2020_12().into_generator();
@@ -73,14 +73,14 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }
 
-/// `lena` is short for the newest of its kind.
+/// `lena` is an alias of its latest version.
 fn allow_alias(types: &mut Map<String, Value>) {
     let network = types.get_mut("Network").and_then(|n| n.get_mut("oneOf")).and_then(Value::as_array_mut);
     let choices = network.expect("the network is a choice of names");
     choices.push(json!({ "const": "lena", "description": "Short for lena-3.37.", "type": "string" }));
 }
 
-/// What the presets fill is not required.
+/// Makes keys with a preset optional.
 fn relax(object: &mut Map<String, Value>, name: &str) {
     if !object.contains_key("properties") {
         return;
@@ -91,7 +91,7 @@ fn relax(object: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// A choice by tag may be written as its bare name, and the tag may be left to the preset.
+/// A choice by tag may be written as its bare name, and the tag may be omitted if a preset sets it.
 fn open_choice(object: &mut Map<String, Value>, name: &str) {
     let Some(Value::Array(variants)) = object.get("oneOf") else { return };
     let tags: Vec<_> = variants.iter().filter_map(tag_value).collect();
@@ -110,7 +110,7 @@ fn open_choice(object: &mut Map<String, Value>, name: &str) {
     object.insert("anyOf".to_owned(), Value::Array(choices));
 }
 
-/// The constant by which a variant is known.
+/// The constant that identifies a variant.
 fn tag_value(variant: &Value) -> Option<Value> {
     let properties = variant.get("properties")?.as_object()?;
     properties.values().find_map(|property| property.get("const").cloned())

@@ -1,25 +1,25 @@
 //! The keys of each variant of a choice, so that a key of another variant can be explained.
 //!
-//! serde passes the fields of a struct only to the deserializer that reads it. [`keys`] is such a deserializer:
-//! it reads nothing and returns the fields. A choice lists the keys of its variants as what it expects; see
-//! `tagged!` in [`crate::format`].
+//! serde passes the fields of a struct only to the deserializer that reads it. [`keys`] is such a
+//! deserializer: it reads nothing and returns the fields. A choice lists the keys of its variants as its
+//! expected values; see `tagged!` in [`crate::format`].
 
 use core::fmt;
 
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The keys of a struct, in the order of its fields; none for a type that is no struct.
+/// The keys of a struct, in the order of its fields; empty for other types.
 pub(crate) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
     T::deserialize(Fields).err().map_or(&[], |Found(fields)| fields)
 }
 
-/// One line of what a choice expects: a variant and its keys.
+/// One line of a choice's expected values: a variant and its keys.
 pub(crate) fn write_variant(f: &mut fmt::Formatter<'_>, variant: &str, keys: &[&str]) -> fmt::Result {
     writeln!(f, "{variant} {}", keys.join(" "))
 }
 
-/// The variants that have this key, of the lines that [`write_variant`] wrote; none if `chosen` has it.
+/// The variants that have this key, from the lines of [`write_variant`]; empty if `chosen` has it.
 pub(crate) fn variants_with<'a>(key: &str, chosen: &str, lines: &'a str) -> Vec<&'a str> {
     let has = |line: &&str| line.split(' ').skip(1).any(|known| known == key);
     let names = lines.lines().filter(has).filter_map(|line| line.split(' ').next());

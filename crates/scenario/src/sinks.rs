@@ -1,4 +1,4 @@
-//! Who listens to a run.
+//! The sinks of a run.
 
 use airlane_core::{Duration, FlowId, Instant, UeId};
 use airlane_ran::config::SLOT;
@@ -15,7 +15,7 @@ use crate::viewing;
 use crate::wiring::data_direction;
 use crate::{endpoints, middlebox};
 
-/// The recorder, and what the scenario asks for beside it; captures begin when they know their folder.
+/// The recorder, and the other sinks of the scenario; captures start when their folder is known.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
     let output = &scenario.output;
     let slot: Duration = SLOT;
@@ -38,7 +38,7 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
     }
 }
 
-/// What to capture, if anything.
+/// The parameters of captures, if there are any.
 pub(crate) fn capture_parameters(
     scenario: &Resolved,
     ues: &[OneUe],
@@ -65,12 +65,12 @@ pub(crate) fn capture_parameters(
     })
 }
 
-/// The names of the UEs; of the host, where there are none.
+/// The names of the UEs, or of the host if there are none.
 fn host_names(ues: &[OneUe]) -> Vec<String> {
     if ues.is_empty() { vec!["host".to_owned()] } else { ues.iter().map(|ue| ue.name.clone()).collect() }
 }
 
-/// For each flow the index of its UE; of the host, where there are none.
+/// For each flow the index of its UE, or of the host.
 fn hosts(flows: &[OneFlow]) -> Vec<u32> {
     flows.iter().map(|flow| flow.ue.unwrap_or(0) as u32).collect()
 }
@@ -79,7 +79,7 @@ fn cell_names(scenario: &Resolved) -> Vec<String> {
     scenario.cell.iter().map(|cell| cell.name.clone()).collect()
 }
 
-/// What the results call things, and what they count.
+/// The names and settings for the recorder.
 fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> RecorderParameters {
     let flow = |one: &OneFlow| {
         let flow = &scenario.flow[one.section];
@@ -128,13 +128,13 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         coverage: ues.iter().map(|ue| ue.name.clone()).collect(),
         codes: scenario.flow.iter().any(sends_codes),
-        pages: vec![], // whoever has read them says
+        pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
     }
 }
 
-/// The flows by which videos are watched.
+/// The flows with video viewers.
 fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)> {
     let rule = |one: &OneFlow| viewing::watching(&scenario.flow[one.section].app).map(|(.., rule)| rule);
     let satisfaction = |rule: Satisfied| Satisfaction {
@@ -146,7 +146,7 @@ fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)
     viewers.filter_map(|(id, one)| Some((id, satisfaction(rule(one)?)))).collect()
 }
 
-/// How a flow tells the causes of loss apart; nothing if it has no way to.
+/// The name of a flow's loss discriminator; empty if it has none.
 fn discriminator_name(scenario: &Resolved, flow: &OneFlow) -> String {
     let own = rnis::discriminator_of(scenario, flow);
     own.map_or("", |own| rnis::loss_discrimination(own, scenario).name()).to_owned()

@@ -1,31 +1,31 @@
-//! A scenario as it was written: tables, arrays and values, each with the line it stands on.
+//! A scenario as written: tables, arrays and values, each with its line.
 //!
-//! TOML files, JSON overrides and resolved JSON all become this one tree. Presets are merged
-//! into it and the types of [`crate::format`] are read from it, so every complaint can name
-//! the line.
+//! TOML files, JSON overrides and resolved JSON are all converted to this tree. Presets are merged
+//! into it and the types of [`crate::format`] are deserialized from it, so every error can name the
+//! line.
 
 use toml::de::{DeTable, DeValue};
 
 use crate::error::ScenarioError;
 
-/// Deeper nesting than any scenario needs; a limit so that reading cannot exhaust the stack.
+/// More nesting than any scenario needs; the limit bounds the stack.
 const DEPTH_MAX: u32 = 32;
 
-/// Characters of a value that are shown.
+/// Maximum number of printed characters of a value.
 const WRITTEN_MAX: usize = 80;
 
-/// The line of what an override says.
+/// The line of overrides.
 pub(crate) const OVERRIDE: u32 = u32::MAX;
 
-/// A value and where it stands.
+/// A value and its line.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) value: Value,
-    /// Line in the file from 1; [`OVERRIDE`]; or 0 for what a preset says.
+    /// Line in the file from 1; [`OVERRIDE`]; or 0 for presets.
     pub(crate) line: u32,
 }
 
-/// What can stand in a scenario.
+/// The values in a scenario.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Null,
@@ -53,7 +53,7 @@ impl Tree {
         }
     }
 
-    /// The entry of a table, to change it.
+    /// The entry of a table, mutable.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Tree> {
         match &mut self.value {
             Value::Table(table) => table.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v),
@@ -79,7 +79,7 @@ impl Tree {
         }
     }
 
-    /// The value as a user would write it, cut short when long.
+    /// The value as a user would write it, shortened if it is long.
     pub(crate) fn written(&self) -> String {
         let mut full = String::new();
         self.write_to(&mut full);
@@ -90,7 +90,7 @@ impl Tree {
         head + "..."
     }
 
-    /// Adds it to a text, or so much of it that the text is longer than anybody is shown.
+    /// Appends it to a text, until the text is longer than the printed length.
     fn write_to(&self, text: &mut String) {
         match &self.value {
             Value::Null => text.push_str("null"),
@@ -129,7 +129,7 @@ impl Tree {
         Some(self.line).filter(|line| *line != 0 && *line != OVERRIDE)
     }
 
-    /// What kind of thing it is, with its article.
+    /// Its type, with its article.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "nothing",
@@ -141,7 +141,7 @@ impl Tree {
         }
     }
 
-    /// Reads a TOML document.
+    /// Parses a TOML document.
     pub(crate) fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let lines = Lines::of(text);
         let document = DeTable::parse(text).map_err(|e| {
@@ -153,7 +153,7 @@ impl Tree {
         Ok(Self { value: Value::Table(table), line: 1 })
     }
 
-    /// Takes over a JSON value, as an override.
+    /// Converts a JSON value, as an override.
     pub(crate) fn from_json(json: &serde_json::Value) -> Self {
         use serde_json::Value as Json;
         let value = match json {
@@ -228,7 +228,7 @@ fn value_from_toml(
     })
 }
 
-/// Where lines begin.
+/// The offsets at which lines begin.
 struct Lines(Vec<usize>);
 
 impl Lines {

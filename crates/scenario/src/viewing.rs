@@ -1,4 +1,4 @@
-//! Videos in the words of their players, and the two ends of a flow by which they are watched.
+//! Videos: from the format to `airlane_traffic`, and the two ends of a flow with a viewer.
 
 use airlane_core::{Bytes, Direction, Duration, Instant, Node};
 use airlane_traffic::dialogue::Dialogue;
@@ -14,7 +14,7 @@ use crate::expand::OneFlow;
 use crate::format::{App, Dash, DashRule, Satisfied, Watching};
 use crate::web::{Carrier, HTTP_PORT, HTTPS_PORT, listening, listening_over_quic};
 
-/// What is watched by a flow, and how; `None` if nothing is.
+/// The video of a flow and its use; `None` if the flow has none.
 pub(crate) fn watching(app: &App) -> Option<(Media, &Watching, Satisfied)> {
     match app {
         App::Video(settings) => {

@@ -23,20 +23,21 @@ use crate::pages::{self, PageSet};
 /// The ports of web servers, without and with TLS (RFC 9110 §4.2).
 pub(crate) const HTTP_PORT: u16 = 80;
 pub(crate) const HTTPS_PORT: u16 = 443;
-/// Streams that a server of HTTP/2 or HTTP/3 allows at once: what RFC 9113 §6.5.2 and RFC 9114 §6.1 recommend at least.
+/// Maximum number of concurrent streams of an HTTP/2 or HTTP/3 server: the recommended minimum of RFC 9113
+/// §6.5.2 and RFC 9114 §6.1.
 const STREAMS: usize = 100;
 
-/// What the two ends of a browser's flow share.
+/// The data that the two ends of a browser's flow share.
 #[derive(Clone, Debug)]
 pub(crate) struct Web {
     pub(crate) set: PageSet,
     dialogue: Dialogue<Message>,
 }
 
-/// The pages of each flow that has a browser; each file is read once.
+/// The pages of each flow with a browser; each file is parsed once.
 ///
 /// # Errors
-/// If a file cannot be read, or makes no sense.
+/// If a file cannot be read or is invalid.
 pub(crate) fn webs(scenario: &Resolved, flows: &[OneFlow]) -> Result<Vec<Option<Web>>, ScenarioError> {
     let mut sets: BTreeMap<&str, PageSet> = BTreeMap::new();
     let mut web = |flow: &OneFlow| {
@@ -49,7 +50,7 @@ pub(crate) fn webs(scenario: &Resolved, flows: &[OneFlow]) -> Result<Vec<Option<
     flows.iter().map(&mut web).collect()
 }
 
-/// The names of the pages of each flow; nothing if no flow has a browser.
+/// The names of the pages of each flow; empty if no flow has a browser.
 pub(crate) fn page_names(webs: &[Option<Web>]) -> Vec<Vec<String>> {
     let names = |web: &Option<Web>| {
         let pages = web.iter().flat_map(|web| web.set.pages.iter());
@@ -58,7 +59,7 @@ pub(crate) fn page_names(webs: &[Option<Web>]) -> Vec<Vec<String>> {
     if webs.iter().all(Option::is_none) { vec![] } else { webs.iter().map(names).collect() }
 }
 
-/// What carries connections of HTTP.
+/// The transport of HTTP connections.
 pub(crate) enum Carrier {
     /// TCP, for HTTP/1.1 and HTTP/2.
     Tcp(TcpConfig),
@@ -67,7 +68,8 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    /// What the server of a flow reads the messages of a PEP with, if there is one and it listens.
+    /// The keys with which the server of a flow authenticates messages of a PEP, if there is one
+    /// and the server uses it.
     pub(crate) fn keys(&self, scenario: &Resolved, flow: FlowId) -> Option<pep::Keys> {
         let congestion = match self {
             Self::Tcp(tcp) => tcp.congestion,
@@ -77,7 +79,7 @@ impl Carrier {
     }
 }
 
-/// A server of HTTP/1.1 or 2, which listens to a PEP if it has keys.
+/// A server of HTTP/1.1 or 2, which uses a PEP if it has keys.
 pub(crate) fn listening(server: HttpServer, keys: Option<pep::Keys>) -> HttpServer {
     match keys {
         Some(keys) => server.with_pep(keys),
@@ -85,7 +87,7 @@ pub(crate) fn listening(server: HttpServer, keys: Option<pep::Keys>) -> HttpServ
     }
 }
 
-/// A server of HTTP/3, which listens to a PEP if it has keys.
+/// A server of HTTP/3, which uses a PEP if it has keys.
 pub(crate) fn listening_over_quic(server: QuicHttpServer, keys: Option<pep::Keys>) -> QuicHttpServer {
     match keys {
         Some(keys) => server.with_pep(keys),
@@ -160,7 +162,7 @@ fn settings(app: &format::Web) -> HttpSettings {
     }
 }
 
-/// The version that is spoken over TCP.
+/// The version of HTTP over TCP.
 fn version(app: &format::Web) -> HttpVersion {
     match app.http {
         format::HttpVersion::One => HttpVersion::One,

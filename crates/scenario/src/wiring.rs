@@ -15,26 +15,26 @@ use crate::format::{Backhaul, FlowDirection, Internet};
 use crate::middlebox::Standing;
 use crate::{backhaul, endpoints, links, middlebox, radio, rnis};
 
-/// Packets under way before the pool has to grow.
+/// Initial capacity of the packet pool.
 const POOL_CAPACITY: usize = 4096;
 
-/// What was built.
+/// The result of the wiring.
 pub(crate) struct Wired {
     pub(crate) simulation: Simulation,
     pub(crate) proxies: Proxies,
 }
 
-/// Where the split proxies are.
+/// The nodes of the split proxies.
 #[derive(Default)]
 pub(crate) struct Proxies {
-    /// That before the gateway.
+    /// The one before the gateway.
     pub(crate) gateway: Option<NodeId>,
     /// The node of those in the eNBs.
     pub(crate) enbs: Option<NodeId>,
 }
 
-/// Builds everything that a packet meets on its way from server to UE and back, in that order.
-/// Without cells, the internet link leads to the hosts at once and from them back.
+/// Builds all nodes on the path of a packet from server to UE and back, in that order. Without
+/// cells, the internet link leads directly to the hosts and back.
 pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
     let Around { scenario, seeds, .. } = around;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
@@ -65,12 +65,12 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
         None => internet_down.iter().for_each(|link| network.connect(*link, (host_router, 0))),
     }
 
-    // 7. ... the other endpoint of each flow. What it sends goes back up,
+    // 7. ... the other endpoint of each flow. Its packets go back up,
     let hosts: Vec<NodeId> =
         flow_ids().map(|(id, flow)| network.add(endpoints::host(around, id, flow))).collect();
 
-    // 8. through radio, S1-U and gateway, over the internet link and a router that leads to the server's
-    // endpoints, or the other way round where each has its own link.
+    // 8. through radio, S1-U and gateway, over the internet link and a router to the server's endpoints;
+    //    if each endpoint has its own link, the router is before the links.
     let internet_up = internet_uplinks(&mut network, &servers, &scenario.internet, seeds)?;
     for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
@@ -84,7 +84,7 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
         network.connect(mobile.internet_side, internet_up);
     }
 
-    // 9. Beside the path, a service that tells servers how the radio of their UEs is.
+    // 9. Outside the path, the service that informs servers about the radio of their UEs.
     if let (Some(mobile), Some(service)) = (&mobile, &scenario.rnis) {
         let listens = |(id, flow): &(FlowId, &_)| rnis::consumer(scenario, *id, flow).is_some();
         let listeners = flow_ids().zip(servers).filter(|(flow, _)| listens(flow));
@@ -144,12 +144,12 @@ fn internet_uplinks(
     Ok((up, Link::INPUT))
 }
 
-/// The ends of a mobile network: towards the internet, and each UE.
+/// The ends of a mobile network: towards the internet, and for each UE.
 struct Mobile {
     internet_side: End,
     ues: Vec<End>,
     proxies: Proxies,
-    /// Where the eNBs say how the radio of their UEs is.
+    /// The port at which eNBs publish radio information.
     information: End,
 }
 
@@ -215,7 +215,7 @@ fn behind(network: &mut Network, middlebox: Option<Standing>, end: End) -> End {
     (node, Side::Core.port())
 }
 
-/// Where to send to reach `end` over an interface of this rate, if it has one.
+/// The end to send to in order to reach `end` over an interface of this rate, if it is limited.
 fn interface(network: &mut Network, rate: Option<BitRate>, end: End) -> End {
     rate.map_or(end, |rate| {
         let interface = network.add(links::interface(rate));
@@ -224,7 +224,7 @@ fn interface(network: &mut Network, rate: Option<BitRate>, end: End) -> End {
     })
 }
 
-/// Split proxies in the eNBs that know where each UE is and whose each flow is, if the scenario has them.
+/// Split proxies in the eNBs, with the cell of each UE and the UE of each flow, if the scenario has them.
 fn enb_proxies(around: Around<'_>, config: &RanConfig, radio_network: &RadioNetwork) -> Option<EnbProxies> {
     let mut proxies = middlebox::enb_proxies(around)?;
     for ue in (0..config.ues.len() as u32).map(UeId) {
@@ -236,7 +236,7 @@ fn enb_proxies(around: Around<'_>, config: &RanConfig, radio_network: &RadioNetw
     Some(proxies)
 }
 
-/// A gateway that knows where each UE is and whose each flow is.
+/// A gateway with the cell of each UE and the UE of each flow.
 fn gateway(config: &RanConfig, radio_network: &RadioNetwork) -> Gateway {
     let mut gateway = Gateway::new();
     for ue in (0..config.ues.len() as u32).map(UeId) {
@@ -249,7 +249,7 @@ fn gateway(config: &RanConfig, radio_network: &RadioNetwork) -> Gateway {
     gateway
 }
 
-/// Which way the data of a flow goes.
+/// The direction of a flow's data.
 pub(crate) const fn data_direction(direction: FlowDirection) -> Direction {
     match direction {
         FlowDirection::Downlink => Direction::Downlink,

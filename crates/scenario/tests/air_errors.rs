@@ -1,4 +1,4 @@
-//! What a mistake about interference, loss, the uplink, or what a base station says of them is answered with.
+//! The errors for mistakes in interference, loss, the uplink, and radio information.
 
 mod snapshots;
 
@@ -18,7 +18,7 @@ to = "phone"
 transport = { kind = "quic", loss_discriminator = "meld-me" }
 "#;
 
-/// What the base with one text replaced is answered with.
+/// The error for the base with one text replaced.
 fn changed(from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     error(&BASE.replacen(from, to, 1))
@@ -51,7 +51,7 @@ fn mistakes_of_the_service() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A threshold that looks blocks up, where two cells look them up in two tables.
+/// A threshold that needs the table of block sizes, with two cells that have different tables.
 fn two_tables() -> String {
     let other = "[[cell]]\nname = \"b\"\nposition = [\"900 m\", \"0 m\"]\nmac = { cqi_to_mcs = \"openairinterface\" }\n";
     BASE.replacen("[[ue]]", &format!("{other}[[ue]]"), 1).replacen(

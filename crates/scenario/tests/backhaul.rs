@@ -1,10 +1,10 @@
-//! Links in series between core and cells: what a path of them is, from scenario to table.
+//! Links in series between core and cells: the path of a scenario, measured in the tables.
 
 use airlane_record::{Column, Table};
 use airlane_scenario::{Resolved, RunOutput, Scenario, run};
 
-/// One UE near its cell, datagrams of 1264 bytes on S1-U (1200 + 28 of UDP and IPv4 + 36 of the tunnel) that come
-/// every 9.61 ms, so at all times within a slot.
+/// One UE near its cell, with datagrams of 1264 bytes on S1-U (1200 + 28 of UDP and IPv4 + 36 of the tunnel)
+/// every 9.61 ms, so at all phases of a slot.
 fn datagrams(backhaul: &str) -> String {
     format!(
         "[run]\nduration = \"20 s\"\nwarmup = \"1 s\"\n\
@@ -37,13 +37,15 @@ fn reals(output: &RunOutput, column: &str) -> Vec<f64> {
     }
 }
 
-/// Each link takes its own delay and its own serialisation: a router sends a packet on when it has all of it.
+/// Each link adds its delay and its transmission time: a router forwards a packet when it has received all of
+/// it.
 #[test]
 fn links_in_series_add_delay_and_serialisation() {
     let owd_ms = |backhaul: &str| reals(&simulate(&datagrams(backhaul)), "owd_ms")[0];
     let one = "[backhaul]\nrate = \"10 Mbit/s\"\ndelay = \"6 ms\"";
     let alone = owd_ms(one);
-    // 1264 bytes at 10 Mbit/s are 1.0112 ms. The next slot of the radio is half a slot away in the mean, in either case.
+    // 1264 bytes at 10 Mbit/s take 1.0112 ms. The mean wait for the next slot of the radio is half a slot in
+    // either case.
     for (hops, links, delay_ms) in [
         ("hop = [{ delay = \"2 ms\" }, { delay = \"3 ms\" }, { delay = \"1 ms\" }]", 3.0, 6.0),
         ("hop = [{}, {}]", 2.0, 12.0),
@@ -56,7 +58,7 @@ fn links_in_series_add_delay_and_serialisation() {
     }
 }
 
-/// One link in a list is the link without a list, to the byte.
+/// A list of one link is the same as a link without a list, to the byte.
 #[test]
 fn one_hop_is_no_other_path() {
     for shared in [false, true] {
@@ -66,8 +68,8 @@ fn one_hop_is_no_other_path() {
     }
 }
 
-/// A download over a path whose narrow link is the first, the second, or either: the queue, and its rule, are those
-/// of the narrow link.
+/// A download over a path whose narrow link is the first, the second, or both: the queue, with its
+/// discipline, is at the narrow link.
 #[test]
 fn each_link_has_a_queue_of_its_own() {
     let owd_ms = |hops: &str| {
@@ -78,7 +80,7 @@ fn each_link_has_a_queue_of_its_own() {
     };
     let narrow = "rate = \"10 Mbit/s\"";
     let codel = format!("{narrow}, aqm = \"codel\"");
-    // 256 KiB last 210 ms at 10 Mbit/s; CUBIC keeps 70 % of it filled or more. CoDel aims at 5 ms.
+    // 256 KiB take 210 ms at 10 Mbit/s; CUBIC keeps at least 70 % of it filled. CoDel aims at 5 ms.
     for hops in [format!("{{ {narrow} }}, {{}}"), format!("{{}}, {{ {narrow} }}")] {
         let full = owd_ms(&hops);
         assert!(full > 120.0, "{hops}: {full} ms");
@@ -86,12 +88,12 @@ fn each_link_has_a_queue_of_its_own() {
         let short = owd_ms(&managed);
         assert!(short < 60.0, "{managed}: {short} ms");
     }
-    // A rule on the wide link has nothing to do.
+    // A discipline on the wide link has no effect.
     let full = owd_ms(&format!("{{ {narrow} }}, {{ aqm = \"codel\" }}"));
     assert!(full > 120.0, "{full} ms");
 }
 
-/// Cells that share the first link have its rate together; the second, which each has for itself, does not hold them.
+/// Cells that share the first link share its rate; the second link, one per cell, is not a bottleneck.
 #[test]
 fn a_shared_link_carries_all_cells_and_the_next_one_each() {
     let goodput = |hops: &str| {
@@ -113,7 +115,8 @@ fn a_shared_link_carries_all_cells_and_the_next_one_each() {
     assert!((7.0..7.55).contains(&one), "{one} Mbit/s over one link");
 }
 
-/// What a link leaves out is as the backhaul says; a rule of another kind has the settings of the presets.
+/// Missing keys of a link are taken from the backhaul; a discipline of another kind has the settings of
+/// the presets.
 #[test]
 fn what_a_link_leaves_out_is_as_the_backhaul_says() {
     let text = "[backhaul]\nrate = \"50 Mbit/s\"\nshared = true\nqueue = \"1 MB\"\n\
@@ -133,7 +136,7 @@ fn what_a_link_leaves_out_is_as_the_backhaul_says() {
     }
     assert_eq!(hops[1]["delay"], "7 ms");
     assert_eq!(hops[0]["delay"], json["backhaul"]["delay"]);
-    // What it resolves to is a scenario, and the same one; without a list, none is written.
+    // The resolved scenario resolves to itself; without a list, none is written.
     assert_eq!(Resolved::from_json(&resolved.to_json()).unwrap(), resolved);
     let plain: serde_json::Value = serde_json::from_str(&self::resolved(&datagrams("")).to_json()).unwrap();
     assert!(plain["backhaul"].get("hop").is_none());

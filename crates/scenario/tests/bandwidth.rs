@@ -1,4 +1,4 @@
-//! A cell's bandwidth in MHz is its resource blocks, and nothing else.
+//! A cell's bandwidth in MHz is converted to its resource blocks.
 
 use airlane_scenario::{Resolved, Scenario, ScenarioError};
 
@@ -39,7 +39,7 @@ fn what_is_none_is_refused() {
     assert_eq!((&*error.key, &*error.value), ("cell.0.bandwidth", "\"5 MHz\""), "{error}");
 }
 
-/// A run with other settings than the file's, as `--set` has it.
+/// An override of the file's settings, as with `--set`.
 #[test]
 fn an_override_of_one_replaces_the_other() {
     let text = "[[cell]]\nname = \"a\"\nresource_blocks = 50\n[[ue]]\nname = \"phone\"\nposition = [\"50 m\", \"0 m\"]\n[[flow]]\nto = \"phone\"\n";

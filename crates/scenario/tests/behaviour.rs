@@ -1,7 +1,7 @@
-//! What TCP does, as tables that are read by people: random loss × round trip, buffer ×
-//! controller, fairness, unfairness by round trip. Each table says at its head what theory expects
-//! and why; `AIRLANE_BLESS=1` accepts a new one, and the change of the file is what is reviewed.
-//! The heads are in `behaviour/*.md`, the tables with their heads in `snapshots/behaviour-*.txt`.
+//! The behaviour of TCP in tables for readers: random loss × round trip, buffer × controller,
+//! fairness, unfairness by round trip. The head of each table gives the theoretical expectation and
+//! its reason. `AIRLANE_BLESS=1` writes a new table, and the change of the file is reviewed. The
+//! heads are in `behaviour/*.md`, the tables with their heads in `snapshots/behaviour-*.txt`.
 
 mod snapshots;
 
@@ -23,7 +23,7 @@ const PAYLOAD: f64 = 1448.0 / 1500.0;
 
 const CONTROLLERS: [&str; 7] = ["newreno", "cubic", "scalable", "vegas", "westwood", "veno", "bbr"];
 
-/// Compares a table under its head with the one that was accepted.
+/// Compares a table under its head with the accepted one.
 fn check(name: &str, head: &str, table: &str) {
     let printed = format!("{head}\n{table}");
     snapshots::compare(&printed, &format!("behaviour-{name}.txt"));
@@ -35,7 +35,7 @@ fn each<T: Send>(jobs: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     results.into_iter().map(|result| result.expect("nobody cancels")).collect()
 }
 
-/// One link and what goes over it, measured from `warmup_s` on.
+/// One link and its flows, measured from `warmup_s` on.
 struct Wired {
     rate_mbps: u32,
     rtt_ms: u32,
@@ -58,7 +58,7 @@ fn flows(wired: &Wired) -> Table {
         wired.queue_bytes,
         wired.loss_percent,
     );
-    // Half a second between the starts, so that nobody starts in step.
+    // Half a second between the starts, so that the flows are not synchronized.
     for (i, congestion) in wired.flows.iter().enumerate() {
         let _ = write!(
             text,
@@ -85,26 +85,26 @@ fn counts<'a>(table: &'a Table, column: &str) -> &'a [i64] {
     }
 }
 
-/// Jain's index: one for equal shares, 1/n if one has everything (Jain, Chiu and Hawe, 1984).
+/// Jain's index: one for equal shares, 1/n if one flow has everything (Jain, Chiu and Hawe, 1984).
 fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (shares.len() as f64 * squares)
 }
 
 /// Mean window of Reno in segments under loss `p`: 1.22/sqrt(p) (Mathis, Semke, Mahdavi and Ott, 1997,
-/// with every segment acknowledged, which counting the acknowledged bytes comes to).
+/// for acknowledgment of every segment, which is equivalent to counting the acknowledged bytes).
 fn reno_window(p: f64) -> f64 {
     (1.5 / p).sqrt()
 }
 
 /// Mean window of CUBIC: RFC 9438 §5.1 equation 6 (C = 0.4, beta = 0.7), or that of its Reno-friendly
-/// region where it is larger (§4.3), which is Reno's.
+/// region where it is larger (§4.3), whose window is Reno's.
 fn cubic_window(p: f64, rtt_s: f64) -> f64 {
     let cubic = libm::pow(0.4 * 3.7 / 1.2, 0.25) * libm::pow(rtt_s / p, 0.75);
     cubic.max(reno_window(p))
 }
 
-/// Goodput under random loss on a link that is never full, as mean window: goodput × round trip.
+/// Goodput under random loss on a link that is never full, as a mean window: goodput × round trip.
 #[test]
 fn random_loss_and_round_trip() {
     let mut cases = Vec::new();
@@ -119,7 +119,7 @@ fn random_loss_and_round_trip() {
     };
     let measured = each(cases.len(), |i| {
         let case @ (congestion, loss_percent, rtt_ms) = cases[i];
-        // Until about 80 losses, or 400 where that costs little.
+        // Until about 80 losses, or 400 where the run is short.
         let losses = if loss_percent < 0.05 { 80.0 } else { 400.0 };
         let packets_per_s = theory(case) / (f64::from(rtt_ms) / 1000.0);
         let span_s = losses / (loss_percent / 100.0) / packets_per_s;
@@ -144,7 +144,7 @@ fn random_loss_and_round_trip() {
             "{congestion:<10}  {loss_percent:>6}  {rtt_ms:>6}  {goodput:>6.2}  {window:>7.1}  {expected:>6.1}  \
              {ratio:>5.2}  {timeouts:>8}",
         );
-        // Theory knows no timeouts, no time in recovery and a single steady cycle.
+        // The theory excludes timeouts and time in recovery and assumes a single steady cycle.
         assert!((0.6..1.4).contains(&ratio), "{case:?}: {ratio}");
     }
     check("loss", include_str!("behaviour/loss.md"), &printed);
@@ -172,7 +172,7 @@ fn buffer_and_controller() {
     let mut use_of = Vec::new();
     for (&(congestion, (buffer, _)), table) in cases.iter().zip(&measured) {
         let used = reals(table, "goodput_mbps")[0] / (20.0 * PAYLOAD);
-        // A packet alone takes 20 ms and 0.6 ms of transmission.
+        // A single packet takes 20 ms and 0.6 ms of transmission.
         let queue_ms = reals(table, "owd_ms")[0] - 20.6;
         let sent = counts(table, "packets_sent")[0] as f64;
         let again = counts(table, "retransmissions")[0] as f64 / sent;
@@ -187,7 +187,7 @@ fn buffer_and_controller() {
     }
     // A buffer of one bandwidth-delay product keeps the link busy while Reno's window halves.
     for (congestion, buffer, used) in use_of {
-        // Data that waited at the receiver for a hole when counting began.
+        // At the start of the measurement, data waited at the receiver behind a hole.
         assert!(used <= 1.01, "{congestion} {buffer}: {used}");
         let full = matches!(buffer, "1" | "2");
         assert!(!full || used > 0.97, "{congestion} with {buffer} leaves the link idle: {used}");
@@ -232,10 +232,11 @@ fn fairness() {
     check("fairness", include_str!("behaviour/fairness.md"), &printed);
 }
 
-/// Ten flows of BBR version 1 are unequal where two bandwidth-delay products in flight fill link and
-/// buffer, and nearly equal behind a deep one (Hock, Bless and Zitterbart 2017): there the cap on
-/// what is in flight holds, and all drain in step to see the shortest round trip. Ten times the
-/// rate changes neither, so that it is not the least window of four segments.
+/// Ten flows of BBR version 1 have unequal shares if two bandwidth-delay products in flight fill
+/// link and buffer, and almost equal shares with a deep buffer (Hock, Bless and Zitterbart 2017):
+/// there the limit on the data in flight applies, and all flows drain at the same time to measure
+/// the minimum round trip. Ten times the rate changes neither result, so the minimum window of four
+/// segments is not the cause.
 #[test]
 fn ten_bbr_flows_need_a_deep_buffer() {
     let cases = [(20, 1), (20, 4), (200, 1), (200, 4)];
@@ -258,7 +259,7 @@ fn ten_bbr_flows_need_a_deep_buffer() {
     }
 }
 
-/// Two flows of one kind over one bottleneck, the second with a longer way on either side of it.
+/// Two flows of one kind over one bottleneck, the second with a longer path on both sides of it.
 fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f64, f64); 2] {
     let rate = BitRate(20_000_000);
     let mut network = Network::new();
@@ -321,7 +322,8 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
     })
 }
 
-/// What a longer round trip costs: the ratio of two goodputs as a power of that of the round trips.
+/// The effect of a longer round trip: the ratio of two goodputs as a power of the ratio of the
+/// round trips.
 #[test]
 fn unfairness_by_round_trip() {
     let kinds = [

@@ -1,9 +1,9 @@
-//! What a run says of a UE that has no usable link.
+//! The outages of a UE without a usable link in the tables of a run.
 
 use airlane_record::{Column, Table};
 use airlane_scenario::{Scenario, run};
 
-/// Each outage: direction, begin and end in seconds, and whether it was over before the end of the run.
+/// Each outage: direction, start and end in seconds, and whether it was over before the end of the run.
 fn outages(text: &str) -> Vec<(String, f64, f64, bool)> {
     let scenario =
         Scenario::parse(text, "coverage.toml").unwrap().resolve().unwrap_or_else(|e| panic!("{e}"));
@@ -50,9 +50,10 @@ fn walk(start_m: u32, heading: u32, seconds: u32) -> String {
     )
 }
 
-/// 30 dBm against noise of -174 dBm/Hz on 4.5 MHz and a noise figure of 9 dB, -98.5 dBm, leave 128.5 dB. Friis at
-/// 2120 MHz loses 39.0 dB at 1 m, and CQI 1 begins at -3.3 dB for groups of two resource blocks: 20 log10(d) =
-/// 128.5 + 3.3 - 39.0 dB at d = 43.7 km. A phone from 41 km on at 300 m/s is there after 9 s.
+/// 30 dBm and noise of -174 dBm/Hz on 4.5 MHz with a noise figure of 9 dB, -98.5 dBm, allow a loss of 128.5
+/// dB. The Friis loss at 2120 MHz is 39.0 dB at 1 m, and CQI 1 begins at -3.3 dB for groups of two resource
+/// blocks: 20 log10(d) = 128.5 + 3.3 - 39.0 dB at d = 43.7 km. A phone that starts at 41 km with 300 m/s is
+/// there after 9 s.
 #[test]
 fn a_phone_that_leaves_has_no_downlink_from_there_on() {
     let found = outages(&walk(41_000, 0, 20));

@@ -1,10 +1,10 @@
-//! What a user is told: each mistake with the whole text of its error.
+//! The errors for users: each mistake with the complete text of its error.
 
 mod snapshots;
 
 use airlane_scenario::{Scenario, ScenarioError};
 
-/// A sane scenario; the cases change one thing each.
+/// A valid scenario; each case changes one thing.
 const BASE: &str = r#"network = "lena"
 [run]
 duration = "30s"
@@ -39,7 +39,7 @@ fn changed_all(pairs: &[(&str, &str)]) -> String {
     error(&pairs.iter().fold(BASE.to_owned(), |text, (from, to)| text.replacen(from, to, 1))).to_string()
 }
 
-/// The base with something at its end.
+/// The base with text appended.
 fn extended(more: &str) -> String {
     error(&format!("{BASE}{more}\n")).to_string()
 }
@@ -50,7 +50,7 @@ fn the_base_is_sane() {
     Scenario::parse(WIRED, "x.toml").unwrap().resolve().unwrap();
 }
 
-/// The base with a cell that throttles early.
+/// The base with a cell that has early throttling.
 fn throttled(bearers: u32) -> String {
     let times = "within = \"100 ms\", ramp = \"1 s\", hold = \"1 s\"";
     changed(
@@ -59,7 +59,7 @@ fn throttled(bearers: u32) -> String {
     )
 }
 
-/// Mistakes that show without knowing the rest of the file.
+/// Mistakes that are visible without the rest of the file.
 fn mistakes_of_form() -> Vec<(&'static str, String)> {
     vec![
         // Syntax.
@@ -117,7 +117,7 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Numbers and sizes that no run could have. They are refused before any memory is taken.
+/// Numbers and sizes that no run could have. They are rejected before any memory is allocated.
 fn absurd_numbers() -> Vec<(&'static str, String)> {
     let udp = |rate: &str| {
         let app = format!("kind = \"udp\" }}\napp = {{ kind = \"cbr\", rate = \"{rate}\", payload = \"1 B\"");
@@ -166,7 +166,7 @@ fn absurd_numbers() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What stands where something else should, however deep.
+/// Values of a wrong type, at any depth.
 fn mistakes_of_kind() -> Vec<(&'static str, String)> {
     vec![
         ("an empty file", error("").to_string()),
@@ -254,7 +254,7 @@ fn over_quic(more: &str, app: &str) -> String {
     changed(transport, &format!("kind = \"quic\"{more} }}\napp = {{ {app} }}"))
 }
 
-/// Mistakes of browsers.
+/// Mistakes in browsers.
 fn mistakes_of_browsers() -> Vec<(&'static str, String)> {
     let web = |settings: &str| watching(&format!("kind = \"web\", {settings}"));
     vec![
@@ -356,7 +356,7 @@ fn mistakes_of_videos() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Mistakes in queues, and in what to write.
+/// Mistakes in queues and in outputs.
 fn mistakes_of_queues_and_output() -> Vec<(&'static str, String)> {
     vec![
         // Queues.
@@ -389,7 +389,7 @@ fn mistakes_of_queues_and_output() -> Vec<(&'static str, String)> {
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
         ("no bearer throttles", throttled(0)),
-        // What to write.
+        // Outputs.
         ("a capture point twice", extended("[output]\npcap = [\"ue\", \"server\", \"ue\"]")),
         ("S1-U on a wire", error(&format!("{WIRED}[output]\npcap = [\"s1-u\"]\n")).to_string()),
         ("a RAN log on a wire", error(&format!("{WIRED}[output]\nran_log = true\n")).to_string()),
@@ -400,7 +400,7 @@ fn mistakes_of_queues_and_output() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What does not fit together.
+/// Inconsistent settings.
 fn mistakes_of_sense() -> Vec<(&'static str, String)> {
     vec![
         ("flow to nobody", changed("to = \"phone\"", "to = \"fone\"")),
@@ -461,7 +461,7 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Flows that cannot be.
+/// Impossible flows.
 fn mistakes_of_flows() -> Vec<(&'static str, String)> {
     vec![
         ("repeated and stopped", extended("stop = \"9 s\"\nrepeat = { count = 3, every = \"1 s\" }")),
@@ -476,7 +476,7 @@ fn mistakes_of_flows() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Laws of the channel outside their range, and times that do not fit.
+/// Settings of the channel outside their range, and inconsistent times.
 fn mistakes_of_the_channel_and_times() -> Vec<(&'static str, String)> {
     vec![
         (
@@ -547,7 +547,7 @@ fn mistakes_of_the_channel_and_times() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Mistakes in a PEP, and in who listens to it.
+/// Mistakes in a PEP, and in the flows that use it.
 fn mistakes_of_middleboxes() -> Vec<(&'static str, String)> {
     let pep = |settings: &str| extended(&format!("[[middlebox]]\n{settings}"));
     let proxy = |settings: &str| extended(&format!("[[middlebox]]\nkind = \"split-proxy\"\n{settings}"));

@@ -145,7 +145,7 @@ fn find<'a>(
         .or_else(|| parts(root, schema).into_iter().find_map(|part| find(root, part, key, depth + 1)))
 }
 
-/// The schemas that this one refers to or is made of.
+/// The schemas to which this one refers, or of which it consists.
 fn parts<'a>(root: &'a serde_json::Value, schema: &'a serde_json::Value) -> Vec<&'a serde_json::Value> {
     let reference = schema.get("$ref").and_then(|r| r.as_str()).and_then(|r| r.strip_prefix("#/$defs/"));
     let mut all: Vec<_> = reference.and_then(|name| root["$defs"].get(name)).into_iter().collect();

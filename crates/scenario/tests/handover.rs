@@ -1,4 +1,4 @@
-//! UEs that are handed over, whole runs: nothing is lost that need not be, and what happened is told.
+//! Handovers of UEs in whole runs: no avoidable losses, and correct reports.
 
 use airlane_core::DropCause;
 use airlane_record::Column;
@@ -8,7 +8,7 @@ mod tables;
 use tables::{reals, table, texts};
 
 /// A car from one cell to the next within 20 s. The internet is slower than the radio, so that no queue
-/// drops anything.
+/// drops packets.
 const BASE: &str = r#"network = "typical"
 [run]
 duration = "20s"
@@ -49,11 +49,11 @@ fn dropped(output: &RunOutput, cause: DropCause) -> u64 {
     output.meta.drops.0[cause as usize]
 }
 
-/// Nothing is lost, nothing comes twice, and the steps take the times that they are given.
+/// No packet is lost or duplicated, and the steps take their configured times.
 #[test]
 fn a_lossless_handover_shows_in_no_packet() {
-    // Over a link of each cell's own, one for both, or one for both and then one of each: the end marker and the packets before it go to the
-    // old cell, those after it to the new one.
+    // Over a link per cell, one for both, or one for both followed by one per cell: the end marker and the
+    // packets before it go to the old cell, those after it to the new one.
     let ways =
         [("shared = false", 1), ("shared = true", 1), ("shared = true\nhop = [{}, { shared = false }]", 2)];
     for (direction, (way, links)) in
@@ -71,7 +71,7 @@ fn a_lossless_handover_shows_in_no_packet() {
         );
         let times = ["report_s", "decision_s", "start_s", "end_s"].map(|name| reals(handovers, name)[0]);
         let took_ms = [1, 2, 3].map(|i| ((times[i] - times[i - 1]) * 1e3).round());
-        // The report; X2 there, the target, X2 back and the order; the interruption.
+        // The report; X2 to the target, the target, X2 back and the command; the interruption.
         assert_eq!(took_ms, [10.0, 6.0 + 10.0 + 6.0 + 20.0, 30.0]);
         let switched_ms = (reals(handovers, "path_switch_s")[0] - times[3]) * 1e3;
         let s1 = 2.0 * f64::from(links); // a millisecond for each link and direction
@@ -81,12 +81,12 @@ fn a_lossless_handover_shows_in_no_packet() {
         assert_eq!(reals(flows, "packets_delivered"), reals(flows, "packets_sent"));
         assert_eq!((reals(flows, "retransmissions")[0], reals(flows, "timeouts")[0]), (0.0, 0.0));
         assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
-        // Of an upload, its acknowledgements.
+        // For an upload, the acknowledgments.
         assert!(reals(handovers, "forwarded_packets")[0] > 0.0);
     }
 }
 
-/// The same without anybody who would send again.
+/// The same without a transport that retransmits.
 #[test]
 fn a_lossless_handover_loses_no_datagram() {
     let output = go(&[(
@@ -96,12 +96,12 @@ fn a_lossless_handover_loses_no_datagram() {
     assert_eq!(texts(table(&output, "handovers"), "outcome"), ["success"]);
     let flows = table(&output, "flows");
     assert!(reals(flows, "packets_sent")[0] > 10_000.0);
-    // The flow counts what comes before it stops, the run everything.
+    // The flow counts packets until it stops, the run counts all.
     assert_eq!((output.meta.delivered, output.meta.under_way), (output.meta.packets, 0));
     assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
 }
 
-/// What was under way is lost, and only that; TCP sends it again.
+/// The packets under way are lost, and no others; TCP retransmits them.
 #[test]
 fn a_seamless_handover_loses_what_is_under_way() {
     for changes in [
@@ -116,13 +116,13 @@ fn a_seamless_handover_loses_what_is_under_way() {
         assert_eq!(texts(handovers, "outcome"), ["success"]);
         let lost = dropped(&output, DropCause::Handover);
         assert_eq!(reals(handovers, "discarded_sdus"), [lost as f64]);
-        // 8 Mbit/s are two packets in 3 ms, and RLC's status comes 50 ms late at most.
+        // 8 Mbit/s are two packets in 3 ms, and RLC's status is at most 50 ms late.
         assert!((1..=60).contains(&lost), "{lost} packets");
         assert!(reals(table(&output, "flows"), "fct_s")[0] < 20.0);
     }
 }
 
-/// A target that is full refuses; the UE stays, and asks again.
+/// A full target refuses; the UE stays, and the request is repeated.
 #[test]
 fn a_full_cell_refuses() {
     let output = go(&[
@@ -139,16 +139,16 @@ fn a_full_cell_refuses() {
     }
     assert!(outcomes.len() > 2 && outcomes.iter().all(|one| one == "preparation-failed"), "{outcomes:?}");
     let reports = reals(handovers, "report_s");
-    // The first when the time to trigger of 256 ms is over, 56 ms after a sample; then 240 ms, at the
-    // next of the samples, which come every 200 ms.
+    // The first at the end of the time to trigger of 256 ms, 56 ms after a sample; then after 240 ms,
+    // at the next of the samples, which are taken every 200 ms.
     let gaps: Vec<f64> = reports.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!((gaps[0] - 0.344).abs() < 1e-9, "{reports:?}");
     assert!(gaps[1..].iter().all(|gap| (gap - 0.4).abs() < 1e-9), "{reports:?}");
     assert!(reals(handovers, "start_s").iter().all(|at| at.is_nan()));
 }
 
-/// A UE that reports its new cell too late loses its radio link; that cell takes it up, and TCP goes on
-/// without a loss.
+/// A UE that reports its new cell too late has a radio link failure; that cell accepts it, and TCP
+/// continues without a loss.
 #[test]
 fn who_is_handed_over_too_late_goes_on_all_the_same() {
     for (ttt, direction) in [("5120 ms", "downlink"), ("5120 ms", "uplink"), ("2560 ms", "downlink")] {
@@ -161,7 +161,7 @@ fn who_is_handed_over_too_late_goes_on_all_the_same() {
         assert_eq!(texts(handovers, "outcome"), ["too-late"], "{handovers:?}");
         assert_eq!(texts(handovers, "to"), ["east"]);
         let [failed, end] = ["failure_s", "end_s"].map(|name| reals(handovers, name)[0]);
-        // A search, the access, X2 there and back.
+        // A search, the access, X2 in both directions.
         assert!((end - failed - 0.262).abs() < 0.0101, "{failed} s to {end} s");
         let flows = table(&output, "flows");
         assert!(reals(flows, "fct_s")[0] < 20.0, "TCP goes on");
@@ -169,7 +169,7 @@ fn who_is_handed_over_too_late_goes_on_all_the_same() {
     }
 }
 
-/// A UE whose new cell is full loses its radio link, is refused, and goes back.
+/// A UE whose new cell is full has a radio link failure, is refused, and returns.
 #[test]
 fn who_finds_no_room_is_released_and_comes_back() {
     let output = go(&[
@@ -185,7 +185,7 @@ fn who_finds_no_room_is_released_and_comes_back() {
     assert!(reals(handovers, "releases").iter().sum::<f64>() >= 1.0);
 }
 
-/// A UE between two cells that it hears alike goes to and fro, and loses nothing by it.
+/// A UE between two cells that it receives equally well moves back and forth, without losses.
 #[test]
 fn a_ping_pong_is_told_as_such_and_loses_nothing() {
     let output = go(&[
@@ -209,13 +209,13 @@ fn a_ping_pong_is_told_as_such_and_loses_nothing() {
     assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
 }
 
-/// A UE reports the neighbours of its cell and no other.
+/// A UE reports the neighbours of its cell and no others.
 #[test]
 fn who_is_no_neighbour_is_not_handed_over_to() {
     let alone = ("name = \"west\"", "name = \"west\"\nneighbours = []");
     let output = go(&[alone, ("[handover]", "[handover]\nradio_link_failure = false")]);
     assert_eq!(table(&output, "handovers").rows(), 0);
-    // But when it has lost its radio link, it goes where it hears something.
+    // After a radio link failure, however, it selects any cell that it receives.
     let output = go(&[alone]);
     let handovers = table(&output, "handovers");
     assert_eq!(
@@ -238,7 +238,7 @@ fn runs_side_by_side_are_the_same_run() {
     }
 }
 
-/// Without the section nobody measures and nothing is told.
+/// Without the section there are no measurements and no tables.
 #[test]
 fn without_the_section_there_is_none() {
     let output = go(&[("[handover]\n", "")]);
@@ -286,7 +286,7 @@ fn what_makes_no_sense_is_refused() {
     );
 }
 
-/// The scenario that ships.
+/// The bundled scenario.
 #[test]
 fn the_example_hands_over_once() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/x2-handover.toml");
@@ -301,7 +301,8 @@ fn the_example_hands_over_once() {
     assert!((380.0..500.0).contains(&x), "{x} m");
 }
 
-/// A train past a small cell, which it reports when it is near and is sent to when it is not.
+/// A train past a small cell, which it reports when it is near and to which it is handed over when
+/// it is far.
 const SMALL: &str = "[[cell]]\nname = \"small\"\nposition = [\"300 m\", \"0 m\"]\ntx_power = \"10 dBm\"
 resource_blocks = 50\npdcp = { discard_timer = \"3 s\" }\n[[ue]]";
 const FAST: &str = "[channel]\nfading = \"none\"\n[handover]\ntime_to_trigger = \"40 ms\"\nl3_filter = 0
@@ -311,8 +312,9 @@ const UDP: (&str, &str) = (
     "transport = \"udp\"\nstop = \"18 s\"\napp = { kind = \"cbr\", rate = \"2 Mbit/s\", payload = \"1400 B\" }",
 );
 
-/// A UE that does not reach its target before T304 expires is told as such, its connection is
-/// re-established where it is heard best, and what the source had forwarded is not lost.
+/// A UE that does not reach its target before T304 expires is reported as such, its connection is
+/// re-established in the cell with the best reception, and the forwarded data of the source is not
+/// lost.
 #[test]
 fn who_does_not_reach_its_target_is_taken_up_by_another_cell() {
     let without_east = ("position = [\"750 m\", \"0 m\"]", "position = [\"9000 m\", \"0 m\"]");
@@ -330,8 +332,8 @@ fn who_does_not_reach_its_target_is_taken_up_by_another_cell() {
             let handovers = table(&output, "handovers");
             assert_eq!(texts(handovers, "outcome")[0], outcome, "{handovers:?}");
             let at = ["start_s", "failure_s", "end_s"].map(|name| reals(handovers, name)[0]);
-            // T304 is noticed at the next radio frame; a search and the access follow, and X2 there and
-            // back where the source is not the cell that takes the UE up.
+            // T304 is handled at the next radio frame; a search and the access follow, and X2 in both
+            // directions if another cell than the source accepts the UE.
             assert!((1.0..=1.0101).contains(&(at[1] - at[0])), "{at:?}");
             let took = if outcome == "too-early" { 0.25 } else { 0.262 };
             assert!((at[2] - at[1] - took).abs() < 0.0101, "{at:?}");
@@ -345,8 +347,8 @@ fn who_does_not_reach_its_target_is_taken_up_by_another_cell() {
     }
 }
 
-/// An eNB that hears badly asks for more power, which takes another preamble; with T304 over by then, the UE
-/// finds the same cell again, which waits for it.
+/// An eNB with bad reception requires more power, and so another preamble; with T304 expired by then, the UE
+/// selects the same cell again, which still waits for it.
 #[test]
 fn a_preamble_that_is_not_heard_is_repeated() {
     let deaf = ("name = \"east\"", "name = \"east\"\nnoise_figure = \"29 dB\"");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use airlane_record::{Column, Table};
 use airlane_scenario::{RunOutput, Scenario, run};
 
-/// A page set in a folder of this process's own.
+/// A page set in a folder of this process.
 fn page_set(name: &str, objects: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("airlane-http3-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -14,7 +14,7 @@ fn page_set(name: &str, objects: &str) -> PathBuf {
     file
 }
 
-/// A cell with nobody else in it, 55 ms from server to UE and back with what the radio adds.
+/// A cell with a single UE, 55 ms from server to UE and back including the radio.
 fn in_a_cell(pages: &str, http: &str) -> String {
     let transport = if http == "3" { "quic" } else { "tcp" };
     format!(
@@ -50,9 +50,9 @@ fn column(output: &RunOutput, of: &str, name: &str) -> Vec<f64> {
     }
 }
 
-/// One small document on a new connection each time: three round trips over HTTP/2 (TCP, TLS, request), two over HTTP/3. A
-/// round trip over the radio is never the same twice, for it depends on when in its period a scheduling request may go out:
-/// the means of eight pages are compared, in a band of 15 % of a round trip.
+/// One small document on a new connection each time: three round trips over HTTP/2 (TCP, TLS, request), two
+/// over HTTP/3. A round trip over the radio varies, because it depends on the phase of the scheduling request
+/// period: the means of eight pages are compared, with a tolerance of 15 % of a round trip.
 #[test]
 fn http_3_saves_a_round_trip() {
     let pages = page_set("document.csv", "one,a.example,500,,,\n");
@@ -69,8 +69,8 @@ fn http_3_saves_a_round_trip() {
     assert!((one - two).abs() < 0.15 * round_trip, "{one} s over HTTP/1.1");
 }
 
-/// The twenty pages of 2011, over a link that loses packets: over each version all of them come, and a seed makes the same
-/// tables each time.
+/// The twenty pages of 2011, over a link with losses: all of them are loaded with each version, and a seed
+/// gives the same tables each time.
 #[test]
 fn the_pages_of_2011_load_over_every_version() {
     for (http, transport) in [("1.1", "tcp"), ("2", "tcp"), ("3", "quic")] {
@@ -83,13 +83,13 @@ fn the_pages_of_2011_load_over_every_version() {
         let times = times(&output);
         assert_eq!((times.len(), times.iter().filter(|time| time.is_nan()).count()), (20, 0), "{http}");
         println!("HTTP/{http}: {:.3} s a page", times.iter().sum::<f64>() / 20.0);
-        let told = |output: &RunOutput| format!("{output:?}"); // some numbers are none
+        let told = |output: &RunOutput| format!("{output:?}"); // some numbers are NaN
         assert!(told(&output) == told(&simulate(&text, 1)), "{http}");
         assert!(told(&output) != told(&simulate(&text, 2)), "{http}");
     }
 }
 
-/// A wire with a viewer of segments, over TCP or over QUIC, and more settings of the link.
+/// A wired network with a viewer of segments, over TCP or over QUIC, and further settings of the link.
 fn watched(http: &str, bitrates: &str, link: &str) -> String {
     let transport = if http == "3" { "quic" } else { "tcp" };
     format!(
@@ -99,9 +99,10 @@ fn watched(http: &str, bitrates: &str, link: &str) -> String {
     )
 }
 
-/// A round trip of 50 ms at a gigabit: one for the handshake, of QUIC's with that of TLS, one for the request and the first
-/// ten packets, two more for the rest of 75 kB (10, 20 and 40 packets of 1200 bytes or more): four. QUIC paces what its window
-/// lets go, at 1.25 windows in a round trip: 39 kB, the rest for the third window of 48 kB, take 0.65 of one more.
+/// A round trip of 50 ms at a gigabit: one for the handshake (QUIC includes that of TLS), one for the request
+/// and the first ten packets, two more for the rest of 75 kB (10, 20 and 40 packets of 1200 bytes or more):
+/// four. QUIC paces its window at 1.25 windows per round trip: 39 kB, the rest for the third window of 48 kB,
+/// take 0.65 of another round trip.
 #[test]
 fn a_video_starts_by_round_trips() {
     for (http, expected) in [("1.1", 0.2), ("3", 0.2325)] {
@@ -114,8 +115,8 @@ fn a_video_starts_by_round_trips() {
     }
 }
 
-/// Over a link that loses packets all segments come, the same ones, and a seed makes the same tables each time. BOLA is at the
-/// highest bitrate that a wide link lets it have, over both.
+/// Over a link with losses all segments arrive, the same ones in both cases, and a seed gives the same tables
+/// each time. BOLA reaches the highest bitrate on a wide link over both.
 #[test]
 fn all_segments_come_over_both_versions() {
     for http in ["1.1", "3"] {
@@ -124,10 +125,10 @@ fn all_segments_come_over_both_versions() {
         let output = simulate(&text, 1);
         let ended = column(&output, "flows", "fct_s");
         println!("HTTP/{http}: {ended:?} s");
-        // Ten segments of 3 s are played, and the picture starts when the first is there.
+        // Ten segments of 3 s are played, and playback starts when the first has arrived.
         assert!((30.0..31.0).contains(&ended[0]), "HTTP/{http}: {ended:?}");
         assert_eq!(column(&output, "views", "stalled_s"), [0.0], "HTTP/{http}");
-        let told = |output: &RunOutput| format!("{output:?}"); // some numbers are none
+        let told = |output: &RunOutput| format!("{output:?}"); // some numbers are NaN
         assert!(told(&output) == told(&simulate(&text, 1)), "{http}");
         assert!(told(&output) != told(&simulate(&text, 2)), "{http}");
     }

@@ -1,4 +1,4 @@
-//! Layouts: where their cells and UEs are put, and what a user is told about a bad one.
+//! Layouts: the positions of their cells and UEs, and the errors for bad ones.
 
 mod snapshots;
 
@@ -50,15 +50,15 @@ fn two_rings_are_nineteen_sites() {
     assert_eq!(places[0], [40.0, -30.0]);
     assert_eq!(places[1], [540.0, -30.0]);
     for (index, here) in places.iter().enumerate() {
-        // Six neighbours in the middle, six around each of the first ring; on the outer ring three
-        // at a corner and four on a side.
+        // Six neighbours in the middle, six around each site of the first ring; on the outer ring
+        // three at a corner and four on a side.
         let near = places.iter().filter(|there| (distance(*here, **there) - 500.0).abs() < 1e-2).count();
         let far = places.iter().filter(|there| distance(*here, **there) < 499.9).count();
         assert_eq!(far, 1, "two sites at one place");
         let expected: &[usize] = if index < 7 { &[6] } else { &[3, 4] };
         assert!(expected.contains(&near), "{index}: {near}");
     }
-    // Whatever the pattern says, all have.
+    // The settings of the pattern apply to all cells.
     assert!(resolved.cell.iter().all(|cell| cell.rlc == resolved.cell[0].rlc));
 }
 
@@ -125,7 +125,7 @@ fn ues_stand_in_the_hexagons() {
         let (index, cell) =
             resolved.cell.iter().enumerate().min_by(|a, b| to(a.1).total_cmp(&to(b.1))).unwrap();
         nearest[index] += 1;
-        // A hexagon is as wide as the sites are apart, between any two opposite sides.
+        // The width of a hexagon, between any two opposite sides, is the distance of the sites.
         for turn in [0.0, 1.0, 2.0] {
             let angle = turn * core::f64::consts::FRAC_PI_3;
             let (sin, cos) = (libm::sin(angle), libm::cos(angle));
@@ -134,7 +134,7 @@ fn ues_stand_in_the_hexagons() {
         }
     }
     // 400 over 19: 21.05 each, a variance of 19.9; the sum of squares over it has 18 degrees of
-    // freedom, and 42.3 is exceeded once in a thousand times.
+    // freedom, and 42.3 is exceeded with a probability of 0.001.
     let expected = 400.0 / 19.0;
     let off = |n: &u32| f64::from(*n) - expected;
     let squares: f64 = nearest.iter().map(|n| off(n) * off(n) / expected).sum();

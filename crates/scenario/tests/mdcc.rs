@@ -1,4 +1,4 @@
-//! A PEP in the path, whole or at fault, and the sender that listens to it.
+//! A PEP in the path, with and without faults, and the sender that uses it.
 
 use airlane_record::{Column, Table};
 use airlane_scenario::{RunOutput, Scenario, run};
@@ -40,8 +40,8 @@ fn count(table: &Table, column: &str) -> i64 {
     }
 }
 
-/// The only thing that an unmodified sender could notice is the capacity that the messages take on the
-/// way back: on a fast one, none.
+/// An unmodified sender could only be affected by the capacity that the messages use on the return
+/// path; on a fast one, not at all.
 #[test]
 fn a_sender_that_does_not_listen_sends_as_without_a_pep() {
     for congestion in ["cubic", "bbr"] {
@@ -60,7 +60,7 @@ fn a_sender_that_does_not_listen_sends_as_without_a_pep() {
     }
 }
 
-/// Wherever it stands, each segment is reported, and nearly every report is believed.
+/// At both places, each segment is reported, and almost every report is accepted.
 #[test]
 fn reports_reach_the_sender_from_gateway_and_enb() {
     for at in ["gateway", "enb"] {
@@ -77,7 +77,7 @@ fn reports_reach_the_sender_from_gateway_and_enb() {
     }
 }
 
-/// What can be wrong with a PEP, and whether a sender then rejects messages.
+/// Faults of a PEP, and whether a sender then rejects messages.
 const FAULTS: [(&str, bool); 11] = [
     (r#"{"kind": "none"}"#, false),
     (r#"{"kind": "loses", "share": "100 %"}"#, false),
@@ -92,8 +92,8 @@ const FAULTS: [(&str, bool); 11] = [
     (r#"{"kind": "lies", "from": "3 s", "claim": "unsent"}"#, false),
 ];
 
-/// No fault stalls the flow or costs it a tenth of what it has without a PEP, and who has no key
-/// is not believed.
+/// No fault stalls the flow or reduces its goodput by a tenth compared with no PEP, and messages
+/// without the key are rejected.
 #[test]
 fn no_fault_of_the_pep_stalls_the_sender() {
     let common = [("run.duration", "8 s"), ("internet.loss", "0.02 %")];
@@ -110,8 +110,8 @@ fn no_fault_of_the_pep_stalls_the_sender() {
             assert!(bins[1..].chunks(3).all(|bins| bins.iter().sum::<f64>() > 0.0), "{name}: {bins:?}");
             let pep = table(&output, "pep");
             assert_eq!(count(pep, "pep_acks_rejected") > 0, rejected, "{name}");
-            // In flight is what the window covers that only the client opens; after a reduction, of which
-            // there is one in a round trip, what it covered before, an eighth more. And a probe.
+            // The data in flight is limited by the window that only the client opens; after a reduction,
+            // at most one per round trip, by its previous value, an eighth more. A probe is added.
             let windows = reals(table(&output, "pep_series"), "cwnd_ran_bytes");
             let in_flight = reals(table(&output, "flow_series"), "in_flight_bytes");
             for (window, in_flight) in windows.iter().zip(in_flight) {
@@ -122,7 +122,7 @@ fn no_fault_of_the_pep_stalls_the_sender() {
     }
 }
 
-/// Holes that are none: each costs a retransmission and keeps the internet window down, and the flow goes on.
+/// False holes: each causes a retransmission and keeps the internet window small, but the flow continues.
 #[test]
 fn false_holes_cost_the_flow_its_window_and_no_more() {
     let fault = r#"{"kind": "lies", "from": "2 s", "claim": "holes"}"#;
@@ -145,7 +145,8 @@ fn a_full_table_lets_new_flows_pass() {
 }
 
 /// Krämer et al. 2019, figure 6: HyStart takes CUBIC out of slow start while a megabyte is under way (at
-/// 150 ms there); under multi-domain control the radio's delays are not heard, and all of it is slow start.
+/// 150 ms there); under multi-domain control the radio's delays have no effect, and the whole transfer is
+/// in slow start.
 #[test]
 fn hystart_ends_slow_start_early_for_cubic_only() {
     let left_at = |congestion: &str, seed| {
@@ -173,12 +174,12 @@ fn hystart_ends_slow_start_early_for_cubic_only() {
         println!("seed {seed}: CUBIC leaves at {cubic:?} s, {cubic_fct} s; MD-CC {mdcc_fct} s");
         early += u32::from(cubic.is_some());
     }
-    // Fading decides when; now and then a whole transfer goes without a delay that is long enough.
+    // The time depends on fading; occasionally a whole transfer has no delay that is long enough.
     assert!(early >= 8, "{early} of 10");
 }
 
-/// Behind a wired bottleneck the internet window governs, and takes what another CUBIC flow would: both
-/// orders of start, since who comes first has more.
+/// Behind a wired bottleneck the internet window is the limit, and gets the share of another CUBIC
+/// flow: tested in both orders of start, since the first flow gets more.
 #[test]
 fn a_wired_bottleneck_is_shared_with_cubic() {
     let text = |first: &str, second: &str| {
@@ -209,7 +210,7 @@ fn a_wired_bottleneck_is_shared_with_cubic() {
     assert!((0.8..=1.25).contains(&ratio), "{ratio}");
 }
 
-/// Eight other UEs are served until 6 s; the flow over QUIC to the ninth has the cell to itself from then on.
+/// Eight other UEs are served until 6 s; the QUIC flow to the ninth has the cell to itself from then on.
 fn jump_over_quic(congestion: &str, pep: &str, seed: u64) -> RunOutput {
     let mut text = FILE.split("[[ue]]").next().unwrap().replace("duration = \"20 s\"", "duration = \"14 s\"");
     text = text.replace("at = \"gateway\" # or in the \"enb\"", &format!("at = \"gateway\"\n{pep}"));
@@ -226,8 +227,8 @@ fn goodput(output: &RunOutput) -> f64 {
     reals(table(output, "flows"), "goodput_mbps")[0]
 }
 
-/// Over QUIC the PEP cannot read packet numbers; it reports identifiers, and the windows use them as over TCP: what
-/// others leave free is taken in the time of Scalable, not of CUBIC.
+/// Over QUIC the PEP cannot read packet numbers; it reports identifiers, and the windows use them as over
+/// TCP: free capacity is used in the time of Scalable, not of CUBIC.
 #[test]
 fn over_quic_free_capacity_is_taken_sooner_than_by_cubic() {
     for seed in 1..=2 {
@@ -236,14 +237,14 @@ fn over_quic_free_capacity_is_taken_sooner_than_by_cubic() {
         let pep = table(&mdcc, "pep");
         assert_eq!(count(pep, "pep_acks_rejected"), 0);
         assert!(count(pep, "pep_acks_accepted") > 10_000);
-        // 2 x 5 ms, and what the messages wait.
+        // 2 x 5 ms, and the delay of the messages.
         let srtt = reals(table(&mdcc, "pep_series"), "pep_srtt_ms");
         assert!(srtt[1..].iter().all(|ms| (10.0..12.0).contains(ms)), "{srtt:?}");
     }
 }
 
-/// With any fault and either scope, MD-CC over QUIC is no more than a twentieth below CUBIC, and who has no key is not
-/// believed.
+/// With any fault and either scope, MD-CC over QUIC is at most a twentieth below CUBIC, and messages without
+/// the key are rejected.
 #[test]
 fn over_quic_no_fault_of_the_pep_costs_more_than_cubic_would() {
     let mdcc = |scope: &str| {
@@ -270,7 +271,7 @@ fn over_quic_no_fault_of_the_pep_costs_more_than_cubic_would() {
     }
 }
 
-/// A server that does not listen drops the messages: QUIC goes on as without a PEP.
+/// A server that does not use the PEP drops the messages: QUIC behaves as without a PEP.
 #[test]
 fn over_quic_a_sender_that_does_not_listen_sends_as_without_a_pep() {
     let overrides = [
@@ -299,8 +300,8 @@ fn browsing(http: &str, congestion: &str, pep: bool) -> String {
     )
 }
 
-/// A page is many short connections to many servers, opened and closed: each is reported on under a key of its own, and
-/// each sender believes what it is told.
+/// A page uses many short connections to many servers: each is reported with its own key, and each sender
+/// accepts its reports.
 #[test]
 fn every_connection_of_a_browser_listens_to_the_pep() {
     for http in ["1.1", "2", "3"] {
@@ -310,7 +311,7 @@ fn every_connection_of_a_browser_listens_to_the_pep() {
             ["sent", "accepted", "rejected"].map(|fate| count(pep, &format!("pep_acks_{fate}")));
         println!("HTTP/{http}: {sent} messages, {accepted} accepted, {rejected} rejected");
         assert_eq!(rejected, 0, "HTTP/{http}");
-        // Those that come when the connection is gone, or when the run is over, nobody reads.
+        // Messages that arrive after the end of the connection or of the run are not processed.
         assert!(sent > 500 && accepted > sent * 95 / 100, "HTTP/{http}: {accepted} of {sent}");
         assert!(count(pages, "connections") > 8, "HTTP/{http}");
         assert!(
@@ -318,7 +319,7 @@ fn every_connection_of_a_browser_listens_to_the_pep() {
             "HTTP/{http}: a page was not complete"
         );
         let srtt = reals(table(&output, "pep_series"), "pep_srtt_ms");
-        // 5 ms each way to the PEP, and what a segment waits on the way there.
+        // 5 ms each way to the PEP, and the queueing delay of a segment.
         let known: Vec<f64> = srtt.iter().copied().filter(|ms| ms.is_finite()).collect();
         assert!(
             !known.is_empty() && known.iter().all(|ms| (10.0..13.0).contains(ms)),
@@ -327,7 +328,7 @@ fn every_connection_of_a_browser_listens_to_the_pep() {
     }
 }
 
-/// Without a PEP, or with one that loses all it says, the browser gets its pages as without one.
+/// Without a PEP, or with one that loses all messages, the browser loads its pages as without one.
 #[test]
 fn a_browser_gets_its_pages_without_the_pep() {
     for http in ["1.1", "2", "3"] {
@@ -345,8 +346,8 @@ fn a_browser_gets_its_pages_without_the_pep() {
     }
 }
 
-/// A server that listens to nobody drops the messages, whatever its other connections do: pages as without a PEP, where
-/// the way back is fast.
+/// A server that does not use the PEP drops the messages, on all its connections: pages load as without a
+/// PEP, if the return path is fast.
 #[test]
 fn a_browser_that_does_not_listen_is_not_disturbed() {
     for http in ["1.1", "3"] {

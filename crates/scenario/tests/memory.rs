@@ -1,11 +1,10 @@
-//! What a run takes from the allocator: nothing per packet once it is warm, and little for a UE
-//! that has nothing to do.
+//! The allocations of a run: none per packet in steady state, and little memory for an idle UE.
 
 use airlane_core::Instant;
 use airlane_scenario::{Built, Scenario, build};
 use allocation_counter::measure;
 
-/// A cell of 100 RBs under everything that costs memory on the way of a packet.
+/// A cell of 100 RBs with everything that needs memory in the path of a packet.
 fn scenario(ues: usize, fading: &str, rlc: &str, flow: Option<&str>) -> String {
     let mut text = format!(
         r#"
@@ -39,10 +38,10 @@ fn built(text: &str) -> Built {
 }
 
 /// Warm-up: long enough for slow start to have filled the queue, and for some UEs to have lost a
-/// block to reorder around.
+/// block and reordered.
 const WARM_MS: u64 = 4_000;
 
-/// Asserts that nothing is taken in the fifteen seconds after that.
+/// Asserts that nothing is allocated in the following fifteen seconds.
 fn allocates_nothing(name: &str, text: &str) {
     let mut run = built(text);
     run.run_until(Instant::from_millis(WARM_MS));
@@ -53,7 +52,7 @@ fn allocates_nothing(name: &str, text: &str) {
     assert_eq!(taken.count_total, 0, "{name}: {taken:?}");
 }
 
-/// Fast enough for the warm-up to see some hundred fades: the queues have been as deep as they get.
+/// Fast enough for some hundred fades in the warm-up, so that the queues have reached their maximum.
 const EVA: &str = "{ model = \"eva\", speed = \"30 km/h\" }";
 /// A download under this controller.
 fn tcp(congestion: &str) -> String {
@@ -63,7 +62,7 @@ fn tcp(congestion: &str) -> String {
     )
 }
 
-/// More than passes.
+/// More than the cell can carry.
 fn udp(mbit: u32) -> String {
     format!(
         "app = {{ kind = \"cbr\", rate = \"{mbit} Mbit/s\", payload = \"1400 B\" }}\n\
@@ -119,8 +118,8 @@ fn no_discipline_of_a_wired_queue_allocates() {
     }
 }
 
-/// A page again and again, over connections that stay: what a connection takes is taken once. It is loaded over a link
-/// that drops, so that the ends have seen losses too.
+/// A page that is loaded repeatedly over persistent connections: a connection allocates only once. The link
+/// drops packets, so that the ends also have losses.
 #[test]
 fn pages_over_persistent_connections_allocate_nothing() {
     for http in ["1.1", "2"] {
@@ -138,11 +137,11 @@ fn pages_over_persistent_connections_allocate_nothing() {
     }
 }
 
-/// Warm-up of a video: players have come to the bitrate and the buffer at which they stay.
+/// Warm-up of a video: players have reached their steady bitrate and buffer level.
 const WATCHED_MS: u64 = 12_000;
 
-/// Videos of one file and in segments, by players that take what comes and that wait until they have room, with and
-/// without a split proxy on the way.
+/// Videos in one file and in segments, by players with and without a buffer limit, with and without a split
+/// proxy in the path.
 #[test]
 fn videos_allocate_nothing() {
     let players = [

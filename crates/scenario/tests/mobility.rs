@@ -1,4 +1,4 @@
-//! Movement: what a user is told about a bad one, and that UEs go where the scenario sends them.
+//! Movement: the errors for bad descriptions, and that UEs move as described.
 
 mod snapshots;
 
@@ -19,7 +19,7 @@ to = "phone"
 name = "phone"
 "#;
 
-/// What SUMO's traceExporter writes.
+/// A trace written by SUMO's traceExporter.
 const WALK: &str = "\
 $node_(0) set X_ 10.0
 $node_(0) set Y_ 0.0
@@ -29,7 +29,7 @@ $node_(2) set X_ -10.0
 $node_(2) set Y_ 5.0
 ";
 
-/// A folder of its own for a test.
+/// A folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -44,7 +44,7 @@ fn resolve(folder: &Path, ue: &str) -> Result<Resolved, String> {
     resolved.map_err(|e| e.to_string().replace(&format!("{}/", folder.display()), ""))
 }
 
-/// What is said about a bad description of a movement.
+/// The errors for bad descriptions of a movement.
 fn of_form(folder: &Path) -> Vec<(&'static str, String)> {
     let at = "position = [\"100 m\", \"0 m\"]\n";
     let mobility = |text: &str| resolve(folder, &format!("{at}mobility = {text}")).unwrap_err();
@@ -99,7 +99,7 @@ fn of_form(folder: &Path) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What is said about a bad file of movements.
+/// The errors for bad files of movements.
 fn of_files(folder: &Path) -> Vec<(&'static str, String)> {
     let trace = |rest: &str| resolve(folder, rest).unwrap_err();
     let file = |text: &[u8]| {
@@ -158,7 +158,7 @@ fn files_are_named_from_where_the_scenario_is() {
     let resolved = resolve(&folder, ue).unwrap();
     assert_eq!(resolved.files(), [folder.join("walk.tcl").to_str().unwrap()]);
     assert_eq!(Resolved::from_json(&resolved.to_json()).unwrap(), resolved);
-    // What was there when the scenario was read may be gone when it runs.
+    // A file may be deleted after the scenario was parsed.
     fs::remove_file(folder.join("walk.tcl")).unwrap();
     assert!(run(&resolved, 1).unwrap_err().to_string().contains("cannot be read"));
 }
@@ -190,7 +190,7 @@ fn track(ue: &str, settings: &[(&str, serde_json::Value)]) -> Vec<(f64, String, 
 fn ues_go_where_the_file_sends_them() {
     let rows = track("mobility = { kind = \"trace\", file = \"walk.tcl\" }", &[]);
     assert_eq!(rows.len(), 21, "0 s to 2 s, both ends");
-    // It sets out at 0.5 s at 20 m/s, and arrives after 20 m.
+    // It starts at 0.5 s with 20 m/s, and arrives after 20 m.
     for (t, ue, x, y) in rows {
         let expected = 10.0 + 20.0 * (t - 0.5).clamp(0.0, 1.0);
         assert!(ue == "phone" && y == 0.0 && (x - expected).abs() < 1e-9, "{x} at {t} s");
@@ -210,7 +210,7 @@ fn drawn_speeds_differ_by_ue_and_seed() {
     let ue = "count = 3\nposition = [\"0 m\", \"0 m\"]\nmobility = { kind = \"line\", heading = \"0 deg\", speed = \"40 km/h\", speed_variance = \"5 (km/h)^2\" }";
     let rows = track(ue, &[]);
     let kmh: Vec<f64> = rows[rows.len() - 3..].iter().map(|(t, _, x, _)| 3.6 * x / t).collect();
-    // Six deviations.
+    // Six standard deviations.
     assert!(kmh.iter().all(|v| (v - 40.0).abs() < 13.5), "{kmh:?}");
     assert!(kmh[0] != kmh[1] && kmh[1] != kmh[2]);
     let names: Vec<_> = rows[..3].iter().map(|(_, ue, ..)| ue.as_str()).collect();

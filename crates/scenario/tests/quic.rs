@@ -1,4 +1,4 @@
-//! QUIC from scenario to tables and files.
+//! QUIC from a scenario to tables and files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,9 @@ fn number(output: &RunOutput, column: &str) -> f64 {
     }
 }
 
-/// Without random loss, both transports fill the link alike: QUIC loses 1 % more to headers (1412 to 1421 bytes of 1480
-/// are data; of TCP's 1500, 1448), and its pacing may cost as much. The band is 2.5 %.
+/// Without random loss, both transports fill the link equally: QUIC has 1 % more overhead for headers (1412
+/// to 1421 bytes of 1480 are data; of TCP's 1500, 1448), and its pacing may reduce the rate by the same
+/// amount. The tolerance is 2.5 %.
 #[test]
 fn a_link_without_loss_is_filled_as_by_tcp() {
     for congestion in ["newreno", "cubic"] {
@@ -49,10 +50,10 @@ fn a_link_without_loss_is_filled_as_by_tcp() {
     }
 }
 
-/// Goodput under random loss p of datagrams: MSS / RTT sqrt(3 / (2 p)) (Mathis et al. 1997), for NewReno and, as its window
-/// stays in the region of RFC 9438 §4.3, for CUBIC. What the law leaves out costs more the more is lost: a
-/// round trip of half the window after each reduction, two losses in one window, probe timeouts. The band is
-/// from 25 % below to 15 % above, over four seeds.
+/// Goodput under random loss p of datagrams: MSS / RTT sqrt(3 / (2 p)) (Mathis et al. 1997), for NewReno and,
+/// as its window stays in the region of RFC 9438 §4.3, for CUBIC. The effects that the law excludes increase
+/// with the loss rate: a round trip of half the window after each reduction, two losses in one window, probe
+/// timeouts. The tolerance is from 25 % below to 15 % above, over four seeds.
 #[test]
 fn random_loss_costs_what_the_square_root_law_says() {
     let seeds = 4;
@@ -71,8 +72,8 @@ fn random_loss_costs_what_the_square_root_law_says() {
     }
 }
 
-/// Without loss both fill the link. With 0.8 % of it, CUBIC of 7/8 stays above that of 0.7, and NewReno is the same
-/// whoever's it is.
+/// Without loss both fill the link. With 0.8 % loss, CUBIC with 7/8 is above CUBIC with 0.7, and NewReno is
+/// the same with both presets.
 #[test]
 fn picoquic_of_2020_is_a_preset() {
     let goodput = |transport: &str, loss: &str| {
@@ -94,9 +95,9 @@ fn picoquic_of_2020_is_a_preset() {
     }
 }
 
-/// BBR has the same samples and the same pacing over QUIC as over TCP. Over a path that loses 1 % by itself it keeps
-/// nearly all of the link (version 3 less, which takes losses for a sign), with next to no queue. The band is 5 % of what
-/// TCP has, of which headers are 1 %.
+/// BBR has the same samples and the same pacing over QUIC as over TCP. Over a path with 1 % random loss it
+/// uses almost the whole link (version 3 less, because it reacts to losses), with a very short queue. The
+/// tolerance is 5 % of TCP's goodput, of which headers are 1 %.
 #[test]
 fn bbr_does_over_quic_as_over_tcp() {
     for congestion in ["bbr", "bbr3"] {
@@ -115,8 +116,9 @@ fn bbr_does_over_quic_as_over_tcp() {
     }
 }
 
-/// While version 3 probes for bandwidth it is held by its pacing, not by its window, and so raises no bound on what is in
-/// flight until the window is used. Over QUIC it once did with each acknowledgment, and lost 2.8 times as much.
+/// While version 3 probes for bandwidth it is limited by its pacing, not by its window, so it must not
+/// increase the bound on the data in flight until the window is used. An earlier version increased it over
+/// QUIC with each acknowledgment, and lost 2.8 times as much.
 #[test]
 fn a_probe_of_bbr3_loses_over_quic_what_it_does_over_tcp() {
     let of = |kind: &str| {
@@ -143,8 +145,8 @@ fn objects_are_asked_for_one_after_the_other() {
         };
         let (one, five) = (go(&app("1 B", 1)), go(&app("1 B", 5)));
         assert_eq!(number(&five, "bytes_delivered"), 5.0);
-        // A round trip of 40 ms for the handshake; down, one more for each request; up, half a round trip to
-        // the server, and a whole one until the next begins.
+        // A round trip of 40 ms for the handshake; downlink, one more for each request; uplink, half a round
+        // trip to the server, and a whole one until the next object begins.
         let expected = if direction == "downlink" { 0.080 } else { 0.060 };
         assert!((number(&one, "fct_s") - expected).abs() < 0.003, "{}", number(&one, "fct_s"));
         let more = number(&five, "fct_s") - number(&one, "fct_s");
@@ -159,7 +161,7 @@ fn objects_are_asked_for_one_after_the_other() {
 
 #[test]
 fn a_bulk_flow_ends_at_its_stop() {
-    // What the application has written by then still goes: at most the window of the stream.
+    // Data that the application has written by then is still sent: at most the window of the stream.
     let transport = "kind = \"quic\", stream_window = \"100 kB\"";
     let output = simulate(&wired("0.3 %", transport, "stop = \"20 s\"\n"), 1);
     let fct = number(&output, "fct_s");
@@ -186,7 +188,7 @@ impl Drop for Folder {
     }
 }
 
-/// A run with all the files that it can write.
+/// A run with all its optional files.
 fn write_files(text: &str, folder: &Path) -> RunOutput {
     let scenario = Scenario::parse(text, "x.toml").and_then(|s| s.resolve()).unwrap();
     let mut built = build(&scenario, 1).unwrap();
@@ -214,8 +216,8 @@ fn records(bytes: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// draft-ietf-quic-qlog-main-schema-02 and draft-ietf-quic-qlog-quic-events-01, which qvis reads: what must stand
-/// in the head, in each event, and in the data of each kind of event.
+/// draft-ietf-quic-qlog-main-schema-02 and draft-ietf-quic-qlog-quic-events-01, which qvis reads: the
+/// required fields in the head, in each event, and in the data of each kind of event.
 #[test]
 fn qlog_follows_its_schema_and_agrees_with_the_tables() {
     let folder = Folder::new("qlog");
@@ -257,7 +259,7 @@ fn qlog_follows_its_schema_and_agrees_with_the_tables() {
     assert_eq!(lost[0] as f64, number(&output, "retransmissions"));
 }
 
-/// Flows whose names differ in what a file's name may not have.
+/// Flows whose names differ only in characters that a file's name may not contain.
 #[test]
 fn each_flow_has_a_qlog_file_of_its_own() {
     let folder = Folder::new("qlog-names");
@@ -274,7 +276,7 @@ fn each_flow_has_a_qlog_file_of_its_own() {
     }
 }
 
-/// Whatever protects packets: all that TLS draws is drawn from the seed.
+/// With both kinds of packet protection: all random numbers of TLS come from the seed.
 #[test]
 fn files_repeat_to_the_byte() {
     for crypto in ["null", "tls"] {
@@ -292,7 +294,7 @@ fn protected(crypto: &str) -> String {
     with_files().replace("kind = \"quic\"", &format!("kind = \"quic\", crypto = \"{crypto}\""))
 }
 
-/// TLS costs the bytes of its handshake, and no round trip: packets are as long with either.
+/// TLS adds the bytes of its handshake, and no round trip: packets have the same length with either.
 #[test]
 fn tls_takes_as_long_as_no_protection() {
     let with = |crypto: &str| simulate(&protected(crypto).replace("0.5 %", "0 %"), 1);
@@ -327,8 +329,8 @@ fn packets(file: &[u8]) -> Vec<&[u8]> {
     blocks(file).into_iter().filter(|(kind, _)| *kind == PACKET).map(|(_, bytes)| bytes).collect()
 }
 
-/// Before the server's first packet a file has what a connection begins with, as lines of a key log: secrets of both ends for
-/// the handshake and for data, and one to export others from.
+/// Before the server's first packet, a file contains the secrets of a connection as lines of a key log:
+/// secrets of both ends for the handshake and for data, and the exporter secret.
 #[test]
 fn captures_hold_the_secrets_of_tls() {
     for (crypto, lines) in [("null", 0), ("tls", 5)] {
@@ -341,7 +343,7 @@ fn captures_hold_the_secrets_of_tls() {
                 let texts = blocks.iter().filter(|(kind, _)| *kind == SECRETS);
                 texts.map(|(_, text)| str::from_utf8(text).unwrap().to_owned()).collect::<String>()
             };
-            // The client's first packet in the server's file stands before them: nothing in it is secret.
+            // The client's first packet precedes them in the server's file: it contains nothing secret.
             let first =
                 blocks.iter().position(|(kind, bytes)| *kind == PACKET && bytes[12..16] == [10, 0, 0, 1]);
             let first = first.expect("the server's first packet");
@@ -364,11 +366,11 @@ fn captures_hold_the_datagrams_of_quic() {
     let packets = packets(&file);
     let first = packets[0];
     assert_eq!((first[0] >> 4, first[9]), (4, 17)); // IPv4, UDP
-    // The client's first: a long header of type Initial, version 1, in a datagram of at least 1200 bytes
-    // (RFC 9000 §17.2.2, §14.1).
+    // The client's first packet: a long header of type Initial, version 1, in a datagram of at least
+    // 1200 bytes (RFC 9000 §17.2.2, §14.1).
     assert_eq!((first[28] & 0xf0, &first[29..33]), (0xc0, &[0, 0, 0, 1][..]));
     assert!(first.len() >= 1228);
-    // From then on nearly all are short headers, the fixed bit set or greased (RFC 9287).
+    // After that, almost all packets have short headers, with the fixed bit set or greased (RFC 9287).
     let short = packets.iter().filter(|packet| packet[28] & 0x80 == 0).count();
     assert!(short > 1500 && short + 4 >= packets.len(), "{short} of {}", packets.len());
     assert!(packets.len() as f64 >= number(&output, "packets_sent"));

@@ -1,17 +1,17 @@
-//! A radio network information service from scenario to tables: what it is worth, what it costs, and what becomes
-//! of a flow that listens to one which is not sound.
+//! A radio network information service from a scenario to tables: its benefit, its cost, and the effect of a
+//! faulty service on a flow that uses it.
 
 use airlane_record::{Column, Table};
 use airlane_scenario::{RunOutput, Scenario, run};
 
-/// What is on the way to the phone: losses by chance, or a queue that is too small.
+/// The path to the phone: random losses, or a queue that is too small.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Lossy,
     Congested,
 }
 
-/// A phone near a cell of 25 resource blocks, 40 ms away, and what goes to it.
+/// A phone near a cell of 25 resource blocks, 40 ms away, and its flow.
 fn cell(way: Way, transport: &str, rnis: &str) -> String {
     let (loss, buffer) = match way {
         Way::Lossy => ("0.8 %", "512 KiB"),
@@ -58,14 +58,15 @@ fn heard(output: &RunOutput, column: &str) -> f64 {
     numbers(table(output, "rnis"), column)[0]
 }
 
-/// Losses by truth (congestion, random, spurious) and, within it, by verdict (congestion, random, unreported).
+/// Losses by actual cause (congestion, random, spurious) and, within it, by verdict (congestion, random,
+/// unreported).
 fn verdicts(output: &RunOutput) -> [[f64; 3]; 3] {
     let counts = numbers(table(output, "verdicts"), "losses");
     core::array::from_fn(|truth| core::array::from_fn(|verdict| counts[3 * truth + verdict]))
 }
 
-/// Losses by chance: MELD takes none of them for congestion, and the cell is full; without it each costs half the
-/// window, which leaves a sixth of that.
+/// Random losses: MELD classifies none of them as congestion, and the cell is full; without it each reduces
+/// the window by half, which leaves a sixth of that.
 #[test]
 fn losses_by_chance_are_told_apart() {
     for kind in ["tcp", "quic"] {
@@ -82,8 +83,9 @@ fn losses_by_chance_are_told_apart() {
     }
 }
 
-/// A queue of 64 KiB is all that loses. MELD-ME with the threshold as derived, 18,336 bytes, knows each of those losses
-/// for what it is, and does as a sender without it; as run, at 146,688 bytes, it knows none.
+/// Only a queue of 64 KiB loses packets. MELD-ME with the derived threshold, 18,336 bytes, classifies all
+/// those losses correctly, and behaves as a sender without it; with the authors' value, 146,688 bytes, it
+/// classifies none correctly.
 #[test]
 fn losses_of_a_full_queue_are_told_apart_by_the_derived_threshold() {
     for kind in ["tcp", "quic"] {
@@ -94,14 +96,14 @@ fn losses_of_a_full_queue_are_told_apart_by_the_derived_threshold() {
         let [[right, _, wrong], ..] = verdicts(&derived);
         assert!(right > 0.0 && wrong == 0.0, "{kind}: {right} right, {wrong} wrong");
         let [[right, _, wrong], ..] = verdicts(&of("\"meld-me\""));
-        // The first may come before the base station has said anything.
+        // The first loss may occur before the first notification.
         assert!(right <= 1.0 && wrong > 0.0, "{kind}: {right} right, {wrong} wrong");
     }
 }
 
-/// A UE far from its cell, at MCS 14, with a queue of 18 kB: the constant of the authors' cell, 18,336 bytes, is more than
-/// that queue ever holds, and losses are called random. Algorithm 1's own threshold, eight blocks of what the UE can
-/// get, is 8 * 807 = 6,456 bytes at MCS 14 on 25 resource blocks.
+/// A UE far from its cell, at MCS 14, with a queue of 18 kB: the constant of the authors' cell, 18,336 bytes,
+/// is larger than that queue, and losses are classified as random. Algorithm 1's own threshold, eight blocks
+/// of the UE's possible size, is 8 * 807 = 6,456 bytes at MCS 14 on 25 resource blocks.
 #[test]
 fn the_present_threshold_follows_a_bad_channel() {
     for kind in ["tcp", "quic"] {
@@ -112,14 +114,15 @@ fn the_present_threshold_follows_a_bad_channel() {
             verdicts(&simulate(&far.replace("delay = \"20 ms\"", "delay = \"5 ms\""), 1))[0]
         };
         let [right, _, wrong] = of("derived");
-        // The first may come before the base station has said anything.
+        // The first loss may occur before the first notification.
         assert!(right <= 2.0 && wrong > 10.0, "{kind}: {right} right, {wrong} wrong");
         let [right, _, wrong] = of("present");
         assert!(right > 5.0 && wrong <= 1.0, "{kind}: {right} right, {wrong} wrong");
     }
 }
 
-/// `T_PDU` and `N_HARQ` are the scenario's: a packet that no block can carry makes every loss congestion's.
+/// `T_PDU` and `N_HARQ` come from the scenario: with a packet that no block can carry, every loss is
+/// congestion.
 #[test]
 fn the_packet_and_the_processes_decide_what_a_small_block_is() {
     let of = |own: &str| {
@@ -130,12 +133,12 @@ fn the_packet_and_the_processes_decide_what_a_small_block_is() {
     };
     let (congestion, unreported) = of("pdu = \"1440 B\"");
     assert!(congestion <= 2.0 && unreported > 5.0, "{congestion} {unreported}");
-    // A block of 25 resource blocks has 2292 bytes at most: 1 x 2292 < 2400.
+    // A block of 25 resource blocks has at most 2292 bytes: 1 x 2292 < 2400.
     let (congestion, unreported) = of("pdu = \"2400 B\", harq_processes = 1");
     assert!(congestion > 5.0 && unreported == 0.0, "{congestion} {unreported}");
 }
 
-/// What a listener loses by a service that is not sound: never more than 5 % of what it would have without one.
+/// The cost of a faulty service for a flow that uses it: at most 5 % compared with no service.
 #[test]
 fn a_service_that_is_not_sound_costs_nothing() {
     let faults = [
@@ -169,8 +172,8 @@ fn a_service_that_is_not_sound_costs_nothing() {
     }
 }
 
-/// What never comes, comes for another UE, or comes when it is too old to be believed is as if there were nothing: the
-/// sender sends what it would send.
+/// Notifications that are lost, about another UE, or too old have no effect: the sender behaves as without
+/// them.
 #[test]
 fn what_does_not_come_in_time_changes_nothing() {
     let rows = |output: &RunOutput| format!("{:?}", table(output, "flow_series"));
@@ -186,14 +189,14 @@ fn what_does_not_come_in_time_changes_nothing() {
         ] {
             assert_eq!(rows(&of("\"meld-de\"", rnis)), legacy, "{kind} {rnis}");
         }
-        // A sender that looks at no age believes it.
+        // A sender without an age limit uses it.
         let any_age = of("{ kind = \"meld-de\", stale_after = \"0 s\" }", "[rnis]\ndelay = \"101 ms\"");
         assert_ne!(rows(&any_age), legacy);
         assert_eq!(heard(&any_age, "age_mean_ms"), 101.0);
     }
 }
 
-/// A run in which nobody listens is the same with the service as without, event for event.
+/// A run without subscribers is the same with the service as without, event for event.
 #[test]
 fn a_service_to_which_nobody_listens_costs_nothing() {
     let of = |rnis| simulate(&cell(Way::Lossy, &transport("tcp", "\"legacy\""), rnis), 1);
@@ -205,8 +208,8 @@ fn a_service_to_which_nobody_listens_costs_nothing() {
     assert_eq!(heard(&with, "sent"), 0.0);
 }
 
-/// 500 kB are through in about a second; after that nothing is said any more. What was said came a delay old, but for
-/// what was lost.
+/// 500 kB take about a second; after that there are no notifications. Their age is the service's delay,
+/// except for lost ones.
 #[test]
 fn a_subscription_lasts_as_long_as_its_flow() {
     for kind in ["tcp", "quic"] {
@@ -216,7 +219,8 @@ fn a_subscription_lasts_as_long_as_its_flow() {
         let output = simulate(&text, 1);
         let done_ms = numbers(table(&output, "flows"), "fct_acked_s")[0] * 1e3;
         let sent = heard(&output, "sent");
-        // From the subscription, which travels for 7 ms (QUIC: after half a round trip), until its end has.
+        // From the subscription, which takes 7 ms (QUIC: after half a round trip), until its end has
+        // arrived.
         assert!((sent - done_ms / 5.0).abs() < 12.0, "{kind}: {sent} in {done_ms} ms");
         let arrived = heard(&output, "accepted") / sent;
         assert!((0.6..0.95).contains(&arrived), "{kind}: {arrived}");
@@ -224,7 +228,7 @@ fn a_subscription_lasts_as_long_as_its_flow() {
     }
 }
 
-/// Chance in the service is that of the seed, in QUIC too.
+/// Random numbers of the service come from the seed, also with QUIC.
 #[test]
 fn a_run_repeats_and_another_seed_does_not() {
     let rnis =
@@ -240,7 +244,7 @@ fn a_run_repeats_and_another_seed_does_not() {
     }
 }
 
-/// With three UEs, each server hears of its own, whatever the others do.
+/// With three UEs, each server gets notifications about its own UE, independent of the others.
 #[test]
 fn each_server_hears_of_its_own_ue() {
     let two = cell(Way::Lossy, &transport("quic", "\"meld-de\""), "[rnis]")

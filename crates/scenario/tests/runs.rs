@@ -1,4 +1,4 @@
-//! Every scenario of the repository runs, loses no packet unaccounted, and repeats.
+//! Every scenario of the repository runs, accounts for every packet, and repeats.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -106,7 +106,7 @@ fn data_flows_and_is_conserved() {
     }
 }
 
-/// Each controller fills most of the cell, loses no packet unaccounted, and stands in the table.
+/// Each controller fills most of the cell, accounts for every packet, and is in the table.
 #[test]
 fn every_controller_runs_over_a_cell() {
     for controller in ["newreno", "cubic", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3"] {
@@ -151,33 +151,35 @@ fn uplink_and_downlink_flows_share_a_typical_cell() {
     assert!(fct[0].is_nan() && fct[2] > 0.05 && fct[2] < 2.0, "{fct:?}");
 }
 
-/// The link stands still for a second and loses nothing: one spurious timeout, which F-RTO undoes.
+/// The MCS at the edge of a cell depends on the load of its neighbour.
 #[test]
 fn a_neighbours_load_is_felt_at_the_edge() {
-    // The phone at the edge is east's, which it receives better; near it, west sends or does not.
+    // The phone at the edge is served by east, which it receives better; near it, west transmits or
+    // is silent.
     let mcs = |load: &str| {
         let run = run(&load_two_cells(load), 1).unwrap();
         f64s(table(&run, "flows"), "mcs_mean")[1]
     };
     let (loaded, alone) = (mcs("100 ms"), mcs("1999 ms"));
-    // 20 log10(520 m / 480 m) = 0.7 dB carries 1.12 bit/s/Hz at most: CQI 5 (0.88), not 6 (1.18), which is MCS 8. Few
-    // blocks fall into times in which west waits for its TCP. Alone it is 30 dB.
+    // 20 log10(520 m / 480 m) = 0.7 dB carries 1.12 bit/s/Hz at most: CQI 5 (0.88), not 6 (1.18), which is
+    // MCS 8. Few blocks are sent while west waits for its TCP. Without west it is 30 dB.
     assert!(loaded < 9.0 && alone > loaded + 9.0, "MCS {loaded} beside load, {alone} alone");
     let run = run(&load_two_cells("1999 ms"), 1).unwrap();
     assert_eq!(i64s(table(&run, "cells"), "tb_sent")[0], 0, "west serves nobody else");
 }
 
-/// `two-cells` with a flow in the west that starts then.
+/// `two-cells` with a flow in the west that starts at this time.
 fn load_two_cells(start: &str) -> Resolved {
     let overrides = [
         ("run.duration", "2 s"),
         ("run.warmup", "500 ms"),
         ("flow.0.start", start),
-        ("channel.fading", "none"), // its draw alone moves the MCS by 3, with and without an idle RBG
+        ("channel.fading", "none"), // its draw alone changes the MCS by 3
     ];
     load("two-cells.toml", &overrides)
 }
 
+/// The link pauses for a second without losses: one spurious timeout, which F-RTO undoes.
 #[test]
 fn a_spike_without_loss_is_undone() {
     let output = run(&load("frto-spike.toml", &[]), 1).unwrap();
@@ -196,8 +198,8 @@ fn a_spike_without_loss_is_undone() {
     assert!(window(11.5) >= window(9.9), "{} then {}", window(9.9), window(11.5));
 }
 
-/// Held against a splitmix64 of the test's own: the loss of the link is the one that was asked
-/// for, packet by packet.
+/// Comparison with an independent splitmix64 in the test: the loss of the link has the requested
+/// seed, packet by packet.
 #[test]
 fn random_loss_can_be_had_from_a_known_generator() {
     let text = r#"
@@ -221,15 +223,15 @@ fn random_loss_can_be_had_from_a_known_generator() {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64) < 0.1
     };
-    // A packet each 10 ms from 0 s to 1 s, both included.
+    // A packet each 10 ms from 0 s to 1 s, including both.
     let lost = (0..101).filter(|_| draw()).count() as u64;
     assert_eq!(output.meta.packets, 101);
     assert_eq!(output.meta.drops.0.iter().sum::<u64>(), lost);
     assert!(lost > 0);
 }
 
-/// 20 ms of internet, 1 ms of backhaul and about 4 ms of radio lie on the way without a queue. The
-/// buffer of 512 KiB lasts 119 ms at the 35 Mbit/s that the bearer carries.
+/// The path without a queue has 20 ms of internet, 1 ms of backhaul and about 4 ms of radio. The
+/// buffer of 512 KiB takes 119 ms at the 35 Mbit/s of the bearer.
 #[test]
 fn each_rule_keeps_the_rlc_queue_as_short_as_it_says() {
     let flow = |rule| {
@@ -240,24 +242,24 @@ fn each_rule_keeps_the_rlc_queue_as_short_as_it_says() {
     };
     let (full_rate, owd_ms, managed_drops) = flow("drop-tail");
     assert!((90.0..140.0).contains(&owd_ms) && managed_drops == 0, "{owd_ms}");
-    // What stands is about the target, 5 ms for CoDel and 15 ms for PIE. Acknowledgements come in
-    // bursts, one per uplink grant, so data does too: a burst of one scheduling-request period of
-    // 10 ms is no standing queue, and half of it is waited for on average. One flow that halves
-    // its window now and then does not fill the bearer all the time.
+    // The standing queue is about the target, 5 ms for CoDel and 15 ms for PIE. Acknowledgments
+    // arrive in bursts, one per uplink grant, so data does too: a burst of one scheduling-request
+    // period of 10 ms is not a standing queue, and adds half of it to the mean delay. One flow that
+    // halves its window at times does not always fill the bearer.
     for (rule, owd_max_ms, share) in [("codel", 36.0, 0.85), ("fq-codel", 36.0, 0.85), ("pie", 46.0, 0.75)] {
         let (rate, owd_ms, managed_drops) = flow(rule);
         assert!(owd_ms > 24.0 && owd_ms < owd_max_ms, "{rule}: {owd_ms} ms");
         assert!(rate > share * full_rate, "{rule}: {rate} of {full_rate} Mbit/s");
         assert!(managed_drops > 10, "{rule}: {managed_drops}");
     }
-    // RED's thresholds of 1993 are a tenth of this path's bandwidth-delay product, and arrivals
-    // come in bursts: the delay is short, and the flow is told to slow down far too early.
+    // RED's thresholds of 1993 are a tenth of this path's bandwidth-delay product, and arrivals are
+    // bursty: the delay is short, and the flow slows down far too early.
     let (rate, owd_ms, _) = flow("red");
     assert!(owd_ms > 24.0 && owd_ms < 30.0, "{owd_ms} ms");
     assert!((3.0..0.5 * full_rate).contains(&rate), "{rate} Mbit/s");
 }
 
-/// The same rule, on the links this time: the backhaul is the bottleneck, then the internet.
+/// The same disciplines on the links: the backhaul is the bottleneck, then the internet.
 #[test]
 fn a_rule_holds_on_links_as_well() {
     let owd_ms = |place: &str, rule| {
@@ -271,7 +273,7 @@ fn a_rule_holds_on_links_as_well() {
         f64s(table(&output, "flows"), "owd_ms")[0]
     };
     for place in ["backhaul", "internet"] {
-        // 256 KiB last 210 ms at 10 Mbit/s; CUBIC keeps 70 % of it filled or more.
+        // 256 KiB take 210 ms at 10 Mbit/s; CUBIC keeps at least 70 % of it filled.
         assert!(owd_ms(place, "drop-tail") > 120.0);
         for rule in ["red", "codel", "fq-codel", "pie"] {
             let owd_ms = owd_ms(place, rule);
@@ -280,7 +282,7 @@ fn a_rule_holds_on_links_as_well() {
     }
 }
 
-/// The rule of the internet link holds for what goes up it as well.
+/// The discipline of the internet link also applies to the uplink.
 #[test]
 fn a_rule_holds_on_the_way_up() {
     let owd_ms = |rule| {
@@ -294,7 +296,7 @@ fn a_rule_holds_on_the_way_up() {
         assert!(output.meta.conserved);
         f64s(table(&output, "flows"), "owd_ms")[0]
     };
-    // 128 KiB last 210 ms at 5 Mbit/s; CUBIC keeps 70 % of it filled or more.
+    // 128 KiB take 210 ms at 5 Mbit/s; CUBIC keeps at least 70 % of it filled.
     assert!(owd_ms("drop-tail") > 120.0);
     for rule in ["red", "codel", "fq-codel", "pie"] {
         let owd_ms = owd_ms(rule);
@@ -302,8 +304,8 @@ fn a_rule_holds_on_the_way_up() {
     }
 }
 
-/// One opportunity of 1500 bytes every 3 ms carries one datagram of 1472 bytes towards the server. The downlink
-/// keeps its rate.
+/// One opportunity of 1500 bytes every 3 ms carries one datagram of 1472 bytes towards the server. The
+/// downlink rate is unchanged.
 #[test]
 fn a_trace_replaces_the_uplink_rate() {
     let file = std::env::temp_dir().join(format!("airlane-{}.up", std::process::id()));
@@ -334,12 +336,12 @@ fn a_trace_replaces_the_uplink_rate() {
     };
     let (up, down) = (mbps("uplink"), mbps("downlink"));
     std::fs::remove_file(&file).unwrap();
-    // 1472 bytes of payload each 3 ms are 3.9253 Mbit/s. The rate is that over 8 s to the nearest packet.
+    // 1472 bytes of payload each 3 ms are 3.9253 Mbit/s. The rate over 8 s is exact to one packet.
     assert!((up - 1472.0 * 8.0 / 3e3).abs() < 0.002, "{up}");
     assert!((down - 20.0).abs() < 0.01, "{down}");
 }
 
-/// Each of the flows starts when it should, carries its size and ends; the names count them.
+/// Each of the flows starts at its time, carries its size and ends; the names contain their numbers.
 #[test]
 fn a_flow_can_be_repeated() {
     let text = r#"
@@ -373,8 +375,9 @@ fn a_flow_can_be_repeated() {
     }
 }
 
-/// From 2 s on nothing passes the link. What was under way is sent again after some 0.2, 0.4, 0.8, 1.6 s ... until four timeouts from
-/// 200 ms have passed, 3 s (RFC 9293 §3.8.3); a SYN of 3 s goes again at 4, 5 and 6 s, and is given up at 8 s.
+/// From 2 s on the link is interrupted. Data under way is retransmitted after some 0.2, 0.4, 0.8, 1.6 s ...
+/// until four timeouts from 200 ms have passed, 3 s (RFC 9293 §3.8.3); a SYN of 3 s is repeated at 4, 5 and 6
+/// s, and given up at 8 s.
 #[test]
 fn a_flow_that_nobody_answers_is_given_up() {
     let text = r#"
@@ -402,7 +405,7 @@ fn a_flow_that_nobody_answers_is_given_up() {
     assert!((times[1] - 8.0).abs() < 1e-6, "{times:?}");
 }
 
-/// As many packets arrive as the process has bursts for, and every flow has bursts of its own.
+/// The number of packets matches the process, and every flow has its own bursts.
 #[test]
 fn bursts_cross_a_link() {
     let text = r#"
@@ -425,7 +428,7 @@ fn bursts_cross_a_link() {
     let output = run(&scenario, 3).unwrap();
     let flows = &output.tables.iter().find(|(name, _)| *name == "flows").unwrap().1;
     let Some(Column::F64(goodput)) = flows.column("goodput_mbps") else { panic!() };
-    // 3 and 0.8 bursts of 1.5 Mbit/s, of which 1470 of 1500 bytes are payload: 4.41 and 1.18 Mbit/s in the
-    // mean; over 200 s the mean varies by about 4 % and 6 %.
+    // 3 and 0.8 bursts of 1.5 Mbit/s, of which 1470 of 1500 bytes are payload: 4.41 and 1.18 Mbit/s on
+    // average; over 200 s the average varies by about 4 % and 6 %.
     assert!((goodput[0] - 4.41).abs() < 0.6 && (goodput[1] - 1.18).abs() < 0.24, "{goodput:?}");
 }

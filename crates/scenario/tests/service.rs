@@ -6,8 +6,8 @@ use airlane_scenario::{RunOutput, Scenario, run};
 mod tables;
 use tables::{reals, table, texts};
 
-/// Three UEs of the west cell at 100, 200 and 250 m, and one of the east cell, each with a download at 1 Mbit/s
-/// over an internet that drops nothing.
+/// Three UEs of the west cell at 100, 200 and 250 m, and one of the east cell, each with a download at 1
+/// Mbit/s over an internet without drops.
 const BASE: &str = r#"network = "typical"
 [run]
 duration = "12 s"
@@ -59,7 +59,7 @@ fn go(changes: &[(&str, &str)]) -> RunOutput {
     output
 }
 
-/// UE, target, and the time of a column of each handover.
+/// UE, target, and the time in a column of each handover.
 fn handovers(output: &RunOutput, when: &str) -> Vec<(String, String, f64)> {
     let table = table(output, "handovers");
     let (ues, to, at) = (texts(table, "ue"), texts(table, "to"), reals(table, when));
@@ -79,8 +79,9 @@ fn with(key: &str) -> String {
     format!("name = \"west\"\n{key}")
 }
 
-/// Out of sync is what 20 radio frames in a row say (190 ms after the first), T310 takes 1 s, one search 100 ms, the access
-/// 150 ms, and X2 6 ms there and back. The queue of the failed cell comes along, so nothing is lost.
+/// A link is out of sync after 20 radio frames in a row (190 ms after the first), T310 takes 1 s, one search
+/// 100 ms, the access 150 ms, and X2 6 ms in each direction. The queue of the failed cell is forwarded, so
+/// nothing is lost.
 #[test]
 fn ues_of_a_failed_cell_go_on_in_its_neighbour_and_come_back() {
     let outage = with("outages = [{ at = \"3 s\", duration = \"5 s\" }]");
@@ -95,21 +96,21 @@ fn ues_of_a_failed_cell_go_on_in_its_neighbour_and_come_back() {
         assert_eq!((end[0].0.as_str(), end[1].0.as_str(), end.len()), ("east", "west", 2), "{end:?}");
         assert!((failed[0].1 - 4.19).abs() < 1e-6, "{failed:?}");
         assert!((end[0].1 - 4.452).abs() < 0.0101, "{end:?}");
-        // West is measured at 8.2 s again and is better by more than 3 dB at once. The time to trigger takes 256 ms, the
-        // report 10, the preparation 6 + 10 + 6, the order 20, the interruption 30.
+        // West is measured at 8.2 s again and is immediately better by more than 3 dB. The time to trigger
+        // takes 256 ms, the report 10, the preparation 6 + 10 + 6, the command 20, the interruption 30.
         assert!((end[1].1 - 8.538).abs() < 1e-6, "{end:?}");
     }
     assert!(end.iter().all(|(ue, ..)| ue != "resident"), "{end:?}");
     let outcomes = texts(table(&output, "handovers"), "outcome");
     assert_eq!(outcomes.iter().filter(|one| *one == "success").count(), 3, "{outcomes:?}");
-    // The load moves and moves back.
+    // The load moves to the neighbour and back.
     let [west, east] = ["west", "east"].map(|cell| {
         [(1.0, 3.0), (5.0, 8.0), (10.0, 12.0)].map(|(from, until)| load(&output, cell, from, until))
     });
     assert!(west[0] > 0.02 && west[1] == 0.0 && west[2] > 0.02, "{west:?}");
     assert!(east[1] > 2.0 * east[0] && east[1] > 2.0 * east[2], "{east:?}");
     assert_eq!(output.meta.drops.0.iter().sum::<u64>(), 0, "{:?}", output.meta.drops);
-    // Without a usable link until the neighbour serves them, in the direction in which they have something.
+    // There is no usable link until the neighbour serves them, in the direction in which they have data.
     let outages = table(&output, "outages");
     let mut told = texts(outages, "ue");
     told.dedup();
@@ -119,18 +120,18 @@ fn ues_of_a_failed_cell_go_on_in_its_neighbour_and_come_back() {
     assert!(until.iter().all(|at| (4.18..4.46).contains(at)), "{until:?}");
 }
 
-/// The same with packets that the target does not get: they are lost, and TCP sends them again.
+/// The same with packets that do not reach the target: they are lost, and TCP retransmits them.
 #[test]
 fn seamless_loses_what_was_under_way_and_goes_on() {
     let outage = with("outages = [{ at = \"3 s\", duration = \"9 s\" }]");
     let output = go(&[("name = \"west\"", &outage), ("[handover]", "[handover]\nmode = \"seamless\"")]);
     assert_eq!(texts(table(&output, "handovers"), "to"), ["east"; 3]);
     let goodput = reals(table(&output, "flows"), "goodput_mbps");
-    // 1.45 of 12 s are missing at most, and most of that is made up for.
+    // At most 1.45 of 12 s are missing, and most of that is made up for.
     assert!(goodput.iter().all(|rate| (0.87..1.01).contains(rate)), "{goodput:?}");
 }
 
-/// A single cell, or no other in reach: there is no service, and the run says so.
+/// A single cell, or no other cell in range: there is no service, and the tables show it.
 #[test]
 fn without_another_cell_there_is_no_coverage_until_it_is_back() {
     let outage = with("outages = [{ at = \"3 s\", duration = \"5 s\" }]");
@@ -141,8 +142,9 @@ fn without_another_cell_there_is_no_coverage_until_it_is_back() {
     ]);
     let handovers = table(&alone, "handovers");
     assert_eq!(texts(handovers, "outcome"), ["radio-link-failure"; 3]);
-    // Lost at 4.19 s, they are released when T311 of 1 s is over, and search again: four times. The cell is measured at
-    // 8.2 s, found by the search that ends at 8.29 s, and answers after 150 ms.
+    // After the failure at 4.19 s, they are released when T311 of 1 s has expired, and search again: four
+    // times. The cell is measured at 8.2 s, found by the search that ends at 8.29 s, and answers after 150
+    // ms.
     assert_eq!(reals(handovers, "releases"), [4.0; 3], "{handovers:?}");
     assert!(reals(handovers, "end_s").iter().all(|at| (at - 8.44).abs() < 1e-6), "{handovers:?}");
     let single = text(&[("[handover]\n", ""), ("name = \"west\"", &outage)]);
@@ -163,8 +165,8 @@ fn without_another_cell_there_is_no_coverage_until_it_is_back() {
     }
 }
 
-/// The cell decides at 5 s, asks over X2, and orders: 6 + 10 + 6 + 20 ms, then 30 ms of interruption. Those go that
-/// are nearest to the neighbour.
+/// The cell decides at 5 s, sends a request over X2, and commands: 6 + 10 + 6 + 20 ms, then 30 ms of
+/// interruption. The UEs nearest to the neighbour are handed over.
 #[test]
 fn a_cell_sheds_those_that_its_neighbour_serves_best() {
     for (amount, gone) in [
@@ -189,7 +191,7 @@ fn a_cell_sheds_those_that_its_neighbour_serves_best() {
         let ends = handovers(&output, "end_s");
         let arrived = ends.iter().filter(|(_, to, _)| to == "east");
         assert!(arrived.clone().all(|(.., at)| (at - 5.072).abs() < 1e-9), "{ends:?}");
-        // Nobody reports the cell before 9 s; then all do.
+        // No UE reports the cell before 9 s; then all do.
         let back: Vec<_> = decided.iter().filter(|(_, to, _)| to == "west").collect();
         assert_eq!(back.len(), gone.len(), "{decided:?}");
         assert!(back.iter().all(|(.., at)| *at > 9.0 && *at < 10.0), "{back:?}");
@@ -199,7 +201,7 @@ fn a_cell_sheds_those_that_its_neighbour_serves_best() {
     }
 }
 
-/// A full neighbour takes none of them, and a neighbour that is off is no target.
+/// A full neighbour accepts none of them, and a neighbour that is off is no target.
 #[test]
 fn nobody_is_shed_to_a_cell_that_takes_none() {
     let shedding = with("shedding = [{ at = \"5 s\", duration = \"4 s\", share = \"100 %\" }]");
@@ -213,7 +215,7 @@ fn nobody_is_shed_to_a_cell_that_takes_none() {
     assert_eq!(found.iter().map(|(ue, ..)| ue.as_str()).collect::<Vec<_>>(), ["resident"], "{found:?}");
 }
 
-/// An interferer that is off is heard no more: 28 is the highest MCS.
+/// An interferer that is off has no effect: 28 is the highest MCS.
 #[test]
 fn a_cell_that_is_off_interferes_with_nobody() {
     let mcs = |key: &str| {
@@ -228,8 +230,8 @@ fn a_cell_that_is_off_interferes_with_nobody() {
     assert!(on < 12.0 && off > 27.0, "MCS {on} beside it, {off} without");
 }
 
-/// A CQI report is made when somebody asks for it, and a log of the blocks asks more often. It tells what could be
-/// heard in the slot of its measurement, although the neighbour's radio has gone off or on since.
+/// A CQI report is computed on demand, and a log of the blocks demands more of them. The report depends on
+/// the slot of its measurement, even if the neighbour's radio has been switched since.
 #[test]
 fn a_radio_that_goes_off_or_on_does_not_change_what_was_measured_before() {
     let outages = (0..200).map(|k| format!("{{ at = \"{} ms\", duration = \"7 ms\" }}", 1000 + 14 * k));
@@ -280,7 +282,7 @@ fn runs_side_by_side_are_the_same_run() {
     assert_eq!(alone.meta, other.meta);
 }
 
-/// What is written of west, what else, which key is named, and what the error says.
+/// The text for west, further keys, the key in the error, and the text of the error.
 type Mistake<'a> = (String, &'a [(&'a str, &'a str)], &'a str, &'a str);
 
 fn refused(mistakes: &[Mistake<'_>]) {

@@ -1,4 +1,5 @@
-//! The split-connection proxy in a network: what it brings where windows limit, and that nothing is lost.
+//! The split-connection proxy in a network: its benefit where windows are the limit, and that nothing is
+//! lost.
 
 use airlane_record::{Column, Table};
 use airlane_scenario::{RunOutput, Scenario, run};
@@ -59,8 +60,8 @@ fn counts(output: &RunOutput, name: &str, column: &str) -> Vec<i64> {
     }
 }
 
-/// A window of 65 535 bytes of which 45 segments of 1448 are used, per round trip: 65 160 bytes in about 122 ms
-/// end to end, and in about 102 ms to the proxy before the gateway, whose other loop is shorter.
+/// A window of 65 535 bytes, of which 45 segments of 1448 are used, per round trip: 65 160 bytes in about 122
+/// ms end to end, and in about 102 ms to the proxy before the gateway, whose other leg is shorter.
 #[test]
 fn where_windows_limit_the_longer_loop_sets_the_rate() {
     let plain = output(&[WINDOWED, &flow("bulk", "")]);
@@ -92,8 +93,8 @@ fn what_goes_in_comes_out_and_connections_close() {
     }
 }
 
-/// What an operator sees of the legs. A player stops reading while it has enough: the phone's window closes, the proxy's
-/// buffer fills, and its window to the server closes.
+/// An operator's view of the legs. A player with a full buffer stops reading: the phone's window closes, the
+/// proxy's buffer fills, and its window to the server closes.
 #[test]
 fn the_legs_of_a_proxy_tell_what_holds_them() {
     let proxy = "[[middlebox]]\nkind = \"split-proxy\"\nbuffer = \"256 KiB\"\ncore = { congestion = \"vegas\" }\n\
@@ -109,10 +110,10 @@ fn the_legs_of_a_proxy_tell_what_holds_them() {
     assert_eq!(names("proxy"), ["gateway", "gateway"]);
     assert_eq!(names("leg"), ["core", "ran"]);
     assert_eq!(names("congestion"), ["vegas", "bbr"]);
-    // One connection has closed, one goes on.
+    // One connection has closed, one continues.
     assert_eq!((of("opening"), of("established"), of("closed")), (vec![0, 0], vec![1, 1], vec![0, 0]));
     assert_eq!((of("half_closed"), of("handshakes")), (vec![0, 0], vec![2, 2]));
-    // The video waits for the phone, and nothing for the server.
+    // The video waits for the phone; nothing waits for the server.
     let waiting = of("waiting_bytes");
     assert!(waiting[0] == 0 && waiting[1] > 200_000 && waiting[1] <= 256 * 1024, "{waiting:?}");
     let (closed, closed_s) = (of("windows_closed"), reals(&run, "proxy_legs", "window_closed_s"));
@@ -122,7 +123,7 @@ fn the_legs_of_a_proxy_tell_what_holds_them() {
     assert!(probes[0] == 0 && probes[1] > 2, "the phone's window is asked after: {probes:?}");
     assert_eq!((of("resets_received"), of("resets_sent")), (vec![0, 0], vec![0, 0]));
     let (segments, relayed) = (of("segments_sent"), counts(&run, "proxies", "downlink_bytes")[0]);
-    // The request is all that goes up.
+    // The request is the only uplink data.
     assert!(
         (1..=2).contains(&segments[0]) && segments[1] * 1448 >= relayed - waiting[1],
         "{segments:?} {relayed}"
@@ -150,7 +151,7 @@ fn at_the_bound_connections_pass_as_they_are() {
     }
 }
 
-/// Two cells and a UE that drives from one to the other and on, while it downloads and uploads.
+/// Two cells and a UE that drives from one to the other, while it downloads and uploads.
 fn moving(mode: &str, places: &[&str], size: &str) -> RunOutput {
     let proxies: String =
         places.iter().map(|at| format!("[[middlebox]]\nkind = \"split-proxy\"\nat = \"{at}\"\n")).collect();
@@ -208,11 +209,11 @@ fn connections_follow_a_ue_from_cell_to_cell() {
             assert!(fct.iter().all(|fct| *fct > 5.0), "the handover comes while they go on: {fct:?}");
             assert_eq!(cells("connections"), [2, 0]);
             assert_eq!((cells("moved_in"), cells("moved_out")), (vec![0, 2], vec![2, 0]), "{mode}");
-            // Two contexts went over X2, with what was in the buffers.
+            // Two contexts were sent over X2, with the data in the buffers.
             assert!(cells("x2_context_bytes")[0] > 2 * 496 && cells("x2_context_bytes")[1] == 0);
             assert_eq!(cells("closed"), [0, 2]);
             assert_eq!(of("open").iter().sum::<i64>(), 0);
-            // What went into one cell's proxy came out of that or the other's.
+            // All data that entered one cell's proxy left the same or the other proxy.
             assert_eq!(cells("downlink_bytes").iter().sum::<i64>(), 60_000_000);
             assert_eq!(cells("uplink_bytes").iter().sum::<i64>(), 60_000_000);
         }

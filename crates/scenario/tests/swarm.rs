@@ -1,6 +1,6 @@
-//! Random scenarios from a seed: whatever the format allows must run, lose nothing unaccounted
-//! and repeat, and flows without an excuse must receive something. More of them run by
-//! `cargo run --release -p airlane-scenario --example swarm -- --count 20000 --seed 1`.
+//! Random scenarios from a seed: every valid scenario must run, account for every packet and
+//! repeat, and flows without an excuse must receive something. More of them run with `cargo run
+//! --release -p airlane-scenario --example swarm -- --count 20000 --seed 1`.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ mod generate;
 
 /// Scenarios per test run.
 const SCENARIOS: u64 = 200;
-/// Scenarios in which each key of the format has to stand once.
+/// Number of scenarios in which each key of the format has to occur.
 const DRAWN: u64 = 1_000;
 
-/// What random scenarios do not write, and why.
+/// The keys that random scenarios never contain, and the reason.
 const NOT_DRAWN: [(&str, &str); 2] = [
     ("Tcp.mdcc", "of a connection of a split proxy, beside which no PEP may stand"),
     ("Tcp.write_size", "of a connection of a split proxy, which writes what it reads"),
@@ -46,7 +46,8 @@ fn whatever_the_format_allows_runs() {
     assert!(longest.1 > 0, "no retransmission met a blank subframe");
     assert!(without_excuse > 0, "no flow of {SCENARIOS} scenarios had to receive anything");
     assert!(handovers > 10 && written > 1_000_000, "{handovers} handovers, {written} bytes of captures");
-    // A cell of 6 resource blocks with a buffer of one packet may carry little, but most carry a lot.
+    // A cell of 6 resource blocks with a buffer of one packet may carry little, but most cells carry
+    // a lot.
     assert!(
         5 * alive > 4 * within_reach && 3 * u64::from(within_reach) > 2 * SCENARIOS,
         "{alive} of {within_reach} runs with a UE within reach delivered anything to speak of"

@@ -1,10 +1,10 @@
-//! The way of the acknowledgments: they wait for scheduling requests and grants, and for what
-//! else the UEs have to send.
+//! The uplink path of acknowledgments: they wait for scheduling requests and grants, and for other
+//! uplink data.
 
 use airlane_record::Column;
 use airlane_scenario::{Scenario, run};
 
-/// Without power control and outer loop, whose HARQ retransmissions would hide what is asked here.
+/// Without power control and outer loop, whose HARQ retransmissions would hide the tested effects.
 const CELL: &str = r#"
 [run]
 duration = "3 s"
@@ -19,7 +19,7 @@ name = "phone"
 position = ["200 m", "0 m"]
 "#;
 
-/// A window of ten segments, so that neither queue nor losses add to the round trip.
+/// A window of ten segments, so that neither queue nor losses increase the round trip.
 const DOWNLOAD: &str = r#"
 [[flow]]
 name = "download"
@@ -42,8 +42,8 @@ fn value(text: &str, set: &[(&str, &str)], table: &str, column: &str, row: usize
     }
 }
 
-/// A request waits half a period on average, so each longer period costs about half of what it is
-/// longer. A burst of ACKs needs one request, so not every ACK pays it in full.
+/// A request waits half a period on average, so a longer period adds about half of the difference.
+/// A burst of ACKs needs one request, so the delay does not apply fully to every ACK.
 #[test]
 fn the_round_trip_follows_the_period_of_scheduling_requests() {
     let text = format!("{CELL}{DOWNLOAD}");
@@ -57,7 +57,7 @@ fn the_round_trip_follows_the_period_of_scheduling_requests() {
     assert!(long < short + 80.0, "{short} {long}");
 }
 
-/// Forty that upload take turns with the ACKs: eight grants in a slot make a turn of five slots.
+/// Forty uploading UEs share grants with the ACKs: with eight grants per slot, a round takes five slots.
 #[test]
 fn the_round_trip_grows_with_the_load_of_the_uplink() {
     let others = r#"
@@ -77,13 +77,13 @@ direction = "uplink"
     let used = |text: &str| value(text, &[], "cells", "prb_use_uplink", 0);
     let (quiet, busy) = (used(&alone), used(&loaded));
     assert!(quiet < 0.2 && busy > 0.8, "{quiet} {busy}");
-    // Four of the hundred blocks are kept for PUCCH.
+    // Four of the hundred blocks are reserved for PUCCH.
     assert!(busy <= 0.96 + 1e-3, "{busy}");
 }
 
-/// Of the six PRBs of 1.4 MHz, `typical` keeps four for PUCCH. The two others are fewer than a UE's
-/// usual least share, and carry the acknowledgments all the same: the download has the cell's six
-/// PRBs (TS 36.213 table 7.1.7.2.1-1: 4392 bits at I_TBS 26), less 3 % for headers.
+/// Of the six PRBs of 1.4 MHz, `typical` reserves four for PUCCH. The other two are fewer than a
+/// UE's usual minimum share, but carry the acknowledgments: the download has the cell's six PRBs
+/// (TS 36.213 table 7.1.7.2.1-1: 4392 bits at I_TBS 26), less 3 % for headers.
 #[test]
 fn the_smallest_cell_has_an_uplink() {
     let cell = CELL.replace("name = \"a\"", "name = \"a\"\nresource_blocks = 6");
@@ -91,8 +91,8 @@ fn the_smallest_cell_has_an_uplink() {
     assert!((0.9 * 4.392..4.392).contains(&goodput), "{goodput} Mbit/s");
 }
 
-/// With UM and small grants, the last byte of a packet may be left for a grant of its own, which has to
-/// hold headers too: every flow goes on. Four UEs whose uplink carries 26 bytes in 3 PRBs.
+/// With UM and small grants, a separate grant may be needed for the last byte of a packet, which must
+/// also hold headers: every flow continues. Four UEs whose uplink carries 26 bytes in 3 PRBs.
 #[test]
 fn a_grant_for_the_last_byte_holds_its_headers() {
     let text = r#"

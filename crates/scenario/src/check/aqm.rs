@@ -1,4 +1,4 @@
-//! Checks of the rules of queues.
+//! Checks of queue disciplines.
 
 use airlane_core::{Bytes, Duration};
 
@@ -6,9 +6,9 @@ use super::{Checked, Place};
 use crate::format::{Aqm, Codel, FqCodel, Pie, Red};
 use crate::quantity::{Size, Time};
 
-/// The least quantum: FQ-CoDel goes round its queues until one of them has earned a packet.
+/// The minimum quantum: FQ-CoDel repeats its round until a queue has enough credit for a packet.
 const QUANTUM_MIN: Size = Size(Bytes(64));
-/// The shortest period of PIE; updates that were missed are made up for one by one.
+/// The minimum period of PIE; missed updates are computed one by one.
 const UPDATE_MIN: Time = Time(Duration::from_millis(1));
 
 pub(super) fn aqm(aqm: &Aqm, at: &Place<'_>) -> Checked {

@@ -6,9 +6,9 @@ use crate::quantity::Size;
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
 const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
-/// Queues of FQ-CoDel in a cell: 4 B each.
+/// Maximum number of FQ-CoDel queues in a cell: 4 B each.
 const QUEUES_MAX: u64 = 50_000_000;
-/// The least that a queue must take: a full packet.
+/// The minimum size of a queue: a full packet.
 const PACKET: Size = Size(airlane_core::Bytes(1500));
 
 pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
@@ -36,7 +36,7 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     uplink(&cell.uplink, &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
     at.require(pdcp, "pdcp.sn_bits", "not a PDCP sequence number length", "it must be 7, 12, 15 or 18")?;
-    // TS 36.331 §6.3.2 (PDCP-Config). A status report could not tell 128 SDUs from those before them.
+    // TS 36.331 §6.3.2 (PDCP-Config). A status report could not distinguish 128 SDUs from earlier ones.
     let known = cell.pdcp.sn_bits > 7 || !matches!(cell.rlc, Rlc::Am(_));
     at.require(known, "pdcp.sn_bits", "too short for RLC AM", "use 12, 15 or 18, or rlc.mode = \"um\"")?;
     let confirmed = cell.pdcp.retransmission_queue.is_none() || matches!(cell.rlc, Rlc::Am(_));
@@ -49,7 +49,7 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     rlc(&cell.rlc, &at.under("rlc"))
 }
 
-/// Cells of one carrier have one bandwidth: what they do to each other is told by resource block.
+/// Cells of one carrier have the same bandwidth: interference is computed per resource block.
 pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
     let shared =
         |other: &&Cell| other.frequency == cell.frequency || other.uplink_frequency == cell.uplink_frequency;
@@ -59,7 +59,7 @@ pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
     at.require(same, "resource_blocks", "cells on one carrier need one bandwidth", &help)
 }
 
-/// Each UE has queues of its own at its cell, which may be any.
+/// Each UE has its own queues at its cell, which may be any cell.
 pub(super) fn queues(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
     let (Rlc::Am(RlcAm { aqm, .. }) | Rlc::Um(RlcUm { aqm, .. }) | Rlc::Tm(RlcTm { aqm, .. })) = &cell.rlc;
     let Aqm::FqCodel(fq) = aqm else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Checks of propagation: a law is used with the heights and lengths that it knows.
+//! Checks of propagation: heights and lengths must be in the range of the path-loss model.
 
 use std::ops::RangeInclusive;
 
@@ -11,10 +11,10 @@ use crate::format::{Antenna, Bursts, Channel, LogNormal, PathLoss, Resolved, Sha
 use crate::quantity::{Metres, Time};
 use crate::radio::path_loss;
 
-/// Streets and buildings of TR 36.814 Table B.1.2.1-1, in metres.
+/// Range of street widths and building heights of TR 36.814 Table B.1.2.1-1, in metres.
 const TOWN: RangeInclusive<f64> = 5.0..=50.0;
 
-/// Means of good and bad times: shorter ones average out within a slot of 1 ms.
+/// Minimum mean of good and bad periods: shorter ones average out within a slot of 1 ms.
 const BURST_MIN: Time = Time(Duration::from_micros(100));
 const BURST_MAX: Time = Time(Duration::from_secs(3600));
 
@@ -59,7 +59,7 @@ fn law(law: &PathLoss, at: &Place<'_>) -> Checked {
 }
 
 fn shadowing(law: &LogNormal, path_loss: PathLossModel, at: &Place<'_>) -> Checked {
-    // Which path makes no difference to whether the model has shadowing.
+    // Whether the model has shadowing does not depend on the path.
     let path = RadioPath {
         distance_m: 100.0,
         ground_m: 100.0,
@@ -108,9 +108,9 @@ pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {
     }
 }
 
-/// The path-loss model knows the heights of every cell and every UE.
+/// The heights of all cells and UEs must be in the range of the path-loss model.
 pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) -> Checked {
-    // The carrier does not decide about heights.
+    // The range of heights does not depend on the carrier.
     let Some(known) = path_loss(&channel.path_loss).at(2e9).heights() else { return Ok(()) };
     let check = |height: Metres, known: &RangeInclusive<f64>, at: &Place<'_>| {
         let (low, high) = (Metres(*known.start()), Metres(*known.end()));

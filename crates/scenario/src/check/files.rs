@@ -1,4 +1,4 @@
-//! Files that a scenario names: where they are, and that they can be read.
+//! Checks of the files that a scenario names: their location, and that they can be read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +9,8 @@ use crate::format::{App, Mobility, Resolved};
 use crate::pages;
 use crate::tree::Tree;
 
-/// A file is named from where the scenario file is; from here on it is named from where we are.
-/// Each is read once, so that its mistakes are found before anything runs.
+/// File names are relative to the scenario file; from here on they are relative to the current
+/// folder. Each file is parsed once, so that its errors are found before a run.
 pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checked {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let root = Place { tree, key: String::new() };
@@ -50,7 +50,7 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checke
     Ok(())
 }
 
-/// Makes a path of a name.
+/// Converts a name to a path.
 fn find(name: &mut String, folder: &Path, at: &Place<'_>) -> Checked {
     let path = folder.join(name.as_str());
     if !path.is_file() {

@@ -18,11 +18,11 @@ use crate::quantity::{Share, Size};
 
 /// Largest IP packet (RFC 791).
 const IP_PACKET_MAX: u64 = 65_535;
-/// Packets that a constant rate may make in a run: hours of computing.
+/// Maximum number of packets at a constant rate in a run: hours of computing.
 const PACKETS_MAX: u128 = 10_000_000_000;
-/// Bursts that may be under way at once, in the mean.
+/// Maximum mean number of active bursts.
 const BURSTS_MAX: f64 = 10_000.0;
-/// Transfers over one connection.
+/// Maximum number of transfers over one connection.
 const OBJECTS_MAX: u32 = 1_000_000;
 /// The UDP payload that QUIC requires of a path (RFC 9000 §14), with IPv4 and UDP headers.
 const QUIC_MTU_MIN: u64 = 1_228;
@@ -69,7 +69,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         }
         rnis::discriminator(flow, scenario, &at)?;
     }
-    // A run may be shorter than the scenario was meant to be, but not so short.
+    // An override may make a run shorter than intended, but not this short.
     let idle = scenario.flow.iter().all(|flow| flow.start >= scenario.run.duration);
     let help = "it must be below run.duration";
     at.require(!idle, "0.start", "every flow starts after the end of the run", help)?;
@@ -84,7 +84,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
 }
 
-/// A PEP watches what goes to the UE.
+/// A PEP observes data to the UE.
 fn listens(congestion: Congestion, direction: FlowDirection, at: &Place<'_>) -> Checked {
     let ok = direction == FlowDirection::Downlink || congestion != Congestion::Mdcc;
     let help = "MDCC needs a PEP, which observes the downlink only; choose another controller";
@@ -197,7 +197,7 @@ fn payload(payload: Size, at: &Place<'_>) -> Checked {
     at.require(fits, "app.payload", "out of range", "it must be from 1 B to 65507 B")
 }
 
-/// So many packets of so many bytes at this rate can be computed.
+/// Checks that this number of packets at this rate can be computed.
 fn packets(rate: u64, bytes: Size, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let end = scenario.run.duration.0;
     let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
@@ -270,7 +270,7 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     at.require(initial_rtt, "initial_rtt", "out of range", "it must be from 1 ms to 10 s")
 }
 
-/// What the laws of TCP and QUIC have in common.
+/// The checks that TCP and QUIC have in common.
 fn laws(cubic_beta: f64, slow_start_loss: Share, at: &Place<'_>) -> Checked {
     let beta = (0.1..=0.99).contains(&cubic_beta);
     at.require(beta, "cubic_beta", "out of range", "it must be from 0.1 to 0.99")?;
@@ -318,8 +318,8 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     tcp.send_buffer.map_or(Ok(()), |buffer| at.at_least(buffer, least, "send_buffer", message))
 }
 
-/// The ranges are Linux's (`tcp_syn_retries`, `tcp_syn_linear_timeouts`, `tcp_synack_retries`, `tcp_retries2`), which takes
-/// no more than 127 or 255 either.
+/// The ranges are those of Linux (`tcp_syn_retries`, `tcp_syn_linear_timeouts`, `tcp_synack_retries`,
+/// `tcp_retries2`), which has the same maxima of 127 and 255.
 fn limits(tcp: &Tcp, at: &Place<'_>) -> Checked {
     let message = "out of range";
     let (syn, linear) = ((1..=127).contains(&tcp.syn_retries), tcp.syn_linear_timeouts <= 127);

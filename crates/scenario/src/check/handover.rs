@@ -68,7 +68,7 @@ fn radio_link(handover: &Handover, x2: Option<&X2>, at: &Place<'_>) -> Checked {
     at.require(fits, "t304", "T304 would expire during every handover", help)
 }
 
-/// The mode of handover is for the mode of RLC of every cell.
+/// The handover mode must match the RLC mode of every cell.
 fn mode(handover: HandoverMode, cell: &Cell, at: &Place<'_>) -> Checked {
     let (rlc, help) = match &cell.rlc {
         Rlc::Am(_) => (RlcMode::Am, "use handover.mode = \"lossless\" or \"seamless\", or rlc.mode = \"um\""),

@@ -1,4 +1,4 @@
-//! Checks of a layout, before it is taken apart.
+//! Checks of a layout, before it is expanded.
 
 use super::{CELLS_MAX, Checked, Place};
 use crate::de::read;
@@ -6,7 +6,7 @@ use crate::format::Hexagonal;
 use crate::quantity::Angle;
 use crate::tree::{Tree, Value};
 
-/// `section` has the layout with its defaults, `scenario` what the user wrote.
+/// `section` is the layout with its defaults, `scenario` the user's text.
 pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Checked {
     let at = Place { tree: section, key: "layout".to_owned() };
     match (grid.sites, grid.rings) {
@@ -47,7 +47,7 @@ pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Check
     pattern(grid, scenario)
 }
 
-/// The one cell that the others are made of.
+/// The only cell section, which is the pattern of the others.
 fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tree) -> Checked {
     let at = Place { tree: scenario, key: "cell".to_owned() };
     let cells = match scenario.get("cell").map(|list| &list.value) {
@@ -84,7 +84,7 @@ fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tre
     }
 }
 
-/// An angle as it was written.
+/// An angle as written in the file.
 pub(crate) fn degrees(tree: &Tree) -> Option<f64> {
     read::<Angle>(tree).ok().map(|angle| angle.0)
 }

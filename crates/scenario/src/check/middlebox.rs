@@ -6,13 +6,13 @@ use super::{Checked, Place};
 use crate::format::{Congestion, Middlebox, Pep, PepFault, Resolved, SplitProxy};
 use crate::quantity::Size;
 
-/// Flows that a PEP may watch: about half a kilobyte each.
+/// Maximum number of flows observed by a PEP: about half a kilobyte each.
 const WATCHED_MAX: u32 = 1_000_000;
-/// Ranges that it may remember for each: more than holes in any window that recovers.
+/// Maximum number of ranges per flow: more than the holes in any window that recovers.
 const RANGES_MAX: u32 = 1_000;
-/// Connections that a split proxy may have: about twenty kilobytes each, beside its buffers.
+/// Maximum number of connections of a split proxy: about twenty kilobytes each, besides its buffers.
 const CONNECTIONS_MAX: u32 = 1_000_000;
-/// Segments to one message, or above a hole.
+/// Maximum number of segments per message, or above a hole.
 const SEGMENTS_MAX: u32 = 255;
 
 pub(super) fn middleboxes(scenario: &Resolved, at: &Place<'_>) -> Checked {

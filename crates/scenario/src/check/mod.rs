@@ -1,5 +1,5 @@
-//! What types cannot say: names that must fit together, and limits that are refused before any
-//! memory is taken.
+//! Checks that types cannot express: consistency of names and keys, and limits that are checked
+//! before any memory is allocated.
 
 mod aqm;
 mod cell;
@@ -28,19 +28,19 @@ use crate::tree::{OVERRIDE, Tree, Value};
 pub(crate) use files::locate;
 pub(crate) use layout::{degrees, layout};
 
-/// UEs in all.
+/// Maximum number of UEs.
 const UES_MAX: u64 = 10_000;
-/// Flows in all.
+/// Maximum number of flows.
 const FLOWS_MAX: u64 = 10_000;
-/// Channels between cells and UEs, where there are several cells: 10 KiB each.
+/// Maximum number of channels between cells and UEs, if there are several cells: 10 KiB each.
 const LINKS_MAX: u64 = 100_000;
-/// Cells in all.
+/// Maximum number of cells.
 const CELLS_MAX: usize = 1_000;
-/// Links between the core and a cell, one after the other.
+/// Maximum number of links in series between the core and a cell.
 const HOPS_MAX: usize = 16;
-/// Rows of the time series in all, a bin of a flow each: about a gigabyte.
+/// Maximum number of rows of the time series, one per bin and flow: about a gigabyte.
 const ROWS_MAX: u64 = 10_000_000;
-/// Slots that a setting of the MAC may count.
+/// Maximum number of slots in a setting of the MAC.
 const SLOTS_MAX: u64 = 10_000;
 
 type Checked = Result<(), ScenarioError>;
@@ -61,7 +61,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
     rows(scenario, &at.under("run"))
 }
 
-/// A key, and the tree in which to look up its line and value.
+/// A key, and the tree with its line and value.
 struct Place<'a> {
     tree: &'a Tree,
     key: String,
@@ -74,12 +74,12 @@ impl Place<'_> {
         Self { tree: self.tree, key }
     }
 
-    /// An entry of the list that stands here.
+    /// An entry of the list at this place.
     fn entry(&self, index: usize) -> Self {
         self.under(&index.to_string())
     }
 
-    /// The error that something is wrong here.
+    /// The error for this key.
     fn wrong(&self, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
         let mut error = ScenarioError::new(self.key.as_str(), message, help);
         let mut tree = Some(self.tree);
@@ -98,7 +98,7 @@ impl Place<'_> {
         Err(error)
     }
 
-    /// The error that something is wrong with a key below.
+    /// The error for a key below this one.
     fn fail(&self, key: &str, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
         self.under(key).wrong(message, help)
     }
@@ -174,7 +174,7 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
     Ok(())
 }
 
-/// What the downlink does to packets at given times, and its policer.
+/// The scheduled changes of the downlink, and its policer.
 fn impairments(internet: &Internet, at: &Place<'_>) -> Checked {
     let steps = internet.loss_steps.as_deref().unwrap_or_default();
     let sorted = steps.is_sorted_by_key(|step| step.at.0);
@@ -189,12 +189,12 @@ fn impairments(internet: &Internet, at: &Place<'_>) -> Checked {
     })
 }
 
-/// The largest packet of a common path.
+/// The largest packet of an ordinary path.
 const fn internet_packet() -> Size {
     Size(airlane_core::Bytes(1500))
 }
 
-/// What a wired network cannot have; asked before anything is filled in.
+/// Sections that a wired network cannot have; checked before presets fill in the rest.
 pub(crate) fn wired(tree: &Tree) -> Checked {
     let has = [
         ("layout", "no layout"),
@@ -278,8 +278,8 @@ fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {
     Ok(())
 }
 
-/// A name is there, is short, is not a number (which a path would take for an index), and is
-/// not taken.
+/// A name must exist, be short and unique, and not be a number (which a path would interpret as an
+/// index).
 fn name(name: &str, taken: &mut BTreeSet<String>, at: &Place<'_>) -> Checked {
     let known = |c: char| c.is_alphanumeric() || "-_/ ".contains(c);
     let fits = (1..=64).contains(&name.len()) && name.chars().all(known);

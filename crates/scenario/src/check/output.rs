@@ -1,12 +1,13 @@
-//! Checks of what a run writes.
+//! Checks of the outputs of a run.
 
 use super::{Checked, Place};
 use crate::expand;
 use crate::format::{CapturePoint, Network, Output, Resolved, Transport};
 
-/// Transport blocks that a RAN log may hold: about four gigabytes in memory.
+/// Maximum number of transport blocks in a RAN log: about four gigabytes in memory.
 const BLOCKS_MAX: u64 = 100_000_000;
-/// UEs that a slot can serve in one direction (TS 36.213 §7.1.6: 25 resource block groups).
+/// Maximum number of UEs that a slot can serve in one direction (TS 36.213 §7.1.6: 25 resource
+/// block groups).
 const SERVED_MAX: u64 = 25;
 
 pub(super) fn output(scenario: &Resolved, at: &Place<'_>) -> Checked {

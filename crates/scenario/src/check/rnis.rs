@@ -20,7 +20,7 @@ pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
 }
 
-/// Who listens to a base station needs one that speaks.
+/// A sender that uses radio information needs a service that sends it.
 pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let discriminator = match &flow.transport {
         Transport::Tcp(tcp) => &tcp.loss_discriminator,
@@ -57,7 +57,7 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
     }
 }
 
-/// MELD listens to a base station, which tells servers of downlinks.
+/// MELD uses the base station's information, which covers downlinks.
 fn listener(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let key = "transport.loss_discriminator";
     let downlink = flow.direction == FlowDirection::Downlink;

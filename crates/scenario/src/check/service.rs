@@ -1,4 +1,4 @@
-//! Checks of times in which a cell does not serve as usual.
+//! Checks of the periods in which a cell does not serve as usual.
 
 use airlane_core::Duration;
 
@@ -28,7 +28,7 @@ pub(super) fn service(cell: &Cell, scenario: &Resolved, at: &Place<'_>) -> Check
     Ok(())
 }
 
-/// Times do not overlap and stand in their order.
+/// The periods must be in order and must not overlap.
 fn one_after_the_other(times: impl Iterator<Item = (Time, Time)>, at: &Place<'_>) -> Checked {
     let mut free = Time(Duration::ZERO);
     for (index, (begin, duration)) in times.enumerate() {

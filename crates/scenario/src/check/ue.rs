@@ -10,9 +10,9 @@ use crate::format::{
 use crate::quantity::Metres;
 use crate::radio::home_cell;
 
-/// The smallest area to walk in: a walk has a turn for each way across, and all are computed.
+/// The minimum size of an area: a walk turns at each crossing, and all turns are computed.
 const ROOM_MIN_M: f64 = 1.0;
-/// The slowest walk: 20000 km at this speed still fit into the clock.
+/// The minimum speed: 20000 km at this speed are within the range of the clock.
 const SPEED_MIN_KMH: f64 = 0.1;
 
 pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -185,7 +185,7 @@ fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
         at.require(scale > 0.0, "scale", "out of range", "it must be above zero")?;
         at.require(min > 0.0, "min", "out of range", "it must be above zero")?;
         at.require(max > min, "max", "not above `min`", "it must be above `min`")?;
-        // The law draws until a value lies between its cuts.
+        // The distribution is redrawn until a value is between its limits.
         let likely = max >= scale / 100.0 && min <= scale * 100.0 && max >= 1.01 * min;
         if !likely {
             let help = "widen the interval, or move it nearer to `scale`";
@@ -195,7 +195,7 @@ fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
     room(walk.radius, "radius", at)
 }
 
-/// Where a UE starts: within so many metres of a point.
+/// The start of a UE: a point, and the maximum distance from it in metres.
 fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
     let home = scenario.cell[home_cell(ue, scenario)].position;
     match (&ue.position, &ue.placement) {
@@ -214,7 +214,7 @@ fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
     }
 }
 
-/// How far from the centre of its disc a UE may start.
+/// The maximum distance of a UE's start from the centre of its disc.
 fn from_centre(centre: Option<[Metres; 2]>, ue: &Ue, scenario: &Resolved) -> f64 {
     let (start, reach) = start(ue, scenario);
     let centre = centre.unwrap_or(scenario.cell[home_cell(ue, scenario)].position);
@@ -222,7 +222,7 @@ fn from_centre(centre: Option<[Metres; 2]>, ue: &Ue, scenario: &Resolved) -> f64
     (dx * dx + dy * dy).sqrt() + reach
 }
 
-/// A walk begins inside its disc, wherever in its placement the UE is put.
+/// A walk must begin inside its disc, for any position of the placement.
 fn contains_start(far: f64, radius: Metres, key: &str, at: &Place<'_>) -> Checked {
     let help = format!("the UE may start {far} m from the centre");
     at.require(far <= radius.0, key, "the area does not contain the start of the UE", &help)

@@ -8,21 +8,21 @@ use crate::format::{
 };
 use crate::quantity::{Size, Time};
 
-/// The longest video: a day.
+/// The maximum length of a video: a day.
 const LENGTH_MAX: Duration = Duration::from_secs(86_400);
-/// The longest segment, and the shortest.
+/// The maximum and the minimum length of a segment.
 const SEGMENT_MAX: Duration = Duration::from_secs(60);
 const SEGMENT_MIN: Duration = Duration::from_millis(100);
 /// The highest bitrate: 1 Gbit/s.
 const BITRATE_MAX: u64 = 1_000_000_000;
-/// Bitrates of a video.
+/// Maximum number of bitrates of a video.
 const BITRATES_MAX: usize = 64;
-/// Throughputs that the rule by rate remembers.
+/// Maximum number of throughputs that the rule by rate stores.
 const SAMPLES_MAX: u8 = 32;
-/// Views of one viewer.
+/// Maximum number of views of one viewer.
 const VIEWS_MAX: u32 = 100_000;
 
-/// A flow by which one file is watched.
+/// A flow with a video in one file.
 pub(super) fn video(video: &Video, flow: &Flow, at: &Place<'_>) -> Checked {
     let over_tcp = matches!(flow.transport, Transport::Tcp(_));
     at.require(over_tcp, "app", "a progressive download needs TCP", "use transport = \"tcp\"")?;
@@ -42,7 +42,7 @@ pub(super) fn video(video: &Video, flow: &Flow, at: &Place<'_>) -> Checked {
     at.positive(video.satisfied.startup, "app.satisfied.startup")
 }
 
-/// A flow by which segments are watched.
+/// A flow with a video in segments.
 pub(super) fn dash(dash: &Dash, flow: &Flow, at: &Place<'_>) -> Checked {
     carried(dash, flow, at)?;
     watched(&dash.watching, flow, at)?;
@@ -89,7 +89,7 @@ fn bola(rule: &BolaRule, dash: &Dash, at: &Place<'_>) -> Checked {
     at.require(between, "app.rule.buffer_low", "out of range", &help)
 }
 
-/// What carries segments speaks this version of HTTP.
+/// The transport must match the version of HTTP.
 fn carried(dash: &Dash, flow: &Flow, at: &Place<'_>) -> Checked {
     match &flow.transport {
         Transport::Tcp(_) => {

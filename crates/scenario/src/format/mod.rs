@@ -1,9 +1,8 @@
 //! The scenario format as types: the keys of a file, and, with the defaults of the presets, all inputs of a
 //! run.
 //!
-//! No field has a default here; the defaults are the preset files (`presets/*.toml`), so
-//! that every value of a run is one that stands in a file somebody can read. `Option` means that
-//! a thing may really be absent.
+//! No field has a default here. The defaults are the preset files (`presets/*.toml`), so that every
+//! value of a run is in a file that users can read. `Option` means that the value may be absent.
 
 mod aqm;
 mod cell;
@@ -36,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Time;
 
-/// Makes an enum readable as a table whose tag key names the variant, or as the bare name.
+/// Makes an enum deserializable from a table whose tag key names the variant, or from the bare name.
 macro_rules! tagged {
     ($choice:ident by $tag:literal { $($name:literal => $variant:ident $(($settings:ty))?),+ $(,)? }) => {
         impl<'de> serde::Deserialize<'de> for $choice {

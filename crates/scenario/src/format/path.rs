@@ -144,7 +144,7 @@ pub struct Hop {
 }
 
 impl Backhaul {
-    /// The links from the core to the cells, one after the other.
+    /// The links in series from the core to the cells.
     #[must_use]
     pub fn hops(&self) -> Vec<Hop> {
         let Self { shared, rate, delay, queue, aqm, hop } = self.clone();

@@ -1,13 +1,14 @@
-//! Pages as a browser recorded them: HTTP Archive 1.2 (Odvarko, <http://www.softwareishard.com/blog/har-12-spec/>).
+//! Pages recorded by a browser: HTTP Archive 1.2 (Odvarko,
+//! <http://www.softwareishard.com/blog/har-12-spec/>).
 //!
-//! What a scenario needs of an entry: its host, the sizes of request and response, when it began and how long each of
-//! its phases took. An entry that names its initiator (as Chrome's do, `_initiator`) depends on that one;
-//! any other on the document. How much of its parent had come is read from the times: none before the
-//! parent's response was received, all after. A server's wait is the entry's less the shortest time
-//! that a connection to that host took, which is a round trip of the recording.
+//! An entry gives its host, the sizes of request and response, its start and the durations of its phases. An
+//! entry that names its initiator (as Chrome's do, `_initiator`) depends on that one, any other on the
+//! document. The part of the parent that must have arrived follows from the times: none before the response
+//! of the parent, all after it. A server's processing time is the entry's waiting time less the minimum
+//! connection time to that host, which is a round trip of the recording.
 //!
-//! Entries that no network carried are left out: `data:` and other addresses without a host, and those without a
-//! response (status 0). Redirections are objects like any other.
+//! Entries without network traffic are ignored: `data:` and other addresses without a host, and those without
+//! a response (status 0). Redirections are objects like any other.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use crate::tree::{Tree, Value};
 
 type Read<T> = Result<T, ScenarioError>;
 
-/// A place in the file.
+/// A position in the file.
 #[derive(Clone, Debug)]
 struct At<'a> {
     file: &'a str,
@@ -73,7 +74,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A number of bytes; -1, or nothing, if nobody knows.
+    /// A number of bytes; `None` if it is -1 or absent, which means unknown.
     fn bytes(&self) -> Read<Option<u64>> {
         if self.tree.is_none_or(|tree| matches!(tree.value, Value::Null)) {
             return Ok(None);
@@ -88,7 +89,7 @@ impl<'a> At<'a> {
         Ok((number >= 0.0).then_some(number as u64))
     }
 
-    /// Milliseconds; zero for -1 or nothing, which say that there was no such phase.
+    /// Milliseconds; zero if it is -1 or absent, which means that there was no such phase.
     fn phase_ms(&self) -> Read<f64> {
         if self.tree.is_none_or(|tree| matches!(tree.value, Value::Null)) {
             return Ok(0.0);
@@ -115,16 +116,16 @@ struct Entry<'a> {
     request: u64,
     head: u64,
     body: u64,
-    /// When the request began, and its response: milliseconds since 1970.
+    /// Start of the request, and of its response: milliseconds since 1970.
     began_ms: f64,
     response_ms: f64,
     receive_ms: f64,
     wait_ms: f64,
-    /// How long the connection took, if there was one to be made, TLS left out.
+    /// Duration of the connection setup, if there was one, without TLS.
     connect_ms: Option<f64>,
 }
 
-/// Reads a file; errors call it `file`.
+/// Parses a file; errors name `file`.
 pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
     let json: serde_json::Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| {
         let help = "export the file again: HAR 1.2 is JSON";
@@ -168,7 +169,7 @@ pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
     }
 }
 
-/// Id and title of each page; a log without pages is one.
+/// Id and title of each page; a log without pages is one page.
 fn titles<'a>(log: &At<'a>) -> Read<Vec<(Option<&'a str>, String)>> {
     let pages = log.under("pages");
     if pages.tree.is_none_or(Tree::is_empty) {
@@ -187,7 +188,7 @@ fn titles<'a>(log: &At<'a>) -> Read<Vec<(Option<&'a str>, String)>> {
     Ok(titles)
 }
 
-/// Reads an entry; `None` for one that no network carried.
+/// Parses an entry; `None` for one without network traffic.
 fn entry<'a>(at: &At<'a>) -> Read<Option<Entry<'a>>> {
     let (request, response, timings) = (at.under("request"), at.under("response"), at.under("timings"));
     let url = request.under("url").text()?;
@@ -273,7 +274,7 @@ fn objects(entries: &[&Entry<'_>]) -> Vec<Described> {
     entries.iter().enumerate().map(object).collect()
 }
 
-/// Scheme and host of an address, the port included.
+/// Scheme and host of an address, including the port.
 fn host(url: &str) -> Option<(&str, String)> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -298,7 +299,8 @@ fn kind(mime: &str) -> Kind {
     }
 }
 
-/// Milliseconds since 1970 of a time in ISO 8601 as HAR has it: `2011-09-15T12:00:00.000+02:00`, or `Z` at its end.
+/// Milliseconds since 1970 of a time in ISO 8601 as in HAR: `2011-09-15T12:00:00.000+02:00`, or with `Z` at
+/// its end.
 fn milliseconds(text: &str) -> Option<f64> {
     let number = |range: core::ops::Range<usize>| text.get(range)?.parse::<i64>().ok().filter(|n| *n >= 0);
     let marks = [(4, '-'), (7, '-'), (10, 'T'), (13, ':'), (16, ':')];

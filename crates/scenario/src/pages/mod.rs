@@ -1,6 +1,7 @@
-//! Web pages: sets of them in a table of ours, or as a browser recorded them.
+//! Web pages: page sets in our own table format, or recorded by a browser.
 //!
-//! A table is text, a line for each object, below a line that names its columns; `#` begins a comment:
+//! A table is text, with one line per object, after a line with the names of the columns; `#` begins a
+//! comment:
 //!
 //! | column | meaning | if left out |
 //! |---|---|---|
@@ -13,7 +14,7 @@
 //! | `after_bytes` | so much of that object has to come first | 0 |
 //! | `wait_ms` | what the server needs before it answers | 0 |
 //!
-//! A HAR file (HTTP Archive 1.2) is what the developer tools of browsers export.
+//! A HAR file (HTTP Archive 1.2) is the export format of browsers' developer tools.
 
 mod har;
 mod table;
@@ -28,18 +29,18 @@ use airlane_traffic::{Page, PageObject};
 use crate::error::ScenarioError;
 use crate::files;
 
-/// The sets that come with airlane.
+/// The bundled sets.
 pub(crate) const SETS: [(&str, &str); 1] = [("2011", include_str!("../../data/pages-2011.csv"))];
 
-/// Pages, objects of a page, and hosts of a set.
+/// Maximum numbers of pages, of objects of a page, and of hosts of a set.
 const PAGES_MAX: usize = 1_000;
 const OBJECTS_MAX: usize = 10_000;
 const HOSTS_MAX: usize = 10_000;
-/// Bytes of an object, or of its request.
+/// Maximum bytes of an object, or of its request.
 const BYTES_MAX: u64 = 1 << 30;
-/// Waits of servers.
+/// Maximum processing time of a server.
 const WAIT_MAX_MS: u64 = 60_000;
-/// Line and fields of a request and of a response, where nobody says: choice, about what browsers sent and got in 2011.
+/// Default size of the header of a request and of a response: choice, about that of browsers in 2011.
 const REQUEST_BYTES: u64 = 400;
 const HEAD_BYTES: u64 = 300;
 
@@ -50,7 +51,7 @@ pub(crate) struct PageSet {
     pub(crate) hosts: usize,
 }
 
-/// What an object is.
+/// The type of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Html,
@@ -71,7 +72,7 @@ impl Kind {
         ("other", Self::Other),
     ];
 
-    /// Of RFC 9218 §4.1; choice: what blocks the page comes first, as in browsers.
+    /// Urgency as in RFC 9218 §4.1; choice: objects that block the page are first, as in browsers.
     const fn urgency(self) -> u8 {
         match self {
             Self::Html => 0,
@@ -84,7 +85,7 @@ impl Kind {
     }
 }
 
-/// An object as a file describes it.
+/// An object as described in a file.
 #[derive(Clone, Debug)]
 struct Described {
     host: String,
@@ -97,7 +98,7 @@ struct Described {
     wait: Duration,
 }
 
-/// The set of this name, or in this file.
+/// The set with this name, or in this file.
 pub(crate) fn load(name: &str) -> Result<PageSet, ScenarioError> {
     if let Some((_, text)) = SETS.iter().find(|(set, _)| *set == name) {
         return table::parse(text, name);
@@ -106,12 +107,12 @@ pub(crate) fn load(name: &str) -> Result<PageSet, ScenarioError> {
     if is_har(name) { har::parse(&text, name) } else { table::parse(&text, name) }
 }
 
-/// True for what comes with airlane.
+/// True for a bundled set.
 pub(crate) fn is_built_in(name: &str) -> bool {
     SETS.iter().any(|(set, _)| *set == name)
 }
 
-/// True for a file whose name says that it is one of either kind.
+/// True for a file whose name has one of the two extensions.
 pub(crate) fn is_file(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     matches!(extension, Some("csv" | "har"))
@@ -121,12 +122,12 @@ fn is_har(name: &str) -> bool {
     name.ends_with(".har")
 }
 
-/// Gives servers their numbers, in the order in which they appear.
+/// Assigns numbers to servers, in the order in which they appear.
 #[derive(Debug, Default)]
 struct Hosts(std::collections::BTreeMap<String, u16>);
 
 impl Hosts {
-    /// The number of a host; `None` for one too many.
+    /// The number of a host; `None` if there are too many.
     fn number(&mut self, host: &str) -> Option<u16> {
         let next = self.0.len();
         match self.0.get(host) {
@@ -141,7 +142,7 @@ impl Hosts {
     }
 }
 
-/// A set of described pages, in order. Fails with the hosts if there are too many.
+/// A set of described pages, in order. Returns `None` if there are too many hosts.
 fn assemble(pages: Vec<(String, Vec<Described>)>) -> Option<PageSet> {
     let mut hosts = Hosts::default();
     let mut all = Vec::with_capacity(pages.len());

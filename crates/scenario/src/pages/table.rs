@@ -15,7 +15,7 @@ const REQUIRED: [&str; 3] = ["page", "host", "body_bytes"];
 
 type Read<T> = Result<T, ScenarioError>;
 
-/// A line, and what its columns are called.
+/// A line, and the names of its columns.
 struct Line<'a> {
     file: &'a str,
     number: u32,
@@ -33,7 +33,7 @@ impl<'a> Line<'a> {
         Err(error)
     }
 
-    /// What stands in a column; `None` if that is nothing, or there is no such column.
+    /// The text in a column; `None` if it is empty, or if there is no such column.
     fn cell(&self, column: &str) -> Option<&'a str> {
         let index = self.columns.iter().position(|name| *name == column)?;
         self.cells.get(index).copied().filter(|cell| !cell.is_empty())
@@ -59,7 +59,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads a table; errors call it `file`.
+/// Parses a table; errors name `file`.
 pub(super) fn parse(text: &str, file: &str) -> Read<PageSet> {
     let fail = |line: Option<u32>, message: String, help: String| {
         let mut error = ScenarioError::new("", message, help).in_file(file);

@@ -1,4 +1,4 @@
-//! Page sets and HAR files: what they become, and every mistake in them with its whole error.
+//! Page sets and HAR files: the resulting pages, and the complete error for every mistake.
 
 use super::*;
 
@@ -20,8 +20,8 @@ fn the_page_set_is_what_its_generator_writes() {
     assert!(ours == SETS[0].1, "examples/page_set.rs writes another data/pages-2011.csv");
 }
 
-/// The measured means (see examples/page_set.rs for where they come from), within what rounding costs: counts are whole
-/// for each page and type, so their means differ by at most half an object and less by chance.
+/// The measured means (see examples/page_set.rs for the sources), with a tolerance for rounding: counts are
+/// whole for each page and type, so their means differ by at most half an object and usually by less.
 #[test]
 fn the_page_set_has_the_statistics_of_2011() {
     let set = load("2011").unwrap();
@@ -101,9 +101,10 @@ fn har(entries: &[serde_json::Value]) -> serde_json::Value {
     }})
 }
 
-/// The document: begun at 12:00:00, its response from 100 ms (40 of a connection, 60 of waiting) to 300 ms. An image that began at 200 ms was
-/// named by its first half; one that began at 400 ms, two hours west of it, by its end, and so was what a script of 500 ms brought in
-/// by the script. The server took 60 - 40 ms.
+/// The document: begun at 12:00:00, its response from 100 ms (40 of a connection, 60 of waiting) to 300 ms.
+/// An image that began at 200 ms was named by its first half; one that began at 400 ms, with a time zone two
+/// hours west, by its end. An object loaded by a script of 500 ms was named by the end of the script. The
+/// server took 60 - 40 ms.
 #[test]
 fn a_recording_becomes_a_page() {
     let document =
@@ -116,7 +117,7 @@ fn a_recording_becomes_a_page() {
     let data = entry("data:image/png;base64,AAAA", "2011-09-15T12:00:00.1Z", [0.0, 0.0, 0.0], [0, 9]);
     let mut cached = entry("http://a.example/c", "2011-09-15T12:00:00.1Z", [0.0, 0.0, 0.0], [0, 9]);
     cached["response"]["status"] = 0.into();
-    // In any order: what counts is when they began.
+    // In any order: only the start times count.
     let text = har(&[by_script, data, half, cached, document, script]).to_string();
     let set = har::parse(&text, "x.har").unwrap();
     assert_eq!((set.pages.len(), set.pages[0].name(), set.hosts), (1, "A page", 2));
@@ -128,7 +129,7 @@ fn a_recording_becomes_a_page() {
         (document.request, document.head, document.wait),
         (Bytes(350), Bytes(300), Duration::from_millis(20))
     );
-    // Without pages, the whole log is one.
+    // Without pages, the whole log is one page.
     let mut bare = har(&[entry("https://a.example/", "2011-09-15T12:00:00Z", [-1.0, 1.0, 1.0], [1, 1])]);
     bare["log"].as_object_mut().unwrap().remove("pages");
     assert_eq!(har::parse(&bare.to_string(), "x.har").unwrap().pages[0].name(), "page");

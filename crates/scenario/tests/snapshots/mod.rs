@@ -1,6 +1,6 @@
-//! Texts held against files that are written with `AIRLANE_BLESS=1`.
+//! Texts compared with files that `AIRLANE_BLESS=1` writes.
 
-/// Compares, line by line, with the file of that name beside this one, or writes it.
+/// Compares, line by line, with the file of that name in this folder, or writes it.
 #[track_caller]
 pub(crate) fn compare(printed: &str, name: &str) {
     let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -1,18 +1,17 @@
-//! What random scenarios draw of layouts, handover, throttling, captures and logs; and scenarios in which
-//! a flow has no excuse.
+//! Random layouts, handover, throttling, captures and logs; and scenarios in which no flow has an excuse.
 
 use airlane_core::Stream;
 
 use super::one_of;
 
-/// How the cells of a scenario hang together.
+/// The relations between the cells of a scenario.
 pub(super) struct Cells {
-    /// Sections besides those of the cells.
+    /// Sections other than those of the cells.
     sections: String,
     layout: bool,
-    /// Cells besides those that are drawn elsewhere.
+    /// Cells in addition to those that are drawn elsewhere.
     more: u64,
-    /// The mode of RLC of all cells, if it has to be one, and otherwise whether one may be transparent.
+    /// The RLC mode of all cells, if it is fixed, and otherwise whether one may be transparent.
     rlc: Option<&'static str>,
     throttling: String,
     rank: &'static str,
@@ -52,7 +51,7 @@ impl Cells {
         cells
     }
 
-    /// How many cells stand in the file, given how many are drawn elsewhere.
+    /// The number of cells in the file, given the number drawn elsewhere.
     pub(super) fn count(&self, drawn: u64) -> u64 {
         if self.layout { 1 } else { drawn + self.more }
     }
@@ -77,7 +76,7 @@ impl Cells {
         &self.sections
     }
 
-    /// Lets the UEs of a group run from cell to cell now and then, where they were to stand still.
+    /// Sometimes lets the UEs of a static group move from cell to cell.
     pub(super) fn moved(&self, ues: String, s: &mut Stream) -> String {
         if !s.chance(0.5) {
             return ues;
@@ -107,7 +106,7 @@ fn hexagons(s: &mut Stream) -> String {
 }
 
 fn handover(s: &mut Stream, mode: &str) -> String {
-    // From what hands over at once and back again to what hardly ever does.
+    // From settings that cause constant handovers to settings that almost never cause one.
     format!(
         "[handover]\nmode = \"{mode}\"\na3_offset = \"{} dB\"\nhysteresis = \"{} dB\"\n\
          time_to_trigger = \"{} ms\"\nl3_filter = {}\nmeasurement_period = \"{} ms\"\n\
@@ -131,7 +130,7 @@ fn handover(s: &mut Stream, mode: &str) -> String {
     )
 }
 
-/// What a run writes beside its tables.
+/// The outputs of a run besides its tables.
 pub(super) fn output(s: &mut Stream, wired: bool) -> String {
     if !s.chance(0.35) {
         return String::new();
@@ -145,7 +144,7 @@ pub(super) fn output(s: &mut Stream, wired: bool) -> String {
     text
 }
 
-/// One open cell with UEs near it and links that are wide: nobody has an excuse.
+/// One open cell with UEs near it and wide links: no flow has an excuse.
 pub(super) fn open(s: &mut Stream) -> String {
     let fading = match one_of(s, &["none", "flat", "epa", "eva", "etu"]) {
         "none" => "\"none\"".to_owned(),

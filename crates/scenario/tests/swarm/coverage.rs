@@ -1,4 +1,4 @@
-//! Which keys of the format random scenarios write, and which of their choices.
+//! The keys and choices of the format that random scenarios contain.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::generate::Drawn;
 
-/// The format as the JSON Schema of its files tells it. Names are `Type.key` for a key of a table, `Choice = value` for
-/// one of several, and `Choice.value.key` for a key that comes with it.
+/// The format according to its JSON Schema. Names are `Type.key` for a key of a table, `Choice = value` for
+/// one of several values, and `Choice.value.key` for a key of that value.
 pub(crate) struct Format {
     schema: Value,
 }
@@ -18,7 +18,7 @@ impl Format {
         Self { schema: serde_json::from_str(&airlane_scenario::schema()).expect("a schema is JSON") }
     }
 
-    /// Everything that can be written.
+    /// All names.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let types = self.schema["$defs"].as_object().expect("the schema has types");
@@ -27,7 +27,7 @@ impl Format {
         names
     }
 
-    /// What is written in a scenario, as it stands there and not as presets fill it.
+    /// The names in a scenario as written, without the presets.
     pub(crate) fn written(&self, drawn: &Drawn, names: &mut BTreeSet<String>) {
         let resolved = drawn.resolve().unwrap_or_else(|e| panic!("{drawn}\n{e}"));
         let resolved = serde_json::from_str(&resolved.to_json()).expect("a resolved scenario is JSON");
@@ -59,7 +59,7 @@ fn names_of(definition: &Value, name: &str, names: &mut BTreeSet<String>) {
                     keys.iter().filter(|key| **key != tag).map(|key| format!("{name}.{value}.{key}")),
                 );
             }
-            // A value that has a table of one key.
+            // A value that is a table of one key.
             None => names.extend(keys.iter().map(|key| format!("{name} = {key}"))),
         }
     }
@@ -69,13 +69,13 @@ fn variants(definition: &Value) -> impl Iterator<Item = &Value> {
     ["oneOf", "anyOf"].into_iter().filter_map(|key| definition[key].as_array()).flatten()
 }
 
-/// The key that tells a variant from others, and its value there.
+/// The key that distinguishes a variant, and its value there.
 fn tag(variant: &Value) -> Option<(&str, &str)> {
     let keys = variant["properties"].as_object()?;
     keys.iter().find_map(|(key, property)| Some((key.as_str(), property["const"].as_str()?)))
 }
 
-/// Goes through what is written and its schema, side by side.
+/// Walks through the text and its schema in parallel.
 struct Walk<'a> {
     format: &'a Format,
     names: &'a mut BTreeSet<String>,
@@ -109,7 +109,7 @@ impl Walk<'_> {
     }
 
     fn choice(&mut self, schema: &Value, name: &str, written: &Value, resolved: &Value) {
-        // What may be left out is a choice of nothing and something.
+        // An optional value is a choice between null and a value.
         if variants(schema).any(|variant| variant["type"] == "null") {
             let something = variants(schema).find(|variant| variant["type"] != "null");
             return self.value(something.expect("one of two"), name, written, resolved);
@@ -118,7 +118,7 @@ impl Walk<'_> {
             self.names.insert(format!("{name} = {text}"));
         }
         let Some(keys) = written.as_object() else { return };
-        // A layout is gone from what its scenario resolves to.
+        // A layout is not in the resolved scenario.
         let says = |key: &str| resolved[key].as_str().or_else(|| keys.get(key)?.as_str());
         for variant in variants(schema) {
             match tag(variant) {
@@ -145,7 +145,7 @@ fn table(table: &DeTable<'_>) -> Value {
 fn value_of(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => json!(text),
-        // What numbers are does not matter.
+        // The values of numbers are irrelevant.
         DeValue::Integer(_) | DeValue::Float(_) => json!(0),
         DeValue::Boolean(truth) => json!(truth),
         DeValue::Datetime(date) => json!(date.to_string()),
@@ -154,7 +154,8 @@ fn value_of(value: &DeValue<'_>) -> Value {
     }
 }
 
-/// The place of a path, made if it is not there; a bare name becomes the tag of a table, without its key.
+/// The place of a path, created if it does not exist; a bare name becomes the tag of a table, without its
+/// key.
 fn descend<'a>(mut tree: &'a mut Value, path: &str) -> &'a mut Value {
     for step in path.split('.') {
         if tree.is_string() {

@@ -1,4 +1,4 @@
-//! Random scenarios from a seed, with everything that the format offers, and what must hold of each.
+//! Random scenarios from a seed, with everything in the format, and the properties of each.
 
 use core::fmt;
 
@@ -32,20 +32,20 @@ mod viewers;
 
 use cells::Cells;
 
-/// Where the scenarios pretend to be, so that they find their files.
+/// The pretended place of the scenarios, so that they find their files.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/swarm/swarm.toml");
 
-/// A scenario as it was drawn: a text, and values of keys that are written over it.
+/// A drawn scenario: a text, and values of keys that override it.
 pub(crate) struct Drawn {
     pub(crate) text: String,
     pub(crate) settings: Vec<(String, Value)>,
 }
 
 impl Drawn {
-    /// What it stands for.
+    /// The resolved scenario.
     ///
     /// # Errors
-    /// If the format does not allow it, which is a mistake of whoever drew it.
+    /// If the format does not allow it, which is an error of the generator.
     pub(crate) fn resolve(&self) -> Result<Resolved, ScenarioError> {
         let mut scenario = Scenario::parse(&self.text, FILE)?;
         for (path, value) in &self.settings {
@@ -62,33 +62,33 @@ impl fmt::Display for Drawn {
     }
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
-    /// A flow leads to a UE within reach, or needs none.
+    /// True if a flow leads to a UE within reach, or needs none.
     pub(crate) within_reach: bool,
-    /// It delivered something to speak of.
+    /// True if it delivered a substantial amount.
     pub(crate) alive: bool,
-    /// Flows without an excuse; each received something.
+    /// Number of flows without an excuse; each received something.
     pub(crate) without_excuse: usize,
     /// Handovers that were completed.
     pub(crate) handovers: u64,
     /// Bytes in files of captures and logs, the same in both runs.
     pub(crate) written: u64,
-    /// The longest time from one transmission of a block to the next, and what of such a time was not
-    /// the HARQ round trip at most, in slots.
+    /// The longest time from one transmission of a block to the next, and the part of such a time
+    /// beyond the HARQ round trip at most, in slots.
     pub(crate) longest_wait: (u64, u64),
 }
 
-/// What one run of a scenario leaves.
+/// The output of one run of a scenario.
 struct Left {
     meta: Meta,
     tables: Vec<(&'static str, Table)>,
-    /// Each file that it wrote.
+    /// Each file it wrote.
     files: Vec<(std::ffi::OsString, Vec<u8>)>,
 }
 
-/// Runs a scenario, with what it writes into a folder of its own that is gone afterwards.
+/// Runs a scenario, with its files in a temporary folder.
 fn run(resolved: &Resolved, seed: u64) -> Left {
     let folder = std::env::temp_dir().join(format!("airlane-swarm-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -105,12 +105,12 @@ fn run(resolved: &Resolved, seed: u64) -> Left {
     Left { meta: output.meta, tables: output.tables, files }
 }
 
-/// Runs the scenario of a seed twice, the second time with a log of the blocks. It must run, lose nothing
-/// unaccounted, repeat, give each flow that has no excuse ([`reach::without_excuse`]) something, and let no block wait
-/// for its next transmission longer than it may ([`retransmissions::longest_wait`]).
+/// Runs the scenario of a seed twice, the second time with a log of the blocks. It must run, account for
+/// every packet, repeat, give each flow without an excuse ([`reach::without_excuse`]) something, and let no
+/// block wait for its next transmission longer than allowed ([`retransmissions::longest_wait`]).
 ///
 /// # Errors
-/// The scenario, if anything of it fails; a panic has then been reported already.
+/// The scenario, if it fails; a panic has then been reported already.
 pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
     let drawn = drawn(seed);
     let outcome = std::panic::catch_unwind(|| {
@@ -239,7 +239,7 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     text
 }
 
-/// Downlink flows listen to a PEP now and then.
+/// Downlink flows sometimes use a PEP.
 fn listening(s: &mut Stream, text: &str) -> String {
     let mut flows = text.split("[[flow]]");
     let mut text = flows.next().unwrap_or_default().to_owned();
@@ -258,7 +258,7 @@ fn listening(s: &mut Stream, text: &str) -> String {
     text
 }
 
-/// Links of the backhaul in series, or the one that it is without; shared ones first.
+/// Links of the backhaul in series, or a single one without a list; shared ones first.
 fn hops(s: &mut Stream) -> String {
     if !s.chance(0.3) {
         return String::new();
@@ -284,7 +284,7 @@ fn hops(s: &mut Stream) -> String {
     (0..links).map(hop).collect()
 }
 
-/// A PEP, sound or not.
+/// A PEP, with or without a fault.
 fn middlebox(s: &mut Stream) -> String {
     let share = 1 + s.below(99);
     let (from, claim) = (s.below(900), one_of(s, &["everything", "unsent", "holes"]));
@@ -311,7 +311,7 @@ fn middlebox(s: &mut Stream) -> String {
     )
 }
 
-/// Bursts of datagrams, or short flows one after the other; often nothing.
+/// Bursts of datagrams, or short flows one after the other; often neither.
 fn background(s: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.3) {
         return String::new();
@@ -332,8 +332,8 @@ fn background(s: &mut Stream, to: Option<&str>) -> String {
     )
 }
 
-/// What came to QUIC later: controllers that model the path or listen to a PEP, and encryption. Lines of a transport; one of
-/// a controller takes the place of `congestion`.
+/// Settings that QUIC got later: model-based controllers, controllers that use a PEP, and encryption. Lines
+/// of a transport; a line with a controller replaces `congestion`.
 pub(crate) fn of_quic(s: &mut Stream, congestion: &str, downlink: bool) -> String {
     let later = ["bbr", "bbr3", "mdcc"];
     let congestion = if s.chance(0.5) { one_of(s, &later[..2 + usize::from(downlink)]) } else { congestion };
@@ -341,7 +341,7 @@ pub(crate) fn of_quic(s: &mut Stream, congestion: &str, downlink: bool) -> Strin
     format!("congestion = \"{congestion}\"\ncrypto = \"{crypto}\"\n")
 }
 
-/// A flow over QUIC, with whatever can be set; often none.
+/// A flow over QUIC with random settings; often none.
 fn over_quic(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.3) {
         return String::new();
@@ -380,7 +380,7 @@ fn over_quic(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> String {
     text + &format!("initial_window = {}\n", 2 + s.below(40))
 }
 
-/// A law of path loss, and a height of cells that it knows.
+/// A path-loss model, and a valid height of cells for it.
 fn path_loss(s: &mut Stream, latest: &mut Stream) -> (String, Option<u64>) {
     let plain = one_of(s, &["friis", "friis", "log-distance", "tr25.814"]);
     if !latest.chance(0.3) {
@@ -421,7 +421,7 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
         if !cells.is_layout() {
             text += &format!("position = [\"{} m\", \"0 m\"]\n", 600 * cell);
         }
-        // Cells on one carrier have one bandwidth; a second cell may have a carrier of its own.
+        // Cells on one carrier have the same bandwidth; a second cell may have its own carrier.
         let drawn = one_of(s, &["6", "15", "25", "50", "75", "100"]);
         let apart = cell > 0 && later.chance(0.3);
         let blocks = if apart { drawn } else { *shared.get_or_insert(drawn) };
@@ -476,7 +476,8 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
     text + cells.sections()
 }
 
-/// How senders tell losses apart now and then, and, in a cell, a base station that tells some of them.
+/// Sometimes loss discriminators of senders, and, in a cell, the base station's information for some
+/// of them.
 fn discerning(s: &mut Stream, text: &str, wired: bool) -> String {
     let discriminator = |s: &mut Stream, downlink: bool| {
         let meld = [
@@ -527,7 +528,7 @@ fn discerning(s: &mut Stream, text: &str, wired: bool) -> String {
     out
 }
 
-/// How a UE moves that is put within 200 m of the first cell, or that a file puts there.
+/// The movement of a UE that is placed within 200 m of the first cell, or by a file.
 fn movement(s: &mut Stream) -> String {
     let range = |s: &mut Stream, unit: &str, least: u64| {
         let low = least + s.below(5);
@@ -586,7 +587,7 @@ fn ues(s: &mut Stream, later: &mut Stream) -> String {
     text
 }
 
-/// A queue rule, with marks instead of drops now and then.
+/// A queue discipline, sometimes with marks instead of drops.
 fn queue_rule(s: &mut Stream, latest: &mut Stream) -> String {
     let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie"]);
     if rule != "drop-tail" && latest.chance(0.3) {
@@ -601,7 +602,7 @@ fn text(seed: u64) -> String {
         return cells::open(newest);
     }
     let s = &mut Seeds::new(seed).stream("swarm");
-    // Draws what the format had not when the swarm was written.
+    // Draws settings that the format did not have when the swarm was written.
     let later = &mut Seeds::new(seed).stream("swarm/later");
     let latest = &mut Seeds::new(seed).stream("swarm/latest");
     let bursts = &mut Seeds::new(seed).stream("swarm/bursts");
@@ -646,14 +647,14 @@ fn text(seed: u64) -> String {
     let mut ues = ues(s, later);
     ues = cells.moved(ues, newest);
     if ["cost231-hata", "tr36.814"].iter().any(|law| text.contains(law)) {
-        ues = ues.replace("count = ", "height = \"1.5 m\"\ncount = "); // what these laws know
+        ues = ues.replace("count = ", "height = \"1.5 m\"\ncount = "); // the range of these models
     }
     text += &ues;
     for name in ["ue-x", "ue-y", "ue-z"] {
         if ues.contains(name) {
             text += &flow(s, Some(name));
             if newest.chance(0.3) {
-                text += &flow(newest, Some(name)); // one the other way now and then
+                text += &flow(newest, Some(name)); // sometimes one in the other direction
             }
         }
     }

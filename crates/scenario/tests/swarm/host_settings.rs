@@ -1,4 +1,4 @@
-//! Values for keys of flows, of what carries them, and of functions in the path.
+//! Values for keys of flows, of their transports, and of functions in the path.
 
 use airlane_core::Stream;
 use airlane_scenario::{Resolved, format};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::settings::{Draw, Settings, bytes, flag, kbps, ms, number, one_of, percent, real, whole};
 
-/// The name of a controller that is brought along.
+/// The name of the test's own controller.
 pub(super) const OWN: &str = "gentle";
 
-/// Controllers of TCP that need nothing else.
+/// Controllers of TCP without further requirements.
 const CONTROLLERS: &[&str] = &["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3"];
 
 pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
@@ -59,7 +59,7 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
     settings.some(&at, keys);
 }
 
-/// When a download has less to send.
+/// The times when a download has less data.
 fn writes(s: &mut Stream) -> Value {
     let mut at = 0;
     let mut writes = Vec::new();
@@ -98,7 +98,7 @@ fn windows_of_pep(settings: &mut Settings<'_>, at: &str, mdcc: Option<&format::M
     }
 }
 
-/// Keys that TCP and QUIC have alike.
+/// Keys that TCP and QUIC share.
 fn laws() -> Vec<(&'static str, Draw)> {
     vec![
         ("cubic", one_of(&["rfc9438", "picoquic-2020"])),
@@ -158,7 +158,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
         ("rtt_from_sack", flag()),
     ];
     settings.some(at, keys);
-    // What must fit together is drawn together.
+    // Keys that must be consistent are drawn together.
     match settings.s.below(10) {
         0 => settings.set(at, "preset", json!("picoquic-2020")),
         1 => segments(settings, at),
@@ -182,7 +182,7 @@ fn rtt_sampling() -> Draw {
     })
 }
 
-/// Segments of one size, and a full one of another, beside headers with timestamps and without.
+/// Segments of one size, and a full one of another, including headers with timestamps and without.
 fn segments(settings: &mut Settings<'_>, at: &str) {
     let mtu = number(settings.s, 140, 1_500);
     settings.set(at, "mtu", json!(format!("{mtu} B")));
@@ -216,7 +216,7 @@ fn receive_window(settings: &mut Settings<'_>, at: &str, listens: bool) {
         _ if listens => receive_buffer(s),
         _ => {
             let window = arwa(s);
-            // Whom its codes are for, and what it measures by.
+            // The sender that obeys its codes, and the options it needs for measuring.
             settings.set(at, "congestion", json!("newreno"));
             settings.set(at, "timestamps", json!(true));
             window
@@ -249,7 +249,7 @@ fn arwa(s: &mut Stream) -> Value {
     window
 }
 
-/// A service that speaks of another UE does so from the start, if nothing is said of that.
+/// A service with notifications about another UE has this fault from the start by default.
 pub(super) fn information(settings: &mut Settings<'_>, base: &format::Rnis) {
     if let format::RnisFault::WrongUe(_) = &base.fault {
         settings.maybe(0.5, "rnis.fault", "from", ms(0, 900));

@@ -1,4 +1,4 @@
-//! A congestion controller that is brought along.
+//! The test's own congestion controller.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use airlane_scenario::controller::{
 
 use super::host_settings::OWN;
 
-/// Grows as Reno does, and gives a quarter at a loss.
+/// Grows as Reno does, and loses a quarter at a loss.
 #[derive(Clone, Debug)]
 struct Gentle;
 

@@ -4,7 +4,7 @@ use airlane_core::Stream;
 
 use super::{of_quic, one_of};
 
-/// A browser, with whatever can be set; often none.
+/// A browser with random settings; often none.
 pub(super) fn browser(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.25) {
         return String::new();

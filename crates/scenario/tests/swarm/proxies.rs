@@ -4,7 +4,7 @@ use airlane_core::Stream;
 
 use super::one_of;
 
-/// Those of one in the gateway, those in the eNBs, or both.
+/// The sections of one in the gateway, of those in the eNBs, or both.
 pub(super) fn proxies(s: &mut Stream) -> String {
     let places: &[&str] = match s.below(3) {
         0 => &["gateway"],
@@ -38,7 +38,7 @@ fn proxy(s: &mut Stream, at: &str) -> String {
         3_000 + s.below(4_000_000),
         6_000 + s.below(100_000_000),
         1 + s.below(50),
-        "pass-through", // a flow that is refused or given up has an excuse that nobody here knows
+        "pass-through", // a flow that is refused or given up would have an unknown excuse
         60_000 + s.below(2_000),
         60_000 + s.below(2_000),
         60_000 + s.below(2_000),

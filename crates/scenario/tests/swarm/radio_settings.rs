@@ -48,7 +48,7 @@ pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
 /// Each cell of the text.
 pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
     let written = if layout { 1 } else { base.cell.len() };
-    // The same everywhere, for MELD-ME looks it up.
+    // The same in all cells, because MELD-ME uses it.
     let table = settings.s.chance(0.4).then(|| one_of(&["efficiency", "openairinterface"])(settings.s));
     for (i, cell) in base.cell.iter().enumerate().take(written) {
         let at = &format!("cell.{i}");
@@ -70,11 +70,11 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
         }
     }
     if layout {
-        settings.maybe(0.3, "layout", "serving_rings", whole(0, 0)); // one ring or less around the middle
+        settings.maybe(0.3, "layout", "serving_rings", whole(0, 0)); // at most one ring around the middle
     }
     service(settings, base, written);
     if base.handover.is_some() {
-        // As X2 and interruptions are drawn, these are longer.
+        // Longer than the drawn X2 delays and interruptions.
         let keys = vec![("n311", whole(1, 10)), ("t304", ms(61, 2_000)), ("t311", ms(1_000, 3_000))];
         settings.some("handover", keys);
     }
@@ -112,7 +112,7 @@ fn scheduler(settings: &mut Settings<'_>, at: &str, scheduler: &format::Schedule
 
 fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     let resource_blocks = u64::from(cell.resource_blocks);
-    // A retransmission comes after the block has been received.
+    // A retransmission is after the reception of the block.
     let keys = vec![
         ("cqi_period", ms(1, 80)),
         ("cqi_delay", ms(0, 20)),
@@ -128,7 +128,7 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     ];
     settings.some(at, keys);
     if settings.s.chance(0.1) {
-        // A block is sent again after its own grant.
+        // A block is retransmitted after its own grant.
         let grant = number(settings.s, 1, 10);
         settings.maybe(1.0, at, "grant_to_pusch", ms(grant, grant));
         settings.maybe(1.0, at, "harq_round_trip", ms(6.max(grant + 1), 24));
@@ -142,7 +142,7 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     }
 }
 
-/// Up to nine of ten.
+/// Up to nine of ten subframes.
 fn blank_subframes() -> Draw {
     Box::new(|s| {
         let share = s.uniform_in(0.05, 0.9);
@@ -209,7 +209,7 @@ fn bearers(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     settings.some(&format!("{at}.pdcp"), keys);
 }
 
-/// Times in which cells do not serve as usual: those that can.
+/// Periods in which cells do not serve as usual, for cells that can have them.
 fn service(settings: &mut Settings<'_>, base: &Resolved, written: usize) {
     let within = base.run.duration.0.as_nanos() / 1_000_000;
     let lost = base.handover.as_ref().is_none_or(|handover| handover.radio_link_failure);
@@ -255,8 +255,8 @@ fn neighbours(settings: &mut Settings<'_>, at: &str, own: usize, base: &Resolved
     settings.set(at, "neighbours", json!(names));
 }
 
-/// A place near the first cell, such that who is put within 200 m of it stays in all areas that are drawn
-/// to move in.
+/// A position near the first cell, such that UEs placed within 200 m of it are in all drawn areas of
+/// movement.
 pub(super) fn near_the_middle(s: &mut Stream) -> Value {
     let mut within = |low: i64, many: u64| format!("{} m", low + number(s, 0, many) as i64);
     json!([within(-20, 20), within(-10, 40)])

@@ -1,5 +1,5 @@
-//! Who must receive something in a random scenario: where the budget of the channel and the rules of
-//! whoever is on the way leave no excuse.
+//! The flows that must receive something in a random scenario, because the budget of the channel and
+//! the rules of all nodes in the path leave no excuse.
 
 use airlane_core::{BitRate, Bytes, Dbm, Decibel, Duration};
 use airlane_radio::path_loss::{City, Scene, Surroundings};
@@ -8,44 +8,44 @@ use airlane_record::{Column, Table};
 use airlane_scenario::quantity::Size;
 use airlane_scenario::{Resolved, format};
 
-/// What a budget must be above noise for the most robust MCS to pass, with room to spare.
+/// The minimum budget above noise for the most robust MCS, with a margin.
 const BUDGET: Decibel = Decibel(3.0);
-/// What it must have in addition where it fades: one time in ten it is less (Rayleigh).
+/// The additional budget with fading: it is exceeded one time in ten (Rayleigh).
 const FADES: Decibel = Decibel(10.0);
 /// Fades pass within a few milliseconds at this speed.
 const FAST_KMH: f64 = 30.0;
-/// A flow that had so long has received something.
+/// A flow of this duration has received something.
 const LONG_ENOUGH: Duration = Duration::from_millis(600);
-/// The SYN of one flow of several may come while the others fill the queue of the link, and is sent again
-/// after this (RFC 6298 §2.1).
+/// The SYN of one of several flows may arrive while the others fill the queue of the link, and is
+/// repeated after this time (RFC 6298 §2.1).
 const SYN_AGAIN: Duration = Duration::from_millis(1000);
-/// Longer than this, a queue of others' packets is an excuse.
+/// A longer queue of other flows' packets is an excuse.
 const QUEUE_MAX: Duration = Duration::from_millis(100);
-/// A packet that waits for so long in a cell that serves everyone is one of many.
+/// A packet that waits this long in a cell that serves all UEs is one of many.
 const DISCARD_MIN: Duration = Duration::from_millis(100);
-/// The largest packet of a common path, which every cell has room for.
+/// The largest packet of an ordinary path, which fits into every cell's queue.
 const ETHERNET: Bytes = Bytes(1500);
-/// With fewer transmissions, HARQ lets one block of a hundred be lost (target error rate of the first: 10 %).
+/// With fewer transmissions, HARQ loses one block of a hundred (target error rate of the first: 10 %).
 const HARQ_MIN: u8 = 3;
-/// With fewer, RLC gives a PDU up that TCP then has to send again.
+/// With fewer, RLC gives up PDUs that TCP then has to retransmit.
 const RLC_MIN: u8 = 4;
-/// What RLC needs to find a lost PDU missing and to ask for it; longer is no repair within the time of a flow.
+/// The time RLC needs to detect and request a lost PDU; a longer one is no repair within the time of a flow.
 const REPAIR_MAX: Duration = Duration::from_millis(250);
-/// A UE's way to its first grant for which there is time anyway.
+/// A UE's usual time to its first grant, for which there is always time.
 const ACCESS: Duration = Duration::from_millis(20);
-/// More than the widest cell brings up.
+/// More than the uplink of the widest cell carries.
 const UPLINK_MAX: u64 = 100_000_000;
-/// Less than this for each flow of a link is an excuse.
+/// A smaller rate for each flow of a link is an excuse.
 const SHARE_MIN: u64 = 500_000;
 
-/// Whether the means of the channel carry data both ways wherever the UE may be: so much over noise
-/// and over neighbours that never pause.
+/// Whether the mean channel carries data in both directions for any position of the UE: this much
+/// above noise and the neighbours' permanent interference.
 pub(crate) fn within_reach(scenario: &Resolved, ue: &format::Ue) -> bool {
     budget(scenario, ue) > BUDGET.linear()
 }
 
-/// The signal over noise and over neighbours that never pause, wherever the UE may be, in the direction
-/// that has less.
+/// The ratio of the signal to noise and the neighbours' permanent interference, for the worst position
+/// of the UE, in the weaker direction.
 fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     let Some(channel) = &scenario.channel else { return f64::INFINITY };
     // Drawn or moving UEs stay within 250 m of the first cell, or in the hexagon around the only one.
@@ -75,7 +75,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
         law(&channel.path_loss, hz).loss(&path)
     };
     let prbs = |cell: &format::Cell| usize::from(cell.resource_blocks);
-    // Walls take, and an antenna without direction gives, as much both ways.
+    // The penetration loss and the gain of an omnidirectional antenna are the same in both directions.
     let on_the_way = |cell: &format::Cell| match &cell.antenna {
         format::Antenna::Omni(omni) => ue.penetration_loss.0 - omni.gain.0,
         format::Antenna::Sector(_) => ue.penetration_loss.0,
@@ -133,13 +133,14 @@ fn law(law: &format::PathLoss, frequency_hz: f64) -> PathLoss {
     }
 }
 
-/// The sections of the flows that have no excuse: downlink, with more to send than passes, to UEs that
-/// stand still within reach of the only cell, or to the host of a wired network.
+/// The sections of the flows without an excuse: downlink, with more data than can be carried, to
+/// static UEs within reach of the only cell, or to the host of a wired network.
 ///
-/// What excuses is left out by rule. Maximum throughput serves the best UE as long as it has data, so
-/// others starve, and so does throughput to average where a flat band makes all equal and the first wins; a deep fade, burst, shadow or the back of a sector antenna is not in the budget; a short
-/// discard timer may expire on a slow cell; and what is lost at the beginning and repaired neither by HARQ
-/// nor by RLC, TCP sends again after a second, which is all that a run has.
+/// Excuses are excluded by rules. Maximum throughput serves the best UE as long as it has data, so others
+/// starve; so does throughput to average, if a flat band makes all metrics equal and the first wins. A deep
+/// fade, burst, shadow or the back of a sector antenna is not in the budget. A short discard timer may expire
+/// in a slow cell. Data that is lost at the beginning and repaired neither by HARQ nor by RLC is
+/// retransmitted by TCP after a second, which is the whole duration of a run.
 pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
     let air = match scenario.network {
         format::Network::Wired => None,
@@ -156,7 +157,7 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
     let core = core.map(|hop| holds(hop.queue, &hop.aqm));
     let room = core.fold(holds(scenario.internet.queue, &scenario.internet.aqm), Bytes::min);
     let excused = |flow: &format::Flow| {
-        // What came before the warm-up was over does not count.
+        // Data before the end of the warm-up does not count.
         let start = flow.start.0.max(scenario.run.warmup.0);
         let end = flow.stop.map_or(scenario.run.duration.0, |stop| stop.0.min(scenario.run.duration.0));
         let wait = air.map_or(Duration::ZERO, |(cell, _)| access(cell));
@@ -170,7 +171,7 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
     (0..scenario.flow.len()).filter(|section| !excused(&scenario.flow[*section])).collect()
 }
 
-/// The only cell, if it and the air around it leave no excuse, and the budget that a UE in it needs.
+/// The only cell, if it and its channel leave no excuse, and the required budget of a UE in it.
 fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
     let ([cell], Some(channel)) = (&scenario.cell[..], &scenario.channel) else { return None };
     let fades = match &channel.fading {
@@ -187,18 +188,18 @@ fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
     clear.then_some((cell, least))
 }
 
-/// Whether the UE of a flow may be out of reach, or what it is sent not meant for where it is.
+/// Whether the UE of a flow may be out of reach, or its blocks are not adapted to its channel.
 fn is_far(scenario: &Resolved, flow: &format::Flow, least: f64) -> bool {
     let ue = scenario.ue.iter().find(|ue| Some(&ue.name) == flow.to.as_ref());
     ue.is_none_or(|ue| {
         !matches!(ue.mobility, format::Mobility::Static)
-            // An MCS that does not ask what the channel carries.
+            // A fixed MCS, which does not depend on the channel.
             || ue.fixed_mcs.is_some()
             || budget(scenario, ue) < least
     })
 }
 
-/// Whether a cell serves everyone, and repairs what it loses before TCP has to.
+/// Whether a cell serves all UEs, and repairs losses before TCP has to.
 fn is_open(cell: &format::Cell) -> bool {
     let fair = !matches!(
         cell.scheduler,
@@ -211,7 +212,7 @@ fn is_open(cell: &format::Cell) -> bool {
             waits <= REPAIR_MAX && am.max_retransmissions >= RLC_MIN
         }
         format::Rlc::Um(_) => false,
-        // What no block can hold stands in the way of all that comes after it.
+        // A packet that fits into no block stops all packets behind it.
         format::Rlc::Tm(_) => return false,
     };
     fair && (repairs || harq)
@@ -220,18 +221,18 @@ fn is_open(cell: &format::Cell) -> bool {
         && cell.pdcp.discard_timer.is_none_or(|timer| timer.0 >= DISCARD_MIN)
 }
 
-/// How much longer than usual a UE may have to wait until it can answer.
+/// The additional time until a UE can answer.
 fn access(cell: &format::Cell) -> Duration {
     let wait = match &cell.uplink {
         format::Uplink::SchedulingRequest(u) => u.scheduling_request_period.0 + u.processing.0,
-        // So many grants for nothing before the one that counts.
+        // The grants before the one that counts.
         format::Uplink::Polled(u) => u.interval.0 * u64::from(u.polls) + u.processing.0,
         format::Uplink::IdealBufferStatus(u) => u.report_delay.0,
     };
     (wait + cell.mac.grant_to_pusch.0).saturating_sub(ACCESS)
 }
 
-/// When a SYN that met a full queue is sent again.
+/// When a SYN that was dropped by a full queue is repeated.
 fn syn_again(flow: &format::Flow) -> Duration {
     match &flow.transport {
         format::Transport::Tcp(tcp) => SYN_AGAIN.max(tcp.rto_initial.0),
@@ -239,7 +240,7 @@ fn syn_again(flow: &format::Flow) -> Duration {
     }
 }
 
-/// Whether a flow always has something to send, or has again before anybody counts what came.
+/// Whether a flow always has data, or has again before the measurement starts.
 fn saturates(flow: &format::Flow) -> bool {
     match &flow.app {
         format::App::Bulk => flow.writes.is_none(),
@@ -257,7 +258,8 @@ fn largest_packet(flow: &format::Flow) -> Bytes {
     }
 }
 
-/// The largest packet that surely passes a link: one with a rule takes each into its queue first, also when it is idle.
+/// The largest packet that always passes a link: a discipline adds each packet to its queue first, even if
+/// the link is idle.
 fn holds(queue: Size, aqm: &format::Aqm) -> Bytes {
     match aqm {
         format::Aqm::DropTail => queue.0.max(ETHERNET),
@@ -273,7 +275,7 @@ fn rlc_buffer(cell: &format::Cell) -> Bytes {
     }
 }
 
-/// Whether no split-connection proxy refuses connections, or gives up those that are slow.
+/// Whether no split-connection proxy refuses connections, or gives up slow ones.
 fn proxies_are_patient(scenario: &Resolved) -> bool {
     scenario.middlebox.iter().all(|one| match one {
         format::Middlebox::Pep(_) => true,
@@ -285,11 +287,11 @@ fn proxies_are_patient(scenario: &Resolved) -> bool {
     })
 }
 
-/// Whether the links before the cell, or the host, leave every flow something, soon.
+/// Whether the links before the cell, or the host, carry enough of every flow, soon enough.
 fn links_are_wide(scenario: &Resolved) -> bool {
     let internet = &scenario.internet;
     if scenario.flow.iter().any(|flow| matches!(flow.app, format::App::Ppbp(_))) {
-        return false; // bursts may add up to anything
+        return false; // the sum of bursts is unbounded
     }
     let loses = internet.loss.0 > 0.0 || internet.policer.is_some();
     let will_lose = internet.loss_steps.iter().flatten().any(|step| step.loss.0 > 0.0);
@@ -297,7 +299,7 @@ fn links_are_wide(scenario: &Resolved) -> bool {
     if traced || !internet.hold.is_empty() || loses || will_lose {
         return false;
     }
-    // A packet that takes a longer way waits as it would behind others.
+    // A packet on a detour is delayed as in a queue.
     if internet.detours.iter().flatten().any(|detour| detour.extra.0 > QUEUE_MAX) {
         return false;
     }
@@ -320,22 +322,22 @@ fn links_are_wide(scenario: &Resolved) -> bool {
     let first = steps.chain([internet.rate.0]);
     let core = scenario.backhaul.iter().flat_map(format::Backhaul::hops).map(|hop| hop.rate.0).min();
     let rates = first.clone().chain(core);
-    // Servers with a link each fill the one to the cell together.
+    // Servers with their own links fill the link to the cell together.
     let servers = if internet.shared { 1 } else { scenario.flow.len() as u64 * ues };
-    // What comes up out of a cell is no more than that, or hardly waits.
+    // The uplink data of a cell is less than this, or is hardly delayed.
     let up = internet.uplink_rate.0;
     let upwards = wide(up) && (up.bits_per_second() >= UPLINK_MAX || short(up, internet.uplink_queue));
     upwards
         && rates.clone().all(wide)
         && short(internet.rate.0, internet.queue)
-        // Nothing waits at a link that is wider than the one before.
+        // There is no queue at a link that is wider than the one before.
         && core.is_none_or(|core| {
             first.clone().all(|rate| servers * rate.bits_per_second() <= core.bits_per_second())
         })
         && rates.clone().all(|rate| 2 * offered <= rate.bits_per_second())
 }
 
-/// Which of these flows received nothing, by their rows in the table `flows`.
+/// The flows of these that received nothing, by their rows in the table `flows`.
 pub(crate) fn received_nothing(scenario: &Resolved, sections: &[usize], flows: &Table) -> Vec<String> {
     let (Some(Column::Text(names)), Some(Column::I64(delivered))) =
         (flows.column("flow"), flows.column("packets_delivered"))

@@ -1,4 +1,4 @@
-//! How long blocks wait for their next transmission.
+//! The waiting times of blocks for their next transmission.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use airlane_scenario::Resolved;
 /// Subframes of a frame.
 const FRAME: u64 = 10;
 
-/// The longest time from one transmission of a block to the next that HARQ of a cell may take in the
-/// downlink, in slots.
+/// The longest allowed time from one transmission of a block to the next in the downlink HARQ of a
+/// cell, in slots.
 ///
-/// Blocks sent in one slot fit into one slot together, and new blocks come after those that are sent again. So
-/// each slot that is not blank has room for all blocks of the oldest slot of which any wait. Nothing waits
-/// longer than where all fail: then the blocks of each slot take a slot for themselves, one round trip later
-/// or in the first slot after that that is neither blank nor taken by the blocks of an earlier slot.
+/// Blocks sent in one slot fit into one slot together, and retransmissions precede new blocks. Each slot that
+/// is not blank therefore has room for all waiting blocks of the oldest slot. The longest waits occur if all
+/// blocks fail: then the blocks of each slot need a slot of their own, one round trip later or in the first
+/// slot after that that is neither blank nor used by the blocks of an earlier slot.
 fn most_slots(round_trip: u64, blank: impl Fn(u64) -> bool) -> u64 {
     let (mut free_from, mut most) = (0, 0);
-    // What is left over from frame to frame is the same after a few of them.
+    // The backlog from frame to frame is constant after a few frames.
     for sent in (0..100 * FRAME).filter(|&slot| !blank(slot)) {
         let again = (free_from.max(sent + round_trip)..).find(|&slot| !blank(slot));
         let again = again.expect("a cell has a subframe that is not blank");
@@ -26,7 +26,7 @@ fn most_slots(round_trip: u64, blank: impl Fn(u64) -> bool) -> u64 {
     most
 }
 
-/// One row of the RAN log: a block in the air.
+/// One row of the RAN log: one transmission of a block.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     slot: u64,
@@ -35,12 +35,12 @@ struct Sent {
     decoded: bool,
 }
 
-/// Checks the log of a run, and tells the longest time from one transmission of a block to the next in
-/// slots, and how much of it was not the cell's round trip.
+/// Checks the log of a run, and returns the longest time from one transmission of a block to the next
+/// in slots, and the part of it beyond the cell's round trip.
 ///
 /// # Panics
-/// If a block waited longer than it may: in the downlink longer than [`most_slots`], in the uplink any longer
-/// than the round trip, since retransmissions are synchronous there (TS 36.213 v17.1 §8).
+/// If a block waited too long: in the downlink longer than [`most_slots`], in the uplink longer than the
+/// round trip, since retransmissions are synchronous there (TS 36.213 v17.1 §8).
 pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
     let number = |name: &str| match log.column(name) {
         Some(Column::I64(values)) => values,
@@ -85,7 +85,8 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
             let over =
                 last.decoded || !cell.harq || last.transmission >= u64::from(cell.mac.harq_transmissions);
             let most = bounds[last.cell][direction as usize];
-            // What waits when the radio goes off is lost, and so is what is sent in the slot that ends then.
+            // Blocks that wait when the radio is switched off are lost, and so are those sent in the slot
+            // that ends then.
             let starts = cell.outages.iter().flatten().map(|one| one.at.0.as_nanos() / 1_000_000);
             let lost =
                 starts.into_iter().any(|at| at.saturating_sub(most + 1) <= last.slot && last.slot <= at);
@@ -106,14 +107,17 @@ fn the_bound_is_what_a_round_trip_and_blank_subframes_make() {
     assert_eq!(most_slots(8, blank(&[])), 8);
     // Sent in 2, due in 0, which is blank.
     assert_eq!(most_slots(8, blank(&[0, 5])), 9);
-    // Sent in 1, 2, ..., 9, due in 9, 0, ..., 7: what is due in 0 goes out in 1, and so on until 8, where nothing is due.
+    // Sent in 1, 2, ..., 9, due in 9, 0, ..., 7: blocks due in 0 are sent in 1, and so on until 8, where none
+    // is due.
     assert_eq!(most_slots(8, blank(&[0])), 9);
-    // With 9 what is sent in 1 is due in 0 and goes out in 1 of the frame after, 10 slots later, and so do all after it.
+    // With 9, blocks sent in 1 are due in 0 and are sent in 1 of the next frame, 10 slots later, and so are
+    // all later ones.
     assert_eq!(most_slots(9, blank(&[0])), 10);
-    // Only 0 and 1 are left: sent in 0 and due in 8, it is sent again in 10, as in 11 what was sent in 1.
+    // Only 0 and 1 are left: a block sent in 0 is due in 8 and is sent again in 10; in 11 the block sent
+    // in 1.
     assert_eq!(most_slots(8, blank(&[2, 3, 4, 5, 6, 7, 8, 9])), 10);
-    // Only 0, 1 and 5 are left. With 6 what is sent in 0 and in 1 goes out in 10 and 11; what is sent in 5 is
-    // due in 11, which is taken, and goes out in 15.
+    // Only 0, 1 and 5 are left. With 6, blocks sent in 0 and in 1 are sent again in 10 and 11; a block sent
+    // in 5 is due in 11, which is used, and is sent again in 15.
     assert_eq!(most_slots(6, blank(&[2, 3, 4, 6, 7, 8, 9])), 10);
     // Only 0 is left.
     assert_eq!(most_slots(12, blank(&[1, 2, 3, 4, 5, 6, 7, 8, 9])), 20);

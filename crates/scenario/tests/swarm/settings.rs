@@ -1,26 +1,26 @@
-//! Values of keys that a random scenario leaves to the presets: each is written now and then, in ranges that
-//! are wider than anybody would choose.
+//! Values of keys that a random scenario leaves to the presets: each is sometimes written, in wider ranges
+//! than usual.
 //!
-//! A scenario is drawn as a text first. What that resolves to says which keys there are, and these are set
-//! one by one, as `airlane run --set` does.
+//! A scenario is first drawn as a text. The resolved scenario shows which keys exist, and these are set
+//! one by one, as with `airlane run --set`.
 
 use airlane_core::Stream;
 use airlane_scenario::{Resolved, format};
 use serde_json::{Value, json};
 
-/// Scenarios that have any such values.
+/// Share of scenarios with any such values.
 const SCENARIOS: f64 = 0.6;
-/// Groups of keys from which some are written.
+/// Share of groups of keys from which some are written.
 const GROUPS: f64 = 0.4;
-/// Keys of such a group that are written.
+/// Share of the keys of such a group that are written.
 const KEYS: f64 = 0.3;
-/// Scenarios in which most groups have most of their keys written.
+/// Share of scenarios in which most groups have most of their keys written.
 const DENSE: f64 = 0.1;
 
-/// A value for a key, drawn.
+/// Draws a value for a key.
 pub(super) type Draw = Box<dyn Fn(&mut Stream) -> Value>;
 
-/// What is written into a scenario, in this order.
+/// The keys and values for a scenario, in this order.
 pub(super) struct Settings<'a> {
     pub(super) s: &'a mut Stream,
     /// Shares of groups, and of keys in each.
@@ -28,7 +28,7 @@ pub(super) struct Settings<'a> {
     pub(super) list: Vec<(String, Value)>,
 }
 
-/// Values for keys of a scenario that resolves to `base`. With a layout, `base` has many cells where the text
+/// Values for keys of a scenario that resolves to `base`. With a layout, `base` has many cells and the text
 /// has one.
 pub(super) fn draw(s: &mut Stream, base: &Resolved, layout: bool) -> Vec<(String, Value)> {
     if !s.chance(SCENARIOS) {
@@ -65,14 +65,14 @@ impl Settings<'_> {
         self.list.iter().any(|(path, _)| *path == format!("{at}.{key}"))
     }
 
-    /// Some keys of a table, now and then.
+    /// Sometimes some keys of a table.
     pub(super) fn some(&mut self, at: &str, keys: Vec<(&str, Draw)>) {
         if self.s.chance(self.shares[0]) {
             self.each(at, keys);
         }
     }
 
-    /// Each key by chance.
+    /// Each key with its probability.
     pub(super) fn each(&mut self, at: &str, keys: Vec<(&str, Draw)>) {
         for (key, draw) in keys {
             if self.s.chance(self.shares[1]) {
@@ -82,7 +82,7 @@ impl Settings<'_> {
         }
     }
 
-    /// One key, so often.
+    /// One key with this probability.
     pub(super) fn maybe(&mut self, chance: f64, at: &str, key: &str, draw: Draw) {
         if self.s.chance(chance) {
             let value = draw(self.s);
@@ -91,7 +91,7 @@ impl Settings<'_> {
     }
 }
 
-/// A whole number from `low` to `high`.
+/// An integer from `low` to `high`.
 pub(super) fn number(s: &mut Stream, low: u64, high: u64) -> u64 {
     low + s.below(high - low + 1)
 }
@@ -132,7 +132,7 @@ pub(super) fn khz(low: u64, high: u64) -> Draw {
     quantity(low, high, "kHz")
 }
 
-/// From `low` to `high` in whole steps, where less than nothing has a sense.
+/// From `low` to `high` in integer steps, for values that may be negative.
 pub(super) fn decibels(low: i64, high: i64, unit: &'static str) -> Draw {
     Box::new(move |s| json!(format!("{} {unit}", low + s.below((high - low + 1) as u64) as i64)))
 }
@@ -158,7 +158,7 @@ fn run(settings: &mut Settings<'_>, base: &Resolved) {
     if base.network == format::Network::Lena337 {
         settings.maybe(0.5, "", "network", one_of(&["lena-2014", "lena-3.37"]));
     }
-    // Each flow has begun by then, and has an end to come.
+    // Each flow has begun by then and has an end after it.
     settings.maybe(0.2, "run", "duration", ms(500, 5_000));
     let keys = vec![
         ("warmup", ms(0, 400)),
@@ -211,7 +211,7 @@ fn losses(settings: &mut Settings<'_>, base: &format::Internet) {
             let share = percent(1, 5)(settings.s);
             settings.set("internet", "loss", share);
         }
-        // One law or the other.
+        // One model or the other.
         let (key, draw) = if settings.s.chance(0.5) {
             ("loss_burst", real(1.0, 20.0))
         } else {
@@ -230,9 +230,9 @@ fn losses(settings: &mut Settings<'_>, base: &format::Internet) {
     }
 }
 
-/// Parameters of a rule of a queue.
+/// Parameters of a queue discipline.
 pub(super) fn aqm(settings: &mut Settings<'_>, at: &str, rule: &format::Aqm) {
-    // One that must be above another is set with it, or not at all.
+    // Keys that must be in order are set together, or not at all.
     let keys = match rule {
         format::Aqm::DropTail => return,
         format::Aqm::Red(red) => vec![

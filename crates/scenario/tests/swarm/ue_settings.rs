@@ -11,7 +11,8 @@ pub(super) fn ues(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
         let centre = near_the_middle(settings.s);
         settings.set("layout", "centre", centre);
     }
-    // Whoever is put near the first cell may begin there only: it moves in areas around its cell.
+    // A UE placed near the first cell can be served only by this cell at the start: it moves in
+    // areas around its cell.
     let first = base.cell[0].name.clone();
     let lawless = matches!(
         base.channel.as_ref().map(|channel| &channel.path_loss),
@@ -83,7 +84,7 @@ fn movement(settings: &mut Settings<'_>, at: &str, mobility: &format::Mobility) 
                 ("max", metres(20, 1_000)),
             ];
             settings.some(&format!("{at}.flight"), keys);
-            // Bounds of pauses hold for their scale: together or not at all.
+            // Limits of pauses depend on their scale: set together or not at all.
             let s = &mut *settings.s;
             let pause = json!({
                 "exponent": real(0.3, 2.0)(s), "scale": ms(10, 1_000)(s), "min": ms(1, 200)(s), "max": ms(300, 30_000)(s),

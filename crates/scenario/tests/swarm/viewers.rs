@@ -1,10 +1,10 @@
-//! Flows by which videos are watched, with whatever can be set.
+//! Flows with video viewers and random settings.
 
 use airlane_core::Stream;
 
 use super::of_quic;
 
-/// Somebody who watches a video; often nobody.
+/// A video viewer; often none.
 pub(crate) fn viewer(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> String {
     if !s.chance(0.25) {
         return String::new();
@@ -13,7 +13,7 @@ pub(crate) fn viewer(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> St
     text += &format!("name = \"viewer\"\nstart = \"{} ms\"\n", s.below(300));
     let controller = ["cubic", "bbr", "mdcc"][s.below(3) as usize];
     let whole = s.chance(0.5);
-    // Segments come over HTTP/3 too.
+    // Segments are also fetched over HTTP/3.
     let over_quic = !whole && later.chance(0.4);
     text += &if over_quic {
         let own = of_quic(later, controller, true).replace('\n', ", ");
