@@ -1,14 +1,14 @@
 """A laboratory for transport protocols over cellular networks.
 
-Describe a network in a scenario file, run it, read tables:
+Describe a network in a scenario file, run it, and read the tables:
 
 >>> import airlane
 >>> results = airlane.load(airlane.example("lte-download")).set({"run.duration": "10s"}).run(runs=2, seed=1)
 >>> results.flows.column_names[:3]
 ['run', 'seed', 'flow']
 
-The simulation itself is compiled (`airlane._native`); this package describes scenarios, reads results,
-and holds published figures against ours (`airlane.experiments`, `airlane.papers`).
+The simulation itself is compiled (`airlane._native`). This package describes scenarios, reads results,
+and compares published figures with ours (`airlane.experiments`, `airlane.papers`).
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ _HOME = {
     "loads": ("scenario", "loads"),
     "schema": ("native", "schema"),
 }
-"""Module and name of what is looked up when first asked for: pyarrow alone takes a quarter of a second, and
-`airlane --version` needs none of it."""
+"""Module and name of each attribute that is imported on first use: pyarrow alone takes a quarter of a
+second to load, and `airlane --version` does not need it.
+"""
 
 
 def __getattr__(name: str) -> Any:
@@ -61,7 +62,7 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME:
         module, attribute = _HOME[name]
         value = getattr(importlib.import_module(f"airlane.{module}"), attribute)
-    elif name == "sweep":  # a module that can be called: `airlane.swept.over`
+    elif name == "sweep":  # a module that is also a function: `airlane.swept.over`
         value = importlib.import_module("airlane.sweep")
     else:
         raise AttributeError(f"module 'airlane' has no attribute {name!r}")

@@ -1,10 +1,10 @@
-"""What applications experienced, as columns of `flows`: page load times, start-up delays, stalls, bitrates.
+"""Application results as columns of `flows`: page load times, start-up delays, stalls, bitrates.
 
-The tables `pages` and `views` have one row per page and per view. Here they are summed up per flow, so that
-tables, sweeps and comparisons read them like any other figure (`airlane.figures`). A page that was still
-loading when the run ended is neither left out nor taken as loaded: its time is censored, and means are
-Kaplan-Meier means restricted to the end of the run (`airlane.survival`). Where everything ended, they are
-plain means.
+The tables `pages` and `views` have one row per page and per view. This module aggregates them per flow, so
+that tables, sweeps and comparisons read them like any other figure (`airlane.figures`). A page that was
+still loading at the end of the run is neither excluded nor counted as loaded: its time is censored, and
+means are Kaplan-Meier means restricted to the end of the run (`airlane.survival`). If everything ended,
+they are plain means.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ _VIEWS = ("views_begun", "views_finished", "startup_s", "stalls", "rebuffering_s
 _COUNTS = ("pages_begun", "pages_completed", "views_begun", "views_finished", "stalls")
 
 COLUMNS = (*_PAGES, *_VIEWS)
-"""Columns that may be added to `flows`."""
+"""Columns that can be added to `flows`."""
 
 KINDS = {_PAGES: frozenset({"web"}), _VIEWS: frozenset({"video", "dash"})}
 """The kinds of `app` whose flows have these columns."""
 
 
 def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
-    """The table `flows` of one run with columns of its browsers and viewers, where it has any.
+    """The table `flows` of one run, with the columns of its browsers and viewers, if there are any.
 
-    A flow without a browser or viewer has null there. `page_s` and `startup_s` are restricted means;
-    `ttfb_s` is a mean over the pages that completed, since it is known for no other; `stalls` and
-    `rebuffering_s` are sums over the views of the flow, so far as they went; `bitrate_kbps` is a mean over
-    views.
+    A flow without a browser or viewer has null in these columns. `page_s` and `startup_s` are restricted
+    means. `ttfb_s` is a mean over the completed pages, since it is unknown for others. `stalls` and
+    `rebuffering_s` are sums over the views of the flow, up to the end of the run. `bitrate_kbps` is a mean
+    over views.
 
     Parameters
     ----------
     tables
-        Of one run, as the core gives them.
+        The tables of one run, from the core.
     end_s
-        When the run ended.
+        End of the run.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
 
 
 class _ByFlow:
-    """Rows of a table, cut by flow."""
+    """Rows of a table, grouped by flow."""
 
     def __init__(self, table: pa.Table) -> None:
         flow = table["flow"].combine_chunks().dictionary_encode()
@@ -80,7 +80,7 @@ class _ByFlow:
 
 
 _Summed = tuple[list[str], dict[str, list[float]]]
-"""Names of flows, and by column the value of each."""
+"""Names of flows, and for each column the values of the flows."""
 
 
 def _pages(table: pa.Table, end_s: float) -> _Summed:
@@ -108,7 +108,7 @@ def _views(table: pa.Table, end_s: float) -> _Summed:
 
 
 def _restricted(durations: list[Array], starts: list[Array], end_s: float) -> list[float]:
-    """Of each flow, up to as long as its first was watched."""
+    """Restricted mean of each flow, up to the observation time of its first duration."""
     means = []
     for taken, start in zip(durations, starts, strict=True):
         watched = end_s - start

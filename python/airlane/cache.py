@@ -1,8 +1,8 @@
-"""Outputs of runs, kept by what decided them: compiled core, resolved scenario, the files it names, and seed.
+"""Cache of run outputs, keyed by compiled core, resolved scenario, its files, and seed.
 
-An entry is found again only under the same four, so nothing has to be invalidated by hand: another
-core, another default in it, another value, trace or seed is another key. Entries of older cores are removed.
-Several processes may share a folder. An entry whose bytes are not those that were written counts as none.
+An entry is found only with the same four keys, so no invalidation is needed: another core, default, value,
+trace or seed gives another key. Entries of older cores are removed. Several processes may share a folder. An
+entry whose bytes have changed since they were written is ignored.
 """
 
 from __future__ import annotations
@@ -35,20 +35,22 @@ __all__ = ["Cache", "key_of", "outputs_of"]
 T = TypeVar("T")
 
 _BATCH = 32
-"""Runs handed to the core at once: their outputs are in memory together and reach the cache together."""
+"""Runs passed to the core at once: their outputs are in memory together and are written to the cache
+together.
+"""
 
 _CORE = re.compile("[0-9a-f]{16}")
-"""What the folder of a core is called: the beginning of its fingerprint."""
+"""The name of a core's folder: the beginning of its fingerprint."""
 
 _NEW = ".new-"
-"""How the names of folders begin in which entries are written."""
+"""Prefix of the folders in which entries are written."""
 
 _CORES_KEPT = 2
-"""Cores whose entries stay: the one in use and the one before, for going back and forth."""
+"""Number of cores whose entries are kept: the current and the previous one."""
 
 
 def key_of(core: str, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
-    """Name of a run: the compiled core, the resolved scenario, its files (`native.inputs`) and the seed."""
+    """Key of a run: the compiled core, the resolved scenario, its files (`native.inputs`) and the seed."""
     decided_by = json.dumps([core, resolved, dict(inputs), seed], sort_keys=True)
     return hashlib.sha256(decided_by.encode()).hexdigest()[:40]
 
@@ -59,9 +61,9 @@ class Cache:
     Parameters
     ----------
     folder
-        Where the entries of all cores live.
+        Folder for the entries of all cores.
     core
-        Fingerprint of the compiled core in use.
+        Fingerprint of the current compiled core.
     """
 
     def __init__(self, folder: Path, core: str) -> None:
@@ -70,22 +72,22 @@ class Cache:
         self._folder.mkdir(parents=True, exist_ok=True)
         os.utime(self._folder)
         self._held = _open(self._folder)
-        if _alone(self._held):  # what a killed process left
+        if _alone(self._held):  # left by a killed process
             for left in self._folder.glob(f"{_NEW}*"):
                 shutil.rmtree(left, ignore_errors=True)
         fcntl.flock(self._held, fcntl.LOCK_SH)
         weakref.finalize(self, os.close, self._held)
-        # The folder may be any, such as somebody's home: what is not named like a core is not ours to remove.
+        # The folder may be any folder, such as a home folder: only folders named like a core are removed.
         cores = [f for f in folder.iterdir() if _CORE.fullmatch(f.name) and f.is_dir()]
         for old in sorted(cores, key=lambda f: f.stat().st_mtime)[:-_CORES_KEPT]:
             _remove(old)
 
     def key(self, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
-        """Name of the entry of a resolved scenario, its files (`native.inputs`) and a seed."""
+        """Key of the entry for a resolved scenario, its files (`native.inputs`) and a seed."""
         return key_of(self.core, resolved, inputs, seed)
 
     def get(self, key: str) -> Output | None:
-        """Return the output kept under this key, or `None`."""
+        """Return the output with this key, or `None`."""
         entry = self._folder / key
         try:
             kept = json.loads((entry / "meta.json").read_text(encoding="utf-8"))
@@ -99,15 +101,15 @@ class Cache:
                 tables[str(name)] = pyarrow.feather.read_table(io.BytesIO(raw))
             return Output(tables, kept["meta"])
         except (OSError, ValueError, LookupError, TypeError, AttributeError, pa.ArrowException):
-            return None  # not there, not whole, or not readable: run it again
+            return None  # missing, incomplete or unreadable: run again
 
     def put(self, key: str, output: Output) -> None:
-        """Keep an output. The entry appears whole or not at all; where one is there already, that one stays.
+        """Store an output. The entry appears as a whole or not at all; an existing entry is kept.
 
         Raises
         ------
         OSError
-            When it cannot be written; names the file.
+            If it cannot be written; names the file.
         """
         entry = self._folder / key
         scratch = Path(tempfile.mkdtemp(prefix=_NEW, dir=self._folder))
@@ -122,25 +124,25 @@ class Cache:
             with naming(fresh / "meta.json", entry / "meta.json") as file:
                 file.write_text(json.dumps(kept | {"sha256": _sha256_of(kept)}), encoding="utf-8")
             while not self._appears(fresh, entry):
-                with suppress(FileNotFoundError):  # another process may have taken it away as well
+                with suppress(FileNotFoundError):  # another process may have removed it
                     entry.rename(scratch / f"old-{time.monotonic_ns()}")
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _appears(self, fresh: Path, entry: Path) -> bool:
-        """Put an entry in its place; false where one stands that cannot be read."""
+        """Move an entry to its place; returns false if an unreadable one is there."""
         try:
             fresh.rename(entry)
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
-            # Another process was first. The same key is the same output.
+            # Another process was faster. The same key means the same output.
             return self.get(entry.name) is not None
         return True
 
 
 def _sha256_of(kept: Mapping[str, Any]) -> str:
-    """SHA-256 of what an entry says of itself, which names the SHA-256 of each of its tables."""
+    """SHA-256 of an entry's metadata, which contains the SHA-256 of each of its tables."""
     said = json.dumps([kept["meta"], kept["tables"]], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()
 
@@ -150,7 +152,7 @@ def _open(folder: Path) -> int:
 
 
 def _alone(held: int) -> bool:
-    """Whether no other process has a cache in this folder; if so, it is held against them."""
+    """Whether no other process uses a cache in this folder; if so, the folder stays locked."""
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -178,18 +180,18 @@ def outputs_of(
     threads: int,
     on_done: Callable[[int, int], None] | None,
 ) -> tuple[dict[tuple[str, int], T], int]:
-    """Find or run each job, a resolved scenario and a seed.
+    """Find each job, a resolved scenario and a seed, in the cache, or run it.
 
     Parameters
     ----------
     take
-        What is wanted of an output; the rest does not stay in memory.
+        Extracts the needed part of an output; the rest does not stay in memory.
     on_done
-        Called with the jobs that are there and the jobs in all.
+        Called with the number of finished jobs and of all jobs.
 
     Returns
     -------
-    What was taken, by job, and how many were run now.
+    The extracted parts, by job, and the number of new runs.
     """
     outputs: dict[tuple[str, int], T] = {}
     missing: list[tuple[str, int]] = []
@@ -216,7 +218,7 @@ def outputs_of(
         fresh = native.run(batch, threads, tick)
         now = _keys(batch, cache)
         for job, output in zip(batch, fresh, strict=True):
-            if now[job] == keys[job]:  # else a file changed while the run may have read it
+            if now[job] == keys[job]:  # otherwise a file has changed while the run may have read it
                 cache.put(keys[job], output)
             outputs[job] = take(output)
     return outputs, len(missing)

@@ -1,13 +1,13 @@
-"""From a Matplotlib figure to what the page's script draws again, as data.
+"""Converts a Matplotlib figure to data from which the page's script draws it again.
 
-A figure is drawn once, by Matplotlib, for the picture and the PDF; what is interactive on a page, the CSV
-and the table for screen readers are read from the finished figure, so that all of them show the same.
-Understood are lines, error bars, bars, filled areas, scatters, line collections, lines and spans across an
-axis, texts in the coordinates of the data, linear and logarithmic axes. Where a figure is a drawing (an axis
-is off or holds an image), there is no chart of it.
+Matplotlib draws a figure once, for the picture and the PDF. The interactive chart of a page, the CSV and the
+table for screen readers are read from the finished figure, so that all of them show the same values.
+Supported are lines, error bars, bars, filled areas, scatters, line collections, lines and spans across an
+axis, texts in data coordinates, and linear and logarithmic axes. If a figure is a drawing (an axis is off or
+holds an image), there is no chart.
 
-An artist belongs to the series of its label; one without a label to the series of its colour, so that a faint
-first run goes with the mean of the same colour.
+An artist belongs to the series of its label. One without a label belongs to the series of its colour, so that
+a faint line of a single run belongs to the mean of the same colour.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ __all__ = ["Chart", "chart_of", "label_points"]
 Item = dict[str, Any]
 
 _POINTS_MIN_DIGITS = 6
-"""Significant digits of a coordinate: more than a screen can show."""
+"""Significant digits of a coordinate: more than the resolution of a screen."""
 
 _DASHES: dict[str, list[float]] = {"--": [6, 4], ":": [1.5, 3], "-.": [8, 3, 2, 3]}
 
 _WORDS = "words:"
-"""Begins an artist's `gid` that holds a text for each of its points."""
+"""Prefix of an artist's `gid` that holds a text for each of its points."""
 
 
 def label_points(artist: Artist, words: Iterable[str]) -> None:
-    """Give each point of a line or error bar a text that is read out beside its value."""
+    """Give each point of a line or error bar a text that screen readers read with its value."""
     artist.set_gid(_WORDS + "\n".join(words))
 
 
@@ -53,20 +53,20 @@ class Chart:
     Attributes
     ----------
     panels
-        One for each axis, in reading order: title, axes, and `items` to be drawn from the back to the front.
+        One per axis, in reading order: title, axes, and `items`, to be drawn from back to front.
     series
-        Label and look of each series of the legend, in the order of their appearance.
+        Label and style of each series of the legend, in the order of their appearance.
     """
 
     panels: Sequence[dict[str, Any]]
     series: Sequence[dict[str, Any]]
 
     def data(self) -> dict[str, Any]:
-        """What the page's script reads."""
+        """The data for the page's script."""
         return {"panels": self.panels, "series": self.series}
 
     def rows(self) -> Iterable[tuple[str, str, str, float | None, str, float | None, Any, Any]]:
-        """Panel, series, name of x, x, name of y, y, and the ends of the interval of y (or else of x)."""
+        """Panel, series, name of x, x, name of y, y, and the ends of the interval of y, or otherwise of x."""
         for panel in self.panels:
             for item in panel["items"]:
                 name = self.name_of(panel, item)
@@ -74,13 +74,13 @@ class Chart:
                     yield panel["title"], name, panel["xlabel"], x, panel["ylabel"], y, low, high
 
     def name_of(self, panel: dict[str, Any], item: Item) -> str:
-        """Label of the item's series, or what the panel is about."""
+        """Label of the item's series, or the subject of the panel."""
         if item["k"] >= 0:
             return str(self.series[item["k"]]["label"])
         return str(item.get("name") or panel["title"] or panel["ylabel"])
 
     def csv(self) -> str:
-        """All points in rows."""
+        """All points as rows."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("panel", "series", "x_axis", "x", "y_axis", "y", "low", "high"))
@@ -89,7 +89,7 @@ class Chart:
 
 
 def chart_of(figure: Figure) -> Chart | None:
-    """Read a finished figure; `None` where it is a drawing."""
+    """Read a finished figure; `None` if it is a drawing."""
     axes = [axis for axis in figure.axes if axis.get_visible()]
     if not axes or not all(axis.axison and not axis.images for axis in axes):
         return None
@@ -193,7 +193,7 @@ def _scale(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
     scale: dict[str, Any] = {"limits": [_short(v) for v in limits], "log": axis.get_scale() == "log"}
     locator = axis.get_major_locator()
     if isinstance(locator, FixedLocator | NullLocator):
-        # As Matplotlib words them, or else as numbers.
+        # As formatted by Matplotlib, or otherwise as numbers.
         places = [float(v) for v in locator()]
         words = axis.get_major_formatter().format_ticks(places)
         scale["ticks"] = [[_short(v), str(word)] for v, word in zip(places, words, strict=False)]
@@ -235,7 +235,7 @@ def _parts(container: Any) -> Iterable[Artist]:
 
 
 def _interval(container: Any) -> Item:
-    """Ends of the error bars, across and up."""
+    """Ends of the error bars, horizontal and vertical."""
     bars = list(container.lines[2])
     found: Item = {}
     for axis, there in ((0, container.has_xerr), (1, container.has_yerr)):
@@ -321,7 +321,7 @@ def _across(line: Line2D, series: _Series, upright: bool) -> Item:
 
 
 def _strokes(lines: Any, series: _Series) -> Item | None:
-    """Unconnected lines as one, broken between them."""
+    """Unconnected lines as one line with gaps."""
     x: list[float | None] = []
     y: list[float | None] = []
     for segment in lines.get_segments():
@@ -399,7 +399,7 @@ def _patch(patch: Any, axis: Axes, series: _Series) -> Item | None:
 
 
 class _Face:
-    """A patch where a collection is asked for."""
+    """A patch with the interface of a collection."""
 
     def __init__(self, patch: Any) -> None:
         self._patch = patch

@@ -1,10 +1,10 @@
 """The command `airlane`.
 
-Exit codes: 0 done; 1 a check failed; 2 the user's mistake, said on one screen without a traceback; 130, 143
-when a signal (Ctrl-C, SIGTERM) ended it.
+Exit codes: 0 success; 1 a check failed; 2 a user error, reported on one screen without a traceback; 130 and
+143 if a signal (Ctrl-C, SIGTERM) ended the command.
 
-What takes long to load (pyarrow, NumPy, rich, SciPy, Matplotlib) is imported by the commands that need it, so
-that `--version`, `--help` and the completion of a word are answered at once.
+Modules that take long to load (pyarrow, NumPy, rich, SciPy, Matplotlib) are imported by the commands that
+need them, so that `--version`, `--help` and shell completion answer at once.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 _SEEDS = 10**18
-"""Seeds are below it: it and as many runs as anybody makes are below 2**63, which tables hold."""
+"""Upper bound of seeds: a seed plus any number of runs is below 2**63, the limit of tables."""
 
 _NO_FOLDER = (".arrow", ".csv", ".feather", ".json", ".toml", ".xlsx")
-"""Endings of names of which nobody thinks as folders."""
+"""Endings of names that are unlikely to be folders."""
 
 P = ParamSpec("P")
 
@@ -119,7 +119,7 @@ FirstSeed = Annotated[
 
 
 class _Shell(StrEnum):
-    """Shells that can complete our words."""
+    """Shells with completion."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -135,7 +135,7 @@ class _Kind(StrEnum):
 
 
 class _What(StrEnum):
-    """What `airlane list` can list."""
+    """The arguments of `airlane list`."""
 
     ALL = "all"
     EXPERIMENTS = "experiments"
@@ -143,7 +143,7 @@ class _What(StrEnum):
 
 
 class _Set(StrEnum):
-    """What `airlane arena` can conduct."""
+    """The sets that `airlane arena` can run."""
 
     SITUATIONS = "situations"
     BBR_DRAFT = "bbr-draft"
@@ -155,7 +155,7 @@ def _fail(message: str) -> NoReturn:
 
 
 def _mistake(error: BaseException) -> str | None:
-    """Say what the user did wrong; None if it was not the user."""
+    """The message of a user error; `None` if it is not a user error."""
     from airlane.arena.contenders import ArenaError
     from airlane.compare import CompareError
     from airlane.control import ControllerError
@@ -188,7 +188,7 @@ def _mistake(error: BaseException) -> str | None:
 
 
 def _user_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn the mistakes that a user can make into one message and exit code 2."""
+    """Turn user errors into one message and exit code 2."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -204,7 +204,7 @@ def _user_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _file(scenario: Path | None, example: str | None) -> Path:
-    """Give the scenario file: the one that is named, or the example's."""
+    """The scenario file: the given one, or the example's."""
     match scenario, example:
         case Path() as file, None:
             return file
@@ -277,7 +277,7 @@ def run(
     if ran_log:
         wanted["output.ran_log"] = True
     described = described.set(wanted)
-    _ = described.resolved  # a mistake is told before anything is made
+    _ = described.resolved  # errors are reported before anything is created
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
         _fail(
@@ -773,7 +773,7 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
-    if "_AIRLANE_COMPLETE" in os.environ:  # a shell asks for words
+    if "_AIRLANE_COMPLETE" in os.environ:  # shell completion
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
         completion_init()

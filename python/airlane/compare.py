@@ -1,10 +1,10 @@
-"""Several runs or sweeps beside each other: figures, paired differences with intervals, what differs.
+"""Comparison of several runs or sweeps: figures, paired differences with intervals, and different settings.
 
-The first one named is the baseline. Runs with equal seeds are paired: they have the same radio channels and
-the same random draws, so that their differences vary less than their values. A difference has an interval
-from two pairs on (three for percentiles and shares); from one pair it has none, and nothing can be said of
-how much of it is chance. What a comparison comes to follows from the interval and from the smallest
-difference that matters (`airlane.figures`).
+The first one is the baseline. Runs with equal seeds are paired: they have the same radio channels and the
+same random draws, so their differences vary less than their values. A difference has an interval from two
+pairs on (three for percentiles and shares); with one pair there is none, and it is unknown how much of the
+difference is random. The verdict follows from the interval and from the smallest difference that matters
+(`airlane.figures`).
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ FIGURES = (
     "jain",
     *(name for name in applications.COLUMNS if not name.endswith(("_begun", "_completed", "_finished"))),
 )
-"""Figures that are compared unless others are chosen, where the flows have them."""
+"""Default figures of a comparison, if the flows have them."""
 
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class CompareError(Exception):
-    """These cannot be compared; the message says why and what can be done."""
+    """The given folders cannot be compared; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ class Side:
     Attributes
     ----------
     name
-        Its label, unlike that of any other.
+        Its label, which is unique.
     flows
         One row per run and flow, with its seed.
     scenario
-        The resolved scenario; of a point of a sweep empty.
+        The resolved scenario; empty for a point of a sweep.
     results
-        All tables; None for a point of a sweep.
+        All tables; `None` for a point of a sweep.
     """
 
     name: str
@@ -82,39 +82,39 @@ class Side:
 
     @property
     def seeds(self) -> list[int]:
-        """Of its runs, in their order."""
+        """The seeds of its runs, in their order."""
         runs, first = np.unique(self.flows["run"].to_numpy(), return_index=True)
         seeds = self.flows["seed"].to_numpy()
         return [int(seeds[i]) for _, i in zip(runs, first, strict=True)]
 
     def has(self, figure: Figure) -> bool:
-        """Whether the figure can be made from its flows; fairness takes two of them."""
+        """Whether the figure can be computed from its flows; fairness needs two of them."""
         there = figure.of_flows is not None and set(figure.columns) <= set(self.flows.column_names)
         return there and (figure.name != "jain" or len(set(self.flows["flow"].to_pylist())) > 1)
 
     def values(self, figure: Figure) -> dict[int, float]:
-        """By seed; NaN where it is not defined."""
+        """Values by seed; NaN if undefined."""
         if not self.has(figure):
             return dict.fromkeys(self.seeds, math.nan)
         return dict(zip(self.seeds, per_run(figure, self.flows), strict=True))
 
     def estimate(self, figure: Figure) -> Estimate:
-        """Over all of its runs."""
+        """Estimate over all of its runs."""
         return figure.estimate(list(self.values(figure).values()))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of the first side with each other.
+    """A comparison of the first side with each other side.
 
     Attributes
     ----------
     sides
-        The baseline first.
+        The sides, the baseline first.
     figures
-        Those that at least one of them has.
+        The figures that at least one of them has.
     point
-        Settings of the point, where points of sweeps are compared.
+        Settings of the point, for points of sweeps.
     """
 
     sides: Sequence[Side]
@@ -123,22 +123,22 @@ class Comparison:
 
     @property
     def base(self) -> Side:
-        """What the others are compared with."""
+        """The baseline."""
         return self.sides[0]
 
     def shared(self, other: Side) -> list[int]:
-        """Seeds of the baseline that the other has too."""
+        """Seeds of the baseline that the other side also has."""
         there = set(other.seeds)
         return [seed for seed in self.base.seeds if seed in there]
 
     def versus(self, other: Side, figure: Figure) -> Versus:
-        """The other less the baseline, over the seeds that both have."""
+        """The difference of the other side to the baseline, over their common seeds."""
         ours, theirs = other.values(figure), self.base.values(figure)
         seeds = self.shared(other)
         return figure.versus([ours[seed] for seed in seeds], [theirs[seed] for seed in seeds])
 
     def notes(self) -> Iterator[str]:
-        """What limits what can be said."""
+        """Limitations of the comparison."""
         if any(len(self.shared(other)) == 1 for other in self.sides[1:]):
             yield (
                 "From one pair of runs a difference has no interval: how much of it is chance cannot be "
@@ -171,7 +171,7 @@ def load(folders: Sequence[Path]) -> list[Side]:
     Raises
     ------
     CompareError
-        When one is no result folder or is named twice, or when two share no seed.
+        If a folder is not a result folder or is named twice, or if two share no seed.
     """
     sides = []
     for name, folder in zip(_labels(folders), folders, strict=True):
@@ -206,7 +206,7 @@ def _range(seeds: Sequence[int]) -> str:
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
-    """The last parts of the paths, as many as tell them apart."""
+    """The last parts of the paths, as many as are needed to make them unique."""
     real = [folder.resolve() for folder in folders]
     for i, folder in enumerate(real):
         if folder in real[:i]:
@@ -224,7 +224,8 @@ def load_sweep(folders: Sequence[Path]) -> list[tuple[dict[str, object], list[Si
     Raises
     ------
     CompareError
-        When one is no sweep, when they have other keys, share no point, or share no seed at one.
+        If a folder is not a sweep, or if the sweeps have different keys, share no point, or share
+        no seed at a point.
     """
     names = _labels(folders)
     plans = []
@@ -258,7 +259,7 @@ def load_sweep(folders: Sequence[Path]) -> list[tuple[dict[str, object], list[Si
 
 
 def _points(rows: pa.Table, keys: Sequence[str]) -> dict[str, pa.Table]:
-    """The rows of each point, by its settings as JSON, in an order that depends on these alone."""
+    """The rows of each point, by its settings as JSON, sorted by the settings."""
     of: dict[str, list[int]] = {}
     for i, values in enumerate(zip(*(rows[key].to_pylist() for key in keys), strict=True)):
         of.setdefault(json.dumps([_plain(value) for value in values]), []).append(i)
@@ -270,12 +271,12 @@ def _points(rows: pa.Table, keys: Sequence[str]) -> dict[str, pa.Table]:
 
 
 def _plain(value: object) -> object:
-    """A number as it is, whatever the type of its column."""
+    """A number without the type of its column."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _place(value: object) -> tuple[bool, float, str]:
-    """Numbers in their order, then texts in theirs; a quantity by its number."""
+    """Sort key: numbers before texts; a quantity by its number."""
     if isinstance(value, int | float):
         return False, float(value), ""
     number = _NUMBER.match(str(value))
@@ -290,12 +291,12 @@ def compare(
     Parameters
     ----------
     names
-        Figures; without, all of `FIGURES` that there are.
+        Figures; by default, all of `FIGURES` that exist.
 
     Raises
     ------
     CompareError
-        When there is no such figure.
+        If a figure does not exist.
     """
     there = {name: one for name, one in BY_NAME.items() if any(side.has(one) for side in sides)}
     for name in names:
@@ -339,10 +340,10 @@ def _written(value: object) -> str:
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Everything, for programs: `points` has one entry, or one for each point of sweeps.
+    """The comparison as JSON: `points` has one entry, or one for each point of sweeps.
 
-    `minus_base` is the mean of the paired differences, `minus_base_ci95` half of the width of its 95 %
-    interval, null where there are too few pairs for one; `pairs` their number.
+    `minus_base` is the mean of the paired differences, `minus_base_ci95` the half-width of its 95 %
+    interval, null if there are too few pairs; `pairs` is their number.
     """
     first = comparisons[0]
     return {

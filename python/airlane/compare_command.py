@@ -1,4 +1,4 @@
-"""What `airlane compare`, and `airlane report` of several folders or of a sweep, do."""
+"""The command `airlane compare`, and `airlane report` of several folders or of a sweep."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def comparisons(folders: Sequence[Path], names: Sequence[str] = ()) -> list[Comp
     Raises
     ------
     CompareError
-        When they cannot be compared.
+        If they cannot be compared.
     """
     if len(folders) < 2:
         raise CompareError("name two or more folders: the first is what the others are compared with")
@@ -32,7 +32,7 @@ def comparisons(folders: Sequence[Path], names: Sequence[str] = ()) -> list[Comp
 def compare_folders(
     folders: Sequence[Path], page: Path | None, columns: str | None, *, as_json: bool
 ) -> None:
-    """Print the comparison, and write its page if one is wanted."""
+    """Print the comparison, and write its page if requested."""
     names = [name.strip() for name in columns.split(",")] if columns else []
     found = comparisons(folders, names)
     if as_json:
@@ -46,12 +46,12 @@ def compare_folders(
 
 
 def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
-    """Write the page of a run or a sweep, or the one that compares several; returns where it is.
+    """Write the page of a run or a sweep, or the page that compares several; returns its path.
 
     Raises
     ------
     CompareError
-        When a folder is neither, or they cannot be compared.
+        If a folder is neither, or they cannot be compared.
     """
     place = page if page is not None else folders[-1] / "report.html"
     if len(folders) > 1:

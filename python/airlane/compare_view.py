@@ -24,7 +24,7 @@ from airlane.words import counted
 __all__ = ["terminal_view", "write_html", "write_sweep_html"]
 
 _DIFFERENCES_MAX = 12
-"""Settings in which scenarios differ that are listed; the others are counted."""
+"""Maximum number of different settings that are listed; the others are counted."""
 
 _LOOK = {"better": "bold green", "worse": "bold red", "more": "yellow", "less": "yellow", "open": "magenta"}
 
@@ -41,7 +41,7 @@ _HEADINGS = ("figure", "run", "value", "difference to {base}", "ratio", "verdict
 
 
 def terminal_view(comparisons: Sequence[Comparison]) -> Group:
-    """What differs between the scenarios, a table for each point, and what cannot be said."""
+    """The differences between the scenarios, a table for each point, and the limitations."""
     first = comparisons[0]
     parts: list[Table | Text] = [Text(line) for line in _differing(first)]
     parts += [_table(comparison) for comparison in comparisons]
@@ -108,7 +108,7 @@ def _verdict(versus: Versus, figure: Figure) -> str:
 
 
 def write_html(comparisons: Sequence[Comparison], title: str, path: Path) -> None:
-    """Write the page: tiles, the table, series and distributions over each other, scenarios."""
+    """Write the page: tiles, the table, overlaid series and distributions, and scenarios."""
     first = comparisons[0]
     runs = [side for side in first.sides if side.results is not None]
     figures = []
@@ -153,7 +153,7 @@ def write_sweep_html(folder: Path, path: Path) -> None:
     Raises
     ------
     DatasetError
-        When no run of it has ended.
+        If no run of it has ended.
     """
     plan = dataset.plan_of(folder)
     assert plan is not None, "the caller has checked it"
@@ -202,7 +202,7 @@ def _told(side: Side) -> dict[str, Any]:
 
 
 def _tiles(comparison: Comparison) -> list[dict[str, str]]:
-    """The figures by which runs are told apart, of each other than the baseline."""
+    """The figures in which each run differs from the baseline."""
     named = ("page_s", "startup_s", "goodput_mbps", "owd_p95_ms", "retransmissions")
     chosen = [figure for name in named for figure in comparison.figures if figure.name == name][:4]
     found = []

@@ -1,9 +1,9 @@
 """Congestion controllers of your own, in Python.
 
 A class is called once per acknowledgment, or once per round trip, and at losses and timeouts; its window is
-the attribute `cwnd`, in segments. Everything else of a TCP sender (what is lost, what to send again, timers)
-stays as it is. Results do not depend on threads or on how runs are batched, so long as the class draws no
-chance of its own and shares nothing between connections.
+the attribute `cwnd`, in segments. All other parts of a TCP sender (loss detection, retransmission, timers)
+are unchanged. Results do not depend on the number of threads or on how runs are batched, if the class uses
+no random numbers of its own and shares no state between connections.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ class Controller:
     Attributes
     ----------
     every
-        When `on_ack` is called: for each acknowledgment, or for those of a `round` trip together.
+        When `on_ack` is called: for each acknowledgment, or once per `round` trip for all of its
+        acknowledgments.
     cwnd
-        The window in segments. It counts in whole ones, at least 1; the fraction is yours to keep.
+        The window in segments. Only its integer part counts, at least 1; a fraction is kept.
     pacing_mbps
-        The rate to send at, where the flow's `transport.pacing` is on (TCP): payload in Mbit/s, or None for
-        what Linux makes of the window, 1.2 times the window per round trip (2 times in slow start).
+        The sending rate, if the flow's `transport.pacing` is on (TCP): payload in Mbit/s, or None for
+        Linux's rate, 1.2 times the window per round trip (2 times in slow start).
     """
 
     every: ClassVar[Literal["ack", "round"]] = "ack"
@@ -47,22 +48,22 @@ class Controller:
         self.pacing_mbps: float | None = None
 
     def on_ack(self, ack: Ack) -> None:
-        """Acknowledgments came. What `cwnd` is then holds at once; while a loss is repaired, afterwards."""
+        """Called at acknowledgments. The value of `cwnd` then applies at once, or after loss recovery."""
         raise TypeError(f"{type(self).__name__} must define on_ack, which handles acknowledgments")
 
     def on_loss(self, loss: Loss) -> None:
-        """An episode of loss begins, at most one a round trip: what `cwnd` is then holds when it is repaired.
+        """Called at the start of a loss episode, at most once per round trip.
 
-        Unless you say otherwise it is halved (RFC 5681 section 3.1).
+        `cwnd` then applies after the recovery. By default the window is halved (RFC 5681 section 3.1).
         """
         self.cwnd = max(2.0, self.cwnd / 2.0)
 
     def on_timeout(self, timeout: Timeout) -> None:
-        """The retransmission timer expired. Unless you say otherwise the window restarts where TCP does."""
+        """Called when the retransmission timer has expired. By default the window restarts as in TCP."""
         self.cwnd = float(timeout.restart)
 
     def on_undo(self, cwnd: int) -> None:
-        """The last loss or timeout was none. Unless you say otherwise the window from before is back."""
+        """Called when the last loss or timeout was spurious. By default the window before it is restored."""
         self.cwnd = float(cwnd)
 
 
@@ -72,23 +73,23 @@ def load(setting: str) -> tuple[str, type[Controller]]:
     Raises
     ------
     ControllerError
-        When the file has no such class, or it cannot be loaded.
+        If the file has no such class, or it cannot be loaded.
     OSError
-        When the file cannot be read.
+        If the file cannot be read.
     """
     name, separator, place = setting.rpartition("=")
     file, colon, wanted = (place if separator else setting).rpartition(":")
     if not colon or not file or not wanted:
         raise ControllerError(f"{setting!r} is not of the form NAME=FILE.py:CLASS")
     path = Path(file)
-    path.read_bytes()  # whether it is there is said like of any file
+    path.read_bytes()  # reports a missing file like any other file
     spec = importlib.util.spec_from_file_location(f"airlane_controller_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ControllerError(f"{file}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever a user's file raises
+    except (Exception, SystemExit) as error:  # any exception of a user's file
         raise ControllerError(f"{file}: {type(error).__name__}: {error}") from error
     classes = {
         key: value
@@ -102,7 +103,7 @@ def load(setting: str) -> tuple[str, type[Controller]]:
 
 
 def wanted(settings: object) -> set[str]:
-    """Names of the controllers of one's own that the settings of a scenario ask for."""
+    """Names of the users' own controllers in the settings of a scenario."""
     match settings:
         case dict():
             found = {name} if isinstance(name := settings.get("controller"), str) else set[str]()

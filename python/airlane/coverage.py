@@ -1,4 +1,4 @@
-"""When UEs had no usable link, as the table `outages` has it, in words and for JSON."""
+"""The outages of UEs without a usable link, from the table `outages`, as text and JSON."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 __all__ = ["Outage", "outages", "told"]
 
 _SHOWN = 8
-"""UEs that are named; of the others their number is said."""
+"""Maximum number of UEs that are named; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A time in which nothing got through in one direction of a UE, although it was tried."""
+    """A time in which all transmission attempts in one direction of a UE failed."""
 
     run: int
     ue: str
@@ -27,7 +27,7 @@ class Outage:
     over: bool
 
     def as_json(self) -> dict[str, object]:
-        """What `run --json` says of it beside a flow of the UE."""
+        """The entry in `run --json` for a flow of the UE."""
         return {
             "direction": self.direction,
             "from_s": self.from_s,
@@ -37,14 +37,14 @@ class Outage:
 
     @property
     def words(self) -> str:
-        """When it was."""
+        """The time of the outage as text."""
         if self.over:
             return f"{self.from_s:.2f} to {self.until_s:.2f} s"
         return f"from {self.from_s:.2f} s on"
 
 
 def outages(results: Results) -> list[Outage]:
-    """Each outage of all runs, by run and UE and then in time."""
+    """Each outage of all runs, by run, UE and time."""
     table = results.tables.get("outages")
     names = ("run", "ue", "direction", "from_s", "until_s", "over")
     return [Outage(*(row[name] for name in names)) for row in table.to_pylist()] if table is not None else []

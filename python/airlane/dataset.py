@@ -1,8 +1,8 @@
-"""Rows of a sweep in a folder of Parquet files that grows as tasks end and is whole at any moment.
+"""Rows of a sweep in a folder of Parquet files that grows as tasks end and is consistent at any time.
 
-Each file appears at once, by a rename, and holds whole tasks. What was done before a kill is found again by
-the keys of its tasks. Files whose names begin with `_` or `.` are no data: pyarrow, pandas, polars and DuckDB
-pass over them when they are given `*.parquet`.
+Each file appears at once, by a rename, and contains whole tasks. Tasks that were finished before a kill are
+found again by their keys. Files whose names begin with `_` or `.` are not data: pyarrow, pandas, polars and
+DuckDB skip them when they are given `*.parquet`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["Dataset", "DatasetError", "plan_of", "rows_of"]
 _PLAN = "_sweep.json"
 _SHARED = {"core": "another version of airlane", "axes": "other keys", "seed": "another seed"}
 _DIFFERENCES_MAX = 3
-"""Settings that a message names; the others it counts."""
+"""Maximum number of settings that a message names; the others are counted."""
 
 
 class DatasetError(Exception):
-    """The folder is not what a sweep can write into."""
+    """The sweep cannot write into the folder."""
 
 
 class Dataset:
@@ -38,11 +38,11 @@ class Dataset:
     Parameters
     ----------
     folder
-        Where it is, or will be.
+        The path of the folder, which may not exist yet.
     plan
-        What decides it, for JSON. `axes`, `seed`, `core`, the settings that are no axis (`settings`) and the
-        SHA-256 of each file that runs read (`inputs`, by name) must be the same for two sweeps to share a
-        folder; `tasks`, their number, need not.
+        The plan of the sweep, for JSON. `axes`, `seed`, `core`, the settings that are not axes (`settings`)
+        and the SHA-256 of each file that runs read (`inputs`, by name) must be the same for two sweeps that
+        share a folder; the number of `tasks` may differ.
     """
 
     def __init__(self, folder: Path, plan: Mapping[str, Any]) -> None:
@@ -50,13 +50,13 @@ class Dataset:
         self._plan = json.loads(json.dumps(plan))
 
     def check(self, resume: bool, force: bool) -> None:
-        """See whether this sweep may write here, and change nothing.
+        """Check whether this sweep may write here, without changes.
 
         Raises
         ------
         DatasetError
-            When something else is there, an unfinished sweep that nobody asked to go on with, or one that
-            differs in more than the number of its tasks.
+            If the folder has other content, an unfinished sweep without `resume`, or a sweep that differs
+            in more than the number of its tasks.
         """
         if not self.folder.exists():
             return
@@ -77,7 +77,7 @@ class Dataset:
             self._same(plan)
             return
         done, of = len(self._keys()), plan.get("tasks", 0)
-        if 0 < done < of:  # of none there is nothing to lose: a cluster that did not answer
+        if 0 < done < of:  # without finished tasks nothing is lost: a cluster that did not answer
             raise DatasetError(
                 f"{self.folder} has {done:,} of {of:,} tasks of an unfinished sweep; "
                 "--resume continues it, --force replaces it"
@@ -85,14 +85,14 @@ class Dataset:
 
     @contextmanager
     def writing(self, resume: bool) -> Iterator[set[str]]:
-        """Hold the folder for writing; gives the keys of the tasks that are in it.
+        """Lock the folder for writing; gives the keys of the tasks in it.
 
         Raises
         ------
         DatasetError
-            When another sweep is writing to it, or has written what `resume` cannot go on with.
+            If another sweep is writing to it, or has written rows that `resume` cannot continue.
         OSError
-            When it cannot be written.
+            If it cannot be written.
         """
         Path(os.path.realpath(self.folder)).mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
@@ -114,7 +114,7 @@ class Dataset:
             yield self._keys()
 
     def _same(self, plan: Mapping[str, Any]) -> None:
-        """See that the rows of another plan may stand beside those of this one."""
+        """Check that the rows of another plan may be stored with those of this one."""
         for name, what in _SHARED.items():
             if plan.get(name) != self._plan[name]:
                 raise DatasetError(f"{self.folder} was started with {what}; --force replaces it")
@@ -133,12 +133,12 @@ class Dataset:
                 )
 
     def add(self, rows: pa.Table) -> None:
-        """Add the rows of whole tasks, which the column `task` names, as one file.
+        """Add the rows of whole tasks, identified by the column `task`, as one file.
 
         Raises
         ------
         OSError
-            When it cannot be written; names the file.
+            If it cannot be written; names the file.
         """
         keys = "".join(dict.fromkeys(map(str, rows["task"].to_pylist())))
         name = f"part-{hashlib.sha256(keys.encode()).hexdigest()[:16]}.parquet"
@@ -146,7 +146,7 @@ class Dataset:
             pyarrow.parquet.write_table(rows, file, compression="zstd")
 
     def read(self) -> pa.Table:
-        """All rows, in no particular order."""
+        """All rows, in arbitrary order."""
         return rows_of(self.folder)
 
     def _kept(self) -> dict[str, Any] | None:
@@ -163,7 +163,7 @@ class Dataset:
 
 
 def plan_of(folder: Path) -> dict[str, Any] | None:
-    """What decides the sweep that is kept in a folder; None where it is no sweep."""
+    """The plan of the sweep in a folder; `None` if it is not a sweep."""
     try:
         kept = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -172,12 +172,12 @@ def plan_of(folder: Path) -> dict[str, Any] | None:
 
 
 def rows_of(folder: Path) -> pa.Table:
-    """All rows of a sweep's folder, in no particular order.
+    """All rows of a sweep's folder, in arbitrary order.
 
     Raises
     ------
     DatasetError
-        When no task has ended, or a file is none of a sweep.
+        If no task has ended, or a file does not belong to a sweep.
     """
     tables = [_read(file) for file in _parts(folder)]
     if not tables:
@@ -190,7 +190,7 @@ def _parts(folder: Path) -> Sequence[Path]:
 
 
 def _differences(before: object, now: object, key: str = "") -> Iterator[str]:
-    """What two scenarios differ in, by dotted key."""
+    """The differences between two scenarios, by dotted key."""
     match before, now:
         case dict(), dict():
             for name in sorted(before.keys() | now.keys()):

@@ -1,4 +1,4 @@
-"""How a command ends: by itself, or by a signal, with the exit code that shells expect."""
+"""The end of a command: by itself, or by a signal, with the exit code that shells expect."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["run"]
 
 
 class _Terminated(BaseException):
-    """The signal that asks a program to end (SIGTERM)."""
+    """The signal that requests termination (SIGTERM)."""
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:
-    # Raised and not left to kill, so that scratch folders are removed.
+    # Raised instead of terminating at once, so that scratch folders are removed.
     raise _Terminated
 
 

@@ -1,4 +1,4 @@
-"""Scenario files that come along: `scenarios/` of a checkout, the same files inside an installed package."""
+"""Bundled scenario files: `scenarios/` of a checkout, the same files inside an installed package."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["UnknownExampleError", "folder", "names", "path", "title"]
 
 
 class UnknownExampleError(LookupError):
-    """No scenario of this name comes along."""
+    """There is no bundled scenario of this name."""
 
 
 def folder() -> Path:
-    """Folder of the scenario files that come along."""
+    """Folder of the bundled scenario files."""
     package = Path(str(resources.files("airlane")))
-    # In a checkout the package lies in python/, and its own copy, which the build makes, may be of yesterday.
+    # In a checkout the package is in python/, and its copy, which the build makes, may be outdated.
     checkout = package.parent.parent
     if (checkout / "crates" / "py").is_dir():
         return checkout / "scenarios"
@@ -24,7 +24,7 @@ def folder() -> Path:
 
 
 def names() -> list[str]:
-    """Names of the scenarios that come along, sorted.
+    """Names of the bundled scenarios, sorted.
 
     Examples
     --------
@@ -35,12 +35,12 @@ def names() -> list[str]:
 
 
 def path(name: str) -> Path:
-    """File of a scenario that comes along.
+    """File of a bundled scenario.
 
     Raises
     ------
     UnknownExampleError
-        Naming those that there are.
+        If it does not exist; names the existing ones.
     """
     known = names()
     if name not in known:
@@ -51,14 +51,14 @@ def path(name: str) -> Path:
 
 
 def title(file: Path) -> str:
-    """First sentence of the comment that a scenario file begins with; empty without one."""
+    """First sentence of the comment at the beginning of a scenario file; empty if there is none."""
     words: list[str] = []
     for line in file.read_text(encoding="utf-8", errors="replace").lstrip().splitlines():
         if not line.startswith("#"):
             break
         words += line.removeprefix("#").split()
     for i, word in enumerate(words):
-        # "et al." and "2.5" end no sentence; a capital after a full stop does.
+        # "et al." and "2.5" do not end a sentence; a full stop before a capital does.
         last = i + 1 == len(words)
         if word.endswith(".") and not word.endswith("al.") and (last or words[i + 1][0].isupper()):
             return " ".join(words[: i + 1])

@@ -1,4 +1,4 @@
-"""A figure on a page: picture, chart for the page's script, PDF, CSV, and its words for who cannot see it."""
+"""A figure on a page: picture, chart for the page's script, PDF, CSV, and a text alternative."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Beside", "Exhibit", "Inside", "Table", "show"]
 
 _ROWS_MAX = 48
-"""Longer series are summed up in the table; the CSV has all of it."""
+"""Longer series are summarized in the table; the CSV contains all values."""
 
 _COLUMNS_MAX = 10
 
@@ -30,13 +30,13 @@ _TYPES = {"png": "image/png", "pdf": "application/pdf"}
 
 
 class Inside:
-    """Puts what belongs to a figure into the page, as `data:` addresses: the page stays one file.
+    """Embeds the files of a figure in the page, as `data:` addresses: the page is a single file.
 
-    A CSV is left to the page's script, which has the same values: those of many flows take megabytes.
+    The page's script makes the CSV from its own data: the CSV of many flows would take megabytes.
     """
 
     def put(self, name: str, content: bytes) -> str:
-        """Give the address of the content."""
+        """Return the address of the content."""
         if name.endswith(".csv"):
             return "#"
         kind = _TYPES[name.rpartition(".")[2]]
@@ -45,19 +45,19 @@ class Inside:
 
 @dataclass(frozen=True)
 class Beside:
-    """Puts what belongs to a figure into a folder beside the page, once the page is written."""
+    """Stores the files of a figure in a folder next to the page, once the page is written."""
 
     page: Path
     folder: str = "figures"
     held: dict[str, bytes] = field(default_factory=dict)
 
     def put(self, name: str, content: bytes) -> str:
-        """Hold the content for `write`, and give its address relative to the page."""
+        """Keep the content for `write`, and return its address relative to the page."""
         self.held[name] = content
         return f"{self.folder}/{name}"
 
     def write(self) -> None:
-        """Write what is held."""
+        """Write the stored content."""
         place = self.page.parent / self.folder
         place.mkdir(parents=True, exist_ok=True)
         for name, content in self.held.items():
@@ -66,7 +66,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a figure's values, or of what they come to where they are many."""
+    """A table of a figure's values, or of a summary if they are many."""
 
     caption: str
     columns: Sequence[str]
@@ -75,20 +75,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """What a template needs of a figure.
+    """The data of a figure for a template.
 
     Attributes
     ----------
     name
-        Of its files and its anchor.
+        Name of its files and its anchor.
     words
         Text alternative.
     picture, pdf, csv
-        Addresses; no CSV of a drawing. `#` where the page's script makes it.
+        Addresses; empty for the CSV of a drawing. `#` if the page's script makes the file.
     data
         JSON for the page's script; empty for a drawing.
     width, height
-        Of the picture in CSS pixels.
+        Size of the picture in CSS pixels.
     """
 
     name: str
@@ -105,19 +105,19 @@ class Exhibit:
 
 
 def show(figure: Figure, name: str, title: str, caption: str, place: Inside | Beside) -> Exhibit:
-    """Draw a figure in every form and put the forms where they belong.
+    """Draw a figure in every format and store the files.
 
-    The bytes depend on nothing but the figure and Matplotlib's version.
+    The bytes depend only on the figure and Matplotlib's version.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     picture, pdf = io.BytesIO(), io.BytesIO()
     with style():
-        # The canvases by themselves: `savefig` draws everything twice for each.
+        # Uses the canvases directly: `savefig` draws everything twice for each.
         figure.set_dpi(_PICTURE_DPI)
         FigureCanvasAgg(figure).print_png(picture, metadata={"Software": None})  # type: ignore[no-untyped-call]
-        figure.set_layout_engine("none")  # it stays as it was laid out
+        figure.set_layout_engine("none")  # keeps its layout
         chart = chart_of(figure)
         FigureCanvasPdf(figure).print_pdf(  # type: ignore[no-untyped-call]
             pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None}
@@ -159,7 +159,7 @@ def _tables(chart: Chart) -> list[Table]:
 
 
 def _of_panel(chart: Chart, panel: dict[str, Any]) -> list[Table]:
-    """Values by x where all fits on a screen, else what each series comes to."""
+    """Values by x if all fit on a screen, otherwise a summary of each series."""
     named = [(chart.name_of(panel, item), item) for item in panel["items"] if item["t"] in ("line", "bars")]
     series = [(name, _values(item)) for name, item in named]
     series = [(name, values) for name, values in series if values]
@@ -183,7 +183,7 @@ def _of_panel(chart: Chart, panel: dict[str, Any]) -> list[Table]:
 
 
 def _by_row(caption: str, panel: dict[str, Any], series: list[tuple[str, list[tuple[float, str]]]]) -> Table:
-    """Rows that have names on the y axis: at each, where the series stand on the x axis."""
+    """Rows with names on the y axis: for each, the positions of the series on the x axis."""
     rows = []
     for at, word in panel["y"]["ticks"]:
         shown = [[f"{x:g}" for x, y in values if y.split(" ")[0] == f"{at:.4g}"] for _, values in series]

@@ -1,8 +1,8 @@
-"""Experiments: declared as data, run with common random numbers, judged by rule.
+"""Experiments: declared as data, run with common random numbers, evaluated by rules.
 
-An `Experiment` names a scenario, the points of its grid, and what is measured. Running it gives one
-`Draw` per seed: the runs of every point under that seed, so that whatever is compared saw the same
-radio and the i-th values of two points are a pair.
+An `Experiment` names a scenario, the points of its grid, and its measures. Running it gives one
+`Draw` per seed: the runs of all points with that seed. All points then have the same radio channel,
+and the i-th values of two points are a pair.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ __all__ = [
 ]
 
 Measure = Callable[["Draw"], float]
-"""One value from the runs of one seed; NaN where it is not defined."""
+"""One value from the runs of one seed; NaN if undefined."""
 
 
 class Draw:
-    """The runs of every point of the grid under one seed."""
+    """The runs of all points of the grid with one seed."""
 
     def __init__(self, seed: int, runs: Mapping[str, Run]) -> None:
         self.seed = seed
@@ -70,53 +70,55 @@ class Draw:
 
 @dataclass(frozen=True)
 class Reading:
-    """Another way to read what the publication leaves open; reported, never chosen by its result."""
+    """Another reading of something that the publication leaves open; reported, never chosen by its result."""
 
     text: str
     measure: Measure
 
 
 class NumberKind(StrEnum):
-    """What a published number is."""
+    """The kind of a published number."""
 
     RESULT = "result"
-    """A measurement; judged by its interval."""
+    """A measurement; evaluated by its interval."""
 
     CONSTANT = "constant"
-    """An entry of a table that a standard or a scheme fixes; checked for equality, and counted apart."""
+    """An entry of a table that a standard or a scheme defines; checked for equality, and counted
+    separately.
+    """
 
 
 class ClaimKind(StrEnum):
-    """Whose sentence a claim is, and for which reading of the publication it is asked."""
+    """The origin of a claim, and the reading of the publication to which it applies."""
 
     PAPER = "paper"
-    """The publication's, in the reading that its numbers are judged in."""
+    """A claim of the publication, in the reading in which its numbers are evaluated."""
 
     READING = "reading"
-    """The publication's, in another reading of what it leaves open, or in another stack than its own."""
+    """A claim of the publication, in another reading of what it leaves open, or with another stack."""
 
     PREDICTION = "prediction"
-    """Ours: derived by hand, or asked beyond the publication."""
+    """Our claim: derived by hand, or beyond the publication."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A published number and how it is measured here.
+    """A published number and its measure here.
 
     Attributes
     ----------
     id
         Dotted path in `papers/published.yaml`.
     label
-        What it is, for people.
+        Its description.
     measure
         One value per seed.
     relation
         How the publication states it.
     against
-        Second measure; the sign of `measure - against` is what `direction` asks for.
+        Second measure; `direction` uses the sign of `measure - against`.
     published_against
-        The published value of `against`, 0 where the number is itself a change.
+        The published value of `against`; 0 if the number is itself a change.
     bound
         A limit that the program computes.
     origin
@@ -124,17 +126,17 @@ class Number:
     absolute
         Tolerance of a published 0, in its unit; any other number has 10 %.
     fitted
-        Which setting was chosen with a published figure in view, and which figure; empty when none was.
+        The setting that was chosen with a published figure in view, and the figure; empty if there is none.
     kind
-        Whether it is a result or the constant of a table.
+        Whether it is a result or a constant of a table.
     restates
-        Id of the number that the publication gives again here, in an abstract or a summary, or that this one
-        follows from; it is judged and shown, and not counted a second time.
+        Id of the number that the publication repeats here, in an abstract or a summary, or from which this
+        one follows; it is evaluated and shown, but not counted again.
     parts
-        Where it is a ratio or a reduction: the numbers that it is made of, by id, and how they are
-        measured. A match that two wrong parts lead to says so.
+        For a ratio or a reduction: the numbers of which it consists, by id, and their measures. A
+        match that results from two wrong parts is marked.
     note
-        What a reader has to know about the number.
+        A remark for readers.
     readings
         Other readings, for the sensitivity of the verdict.
     """
@@ -157,13 +159,13 @@ class Number:
 
     @property
     def counted(self) -> bool:
-        """Whether it is one of the results that a summary counts."""
+        """Whether it is one of the results in a summary."""
         return self.kind is NumberKind.RESULT and not self.restates
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a claim holds, and the figures that say so. `holds` is `None` when they do not decide."""
+    """Whether a claim holds, with the figures. `holds` is `None` if they do not decide."""
 
     holds: bool | None
     evidence: str
@@ -171,7 +173,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that can be true or false, and the computation that decides it."""
+    """A statement that is true or false, and the computation that decides it."""
 
     id: str
     text: str
@@ -181,7 +183,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Listing:
-    """A table of our own results beside the published ones."""
+    """A table of our own results, shown with the published ones."""
 
     title: str
     columns: tuple[str, ...]
@@ -200,25 +202,25 @@ class Picture:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, what is measured, and what it stands beside.
+    """What is run, what is measured, and what it is compared with.
 
     Attributes
     ----------
     id
-        Such as `ltetcp/load`.
+        Name, such as `ltetcp/load`.
     scenario
         Path of the TOML file.
     grid
-        Overrides of each point, by the point's name.
+        Overrides of each point, by the name of the point.
     runs, quick_runs
         Seeds per point, and with `--quick`.
     quick
-        Overrides of every point with `--quick`, on top of its own. They shorten the runs, which are then no
-        evidence against a number or a claim.
+        Overrides of every point with `--quick`, in addition to its own. They shorten the runs, which are
+        then no evidence against a number or a claim.
     setup
-        Published ids that were inputs here, with the setting that took them; not scored.
+        Published ids that were inputs here, with the setting that used them; not scored.
     pictures
-        Drawn on demand, since Matplotlib takes a second to load.
+        Drawn on demand, since loading Matplotlib takes a second.
     """
 
     id: str
@@ -239,7 +241,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A published number beside ours."""
+    """A published number, with ours."""
 
     number: Number
     published: Published
@@ -250,7 +252,7 @@ class NumberRow:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A claim and what was found."""
+    """A claim and its finding."""
 
     claim: Claim
     finding: Finding
@@ -258,7 +260,7 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that came out of an experiment."""
+    """The results of an experiment."""
 
     experiment: Experiment
     draws: list[Draw]
@@ -282,19 +284,19 @@ def conduct(
     threads: int = 1,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Outcome:
-    """Run what the cache does not hold, measure, and judge.
+    """Run what the cache does not contain, measure, and evaluate.
 
     Parameters
     ----------
     published
         Published numbers by id.
     quick
-        Fewer seeds, and shorter runs where the experiment says so: those speak for a number or a claim, and
-        not against it.
+        Fewer seeds, and shorter runs if the experiment defines them: these are evidence for a number or a
+        claim, but not against it.
     seed
         First seed; by default the scenario's.
     on_done
-        Called with the runs that are there and the runs in all.
+        Called with the number of finished runs and of all runs.
     """
     began = time.perf_counter()
     base = scenario.load(experiment.scenario)
@@ -326,7 +328,7 @@ def conduct(
 
 
 def stated(name: str, published: Mapping[str, Published]) -> Published:
-    """Published number of an id; with `.low` or `.high` behind the id of a range, that end of it."""
+    """Published number of an id; with `.low` or `.high` after the id of a range, that end of it."""
     whole, _, end = name.rpartition(".")
     if name not in published and end in ("low", "high") and whole in published:
         ends = published[whole].range
@@ -345,12 +347,12 @@ def _found(claim: Claim, draws: Sequence[Draw], shortened: bool) -> Finding:
 def _parts(
     number: Number, published: Mapping[str, Published], draws: Sequence[Draw]
 ) -> list[tuple[Published, float]]:
-    """What a number is made of: as published, and our means."""
+    """The parts of a number: as published, and our means."""
     return [(stated(name, published), _estimate(measure, draws).mean) for name, measure in number.parts]
 
 
 def _aware(judgement: Judgement, parts: Sequence[tuple[Published, float]]) -> Judgement:
-    """Add to a match that every part of it is off, if so: the errors cancel."""
+    """Add a note to a match all of whose parts are wrong: the errors cancel."""
     off = bool(parts) and not any(agrees(told, mean) for told, mean in parts)
     if judgement.verdict is not Verdict.MATCH or not off:
         return judgement

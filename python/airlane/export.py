@@ -1,16 +1,17 @@
-"""Delivery traces of what a UE of a scenario is given, in Mahimahi's format.
+"""Delivery traces of a UE's capacity in a scenario, in Mahimahi's format.
 
-There are two readings of "what a UE is given", and each export says which it is:
+There are two kinds, and each export names its kind:
 
 - *share*: what the scheduler would have given the UE if it had always had data. The scenario is run again
-  with the UE's own flows silenced and one UDP flow in their place that sends more than the cell can carry;
-  everybody else's flows, the radio and the seed stay as they are. That flow comes from the server (or, in the
-  uplink, from the UE), so a link that is narrower than the cell shows in the trace; the export says so.
-- *delivered*: what the flows of the scenario got, acknowledgements included. Where they did not fill the
-  UE's queue, such a trace shows them and not the cell.
+  with the UE's own flows disabled and replaced by one UDP flow that sends more than the cell can carry; all
+  other flows, the radio and the seed are unchanged. That flow comes from the server (or, in the uplink, from
+  the UE), so a link that is narrower than the cell limits the trace; the export reports this.
+- *delivered*: what the flows of the scenario got, including acknowledgments. If they did not keep the
+  UE's queue filled, such a trace shows the flows and not the cell.
 
-A line stands where the next 1500 bytes of IP packets had come in full, rounded up to the millisecond. The
-trace's clock begins at the cut. In the uplink bytes count where they arrive: at the server.
+There is a line for each time, rounded up to the millisecond, at which another 1500 bytes of IP packets
+had arrived completely. The trace's clock begins at the start of the cut. In the uplink bytes count at
+their arrival at the server.
 """
 
 from __future__ import annotations
@@ -38,27 +39,28 @@ _PROBE_PAYLOAD = 1472
 """A datagram of this payload is an IP packet of 1500 bytes: one opportunity."""
 
 _PEAK_FACTOR = 2.2
-"""The probe sends so many times what one layer of the cell's whole band carries at MCS 28: more than two
-layers do."""
+"""The rate of the probe, relative to what one layer of the cell's whole band carries at MCS 28: more
+than two layers.
+"""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A trace and what it was made from.
+    """A trace and its origin.
 
     Attributes
     ----------
     trace
         The opportunities.
     ue, direction
-        Whose, and which way.
+        The UE, and the direction.
     delivered
-        True for the reading *delivered*, false for *share*.
+        True for the kind *delivered*, false for *share*.
     begin_s, end_s
         The part of the run that it covers.
     starved
-        Share of the time bins at whose end the UE's queue at the eNB stood empty, though the probe sent
-        more than the cell can carry: a link before the cell held it back. None where nothing was asked.
+        Share of the time bins at whose end the UE's queue at the eNB was empty, although the probe sent
+        more than the cell can carry: a link before the cell limited it. `None` if not checked.
     """
 
     trace: Trace
@@ -75,7 +77,7 @@ class Exported:
         return self.trace.bytes_in * 8 / (self.end_s - self.begin_s) / 1e6
 
     def describe(self) -> str:
-        """Say in words what the trace holds."""
+        """Describe the trace as text."""
         reading = (
             f"what the flows of {self.ue} received ({self.direction}, acknowledgements included)"
             if self.delivered
@@ -102,27 +104,27 @@ def export(
     begin_s: float | None = None,
     seed: int | None = None,
 ) -> Exported:
-    """Run a scenario and make a trace of what a UE is given.
+    """Run a scenario and make a trace of a UE's capacity.
 
     Parameters
     ----------
     scenario
         A scenario with a cell.
     ue
-        Name of the UE; a member of a group is `phone-2`. May be left out where the scenario has one UE.
+        Name of the UE; a member of a group is `phone-2`. May be omitted if the scenario has one UE.
     direction
         Towards the UE or from it.
     delivered
-        The reading: what its flows got, instead of what it could have had.
+        The kind: what its flows got, instead of what it could have got.
     begin_s
-        What came before is left out; by default the warm-up.
+        Earlier deliveries are excluded; by default the warm-up.
     seed
         By default the scenario's.
 
     Raises
     ------
     ExportError
-        When there is no such UE, or less than one opportunity.
+        If there is no such UE, or less than one opportunity.
     """
     ue = _only_ue(scenario.settings, ue)
     run = scenario if delivered else _with_flow(scenario, ue, _probe(scenario.settings, ue, direction))
@@ -138,7 +140,7 @@ def export(
 
 
 def _only_ue(settings: dict[str, Any], ue: str | None) -> str:
-    """The UE of this name, or the only one where none is named."""
+    """The UE of this name, or the only one if no name is given."""
     names = _ue_names(settings)
     if ue is None and len(names) == 1:
         return names[0]
@@ -157,7 +159,7 @@ def _ue_names(settings: dict[str, Any]) -> list[str]:
 
 
 def _probe(settings: dict[str, Any], ue: str, direction: Direction) -> dict[str, Any]:
-    """A flow that always has more for the UE than the cell can carry."""
+    """A flow that always has more data for the UE than the cell can carry."""
     peak_bps = max(native.tbs_bits(28, cell["resource_blocks"]) * 1000 for cell in settings["cell"])
     rate = f"{round(peak_bps * _PEAK_FACTOR / 1e3)} kbit/s"
     app = {"kind": "cbr", "rate": rate, "payload": f"{_PROBE_PAYLOAD} B"}
@@ -165,9 +167,9 @@ def _probe(settings: dict[str, Any], ue: str, direction: Direction) -> dict[str,
 
 
 def _with_flow(scenario: Scenario, ue: str, flow: dict[str, Any]) -> Scenario:
-    """Give the scenario with the UE's own flows silenced and another added at the end.
+    """The scenario with the UE's own flows disabled and another one added at the end.
 
-    Groups are taken apart, in their order, so that everybody else keeps name and number.
+    Groups are expanded, in their order, so that all others keep their names and numbers.
     """
     settings = scenario.settings
     groups = {u["name"]: u["count"] for u in settings["ue"] if u["count"] > 1}
@@ -180,7 +182,7 @@ def _with_flow(scenario: Scenario, ue: str, flow: dict[str, Any]) -> Scenario:
             members = [(f"{section['to']}-{k}", f"{name}-{k}") for k in range(1, count + 1)]
         for to, member in members:
             own = {**section, "to": to, "name": member}
-            if to == ue:  # it stays, so that numbers stay, and begins when all is over
+            if to == ue:  # it stays, so that numbers do not change, and starts after the end
                 own |= {"start": settings["run"]["duration"], "stop": None}
             flows.append(own)
     taken = {f["name"] for f in flows}
@@ -197,7 +199,7 @@ def _trace(results: Results, ue: str, direction: Direction, begin_s: float) -> T
     begin_ms = round(begin_s * 1000)
     inside = at_ms > begin_ms
     at_ms, ip_bytes = at_ms[inside] - begin_ms, ip_bytes[inside]
-    # An opportunity stands where the sum of all bytes reaches its multiple of 1500.
+    # There is an opportunity where the sum of all bytes reaches a multiple of 1500.
     filled = np.cumsum(ip_bytes) // OPPORTUNITY_BYTES
     stamps = np.repeat(at_ms, np.diff(filled, prepend=0))
     total = int(ip_bytes.sum())
@@ -220,10 +222,10 @@ def _starved(results: Results, begin_s: float) -> float:
 def check(
     scenario: Scenario, ue: str | None = None, direction: Direction = "downlink", *, seed: int | None = None
 ) -> Iterator[str]:
-    """Run UDP and TCP (CUBIC) over the trace and over the cell, and say how far they lie apart.
+    """Run UDP and TCP (CUBIC) over the trace and over the cell, and report the differences.
 
-    The trace begins with the run, its link has the propagation delay that gives the TCP flow the smallest
-    round trip that it has over the cell, and the queue of the cell's bearer. Yields one line per transport.
+    The trace starts with the run. Its link has the queue of the cell's bearer, and the propagation delay
+    that gives the TCP flow the same minimum round trip as over the cell. Yields one line per transport.
     """
     exported = export(scenario, ue, direction, begin_s=0.0, seed=seed)
     ue = exported.ue
@@ -249,7 +251,7 @@ def _last(results: Results) -> dict[str, Any]:
 
 
 def _link(scenario: Scenario, trace: Path, flow: dict[str, Any], rtt_ms: float) -> Scenario:
-    """A wired network whose link delivers what the trace says."""
+    """A wired network whose link delivers according to the trace."""
     settings = scenario.settings
     rlc = settings["cell"][0]["rlc"]
     wired = loads('network = "wired"\n[[flow]]\n', str(trace.parent / "link.toml"))

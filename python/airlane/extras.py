@@ -1,4 +1,4 @@
-"""What airlane can do with packages that it does not need for the rest, and how to install those."""
+"""Features that need optional packages, and how to install these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OF_EXTRA = re.compile(r"(?P<package>[^;]+?)\s*;\s*extra\s*==\s*['\"](?P<extra>\
 def how_to_install(extra: str) -> str:
     """The command that installs the packages of an extra.
 
-    It names the packages and not `airlane[...]`: that would be asked of an index, and airlane is in none.
+    It names the packages and not `airlane[...]`, because airlane is not in a package index.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""The figures that results are told by: one list that terminal, sweeps, summaries, arena and pages share.
+"""The figures of results: one list for terminal, sweeps, summaries, arena and pages.
 
-A figure says what it is called, in what unit, how the flows of one run make one value, which way is better,
-how the values of many runs make a mean with an interval, and which difference is the smallest that matters. A
-claim of a difference needs all of the interval beyond that; a claim of no difference all of it within
-(`versus`).
+A figure defines its name and unit, how the flows of one run give one value, which direction is better, how
+the values of many runs give a mean with an interval, and the smallest difference that matters. A difference
+is claimed only if the whole interval is beyond that; no difference is claimed only if the whole interval is
+within it (`versus`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Columns = Mapping[str, npt.NDArray[np.float64]]
 
 
 class Better(StrEnum):
-    """Which way a figure is better."""
+    """The direction in which a figure is better."""
 
     MORE = "more"
     LESS = "less"
@@ -35,7 +35,7 @@ class Better(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a comparison comes to: more or less by a difference that matters, the same, or not settled."""
+    """The result of a comparison: more or less by a difference that matters, the same, or open."""
 
     MORE = "more"
     LESS = "less"
@@ -45,17 +45,17 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Versus:
-    """A paired comparison of one with another, over the runs in which both are defined.
+    """A paired comparison of two, over the runs in which both are defined.
 
     Attributes
     ----------
     difference
-        Of the one to the other; of shares, the difference of their logarithms.
+        The difference; for shares, of the logarithms.
     ratio
-        Of the means over the same runs, so that it has the direction of the difference; of shares, of their
-        geometric means. NaN where the other's mean is 0.
+        The ratio of the means over the same runs, so that it has the direction of the difference; for
+        shares, of the geometric means. NaN if the other's mean is 0.
     outcome
-        By the smallest difference that matters.
+        The result with respect to the smallest difference that matters.
     """
 
     difference: Estimate
@@ -70,22 +70,22 @@ class Figure:
     Attributes
     ----------
     name
-        As a column, unit last.
+        Column name, with the unit at the end.
     title, heading, unit
-        For people; for the head of a column, where a line may break; may be empty.
+        Text for readers; for the head of a column, where a line may break; may be empty.
     better
-        Which way.
+        The better direction.
     scale
-        How values of runs are distributed, and so how the interval is made.
+        The distribution of values over runs, which determines the interval.
     least, least_absolute
-        The smallest difference that matters, as a share and in the figure's unit: the sum of both counts.
+        The smallest difference that matters, as a share and in the figure's unit; the sum of both is used.
     columns, of_flows
-        Columns of the table `flows`, and the value of a run from their values, one per flow. None where a
-        run's value comes from elsewhere.
+        Columns of the table `flows`, and the function that gives the value of a run from their values,
+        one per flow. `None` if a run's value has another source.
     form
-        How a value is written.
+        The format of a value.
     brief
-        In a word or two, where the heading is not that.
+        A short name, if it differs from the heading.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Figure:
 
     @property
     def short(self) -> str:
-        """In a word or two, on one line."""
+        """A short name on one line."""
         return (
             self.brief or self.heading.removesuffix(self.unit).replace("-\n", "").replace("\n", " ").strip()
         )
@@ -114,7 +114,7 @@ class Figure:
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
     def value(self, columns: Columns) -> float:
-        """Of one run, from columns of its flows."""
+        """The value of one run, from columns of its flows."""
         assert self.of_flows is not None, f"{self.name} is not made from flows"
         return self.of_flows(columns)
 
@@ -134,15 +134,15 @@ def versus(
     least: float = 0.0,
     least_absolute: float = 0.0,
 ) -> Versus:
-    """Compare run by run, with the runs in which both are defined.
+    """Compare run by run, over the runs in which both are defined.
 
     The margin is `least` times the mean of the other, plus `least_absolute`. More means that the 95 %
     interval of the paired difference lies above the margin, less that it lies below its negative, and the
-    same that it lies within both. These are two one-sided tests at 2.5 % each: they reject at level a if
-    the interval of 1 - 2a lies within the limits (D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics
-    15, 657, 1987, as SAS/STAT states it, "The TTEST Procedure", TOST Equivalence Test; the paper itself
-    unverified). So the outcome has the direction of the ratio. Ratios
-    are compared in logarithms, the limits being `1 + least` and its inverse.
+    same that it lies within both. These are two one-sided tests at 2.5 % each: they reject at level a if the
+    interval of 1 - 2a lies within the limits (D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15,
+    657, 1987, as SAS/STAT states it, "The TTEST Procedure", TOST Equivalence Test; the paper itself
+    unverified). The outcome therefore has the direction of the ratio. Ratios are compared in logarithms; the
+    limits are `1 + least` and its inverse.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def _mean(column: str) -> Callable[[Columns], float]:
 
 
 def _lost(columns: Columns) -> float:
-    """Of the packets that were sent, whether or not they arrived."""
+    """Packets lost, as a percentage of those sent, whether or not they were declared lost."""
     sent = float(np.nansum(columns["packets_sent"]))
     return 100.0 * float(np.nansum(columns["packets_lost"])) / sent if sent > 0.0 else math.nan
 
@@ -213,7 +213,7 @@ def _jain(columns: Columns) -> float:
 
 
 def _weighted(column: str, weight: str) -> Callable[[Columns], float]:
-    """Mean over what the flows had: a flow with twice as many pages counts twice."""
+    """Weighted mean over the flows: a flow with twice as many pages counts twice."""
 
     def over_flows(columns: Columns) -> float:
         values, weights = columns[column], columns[weight]
@@ -230,7 +230,7 @@ def _counted(name: str, title: str, heading: str, better: Better = Better.LESS) 
 def _experienced(
     name: str, title: str, heading: str, weight: str, unit: str = "s", better: Better = Better.LESS
 ) -> Figure:
-    """What an application experienced, per page or view."""
+    """An application's result per page or view."""
     of_flows = _weighted(name, weight)
     form = ".0f" if unit == "kbit/s" else ".3f"
     return Figure(name, title, heading, unit, better, columns=(name, weight), of_flows=of_flows, form=form)
@@ -334,9 +334,9 @@ _LIST = (
 )
 
 BY_NAME = {figure.name: figure for figure in _LIST}
-"""By name. Sums over the flows of a run for what is counted and for goodput, else means over them."""
+"""Figures by name. Counts and goodput are sums over the flows of a run, the others are means over them."""
 
 
 def figure_of(name: str) -> Figure:
-    """The figure of a column of results; one that the list does not have is a plain mean of unknown merit."""
+    """The figure of a column of results; of an unlisted column, a plain mean that ranks neither way."""
     return BY_NAME.get(name, Figure(name, name, name, "", Better.NEITHER))

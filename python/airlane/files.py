@@ -1,4 +1,4 @@
-"""Files that are read and written for a user: whatever goes wrong names the file."""
+"""Reading and writing of users' files: every error names the file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _BYTES_MAX = 16 << 20
-"""Longer than any text need be; a limit so that reading one cannot take all memory."""
+"""More than any text file needs; the limit bounds the memory for reading."""
 
 
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -36,7 +36,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class FileInTheWayError(Exception):
-    """No file can be written there; the message says why."""
+    """A file cannot be written there; the message gives the reason."""
 
 
 class LockedError(Exception):
@@ -44,7 +44,7 @@ class LockedError(Exception):
 
 
 class NotTextError(ValueError):
-    """A file is not the text that it should be; the message names file and line."""
+    """A file is not the expected text; the message names file and line."""
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -53,14 +53,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     OSError
-        When it cannot be read; names it.
+        If it cannot be read; names it.
     NotTextError
-        When it is not UTF-8, or longer than any text that we read need be.
+        If it is not UTF-8, or longer than the limit.
     """
     try:
         with Path(path).open("rb") as file:
             raw = file.read(_BYTES_MAX + 1)
-    except OSError as error:  # one of reading names no file, other than one of opening
+    except OSError as error:  # an error of reading has no file name, unlike one of opening
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     if len(raw) > _BYTES_MAX:
         raise NotTextError(f"{os.fspath(path)}: more than {_BYTES_MAX} bytes; the file is too large")
@@ -77,7 +77,7 @@ def write_text(path: Path, text: str) -> None:
     Raises
     ------
     OSError
-        When it cannot be written; names it.
+        If it cannot be written; names it.
     """
     with naming(path, path):
         path.write_text(text, encoding="utf-8")
@@ -85,9 +85,9 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def naming(file: Path, place: Path) -> Iterator[Path]:
-    """Give a file to write to. What goes wrong becomes an `OSError` that names the place it was meant for.
+    """Give a file for writing. Errors become an `OSError` that names its final place.
 
-    pyarrow's own errors name no file, and are not all of this kind.
+    pyarrow's errors name no file, and are not all of this type.
     """
     try:
         yield file
@@ -98,20 +98,21 @@ def naming(file: Path, place: Path) -> Iterator[Path]:
 
 @contextmanager
 def locked(place: Path) -> Iterator[None]:
-    """Hold a lock file, which is gone afterwards. A process that dies holds nothing.
+    """Hold a lock file, which is removed afterwards. The lock of a process that dies is released.
 
     Raises
     ------
     LockedError
-        When another process holds it.
+        If another process holds it.
     OSError
-        When it cannot be made; names it.
+        If it cannot be created; names it.
     """
     with _taken(place):
         try:
             yield
         finally:
-            # While it is held: whoever opened it meanwhile finds that it is no longer the file of this name.
+            # Removed while it is locked: a process that has opened it meanwhile detects that the name now
+            # belongs to no file.
             place.unlink(missing_ok=True)
 
 
@@ -124,7 +125,7 @@ def _taken(place: Path) -> TextIO:
             if os.path.samestat(os.fstat(lock.fileno()), place.stat()):
                 return lock
         except FileNotFoundError:
-            pass  # its last holder removed it after it was opened here: make another
+            pass  # the last holder removed it after it was opened here: create another
         except BlockingIOError as error:
             lock.close()
             raise LockedError(os.fspath(place)) from error
@@ -132,9 +133,9 @@ def _taken(place: Path) -> TextIO:
 
 
 def is_mount(path: Path) -> bool:
-    """Whether something is mounted there, so that it can neither be renamed nor replaced.
+    """Whether the place is a mount point, which can neither be renamed nor replaced.
 
-    `os.path.ismount` does not know bind mounts within a file system; Linux lists them (proc(5), mountinfo).
+    `os.path.ismount` does not detect bind mounts within a file system; Linux lists them (proc(5), mountinfo).
     """
     real = os.path.realpath(path)
     try:
@@ -147,14 +148,14 @@ def is_mount(path: Path) -> bool:
 
 @contextmanager
 def landing(place: Path) -> Iterator[Path]:
-    """Give a scratch file beside a place; it takes the place when it is complete, and is gone when it is not.
+    """Give a scratch file next to a place; it is moved there when it is complete, and removed otherwise.
 
-    A symbolic link stays; what it points to is written.
+    A symbolic link is kept; its target is written.
 
     Raises
     ------
     OSError
-        When it cannot be written; names the place.
+        If it cannot be written; names the place.
     """
     place = Path(os.path.realpath(place))
     handle, name = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
@@ -171,14 +172,14 @@ def landing(place: Path) -> Iterator[Path]:
 
 
 def check_file(path: Path) -> None:
-    """See that a file may be written there, before what takes long, and leave nothing.
+    """Check that a file can be written there, before a long operation, and leave no trace.
 
     Raises
     ------
     FileInTheWayError
-        When a folder is there, or something is mounted there.
+        If there is a folder or a mount point.
     OSError
-        When its folder cannot be made.
+        If its folder cannot be created.
     """
     path = Path(os.path.realpath(path))
     new = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]

@@ -2,9 +2,9 @@
 
 Needs `gymnasium` (`pip install 'gymnasium>=1.0'`). Importing this registers `airlane/CongestionControl-v0`.
 
-The simulation runs on a thread of its own and stops at each decision until `step` brings one: the two take
-turns, so a policy that draws no chance gives the same episode to the byte, and the same as a
-`airlane.Controller` that decides likewise.
+The simulation runs in its own thread and waits at each decision until `step` provides one. Only one of the
+two threads runs at a time, so a policy without random numbers gives the same episode to the byte, and the
+same as an `airlane.Controller` with the same decisions.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ __all__ = ["ENV_ID", "OBSERVATION", "CongestionEnv", "Decision", "Kept", "LogPow
 ENV_ID = "airlane/CongestionControl-v0"
 
 _NAME = "gym"
-"""What the scenario calls the controller."""
+"""The name of the controller in the scenario."""
 _WINDOW_MAX = 10_000.0
 """The largest window of an absolute action, in segments."""
 _RATE_FLOOR_MBPS = 0.001
 _TIMEOUT_S = 60.0
-"""A simulation that has been told to end does so within a fraction of this."""
+"""A simulation ends within a fraction of this time after a request to end."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number of an observation: its name, unit last, what it is, and its bound."""
+    """One number of an observation: its name with unit, its description, and its bound."""
 
     name: str
     meaning: str
@@ -69,29 +69,29 @@ OBSERVATION = (
     Quantity("window_limited", "1 if the window was what limited the sender", 1.0),
     Quantity("may_grow", "1 if in-order data came and no loss is being repaired", 1.0),
 )
-"""What a policy sees, in this order."""
+"""The observation of a policy, in this order."""
 
 
 class Kept(Controller):
-    """Leaves the window alone at a loss, which the policy sees; a timeout restarts it as TCP does.
+    """Keeps the window at a loss, which is part of the observation; a timeout restarts it as in TCP.
 
     Derive from it, or from `airlane.Controller`, which halves it, to give `CongestionEnv` another `base`.
     """
 
     def on_loss(self, loss: Loss) -> None:
-        """Nothing changes until the next decision."""
+        """The window does not change until the next decision."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known when a decision is due.
+    """The state when a decision is due.
 
     Attributes
     ----------
     time_s
         Simulated time.
     observation
-        By name, as in `OBSERVATION`.
+        Values by name, as in `OBSERVATION`.
     """
 
     time_s: float
@@ -102,14 +102,14 @@ class LogPower:
     """Reward of a decision: log(rate in Mbit/s) - delta log(smoothed round trip in ms), natural logarithms.
 
     The objective of Remy (Winstein and Balakrishnan, SIGCOMM 2013, section 3.3, with alpha = beta = 1); for
-    delta = 1 the logarithm of Kleinrock's power. A rate below 1 kbit/s counts as that.
+    delta = 1 the logarithm of Kleinrock's power. A lower rate than 1 kbit/s counts as 1 kbit/s.
     """
 
     def __init__(self, delta: float = 1.0) -> None:
         self.delta = delta
 
     def __call__(self, decision: Decision) -> float:
-        """Of what happened since the decision before."""
+        """Reward for the time since the previous decision."""
         seen = decision.observation
         rate = max(seen["delivered_mbps"], _RATE_FLOOR_MBPS)
         return math.log(rate) - self.delta * math.log(max(seen["srtt_ms"], 1e-3))
@@ -125,28 +125,29 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
     Parameters
     ----------
     base_scenario
-        The scenario, or the path of its file; by default the example `lte-download`. Its flow `flow` becomes
-        the agent's: TCP, one connection, all else of its transport as it is.
+        The scenario, or the path of its file; by default the example `lte-download`. The agent controls its
+        flow `flow`, which must be TCP with one connection; all other settings of its transport are
+        unchanged.
     flow
-        Which flow, from 0, as in the file.
+        Index of the flow in the file, from 0.
     every
         When a decision is due: once a round trip, or at each acknowledgment.
     action
         An action is an array of numbers from -1 to 1. `factor`: the window is multiplied by 2^a. `window`:
-        it is 10,000^((a + 1) / 2) segments. With `+pacing` a second number sets the rate at which
-        segments leave, 2^a times the window per smoothed round trip; without, the scenario's
-        `transport.pacing` holds.
+        it is 10,000^((a + 1) / 2) segments. With `+pacing` a second number sets the rate at which segments
+        leave, 2^a times the window per smoothed round trip; without it, the scenario's `transport.pacing`
+        applies.
     reward
-        Of each decision; by default `LogPower()`.
+        Reward of each decision; by default `LogPower()`.
     base
-        What becomes of the window at losses and timeouts, between decisions.
+        The reaction of the window to losses and timeouts, between decisions.
 
     Raises
     ------
     ScenarioError
-        At `reset`, when the scenario is none.
+        At `reset`, if the scenario is invalid.
     ControllerError
-        At `reset` or `step`, when the flow has more than one connection.
+        At `reset` or `step`, if the flow has more than one connection.
     """
 
     def __init__(
@@ -184,14 +185,14 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         Parameters
         ----------
         seed
-            Seed of the run. Without one, each episode has another, drawn from the last that was given.
+            Seed of the run. Without one, each episode has another, derived from the last given one.
         options
             `scenario`: another scenario for this episode; `set`: settings by dotted key.
 
         Returns
         -------
-        The observation, shape (11,), and what is known beside it: `time_s`, `seed`, and all of `OBSERVATION`
-        by name.
+        The observation, shape (11,), and a dictionary with `time_s`, `seed`, and all of `OBSERVATION` by
+        name.
         """
         super().reset(seed=seed)
         self.close()
@@ -217,13 +218,13 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         return _array(told), self._info()
 
     def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Decide, and go on to the next decision.
+        """Apply a decision, and continue to the next one.
 
         Returns
         -------
-        Observation, reward, whether the transfer is complete, whether the run is over, and what is known
-        beside. In the last step of an episode no decision is due: the observation is the one before, the
-        reward 0, and `flow` has the flow's row of the results.
+        Observation, reward, whether the transfer is complete, whether the run is over, and the
+        dictionary. In the last step of an episode no decision is due: the observation is the previous
+        one, the reward 0, and `flow` has the flow's row of the results.
         """
         if self._episode is None:
             raise RuntimeError("no episode is active; call reset() first")
@@ -239,7 +240,7 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         return _array(self._last), 0.0, complete, not complete, self._info() | {"flow": row}
 
     def close(self) -> None:
-        """End the episode under way: its thread is gone when this returns."""
+        """End the current episode: its thread has ended when this returns."""
         if self._episode is not None:
             self._episode = None
             self._closing()
@@ -248,12 +249,12 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         assert self._episode is not None
         try:
             return self._episode.next(answer)
-        except BaseException:  # an interrupt too: whose turn it is would not be known
+        except BaseException:  # also an interrupt, after which the state of the two threads would be unknown
             self.close()
             raise
 
     def _chosen(self, action: npt.NDArray[np.float64]) -> tuple[float, float | None]:
-        """The window in segments, and the rate in Mbit/s to pace at."""
+        """The window in segments, and the pacing rate in Mbit/s."""
         if not np.isfinite(action).all() or len(action) != 1 + self._paces:
             raise ValueError(f"an action is {1 + self._paces} numbers from -1 to 1, not {action}")
         assert self._episode is not None
@@ -292,10 +293,10 @@ _Told = Decision | native.Output
 
 
 class _Episode:
-    """A run on a thread of its own. Of the two threads one waits for the other at any time.
+    """A run in its own thread. At any time one of the two threads waits for the other.
 
-    The controller of the run puts a decision into `_told` and waits for `_answers`, without the interpreter;
-    `next` does it the other way round. The end of the run, or its failure, comes through `_told` too.
+    The controller of the run puts a decision into `_told` and waits for `_answers`, without the interpreter
+    lock; `next` does the opposite. The end of the run, or its failure, is also sent through `_told`.
     """
 
     def __init__(self, job: tuple[str, int], base: type[Controller], every: Literal["round", "ack"]) -> None:
@@ -310,7 +311,7 @@ class _Episode:
         self._thread.start()
 
     def next(self, answer: _Answer | None = None) -> _Told:
-        """Hand over, with an answer to the decision before, and wait for what comes of it."""
+        """Let the run continue, with an answer to the last decision, and wait for its next message."""
         if answer is not None:
             self._answers.put(answer)
         told = self._told.get()
@@ -326,18 +327,18 @@ class _Episode:
 
     @property
     def segment_bits(self) -> float:
-        """Of a full segment's payload."""
+        """Payload bits of a full segment."""
         assert self._agent is not None
         return 8.0 * self._agent.segment_size
 
     def close(self) -> None:
-        """End the run where it stands, and its thread."""
+        """End the run at its current time, and its thread."""
         self._closed = True
         self._answers.put(None)
         self._thread.join(_TIMEOUT_S)
 
     def ask(self, agent: Controller, decision: Decision, delivered: int) -> _Answer:
-        """In the run: what the policy decides."""
+        """Called in the run: requests a decision of the policy."""
         if self._agent is None:
             self._agent = agent
         if self._agent is not agent:
@@ -363,7 +364,7 @@ class _Episode:
 def _controller(
     episode: _Episode, base: type[Controller], rhythm: Literal["round", "ack"]
 ) -> type[Controller]:
-    """The class by which the run asks this episode."""
+    """The class with which the run requests decisions of this episode."""
 
     class Agent(base):  # type: ignore[misc, valid-type]
         every = rhythm
@@ -392,7 +393,7 @@ def _controller(
 
 
 class _Seen:
-    """What happened since the last decision."""
+    """Events since the last decision."""
 
     def __init__(self) -> None:
         self.losses = self.timeouts = 0
@@ -401,15 +402,15 @@ class _Seen:
         self._delivered_mbit = 0.0
 
     def decision(self, ack: Ack, cwnd: float, segment_size: int) -> Decision:
-        """Of these acknowledgments; counts anew from here."""
+        """Decision for these acknowledgments; resets the sums."""
         rtt_ms = ack.srtt_ms if ack.rtt_ms is None else ack.rtt_ms
         self._min_rtt_ms = min(self._min_rtt_ms, rtt_ms)
-        # The first acknowledgment comes a round trip after its data was sent.
+        # The first acknowledgment arrives a round trip after its data was sent.
         interval_s = rtt_ms * 1e-3 if self._at_s is None else ack.now_s - self._at_s
         self._at_s = ack.now_s
         self._delivered_mbit += ack.delivered * segment_size * 8e-6
         rate = self._delivered_mbit / interval_s if interval_s > 0.0 else 0.0
-        if interval_s > 0.0:  # what comes at one instant counts in the next interval
+        if interval_s > 0.0:  # acknowledgments at the same instant count in the next interval
             self._delivered_mbit = 0.0
         values = {
             "interval_ms": interval_s * 1e3,

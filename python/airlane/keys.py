@@ -1,7 +1,7 @@
-"""The keys of the scenario format, read from its JSON Schema: what each is, its unit, what it may be.
+"""The keys of the scenario format, read from its JSON Schema: description, unit, and values of each.
 
-The starter files of `airlane init` and the manual's reference of the format are both made from this, so
-neither can say something else than the reader of scenario files.
+The starter files of `airlane init` and the manual's reference of the format are made from this, so both
+agree with the reader of scenario files.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Key:
     Attributes
     ----------
     path
-        Keys from the top, such as `("cell", "rlc", "mode=am", "buffer")`: a step with `=` says for which
-        choice the rest is there, `[]` stands for the elements of a list.
+        Keys from the top, such as `("cell", "rlc", "mode=am", "buffer")`: a step with `=` names the
+        choice to which the rest belongs, `[]` represents the elements of a list.
     description
-        What it is, as the schema says it.
+        Its description in the schema.
     form
-        What kind of value stands there: a quantity such as `a time`, `integer`, `table`, ...
+        The type of its value: a quantity such as `a time`, `integer`, `table`, ...
     units
-        Units of a quantity, separated by commas; empty for what has none.
+        Units of a quantity, separated by commas; empty without units.
     choices
-        Names that may stand there, each with what it means.
+        Names that are allowed as value, each with its description.
     tag
-        For a choice that brings keys of its own, the key that names it, such as `kind`.
+        For a choice with its own keys, the key that names it, such as `kind`.
     required
-        Whether no preset fills it.
+        Whether no preset sets it.
     """
 
     path: tuple[str, ...]
@@ -54,23 +54,23 @@ class Key:
 
     @property
     def dotted(self) -> str:
-        """The path as it is written in a file, without the conditions."""
+        """The path as written in a file, without the conditions."""
         return ".".join(step for step in self.path if "=" not in step).replace(".[]", "[]")
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The choices under which the key is there."""
+        """The choices that have the key."""
         return tuple(step for step in self.path if "=" in step)
 
 
 @functools.cache
 def keys() -> tuple[Key, ...]:
-    """Every key, each table before what is in it.
+    """All keys, each table before its keys.
 
     Raises
     ------
     ValueError
-        When a key has no description.
+        If a key has no description.
     """
     tree = json.loads(schema())
     found = tuple(_Walk(tree["$defs"]).table(tree, ()))
@@ -81,19 +81,19 @@ def keys() -> tuple[Key, ...]:
 
 
 def _named(choices: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield names that may stand somewhere, each with what it means; none of its own says so by itself."""
+    """Yield the allowed names, each with its description; the choice itself needs none."""
     for choice in choices:
         for name in choice.get("enum", [choice.get("const")]):
             yield str(name), " ".join(choice.get("description", "").split())
 
 
 def _quantity(node: dict[str, Any]) -> str:
-    """Name what a quantity measures: `a time`, `a ratio`."""
+    """The type of a quantity: `a time`, `a ratio`."""
     return str(node["description"]).partition(" with ")[0].removesuffix(" in decibels").lower()
 
 
 class _Walk:
-    """Goes through a schema whose named types are `types`."""
+    """Walks through a schema whose named types are `types`."""
 
     def __init__(self, types: dict[str, Any]) -> None:
         self._types = types
@@ -106,7 +106,7 @@ class _Walk:
                 yield from self.key(value, (*path, name), name in required)
 
     def key(self, node: dict[str, Any], path: tuple[str, ...], required: bool) -> Iterator[Key]:
-        """Yield a key and what is in it."""
+        """Yield a key and the keys below it."""
         description = " ".join(node.get("description", "").split())
         node = self._target(node)
 
@@ -139,14 +139,14 @@ class _Walk:
             yield this(f"list of {_PLAIN[self._target(node['items'])['type']]}s")
         elif "items" in node:
             yield this("list of tables")
-            inside = path if len(path) == 1 else (*path, "[]")  # `[[cell]]` is called cell
+            inside = path if len(path) == 1 else (*path, "[]")  # `[[cell]]` has the key cell
             yield from self.table(self._target(node["items"]), inside)
         else:
             kind = node["type"]
             yield this(_PLAIN[kind if isinstance(kind, str) else kind[0]])
 
     def _choice(self, variants: list[dict[str, Any]], this: Any, path: tuple[str, ...]) -> Iterator[Key]:
-        """Yield a choice that brings keys of its own, and those keys."""
+        """Yield a choice with its own keys, and those keys."""
         tables = [v for v in variants if "properties" in v]
         tag = next(name for name, value in tables[0]["properties"].items() if "const" in value)
         named = [(str(v["properties"][tag]["const"]), v) for v in tables]
@@ -155,7 +155,7 @@ class _Walk:
             yield from self.table(variant, (*path, f"{tag}={name}"), but=tag)
 
     def _target(self, node: dict[str, Any]) -> dict[str, Any]:
-        """Follow references, and leave out that a value may be missing."""
+        """Follow references, and ignore that a value may be absent."""
         while True:
             if "$ref" in node:
                 node = self._types[node["$ref"].rpartition("/")[2]]

@@ -8,20 +8,20 @@ from collections.abc import Iterable, Sequence
 __all__ = ["code", "plain", "table"]
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&#$]")
-"""What begins markup in GitHub's Markdown; a backslash before it makes it text (CommonMark 0.31, 2.4)."""
+"""Characters that begin markup in GitHub's Markdown; a backslash escapes them (CommonMark 0.31, 2.4)."""
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: int = 1) -> str:
-    """A table whose columns from `right` on are aligned to the right. Cells are Markdown already."""
+    """A table whose columns from `right` on are right-aligned. Cells must be Markdown."""
     rules = ["---" if i < right else "--:" for i in range(len(headings))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (headings, rules, *rows))
 
 
 def plain(text: str) -> str:
-    """Text that Markdown and HTML take as text: a name or a title may be a user's."""
+    """Text escaped for Markdown and HTML: a name or a title may be a user's."""
     return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 def code(name: str) -> str:
-    """A name as code; as text where it has what code in a table cannot hold."""
+    """A name as code, or as text if it contains characters that code in a table cannot contain."""
     return f"`{name}`" if name == plain(name) else plain(name)

@@ -1,9 +1,9 @@
-"""Named metrics of one run: each says its window, bin, unit and unit of repetition.
+"""Named metrics of one run, each with its window, bin, unit and unit of repetition.
 
-A metric is a pure function of one run's tables. It returns NaN where it is not defined in that run (no
-packet arrived in the window, no timer expired), and such a run does not count as a repetition. A time that
-has not ended when the run does is no such case: it counts up to a horizon that the metric names.
-Windows are half-open, `[begin, end)`, in seconds of simulated time, and must fall on bin edges.
+A metric is a pure function of one run's tables. It returns NaN if it is not defined in that run (no packet
+arrived in the window, no timer expired); such a run does not count as a repetition. A time that has not
+ended at the end of the run is not such a case: it counts up to a horizon that the metric names. Windows
+are half-open, `[begin, end)`, in seconds of simulated time, and must be on bin edges.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class Window:
 
 
 class Run:
-    """Tables of one run, cut by flow and as NumPy arrays.
+    """Tables of one run, grouped by flow and as NumPy arrays.
 
     Parameters
     ----------
     tables
-        As the core gives them; a `run` or `seed` column is not needed.
+        The tables from the core; a `run` or `seed` column is not needed.
     end_s
-        When the run ended. Only times that may be cut off by it need it.
+        End of the run. Needed only by times that it may cut off.
     """
 
     def __init__(self, tables: dict[str, pa.Table], end_s: float | None = None) -> None:
@@ -75,13 +75,13 @@ class Run:
 
     @property
     def end_s(self) -> float:
-        """When the run ended."""
+        """End of the run."""
         if self._end_s is None:
             raise ValueError("when this run ended was not given: Run(tables, end_s)")
         return self._end_s
 
     def numbers(self, table: str, column: str) -> Array:
-        """A column of a table as floats; NaN where there is none."""
+        """A column of a table as floats; NaN for missing values."""
         found: Array = self.tables[table][column].to_numpy(zero_copy_only=False).astype(np.float64)
         return found
 
@@ -111,7 +111,7 @@ class Run:
 
 
 def run_of(output: Output) -> Run:
-    """Run of what the core gives."""
+    """The run of an output of the core."""
     return Run(output.tables, float(output.meta["sim_s"]))
 
 
@@ -133,7 +133,7 @@ def _by_flow(table: pa.Table) -> dict[str, dict[str, Array]]:
 def _within(columns: dict[str, Array], window: Window | None) -> dict[str, Array]:
     if window is None or not columns:
         return columns
-    # Bin edges are multiples of the bin; half a microsecond absorbs their decimal rounding.
+    # Bin edges are multiples of the bin; half a microsecond is the tolerance for decimal rounding.
     t = columns["t_s"] + 0.5e-6
     rows = (t >= window.begin_s) & (t < window.end_s)
     return {name: values[rows] for name, values in columns.items()}
@@ -156,8 +156,8 @@ def goodput_mbps(run: Run, to: str | None, window: Window) -> float:
 def owd_mean_ms(run: Run, to: str | None, window: Window) -> float:
     """One-way delay from the sender's emission to arrival at the receiver; mean over the flows.
 
-    Window: arrivals inside it. Bin: mean of the bins' means in which anything arrived. Unit: ms.
-    Unit of repetition: a run.
+    Window: arrivals inside it. Bin: mean of the means of the bins with arrivals. Unit: ms. Unit of
+    repetition: a run.
     """
     return _mean([_mean(_column(run.series(flow, window), "owd_ms")) for flow in run.flows(to)])
 
@@ -172,11 +172,11 @@ def owd_max_ms(run: Run, to: str | None, window: Window) -> float:
 
 
 def owd_rise_s(run: Run, to: str | None, window: Window, share: float = 0.9) -> float:
-    """Time from the window's begin until the delay has made `share` of its whole rise.
+    """Time from the start of the window until the delay has made `share` of its whole rise.
 
-    The rise is from the mean delay of the two seconds before the window to the largest bin in
-    it. Window: as given. Bin: the series' own; its end counts, so the result is a multiple of the
-    bin. Unit: s. Unit of repetition: a run (mean over the flows).
+    The rise is from the mean delay of the two seconds before the window to the largest bin in it.
+    Window: as given. Bin: the series' own; the time of its end is used, so the result is a multiple
+    of the bin. Unit: s. Unit of repetition: a run (mean over the flows).
     """
     before = Window(window.begin_s - 2.0, window.begin_s)
     rises: list[float] = []
@@ -203,11 +203,11 @@ def fill_up_s(
     share: float = 0.95,
     bin_s: float = 0.5,
 ) -> float:
-    """Time from an event until a flow uses `share` of the capacity that it has at the end.
+    """Time from an event until a flow uses `share` of its final capacity.
 
-    The capacity is the flow's mean goodput over `steady`. A bin of `bin_s` slides in steps of the
-    series' own; the first that begins at the event or later and whose mean reaches the share counts, with
-    its end. So the result is at least `bin_s`, and a multiple of the series' bin. If the share is never
+    The capacity is the flow's mean goodput over `steady`. A bin of `bin_s` slides in steps of the series'
+    own; the result is the end of the first one that begins at the event or later and whose mean reaches
+    the share. It is therefore at least `bin_s`, and a multiple of the series' bin. If the share is never
     reached, it is the horizon: from the event to the end of `steady`.
 
     Window: from the event to the end of `steady`. Bin: `bin_s`, sliding. Unit: s. Unit of
@@ -218,7 +218,7 @@ def fill_up_s(
     t, rate = part.get("t_s", np.empty(0)), part.get("goodput_mbps", np.empty(0))
     if math.isnan(capacity) or t.size < 2:
         return math.nan
-    if capacity == 0.0:  # of nothing, every bin would be enough
+    if capacity == 0.0:  # with zero capacity, every bin would be enough
         return steady.end_s - event_s
     step = float(t[1] - t[0])
     bins = max(1, round(bin_s / step))
@@ -228,11 +228,11 @@ def fill_up_s(
 
 
 def transfers(run: Run, flow: str, column: str = "fct_s") -> Times:
-    """Completion times of the transfers whose names begin with `flow`, and how long each was watched.
+    """Completion times of the transfers whose names begin with `flow`, and their observation times.
 
-    From the application's wish to connect, so with the handshake. By column: `fct_s` until the
-    receiver has read the last byte (the client's side); `fct_sent_s` until the sender has sent the last byte
-    for the first time; `fct_acked_s` until all bytes are acknowledged to it.
+    They start with the application's request to connect, so they include the handshake. By column: `fct_s`
+    until the receiver has read the last byte (the client's side); `fct_sent_s` until the sender has sent the
+    last byte for the first time; `fct_acked_s` until all bytes are acknowledged.
     """
     rows = np.array([name.startswith(flow) for name in run.flows()], dtype=bool)
     return since(run.numbers("flows", column)[rows], run.numbers("flows", "start_s")[rows], run.end_s)
@@ -241,9 +241,9 @@ def transfers(run: Run, flow: str, column: str = "fct_s") -> Times:
 def completion_s(run: Run, flow: str, horizon_s: float, column: str = "fct_s") -> float:
     """Completion time of the transfers whose names begin with `flow`: mean, restricted to the horizon.
 
-    Columns as of `transfers`. One that takes longer, or has not ended when the run does, counts as the
-    horizon. Window: the transfers that began a horizon or more before the end of the run. Bin: none. Unit:
-    s. Unit of repetition: a run (its transfers share a background); NaN if none began.
+    Columns as of `transfers`. A transfer that takes longer, or has not ended at the end of the run, counts
+    as the horizon. Window: the transfers that began a horizon or more before the end of the run. Bin:
+    none. Unit: s. Unit of repetition: a run (its transfers share a background); NaN if none began.
     """
     return transfers(run, flow, column).seen(horizon_s).mean(horizon_s)
 
@@ -260,10 +260,11 @@ def sent_whole_s(run: Run, flow: str) -> float:
 def slow_start_exit_s(run: Run, flow: str, *, from_data: bool = False) -> float:
     """Time from a flow's start until its slow-start threshold is set for the first time.
 
-    With `from_data` it counts from the bin in which the connection was there, so without the handshake.
+    With `from_data` it counts from the bin in which the connection was established, so without the handshake.
 
-    Window: from the flow's start. Bin: the series' own; its end counts. Unit: s. Unit of repetition: a
-    run; NaN if it ended in slow start, or if a segment had been lost before (that is not HyStart).
+    Window: from the flow's start. Bin: the series' own; the time of its end is used. Unit: s. Unit of
+    repetition: a run; NaN if it ended in slow start, or if a segment had been lost before (then the
+    exit is not due to HyStart).
     """
     series = run.series(flow)
     table = run.tables["flows"]

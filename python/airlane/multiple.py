@@ -1,13 +1,13 @@
-"""Which of many can be told from the first of them: multiple comparisons with the best.
+"""Which of many candidates differ from the best: multiple comparisons with the best.
 
-The first of many is so partly by luck, so that a comparison of it with each other one by a 95 % interval is
-wrong far more often than in one case of twenty. Here the largest of the paired t statistics between the first
-and all others is compared with what it comes to when all are equal: its 95th percentile over simulated sets
-of as many equal, independent, normal candidates over as many runs (Monte Carlo, fixed seed). So of equals
-anybody at all is set apart in one of twenty cases. Skewed, unequally wide or correlated candidates make it
-less (`bench/coverage.py`). It is the question of Hsu's comparisons with the best (J. C. Hsu, "Multiple
-Comparisons", 1996), made for candidates that share their runs' seeds. Hsu takes one-sided Dunnett
-quantiles, which hold for independent samples of equal variance (JMP 16, "With Best, Hsu MCB"; the book
+The best of many candidates is so partly by chance, so comparisons with each other candidate by a 95 %
+interval are wrong far more often than in one case of twenty. Here the largest of the paired t statistics
+between the best and all others is compared with its 95th percentile for equal candidates, over simulated sets
+of as many equal, independent, normal candidates over as many runs (Monte Carlo, fixed seed). Among equal
+candidates, any is declared different in one of twenty cases. For skewed, unequally wide or correlated
+candidates it is less (`bench/coverage.py`). The question is that of Hsu's comparisons with the best (J. C.
+Hsu, "Multiple Comparisons", 1996), for candidates that share their runs' seeds. Hsu uses one-sided Dunnett
+quantiles, which apply to independent samples of equal variance (JMP 16, "With Best, Hsu MCB"; the book
 unverified).
 """
 
@@ -25,7 +25,7 @@ __all__ = ["critical", "set_apart"]
 _SETS = 20_000
 _AT_ONCE = 1_000
 _SEED = 19_840_901
-"""Any: it decides the third digit of a critical value."""
+"""Any number: it affects the third digit of a critical value."""
 
 
 def set_apart(
@@ -35,12 +35,12 @@ def set_apart(
     absolute: float = 0.0,
     confidence: float = 0.95,
 ) -> set[str]:
-    """Those that differ from the first by more than the luck of being first among so many.
+    """The candidates that differ from the first by more than the chance of being first among so many.
 
     Parameters
     ----------
     candidates
-        By name, one value per run, all on the same seeds; NaN where a run has none.
+        Values by name, one per run, all with the same seeds; NaN if a run has none.
     first
         The one with the best mean.
     least, absolute
@@ -70,9 +70,9 @@ def set_apart(
 
 @functools.cache
 def critical(runs: int, candidates: int, confidence: float = 0.95) -> float:
-    """What the largest t statistic to the first exceeds in one of twenty sets of equals; to three digits.
+    """The value that the largest t statistic exceeds in one of twenty sets of equals; to three digits.
 
-    Of two candidates it is Student's two-sided quantile but for the Monte Carlo's error.
+    For two candidates it is Student's two-sided quantile, except for the Monte Carlo error.
     """
     chance = np.random.default_rng(_SEED)
     largest = [
@@ -82,7 +82,7 @@ def critical(runs: int, candidates: int, confidence: float = 0.95) -> float:
 
 
 def _largest(sets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Of each set (runs by candidates) the largest t statistic between its first and the others."""
+    """For each set (runs by candidates) the largest t statistic between its first and the others."""
     first = sets.mean(axis=1).argmax(axis=1)
     difference = np.take_along_axis(sets, first[:, None, None], axis=2) - sets
     error = difference.std(axis=1, ddof=1) / math.sqrt(sets.shape[1])

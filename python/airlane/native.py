@@ -1,4 +1,4 @@
-"""The one door to the compiled core: calls `airlane._native` and wraps its columns as Arrow tables."""
+"""The only interface to the compiled core: calls `airlane._native` and wraps its columns as Arrow tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 try:
     from airlane import _native
-except ImportError as error:  # a checkout whose extension was not built
+except ImportError as error:  # a checkout without a built extension
     raise ImportError(
         "the compiled part of airlane is missing; in a checkout run `make build` (needs Rust and a C linker)"
     ) from error
@@ -54,45 +54,45 @@ _stuck: set[int] = set()
 
 
 class _Watch:
-    """Ends calls into controllers that go on after a signal, by the names of their threads."""
+    """Ends calls into controllers that continue after a signal, by the identifiers of their threads."""
 
     @staticmethod
     def interrupt(threads: Sequence[int]) -> None:
-        """Raise KeyboardInterrupt in Python code that these threads are at; nothing interrupts a sleep."""
+        """Raise KeyboardInterrupt in the Python code of these threads; a sleep cannot be interrupted."""
         interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
         for thread in threads:
             interrupt(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
 
     @staticmethod
     def leave(threads: Sequence[int]) -> None:
-        """Keep in mind that these threads go on."""
+        """Record that these threads continue."""
         _stuck.update(threads)
 
 
 def stuck() -> bool:
-    """Whether calls into controllers go on that nothing could end: the interpreter cannot end in order."""
+    """Whether uninterruptible controller calls still run, which block the exit of the interpreter."""
     return bool(_stuck)
 
 
 class ControllerError(Exception):
-    """A congestion controller of the user's own cannot be had, or went wrong; the message says where."""
+    """A user's own controller is missing or failed; the message names the place."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """What one run of one seed left behind: tables by name, and facts about the run."""
+    """The output of one run of one seed: tables by name, and a summary of the run."""
 
     tables: dict[str, pa.Table]
     meta: dict[str, Any]
 
 
 def parse(text: str, file_name: str, overrides: Mapping[str, object]) -> str:
-    """Resolve a scenario: JSON text with every default written out.
+    """Resolve a scenario: JSON text with all defaults.
 
     Raises
     ------
     ScenarioError
-        With file, line, key, value and what would be right.
+        With file, line, key, value and the correct form.
     """
     return _native.parse(text, file_name, json.dumps(dict(overrides)))
 
@@ -108,7 +108,7 @@ def inputs(resolved: str) -> dict[str, str]:
     Raises
     ------
     OSError
-        When one cannot be read.
+        If one cannot be read.
     """
     return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in _native.files(resolved)}
 
@@ -124,24 +124,24 @@ def cqi(snr_db: Sequence[float], rule: Literal["mutual-information", "piro"], n_
 
 
 def mcs_of_cqi(cqi: int) -> int | None:
-    """Downlink MCS that a CQI stands for; None out of range."""
+    """Downlink MCS of a CQI; None out of range."""
     return _native.mcs_of_cqi(cqi)
 
 
 def snr_at_error_rate(mcs: int, n_prb: int, error_rate: float) -> float:
-    """SNR in dB at which a first transmission that fills `n_prb` resource blocks fails so often."""
+    """SNR in dB at which a first transmission that fills `n_prb` resource blocks has this error rate."""
     return _native.snr_at_error_rate(mcs, n_prb, error_rate)
 
 
 def gap_to_fit(mcs: int, bits: int, snr_db: float, error_rate: float) -> tuple[list[float], float]:
-    """What the gap of the error model is fitted to.
+    """The data to which the gap of the error model is fitted.
 
     Parameters
     ----------
     mcs, bits
         Downlink MCS and size of the block with its CRC.
     snr_db, error_rate
-        A point of the curve that the block should have.
+        The required point of the block's curve.
 
     Returns
     -------
@@ -168,11 +168,11 @@ def fading_gains(
     n_prb
         Width of the band.
     doppler_hz
-        Largest Doppler shift.
+        Maximum Doppler shift.
     links, seed
-        How many links, and what they are drawn from.
+        Number of links, and seed of their random streams.
     times_us, prbs
-        Where each link is looked at.
+        Times and PRBs of the samples.
 
     Returns
     -------
@@ -190,38 +190,38 @@ def run(
     controllers: Mapping[str, type] | None = None,
     costs: dict[str, tuple[int, float]] | None = None,
 ) -> list[Output]:
-    """Run each (resolved scenario, seed) and give the outputs in the order of the jobs.
+    """Run each (resolved scenario, seed) and return the outputs in the order of the jobs.
 
     Parameters
     ----------
     jobs
-        Resolved scenarios as `parse` gives them, each with its seed.
+        Resolved scenarios from `parse`, each with its seed.
     threads
         Worker threads; results do not depend on it.
     on_done
         Called with the index of each job that ended.
     captures
-        For each job how the names of its capture files begin, such as `folder/`; without it no packet is
-        captured, whatever the scenario says.
+        For each job the prefix of its capture files, such as `folder/`; without it no packet is
+        captured, even if the scenario requests captures.
     controllers
-        Classes of congestion controllers, by the names that scenarios have for them. After a signal, Python
-        code of theirs is interrupted; a call that sleeps is left to itself.
+        Classes of congestion controllers, by their names in scenarios. After a signal, their Python code is
+        interrupted; a call that sleeps is abandoned.
     costs
-        Is filled with what calls into each of them came to: calls, and seconds of all threads.
+        Receives the cost of the calls into each of them: number of calls, and seconds of all threads.
 
     Raises
     ------
     OSError
-        When a capture file cannot be written.
+        If a capture file cannot be written.
     ControllerError
-        When a controller raises, or wants a window or a rate that is not finite or negative.
+        If a controller raises, or requests a window or a rate that is negative or not finite.
     """
     own = dict(controllers) if controllers else None
     try:
         outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch)
     except (ScenarioError, OSError):
         raise
-    except (Exception, SystemExit) as error:  # whatever a user's class raises
+    except (Exception, SystemExit) as error:  # any exception of a user's class
         if own is None:
             raise
         raise ControllerError(f"{_place(error)}{type(error).__name__}: {error}") from error
@@ -229,7 +229,7 @@ def run(
 
 
 def _place(error: BaseException) -> str:
-    """The line of a user's file that raised it."""
+    """The line of a user's file that raised the exception."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if len(frames) > 1 else ""
 
@@ -261,6 +261,6 @@ def _column(kind: str, data: Any) -> pa.Array[Any]:
 
 @functools.cache
 def fingerprint() -> str:
-    """SHA-256 of the compiled core: what decides, with scenario and seed, every result byte."""
+    """SHA-256 of the compiled core, which, with scenario and seed, determines every byte of a result."""
     path = Path(str(_native.__file__))
     return hashlib.sha256(path.read_bytes()).hexdigest()

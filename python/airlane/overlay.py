@@ -1,4 +1,4 @@
-"""Figures of several runs, or of a sweep, in one: series over each other, distributions, lines of means."""
+"""Figures of several runs, or of a sweep: overlaid series, distributions, and lines of means."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STYLES = ("-", "--", ":", "-.")
 
 
 def over_flows(series: pa.Table, column: str, how: Callable[..., Any]) -> tuple[Array, Array]:
-    """Sum or mean over all flows and, of several runs, the mean over the runs; by time bin."""
+    """Sum or mean over all flows, then the mean over the runs, by time bin."""
     if column not in series.column_names:
         return np.empty(0), np.empty(0)
     t = series["t_s"].to_numpy().astype(np.float64)
@@ -65,7 +65,7 @@ def over_flows(series: pa.Table, column: str, how: Callable[..., Any]) -> tuple[
 
 
 def draw_line(axis: Axes, t: Array, y: Array, label: str, look: Mapping[str, Any]) -> None:
-    """A series as a line; a long one as means of bins within the band from their least to greatest value."""
+    """A series as a line; a long one as means of bins, with the band from minimum to maximum of each."""
     t, mean, low, high = thinned(t, y)
     if high is not mean:
         # Without a label it is shown and hidden with the line of its colour.
@@ -79,7 +79,7 @@ def look_of(i: int) -> dict[str, Any]:
 
 
 def draw_over_time(sides: Sequence[Side]) -> matplotlib.figure.Figure | None:
-    """Series of runs over each other, each the mean over the runs of a folder."""
+    """Overlaid series of runs, each the mean over the runs of a folder."""
     drawn = []
     for title, unit, column, factor, how in _SERIES:
         lines = [
@@ -140,7 +140,7 @@ def _of_table(results: Results, table: str, name: str) -> _Curve:
 
 
 def _shares(values: Array) -> _Curve:
-    """Distribution function of values; many are thinned to their quantiles."""
+    """Distribution function of values; many values are reduced to their quantiles."""
     values = np.sort(values[np.isfinite(values)])
     if not values.size:
         return np.empty(0), np.empty(0)
@@ -152,7 +152,7 @@ def _shares(values: Array) -> _Curve:
 
 
 def _ended(results: Results, name: str, column: str) -> _Curve:
-    """The same of times of which some did not end: the Kaplan-Meier curve, which then stays below 1."""
+    """The same for times, some of which did not end: the Kaplan-Meier curve, which then stays below 1."""
     table = results.tables.get(name)
     if table is None or not table.num_rows:
         return np.empty(0), np.empty(0)
@@ -167,12 +167,12 @@ def _ended(results: Results, name: str, column: str) -> _Curve:
 
 
 def draw_distributions(named: Sequence[tuple[str, Results]]) -> matplotlib.figure.Figure | None:
-    """Distribution functions of what flows, pages and views had, each result folder a line."""
+    """Distribution functions for flows, pages and views, with a line per result folder."""
     drawn = []
     for title, unit, of in _distributions():
         lines = [(name, *of(results)) for name, results in named]
         values = np.concatenate([x for _, x, _ in lines])
-        if values.size and values.min() < values.max():  # one value is no distribution
+        if values.size and values.min() < values.max():  # a single value is no distribution
             drawn.append((title, unit, lines))
     if not drawn:
         return None
@@ -195,7 +195,7 @@ def draw_distributions(named: Sequence[tuple[str, Results]]) -> matplotlib.figur
 
 
 def draw_sweep(points: Sequence[Point], figures: Sequence[Figure]) -> matplotlib.figure.Figure:
-    """Means with their intervals over the longest swept axis of numbers, a line per other setting."""
+    """Means with their intervals over the longest swept numeric axis, with a line per other setting."""
     keys = [k for k in points[0].settings if len({str(p.settings[k]) for p in points}) > 1]
     keys = keys or list(points[0].settings)
     across = max(keys, key=lambda key: (_numeric(points, key), len({str(p.settings[key]) for p in points})))
@@ -242,7 +242,7 @@ def _short(key: str, keys: Sequence[str]) -> str:
 
 
 def _reach(e: Any) -> tuple[float, float]:
-    """How far the interval reaches below and above the mean; not at all where there is none."""
+    """Distances from the mean to the ends of the interval; zero without an interval."""
     if e.half_width is None or not math.isfinite(e.half_width):
         return 0.0, 0.0
     return max(0.0, e.mean - e.low), max(0.0, e.high - e.mean)
@@ -253,7 +253,7 @@ def _text(value: object) -> str:
 
 
 def _quantity(value: object) -> tuple[float, str] | None:
-    """A number and its unit; None for what is none."""
+    """A number and its unit; `None` for other values."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -270,7 +270,7 @@ def _quantity(value: object) -> tuple[float, str] | None:
 
 
 def _numeric(points: Sequence[Point], key: str) -> bool:
-    """Whether all values of a key are numbers in one unit."""
+    """Whether all values of a key are numbers in the same unit."""
     found = [_quantity(point.settings[key]) for point in points]
     return all(one is not None for one in found) and len({one[1] for one in found if one}) == 1
 

@@ -1,4 +1,4 @@
-"""What all HTML pages share: templates, style and scripts, all of them inside the page."""
+"""The common parts of all HTML pages: templates, style and scripts, all embedded in the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["environment"]
 
 
 def environment() -> jinja2.Environment:
-    """Templates, with `asset` for files of `assets` and `inline` for JSON within a page."""
+    """Templates, with `asset` for files of `assets` and `inline` for JSON in a page."""
     import jinja2
     from markupsafe import Markup
 
@@ -27,7 +27,7 @@ def environment() -> jinja2.Environment:
     )
     assets = resources.files("airlane").joinpath("assets")
     found.filters["interval"] = terminal.interval
-    # JSON within a page: no end of a script in it.
+    # JSON in a page must not end its script element.
     found.filters["inline"] = lambda text: Markup(text.replace("<", "\\u003c"))
     found.globals["asset"] = lambda name: Markup(assets.joinpath(name).read_text(encoding="utf-8"))
     return found

@@ -1,6 +1,6 @@
-"""Figures: a run over time, and the style that every figure of the project shares.
+"""Figures: a run over time, and the style of all figures of the project.
 
-Matplotlib comes with the extra `report`, and takes a second to load: it is imported where something is drawn.
+Matplotlib is part of the extra `report` and takes a second to load: it is imported when something is drawn.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-"""Okabe and Ito's colours, which most colour-blind readers tell apart."""
+"""Okabe and Ito's colours, which most colour-blind readers can distinguish."""
 
 _STYLE: Any = {
     "font.size": 9,
@@ -65,16 +65,18 @@ _STYLE: Any = {
 _LEGEND_LIMIT = 8
 
 LINES_MAX = 10
-"""Of more flows, percentiles over them are drawn in the place of a line for each."""
+"""With more flows, percentiles over them are drawn instead of a line for each."""
 
 BINS_MAX = 400
 """Points of a line of a page: a panel is at most some 1,000 pixels wide, and a point needs two of them."""
 
 _MARKS_SHOWN = 400
-"""Events of a kind that are drawn one by one; of more, one for each of so many parts of the run."""
+"""Maximum number of events of a kind that are drawn individually; more are drawn as one for each of
+this many parts of the run.
+"""
 
 _MARKS_MAX = 24
-"""Events that are also drawn through every panel, if they are not more."""
+"""Maximum number of events that are also drawn through every panel."""
 
 _EVENTS = {"loss": "#E69F00", "timeout": "#b00020", "handover": "#555555", "no usable link": "#7A3E9D"}
 
@@ -92,7 +94,7 @@ _PANELS = (
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw inside this to get the project's look."""
+    """Context with the project's style."""
     import matplotlib as mpl
     from cycler import cycler
 
@@ -110,7 +112,7 @@ def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 
 
 def thinned(t: Array, y: Array, bins: int = BINS_MAX) -> tuple[Array, Array, Array, Array]:
-    """A series in at most so many bins: their times, and of each mean, least and greatest value.
+    """A series in at most this many bins: their times, and for each the mean, minimum and maximum.
 
     A bin without a value is NaN. A series that is short enough is returned as it is.
 
@@ -153,9 +155,9 @@ def draw_means(
 def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
     """One run over time on one axis: events, then goodput, delays, congestion window, queues and MCS.
 
-    A panel without a value (no RLC queue on a wired link, no window for UDP, no cell) is left out, and so are
-    the events where there were none. Events are losses that the sender noticed, expired timers, handovers and
-    the beginnings of times without a usable link.
+    A panel without a value (no RLC queue on a wired link, no window for UDP, no cell) is omitted, and so are
+    the events if there were none. Events are losses that the sender detected, expired timers, handovers and
+    the starts of outages.
     """
     view = Run(_of_run(results, run))
     flows = view.flows()
@@ -233,7 +235,7 @@ def _draw_percentiles(axis: Axes, series: list[dict[str, Any]], column: str, fac
 
 
 def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
-    """When what happened to whom, by kind of event; kinds that did not occur are left out."""
+    """Times and subjects of events, by kind; kinds that did not occur are omitted."""
     found: dict[str, list[tuple[float, str]]] = {kind: [] for kind in _EVENTS}
     for flow in flows:
         series = view.series(flow)
@@ -259,7 +261,7 @@ def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
 
 
 def _summed_up(kind: str, many: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """More events than can be told apart: how many there are in each part of the run."""
+    """More events than can be distinguished: their number in each part of the run."""
     if len(many) <= _MARKS_SHOWN:
         return many
     times = np.array([t for t, _ in many])
@@ -289,7 +291,7 @@ def _mark_handovers(axis: Axes, handovers: list[tuple[float, str]]) -> None:
 
 
 def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:
-    """Mean MCS over time of each cell and direction, or of all cells together where they are many."""
+    """Mean MCS over time of each cell and direction, or of all cells together if they are many."""
     table = view.tables.get("cell_series")
     if table is None or table.num_rows == 0:
         return {}
@@ -317,7 +319,7 @@ def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:
 
 
 def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]], first: int) -> None:
-    # The colours after those of the flows, as far as there are enough, and none of an event.
+    # The colours after those of the flows, if there are enough, and none of an event.
     free = [colour for colour in COLOURS if colour not in _EVENTS.values()]
     for i, (name, (t, mcs)) in enumerate(rates.items(), start=first):
         axis.plot(t, mcs, label=name, color=free[i % len(free)])
@@ -329,18 +331,18 @@ def _draw_mcs(axis: Axes, rates: dict[str, tuple[Any, Any]], first: int) -> None
 
 
 def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int = 0) -> Figure | None:
-    """Cells, the tracks of the UEs in the colour of the cell that serves them, and where they change it.
+    """Cells, the tracks of the UEs in the colour of the serving cell, and the places where it changes.
 
     Parameters
     ----------
     sites
-        Where each cell stands, in metres.
+        Position of each cell in metres.
 
     Returns
     -------
     Figure | None
-        None with fewer than two cells, or without the table `ue_series`, which `run.ue_series` asks for.
-        A change of cell is drawn where the UE is found at the end of the bin in which it happened.
+        `None` with fewer than two cells, or without the table `ue_series`, which `run.ue_series`
+        enables. A change of cell is drawn at the position of the UE at the end of its bin.
     """
     table = results.tables.get("ue_series")
     if table is None or len(sites) < 2 or table.num_rows == 0:
@@ -352,7 +354,7 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
     colour = dict(zip(sites, _apart(stands), strict=True))
     order = np.lexsort((table["t_s"].to_numpy(), ues))
     ues, cells, places = ues[order], cells[order], places[order]
-    # A way ends where the UE or the cell changes; the next one begins there if the UE is the same.
+    # A track ends where the UE or the cell changes; the next one starts there if the UE is the same.
     new_ue, new_cell = ues[1:] != ues[:-1], cells[1:] != cells[:-1]
     ends = [0, *(np.flatnonzero(new_ue | new_cell) + 1), len(ues)]
     ways = [
@@ -398,7 +400,7 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
 
 
 def _apart(stands: np.ndarray) -> list[str]:
-    """Colour for each cell, none that one of its neighbours has if there are enough."""
+    """Colour for each cell, different from those of its neighbours if there are enough."""
     palette = COLOURS[:-1]
     gaps = np.hypot(*(stands[:, None] - stands[None]).transpose(2, 0, 1))
     near = 1.2 * (gaps[gaps > 0].min() if (gaps > 0).any() else 1.0)
@@ -426,20 +428,20 @@ def _borders(axis: Axes, stands: np.ndarray, low: np.ndarray, high: np.ndarray) 
     order = np.argsort(gaps, axis=2)[:, :, :2]
     first, second = np.moveaxis(np.take_along_axis(gaps, order, axis=2), 2, 0)
     apart = np.hypot(*(sites[order[:, :, 0]] - sites[order[:, :, 1]]).transpose(2, 0, 1))
-    # How far it is to the line half-way between the two.
+    # The distance to the line half-way between the two.
     edge = (second**2 - first**2) / (2 * apart)
     width = 0.0015 * float((high - low).max())
     axis.contourf(across, up, edge, levels=[-1.0, width], colors=["#d8d8d8"], zorder=0)
 
 
 def _named(sites: dict[str, tuple[float, float]], stands: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Name each site once: that of its cell, or what the names of its sectors have in common."""
+    """Name each site once: by the name of its cell, or by the common part of the names of its sectors."""
     places: dict[tuple[float, float], list[str]] = {}
     for name, place in sites.items():
         places.setdefault(place, []).append(name)
     at = dict(zip(sites, stands, strict=True))
     for names in places.values():
-        # The letters of names, not the parts of a path.
+        # the letters of names, not the parts of a path
         shared = os.path.commonprefix(names) if len(names) > 1 else names[0]  # noqa: RUF071
         shared = shared.rstrip("-") if len(names) > 1 else shared
         yield shared or ", ".join(names), at[names[0]]

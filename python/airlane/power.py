@@ -1,10 +1,10 @@
-"""How many runs it takes until an interval is narrow enough or excludes a value, in four of five tries.
+"""Number of runs until an interval is narrow enough or excludes a value, with a probability of 80 %.
 
-Who makes as many runs as bring the *expected* interval to the wanted width finds it too wide every other
-time. Both functions give the least number with which the wish comes true with a probability of `POWER`, and
-`None` where even `LIMIT` runs would not do; the caller says so. The standard deviation of one run is known
-from a few runs only (the pilot), and that is taken into account: the ratio of two sample variances of normal
-values is F-distributed, and the variance given a pilot is its own over a chi-square.
+With as many runs as give the *expected* interval the requested width, it is too wide every other time. Both
+functions return the smallest number with which the requirement is met with a probability of `POWER`, and
+`None` if `LIMIT` runs would not be enough. The standard deviation of one run is known from a few runs only
+(the pilot), which is taken into account: the ratio of two sample variances of normal values is
+F-distributed, and the variance given a pilot is its own over a chi-square.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import numpy as np
 __all__ = ["LIMIT", "POWER", "runs_to_exclude", "runs_to_narrow", "told"]
 
 POWER = 0.80
-"""Probability with which the number of runs that is named settles the question."""
+"""Probability with which the returned number of runs is sufficient."""
 
 LIMIT = 100_000
-"""No more runs than this are ever named."""
+"""Upper limit of the returned number."""
 
 _CONFIDENCE = 0.95
 
 _STEPS = 25
-"""Points at which what the pilot leaves open of the deviation is looked at."""
+"""Number of points at which the remaining uncertainty of the deviation is evaluated."""
 
 
 def runs_to_narrow(deviation: float, half_width: float, pilot: int) -> int | None:
-    """Runs until the half-width of the 95 % interval is at most the wanted one.
+    """Number of runs until the half-width of the 95 % interval is at most the requested one.
 
-    K. Kelley and S. E. Maxwell, "Sample size for multiple regression", Psychological Methods 8(3), 2003, name
+    K. Kelley and S. E. Maxwell, "Sample size for multiple regression", Psychological Methods 8(3), 2003, give
     the idea: a width with assurance.
 
     Parameters
@@ -39,7 +39,7 @@ def runs_to_narrow(deviation: float, half_width: float, pilot: int) -> int | Non
     deviation
         Standard deviation of one run, as estimated from the pilot.
     pilot
-        Runs behind it, at least 2.
+        Number of runs behind it, at least 2.
     """
     if not half_width > 0.0:
         raise ValueError(f"half_width must be positive, not {half_width}")
@@ -57,9 +57,9 @@ def runs_to_narrow(deviation: float, half_width: float, pilot: int) -> int | Non
 
 
 def runs_to_exclude(deviation: float, distance: float, pilot: int) -> int | None:
-    """Runs until the 95 % interval excludes a value that lies so far from the mean.
+    """Number of runs until the 95 % interval excludes a value at this distance from the mean.
 
-    The mean is taken to be as the pilot has it.
+    The mean is assumed to be that of the pilot.
     """
     if not distance > 0.0:
         raise ValueError(f"distance must be positive, not {distance}")
@@ -76,7 +76,7 @@ def runs_to_exclude(deviation: float, distance: float, pilot: int) -> int | None
         shift = distance * math.sqrt(n) / deviations
         far = (
             shift > 35.0
-        )  # there the series of the non-central t ends, and the value is all but surely excluded
+        )  # there the series of the non-central t ends, and the value is excluded almost surely
         found = nct.sf(_t(n), n - 1, np.minimum(shift, 35.0))
         return float(np.mean(np.where(far, 1.0, found)))
 
@@ -84,7 +84,7 @@ def runs_to_exclude(deviation: float, distance: float, pilot: int) -> int | None
 
 
 def told(runs: int | None) -> str:
-    """Say in words how many runs would do."""
+    """The number of runs as text."""
     return f"n = {runs} would do" if runs is not None else f"more than {LIMIT:,} runs would be needed"
 
 

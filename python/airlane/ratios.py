@@ -1,4 +1,4 @@
-"""Published numbers and ours in one plot: each as a multiple of the published one, with both intervals."""
+"""Published numbers and ours in one plot: ratios to the published ones, with both intervals."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ CAPTION = (
 )
 
 _LOG_FROM = 3.0
-"""Spread of the multiples from which on the axis is logarithmic."""
+"""Range of the ratios from which on the axis is logarithmic."""
 
 _FAR = 100.0
-"""Multiples beyond this stand at the edge."""
+"""Ratios beyond this are drawn at the edge."""
 
 _LABEL_MAX = 64
 
@@ -38,7 +38,7 @@ _LOOKS = {
     Verdict.UNDECIDED: ("^", 3),
     Verdict.IMPOSSIBLE: ("X", 4),
 }
-"""Marker and colour of ours by its verdict; of a lost number there is no multiple."""
+"""Marker and colour of ours by its verdict; a lost number has no ratio."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Row:
 
 
 def draw_ratios(numbers: Sequence[NumberRow]) -> Figure | None:
-    """Draw all numbers of an experiment; `None` where none can be a multiple."""
+    """Draw all numbers of an experiment; `None` if none has a ratio."""
     rows = [row for row in map(_row, numbers) if row is not None]
     if not rows:
         return None

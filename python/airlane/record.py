@@ -1,4 +1,4 @@
-"""What `airlane reproduce --markdown` writes: every table of every experiment, as pages of the manual."""
+"""The output of `airlane reproduce --markdown`: all tables of all experiments, as pages of the manual."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD = (
 
 
 def pages(of: Reproduction) -> Mapping[str, str]:
-    """Pages by file name: `summary.md`, what the command prints, and one for each paper."""
+    """Pages by file name: `summary.md`, the output of the command, and one for each paper."""
     by_paper: dict[str, list[Outcome]] = {}
     for outcome in of.done:
         by_paper.setdefault(outcome.experiment.id.partition("/")[0], []).append(outcome)
@@ -32,7 +32,7 @@ def pages(of: Reproduction) -> Mapping[str, str]:
 
 
 def write(of: Reproduction, folder: Path) -> None:
-    """Write the pages into a folder that exists."""
+    """Write the pages into an existing folder."""
     for name, page in pages(of).items():
         write_text(folder / name, page)
 
@@ -74,7 +74,7 @@ def _experiment(outcome: Outcome) -> Iterator[str]:
 
 
 def _folded(title: str, body: str, note: str = "") -> Iterator[str]:
-    """A part that opens on demand: the pages are long."""
+    """A collapsible section, because the pages are long."""
     yield f"<details><summary>{plain(title)}</summary>"
     yield body
     if note:

@@ -1,4 +1,4 @@
-"""Reports: what `airlane reproduce` found, as JSON for machines and as HTML pages for people."""
+"""Reports: the results of `airlane reproduce`, as JSON and as HTML pages."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ __all__ = ["Book", "as_json", "sites", "write_arena_html", "write_run_html"]
 
 
 def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:
-    """Numbers and claims of the experiments, in the documented form of `reproduce --json`.
+    """Numbers and claims of the experiments, in the documented format of `reproduce --json`.
 
-    `ci95` is the half-width of the 95 % interval; `n` the repetitions behind it. `inputs` are the published
-    numbers that were taken as setup and are not scored. `papers` counts the verdicts on results by paper,
-    each published number once; `constants` those on constants of tables; `fitted` the results of which a
+    `ci95` is the half-width of the 95 % interval; `n` the number of repetitions. `inputs` are the published
+    numbers that were used as settings and are not scored. `papers` counts the verdicts on results by paper,
+    each published number once; `constants` those on constants of tables; `fitted` the results for which a
     setting was chosen with a published figure in view; `claims_by_kind` how many claims hold (`yes`), do
-    not (`no`) and are `open`.
+    not (`no`) or are `open`.
     """
     return {
         "numbers": [_number(row) for outcome in outcomes for row in outcome.numbers],
@@ -125,7 +125,7 @@ def _finding(row: ClaimRow) -> str:
 
 @dataclass(frozen=True)
 class _Entry:
-    """An experiment in the report: where it stands, what came of it, its figures."""
+    """An experiment in the report: its place, its results, its figures."""
 
     outcome: Outcome
     anchor: str
@@ -137,7 +137,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Paper:
-    """A paper in the report: its page, its experiments, and how they came out in all."""
+    """A paper in the report: its page, its experiments, and their results in total."""
 
     id: str
     title: str
@@ -150,7 +150,7 @@ class _Paper:
 
     @property
     def tally(self) -> Counter[str]:
-        """Of its published results, each once."""
+        """Verdicts of its published results, each counted once."""
         counted = Counter[str]()
         for verdicts in reproduction.numbers(self._outcomes).values():
             counted.update({str(verdict): n for verdict, n in verdicts.items()})
@@ -162,12 +162,12 @@ class _Paper:
 
     @property
     def constants(self) -> str:
-        """How many constants of its tables are equal, in words; empty where it has none."""
+        """How many constants of its tables are equal, as text; empty if it has none."""
         return terminal.constants_text(self._outcomes)
 
     @property
     def claims(self) -> list[str]:
-        """How many claims of each kind hold, in words."""
+        """How many claims of each kind hold, as text."""
         return terminal.claims_text(self._outcomes)
 
     @property
@@ -178,14 +178,14 @@ class _Paper:
 class Book:
     """The pages of `airlane reproduce`: an index and one for each paper.
 
-    Beside them is `figures` with a PDF, a PNG and a CSV of each figure; a page needs no other file. Figures
-    are drawn when an outcome is added, so that its runs need not be held until all others are there; nothing
-    is written before `write`.
+    With them is the folder `figures` with a PDF, a PNG and a CSV of each figure; a page needs no other file.
+    Figures are drawn when an outcome is added, so that its runs can be released; nothing is written before
+    `write`.
 
     Parameters
     ----------
     path
-        Of the index.
+        Path of the index.
     """
 
     def __init__(self, path: Path) -> None:
@@ -194,7 +194,7 @@ class Book:
         self._entries: list[_Entry] = []
 
     def add(self, outcome: Outcome) -> None:
-        """Draw the figures of an experiment, and let go of its runs."""
+        """Draw the figures of an experiment, and release its runs."""
         self._entries.append(_entry(outcome, self._place))
 
     def write(self, wall_s: float) -> None:
@@ -224,7 +224,7 @@ class Book:
 
 
 def _beside(file: Path, other: str) -> str:
-    """Address of what another command wrote next door, as it does by default; empty if it did not."""
+    """Address of another command's output in its default place; empty if it does not exist."""
     return f"../{other}/index.html" if (file.parent.parent / other / "index.html").is_file() else ""
 
 

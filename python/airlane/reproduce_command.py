@@ -1,4 +1,4 @@
-"""What `airlane reproduce` does: conducts, prints and writes."""
+"""The command `airlane reproduce`: runs, prints and writes."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ __all__ = ["Call"]
 
 @dataclass(frozen=True)
 class Call:
-    """What the command line asks for.
+    """The arguments of the command.
 
     Attributes
     ----------
     chosen
         Experiments, in their order.
     in_full
-        Whether all tables of each are printed, and not one line.
+        Whether all tables of each are printed instead of one line.
     quick, seed, threads
-        As `airlane.experiments.conduct` takes them.
+        As in `airlane.experiments.conduct`.
     out
         Folder of the report.
     as_json
-        Whether JSON is printed and nothing else.
+        Whether only JSON is printed.
     markdown
-        Folder of all tables in Markdown, if they are wanted.
+        Folder for all tables in Markdown, if requested.
     """
 
     chosen: Sequence[Experiment]
@@ -49,22 +49,22 @@ class Call:
     markdown: Path | None = None
 
     def conduct(self, cache: Path, mistake: Callable[[BaseException], str | None]) -> bool:
-        """Conduct all; whether none failed.
+        """Run all; returns whether none failed.
 
         Parameters
         ----------
         mistake
-            Says in a few words what a user did wrong; `None` where an error is no mistake of the user.
+            Returns a short message for a user error; `None` for other errors.
 
         Raises
         ------
         Exception
-            The one that ended the experiment, where it is the only one.
+            The error that ended the experiment, if it is the only one.
         """
         began = time.perf_counter()
         kept = Cache(cache, native.fingerprint())
         for folder in [self.out] if self.markdown is None else [self.out, self.markdown]:
-            folder.mkdir(parents=True, exist_ok=True)  # a mistake is told before what takes long
+            folder.mkdir(parents=True, exist_ok=True)  # reports user errors early
         book = report.Book(self.out / "index.html")
         reproduction = Reproduction(kept, self.quick, self.seed, self.threads, book.add)
         for place, experiment in enumerate(self.chosen, 1):

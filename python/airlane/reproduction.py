@@ -1,7 +1,6 @@
-"""Several experiments one after the other, and what became of each paper's published numbers.
+"""Several experiments in sequence, and the verdicts on each paper's published numbers.
 
-One that comes to nothing does not take the others with it: what they found is kept and shown, and what failed
-is named.
+If one fails, the others still run: their results are kept and shown, and the failure is named.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["Failed", "Reproduction", "claims", "constants", "fitted", "numbers"]
 
 @dataclass(frozen=True)
 class Failed:
-    """An experiment that came to nothing, and why."""
+    """An experiment that failed, and why."""
 
     id: str
     error: BaseException
@@ -28,16 +27,17 @@ class Failed:
 
 @dataclass
 class Reproduction:
-    """Experiments as they are run.
+    """Experiments, run one after the other.
 
     Attributes
     ----------
     quick, seed, threads
-        As `experiments.conduct` takes them.
+        As in `experiments.conduct`.
     show
-        Is given each outcome with its runs, which are then let go of: those of all experiments are gigabytes.
+        Called with each outcome and its runs, which are then released: those of all experiments are
+        gigabytes.
     done, failed
-        What has come of the experiments so far, in their order.
+        Outcomes of the experiments so far, in their order.
     """
 
     cache: Cache
@@ -64,8 +64,8 @@ class Reproduction:
             )
             self.show(outcome)
         except BaseException as error:
-            # PyO3's PanicException, an assertion of the core that did not hold, is no Exception and has no
-            # module to be imported from.
+            # PyO3's PanicException, a failed assertion of the core, is no Exception and cannot be
+            # imported.
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
             self.failed.append(Failed(experiment.id, error))
@@ -77,9 +77,9 @@ class Reproduction:
 def numbers(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
     """Verdicts on the published results, by paper.
 
-    A number that several experiments judge counts once, as the first of them says: the others vary how the
-    publication is read. Constants of tables are counted by `constants`, and what the publication states
-    again is not counted.
+    A number that several experiments judge counts once, with the first one's verdict: the others vary how
+    the publication is read. Constants of tables are counted by `constants`, and repetitions of a number
+    are not counted.
     """
     return _by_paper(row for row in _once(outcomes) if row.number.counted)
 
@@ -87,19 +87,19 @@ def numbers(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
 def constants(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
     """Verdicts on the constants of published tables, by paper.
 
-    `match` is equal, `miss` is not equal.
+    `match` means equal, `miss` not equal.
     """
     rows = (row for row in _once(outcomes) if row.number.kind is NumberKind.CONSTANT)
     return _by_paper(row for row in rows if not row.number.restates)
 
 
 def fitted(outcomes: Iterable[Outcome]) -> Counter[str]:
-    """How many counted results have a setting that was chosen with a published figure in view, by paper."""
+    """Counted results of each paper that have a setting chosen with a published figure in view."""
     return Counter(_paper(row) for row in _once(outcomes) if row.number.counted and row.number.fitted)
 
 
 def claims(outcomes: Iterable[Outcome], kind: ClaimKind | None = None) -> Counter[bool | None]:
-    """How many claims, of one kind or of all, hold (True), do not (False), and are open (None)."""
+    """Number of claims, of one kind or of all, that hold (True), do not hold (False) and are open (None)."""
     rows = (row for outcome in outcomes for row in outcome.claims)
     return Counter(row.finding.holds for row in rows if kind in (None, row.claim.kind))
 

@@ -1,4 +1,4 @@
-"""What runs left behind: Arrow tables with a run and a seed column, and the folder they are kept in."""
+"""Results of runs: Arrow tables with a run and a seed column, and the folder they are stored in."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FolderInTheWayError", "Place", "Results", "check_place", "manifest_of", "reserved"]
 
-# Tables whose file in `series` is not named like them. `flows` and `cells` stand beside that folder.
+# Tables whose file in `series` has another name. `flows` and `cells` are outside of that folder.
 _STEMS = {"flow_series": "flows", "cell_series": "cells", "ue_series": "ues"}
 _TABLES = {stem: table for table, stem in _STEMS.items()}
 _SUMMARIES = {"flows": "summary.parquet", "cells": "cells.parquet"}
 
 _COMPLETION = ("fct_s", "fct_sent_s", "fct_acked_s")
-"""Times of which a run's end may cut some off."""
+"""Completion times, which can be censored by the end of a run."""
 
 Array = npt.NDArray[np.float64]
 
@@ -47,14 +47,14 @@ _HELD = "held"
 
 
 class FolderInTheWayError(Exception):
-    """The output folder exists and holds something that airlane did not write."""
+    """The output folder exists and contains something that airlane did not write."""
 
 
 @dataclass(frozen=True, repr=False)
 class Results:
     """Tables of one or more runs of a scenario.
 
-    Each table begins with the columns `run` (0, 1, ...) and `seed`. Units close the column names.
+    Each table begins with the columns `run` (0, 1, ...) and `seed`. Column names end with their units.
 
     Attributes
     ----------
@@ -67,7 +67,8 @@ class Results:
     inputs
         SHA-256 of each file that the runs read, by its name.
     costs
-        Calls into congestion controllers of your own and the seconds in them, of all runs, by name.
+        Number of calls into your congestion controllers, and the seconds spent in them, over all
+        runs, by name.
     """
 
     tables: dict[str, pa.Table]
@@ -106,7 +107,7 @@ class Results:
     def flows(self) -> pa.Table:
         """One row per run and flow: goodput, delays, retransmissions, timeouts.
 
-        Flows with a browser or a viewer have its results too (`airlane.applications`).
+        Flows with a browser or a video have the columns of their application too (`airlane.applications`).
         """
         return self.tables["flows"]
 
@@ -171,10 +172,10 @@ class Results:
         Each numeric column `x` of `flows` gives `x`, `x_ci95`, half of the interval's width (null where there
         are too few runs for one), and `x_n`, the runs in which it is defined. `n` is that of goodput.
 
-        Completion times are restricted means where the flow ended in some runs and not in others: a run in
-        which it did not end, or later, counts as the horizon. `fct_s_n` is the number of runs in which it
-        ended, and `fct_s_horizon` the horizon, null where no run was cut off: the shortest time that the flow
-        had in a run in which it did not end. The same holds for `fct_sent_s` and `fct_acked_s`.
+        Completion times are restricted means where the flow ended in some runs only: a run in which it did
+        not end, or ended later, counts as the horizon. `fct_s_n` is the number of runs in which it ended.
+        `fct_s_horizon` is the horizon: the shortest observation time among the runs in which it did not end;
+        null where it ended in all of them. The same holds for `fct_sent_s` and `fct_acked_s`.
         """
         flows = self.flows
         names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
@@ -200,7 +201,7 @@ class Results:
         return pa.table(columns)
 
     def _restricted(self, times: Array, flow: pa.Table) -> tuple[Array, float | None]:
-        """Times of a flow by run, each up to the horizon, and the horizon; none where none or all ended."""
+        """Limited times of a flow by run, and the horizon; `None` if it ended in all runs or in none."""
         ends = np.array([float(self.meta[run]["sim_s"]) for run in flow["run"].to_numpy()])
         watched = ends - flow["start_s"].to_numpy()
         cut_off = np.isnan(times) & (watched > 0.0)
@@ -235,7 +236,7 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Results:
-        """Read a result folder back.
+        """Read a result folder.
 
         Raises
         ------
@@ -258,11 +259,12 @@ class Results:
     ) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
 
-        With the `place` that `reserved` gives, its captures move into it: packets to `pcap`, qlog to `qlog`.
-        What is `written` goes into the manifest: the scenario's TOML (`toml`), settings (`set`), `command`.
+        With the `place` that `reserved` returns, its captures move into it: packets to `pcap`, qlog to
+        `qlog`. `written` is stored in the manifest: the scenario's TOML (`toml`), settings (`set`),
+        `command`.
 
-        All of it is written beside its place and renamed, so a folder is whole or not there.
-        An older result folder is replaced. A symbolic link stays; the folder that it points to is replaced.
+        The folder is written under another name and renamed, so it is complete or absent. An older result
+        folder is replaced. A symbolic link stays; the folder that it points to is replaced.
 
         Raises
         ------
@@ -321,13 +323,13 @@ class Results:
 
 
 def check_place(folder: Path) -> None:
-    """See that a result folder may be written there: to be asked before what takes long.
+    """Check that a result folder may be written here; call it before anything that takes long.
 
     Raises
     ------
     FolderInTheWayError
-        When `folder` exists and is not a result folder, when it cannot be replaced since something is mounted
-        there or it may not be written, or when somebody stands in it.
+        When `folder` exists and is not a result folder, or cannot be replaced: it is a mount point, may not
+        be written, or is a process's current folder.
     """
     if Path.cwd().is_relative_to(os.path.realpath(folder)):
         raise FolderInTheWayError(f"{folder} is the current folder; choose another folder with -o")
@@ -337,7 +339,7 @@ def check_place(folder: Path) -> None:
         )
     if folder.exists() and not os.access(folder, os.W_OK):
         raise FolderInTheWayError(f"{folder} is not writable; choose another folder with -o")
-    # Other programs have a manifest.json too, and a folder that is replaced goes with all that is in it.
+    # Other programs have a manifest.json too, and replacing a folder deletes all that it contains.
     if not folder.exists() or manifest_of(folder) is not None:
         return
     if not folder.is_dir():
@@ -347,7 +349,7 @@ def check_place(folder: Path) -> None:
 
 
 def manifest_of(folder: Path) -> dict[str, Any] | None:
-    """What stands in the manifest of a result folder; None where `folder` is none."""
+    """The manifest of a result folder; None where `folder` is no result folder."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -361,14 +363,14 @@ def manifest_of(folder: Path) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class Place:
-    """A result folder that is held for writing.
+    """A result folder that is locked for writing.
 
     Attributes
     ----------
     folder
-        Where it is, or will be, without symbolic links.
+        Its path, without symbolic links.
     scratch
-        A folder beside it, which is gone afterwards.
+        A scratch folder next to it, which is removed afterwards.
     captures
         An empty folder, whose files move into the result folder when that is written.
     """
@@ -378,7 +380,7 @@ class Place:
     captures: Path
 
     def replace(self, fresh: Path) -> None:
-        """Put a folder, whole, in the place of the one that may be there."""
+        """Move a complete folder into place; it replaces the one that may be there."""
         old = self.scratch / "old"
         with naming(self.folder, self.folder):
             if self.folder.exists():
@@ -389,9 +391,9 @@ class Place:
 
 @contextmanager
 def reserved(folder: Path) -> Iterator[Place]:
-    """Hold a result folder for writing, so that no other process writes there; to be done before the run.
+    """Lock a result folder, so that no other process writes there; call it before the run.
 
-    What killed processes left beside it, such as captures, is removed.
+    Leftovers of killed processes, such as captures, are removed.
 
     Raises
     ------
@@ -404,7 +406,7 @@ def reserved(folder: Path) -> Iterator[Place]:
     real = Path(os.path.realpath(folder))
     scratch = real.parent / f".{real.name}{_SCRATCH}"
     with ExitStack() as stack:
-        with naming(folder, folder):  # what is in the way has a name that means nothing to a user
+        with naming(folder, folder):  # the name of the obstacle means nothing to a user
             real.parent.mkdir(parents=True, exist_ok=True)
             try:
                 stack.enter_context(_scratch(scratch))
@@ -420,10 +422,10 @@ def reserved(folder: Path) -> Iterator[Place]:
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[None]:
-    """Hold an empty scratch folder, which is gone afterwards."""
+    """Hold an empty scratch folder, which is removed afterwards."""
 
     def remove() -> None:
-        with suppress(OSError):  # somebody may hold it by now
+        with suppress(OSError):  # another process may hold it by now
             folder.rmdir()
 
     with ExitStack() as stack:
@@ -433,7 +435,7 @@ def _scratch(folder: Path) -> Iterator[None]:
             try:
                 stack.enter_context(locked(folder / _HELD))
             except FileNotFoundError:
-                continue  # its last holder removed the folder after it was made here
+                continue  # its last holder removed the folder after this process created it
             break
         stack.callback(_empty, folder)
         _empty(folder)
@@ -447,7 +449,7 @@ def _empty(folder: Path) -> None:
 
 
 def _remove_left(parent: Path) -> None:
-    """Remove the scratch folders that nobody holds any longer: their processes were killed."""
+    """Remove scratch folders without a holder: their processes were killed."""
     for held in parent.glob(f".*{_SCRATCH}/{_HELD}"):
         with suppress(OSError, LockedError), _scratch(held.parent):
             pass

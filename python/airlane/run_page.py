@@ -56,7 +56,7 @@ _FOLDED_ROWS = 40
 
 
 def write_run_html(results: Results, manifest: dict[str, Any], title: str, path: Path) -> None:
-    """Write a page about one result folder. It needs no other file."""
+    """Write a self-contained page about one result folder."""
     columns = [c for c in results.flows.column_names if c != "run" or results.runs > 1]
     ways = plot.draw_map(results, sites(manifest["scenario"]), 0)
     shares = overlay.draw_distributions([(title, results)])
@@ -96,7 +96,7 @@ def _bins(results: Results) -> int:
 
 
 def _told(results: Results) -> str:
-    """How many runs, how long, with which seeds."""
+    """Number of runs, simulated time and seeds, as a sentence."""
     lengths = sorted({f"{float(meta['sim_s']):g}" for meta in results.meta})
     seeds = results.seeds
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {min(seeds)} to {max(seeds)}"
@@ -140,7 +140,7 @@ def _ended(results: Results, name: str) -> str:
 
 
 def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    """Where each cell of a resolved scenario stands, in metres."""
+    """Position of each cell of a resolved scenario, in metres."""
 
     def metres(length: str) -> float:
         return float(length.removesuffix(" m"))  # as resolved scenarios write lengths

@@ -1,4 +1,4 @@
-"""Scenarios: a TOML file, the changes made to it, and the runs it gives."""
+"""Scenarios: a TOML file, the changes made to it, and its runs."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["Scenario", "load", "loads", "parse_setting", "seconds"]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario file with overrides; immutable, so that variants can be kept side by side.
+    """A scenario file with overrides; immutable, so that variants can coexist.
 
     Attributes
     ----------
     text
         The TOML text.
     file_name
-        Named in error messages.
+        Name for error messages.
     overrides
-        Values by dotted key, such as `{"ue.0.count": 11}`; they win over the file.
+        Values by dotted key, such as `{"ue.0.count": 11}`; they take precedence over the file.
     """
 
     text: str
@@ -48,14 +48,14 @@ class Scenario:
     def set(self, values: Mapping[str, object]) -> Scenario:
         """Return this scenario with some values replaced, keyed by dotted path.
 
-        A key takes the place in a list by its number or by the name of the entry (`cell.0.rlc.aqm`,
-        `cell.a.rlc.aqm`); without either it stands for all of them (`cell.rlc.aqm`). `--set` and `--grid` of
-        the command line take the same keys.
+        An entry of a list is named by its number or its name (`cell.0.rlc.aqm`, `cell.a.rlc.aqm`); without
+        either, the key applies to all entries (`cell.rlc.aqm`). `--set` and `--grid` of the command line
+        take the same keys.
 
         Raises
         ------
         ScenarioError
-            When what comes of it is no scenario, naming the key.
+            When the result is not a valid scenario; names the key.
 
         Examples
         --------
@@ -66,7 +66,7 @@ class Scenario:
         'newreno'
         """
         changed = Scenario(self.text, self.file_name, {**self.overrides, **values})
-        _ = changed.resolved  # a mistake is reported where it is made
+        _ = changed.resolved  # report mistakes here
         return changed
 
     @functools.cached_property
@@ -76,7 +76,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            Naming the file, line, key and value, and what would be right.
+            When it is not valid; names the file, line, key and value, and the valid values.
         """
         if not self.overrides:
             return native.parse(self.text, self.file_name, {})
@@ -87,7 +87,7 @@ class Scenario:
             raise self._blamed(error) from None
 
     def _blamed(self, error: native.ScenarioError) -> Exception:
-        """The mistake with what it is due to: the settings, where the file by itself has none."""
+        """The error with its cause: the settings, where the file by itself has no error."""
         try:
             native.parse(self.text, self.file_name, {})
         except native.ScenarioError:
@@ -95,7 +95,7 @@ class Scenario:
         message = str(error)
         if message.startswith(f"{self.file_name}: "):
             message = f"--set {message.removeprefix(f'{self.file_name}: ')} (over {self.file_name})"
-        else:  # what the file says does not go with what was set
+        else:  # the file and the settings contradict each other
             given = " ".join(f"--set {key}={value}" for key, value in self.overrides.items())
             message += f"; the file by itself is right, so look at {given}"
         blamed = native.ScenarioError(message)
@@ -128,7 +128,7 @@ class Scenario:
         Parameters
         ----------
         runs
-            Number of runs; run i has seed `seed + i`.
+            Number of runs; run i has the seed `seed + i`.
         seed
             First seed; by default that of the file.
         threads
@@ -136,12 +136,12 @@ class Scenario:
         on_done
             Called with the index of each run that ended.
         pcap
-            Folder for the captures that `output.pcap` names: `server.pcapng` and so on, of several runs
-            `run0-server.pcapng` and so on, and for the qlog of QUIC if `output.qlog` asks for it:
-            `<flow>.server.sqlog` and `<flow>.client.sqlog`. Without it no packet is captured.
+            Folder for the captures that `output.pcap` names (`server.pcapng`; of several runs
+            `run0-server.pcapng`, ...), and for the qlog of QUIC if `output.qlog` is set
+            (`<flow>.server.sqlog` and `<flow>.client.sqlog`). Without it no packet is captured.
         controllers
-            Congestion controllers of your own, by the names that `transport.controller` has for them; what
-            calls into them came to is in `Results.costs`.
+            Your congestion controllers, by their names in `transport.controller`. The time spent in them
+            is in `Results.costs`.
 
         Examples
         --------
@@ -170,10 +170,10 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     OSError
         When the file cannot be read; names it.
     ScenarioError
-        When it is not a scenario.
+        When it is not a valid scenario.
     """
     scenario = loads(read_text(path), os.fspath(path))
-    _ = scenario.resolved  # a mistake is reported where the file is named
+    _ = scenario.resolved  # report mistakes where the file is named
     return scenario
 
 
@@ -183,7 +183,7 @@ def loads(text: str, file_name: str = "<scenario>") -> Scenario:
 
 
 def parse_setting(setting: str) -> tuple[str, object]:
-    """Split `key=value` as given to `--set`: a TOML value where it is one, else the bare text.
+    """Split `key=value` as given to `--set`: a TOML value where it is valid TOML, else the bare text.
 
     Examples
     --------
@@ -201,6 +201,6 @@ def parse_setting(setting: str) -> tuple[str, object]:
 
 
 def seconds(time: str) -> float:
-    """A time as resolved scenarios write it."""
+    """A time in seconds, from its form in resolved scenarios."""
     number, unit = re.fullmatch(r"([0-9.e+-]+) ?(ns|us|ms|s)", time).groups()  # type: ignore[union-attr]
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]

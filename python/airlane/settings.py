@@ -1,8 +1,8 @@
-"""Settings by dotted key: which places of a scenario a key stands for.
+"""Settings by dotted key: the places of a scenario that a key means.
 
-`cell.0.rlc.aqm` and `cell.a.rlc.aqm` name one cell, by its place or by its name; `cell.rlc.aqm` stands for
-all of them, and so do `ue.count` and `flow.transport.congestion`. A key may begin below `cell`, `ue` or
-`flow` where only one of them has such a key: `transport.congestion`.
+`cell.0.rlc.aqm` and `cell.a.rlc.aqm` name one cell, by its position or by its name; `cell.rlc.aqm` means
+all cells, and so do `ue.count` and `flow.transport.congestion` for their lists. A key may begin below
+`cell`, `ue` or `flow` where only one of them has such a key: `transport.congestion`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LISTS = ("cell", "ue", "flow")
 
 
 def places(settings: Mapping[str, Any], key: str) -> list[str]:
-    """The keys, each with its place in the list, that a key stands for in a resolved scenario.
+    """The keys, each with its position in the list, that a key means in a resolved scenario.
 
     Examples
     --------
@@ -38,15 +38,15 @@ def places(settings: Mapping[str, Any], key: str) -> list[str]:
     if head not in _LISTS or not rest or second.isdecimal():
         return [key]
     if second not in _keys_of(head) or any(element.get("name") == second for element in settings[head]):
-        return [key]  # the name of an entry, or a mistake, which the reader of the scenario names
-    # Without an element there is nothing to set; the reader of the scenario then says so of the first.
+        return [key]  # the name of an entry, or a mistake, which the scenario reader reports
+    # Without an element there is nothing to set; the scenario reader then reports the missing first one.
     return [f"{head}.{i}.{rest}" for i in range(max(1, len(settings[head])))]
 
 
 def spelled_out(text: str, file_name: str, overrides: Mapping[str, object]) -> dict[str, object]:
-    """The same overrides with every key spelled out, in their order.
+    """The same overrides with every key in full, in their order.
 
-    How many cells, UEs and flows there are follows from the text and the keys that name a place.
+    The number of cells, UEs and flows follows from the text and the keys that name a position.
     """
     plain = {key: value for key, value in overrides.items() if _is_plain(key)}
     if len(plain) == len(overrides):
@@ -54,12 +54,12 @@ def spelled_out(text: str, file_name: str, overrides: Mapping[str, object]) -> d
     try:
         settings = json.loads(native.parse(text, file_name, plain))
     except native.ScenarioError:
-        return dict(overrides)  # its mistake is told by whoever reads all of it
+        return dict(overrides)  # the scenario reader reports its mistake
     return {place: value for key, value in overrides.items() for place in places(settings, key)}
 
 
 def _is_plain(key: str) -> bool:
-    """Whether a key names one place by itself."""
+    """Whether a key names a single place without expansion."""
     head, _, rest = key.partition(".")
     if head in _LISTS:
         return not rest or rest.partition(".")[0].isdecimal()

@@ -1,4 +1,4 @@
-"""A result as a short table, in text and in HTML: what Python prints of `Results`."""
+"""A result as a short table, in text and in HTML: the representation of `Results`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ROWS = 12
 
 
 def _table(results: Results) -> tuple[str, list[str], list[list[str]], str]:
-    """A title, headings, rows, and what is not shown."""
+    """Title, headings, rows, and a note on what is not shown."""
     flows = results.flows
     names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
     shown = [BY_NAME[name] for name in _FIGURES if name in flows.column_names]
@@ -55,7 +55,7 @@ def _table(results: Results) -> tuple[str, list[str], list[list[str]], str]:
 
 
 def as_text(results: Results) -> str:
-    """Columns of text."""
+    """The table in aligned text columns."""
     if "flows" not in results.tables:
         return "no runs"
     title, heading, rows, left = _table(results)
@@ -69,7 +69,7 @@ def as_text(results: Results) -> str:
 
 
 def as_html(results: Results) -> str:
-    """A table of HTML."""
+    """The table in HTML."""
     if "flows" not in results.tables:
         return "<p>no runs</p>"
     title, heading, rows, left = _table(results)

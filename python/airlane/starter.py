@@ -1,6 +1,6 @@
-"""Scenario files to begin with: short, valid, each key under a comment that says what it is and its unit.
+"""Starter scenario files: short, valid, each key under a comment with its meaning and unit.
 
-The comments are those of the JSON Schema, so they are what the reader of scenario files goes by.
+The comments come from the JSON Schema, which is generated from the scenario reader.
 """
 
 from __future__ import annotations
@@ -80,19 +80,19 @@ _CHOSEN: dict[Kind, dict[str, Any]] = {
 
 
 def write_starter(path: Path, kind: Kind, *, full: bool = False, force: bool = False) -> list[Path]:
-    """Write a scenario file, and beside it the delivery trace if it names one; give the files.
+    """Write a scenario file, and next to it the delivery trace if it names one; return the files.
 
     Parameters
     ----------
     full
-        Write every key with what the preset gives it, instead of those that are changed first.
+        Write every key with its value in the preset, instead of only the keys that users change first.
     force
-        Replace what is there.
+        Replace existing files.
 
     Raises
     ------
     FileInTheWayError
-        Without `force`, when a file is there; nothing is written then.
+        Without `force`, when a file exists; nothing is written then.
     """
     chosen = dict(_CHOSEN[kind])
     files = [path]
@@ -133,9 +133,9 @@ class _Writer:
         self._kind = kind
 
     def table(self, tree: dict[str, Any], path: tuple[str, ...], written: str) -> Iterator[str]:
-        """Yield the lines of a table: values first, tables after them, as TOML needs it.
+        """Yield the lines of a table: values first, then tables, as TOML requires.
 
-        `path` is that of the schema, `written` the dotted one of the file.
+        `path` is the path in the schema, `written` the dotted key in the file.
         """
         if path in self._keys and (tag := self._keys[path].tag):
             yield f"{tag} = {json.dumps(tree[tag])}"
@@ -160,7 +160,7 @@ def _is_table(value: object) -> bool:
 
 
 def _sentence(key: Key) -> str:
-    """What a key is, what may stand there, and in which units."""
+    """Meaning, permitted values and units of a key."""
     names = [name for name, _ in key.choices if name not in key.description]
     if key.tag:
         may = f"{key.tag}: {', '.join(name for name, _ in key.choices)}."

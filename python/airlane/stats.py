@@ -1,10 +1,10 @@
-"""Means that carry their uncertainty, and how many runs a wished-for certainty would take.
+"""Means with their confidence intervals, and the number of runs for a wanted precision.
 
 An interval is a two-sided Student-t interval of a mean (W. S. Gosset, "The probable error of a mean",
-Biometrika 6(1), 1908). It assumes independent repetitions and a mean that is about normal: means over seeded
-runs are, bins of one run are not. Where the values of single runs are far from normal, the interval is made
-on a scale on which they are nearer to it and then transformed back (`Scale`). `bench/coverage.py` measures
-how often the intervals of each kind hold what they should.
+Biometrika 6(1), 1908). It assumes independent repetitions and an approximately normal mean: means over
+seeded runs satisfy this, bins of one run do not. Where the values of single runs are far from normal, the
+interval is computed on a scale on which they are closer to it and transformed back (`Scale`).
+`bench/coverage.py` measures the coverage of each kind of interval.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ __all__ = [
 ]
 
 NEAR_BOUND = 1e-6
-"""A bounded value nearer to 0 or 1 than this counts as if it were so far away: its logit is finite."""
+"""Bounded values closer to 0 or 1 than this count as if they had this distance: their logit is finite."""
 
 BUCKET = 1 / 256
-"""Half a bucket of the histogram of delays (`histogram.rs`), relative: how well a percentile is known."""
+"""Half a bucket of the histogram of delays (`histogram.rs`), relative: the accuracy of percentiles."""
 
 
 class Scale(StrEnum):
-    """How the values of a figure are distributed over runs, and so how its interval is made.
+    """How the values of a figure are distributed over runs, which decides how its interval is computed.
 
     `PLAIN`: the mean and its t interval. `QUANTILE`: the same for a percentile of each run; the interval
-    is at least as wide as the buckets that percentiles are read from. `RATIO`: mean and interval of the
-    logarithms, transformed back: the centre is the geometric mean. `BOUNDED`, for values from 0 to 1:
+    is at least as wide as the histogram buckets that percentiles come from. `RATIO`: mean and interval of
+    the logarithms, transformed back: the centre is the geometric mean. `BOUNDED`, for values from 0 to 1:
     the same with logits. `RARE`, for shares that are 0 in many runs: the plain mean; where it is 0 in all
-    runs there is no interval, since what was never seen has no spread.
+    runs there is no interval, since events that never occurred have no sample variance.
 
-    Only `PLAIN` has an interval from two runs; the others need three. With two, the interval rests on one
-    degree of freedom and often has no width, because two runs share a bucket or a bound.
+    Only `PLAIN` has an interval from two runs on; the others need three. With two, the interval has one
+    degree of freedom and often a width of zero, because both runs share a bucket or a bound.
     """
 
     PLAIN = "plain"
@@ -56,7 +56,7 @@ class Scale(StrEnum):
 
     @property
     def least_runs(self) -> int:
-        """Runs from which on there is an interval."""
+        """Smallest number of runs that gives an interval."""
         return 2 if self is Scale.PLAIN else 3
 
 
@@ -67,16 +67,15 @@ class Estimate:
     Attributes
     ----------
     mean
-        Centre on the figure's scale, arithmetic for most; NaN without repetitions.
+        Centre on the figure's scale, in most cases the arithmetic mean; NaN without repetitions.
     half_width
-        Half the width of the 95 % interval; `None` with too few repetitions for one, since
-        one run is not a mean; NaN where a value is not finite.
+        Half the width of the 95 % interval; `None` with too few repetitions; NaN where a value is not finite.
     n
         Number of repetitions in which the figure is defined.
     deviation
         Sample standard deviation (n - 1); `None` with fewer than two repetitions.
     ends
-        Both ends of an interval that does not lie evenly about the mean.
+        Both ends of an interval that is not symmetric about the mean.
     """
 
     mean: float
@@ -127,7 +126,7 @@ def estimate(
     confidence
         Probability that the interval covers the true mean.
     scale
-        On which scale the mean and its interval are made.
+        Scale on which the mean and its interval are computed.
 
     Examples
     --------
@@ -144,7 +143,7 @@ def estimate(
     if n == 0:
         return Estimate(math.nan, None, 0, None)
     if not np.isfinite(data).all():
-        with np.errstate(invalid="ignore"):  # no interval holds it, and no verdict takes it
+        with np.errstate(invalid="ignore"):  # no interval contains it, and no verdict accepts it
             return Estimate(float(data.mean()), math.nan, n, math.nan)
     deviation = float(data.std(ddof=1)) if n > 1 else None
     if scale in (Scale.RATIO, Scale.BOUNDED):
@@ -177,7 +176,7 @@ def _transformed(
 
 
 def to_scale(values: npt.NDArray[np.float64], scale: Scale) -> npt.NDArray[np.float64]:
-    """Values on the scale on which their mean is made."""
+    """Values on the scale on which their mean is computed."""
     if scale is Scale.RATIO:
         return np.log(values)
     if scale is Scale.BOUNDED:
@@ -187,7 +186,7 @@ def to_scale(values: npt.NDArray[np.float64], scale: Scale) -> npt.NDArray[np.fl
 
 
 def from_scale(value: float, scale: Scale) -> float:
-    """A value of such a scale, transformed back."""
+    """A value on such a scale, transformed back."""
     if scale is Scale.RATIO:
         return math.exp(min(value, 700.0))
     if scale is Scale.BOUNDED:
@@ -196,7 +195,7 @@ def from_scale(value: float, scale: Scale) -> float:
 
 
 def _quantile(confidence: float, freedom: int) -> float:
-    """How many standard errors to either side the interval reaches."""
+    """Half-width of the interval in standard errors."""
     from scipy.stats import t  # takes half a second to load, and a single run has no interval
 
     return float(t.ppf(0.5 + confidence / 2, freedom))
@@ -208,11 +207,11 @@ def runs_for(deviation: float, half_width: float, confidence: float = 0.95, limi
     Parameters
     ----------
     deviation
-        Standard deviation of one repetition, as estimated from those at hand.
+        Standard deviation of one repetition, as estimated from the existing ones.
     half_width
         Wanted half-width, in the unit of `deviation`.
     limit
-        Returned when even that many would not do.
+        Returned when even this number does not suffice.
 
     Examples
     --------
@@ -238,9 +237,9 @@ def paired_difference(
 ) -> Estimate:
     """Interval of the mean of `ours - reference`, pair by pair.
 
-    Schemes compared under common random numbers share seeds, so the i-th value of both came from
-    the same radio and the pair's difference has less variance than the values themselves.
-    Pairs in which either value is NaN are left out.
+    Schemes compared under common random numbers share seeds: the i-th values of both come from the
+    same radio channel, and their difference has less variance than the values themselves. Pairs in
+    which either value is NaN are left out.
     """
     if len(ours) != len(reference):
         raise ValueError(f"pairs need equal lengths, not {len(ours)} and {len(reference)}")
@@ -249,11 +248,10 @@ def paired_difference(
 
 
 def jain(shares: Sequence[float] | npt.NDArray[np.float64]) -> float:
-    """Jain's fairness index: 1 for equal shares, 1/n when one of n takes all.
+    """Jain's fairness index: 1 for equal shares, 1/n when one of n has everything.
 
     (Σx)² / (n Σx²), R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984. NaN for no shares; 1 when all are 0,
-    since nobody is then worse off than another. A share that is NaN, that of a flow that was not there, is
-    left out.
+    since they are then equal. A share of NaN, which means an absent flow, is left out.
 
     Examples
     --------

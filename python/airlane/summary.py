@@ -1,4 +1,4 @@
-"""Rows of a run for programs: what `airlane run --json` prints."""
+"""Rows of a run for programs: the output of `airlane run --json`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["summary_rows"]
 
 
 def summary_rows(results: Results) -> list[dict[str, Any]]:
-    """Rows of `summary.csv` with the figures of the run and of its cell, if it has one cell.
+    """Rows of `summary.csv` with the figures of the run and, with a single cell, of that cell.
 
-    What is not a number becomes null. `outages` lists when the flow's UE had no usable link.
+    NaN and infinity become null. `outages` lists the intervals in which the flow's UE had no usable link.
     """
     rows = results.flows.to_pylist()
     without_link = outages(results)

@@ -1,11 +1,11 @@
-"""Times of which some did not end before the run did: none is left out, none is taken as if it had ended.
+"""Completion times that may be censored by the end of the run: none is omitted or treated as completed.
 
-A transfer that has not ended when the run does took at least as long as it was watched: its time is censored.
-The mean of those that ended is the mean of the lucky. Instead there are how many ended of how many began, and
-the mean restricted to a horizon: the area below the Kaplan-Meier curve (E. L. Kaplan, P. Meier,
-"Nonparametric Estimation from Incomplete Observations", JASA 53, 1958) up to it. Where all ended within the
-horizon it is the plain mean; a time beyond the horizon counts as the horizon. The median is that of the same
-curve.
+A transfer that has not ended with the run took at least as long as it was observed: its time is censored. The
+mean of those that ended is biased towards fast transfers. Instead, two figures are given: how many ended of
+how many began, and the mean restricted to a horizon, which is the area below the Kaplan-Meier curve (E. L.
+Kaplan, P. Meier, "Nonparametric Estimation from Incomplete Observations", JASA 53, 1958) up to it. Where all
+ended within the horizon it is the plain mean; a time beyond the horizon counts as the horizon. The median is
+that of the same curve.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["Times", "median", "restricted_mean", "since"]
 
 @dataclass(frozen=True)
 class Times:
-    """Durations from their begin on, of which some did not end.
+    """Durations from the start of each transfer, some of them censored.
 
     Attributes
     ----------
     durations
-        Until each ended; NaN where it did not.
+        Time to the end of each; NaN where it did not end.
     watched
-        For each, the time from its begin to the end of the run.
+        Time from the start of each to the end of the run.
     """
 
     durations: npt.NDArray[np.float64]
@@ -37,18 +37,18 @@ class Times:
 
     @property
     def begun(self) -> int:
-        """How many there were."""
+        """Number of transfers that began."""
         return int(self.durations.size)
 
     def within(self, horizon_s: float) -> int:
-        """How many of them ended within the horizon."""
+        """Number of those that ended within the horizon."""
         return int((self.durations <= horizon_s).sum())
 
     def seen(self, horizon_s: float) -> Times:
-        """Those that began early enough to be watched up to the horizon; all, where there is no such one.
+        """Those that began early enough to be observed up to the horizon; all, where no such one exists.
 
-        One that began later is cut off by the run's end and by nothing that happened to it. It has no part in
-        the mean, whether it ended or not: to take only those that did would be to take the quick ones.
+        A later one is censored by the end of the run, independently of its own duration. It is excluded from
+        the mean whether it ended or not: including only those that ended would favour the fast ones.
         """
         there = self.watched >= horizon_s
         return Times(self.durations[there], self.watched[there]) if there.any() else self
@@ -67,7 +67,7 @@ class Times:
 
 
 def since(durations: npt.NDArray[np.float64], starts: npt.NDArray[np.float64], end_s: float) -> Times:
-    """Durations from each start on in a run that ended at `end_s`; what was to start later did not begin."""
+    """Durations from each start in a run that ended at `end_s`; starts after the end are excluded."""
     watched = end_s - starts
     there = watched > 0.0
     return Times(durations[there], watched[there])
@@ -78,10 +78,10 @@ def restricted_mean(
     watched: Sequence[float] | npt.NDArray[np.float64],
     horizon_s: float,
 ) -> float:
-    """Mean of the durations, each counted up to the horizon: area below the Kaplan-Meier curve up to it.
+    """Mean of the durations, each limited to the horizon: area below the Kaplan-Meier curve up to it.
 
-    Where the longest observation is censored before the horizon, the curve stays as it is there: nothing is
-    known of how it goes on, and what did not end is not taken to.
+    Where the longest observation is censored before the horizon, the curve stays constant from there on:
+    nothing is known about its further course, and a censored transfer is not assumed to have ended.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def restricted_mean(
 def median(
     durations: Sequence[float] | npt.NDArray[np.float64], watched: Sequence[float] | npt.NDArray[np.float64]
 ) -> float:
-    """Time at which half of the durations have ended by the Kaplan-Meier curve; infinity if they never have.
+    """Time at which the Kaplan-Meier curve falls to one half; infinity if it never does.
 
-    Where the curve is flat at one half, the middle of that part, as for the median of an even number.
+    Where the curve is flat at one half, the middle of that part, as in the median of an even number.
 
     Examples
     --------
@@ -130,14 +130,14 @@ def median(
 
 
 _EQUAL = 1e-9
-"""Products of shares that differ by less are the same."""
+"""Survival shares that differ by less are equal."""
 
 
 def _curve(
     taken: npt.NDArray[np.float64], ends: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Kaplan-Meier curve: times in order, and the share that has not ended after each."""
-    from scipy import stats as scipy_stats  # half a second to load, and most runs have nothing censored
+    from scipy import stats as scipy_stats  # half a second to load, and most runs have no censored times
 
     ended = ~np.isnan(taken)
     curve = scipy_stats.ecdf(scipy_stats.CensoredData(uncensored=taken[ended], right=ends[~ended])).sf

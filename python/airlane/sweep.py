@@ -56,22 +56,22 @@ _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?):(\d+(?:\.\d+)?)( ?[
 _STEPS_MAX = 10_000
 
 _RUNS_MAX = 1_000_000
-"""Runs of a sweep: so many are days of work, and all of their settings are in memory."""
+"""Limit on the runs of a sweep: this many take days, and all of their settings are in memory."""
 
 
 class SweepError(Exception):
-    """A grid that is too large, or says twice what the seeds are."""
+    """The grid is too large or defines the seeds twice."""
 
 
 FIGURES = tuple(
     BY_NAME[name] for name in ("goodput_mbps", "owd_ms", "owd_p95_ms", "retransmissions", "timeouts", "jain")
 )
-"""Figures of every point; what its applications experienced comes with them."""
+"""Figures of every point; those of its applications are added."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point of the grid and what its runs gave.
+    """One point of the grid and the results of its runs.
 
     Attributes
     ----------
@@ -89,25 +89,24 @@ class Point:
         return figure.estimate(per_run(figure, self.flows)) if self.has(figure) else stats.estimate([])
 
     def has(self, figure: Figure) -> bool:
-        """Whether its flows have what the figure is made from."""
+        """Whether its flows have the columns that the figure needs."""
         return figure.of_flows is not None and set(figure.columns) <= set(self.flows.column_names)
 
     @property
     def runs(self) -> int:
-        """How many there are."""
+        """Number of runs."""
         return len(np.unique(self.flows["run"].to_numpy()))
 
 
 def axes(settings: Sequence[str]) -> dict[str, list[object]]:
-    """Read settings of the form `key=value,value,...`; a comma within quotes or brackets does not divide.
+    """Read settings `key=value,value,...`; a comma within quotes or brackets is part of the value.
 
-    `FIRST..LAST:STEP`, with a unit behind it or none, is all the values from the first on that are not beyond
-    the last.
+    `FIRST..LAST:STEP`, with or without a unit, means the values from the first on, up to the last.
 
     Raises
     ------
     ValueError
-        When one is not of that form, or names a key that another one has named.
+        When one is not of that form, or repeats a key.
 
     Examples
     --------
@@ -164,13 +163,13 @@ def grid(
 ) -> Iterator[tuple[dict[str, object], Scenario]]:
     """Yield the settings of each point and its scenario, the last axis fastest.
 
-    A key may leave out the place in a list: `ue.count` is `ue.0.count`, `ue.1.count`, ... And it may begin
-    below `cell`, `ue` or `flow` where only one of them has such a key: `transport.congestion`.
+    A key may omit the position in a list: `ue.count` means `ue.0.count`, `ue.1.count`, ... And it may
+    begin below `cell`, `ue` or `flow` where only one of them has such a key: `transport.congestion`.
 
     Raises
     ------
     ScenarioError
-        When a point is no scenario, naming the key.
+        When a point is not a valid scenario; names the key.
     """
     found = {key: places(scenario.settings, key) for key in of}
     for values in itertools.product(*of.values()):
@@ -180,14 +179,14 @@ def grid(
 
 @dataclass(frozen=True)
 class Plan:
-    """A grid that was checked, and the tasks that it takes.
+    """A checked grid and its tasks.
 
     Attributes
     ----------
     settings
         Per point, the value of each swept key.
     tasks
-        Of all points, by point and run.
+        Tasks of all points, by point and run.
     fixed
         The resolved scenario without the swept keys and the seed.
     """
@@ -231,7 +230,7 @@ class Plan:
         return rows.take(order[ranks[order] >= 0])
 
     def points(self, rows: pa.Table) -> list[Point]:
-        """What each point gave."""
+        """The result of each point."""
         of_task = dict[str, list[int]]()
         for i, key in enumerate(rows["task"].to_pylist()):
             of_task.setdefault(str(key), []).append(i)
@@ -245,7 +244,7 @@ class Plan:
         ]
 
     def dataset(self, folder: Path, name: str) -> Dataset:
-        """The folder in which this sweep of a scenario of that name is kept."""
+        """The folder that stores this sweep of a scenario of that name."""
         axes = {key: str(kind) for key, kind in self.types.items()}
         inputs = dict[str, str]()
         for task in self.tasks:
@@ -274,7 +273,7 @@ def planned(
     Raises
     ------
     ScenarioError
-        When a point is no scenario, naming the key.
+        When a point is not a valid scenario; names the key.
     SweepError
         When there are too many points, or `seed` is given although the grid has `run.seed`.
     OSError
@@ -328,16 +327,16 @@ def conduct(
     Parameters
     ----------
     on_done
-        Called with the number of tasks that are done, and of all.
+        Called with the number of completed tasks and of all tasks.
     threads
         Worker threads [default: one per core]; results do not depend on it.
     cluster
-        Address of a Dask scheduler to run on instead.
+        Address of a Dask scheduler that runs the tasks instead.
 
     Raises
     ------
     ClusterError
-        When the cluster is not there or goes away.
+        When the cluster is not available or disconnects.
     """
     finished = list[Finished]()
     for batch in _pool(plan.tasks, threads, cluster):
@@ -356,12 +355,12 @@ def keep(
     cluster: str | None = None,
     resume: bool = False,
 ) -> pa.Table:
-    """The same, but each task is in the dataset soon after it has ended; with `resume`, not run again.
+    """The same with each task stored in the dataset soon after its end; `resume` skips stored tasks.
 
     Raises
     ------
     ClusterError, DatasetError, OSError
-        As `conduct`, and what the dataset raises.
+        As in `conduct`, and those of the dataset.
     """
     with dataset.writing(resume) as there:
         open_tasks = [task for task in plan.tasks if task.key not in there]
@@ -381,18 +380,18 @@ def _pool(of: Sequence[Task], threads: int | None, cluster: str | None) -> Itera
 
 
 def figures_in(points: Sequence[Point]) -> list[Figure]:
-    """The figures that are shown unless others are chosen: `FIGURES`, and of applications what there is."""
+    """Figures shown by default: `FIGURES`, and the application figures that have values."""
     experienced = [BY_NAME[name] for name in applications.COLUMNS]
     return [*FIGURES, *(one for one in experienced if any(point.has(one) for point in points))]
 
 
 def chosen(names: Sequence[str], scenario: Scenario, of: Iterable[str]) -> list[Figure]:
-    """Figures of a sweep by name; to be asked before anything is run.
+    """Figures of a sweep by name; call it before any run.
 
     Raises
     ------
     SweepError
-        When there is no such figure, or no flow of the scenario has it, naming those that there are.
+        When there is no such figure, or no flow of the scenario has it; names the available ones.
     """
     kinds = {str(flow["app"]["kind"]) for flow in scenario.settings["flow"]}
     if any("app" in key.split(".") for key in of):
@@ -415,7 +414,7 @@ def chosen(names: Sequence[str], scenario: Scenario, of: Iterable[str]) -> list[
 
 
 def as_rows(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[dict[str, object]]:
-    """One row per point: settings, `runs`, and of each figure `x` its mean and interval.
+    """One row per point: settings, `runs`, and the mean `x` of each figure with its interval.
 
     `x_ci95` is half of the interval's width, `x_low` and `x_high` are its ends, `x_n` the runs in which the
     figure is defined; `n` is that of the first figure, goodput.
@@ -432,7 +431,7 @@ def as_rows(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[dic
 
 
 def draw(points: Sequence[Point], figures: Sequence[Figure], path: Path) -> None:
-    """Write a picture of the figures over the swept settings; its ending says in which form.
+    """Write a chart of the figures over the swept settings; the file extension selects the format.
 
     Raises
     ------
@@ -448,7 +447,7 @@ def draw(points: Sequence[Point], figures: Sequence[Figure], path: Path) -> None
 
 
 def drawn(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[Figure]:
-    """Those of the chosen figures, or of all, that have a value."""
+    """Those of the chosen figures, or of all figures, that have a value."""
     counts = ("_begun", "_completed", "_finished")
     return [
         one
@@ -472,14 +471,14 @@ def told(name: str, e: stats.Estimate) -> dict[str, float | int | None]:
 
 
 def write(rows: pa.Table, path: Path) -> None:
-    """Write a sweep as one Parquet file: beside its place first, so that the file is whole or not there."""
+    """Write a sweep as one Parquet file by way of a temporary one: it is complete or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with landing(path) as file:
         pyarrow.parquet.write_table(rows, file, compression="zstd")
 
 
 class _Module(types.ModuleType):
-    """A module that can be called: `airlane.sweep(scenario, {...})` is `airlane.swept.over`."""
+    """A callable module: `airlane.sweep(scenario, {...})` is `airlane.swept.over`."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         from airlane.swept import over

@@ -1,4 +1,4 @@
-"""A sweep from Python: `airlane.sweep(scenario, {...})`, and what comes of it."""
+"""A sweep from Python: `airlane.sweep(scenario, {...})` and its results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Swept:
         return pa.Table.from_pylist(sweep.as_rows(self.points))
 
     def plot(self, *figures: str) -> Figure:
-        """Draw figures over the settings, with intervals; all that have a value, unless some are named."""
+        """Plot figures over the settings, with intervals; by default all that have a value."""
         from airlane.figures import BY_NAME
         from airlane.overlay import draw_sweep
 
@@ -91,7 +91,7 @@ def over(
     Parameters
     ----------
     settings
-        Values of each key; a key as `Scenario.set` takes it.
+        Values of each key; keys as in `Scenario.set`.
     runs
         Runs per point, with consecutive seeds.
     seed
@@ -99,12 +99,12 @@ def over(
     threads
         Worker threads [default: one per core]; results do not depend on it.
     cluster
-        Address of a Dask scheduler to run on instead.
+        Address of a Dask scheduler that runs the tasks instead.
 
     Raises
     ------
     ScenarioError
-        When a point is no scenario, naming the key.
+        When a point is not a valid scenario; names the key.
     SweepError
         When there are too many points, or the seed is given twice.
 

@@ -1,4 +1,4 @@
-"""The runs of a sweep as tasks: each is decided by its key alone, runs anywhere, and may run again."""
+"""The runs of a sweep as tasks, whose keys determine their results on any machine."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ if TYPE_CHECKING:
 __all__ = ["ClusterError", "Finished", "Task", "locally", "on_cluster", "tasks_of"]
 
 _WORKERS_S = 5.0
-"""How long a cluster may take until it has a worker."""
+"""Time limit for a cluster to have its first worker."""
 _LANDING_S = 0.5
-"""How long what has come from a cluster may wait to be written together."""
+"""How long results from a cluster may wait, so that they are written together."""
 _AT_ONCE_S = 2.0
-"""So long the tasks that a local pool is given at a time should take together."""
+"""Target duration of the tasks that a local pool receives at a time."""
 _AT_ONCE_MAX = 64
-"""Runs whose whole output a local pool holds; of what is done, only the rows of flows are kept."""
+"""Maximum number of runs whose whole output a local pool holds; afterwards only the rows of flows
+are kept.
+"""
 _ERRAND_S = 0.25
-"""So long the tasks of one errand of a worker should take: an errand itself costs the machines some 10 ms."""
+"""Target duration of the tasks of one batch for a worker: a batch has an overhead of some 10 ms."""
 _ERRAND_MAX = 64
 _ERRANDS_MIN = 32
-"""Errands that are under way at a time, however few the workers are."""
+"""Minimum number of concurrent batches, also with few workers."""
 
 
 class ClusterError(Exception):
-    """The cluster is not there, is gone, or would compute something else."""
+    """The cluster is not available, has disconnected, or has another version of the core."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,11 @@ class Task:
     Attributes
     ----------
     key
-        Hash of what decides the result: compiled core, resolved scenario, its files, seed.
+        Hash of everything that determines the result: compiled core, resolved scenario, its files, seed.
     scenario
-        Hash of the resolved scenario with its files: the runs of one point, and no others, have the same.
+        Hash of the resolved scenario with its files: equal for the runs of one point, and only for them.
     point, run
-        Place in the grid; number of the run, from 0.
+        Point in the grid; number of the run, from 0.
     inputs
         SHA-256 of each file that the run reads, by its name.
     """
@@ -73,7 +75,7 @@ Finished = tuple[Task, pa.Table]
 """A task and its rows of `flows`."""
 
 _Brought = tuple[float, list[pa.Table]]
-"""Seconds that an errand took, and the rows of each of its tasks."""
+"""Seconds that a batch took, and the rows of each of its tasks."""
 
 
 def tasks_of(points: Sequence[tuple[str, int]], runs: int) -> list[Task]:
@@ -95,7 +97,7 @@ def tasks_of(points: Sequence[tuple[str, int]], runs: int) -> list[Task]:
 
 
 def locally(tasks: Sequence[Task], threads: int | None = None) -> Iterator[list[Finished]]:
-    """Run tasks in this process, as many at once as there are cores; yields them as they come, in order."""
+    """Run tasks in this process, one per core at a time; yields results in the order of the tasks."""
     workers = threads or os.cpu_count() or 1
     begin, size = 0, workers
     while begin < len(tasks):
@@ -113,14 +115,15 @@ def _flows(output: native.Output) -> pa.Table:
 
 
 def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[list[Finished]]:
-    """Run tasks on the Dask cluster at this address of its scheduler; yields them as they come.
+    """Run tasks on the Dask cluster with this scheduler address; yields results in the order of completion.
 
-    A worker that is lost costs what it was computing: the scheduler gives that to another.
+    If a worker is lost, the scheduler assigns its tasks to another.
 
     Raises
     ------
     ClusterError
-        When there is no scheduler, or it has no workers or goes away, or one has another version of airlane.
+        When there is no scheduler, it has no workers or disconnects, or a worker has another version of
+        airlane.
     """
     try:
         from distributed import Client
@@ -128,7 +131,7 @@ def on_cluster(tasks: Sequence[Task], address: str) -> Iterator[list[Finished]]:
     except ImportError as error:
         raise ClusterError(f"a cluster needs Dask: {how_to_install('cluster')}") from error
     try:
-        resolve_address(address)  # what is no address leaves a client behind that complains when it goes
+        resolve_address(address)  # an invalid address leaves a client that reports errors when it closes
         client = Client(address, timeout="5s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ClusterError(
@@ -158,7 +161,7 @@ def _gathered(client: Client, tasks: Sequence[Task]) -> Iterator[list[Finished]]
     def submit(errands: int) -> None:
         size = max(1, min(_ERRAND_MAX, int(_ERRAND_S / max(per_task_s, 1e-6))))
         for errand in itertools.islice(iter(lambda: list(itertools.islice(waiting, size)), []), errands):
-            # Named by our keys, so that asking again is asking for the same.
+            # Named after our keys, so that a repeated request has the same name.
             name = hashlib.sha256("".join(task.key for task in errand).encode()).hexdigest()[:40]
             under_way[name] = errand
             jobs = [(packed(task.resolved), task.seed) for task in errand]
@@ -190,7 +193,7 @@ def _gathered(client: Client, tasks: Sequence[Task]) -> Iterator[list[Finished]]
 
 
 def _at_once(client: Client) -> int:
-    """Errands that are under way at a time: enough that no worker waits, and no more."""
+    """Number of concurrent batches: enough to keep all workers busy, and no more."""
     threads: dict[str, int] = client.nthreads()
     return max(_ERRANDS_MIN, 4 * sum(threads.values()))
 
@@ -208,7 +211,7 @@ def _checked(status: str, result: object) -> _Brought:
 
 
 def _work(jobs: Sequence[tuple[bytes, int]], core: str) -> _Brought:
-    """On a worker: some runs. Whoever has another core would give other bytes under the same keys."""
+    """On a worker: some runs. Another build of the core would store other results under the same keys."""
     if native.fingerprint() != core:
         raise ClusterError("a worker has another version of airlane than this machine")
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a person sees on a terminal: tables of results, verdicts and progress."""
+"""Output on a terminal: tables of results, verdicts and progress."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 PIPE_WIDTH = 140
-"""Columns where there is no terminal to ask: wide enough that no table folds its headings."""
+"""Columns without a terminal: wide enough that no table wraps its headings."""
 
 
 def _console(stderr: bool) -> Console:
@@ -63,7 +63,7 @@ VERDICT_STYLE = {
 }
 
 _ROWS = 30
-"""Flows that are shown; the rest is in the files."""
+"""Flows that are shown; the files contain all of them."""
 
 _FLOW_COLUMNS = tuple(
     BY_NAME[name]
@@ -91,7 +91,7 @@ _APPLICATIONS = (
         ("startup_s", "stalls", "rebuffering_s", "bitrate_kbps"),
     ),
 )
-"""Title, how many began, how many ended, and the figures of each kind of application."""
+"""Title, number that began, number that ended, and the figures of each kind of application."""
 
 _COUNTED_ENDS = {name for _, begun, completed, _ in _APPLICATIONS for name in (begun, completed)}
 
@@ -108,7 +108,7 @@ _LEAST = (
     "jain",
     "owd_ms",
 )
-"""Columns that a narrow terminal goes without, the first first."""
+"""Columns that a narrow terminal omits, in this order."""
 
 _CELL_COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("PRB use\ndownlink", "prb_use_downlink", ".1%"),
@@ -123,7 +123,7 @@ _CELL_COLUMNS: tuple[tuple[str, str, str], ...] = (
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal and nothing elsewhere; yields `update(done, total)`."""
+    """Show a progress bar on a terminal, otherwise nothing; yields `update(done, total)`."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -140,7 +140,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def titled(title: str, caption: str = "") -> Table:
-    """An empty table in the look of all tables."""
+    """An empty table in the style of all tables."""
     return Table(
         title=title,
         caption=caption or None,
@@ -158,7 +158,7 @@ def number(value: float | None, form: str) -> str:
 
 
 def interval(e: stats.Estimate) -> str:
-    """Mean ± half-width with the digits that the interval supports; both ends where they are not even."""
+    """Mean ± half-width with the digits that the interval supports; both ends of an asymmetric interval."""
     if e.n == 0:
         return "–"
     if e.half_width is None or not math.isfinite(e.half_width):
@@ -172,7 +172,7 @@ def interval(e: stats.Estimate) -> str:
 
 
 def run_view(results: Results, title: str) -> Group:
-    """Flows, cells, and how fast it ran."""
+    """Flows, cells, and the simulation speed."""
     many = results.runs > 1
     head = f"{title}: flows" + (f", mean of {results.runs} runs" if many else "")
     summary = results.summary()
@@ -215,7 +215,7 @@ def run_view(results: Results, title: str) -> Group:
 
 
 def _applications(results: Results) -> Iterator[Table | Text]:
-    """What browsers and viewers experienced, a row per flow and one of all."""
+    """Results of browsers and video clients: a row per flow and one for all."""
     for title, begun, completed, names in _APPLICATIONS:
         if begun not in results.flows.column_names:
             continue
@@ -240,13 +240,13 @@ def _applications(results: Results) -> Iterator[Table | Text]:
 
 
 def completed_of(flows: pa.Table, completed: str, begun: str) -> str:
-    """How many pages or views ended of those that began, over all runs."""
+    """Number of pages or views that ended and that began, over all runs."""
     ended, all_of_them = (int(np.nansum(flows[c].to_numpy().astype(np.float64))) for c in (completed, begun))
     return f"{ended:,} of {all_of_them:,}"
 
 
 def _jain(figure: Figure, results: Results) -> str:
-    """Over the flows of each run, and then over the runs: as a sweep has it."""
+    """Mean over the runs of each run's index over its flows, as in a sweep."""
     e = figure.estimate(per_run(figure, results.flows))
     if e.half_width is None:
         return f"{e.mean:.4f}"
@@ -263,7 +263,7 @@ def _fitted(
     columns: Sequence[Figure],
     least: Sequence[str],
 ) -> tuple[Table, list[str]]:
-    """The table with the columns that the terminal has room for, and the headings of those left out."""
+    """The table with the columns that fit on the terminal, and the headings of the omitted ones."""
     shown, left = list(columns), list[str]()
     table = build(shown)
     for name in least:
@@ -276,7 +276,7 @@ def _fitted(
 
 
 def _words(headings: Sequence[str]) -> str:
-    """Headings on one line, in their order in the table or not."""
+    """Headings on one line, in the order of the table where possible."""
     return ", ".join(heading.replace("-\n", "").replace("\n", " ") for heading in headings)
 
 
@@ -305,7 +305,7 @@ def _speed(results: Results) -> str:
 
 
 def _costs(results: Results) -> Iterator[str]:
-    """What controllers of the user's own cost."""
+    """Time spent in the user's controllers."""
     wall = sum(float(m["wall_s"]) for m in results.meta)
     for name, (calls, seconds) in results.costs.items():
         if calls:
@@ -315,7 +315,7 @@ def _costs(results: Results) -> Iterator[str]:
 
 
 def _handovers(results: Results) -> str:
-    """What handovers came to over all runs; empty where UEs stay in their cells."""
+    """Summary of the handovers of all runs; empty without handovers."""
     counts = [m["handovers"] for m in results.meta if "handovers" in m]
     if not counts:
         return ""
@@ -330,9 +330,9 @@ def _handovers(results: Results) -> str:
 
 
 def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = ()) -> Group:
-    """One row per point of a sweep; a setting that stays the same is said once.
+    """One row per point of a sweep; constant settings are shown once.
 
-    Without a choice of figures there are those that the flows have, as far as there is room.
+    By default the figures that the flows have, as far as they fit.
     """
     runs = points[0].runs
     settings = [{key: _word(value) for key, value in point.settings.items()} for point in points]
@@ -371,7 +371,7 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
 
 
 def _counted(point: Point, figure: Figure) -> str:
-    """Mean and interval; the number of runs too, where it is not that of all."""
+    """Mean and interval; with the number of runs where it is not that of all."""
     e = point.figure(figure)
     return interval(e) if e.n in (0, point.runs) else f"{interval(e)} (n = {e.n})"
 
@@ -385,7 +385,7 @@ def _flows(point: Point) -> int:
 
 
 def outcome_view(outcome: Outcome) -> Group:
-    """Everything that came out of an experiment, for a terminal."""
+    """All results of an experiment, for a terminal."""
     experiment = outcome.experiment
     parts: list[Table | Text | Padding] = [
         Text(f"\n{experiment.id}", style="bold"),
@@ -416,7 +416,7 @@ def outcome_view(outcome: Outcome) -> Group:
 
 
 def outcome_line(outcome: Outcome, place: int, of: int) -> str:
-    """What an experiment came to, as the line of a list."""
+    """The result of an experiment as a line of a list."""
     results = Counter(row.judgement.verdict for row in outcome.numbers if row.number.kind is _RESULT)
     parts = [_counts({str(verdict): results[verdict] for verdict in Verdict})]
     constants = constants_text([outcome])
@@ -443,13 +443,13 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def constants_text(outcomes: Sequence[Outcome]) -> str:
-    """How many constants of tables are equal, not equal and impossible; empty where there are none."""
+    """Number of table constants that are equal, not equal and impossible; empty where there are none."""
     counts = sum(reproduction.constants(outcomes).values(), Counter[Verdict]())
     return _counts({verdict_word(NumberKind.CONSTANT, verdict): counts[verdict] for verdict in Verdict})
 
 
 def claims_text(outcomes: Sequence[Outcome]) -> list[str]:
-    """How many claims of each kind hold, do not, and are open."""
+    """Number of claims of each kind that hold, do not hold, and are open."""
     lines = []
     for kind, words in _KINDS.items():
         holds = reproduction.claims(outcomes, kind)
@@ -466,11 +466,11 @@ def verdict_word(kind: NumberKind, verdict: Verdict) -> str:
 
 
 def papers_view(of: Reproduction) -> Group:
-    """What became of each paper's published numbers."""
+    """Verdicts on the published numbers of each paper."""
     verdicts, fitted = reproduction.numbers(of.done), reproduction.fitted(of.done)
     total = sum(verdicts.values(), Counter[Verdict]())
     table = titled("published numbers" + (", quick form" if of.quick else ""))
-    table.padding = (0, 1, 0, 0)  # so that it fits into 80 columns
+    table.padding = (0, 1, 0, 0)  # fits into 80 columns
     table.add_column("paper")
     for heading in ("numbers", *Verdict):
         table.add_column(str(heading), justify="right")
@@ -535,14 +535,14 @@ def _numbers_table(outcome: Outcome) -> Table:
 
 
 def restated(number: Number) -> str:
-    """Say that a number is not counted, and why; empty where it is."""
+    """Why a number is not counted; empty where it is counted."""
     return f"not counted again: it follows from {number.restates}" if number.restates else ""
 
 
 def published_text(
     value: float | None, ci: float | None, span: tuple[float, float] | None, relation: str
 ) -> str:
-    """Write the published side of a row."""
+    """Format the published side of a row."""
     if span is not None:
         return f"{span[0]:g} – {span[1]:g}"
     if value is None:

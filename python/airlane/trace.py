@@ -1,17 +1,17 @@
 """Delivery traces in Mahimahi's format, made from a measured download.
 
 Mahimahi's trace is a text file with one whole millisecond per line, in order: at each, the link may
-deliver 1500 bytes; after the last line it begins again (R. Netravali et al., "Mahimahi: Accurate
+deliver 1500 bytes; after the last line it starts again (R. Netravali et al., "Mahimahi: Accurate
 Record-and-Replay for HTTP", USENIX ATC 2015). Such a trace replays what a link *did* deliver.
 
-What is assumed of a log, since it holds what a sender knew and not what a link could do:
+A log holds what a sender knew, not what the link could carry. The assumptions are therefore:
 
-- every packet up to the highest acknowledged one was delivered, and carried the same number of bytes;
+- every packet up to the highest acknowledged one was delivered, and all have the same size;
 - a packet was delivered half of the smallest round trip before its acknowledgement was logged;
-- packets that one log line acknowledges together arrived evenly over the time since the line before,
-  but over the last 50 ms of a longer silence, which counts as an outage;
+- packets that one log line acknowledges together arrived evenly over the time since the line before;
+  after a silence of more than 50 ms, which counts as an outage, over its last 50 ms;
 - the sender kept the link busy. Where it did not (slow start, recovery), the trace shows the sender,
-  not the link: cut that away with `begin_s` and `end_s`.
+  not the link: exclude that part with `begin_s` and `end_s`.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from airlane.files import write_text
 __all__ = ["ExportError", "LogError", "Trace", "read_log", "trace_from_log", "write_trace"]
 
 OPPORTUNITY_BYTES = 1500
-"""What one line of a trace may deliver (Mahimahi, ATC 2015, section 3)."""
+"""Bytes that one line of a trace may deliver (Mahimahi, ATC 2015, section 3)."""
 
 _SPREAD_LIMIT_US = 50_000
-"""A longer silence is an outage: what arrives after it is spread over its last 50 ms only."""
+"""A longer silence is an outage: the packets after it are spread over its last 50 ms only."""
 
 _COLUMNS = ("t_us", "highest_ack", "rtt_us")
 
 
 class LogError(Exception):
-    """A log that cannot be read, with the line and what would be right."""
+    """A log that cannot be read, with the line and the valid form."""
 
 
 class ExportError(Exception):
-    """A UE whose deliveries make no trace."""
+    """A UE whose deliveries cannot become a trace."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class LogLine:
     Attributes
     ----------
     t_us
-        Microseconds since the sender began.
+        Microseconds since the sender started.
     highest_ack
         Number of the highest packet acknowledged, from 0; -1 before the first.
     rtt_us
-        Round trip measured last; 0 before the first.
+        Latest round-trip measurement; 0 before the first.
     """
 
     t_us: int
@@ -65,14 +65,14 @@ class LogLine:
 
 @dataclass(frozen=True)
 class Trace:
-    """Delivery opportunities and what they were made from.
+    """Delivery opportunities and their origin.
 
     Attributes
     ----------
     stamps_ms
         One whole millisecond per 1500 bytes, in order.
     bytes_in
-        Acknowledged bytes inside the cut.
+        Acknowledged bytes in the selected part.
     remainder
         Bytes that did not fill a last opportunity: `bytes_in = 1500 * len(stamps_ms) + remainder`.
     """
@@ -83,7 +83,7 @@ class Trace:
 
     @property
     def mean_mbps(self) -> float:
-        """Mean rate over one round of the trace."""
+        """Mean rate over one period of the trace."""
         return len(self.stamps_ms) * OPPORTUNITY_BYTES * 8 / (self.stamps_ms[-1] * 1000)
 
 
@@ -93,13 +93,13 @@ def read_log(path: Path) -> list[LogLine]:
     Raises
     ------
     LogError
-        For a missing column, a value that is no whole number, or time or packet numbers that go back.
+        For a missing column, a value that is not an integer, or a time or packet number that decreases.
     """
-    # Bytes that are no UTF-8 become characters that no column and no number has.
+    # Bytes that are not UTF-8 become characters that occur in no column name or number.
     with path.open(newline="", encoding="utf-8", errors="replace") as file:
         try:
             return _log_lines(path, csv.DictReader(file))
-        except csv.Error as error:  # a field longer than any, as files that are no text have them
+        except csv.Error as error:  # an oversized field, as in files that are not text
             raise LogError(
                 f"{path}: not a CSV file ({error}); a log needs the columns {', '.join(_COLUMNS)}"
             ) from error
@@ -135,12 +135,12 @@ def trace_from_log(
     packet_bytes
         Bytes of each packet.
     begin_s, end_s
-        Cut, in seconds of delivery; the trace's clock begins at `begin_s`.
+        Selected part, in seconds of delivery; the trace's clock starts at `begin_s`.
 
     Raises
     ------
     LogError
-        When fewer than 1500 bytes were acknowledged inside the cut.
+        When fewer than 1500 bytes were acknowledged in the selected part.
     """
     stamps: list[int] = []
     credit = 0
@@ -152,7 +152,7 @@ def trace_from_log(
         credit += packet_bytes
         while credit >= OPPORTUNITY_BYTES:
             credit -= OPPORTUNITY_BYTES
-            # The link may deliver from this millisecond on, and not before the packet was there.
+            # The link may deliver from this millisecond on, and not before the packet existed.
             stamps.append(max(1, math.ceil((t_us - begin_s * 1e6) / 1000)))
     if not stamps:
         raise LogError(

@@ -1,33 +1,32 @@
-"""The verdict on a published number: computed from an interval, never typed in.
+"""The verdict on a published number: always computed from an interval.
 
-The rules, in the order in which they are asked:
+The rules, in the order of their evaluation:
 
-1. `lost`: the number did not survive in the text that is at hand.
-2. `impossible`: the number breaks a bound that the program computed, or contradicts what is printed
-   beside it.
+1. `lost`: the number is missing from our copy of the publication.
+2. `impossible`: the number violates a computed bound, or contradicts a number that is printed with it.
 3. A mean that is not finite, or a metric that is defined in none of our runs, is a `miss`.
 4. `match`: our whole interval lies inside a published bound ("more than 20") or range, however wide it
-   is; or our mean lies within 10 % of the number, or inside its interval, and our own half-width is at
-   most 10 % of our mean. A published 0 has no 10 %: an absolute tolerance stands in their place, stated
-   at the number.
-5. `undecided`: our half-width is more than that and our interval still reaches the region of a match; or
-   the sign that rule 6 asks for is not settled. The number of runs that would settle it with 80 % power
-   is given.
-6. `direction`: outside that, but our difference from what the number is compared with has the sign
-   of the published one, and our interval of the difference excludes zero.
+  is; or our mean lies within 10 % of the number, or inside its interval, and our own half-width is at
+  most 10 % of our mean. For a published 0, where 10 % is 0, an absolute tolerance is stated at the
+  number.
+5. `undecided`: our half-width is more than that and our interval overlaps the region of a match; or the
+  sign that rule 6 requires is not settled. The verdict gives the number of runs that would settle it
+  with 80 % power.
+6. `direction`: outside that region, but our difference from the number's reference has the
+  published sign, and our interval of the difference excludes zero.
 7. `miss`: everything else.
 
 The ends of a bound or a range are widened by 10 % where our half-width is at most 10 % of our mean.
 
 Two rules limit all of these. A metric that is defined in less than 80 % of our runs (`LEAST_DEFINED`) is
 neither a `match` nor a `direction`: it is `undecided` where the interval of that share (Wilson's) reaches
-80 %, else a `miss`. Runs that the quick form shortened are no evidence against a number: what would be a
-`miss` is `undecided`.
+80 %, else a `miss`. Runs that the quick form shortened are no evidence against a number: a `miss` becomes
+`undecided`.
 
-A ratio or a reduction of two numbers may match where both of them are wrong. `agrees` tells, and the row
-says so.
+A ratio or a reduction of two numbers may match although both of them are wrong. The experiment tests
+the two numbers with `agrees`, and the row reports the result.
 
-A constant of a table (a transport block size, a code) is no result: `judge_constant` asks for equality.
+A constant of a table (a transport block size, a code) is not a result: `judge_constant` requires equality.
 
 A claim is decided by `settle`. It holds if our whole 95 % interval lies in the region that the claim
 names. It does not hold if all of the interval lies outside. Otherwise it is open.
@@ -59,16 +58,18 @@ __all__ = [
 ]
 
 TOLERANCE = 0.10
-"""How far a match may lie from the published value, and how wide our own half-width may be."""
+"""Largest relative distance of a match from the published value, and largest relative half-width of
+our own.
+"""
 
 LEAST_DEFINED = 0.8
-"""Share of our runs in which a metric has to be defined for a match or a direction."""
+"""Share of our runs in which a metric must be defined for a match or a direction."""
 
 SHORTENED = "the quick form shortens these runs, so they are no evidence against it"
 
 
 class Verdict(StrEnum):
-    """What became of a published number."""
+    """Verdict on a published number."""
 
     MATCH = "match"
     DIRECTION = "direction"
@@ -109,21 +110,21 @@ class Published:
 
     @property
     def lost(self) -> bool:
-        """Whether no figure survived."""
+        """Whether the number is lost."""
         return self.value is None and self.range is None
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A limit computed from the scenario that no result can break.
+    """A limit computed from the scenario that no result can violate.
 
     Attributes
     ----------
     limit
-        In the unit of the number.
+        Limit, in the unit of the number.
     kind
-        Whether a value may be at most or at least the limit, or has to be equal to it: what else is printed
-        beside the number, say, leaves no other value.
+        Whether a value must be at most the limit, at least the limit or equal to it: a number printed with
+        it, for example, may permit no other value.
     text
         How it was computed.
     """
@@ -133,7 +134,7 @@ class Bound:
     text: str
 
     def broken_by(self, value: float) -> bool:
-        """Whether the value is on the wrong side, or another one."""
+        """Whether the value violates the limit."""
         match self.kind:
             case "at most":
                 return value > self.limit
@@ -153,7 +154,7 @@ class Comparison:
     Attributes
     ----------
     published
-        Published difference (the number minus what it is compared with, or a change itself).
+        Published difference: the number minus its reference, or the change itself.
     ours
         Our estimate of the same difference, paired by seed.
     """
@@ -164,7 +165,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, the runs that would settle it when it is undecided, and why."""
+    """A verdict, its reason and, when it is undecided, the number of runs that would settle it."""
 
     verdict: Verdict
     runs_needed: int | None = None
@@ -173,25 +174,25 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a number is judged by besides its published value.
+    """The criteria for a number besides its published value.
 
     Attributes
     ----------
     relation
         How the publication states it.
     comparison
-        The difference whose sign `direction` asks for.
+        The difference whose sign `direction` requires.
     bound
-        A limit that the program computed.
+        A computed limit.
     origin
-        Subtracted from both before they are compared: for a clock reading, the instant from which
-        it counts, since 10 % of a clock reading says nothing.
+        Subtracted from both before the comparison: for a clock reading, the time from which it
+        counts, since 10 % of a clock reading has no meaning.
     absolute
         Tolerance of a published 0, in its unit.
     runs
-        Runs that were made, of which `ours.n` have the metric; by default as many.
+        Number of runs, of which `ours.n` have the metric; by default all of them have it.
     shortened
-        Whether the runs are shorter than those that the experiment asks for.
+        Whether the runs are shorter than the experiment specifies.
     """
 
     relation: Relation = Relation.EQUAL
@@ -215,7 +216,7 @@ def judge(
     runs: int | None = None,
     shortened: bool = False,
 ) -> Judgement:
-    """Judge our estimate of a published number by the rules in the module's text.
+    """Judge our estimate of a published number by the rules in the module's docstring.
 
     The arguments are those of `Terms`.
     """
@@ -246,15 +247,15 @@ def judge_constant(published: Published, values: Sequence[float], bound: Bound |
 def settle(
     ours: Estimate, low: float = -math.inf, high: float = math.inf, *, strict: bool = False
 ) -> bool | None:
-    """Decide whether a quantity lies from `low` to `high`: the one rule of all claims.
+    """Decide whether a quantity lies from `low` to `high`: the rule of all claims.
 
-    True if its whole 95 % interval does, False if none of the interval does, `None` where the interval holds
-    values of both kinds, where there is no interval, and where it is not finite.
+    True if its whole 95 % interval does, False if no part of the interval does, otherwise `None`: the
+    interval contains values of both kinds, is missing, or is not finite.
 
     Parameters
     ----------
     strict
-        Whether `low` itself is outside.
+        Whether `low` itself is excluded.
     """
     if ours.half_width is None or not math.isfinite(ours.low) or not math.isfinite(ours.high):
         return None
@@ -266,7 +267,7 @@ def settle(
 
 
 def _beforehand(published: Published, terms: Terms) -> Judgement | None:
-    """What needs no run: a number that is lost or impossible."""
+    """The verdict that needs no run: a number that is lost or impossible."""
     if published.lost:
         return Judgement(Verdict.LOST, why="the published value is missing from our copy of the paper")
     low, _ = _region(published, terms)
@@ -313,7 +314,7 @@ def agrees(published: Published, mean: float) -> bool:
 
 
 def _region(published: Published, terms: Terms) -> tuple[float, float]:
-    """Values that agree with the publication."""
+    """Range of values that agree with the publication."""
     ends = _stated_ends(published, terms)
     if ends is not None:
         return ends[0] - TOLERANCE * abs(ends[0]), ends[1] + TOLERANCE * abs(ends[1])
@@ -340,7 +341,7 @@ def _stated_ends(published: Published, terms: Terms) -> tuple[float, float] | No
 
 
 def _allowed(published: Published, terms: Terms, mean: float) -> float:
-    """Half-width up to which our mean is a mean."""
+    """Largest half-width with which our mean can match."""
     zero = published.value is not None and published.value == terms.origin
     if zero and terms.absolute is not None:
         return terms.absolute
@@ -348,7 +349,7 @@ def _allowed(published: Published, terms: Terms, mean: float) -> float:
 
 
 def _often_enough(found: Judgement, ours: Estimate, terms: Terms) -> Judgement:
-    """Take back what rests on too few of the runs, and name how many it rests on."""
+    """Withdraw a verdict that is based on too few of the runs, and name their number."""
     made = terms.runs if terms.runs is not None else ours.n
     if ours.n in (0, made):
         return found
@@ -359,7 +360,7 @@ def _often_enough(found: Judgement, ours: Estimate, terms: Terms) -> Judgement:
         open_ = _wilson_high(ours.n, made) >= LEAST_DEFINED
         return Judgement(Verdict.UNDECIDED if open_ else Verdict.MISS, None, why)
     runs = found.runs_needed
-    if runs is not None:  # so many runs in which it occurs
+    if runs is not None:  # number of runs in which it occurs
         runs = math.ceil(runs * made / ours.n)
         why += f", about {runs} would do"
     return Judgement(found.verdict, runs, why)

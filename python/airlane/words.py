@@ -1,4 +1,4 @@
-"""Words for people: counts with their nouns."""
+"""Counts with their nouns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["counted"]
 
 
 def counted(count: int, thing: str) -> str:
-    """A number of things.
+    """A count with its noun.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""The arena: every mechanism against every situation, on the same radio.
+"""The arena: every mechanism in every situation, on the same radio channel.
 
-A contender changes what it is about (sender, receiver, queue of the cell, function in the path) in scenarios
-that are otherwise the same; a situation is a scenario file whose flows called `tested` are the contender's.
-Flows called `peer` use it too and are not measured; those called `rival`, CUBIC, share the path; whatever
-else is there stays as it is.
+A contender changes only its own part of a scenario (sender, receiver, queue of the cell, middlebox
+function); a situation is a scenario file whose flows called `tested` are the contender's. Flows called
+`peer` use it too and are not measured; those called `rival`, with CUBIC, share the path; everything else
+stays as it is.
 """
 
 from airlane.arena.conduct import Cell, Result, conduct

@@ -1,4 +1,4 @@
-"""What `airlane arena` does: chooses, conducts, prints and writes."""
+"""The command `airlane arena`: selects, runs, prints and writes."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Call:
-    """What the command line asks for.
+    """Arguments of the command line.
 
     Attributes
     ----------
     contenders, situations
-        Names; all where there are none. A situation may be a scenario file, which ends in `.toml`.
+        Names; empty for all. A situation may be a scenario file, which ends in `.toml`.
     controllers
-        The user's own, by name.
+        The user's controllers by name.
     quick
-        Three runs of each.
+        Three runs per cell.
     seed, threads
         First seed; worker threads.
     out
-        Folder of what is written.
+        Output folder.
     as_json
-        Whether JSON is printed and nothing else.
+        Whether only JSON is printed.
     markdown
-        File of tables in Markdown, if one is wanted.
+        Markdown file for the tables, or None.
     """
 
     contenders: Sequence[str]
@@ -73,7 +73,7 @@ class Call:
                 who, where, kept, quick=self.quick, seed=self.seed, threads=self.threads, on_done=update
             )
         self.out.mkdir(parents=True, exist_ok=True)
-        # The figures first: they are there, whatever becomes of the page.
+        # The figures first: they are then written even if the page fails.
         write_text(self.out / "cells.csv", view.cells_csv(result))
         report.write_arena_html(result, self.out / "index.html")
         if self.markdown is not None:

@@ -1,4 +1,4 @@
-"""Runs the arena: what each contender comes to in each situation, beside CUBIC on the same seeds."""
+"""Runs the arena: the figures of each contender in each situation, and of CUBIC with the same seeds."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from airlane.native import Output
 __all__ = ["FIGURES", "Cell", "Result", "conduct"]
 
 _AT_ONCE = 16
-"""Runs whose whole output is in memory."""
+"""Maximum number of runs whose whole output is in memory."""
 
 QUICK_RUNS = 3
-"""Runs in the quick form: the fewest of which every figure has an interval, if a wide one."""
+"""Runs in the quick form: the smallest number that gives every figure an interval, if a wide one."""
 
 KEPT = 0.8
-"""Whoever ranks by delay keeps this share of CUBIC's goodput; by goodput, CUBIC's delay over this at most."""
+"""To rank by delay, a contender must keep this share of CUBIC's goodput; to rank by goodput, its delay must
+be at most CUBIC's divided by this.
+"""
 
 DELAY_FINE_MS = 150.0
-"""A delay up to this never keeps a goodput from ranking: ITU-T G.114 (05/2003) holds one-way delays up
-to it to be acceptable for most uses (unverified: opened were en.wikipedia.org/wiki/G.114 and the summary of
-the draft of 01/2003, not the Recommendation). Where CUBIC leaves the link idle, and so its queue
-empty, any use of it has more delay."""
+"""A delay up to this never excludes a contender from ranking by goodput: ITU-T G.114 (05/2003) considers
+one-way delays up to it acceptable for most uses (unverified: opened were en.wikipedia.org/wiki/G.114 and
+the summary of the draft of 01/2003, not the Recommendation). Where CUBIC leaves the link idle, and so its
+queue empty, any use of it increases the delay.
+"""
 
 PARTNER = {"goodput_mbps": "owd_p95_ms", "owd_p95_ms": "goodput_mbps"}
-"""The other side of the plane of throughput and delay."""
+"""The other axis of the plane of throughput and delay."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,11 @@ class Cell:
     Attributes
     ----------
     values
-        By figure, one value per run; NaN where a run has none. Empty where the contender has no form.
+        By figure, one value per run; NaN where a run has none. Empty where the contender does not apply.
     reason
-        Why it has none, or why some of its runs have none.
+        Why it has no values, or why some of its runs have none.
     completed, begun
-        Transfers, pages or views of all runs that ended within the horizon, and that count.
+        Transfers, pages or views of all runs: those that ended within the horizon, and those that count.
     """
 
     values: Mapping[str, Sequence[float]]
@@ -60,7 +63,7 @@ class Cell:
         return BY_NAME[figure].estimate(self.values.get(figure, ()))
 
     def ended(self) -> str:
-        """How many of those that count have ended within the horizon, where it is not all of them."""
+        """Number of counted transfers that ended within the horizon, where it is not all of them."""
         return f"{self.completed} of {self.begun} in time" if self.completed < self.begun else ""
 
 
@@ -74,7 +77,7 @@ class Result:
     simulated_s: float
 
     def runs(self) -> list[int]:
-        """The numbers of runs per cell, least first."""
+        """The distinct numbers of runs per cell, smallest first."""
         return sorted({len(next(iter(cell.values.values()))) for cell in self.cells.values() if cell.values})
 
     def against(self, situation: str, contender: str, figure: Figure) -> Versus:
@@ -82,14 +85,14 @@ class Result:
         own, base = (
             self.cells[situation, name].values.get(figure.name, ()) for name in (contender, BASELINE)
         )
-        if not own or not base:  # whoever has no value is compared with nobody
+        if not own or not base:  # without a value there is no comparison
             own = base = ()
         return figure.versus(own, base)
 
     def verdict(self, situation: str, contender: str, figure: Figure) -> str:
-        """`better`, `worse` or `same` than CUBIC by a difference that matters; `open` where not settled.
+        """`better`, `worse` or `same` than CUBIC by a relevant difference; `open` where not settled.
 
-        A share is `fair`, `takes` or `yields`, against CUBIC's own in the same place, or `open`.
+        A share is `fair`, `takes` or `yields`, relative to CUBIC's own in the same situation, or `open`.
         """
         if figure.name not in self.cells[situation, contender].values or contender == BASELINE:
             return ""
@@ -101,11 +104,11 @@ class Result:
         return "better" if (outcome is Outcome.MORE) is (figure.better is Better.MORE) else "worse"
 
     def price(self, situation: str, contender: str, figure: Figure) -> float | None:
-        """What a contender has of the other side of the plane, over CUBIC's, where it does not keep enough.
+        """The contender's other axis relative to CUBIC's, where it is outside the limit for ranking.
 
-        A delay counts only with `KEPT` of CUBIC's goodput, a goodput only with a delay of at most CUBIC's
-        over `KEPT` or of `DELAY_FINE_MS`. NaN where it has nothing of it; None where it keeps enough or
-        there is no plane.
+        A delay ranks only with at least `KEPT` of CUBIC's goodput; a goodput only with a delay of at most
+        CUBIC's divided by `KEPT`, or of `DELAY_FINE_MS`. NaN where the contender has no value; None where
+        it is within the limit or there is no plane.
         """
         other = PARTNER.get(figure.name, "")
         if contender == BASELINE or other not in self.cells[situation, BASELINE].values:
@@ -137,9 +140,9 @@ def conduct(
     Parameters
     ----------
     cache
-        Where runs are kept: an arena that was stopped goes on.
+        Where runs are cached: a stopped arena continues from it.
     quick
-        Three runs each.
+        Three runs per cell.
     """
     entered: dict[tuple[str, str], tuple[Situation, str] | str] = {}
     for situation in situations:
@@ -183,9 +186,9 @@ def _own(
     threads: int,
     on_done: Callable[[int], None],
 ) -> dict[tuple[str, int], tuple[Tables, float] | ControllerError]:
-    """Runs of controllers of the user's own: never kept, since what they do may have changed.
+    """Runs of the user's controllers: never cached, since their code may have changed.
 
-    One that fails costs its own runs and no others.
+    A run that fails does not affect the others.
     """
     outputs: dict[tuple[str, int], tuple[Tables, float] | ControllerError] = {}
     for begin in range(0, len(jobs), _AT_ONCE):
@@ -193,7 +196,7 @@ def _own(
         try:
             fresh = native.run(batch, threads, controllers=controllers)
             outputs |= {job: _taken(output) for job, output in zip(batch, fresh, strict=True)}
-        except ControllerError:  # of some of them: each by itself
+        except ControllerError:  # some failed: run each separately
             outputs |= {job: _attempt(job, controllers) for job in batch}
         on_done(len(outputs))
     return outputs
@@ -216,7 +219,7 @@ def _taken(output: Output) -> tuple[Tables, float]:
 
 
 def _cell(situation: Situation, runs: Sequence[tuple[Tables, float] | ControllerError]) -> Cell:
-    """Of its runs; where a controller failed in some of them, of the others, and it is said."""
+    """Cell of these runs; where a controller failed in some of them, of the others, with the reason."""
     failed = [(i, run) for i, run in enumerate(runs) if isinstance(run, ControllerError)]
     setting = situation.setting()
     none = Measured({})

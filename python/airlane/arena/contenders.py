@@ -1,4 +1,4 @@
-"""Who is in the arena, as changes to a scenario."""
+"""The contenders of the arena, as changes to a scenario."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ BASELINE = "cubic"
 """The reference of all comparisons: the controller that most senders use."""
 
 _CARRIED = ("tested", "peer")
-"""Flows, by the beginning of their names, that a contender carries."""
+"""Flows that a contender carries, by the start of their names."""
 
 
 class ArenaError(Exception):
-    """Somebody or something was named that is not there; the message says what is."""
+    """An unknown name; the message lists the known ones."""
 
 
 class NotForError(Exception):
-    """A contender has no form for a situation; the message says why."""
+    """A contender does not apply to a situation; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A mechanism, as what it changes.
+    """A mechanism, as the settings that it changes.
 
     Attributes
     ----------
     name, title
-        For tables; for people.
+        For tables, and in full.
     transport
-        Settings of the flows that it carries; with `kind` all of them, and over QUIC
-        browsers and players of segments speak HTTP/3.
+        Settings of the flows that it carries; with `kind` all of them. Over QUIC, browsers and
+        segment players use HTTP/3.
     cell
-        Settings of every cell, by key below it.
+        Settings of every cell, by the key below the cell.
     middleboxes
-        Functions in the path.
+        Middlebox functions on the path.
     settings
-        Any others, by dotted key.
+        Other settings, by dotted key.
     downlink_only
-        Why it has no form for uploads, if it has none.
+        Why it does not apply to uploads; empty if it does.
     own
-        Its class, if it is a controller of the user's own.
+        Its class, if it is a controller of the user.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Contender:
     own: type[Controller] | None = None
 
     def enter(self, scenario: Scenario) -> Scenario:
-        """The scenario with this contender in it.
+        """The scenario with this contender.
 
         Raises
         ------
         NotForError
-            When it has no form for it.
+            When it does not apply to the scenario.
         """
         told = scenario.settings
         changed: dict[str, object] = dict(self.settings)
@@ -78,7 +78,7 @@ class Contender:
             if "kind" in self.transport:
                 changed[f"flow.{i}.transport"] = dict(self.transport)
                 if flow["app"]["kind"] in ("web", "dash"):
-                    changed[f"flow.{i}.app.http"] = "3"  # what browsers and players speak over QUIC
+                    changed[f"flow.{i}.app.http"] = "3"  # HTTP version of browsers and players over QUIC
             else:
                 changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
         if self.cell and not told["cell"]:
@@ -90,7 +90,8 @@ class Contender:
         try:
             return scenario.set(changed)
         except ScenarioError as error:
-            # Such as an application that no PEP is told of: the format knows what does not go together.
+            # Such as an application that no PEP supports: the format checks which settings exclude each
+            # other.
             why = str(error).removeprefix("--set ").removesuffix(f" (over {scenario.file_name})")
             raise NotForError(why.removeprefix(f"{scenario.file_name}: ")) from error
 
@@ -100,7 +101,7 @@ def _sender(name: str, title: str, **transport: Any) -> Contender:
 
 
 def own(name: str, made: type[Controller]) -> Contender:
-    """A controller of the user's own as a contender."""
+    """A contender for a controller of the user."""
     title = (inspect.getdoc(made) or "of your own").splitlines()[0]
     return Contender(name, title, {"congestion": "own", "controller": name}, own=made)
 

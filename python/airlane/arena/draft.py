@@ -1,12 +1,12 @@
 """The test cases of the BBR draft (draft-ietf-ccwg-bbr-06, appendix A), run and judged.
 
-A case is a scenario file, what is done to it once the connection is in a given state, and what is evaluated.
-The state is only known after a run: a case runs once to find it, and again, with the same seed and so the
-same up to that moment, with the intervention at that time.
+A case is a scenario file, an intervention once the connection is in a given state, and a criterion. The time
+of the state is only known after a run: a case runs once to find it, and again, with the same seed and
+therefore identically up to that time, with the intervention at that time.
 
-The cases are about BBR version 3. Other controllers are asked what they can be asked: version 1 about the
-states that it shares, any sender about what a network sees of it. To them the path does the same at the same
-time, or, where they have the state that a case names, in that state.
+The cases are about BBR version 3. Other controllers are tested where a criterion applies to them: version 1
+in the states that it shares, any sender by what is visible in the network. For them the path changes at the
+same time or, where they have the state that a case names, in that state.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 SUBJECT = "bbr3"
-"""Whom the cases are about."""
+"""Subject of the cases."""
 
 _MODELS = (SUBJECT, "bbr")
-"""Who says what it thinks of the path (table `path_model`)."""
+"""Controllers that record their path model (table `path_model`)."""
 
 OTHERS = ("bbr", "cubic", "newreno")
-"""Who is asked beside it unless others are named."""
+"""Controllers that are tested too by default."""
 
 _STATELESS = "no states and no model of the path that could be looked at"
 
@@ -53,12 +53,12 @@ _FOLDER = Path(__file__).parent / "bbr_draft"
 
 
 class NotHadError(Exception):
-    """What a case asks for did not come about, so that nothing can be said; the message says what."""
+    """The precondition of a case did not occur, so there is no result; the message names it."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stay in one state: its rows of the table `path_model`, and the first row after it, if any."""
+    """A period in one state: its rows of the table `path_model`, and the first row after it, if any."""
 
     state: str
     rows: Sequence[Mapping[str, Any]]
@@ -66,23 +66,23 @@ class Span:
 
     @property
     def begin(self) -> float:
-        """When it begins, in seconds."""
+        """Its start, in seconds."""
         return float(self.rows[0]["t_s"])
 
     @property
     def end(self) -> float:
-        """When it ends; infinite at the end of the run."""
+        """Its end, in seconds; infinite at the end of the run."""
         return math.inf if self.after is None else float(self.after["t_s"])
 
     @property
     def rounds(self) -> int:
-        """Round trips from its begin to the first row after it."""
+        """Round trips from its start to the first row after it."""
         last = self.rows[-1] if self.after is None else self.after
         return int(last["round"]) - int(self.rows[0]["round"])
 
 
 class Trace:
-    """A run, as the controller saw it.
+    """A run from the controller's view.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Trace:
     flow
         The flow's row of the results.
     spans
-        Stays in states, in their order.
+        Periods in states, in their order.
     settings
         The scenario.
     """
@@ -113,7 +113,7 @@ class Trace:
         ]
 
     def span(self, state: str, from_s: float = 0.0, where: Callable[[Span], bool] = lambda _: True) -> Span:
-        """The first stay in a state that begins at or after a time.
+        """The first period in a state that starts at or after a time.
 
         Raises
         ------
@@ -126,13 +126,13 @@ class Trace:
         raise NotHadError(f"the connection does not come to {state}")
 
     def next(self, span: Span) -> str:
-        """The state after a stay; empty at the end of the run."""
+        """The state after a period; empty at the end of the run."""
         return "" if span.after is None else str(span.after["state"])
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What one run came to: the number that is looked at, and whether all that is expected holds."""
+    """Result of one run: the evaluated number, and whether all expectations hold."""
 
     value: float
     holds: bool
@@ -140,18 +140,18 @@ class Seen:
 
 @dataclass(frozen=True)
 class Question:
-    """What a controller is asked.
+    """A test of a controller.
 
     Attributes
     ----------
     look
         Judges the last run.
     figure
-        What the printed number is, unit last; empty for the case's own.
+        Meaning of the printed number, unit last; empty for the case's own.
     criterion
-        What we look at, with the numbers that the draft leaves open; empty for the case's own.
+        The criterion, with the numbers that the draft leaves open; empty for the case's own.
     of
-        Who can be asked; anyone if empty.
+        Controllers to which it applies; all if empty.
     """
 
     look: Callable[[Trace], Seen]
@@ -167,19 +167,19 @@ class Case:
     Attributes
     ----------
     section, title
-        Of the draft's appendix. A variant of ours has a letter behind the section.
+        As in the draft's appendix. The section of a variant of ours has a letter appended.
     file
         Name of the scenario in `bbr_draft/`.
     expects
-        What the draft wants to be seen, in our words.
+        Behaviour that the draft expects, in our words.
     criterion, figure, look
-        What BBRv3 is asked.
+        The test of BBRv3.
     interventions
-        Settings by what the run before showed, one run for each.
+        Settings that follow from the previous run, one run for each.
     others
-        What other controllers are asked, if anything.
+        The test of other controllers, if any.
     alone
-        Why version 1 is not asked.
+        Why the case does not apply to version 1.
     """
 
     section: str
@@ -194,7 +194,7 @@ class Case:
     alone: str = ""
 
     def question(self, contender: str) -> Question | str:
-        """What it is asked; or why it cannot be asked."""
+        """The test of a controller, or why the case does not apply to it."""
         if contender == SUBJECT:
             return Question(self.look, self.figure, self.criterion)
         other = self.others
@@ -212,13 +212,13 @@ class Judged:
     contender
         Its name.
     asked
-        What it was asked; or why it cannot be.
+        The test, or why the case does not apply.
     values
-        The number that is looked at, of each run that came to one.
+        The evaluated number of each run that has a result.
     held
-        In how many of them all that is expected was seen.
+        Number of these runs in which all expectations hold.
     reasons
-        Why the others came to nothing.
+        Why the other runs have no result.
     """
 
     case: Case
@@ -230,7 +230,7 @@ class Judged:
 
     @property
     def estimate(self) -> stats.Estimate:
-        """Mean and interval of the number; infinite where it is in a run, as what never came about."""
+        """Mean and interval of the number; infinite if it is infinite in a run: the event never occurred."""
         if any(map(math.isinf, self.values)):
             return stats.Estimate(math.inf, None, len(self.values), None)
         return stats.estimate(self.values)
@@ -239,7 +239,8 @@ class Judged:
     def verdict(self) -> str:
         """`holds`, `does not` or `in K of N`.
 
-        `cannot be had` if no run came to what the case asks for; `not applicable` to who cannot be asked.
+        `cannot be had` if the precondition occurred in no run; `not applicable` where the case does not
+        apply.
         """
         if isinstance(self.asked, str):
             return "not applicable"
@@ -263,14 +264,14 @@ def conduct(
     Parameters
     ----------
     others
-        Who is asked beside BBRv3.
+        Controllers that are tested in addition to BBRv3.
     runs
-        Per case; each takes one run more for each intervention.
+        Per case; each run needs one more for each intervention.
 
     Returns
     -------
     list
-        Case by case; in each BBRv3, then the others.
+        By case; in each BBRv3 first, then the others.
     """
     stage = _Stage(range(seed, seed + runs), threads)
     judged = []
@@ -285,11 +286,11 @@ _Forms = Mapping[int, Scenario]
 """A scenario for each seed."""
 
 _Changes = Mapping[int, Mapping[str, object]]
-"""What an intervention changed, for each seed."""
+"""The changes of an intervention, for each seed."""
 
 
 class _Stage:
-    """Runs cases; keeps the runs with which several of them begin."""
+    """Runs cases; caches the initial runs, which several of them share."""
 
     def __init__(self, seeds: range, threads: int) -> None:
         self._seeds, self._threads = seeds, threads
@@ -322,7 +323,7 @@ class _Stage:
     def _chain(
         self, case: Case, base: Scenario, led: Sequence[Mapping[int, Mapping[str, object]]]
     ) -> _Played:
-        """Run, intervene, run again; where the state for it does not come, with the changes that led."""
+        """Run, intervene, run again; where an intervention does not apply, with the changes in `led`."""
         forms: _Forms = dict.fromkeys(self._seeds, base)
         if base.resolved not in self._begun:
             self._begun[base.resolved] = self._run(forms)
@@ -353,7 +354,7 @@ class _Stage:
 
 @dataclass(frozen=True)
 class _Played:
-    """A case before it is judged: last forms and runs, each intervention, why some did not come so far."""
+    """A case before the verdict: latest forms and runs, each intervention, reasons for missing results."""
 
     forms: _Forms
     traces: Mapping[int, Trace]

@@ -1,4 +1,4 @@
-"""The 22 test cases of the BBR draft: what it wants to be seen, and what was left to choose."""
+"""The 22 test cases of the BBR draft: the expected behaviour, and the parameters that it leaves open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the test cases of the BBR draft do to a connection, and what they look at."""
+"""Interventions and criteria of the test cases of the BBR draft."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from airlane.arena.draft import NotHadError, Seen, Span, Trace
 
 _DOWN, _CRUISE, _REFILL, _UP = "ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP"
 _V1 = "ProbeBW"
-"""The one state of version 1 for the four; its phases are told by its gain."""
+"""The one state of version 1 for the four; its phases differ by their gain."""
 _PROBING = (_DOWN, _CRUISE, _REFILL, _UP, _V1)
 _PAYLOAD = 1448 / 1500
-"""Of a packet of 1500 bytes, with IPv4, TCP and timestamps: what a rate of delivery counts."""
+"""Share of payload in a packet of 1500 bytes, with IPv4, TCP and timestamps: delivery rates count payload."""
 
 
 def _rtt_s(trace: Trace) -> float:
@@ -39,12 +39,12 @@ def _rows(trace: Trace, from_s: float, until_s: float = math.inf) -> list[dict[s
 
 
 def _bounded(row: Mapping[str, Any]) -> bool:
-    """Whether a short-term bound is in force."""
+    """Whether a short-term bound applies."""
     return not math.isnan(row["bw_shortterm_mbps"]) and not math.isnan(row["inflight_shortterm_segments"])
 
 
 def _left(span: Span) -> Mapping[str, Any]:
-    """The first row after a stay."""
+    """The first row after a period."""
     if span.after is None:
         raise NotHadError(f"{span.state} does not end within the run")
     return span.after
@@ -68,7 +68,7 @@ def startup_loss(trace: Trace) -> Seen:
     before = _rows(trace, 1.5, 2.0)
     limited = bool(before) and all(row["app_limited"] for row in before)
     rounds = int(left["round"]) - int(before[-1]["round"])
-    # Little is in flight: Drain, and Down, may end with the acknowledgment with which they begin.
+    # With little in flight, Drain, and Down, may end with the acknowledgment with which they start.
     goes = left["state"] in ("Drain", *_PROBING) and left["full_bw_reached"]
     return Seen(rounds, limited and goes and left["full_bw_count"] < 3)
 
@@ -102,7 +102,7 @@ def _falls(span: Span) -> str:
 
 
 def drain_lasts(trace: Trace) -> Seen:
-    """Of version 1, whose Drain knows no limit of time."""
+    """Version 1's Drain, which has no time limit."""
     span = trace.span("Drain")
     if span.rounds < 3:
         raise NotHadError(_falls(span))
@@ -136,7 +136,7 @@ def up_plateau(trace: Trace) -> Seen:
 
 
 def limit_and_lose(trace: Trace) -> Mapping[str, object]:
-    """At the begin of Up the application goes down to half; a round trip later a tenth is lost."""
+    """At the start of Up the application halves its rate; a round trip later 10 % of packets are lost."""
     begin, rtt = trace.span(_UP).begin, _rtt_s(trace)
     half = {"at": _at(begin), "rate": "25 Mbit/s"}
     return {"flow.0.writes": [half], "internet.loss_steps": _lossy(begin + 1.5 * rtt, rtt, "10 %")}
@@ -153,12 +153,12 @@ def up_loss_limited(trace: Trace) -> Seen:
     rounds = (span.end - onset) / _rtt_s(trace)
     same = math.isnan(
         left["inflight_longterm_segments"]
-    )  # section 5.5.10.2: unless the application limited it
+    )  # section 5.5.10.2: unless the sender is application-limited
     return Seen(rounds, lost and same and left["full_bw_count"] < 3 and left["state"] in (_DOWN, _CRUISE))
 
 
 def limit_in_up(trace: Trace) -> Mapping[str, object]:
-    """From the begin of the first Up after ProbeRTT, so that the next one is far."""
+    """From the start of the first Up after ProbeRTT, so that the next one is far away."""
     begin = trace.span(_UP, trace.span("ProbeRTT").end).begin
     return {"flow.0.writes": [{"at": _at(begin), "rate": "25 Mbit/s"}]}
 
@@ -197,7 +197,7 @@ def idle(trace: Trace) -> Seen:
 
 def pause_in_refill(trace: Trace) -> Mapping[str, object]:
     begin, rtt = trace.span(_REFILL).begin, _rtt_s(trace)
-    # Until the round trip is over, of which half is the way there.
+    # Until the end of the round trip, of which half is the forward path.
     return {"flow.0.writes": [{"at": _at(begin), "pause": True}, {"at": _at(begin + 0.75 * rtt)}]}
 
 
@@ -212,11 +212,11 @@ def refill_limited(trace: Trace) -> Seen:
     return Seen(kept, kept >= 99.9 and left["state"] == _UP)
 
 
-# Aggregation, and paths that change
+# Aggregation, and changes of the path
 
 
 def _batches(begin: float, end: float) -> list[dict[str, str]]:
-    """Of each 20 ms the link is open for the last 5."""
+    """The link is open for the last 5 ms of each 20 ms."""
     first = math.ceil(begin / 0.02)
     return [{"at": _at(0.02 * i), "duration": "15 ms"} for i in range(first, round(end / 0.02))]
 
@@ -251,7 +251,7 @@ def cruise_batched(trace: Trace) -> Seen:
 
 
 def batched(trace: Trace) -> Seen:
-    """What of it any sender shows: that the link stays full."""
+    """The part that is visible for any sender: the link stays full."""
     share = 100.0 * trace.flow["goodput_mbps"] / (10.0 * _PAYLOAD)
     return Seen(share, share >= 95.0)
 
@@ -271,25 +271,27 @@ def faster(trace: Trace) -> Mapping[str, object]:
 
 
 def _changed(trace: Trace) -> float:
-    """When the link changes its rate, in seconds."""
+    """Time at which the link changes its rate, in seconds."""
     return _first(trace, "rate_steps")
 
 
 def _first(trace: Trace, what: str) -> float:
-    """When the link does something for the first time, in seconds."""
+    """Time of the first event of a kind on the link, in seconds."""
     number, unit = trace.settings["internet"][what][0]["at"].split()
     return float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
 
 def _ups(trace: Trace, after_s: float, until_s: float) -> list[list[dict[str, Any]]]:
-    """The rows of each time in which more than the model's rate is probed, version 1's too."""
+    """The rows of each period that probes above the model's rate, those of version 1 too."""
     runs = itertools.groupby(trace.rows, lambda row: row["state"] in (_UP, _V1) and row["pacing_gain"] > 1.0)
     probes = [list(rows) for probes, rows in runs if probes]
     return [rows for rows in probes if after_s < rows[0]["t_s"] <= until_s]
 
 
 _ROUNDS_MOST = 2.0 * math.log(10.0) / math.log(1.2375)
-"""Up accelerates by 1.25 x 0.99 a round trip: ten times takes log(10) / log(1.2375) of them, 10.8."""
+"""Up accelerates by 1.25 x 0.99 per round trip: a factor of ten takes log(10) / log(1.2375) = 10.8 of
+them.
+"""
 
 
 def found(trace: Trace) -> Seen:
@@ -301,7 +303,7 @@ def found(trace: Trace) -> Seen:
 
 
 def _reached(trace: Trace) -> tuple[Mapping[str, Any], list[list[dict[str, Any]]]]:
-    """The first row with 95 % of the new rate, and the times of probing until then; empty without one."""
+    """The first row with 95 % of the new rate, and the probing periods until then; empty without one."""
     begin = _changed(trace)
     for row in _rows(trace, begin):
         if row["max_bw_mbps"] >= 0.95 * 100.0 * _PAYLOAD:
@@ -321,12 +323,12 @@ def adapted(trace: Trace) -> Seen:
 
 
 def lowered(trace: Trace) -> Seen:
-    """What of it version 1 shows, which has no bounds."""
+    """The part that applies to version 1, which has no bounds."""
     return _lowered(trace)[1]
 
 
 def _lowered(trace: Trace) -> tuple[float, Seen]:
-    """When the model has the new rate, and whether three times of probing were enough."""
+    """When the model has the new rate, and whether at most three probing periods were needed."""
     begin = _changed(trace)
     lower = [row["t_s"] for row in _rows(trace, begin) if row["max_bw_mbps"] <= 1.02 * 10.0 * _PAYLOAD]
     if not lower:
@@ -341,7 +343,7 @@ def policed(trace: Trace) -> Seen:
 
 
 def lost(trace: Trace) -> Seen:
-    """What of it any sender shows: how much is lost."""
+    """The part that is visible for any sender: the lost share."""
     late = [bin_ for bin_ in trace.series if bin_["t_s"] >= 10.0]
     segments = sum(bin_["goodput_mbps"] for bin_ in late) * 1e6 / (1448 * 8)
     lost = sum(bin_["lost_segments"] for bin_ in late)
@@ -349,11 +351,11 @@ def lost(trace: Trace) -> Seen:
     return Seen(share, share <= 2.0)
 
 
-# Losses that are none, and losses that bound
+# Spurious losses, and losses that set bounds
 
 
 def overtaken(trace: Trace) -> Mapping[str, object]:
-    """What arrives in two milliseconds of Up arrives 30 ms later."""
+    """What arrives within 6 ms of Up is delayed by 30 ms."""
     at = trace.span(_UP).begin + 1.0 * _rtt_s(trace)
     return {"internet.detours": [{"at": _at(at), "duration": "6 ms", "extra": "30 ms"}]}
 
@@ -375,7 +377,7 @@ def undone(timeout: bool) -> Any:
         late = _rows(trace, begin, begin + 2.0)[-1]
         free = not _bounded(late) and math.isnan(late["inflight_longterm_segments"])
         undone = not timeout or flow["timeouts_undone"] == flow["timeouts"]
-        # What ended Up comes back to it by way of Refill; where nothing did, it ends by its plateau.
+        # After an interruption, Up resumes by way of Refill; without one, it ends at its plateau.
         away = 0.0 if left["full_bw_count"] == 3 else trace.span(_UP, left["t_s"]).begin - left["t_s"]
         return Seen(1e3 * away, free and undone and away <= 1.0)
 
@@ -383,7 +385,7 @@ def undone(timeout: bool) -> Any:
 
 
 def window_kept(trace: Trace) -> Seen:
-    """Of any sender: a second after segments were overtaken, its window is what it was or more."""
+    """Any sender: a second after the reordering, the window is at least 90 % of its previous value."""
     at = _first(trace, "detours")
     taken = sum(bin_["lost_segments"] for bin_ in trace.series if at - 0.1 < bin_["t_s"] < at + 0.3)
     if taken == 0:
@@ -394,7 +396,7 @@ def window_kept(trace: Trace) -> Seen:
 
 
 def timeouts_undone(trace: Trace) -> Seen:
-    """Of any sender: every timeout was found to be none."""
+    """Any sender: every timeout was detected as spurious."""
     timeouts, undone = trace.flow["timeouts"], trace.flow["timeouts_undone"]
     if timeouts == 0:
         raise NotHadError("no timeout comes")
@@ -413,7 +415,7 @@ def lose_again(trace: Trace) -> Mapping[str, object]:
 
 
 def _second_up(trace: Trace) -> Span:
-    """The first stay in Up that begins with a long-term bound."""
+    """The first period in Up that starts with a long-term bound."""
     bound = "inflight_longterm_segments"
     return trace.span(_UP, where=lambda one: not math.isnan(one.rows[0][bound]))
 
@@ -422,7 +424,7 @@ def bound_lowered(trace: Trace) -> Seen:
     span = _second_up(trace)
     left = _left(span)
     before, after = (row["inflight_longterm_segments"] for row in (span.rows[-1], left))
-    # The estimate of the product in segments, and so the floor of 0.7 of it, is rounded.
+    # The BDP estimate in segments is rounded, and so is the floor of 0.7 of it.
     floor = 0.7 * min(left["target_segments"], left["cwnd_segments"]) - 1.0
     falls = floor <= after <= before and left["full_bw_count"] < 3
     return Seen(100.0 * after / before, falls and left["state"] in (_DOWN, _CRUISE))

@@ -1,4 +1,4 @@
-"""What comes of the test cases of the BBR draft, for terminals, programs and tables."""
+"""Results of the test cases of the BBR draft, for terminals, programs and tables."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def measured(one: Judged) -> str:
         return ""
     if math.isinf(told.mean):
         return "never"
-    alike = not told.half_width or told.half_width < 1e-6 * abs(told.mean)  # but for rounding
+    alike = not told.half_width or told.half_width < 1e-6 * abs(told.mean)  # up to rounding
     return f"{told.mean:.4g}" if alike else f"{told.mean:.4g} ± {told.half_width:.2g}"
 
 
 def terminal_view(judged: Sequence[Judged]) -> Group:
-    """A row per case: what is evaluated, what it came to, the verdict; then the same of other controllers."""
+    """A row per case: criterion, result, verdict; then the same for other controllers."""
     table = _table(SOURCE)
     for heading in ("case", "", "what is evaluated", "measured", "verdict"):
         table.add_column(heading, overflow="fold", justify="right" if heading == "measured" else "left")
@@ -53,7 +53,7 @@ def _table(title: str) -> Table:
 
 
 def _beside(judged: Sequence[Judged]) -> list[Table | Text]:
-    """What others came to where they can be asked the same, beside BBRv3; who cannot be, and why."""
+    """Results of others in comparable cases, with those of BBRv3; where a case does not apply, the reason."""
     names = list(dict.fromkeys(one.contender for one in judged if one.contender != SUBJECT))
     if not names:
         return []
@@ -79,7 +79,7 @@ def _beside(judged: Sequence[Judged]) -> list[Table | Text]:
 def _not_asked(
     cases: Sequence[Case], names: Sequence[str], told: Mapping[tuple[str, str], Judged]
 ) -> list[str]:
-    """Who is not asked what, and why; those together to whom the same applies."""
+    """The cases that do not apply to a controller, with the reason; equal reasons are combined."""
     order = [case.section for case in cases]
     who: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name in names:
@@ -96,7 +96,7 @@ def _not_asked(
 
 
 def _ranges(some: Sequence[str], order: Sequence[str]) -> str:
-    """Those that follow one another as `first to last`."""
+    """Consecutive names as `first to last`."""
     runs = [
         [order[i] for _, i in run]
         for _, run in itertools.groupby(enumerate(map(order.index, some)), lambda pair: pair[1] - pair[0])
@@ -120,7 +120,7 @@ def _reasons(one: Judged) -> list[str]:
 
 
 def rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """Everything as flat rows."""
+    """All results as flat rows."""
     return [
         {
             "case": one.case.section,
@@ -141,7 +141,7 @@ def rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
 
 
 def as_json(judged: Sequence[Judged]) -> dict[str, Any]:
-    """For programs."""
+    """All results for programs."""
     return {"source": SOURCE, "cases": rows(judged)}
 
 

@@ -1,4 +1,4 @@
-"""What comes of the arena as a page of the manual: scorecards, who is first where, and the figures."""
+"""Results of the arena as a page of the manual: scorecards, the first of each situation, and the figures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from airlane.markdown import code, plain, table
 __all__ = ["markdown"]
 
 _SIGNS = {"better": "+", "trades": "±", "same": "=", "open": "?", "worse": "−"}
-"""Of the scorecards; beside CUBIC they have words."""
+"""Signs of the scorecards; verdicts on shares are words."""
 
 _WORDS = ("fair", "open", "takes", "yields")
-"""Of shares."""
+"""Verdicts on shares."""
 
 _TRADES = (
     ("one-user", "goodput_mbps"),
@@ -36,7 +36,7 @@ _TRADES = (
     ("beside-cubic-wired", "share"),
     ("beside-voice", "owd_p95_ms"),
 )
-"""What is shown with its interval: situations and figures."""
+"""Figures shown with their intervals: situations and figures."""
 
 _FIRST = (
     "Mean and 95 % interval over the runs. A delay ranks only with at least "
@@ -72,11 +72,11 @@ _PLANES = (
 )
 
 _COLUMNS = 7
-"""Situations in one table of multiples."""
+"""Number of situations in one table of multiples."""
 
 
 def markdown(result: Result) -> str:
-    """The whole of it."""
+    """The whole page."""
     runs = " or ".join(map(str, result.runs()))
     head = (
         f"Written by `airlane arena --markdown`: {len(result.contenders)} contenders in"
@@ -102,7 +102,7 @@ def _told(estimate: stats.Estimate) -> str:
         return f"{estimate.mean:.4g}"
     if estimate.ends is not None:
         return f"{estimate.mean:.4g} ({estimate.low:.4g} to {estimate.high:.4g})"
-    alike = estimate.half_width < 1e-9 * abs(estimate.mean)  # but for rounding
+    alike = estimate.half_width < 1e-9 * abs(estimate.mean)  # up to rounding
     return f"{estimate.mean:.4g} ± {0.0 if alike else estimate.half_width:.2g}"
 
 
@@ -150,7 +150,7 @@ def _first(result: Result) -> list[str]:
 
 
 def _horizon(situation: Situation) -> str:
-    """Up to where a time counts."""
+    """Limit up to which a time counts."""
     if situation.main not in MAIN.values() or situation.main == "goodput_mbps":
         return ""
     return "" if situation.horizon_s is None else f", at most {situation.horizon_s:g}"
@@ -163,7 +163,7 @@ def _mean(result: Result, situation: Situation, contender: str, figure: Figure) 
 
 
 def _dear(result: Result, situation: Situation, prices: dict[str, float]) -> str:
-    """Contenders that are not ranked, with the figure and the other one of goodput and delay."""
+    """Contenders that are not ranked, with the figure and the other axis of the plane."""
     if not prices:
         return ""
     other = BY_NAME[PARTNER[situation.main]].short
@@ -198,7 +198,7 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
 
 
 def _planes(result: Result) -> list[str]:
-    """Both sides of the plane, for each situation that has one."""
+    """Both axes of the plane, for each situation that has one."""
     sides = (BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"])
     here = [
         one
@@ -288,7 +288,7 @@ def _multiple(result: Result, situation: Situation, contender: str) -> str:
 
 
 def _trades(result: Result) -> list[str]:
-    """What is gained and what it costs, with intervals."""
+    """Benefits and costs, with intervals."""
     here = [one.name for one in result.situations]
     shown = [(situation, figure) for situation, figure in _TRADES if situation in here]
     if not shown:

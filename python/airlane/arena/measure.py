@@ -1,4 +1,4 @@
-"""What one run of a situation comes to: its figures, and how many of what began has ended."""
+"""Figures of one run of a situation, and the number of transfers that began and ended."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Tables = Mapping[str, pa.Table]
 
 
 class Kind(StrEnum):
-    """What the tested flows of a situation do, and so what is asked of them."""
+    """Application of the tested flows of a situation, which decides its figures."""
 
     RATES = "rates"
     TRANSFERS = "transfers"
@@ -51,26 +51,26 @@ MAIN = {
     Kind.PAGES: "page_s",
     Kind.VIEWS: "stalled_s",
 }
-"""The figure that a situation of each kind is about, unless it says another."""
+"""The main figure of a situation of each kind by default."""
 
 _APPS = {"fixed": Kind.TRANSFERS, "web": Kind.PAGES, "video": Kind.VIEWS, "dash": Kind.VIEWS}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What of a situation its figures depend on.
+    """Properties of a situation that its figures depend on.
 
     Attributes
     ----------
     kind
-        What the tested flows do. It follows from the scenario and not from what came of a run: a transfer
-        of which nothing arrived is still a transfer.
+        Application of the tested flows. It follows from the scenario and not from the results of a run: a
+        transfer that delivered nothing is still a transfer.
     delay_of
-        Flows whose delay counts, by the beginning of their names.
+        Flows whose delay counts, by the start of their names.
     warmup_s
-        From where on rates and delays count.
+        Start of the measurement of rates and delays.
     horizon_s
-        Up to where a time counts; None for half of what is left of the run when the first begins.
+        Limit up to which a time counts; None for half of the rest of the run after the first start.
     """
 
     kind: Kind
@@ -83,8 +83,8 @@ class Setting:
 class Measured:
     """Figures of one run; NaN where it has none.
 
-    `begun` counts transfers, pages or views that began a horizon or more before the end of the run,
-    `completed` those of them that ended within the horizon.
+    `begun` counts transfers, pages or views that began at least a horizon before the end of the
+    run, `completed` those of them that ended within the horizon.
     """
 
     values: Mapping[str, float]
@@ -93,7 +93,7 @@ class Measured:
 
 
 def kind_of(settings: Mapping[str, Any]) -> Kind | None:
-    """By the application of the tested flows; None where they differ, or where there is none."""
+    """By the application of the tested flows; None where they differ or there is none."""
     apps = [flow["app"]["kind"] for flow in settings["flow"] if str(flow["name"]).startswith("tested")]
     kinds = {_APPS.get(app, Kind.RATES) for app in apps}
     return kinds.pop() if len(kinds) == 1 else None
@@ -134,14 +134,14 @@ def _rates(tested: Array, rival: Array, window_s: float) -> dict[str, float]:
     if tested.size > 1:
         values["jain"] = BY_NAME["jain"].value(columns)
     if rival.size:
-        # A flow that got nothing counts as having got one segment: of 0 there is no logarithm.
+        # A flow without goodput counts as one segment: 0 has no logarithm.
         least = SEGMENT_BYTES * 8.0 / window_s / 1e6
         values["share"] = max(float(np.nanmean(tested)), least) / max(float(np.nanmean(rival)), least)
     return values
 
 
 def _times(kind: Kind, tables: Tables, of: Any, end_s: float) -> Times:
-    """Of transfers, pages or views: those that began before the end of the run."""
+    """Times of the transfers, pages or views that began before the end of the run."""
     if kind is Kind.TRANSFERS:
         return since(of("fct_s"), of("start_s"), end_s)
     if kind is Kind.PAGES:
@@ -152,7 +152,7 @@ def _times(kind: Kind, tables: Tables, of: Any, end_s: float) -> Times:
 
 
 def _waiting(views: pa.Table, end_s: float) -> tuple[Array, Array]:
-    """How long each viewer waited for a picture in all, and was watched; where cut off, at least so far."""
+    """Total waiting and observation time of each viewer; for unfinished views, the waiting time so far."""
     waited = _column(views, "startup_s") + _column(views, "stalled_s")
     watched = end_s - _column(views, "start_s")
     finished = views["finished"].to_numpy(zero_copy_only=False).astype(bool)

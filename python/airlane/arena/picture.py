@@ -1,4 +1,4 @@
-"""Pictures of the arena: its heat map without JavaScript, and the plane of goodput and delay."""
+"""Figures of the arena: its heat map without JavaScript, and the plane of goodput and delay."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["draw_heat", "draw_plane"]
 _GOOD, _BAD = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x39)
 
 _SURE, _UNSURE = 0.62, 0.16
-"""How much of the colour a cell has at the ends of the scale; as in assets/heat.js."""
+"""Share of the colour in a cell at the ends of the scale; as in assets/heat.js."""
 
 
 def draw_heat(heat: Mapping[str, Any]) -> Figure:
-    """Draw one of the maps that `view.heat` gives."""
+    """Draw one of the maps of `view.heat`."""
     rows, situations = heat["rows"], heat["situations"]
     tints = np.asarray([[_tint(cell) for cell in row["cells"]] for row in rows]) / 255.0
     with plot.style():
@@ -45,8 +45,7 @@ def draw_heat(heat: Mapping[str, Any]) -> Figure:
 def draw_plane(result: Result, situation: Situation) -> Figure | None:
     """Goodput over delay of all contenders in a situation; None where it has no such plane.
 
-    Named are those whom nobody beats by both, and CUBIC. Broken lines are what a contender has to keep of
-    the other side to rank.
+    The Pareto front and CUBIC are labelled. Dashed lines are the limits of the other axis for ranking.
     """
     rate, delay = BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"]
     points = {
@@ -80,7 +79,7 @@ def draw_plane(result: Result, situation: Situation) -> Figure | None:
 
 
 def _apart(names: list[str], points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Those of the names whose labels do not lie upon that of one before."""
+    """Those of the names whose labels do not overlap with an earlier one."""
     wide, high = (max(point[i] for point in points.values()) or 1.0 for i in (0, 1))
     chosen: list[str] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Where contenders meet, each a scenario file, and what is evaluated there."""
+"""The situations of the arena, each a scenario file, and their figures."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _FOLDER = Path(__file__).parent / "situations"
 
 @dataclass(frozen=True)
 class Situation:
-    """A scenario and what of it counts.
+    """A scenario and the parts of it that count.
 
     Attributes
     ----------
     name
-        Of the file, without its suffix.
+        Of the file, without its extension.
     title
-        In a table's heading.
+        Heading in tables.
     main
-        The figure that it is about: a name of `measure.FIGURES`.
+        The main figure: a name of `measure.FIGURES`.
     criteria
-        Sections of RFC 9743 that it bears on, and by which figure.
+        Sections of RFC 9743 that it covers, and the figure for each.
     delay_of
-        Flows whose delay counts, by the beginning of their names.
+        Flows whose delay counts, by the start of their names.
     runs
-        Runs of the full form.
+        Number of runs of the full form.
     horizon_s
-        Up to where a completion, page or waiting time counts; None for as long as anything is watched.
+        Limit up to which a completion, page or waiting time counts; None for the whole observation time.
     file
-        Of a user's own; None for those in `situations/`.
+        File of a situation of the user; None for those in `situations/`.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Situation:
     file: Path | None = None
 
     def told(self) -> str:
-        """What happens in it: the comment at the head of its file."""
+        """Its description: the comment at the head of its file."""
         return _head(self.scenario().text) or f"{self.name}, without a comment at its head."
 
     def scenario(self) -> Scenario:
@@ -59,7 +59,7 @@ class Situation:
         return scenario.load(self.file or _FOLDER / f"{self.name}.toml")
 
     def setting(self) -> Setting:
-        """What its figures depend on."""
+        """Properties that its figures depend on."""
         settings = self.scenario().settings
         kind = kind_of(settings)
         assert kind is not None, f"{self.name} has flows called tested, and all do the same"
@@ -67,14 +67,14 @@ class Situation:
 
 
 def from_file(file: Path) -> Situation:
-    """A scenario of the user's own as a situation: its flows called `tested...` are the contender's.
+    """A scenario of the user as a situation: its flows called `tested...` are the contender's.
 
     Raises
     ------
     ArenaError
-        When it has no such flow, or when those it has do different things.
+        When it has no such flow, or when these flows have different applications.
     ScenarioError, OSError
-        When it is no scenario, or cannot be read.
+        When it is not a valid scenario, or cannot be read.
     """
     settings = scenario.load(file).settings
     names = [str(flow["name"]) for flow in settings["flow"]]
@@ -104,7 +104,7 @@ def _head(text: str) -> str:
 _DELAY, _RATE, _TIME, _JAIN, _SHARE = "owd_p95_ms", "goodput_mbps", "fct_s", "jain", "share"
 
 _HORIZON_S = 10.0
-"""A page, a short download or a picture that is not there after ten seconds counts as ten."""
+"""A page, a short download or a first picture that takes longer than ten seconds counts as ten."""
 
 SITUATIONS = (
     Situation("one-user", "one user, deep queue", _DELAY, {"5.1.2": _DELAY, "6.1": _RATE}),

@@ -1,4 +1,4 @@
-"""What comes of the arena, for terminals, programs and a page."""
+"""Results of the arena, for terminals, programs and a page."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ CRITERIA = {
     "7.8": "transient events",
     "7.9": "sudden changes in the path",
 }
-"""Sections of RFC 9743 that a situation here bears on, in their order."""
+"""Sections of RFC 9743 that a situation covers, in their order."""
 
 WORDS = ("better", "trades", "same", "open", "worse", "fair", "takes", "yields")
-"""What a comparison with CUBIC can come to."""
+"""Possible results of a comparison with CUBIC."""
 
 SURE = ("better", "worse", "trades", "takes", "yields")
-"""Those that say a difference."""
+"""Those that state a difference."""
 
 
 def main_figure(situation: Situation) -> Figure:
-    """The figure by which it ranks."""
+    """The figure of its ranking."""
     return BY_NAME[situation.main]
 
 
 def judged(result: Result, situation: Situation, contender: str, name: str = "") -> str:
-    """One of `WORDS`, by the situation's own figure or the one of that name; empty where there is none.
+    """One of `WORDS`, by the situation's main figure or the one of that name; empty where there is none.
 
-    `trades` is better by that figure at more of a price on the other side of the plane than `KEPT` allows.
+    `trades` means better by that figure, but beyond the limit that `KEPT` sets for the other axis.
     """
     figure = BY_NAME[name or situation.main]
     word = result.verdict(situation.name, contender, figure)
@@ -83,7 +83,7 @@ def judged(result: Result, situation: Situation, contender: str, name: str = "")
 
 
 def scorecard(result: Result, contender: str) -> list[tuple[str, str, Counter[str]]]:
-    """By section of RFC 9743, in its order: number, title, how its situations were judged."""
+    """By section of RFC 9743, in its order: number, title, counts of the verdicts on its situations."""
     card = []
     for section, title in CRITERIA.items():
         bearing = [one for one in result.situations if section in one.criteria]
@@ -95,7 +95,7 @@ def scorecard(result: Result, contender: str) -> list[tuple[str, str, Counter[st
 
 
 def terminal_view(result: Result) -> Group:
-    """Per situation CUBIC's figure and who is better or worse; per contender how often."""
+    """Per situation CUBIC's figure and the contenders that are better or worse; per contender the counts."""
     table = Table(
         title="situations", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
@@ -146,7 +146,7 @@ def terminal_view(result: Result) -> Group:
 
 
 def _failures(result: Result) -> list[Text]:
-    """Who has runs that failed."""
+    """Contenders with failed runs."""
     return [
         Text(f"{contender} in {situation}: {cell.reason}", style="bold red")
         for (situation, contender), cell in result.cells.items()
@@ -155,9 +155,9 @@ def _failures(result: Result) -> list[Text]:
 
 
 def ranked(result: Result, situation: Situation) -> list[Contender]:
-    """The contenders by a situation's own figure, the best first; shares from the least.
+    """The contenders by a situation's main figure, the best first; shares in ascending order.
 
-    Those who keep too little of the other side of the plane stand behind all others.
+    Those beyond the limit of the other axis come after all others.
     """
     figure = main_figure(situation)
     sign = -1.0 if figure.better is Better.MORE else 1.0
@@ -172,7 +172,7 @@ def ranked(result: Result, situation: Situation) -> list[Contender]:
 
 @dataclass(frozen=True)
 class Rank:
-    """A situation's first, those without a significant difference from it, the last, and those not ranked."""
+    """A situation's first, those not significantly different from it, the last, and those not ranked."""
 
     first: str
     level: list[str]
@@ -181,7 +181,7 @@ class Rank:
 
 
 def of_first(result: Result, situation: Situation) -> Rank:
-    """The first by the situation's own figure among those that keep enough of the other side of the plane."""
+    """The first by the situation's main figure among those within the limit of the other axis."""
     figure = main_figure(situation)
     values = {
         one.name: result.cells[situation.name, one.name].values[figure.name]
@@ -197,7 +197,7 @@ def of_first(result: Result, situation: Situation) -> Rank:
 
 
 def multiple(result: Result, situation: Situation, contender: str) -> float:
-    """Of CUBIC's figure; a share is one of the rate of CUBIC beside it already."""
+    """Multiple of CUBIC's figure; a share is relative to CUBIC's rate already."""
     figure = main_figure(situation)
     if figure.better is Better.NEITHER:
         return result.cells[situation.name, contender].estimate(figure.name).mean
@@ -205,7 +205,7 @@ def multiple(result: Result, situation: Situation, contender: str) -> float:
 
 
 def _size(result: Result, situation: Situation, contender: str) -> str:
-    """The multiple, and that of the other side of the plane in brackets."""
+    """The multiple, and that of the other axis in brackets."""
     text = f"{multiple(result, situation, contender):.2f}×"
     if (other := PARTNER.get(situation.main, "")) in result.cells[situation.name, contender].values:
         text += f" ({result.against(situation.name, contender, BY_NAME[other]).ratio:.2f}×)"
@@ -244,7 +244,7 @@ def rows(result: Result) -> list[dict[str, Any]]:
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """Everything, for programs."""
+    """All results, for programs."""
     absent = [
         {"situation": situation, "contender": contender, "why": cell.reason}
         for (situation, contender), cell in result.cells.items()
@@ -284,7 +284,7 @@ def cells_csv(result: Result) -> str:
 
 
 def heat(result: Result) -> list[dict[str, Any]]:
-    """What the page's heat map can show: first each situation's own figure, then every figure by itself."""
+    """The page's heat map: first each situation's main figure, then every figure separately."""
     own = {
         "name": "main",
         "title": "the figure that each situation is ranked by, as a multiple of CUBIC's",
@@ -342,7 +342,7 @@ def _heat(result: Result, situation: Situation, contender: str, figure: Figure) 
     # Doubling and halving are the ends of the scale.
     log = max(-1.0, min(1.0, math.log2(ratio))) if ratio > 0.0 else 0.0
     shade = -abs(log) if figure.better is Better.NEITHER else log if figure.better is Better.MORE else -log
-    times = "" if math.isnan(ratio) else f", {ratio:.2f} × CUBIC"  # of nothing there is no multiple
+    times = "" if math.isnan(ratio) else f", {ratio:.2f} × CUBIC"  # zero has no multiple
     ended = f", {cell.ended()}" if figure.name in MAIN.values() and cell.ended() else ""
     return {
         "value": own.mean,

@@ -1,4 +1,4 @@
-"""Airlane held against other people's figures: tables of the standard, ns-3, measured runs.
+"""Validation against independent references: tables of the standard, ns-3, measured runs.
 
 The claims are declared in `claims*.toml`; nothing here is tuned to pass. `airlane validate` runs them,
 prints them, and fails when a counted row is outside its band.
@@ -22,7 +22,7 @@ __all__ = ["Drive", "Family", "Flight", "Row", "SchedulerCell", "TwoCells", "Val
 
 @dataclass(frozen=True)
 class Validation:
-    """All rows, by family, and what could not be looked at."""
+    """All rows, by family, and the families that could not be evaluated."""
 
     rows: list[tuple[Family, list[Row]]]
     skipped: list[str]

@@ -1,4 +1,4 @@
-"""One cell as ns-3 was set up when the reference figures were taken: the scenario that both sides run."""
+"""One cell as configured in ns-3 for the reference figures: the scenario that both sides run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LenaCell:
     traffic
         `udp` (constant rate) or `tcp` (bulk).
     congestion, growth
-        Congestion controller of TCP, and what an acknowledgment is worth to it.
+        Congestion controller of TCP, and its growth per acknowledgment.
     offered_mbps
         UDP load over all UEs; payload 1400 bytes.
     rlc
@@ -72,13 +72,13 @@ class LenaCell:
     fading
         `none`, or a profile such as `eva`.
     speed_kmph
-        Speed behind the fading.
+        Speed used by the fading.
     prb_spacing_khz
-        How far apart in frequency PRBs see the channel; the preset's choice when left out.
+        Distance in frequency at which PRBs have separate channel samples; by default the preset's.
     internet_delay_ms
-        Delay of the wired part, one way.
+        One-way delay of the wired part.
     start_s, warmup_s, duration_s
-        Flows start, counting starts, the run ends.
+        Start of the flows, start of the measurement, end of the run.
     """
 
     places: tuple[tuple[float, float], ...]
@@ -128,7 +128,7 @@ class LenaCell:
         return head + "".join(ues)
 
     def scenario(self) -> Scenario:
-        """Scenario, ready to run."""
+        """The scenario."""
         return loads(self.text(), "<lena cell>")
 
 

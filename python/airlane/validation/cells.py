@@ -1,4 +1,4 @@
-"""Two cells on one carrier beside ns-3's tests: the MCS that follows from what the other cell sends."""
+"""Two cells on one carrier, compared with ns-3's tests: the MCS that results from the other cell's load."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ cell = "{cell}"
 position = ["{x:g} m", "{y:g} m"]
 """
 
-# More than 25 resource blocks carry, in either direction.
+# More than the 25 resource blocks can carry, in either direction.
 _FLOW = """
 [[flow]]
 to = "ue-{name}"
@@ -48,20 +48,20 @@ transport = {{ kind = "udp" }}
 
 @dataclass(frozen=True)
 class TwoCells(LenaCell):
-    """Two cells of 25 resource blocks with a UE each, all of them sending all the time.
+    """Two cells of 25 resource blocks with one UE each, all with saturated traffic.
 
     Attributes
     ----------
     cells, ues
-        Where they stand, metres; the first UE belongs to the first cell.
+        Their positions, metres; the first UE belongs to the first cell.
     power_dbm
         Power of each cell.
     amc, reference
-        Link adaptation of both cells, and against which interference UEs measure.
+        Link adaptation of both cells, and the interference that UEs measure.
     other_sends
-        Whether the second cell has something to send.
+        Whether the second cell has data to send.
     keeper
-        A UE near the second cell, metres: it keeps that cell sending where its other UE is out of range.
+        A UE near the second cell, metres: it keeps that cell active where its other UE is out of range.
     """
 
     cells: tuple[tuple[float, float], ...] = ()
@@ -117,7 +117,7 @@ def _cases(family: Family, name: str, row: Mapping[str, str], cell: TwoCells) ->
 
 
 def interference(family: Family) -> Plan:
-    """MCS of two UEs that disturb each other, each at the corner of a rectangle between the cells."""
+    """MCS of two UEs that interfere with each other, at the corners of a rectangle between the cells."""
     plan = Plan()
     for row in reference_rows(family.reference):
         d1, d2 = float(row["d1_m"]), float(row["d2_m"])
@@ -127,7 +127,7 @@ def interference(family: Family) -> Plan:
 
 
 def cqi_reference(family: Family) -> Plan:
-    """MCS half-way between two cells, by what the CQI is measured against and what the other cell sends."""
+    """MCS half-way between two cells, by the reference of the CQI measurement and the other cell's load."""
     plan = Plan()
     for row in reference_rows(family.reference):
         cell = TwoCells(
@@ -135,7 +135,7 @@ def cqi_reference(family: Family) -> Plan:
             cells=((0.0, 0.0), (1000.0, 0.0)),
             ues=((500.0, 0.0), (500.0, 0.0)),
             power_dbm=(30.0 + float(row["pa_own_db"]), 30.0 + float(row["pa_other_db"])),
-            # ns-3 chooses the MCS of the uplink by the Shannon gap, whatever the downlink does.
+            # ns-3 selects the MCS of the uplink by the Shannon gap, independently of the downlink.
             amc="piro" if family.figure == "uplink" else "mutual-information",
             reference=row["reference"],
             other_sends=row["other_sends"] == "yes",

@@ -1,4 +1,4 @@
-"""The declared claims: families of rows read from `claims*.toml`, and what a row is once it was measured."""
+"""The declared claims: families of rows read from `claims*.toml`, and the form of a measured row."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Family:
     measure
         Name of the measure, a function of `airlane.validation.measures`.
     source
-        Where the reference comes from.
+        Origin of the reference.
     band
         Largest relative distance from the reference that passes; 0 means equal.
     reference
@@ -48,23 +48,23 @@ class Family:
     runs
         Runs of the Linux kernel that have a row.
     figure
-        Which figure of these runs is compared, where the measure has several.
+        The compared figure of these runs, where the measure has several.
     flow
-        Controller of the flow whose figure is compared, of two; their sum when left out.
+        Controller of the flow whose figure is compared, of two; if omitted, their sum.
     writes
         Whether our sender writes 64 KiB at a time, as the kernel's did.
     slack
         Absolute distance that passes whatever the band.
     errors
-        Standard errors of ours that pass, where a closed form is the reference.
+        Number of our standard errors that passes, where a closed form is the reference.
     fading, speed_kmph
-        Fading on our side; the reference carries its own.
+        Fading on our side; the reference contains its own.
     prb_spacing_khz
-        How far apart PRBs see the channel; the preset's choice when left out.
+        Distance in frequency at which PRBs have separate channel samples; by default the preset's.
     seeds
         Runs on our side, seeds 1, 2, ...
     note
-        What is known of the reference and of the difference.
+        Known facts about the reference and the difference.
     counted
         Whether a row outside the band fails the validation.
     deviation
@@ -96,7 +96,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Row:
-    """One number of ours beside its reference.
+    """One number of ours and its reference.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Row:
     ok
         Whether ours is inside the band.
     note
-        What stands beside the number.
+        Remark on the row.
     counted
         Whether a row that is not ok fails the validation.
     ci95

@@ -1,4 +1,4 @@
-"""Downloads in a simulated cell beside those of MELD's authors: round trips, and bytes in flight."""
+"""Downloads in a simulated cell compared with those of MELD's authors: round trips and bytes in flight."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["Download", "in_flight_of_log", "points"]
 
 _PACKET_BYTES = 1440
 _AFTER_S = 1
-"""The first second is slow start, of which the logs keep a handful of samples."""
+"""The first second is slow start, of which the logs contain only a few samples."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """A download as a validation family runs it."""
+    """A download of a validation family."""
 
     point: Point
 
     def scenario(self) -> scenario.Scenario:
-        """Return it as a scenario."""
+        """The download as a scenario."""
         return scenario.load(examples.path("meld")).set(self.point.overrides)
 
 
 def point_of(run: LogRun) -> Point | None:
-    """What in the simulation stands for a run of the authors; none for those whose rule is not known."""
+    """The simulated point for a run of the authors; none for runs whose rule is not known."""
     if run.variant == "unlabelled":
         return None
     noise = "fitted" if run.impaired else "light"
@@ -43,7 +43,7 @@ def point_of(run: LogRun) -> Point | None:
 
 
 def series_of(output: native.Output, column: str) -> Array:
-    """Second by second while the download goes on, from the second one."""
+    """Values per second during the download, from the second one on."""
     values = Run(output.tables).series("download")[column]
     taken = output.tables["flows"]["fct_s"][0].as_py()
     end = values.size if taken is None or math.isnan(taken) else math.ceil(taken)
@@ -58,7 +58,7 @@ def mean_of(column: str, scale: float = 1.0) -> Callable[[native.Output], float]
 def apart(
     theirs: Sequence[float], column: str, scale: float = 1.0
 ) -> Callable[[Sequence[native.Output]], str]:
-    """Root mean square of the difference of the two series, ours as the mean of all runs."""
+    """RMS difference of the two series; ours is the mean of all runs."""
 
     def text(outputs: Sequence[native.Output]) -> str:
         ours = [series_of(output, column) * scale for output in outputs]
@@ -91,7 +91,7 @@ def points() -> list[tuple[str, Point, list[float]]]:
 
 
 def flights() -> list[tuple[str, Point, list[float]]] | str:
-    """The same for the bytes in flight in kB, of the logs that are at hand; or why there are none."""
+    """The same for the bytes in flight in kB, of the available logs; or why there are none."""
     folder = runs_folder()
     files = sorted(folder.glob("NFlexv*.csv")) if folder is not None else []
     if not files:

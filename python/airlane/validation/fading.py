@@ -1,13 +1,13 @@
-"""Fading against its closed forms: Rayleigh amplitudes, Clarke's spectrum, the delay profile.
+"""Fading compared with its closed forms: Rayleigh amplitudes, Clarke's spectrum, the delay profile.
 
-Every figure is a mean over independent links, and its standard error comes from their spread; the family says
-how many standard errors pass. Only the distance of Kolmogorov and Smirnov has a law of its own.
+Every figure is a mean over independent links, and its standard error comes from their spread; the family
+states how many standard errors pass. Only the Kolmogorov-Smirnov distance has its own distribution.
 
-A tap is a sum of eight cosines of random phases in directions spread evenly, so its fourth moment is short of
-a Gaussian's by 3/16 of its squared power: 1/16 for the sixteen exponentials they are made of, 1/8 because the
-two of a cosine share a direction. A covariance of the power is short of its closed form by as much, summed
-over the taps: 0.025 (ETU) to 0.047 (flat) at one instant, less between two. Ten thousand links begin to see
-that, so covariances pass from the closed form down to it.
+A tap is a sum of eight cosines with random phases and evenly spread directions, so its fourth moment is below
+a Gaussian's by 3/16 of its squared power: 1/16 because of the finite number (sixteen) of exponentials, 1/8
+because the two of a cosine share a direction. A covariance of the power is below its closed form by the same,
+summed over the taps: 0.025 (ETU) to 0.047 (flat) at one instant, less between two. With ten thousand links
+this is measurable, so covariances pass from the closed form down to it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _BAND_PRBS = 100
 _PRB_HZ = 180e3
 _DOPPLER_HZ = 100.0
 
-# TS 36.104 v8.9.0 tables B.2-2 to B.2-4, delay in ns and relative power in dB. Written down once more so that
-# a slip in the simulator's own table shows.
+# TS 36.104 v8.9.0 tables B.2-2 to B.2-4, delay in ns and relative power in dB. A second copy, so that an
+# error in the simulator's own table is detected.
 _TAPS: dict[str, tuple[tuple[float, float], ...]] = {
     "epa": ((0, 0), (30, -1), (70, -2), (90, -3), (110, -8), (190, -17.2), (410, -20.8)),
     "eva": (
@@ -47,11 +47,11 @@ _TAPS: dict[str, tuple[tuple[float, float], ...]] = {
 }
 _PRB_LAGS = (1, 5, 20, 50, 99)
 _TURNS = (0.1, 0.2, 0.3827, 0.6, 1.0)  # Doppler shift times lag; 0.3827 is the first zero of J0
-_LEVELS_DB = (-10.0, -5.0, 0.0, 3.0)  # power over its mean
+_LEVELS_DB = (-10.0, -5.0, 0.0, 3.0)  # power relative to its mean
 _CROSSING_LINKS = 400
 _CROSSING_SAMPLES = 2_500
 _SAMPLES_PER_TURN = 100
-# Kolmogorov's distribution: √n D above this once in a thousand.
+# Kolmogorov's distribution: √n D exceeds this with probability 0.001.
 _KOLMOGOROV = 1.9495
 
 _Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -64,7 +64,7 @@ class _Sample:
     values: _Array
 
     def row(self, family: Family, name: str, expected: float, note: str = "", short: float = 0.0) -> Row:
-        """Judge the mean: some standard errors around `expected`, or around what is `short` of it."""
+        """Judge the mean: some standard errors around `expected`, or from `short` below it up to it."""
         mean = float(self.values.mean())
         error = float(self.values.std(ddof=1)) / math.sqrt(len(self.values))
         return Row(
@@ -92,7 +92,7 @@ def fading_rows(family: Family) -> list[Row]:
 
 
 def _over_frequency(family: Family, model: str) -> list[Row]:
-    """One instant of each link: the power is exponential with mean one, and PRBs correlate."""
+    """One instant of each link: the power is exponential with mean one, and PRBs are correlated."""
     prbs = [0, *_PRB_LAGS]
     gains = native.fading_gains(model, _BAND_PRBS, 0.0, _LINKS, _SEED, [0], prbs)[:, 0, :]
     rows = [
@@ -117,7 +117,8 @@ def _powers(model: str) -> tuple[_Array, _Array]:
 
 
 def _covariance(family: Family, name: str, model: str, sample: _Sample, expected: float) -> Row:
-    # The flat profile's one path is made of four taps (`FLAT` in crates/radio/src/fading/profile.rs).
+    # The flat profile's single path consists of four taps (`FLAT` in
+    # crates/radio/src/fading/profile.rs).
     paths = 4 if model == "flat" else 1
     short = float((_powers(model)[1] ** 2).sum()) * _SHORT / paths
     return sample.row(family, name, expected, f"of eight cosines a tap: short by up to {short:.4f}", short)
@@ -160,8 +161,9 @@ def _bessel_j0(turns: float) -> float:
 def _crossings(family: Family, model: str) -> list[Row]:
     """Downward crossings of an amplitude ρ per Doppler turn: √(2π) ρ exp(−ρ²) (Rice).
 
-    A fade that lasts less than a sample is missed. At the lowest level a fade lasts 13 samples on average
-    (`(exp(ρ²) − 1) / (ρ √(2π))` turns), and missing the short ones costs half a percent.
+    A fade shorter than a sample interval is missed. At the lowest level a fade lasts 13 samples on
+    average (`(exp(ρ²) − 1) / (ρ √(2π))` turns), and missing the short ones has an effect of half a
+    percent.
     """
     step_us = round(1e6 / (_DOPPLER_HZ * _SAMPLES_PER_TURN))
     times = [step_us * k for k in range(_CROSSING_SAMPLES)]

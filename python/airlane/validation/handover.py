@@ -1,7 +1,8 @@
-"""Handover beside ns-3's: where it happens, what a TCP flow feels of it, and who serves a fast UE when.
+"""Handover compared with ns-3's: its position, its effect on a TCP flow, and a fast UE's serving cells.
 
-Two set-ups. One UE drives past two eNodeBs with a bulk flow (`handover.csv`, runs of ns-3); one flies along
-two to four of them with a packet every 10 ms (`x2_handover_measures.csv`, what a test of ns-3 expects).
+Two set-ups: one UE drives past two eNodeBs with a bulk flow (`handover.csv`, runs of ns-3); another passes
+two to four of them at high speed with a packet every 10 ms (`x2_handover_measures.csv`, the expectations of
+a test of ns-3).
 """
 
 from __future__ import annotations
@@ -126,18 +127,18 @@ def _column(output: native.Output, table: str, column: str) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True)
 class Drive:
-    """A UE on its way from one eNodeB to the other, 750 m away, at 40 km/h.
+    """A UE moving from one eNodeB to another, 750 m away, at 40 km/h.
 
     Attributes
     ----------
     x0_m
-        Where it starts.
+        Its initial position.
     seed
         Seed of the run.
     fading
         Profile, or `none`.
     speed_kmph, prb_spacing_khz
-        Speed behind the fading, and how far apart PRBs see the channel.
+        Speed used by the fading, and the distance in frequency at which PRBs have separate channel samples.
     """
 
     x0_m: float
@@ -147,7 +148,7 @@ class Drive:
     prb_spacing_khz: float | None = None
 
     def scenario(self) -> Scenario:
-        """Scenario, ready to run."""
+        """The scenario."""
         fading = '{ model = "none" }'
         if self.fading != "none":
             step = f', prb_spacing = "{self.prb_spacing_khz:g} kHz"' if self.prb_spacing_khz else ""
@@ -184,7 +185,7 @@ def _gap(output: native.Output) -> float:
 def _goodput(begin_s: float, end_s: float) -> Callable[[native.Output], float]:
     def figure(output: native.Output) -> float:
         t, now = _column(output, "flow_series", "t_s"), _time(output)
-        # Bins begin at t_s; half a bin of room for its decimal fraction.
+        # Bins begin at t_s; a margin of half a bin allows for rounding.
         inside = (t > now + begin_s - 0.005) & (t < now + end_s - 0.005)
         return float(_column(output, "flow_series", "goodput_mbps")[inside].mean())
 
@@ -201,7 +202,7 @@ _FIGURES: dict[str, tuple[str, str, Callable[[native.Output], float]]] = {
 
 @dataclass(frozen=True)
 class DriveCase(TcpCase):
-    """A figure of one drive, or the median of a figure over several, beside ns-3's."""
+    """A figure of one drive, or the median over several, compared with ns-3's."""
 
     setups: tuple[Drive, ...]
 
@@ -231,7 +232,7 @@ class DriveCase(TcpCase):
 
 
 def handover(family: Family) -> Plan:
-    """One figure of the drives: of each without fading, the median over all with it."""
+    """One figure of the drives: of each without fading, the median over all with fading."""
     column, unit, figure = _FIGURES[family.figure]
     rows = [
         row
@@ -263,33 +264,33 @@ def handover(family: Family) -> Plan:
 
 @dataclass(frozen=True)
 class Flight:
-    """A UE at 150 m/s along eNodeBs a kilometre apart; it starts a kilometre before the first.
+    """A UE at 150 m/s past eNodeBs a kilometre apart; it starts a kilometre before the first.
 
     Attributes
     ----------
     cells
-        How many there are.
+        Number of eNodeBs.
     duration_s
-        How long it flies.
+        Duration of the flight.
     """
 
     cells: int
     duration_s: float
 
     def scenario(self) -> Scenario:
-        """Scenario, ready to run."""
+        """The scenario."""
         head = _FLIGHT.format(duration_s=self.duration_s)
         cells = (_FLIGHT_CELL.format(index=n, x_m=1000.0 * (n + 1)) for n in range(self.cells))
         return loads(head + "".join(cells) + _FLIGHT_UE, "<flight along cells>")
 
 
 def _checks(start_s: float, stop_s: float) -> list[float]:
-    """One a second from `start_s` on, before `stop_s`."""
+    """Times of the checks: one per second from `start_s` on, before `stop_s`."""
     return [float(t) for t in np.arange(start_s, stop_s, 1.0)]
 
 
 def _passed(checks: Sequence[float], cell: str) -> Callable[[native.Output], float]:
-    """How many checks find the UE at this cell and more than half of the load in the half second after."""
+    """Number of checks with the UE at this cell and more than half of the load in the next half second."""
 
     def figure(output: native.Output) -> float:
         t, served = (_column(output, "ue_series", name) for name in ("t_s", "cell"))
@@ -305,7 +306,7 @@ def _passed(checks: Sequence[float], cell: str) -> Callable[[native.Output], flo
 
 
 def handover_checks(family: Family) -> Plan:
-    """Who serves a fast UE at each second, and whether its packets come."""
+    """The serving cell of a fast UE at each second, and whether its packets arrive."""
     rows = reference_rows(family.reference)
     ends: dict[str, float] = {}
     for row in rows:

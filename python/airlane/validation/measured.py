@@ -1,4 +1,4 @@
-"""Measured downloads as delivery traces: a trace must deliver as fast as its log says the cell did."""
+"""Measured downloads as delivery traces: a trace must have the same mean rate as its log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKET_BYTES = 1440  # picoquic's datagrams after path MTU discovery; the first
 
 
 def runs_folder() -> Path | None:
-    """Folder with the logs: named by the environment, or `reference/meld-runs` in or beside the checkout."""
+    """Folder with the logs: from the environment, or `reference/meld-runs` in or next to the checkout."""
     named = os.environ.get(_VARIABLE)
     if named:
         return Path(named)
@@ -50,6 +50,6 @@ def _row(family: Family, path: Path) -> Row:
 
 
 def _logged_mbps(log: list[LogLine]) -> float:
-    """Acknowledged bytes over the time until the last of them, straight from the log."""
+    """Acknowledged bytes over the time until the last of them, directly from the log."""
     last = next(line for line in log if line.highest_ack == log[-1].highest_ack)
     return (last.highest_ack + 1) * _PACKET_BYTES * 8 / last.t_us

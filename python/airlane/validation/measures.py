@@ -1,7 +1,7 @@
-"""How a family of claims becomes rows: what is run on our side, and which figure is taken from it.
+"""From a family of claims to rows: the runs on our side, and the figure taken from each.
 
-A measure gives a `Plan`: rows that are known at once (a table looked up) and cases that need runs. All
-cases of all families are run together, so that every core has work to the end.
+A measure returns a `Plan`: rows that need no runs (a table lookup) and cases that need runs. All cases
+of all families run together, so that all cores are busy to the end.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Case:
     id, unit, reference
         As in `Row`.
     cell
-        What is run, once per seed of the family.
+        Scenarios to run, once per seed of the family.
     figure
         Takes the compared figure from one run.
     beside
-        Says what else stands in the note, from all runs.
+        Returns the rest of the note, from all runs.
     counted
-        False where the reference cannot decide, whatever the family says.
+        False where the reference is not conclusive, whatever the family says.
     """
 
     id: str
@@ -76,7 +76,7 @@ class Case:
 
 @dataclass
 class Plan:
-    """What a family asks for."""
+    """The rows and cases of a family."""
 
     rows: list[Row] = field(default_factory=list)
     cases: list[Case | TcpCase] = field(default_factory=list)
@@ -101,7 +101,7 @@ def _mean_mcs(outputs: Sequence[native.Output]) -> float:
 
 
 def _selected(family: Family) -> list[dict[str, str]]:
-    """Rows of the reference file that the family asks for."""
+    """Rows of the reference file that the family selects."""
     return [
         row
         for row in reference_rows(family.reference)
@@ -110,7 +110,7 @@ def _selected(family: Family) -> list[dict[str, str]]:
 
 
 def tbs_table(family: Family) -> Plan:
-    """Every transport block size, MCS by resource blocks, bit for bit."""
+    """Every transport block size, by MCS and resource blocks, compared for equality."""
     wrong = {(d.mcs, d.n_prb): d for d in family.deviation}
     plan = Plan()
     cells = equal = 0
@@ -144,10 +144,10 @@ def tbs_table(family: Family) -> Plan:
 
 
 def distance(family: Family) -> Plan:
-    """Goodput of one UE under more UDP than the cell carries, against its distance.
+    """Goodput of one UE with more UDP load than the cell carries, over its distance.
 
     Without fading the SNR is one number. Where it lies between the thresholds of a CQI here and in ns-3,
-    the two are one CQI step apart: such a row says so and is not counted; the thresholds have rows of
+    the two are one CQI step apart: the row notes this and is not counted; the thresholds have rows of
     their own.
     """
     plan = Plan()
@@ -183,7 +183,7 @@ def distance(family: Family) -> Plan:
 
 
 def cqi_thresholds(family: Family) -> Plan:
-    """Where each CQI begins, for sub-bands of several sizes."""
+    """Threshold of each CQI, for sub-bands of several sizes."""
     return Plan(rows=threshold_rows(family, [int(size) for size in family.sizes]))
 
 
@@ -227,23 +227,23 @@ def _jain_beside(outputs: Sequence[native.Output]) -> str:
 
 
 def load_total(family: Family) -> Plan:
-    """Total goodput of a saturated cell against its number of UEs."""
+    """Total goodput of a saturated cell over its number of UEs."""
     return _load(family, "Mbit/s", "total", _total)
 
 
 def load_fairness(family: Family) -> Plan:
-    """Goodput of the worst served UE over that of the best served, against the number of UEs."""
+    """Lowest goodput of a UE divided by the highest, over the number of UEs."""
     return _load(family, "ratio", "fair", _least_over_greatest)
 
 
 def measured_trace(family: Family) -> Plan:
-    """Mean rate of a delivery trace against that of the log it was made from."""
+    """Mean rate of a delivery trace compared with that of its log."""
     rows = measured_rows(family)
     return Plan(skipped=[rows]) if isinstance(rows, str) else Plan(rows=rows)
 
 
 def download_rtt(family: Family) -> Plan:
-    """Mean smoothed round trip of a download against that of the authors of MELD."""
+    """Mean smoothed round trip of a download compared with that of the authors of MELD."""
     cases = [
         Case(
             id=f"{family.id}/{name}",
@@ -259,7 +259,7 @@ def download_rtt(family: Family) -> Plan:
 
 
 def download_in_flight(family: Family) -> Plan:
-    """Mean bytes in flight against those of the authors of MELD, where their logs are at hand."""
+    """Mean bytes in flight compared with those of the authors of MELD, where their logs are available."""
     found = flights()
     if isinstance(found, str):
         return Plan(skipped=[f"{family.id}: {found}"])

@@ -1,4 +1,4 @@
-"""The picture of our congestion window over that of the Linux kernel."""
+"""The figure of our congestion window over that of the Linux kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RUNS = (
 
 
 def write_overlay(path: Path, threads: int | None = None) -> None:
-    """Run the wired scenarios of the picture and draw it as PNG."""
+    """Run the wired scenarios of the figure and draw it as PNG."""
     known = {run.id: run for run in linux_runs()}
     jobs = [(known[name].scenario().resolved, 1) for name in _RUNS]
     outputs = native.run(jobs, threads or os.cpu_count() or 1)

@@ -1,7 +1,7 @@
-"""Link adaptation and error rates against ns-3's: what a flat SNR gives, without a run.
+"""Link adaptation and error rates compared with ns-3's at a flat SNR, without a run.
 
-Each row counts what agrees; its note names the worst. How far apart thresholds may lie is said in the
-family's title and checked here.
+Each row counts the matching values; its note names the worst. The largest permitted distance of
+thresholds is stated in the family's title and checked here.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def _begins(snrs: Sequence[float], cqis: Sequence[int]) -> list[float]:
 
 
 def cqi_rows(family: Family) -> list[Row]:
-    """CQI by mutual information over flat SNR: where each begins, and how far off it ever is.
+    """CQI by mutual information over flat SNR: the thresholds, and the largest deviation.
 
-    The reference samples the SNR every 0.25 dB, so a CQI begins within the quarter before the first sample
-    that has it; its middle is taken. The error model was fitted to blocks of 6 and 50 resource blocks.
+    The reference samples the SNR every 0.25 dB, so a CQI begins within the 0.25 dB before the first sample
+    that has it; their middle is taken. The error model was fitted to blocks of 6 and 50 resource blocks.
     """
     rows = reference_rows(family.reference)
     samples = [float(row["snr_db"]) for row in rows]
@@ -83,11 +83,11 @@ def piro_rows(family: Family) -> list[Row]:
 
 
 def bler_rows(family: Family) -> list[Row]:
-    """SNR at which a first transmission fails once in ten, and once in a hundred.
+    """SNR at which a first transmission fails with probability 0.1, and with 0.01.
 
     The gap of the closed form was fitted to the first of the two, on these very blocks: that row shows the
-    residual of the fit and does not count. What counts are the rows `left-out`, in which each MCS is foretold
-    by a fit to the other 28, at either rate.
+    residual of the fit and does not count. The rows that count are `left-out`: each MCS is predicted by a fit
+    to the other 28, at either rate.
     """
     rows = reference_rows(family.reference)
     found = [_left_out(family, rows, percent, rate) for percent, rate in ((10, "0.1"), (1, "0.01"))]
@@ -107,10 +107,10 @@ def bler_rows(family: Family) -> list[Row]:
 
 
 def _left_out(family: Family, rows: Sequence[Mapping[str, str]], percent: int, rate: str) -> Row:
-    """Blocks whose threshold a fit without their MCS foretells.
+    """Blocks whose threshold is predicted by a fit without their MCS.
 
-    The gap is linear in its coefficients: least squares at 10 % over the other MCSs give the gap of this one,
-    and how far it is from the gap that the block needs is how far its threshold is off, in dB.
+    The gap is linear in its coefficients: least squares at 10 % over the other MCSs give the gap of this one.
+    Its difference from the gap that the block needs is the error of the threshold, in dB.
     """
     blocks = [(int(row["mcs"]), int(row["n_prb"]), int(row["tb_bits_with_crc"])) for row in rows]
 

@@ -1,4 +1,4 @@
-"""The rows of a validation for people (a table), for machines (JSON) and for the docs (Markdown)."""
+"""The rows of a validation as a table, as JSON, and as Markdown for the docs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DOCUMENT = Path("docs/validation.md")
 _OVERLAY = Path("docs/images/linux-cwnd.png")
 
 _DIFFERENCE_MAX = 10.0
-"""Tenfold: beyond it the reference is almost zero."""
+"""A factor of ten: beyond it the reference is almost zero."""
 
 _PREFACE = """\
 # Validation
@@ -99,7 +99,7 @@ def as_markdown(validation: Validation) -> str:
 
 
 def run_command(as_machine: bool = False, write: bool = False, threads: int | None = None) -> int:
-    """Measure, print, and give the exit code: 1 when a counted row is outside its band."""
+    """Run the validation, print it, and return the exit code: 1 when a counted row is outside its band."""
     console = Console()
     if as_machine or not console.is_terminal:
         validation = validate(threads)
@@ -167,7 +167,7 @@ def _ours(row: Row) -> str:
 
 
 def _difference(row: Row) -> str:
-    # Of a reference that is next to nothing per cents say nothing; such a row has a band in its own unit.
+    # Percentages of a reference close to zero are meaningless; such a row has a band in its own unit.
     return f"{row.difference:+.2%}" if abs(row.difference) < _DIFFERENCE_MAX else "–"
 
 

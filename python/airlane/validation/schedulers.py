@@ -1,8 +1,8 @@
-"""Schedulers beside ns-3's: what each UE gets where all stand at one distance.
+"""Schedulers compared with ns-3's: the rate of each UE where all are at the same distance.
 
-ns-3's tests count PDUs at RLC, headers included, from a source that never runs dry. Ours is UDP at more
-than the cell carries: what counts is the blocks of the cell that arrive, shared out as the UEs' goodput is.
-Where the cell is not full (the priority set's test) packets count, with UDP, IP and PDCP headers.
+ns-3's tests count PDUs at RLC, headers included, from a saturated source. Ours is UDP at more than the cell
+carries: the compared value is the cell's delivered blocks, divided among the UEs in proportion to their
+goodput. Where the cell is not full (the priority set's test) packets count, with UDP, IP and PDCP headers.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _KINDS = {
     "TTA": '{ kind = "tta" }',
     "FDBET": '{ kind = "bet", domain = "frequency" }',
     "TDBET": '{ kind = "bet", domain = "time" }',
-    # The guaranteed rate of the test's bearers: (200 + 32) bytes a millisecond.
+    # The guaranteed rate of the test's bearers: (200 + 32) bytes per millisecond.
     "PSS": '{ kind = "pss", target = "1856 kbit/s" }',
 }
 
-_SPARSE = 200  # payload of the test that does not fill the cell, bytes
+_SPARSE = 200  # payload of the test with a partial load, bytes
 _WARMUP_S = 0.3
 _HEADERS_BYTES = 8 + 20 + 2  # UDP, IPv4, PDCP (12-bit sequence numbers)
 
@@ -72,7 +72,7 @@ class SchedulerCell(LenaCell):
     direction
         `downlink` or `uplink`.
     payload
-        UDP payload, bytes; 200 every millisecond, anything else at 30 Mbit/s.
+        UDP payload, bytes; with 200 a packet every millisecond, with other sizes 30 Mbit/s.
     """
 
     scheduler: str = "PF"
@@ -150,12 +150,12 @@ def _case(family: Family, row: Mapping[str, str], direction: str, reference: flo
 
 
 def scheduler_downlink(family: Family) -> Plan:
-    """Downlink rate of the UE that is furthest from the reference, of those that are served."""
+    """Downlink rate of the served UE whose rate is furthest from the reference."""
     return _plan(family, "downlink", "dl_bytes_per_s")
 
 
 def scheduler_uplink(family: Family) -> Plan:
-    """The same of the uplink, which is dealt out in turn whatever the downlink does."""
+    """The same for the uplink, which is scheduled by round robin independently of the downlink."""
     return _plan(family, "uplink", "ul_bytes_per_s")
 
 

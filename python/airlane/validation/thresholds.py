@@ -1,4 +1,4 @@
-"""Where each CQI begins, in ns-3 and here, and which rows hang on the difference."""
+"""The threshold of each CQI, in ns-3 and here, and the rows that depend on the difference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOSE_DB = 0.5
 
 @dataclass(frozen=True)
 class Threshold:
-    """The least flat SNR at which a sub-band gets a CQI."""
+    """The lowest flat SNR at which a sub-band has a CQI."""
 
     cqi: int
     theirs_db: float
@@ -28,19 +28,19 @@ class Threshold:
 
     @property
     def error_db(self) -> float:
-        """How much later the CQI begins here."""
+        """By how much the CQI begins later here."""
         return self.ours_db - self.theirs_db
 
     def is_near(self, snr_db: float) -> bool:
-        """Whether an SNR is nearer to ns-3's threshold than ours is."""
+        """Whether an SNR is closer to ns-3's threshold than ours is."""
         return abs(snr_db - self.theirs_db) < abs(self.error_db)
 
     def parts(self, snr_db: float) -> bool:
-        """Whether an SNR has this CQI on one side only: the two are then one CQI step apart."""
+        """Whether an SNR has this CQI on one side only: the two then differ by one CQI step."""
         return min(self.theirs_db, self.ours_db) <= snr_db < max(self.theirs_db, self.ours_db)
 
     def note(self, snr_db: float) -> str:
-        """What stands beside a row that is near."""
+        """Remark on a row that is near."""
         where = f"CQI {self.cqi} begins at {self.theirs_db:.2f} dB in ns-3, at {self.ours_db:.2f} dB here"
         return f"{where} (error {self.error_db:+.2f} dB), this row is at {snr_db:.2f} dB"
 
@@ -52,7 +52,7 @@ def rbg_size(resource_blocks: int) -> int:
 
 @cache
 def thresholds(rbg: int) -> tuple[Threshold, ...]:
-    """Thresholds of CQI 1 to 15 for sub-bands of so many resource blocks."""
+    """Thresholds of CQI 1 to 15 for sub-bands of this many resource blocks."""
     theirs = {int(r["cqi"]): float(r["snr_db"]) for r in reference_rows(_FILE) if int(r["rbg_size"]) == rbg}
     grid = [_FROM_DB + _GRID_DB * step for step in range(round((_TO_DB - _FROM_DB) / _GRID_DB) + 1)]
     cqis = native.cqi(grid, "mutual-information", rbg)
@@ -61,13 +61,13 @@ def thresholds(rbg: int) -> tuple[Threshold, ...]:
 
 
 def near(resource_blocks: int, snr_db: float) -> Threshold | None:
-    """The threshold that a flat SNR is nearer to than the error there, if there is one."""
+    """The threshold that is closer to a flat SNR than the error there, if any."""
     found = [t for t in thresholds(rbg_size(resource_blocks)) if t.is_near(snr_db) or t.parts(snr_db)]
     return min(found, key=lambda t: abs(snr_db - t.theirs_db), default=None)
 
 
 def threshold_rows(family: Family, sizes: Sequence[int]) -> list[Row]:
-    """For each size of a sub-band how many CQIs begin within half a dB of ns-3's threshold."""
+    """For each sub-band size, the number of CQIs that begin within half a dB of ns-3's threshold."""
     rows = []
     for size in sizes:
         found = thresholds(size)

@@ -1,7 +1,7 @@
-"""TCP held against ns-3 over a cell and against the Linux kernel over a wired link.
+"""TCP compared with ns-3 over a cell and with the Linux kernel over a wired link.
 
-The wired runs go through the scenario format, so that they hold links, endpoints and recorder too; the
-transport alone is held against the same kernel runs by its own tests.
+The wired runs use the scenario format, so they also test links, endpoints and the recorder; the
+transport crate has its own tests against the same kernel runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 SEGMENT_BYTES = 1448
-"""Payload beside 20 bytes of IP, 20 of TCP and 12 of timestamps in a packet of 1500 bytes."""
+"""Payload in a packet of 1500 bytes with 20 bytes of IP, 20 of TCP and 12 of timestamps."""
 
 _WIRED = """\
 network = "wired"
@@ -65,10 +65,10 @@ receive_window = {{ kind = "autotuned", initial = "131072 B", max = "16777216 B"
 
 
 class Setup(Protocol):
-    """Something that makes a scenario."""
+    """A type that returns a scenario."""
 
     def scenario(self) -> Scenario:
-        """Scenario, ready to run."""
+        """The scenario."""
         ...
 
 
@@ -81,7 +81,7 @@ class LinuxRun:
     figures
         The row.
     writes
-        Whether our sender writes 64 KiB at a time, as the kernel's did, or has no ends of writes.
+        Whether our sender writes 64 KiB at a time, as the kernel's did, or without write boundaries.
     """
 
     figures: Mapping[str, str]
@@ -97,7 +97,7 @@ class LinuxRun:
         return float(self.figures[column])
 
     def text(self) -> str:
-        """Our scenario of the same link and the same sender, as TOML."""
+        """Our scenario of the same link and sender, as TOML."""
         of = self.figures
         link = []
         if self.value("loss_percent") > 0.0:
@@ -132,7 +132,7 @@ class LinuxRun:
         )
 
     def scenario(self) -> Scenario:
-        """Scenario, ready to run."""
+        """The scenario."""
         return loads(self.text(), f"<{self.id}>")
 
 
@@ -149,15 +149,15 @@ class LinuxPair:
 
     @property
     def runs(self) -> tuple[LinuxRun, LinuxRun]:
-        """Both, in the order in which they begin."""
+        """Both, in order of their start."""
         return self.first, self.second
 
     def total(self, column: str) -> float:
-        """Sum over the two."""
+        """Sum over both."""
         return sum(run.value(column) for run in self.runs)
 
     def scenario(self) -> Scenario:
-        """Scenario, ready to run."""
+        """The scenario."""
         return loads(self.first.text() + self.second.flow(), f"<{self.first.id}>")
 
 
@@ -169,18 +169,18 @@ def linux_runs(writes: bool = False) -> list[LinuxRun]:
 
 @dataclass(frozen=True)
 class TcpCase:
-    """A figure of one or several set-ups, as a mean, beside its reference.
+    """A figure of one or several set-ups, as a mean, and its reference.
 
     Attributes
     ----------
     id, unit, reference
         As in `Row`.
     setups
-        What is run, each once per seed of the family.
+        Scenarios to run, each once per seed of the family.
     figure
         Takes the compared figure from one run.
     note
-        What stands beside the number.
+        Remark on the row.
     """
 
     id: str
@@ -221,7 +221,7 @@ def _series(output: native.Output, column: str) -> Array:
 
 
 def _goodput_after_5s(output: native.Output) -> float:
-    # Bins begin at t_s; half a bin of room for its decimal fraction.
+    # Bins begin at t_s; a margin of half a bin allows for rounding.
     return float(_series(output, "goodput_mbps")[_series(output, "t_s") > 4.95].mean())
 
 
@@ -238,7 +238,7 @@ _CONTROLLERS = {"TcpCubic": "cubic", "TcpNewReno": "newreno"}
 
 
 def tcp_cell(family: Family) -> list[TcpCase]:
-    """One TCP flow to one UE, against its distance and the wired delay; a mean over ns-3's seeds."""
+    """One TCP flow to one UE, over its distance and the wired delay; the mean over ns-3's seeds."""
     column, unit, figure = _CELL_FIGURES[family.figure]
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in reference_rows(family.reference):
@@ -250,8 +250,8 @@ def tcp_cell(family: Family) -> list[TcpCase]:
             places=((float(dist_m), 0.0),),
             traffic="tcp",
             congestion=_CONTROLLERS[rows[0]["cc"]],
-            # TcpNewReno grows by a segment for each acknowledgment; TcpCubic, in its avoidance, by what it
-            # covers.
+            # TcpNewReno grows by a segment per acknowledgment; TcpCubic, in avoidance, by the acknowledged
+            # bytes.
             growth="per-ack" if rows[0]["cc"] == "TcpNewReno" else "per-segment",
             internet_delay_ms=float(wan_ms),
             fading=family.fading,
@@ -281,7 +281,7 @@ _PAIR_FIGURES: dict[str, tuple[str, str, str]] = {
 
 
 def _pairs(name: str) -> list[LinuxPair]:
-    """Runs of the kernel of one pair: that of the summary, and further draws, which name what differs."""
+    """Runs of the kernel of one pair: that of the summary, and repetitions from `draws.csv`."""
     rows = [row for row in reference_rows("linux/summary.csv") if row["run_id"] == name]
     draws = [draw for draw in reference_rows("linux/draws.csv") if draw["run_id"] == name]
     further = [{**row, **draw} for draw in draws for row in rows if row["flow"] == draw["flow"]]
@@ -290,9 +290,9 @@ def _pairs(name: str) -> list[LinuxPair]:
 
 
 def linux_pairs(family: Family) -> list[TcpCase]:
-    """Two flows over one link beside the kernel's: what both have together, or what a named one has.
+    """Two flows over one link compared with the kernel's: the sum of both, or the figure of a named one.
 
-    Where the kernel has run several times, its mean is beside that of ours from the same starts.
+    Where the kernel has run several times, its mean is compared with ours from the same starts.
     """
     cases = []
     for name in family.runs:
@@ -326,7 +326,7 @@ def _one_of(column: str, index: int) -> Callable[[native.Output], float]:
 
 
 def linux(family: Family) -> list[TcpCase]:
-    """Wired runs beside the kernel's; runs that differ in the seed of the loss are one mean."""
+    """Wired runs compared with the kernel's; runs that differ in the seed of the loss form one mean."""
     groups: dict[str, list[LinuxRun]] = {}
     for run in linux_runs(family.writes):
         name = run.id.partition("-seed")[0]
@@ -363,7 +363,7 @@ def _window_case(family: Family, run: LinuxRun) -> TcpCase:
 def window_apart(output: native.Output, run_id: str) -> tuple[Array, Array, Array]:
     """Time in seconds, our window and the kernel's in segments, every 100 ms.
 
-    A bin of our series ends where the kernel was sampled.
+    A bin of our series ends where the kernel's window was sampled.
     """
     points = [row for row in reference_rows("linux/cwnd.csv") if row["run_id"] == run_id]
     t_s = np.array([float(row["t_s"]) for row in points])
