@@ -1,4 +1,4 @@
-"""Experiments that stand beside published figures, and those figures as data."""
+"""Experiments that are compared with published figures, and those figures as data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PAPERS = {
         "Farkas, Héder and Nováczki, A Split Connection TCP Proxy in LTE Networks, EUNICE 2012",
     ),
 }
-"""Title and reference of what the experiments before the slash of their ids stand beside."""
+"""Title and reference of the paper behind each experiment, by the part of the id before the slash."""
 
 _BUILT_IN = frozenset(PAPERS)
 
@@ -50,15 +50,15 @@ ABOUT = {
     "meld": "telling losses apart by radio information, over QUIC",
     "splitproxy": "a split-connection proxy",
 }
-"""What each paper is about, in the README's second table."""
+"""Subject of each paper, in the README's second table."""
 
 
 _OWN: dict[str, own.Paper] = {}
-"""Papers that stand in a folder or a file of their own, by name."""
+"""Papers with a folder or a file of their own, by name."""
 
 
 def add(paper: own.Paper) -> None:
-    """Let a paper stand beside the others: its numbers, its experiments, its place in the report."""
+    """Register a paper: its numbers, its experiments, its place in the report."""
     if paper.name in _BUILT_IN:
         raise own.PaperError(f"a paper {paper.name!r} is there already: give the file another name")
     _OWN[paper.name] = paper
@@ -67,7 +67,7 @@ def add(paper: own.Paper) -> None:
 
 
 def published() -> dict[str, Published]:
-    """Every published number by its dotted id; see `airlane.papers.numbers` for how they are read."""
+    """Every published number by its dotted id; `airlane.papers.numbers` reads them."""
     _discover()
     numbers = dict(_read())
     for paper in _OWN.values():
@@ -76,7 +76,7 @@ def published() -> dict[str, Published]:
 
 
 def readme_rows() -> list[str]:
-    """Rows of the README's second table: papers, what each is about, and where to read on."""
+    """Rows of the README's second table: papers, their subjects, and links to the results."""
     _discover()
     return [f"| `{name}` | {about} | {PAPERS[name][1]} |" for name, about in ABOUT.items()]
 
@@ -97,7 +97,7 @@ def _discover() -> None:
 
 
 def experiments() -> list[Experiment]:
-    """All experiments, in the order in which they are run."""
+    """All experiments, in the order of their runs."""
     _discover()
     return [*_built_in(), *(experiment for paper in _OWN.values() for experiment in paper.experiments)]
 
@@ -181,16 +181,16 @@ def _built_in() -> list[Experiment]:
 
 
 def select(ids: list[str]) -> list[Experiment]:
-    """Experiments whose id is one of `ids` or lies under it (`ltetcp` selects `ltetcp/load`); all for none.
+    """Experiments whose id is in `ids` or below an entry (`ltetcp` selects `ltetcp/load`); without ids, all.
 
-    An id may be the path of a paper of one's own, a folder or a `.py` file.
+    An id may be the path of a user's paper, a folder or a `.py` file.
 
     Raises
     ------
     KeyError
-        With the name that selects nothing.
+        If a name selects nothing.
     PaperError
-        Where a file is no paper.
+        If a file does not define a paper.
     """
     for i, name in enumerate(ids):
         if own.is_path(name):

@@ -1,4 +1,4 @@
-"""The two limits of an ARWA sender: Tables 3 and 4 of the paper `arwa`, made again, and both jointly."""
+"""The two limits of an ARWA sender: Tables 3 and 4 of the paper `arwa`, reproduced, and both jointly."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ UPPER_B = (5000, 10_000, 15_000, 20_000)
 """Upper target limits (section 4.3.4)."""
 
 _LOWER_B, _UPPER_B = 3000, 10_000
-"""What the paper chose."""
+"""Choice of the paper."""
 
 _USERS = (40, 80)
 
 JOINT_USERS = 80
 
 _MARGIN = 0.01
-"""Of two settings one is better than the other if it is by more than this part in throughput or delay."""
+"""A setting is better than another if it is by more than this share in throughput or delay."""
 
 
 def _case(users: int, preset: str, lower: int = _LOWER_B, upper: int = _UPPER_B) -> Case:
@@ -156,10 +156,10 @@ def table4() -> Experiment:
 
 
 def front(points: dict[str, tuple[float, float]], margin: float = _MARGIN) -> list[str]:
-    """Names of the points (throughput, delay) that no other one beats.
+    """Names of the points (throughput, delay) that no other one dominates.
 
-    One beats another with at least its throughput and at most its delay, and better by `margin` in one of
-    them.
+    A point dominates another with at least its throughput and at most its delay, if one of them is better
+    by `margin`.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _joint_cases() -> dict[tuple[int, int], Case]:
 
 
 def _others() -> dict[str, Case]:
-    """What ARWA's settings stand beside: the stack's own, and what the paper does not compare."""
+    """Settings that ARWA's are compared with: the stack's own, and ones that the paper does not compare."""
     cases = {f"{WORDS[s]}, {PAPER}": of(s, JOINT_USERS) for s in ("drwa", "autotuning")}
     return {**cases, **{f"{WORDS[s]}, {TODAY}": of(s, JOINT_USERS, TODAY) for s in BEYOND}}
 
@@ -243,7 +243,7 @@ def _joint_picture(draws: Sequence[Draw]) -> list[Picture]:
                     "osv^"[i],
                     color=plot.COLOURS[i],
                     label=label,
-                    markersize=12 - 3 * i,  # so that what lies on top of each other is seen
+                    markersize=12 - 3 * i,  # keeps overlapping markers visible
                     fillstyle="none",
                 )
             axis.plot(

@@ -1,4 +1,4 @@
-"""Queue sizes and background traffic: Tables 2 and 5 of the paper `arwa`, made again."""
+"""Queue sizes and background traffic: Tables 2 and 5 of the paper `arwa`, reproduced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUEUES_B = (10_240, 20_480, 30_720, 40_960, 51_200)
 _USERS = (40, 80)
 
 _TCP = ("autotuning", "arwa")
-"""What "TCP" may be where the paper does not say: the conventional one, or its own."""
+"""Possible meanings of "TCP" where the paper does not say: the conventional one, or its own."""
 
 
 def _queue(scheme: str, users: int, queue_b: int, preset: str) -> Case:
@@ -30,7 +30,7 @@ def _queue(scheme: str, users: int, queue_b: int, preset: str) -> Case:
 
 
 _SATURATED_PCT = 2.0
-"""A step of the queue that changes throughput by less than this has left it "almost constant"."""
+"""A step of the queue that changes throughput by less than this counts as "almost constant"."""
 
 
 def _rises(scheme: str, users: int, preset: str) -> Claim:
@@ -126,7 +126,7 @@ def _mixed(scheme: str, users: int, preset: str) -> Case:
 
 
 def _over_users(scheme: str, preset: str) -> tuple[Claim, ...]:
-    """What section 4.3.5 says over the number of users."""
+    """Statements of section 4.3.5 over the number of users."""
     cases = {users: _mixed(scheme, users, preset) for users in USERS}
     words = f"({WORDS[scheme]}, {preset})"
     kind = setup.whose(preset)

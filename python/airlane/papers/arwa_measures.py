@@ -1,4 +1,4 @@
-"""What is measured of a run of the paper `arwa`, and which differences of it matter."""
+"""Measures of a run of the paper `arwa`, and the smallest differences that matter."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Figures:
-    """The paper's four measures (section 4.2) over the flows of one run, its warm-up left out.
+    """The paper's four measures (section 4.2) over the flows of one run, without its warm-up.
 
     Attributes
     ----------
     throughput
-        Application bytes that arrived, in order and once, of all flows, over the time measured: Mbit/s.
+        Application bytes delivered in order, once, over all flows and the measured time: Mbit/s.
     delay
         One-way delay, mean over all packets that arrived: ms.
     pdf
-        Packet delivery fraction: packets that arrived out of those that arrived or were dropped, in percent.
-        What is still under way at the end is neither.
+        Packet delivery fraction: packets that arrived, as a percentage of those that arrived or were
+        dropped. Packets in flight at the end are neither.
     fairness
         Jain's index of the users' throughputs.
     """
@@ -85,16 +85,16 @@ def figures(run: Run, kind: str | None = None) -> Figures:
 
 @dataclass(frozen=True)
 class Codes:
-    """What ARWA receivers of a run said after its warm-up, and what came of it, over all flows.
+    """Codes that the ARWA receivers of a run sent after its warm-up, and their effect, over all flows.
 
     Attributes
     ----------
     cases
         Codes sent by case of the rule, 1 to 3.
     gains
-        Codes that made a window larger.
+        Codes that increased a window.
     least_b
-        Smallest window that a code left, in bytes; NaN if none took anything away.
+        Smallest window after a code, in bytes; NaN if none reduced a window.
     """
 
     cases: tuple[int, int, int]
@@ -130,7 +130,7 @@ def row(draws: Sequence[Draw], case: Case, kind: str | None = None) -> tuple[str
 
 
 def gain(case: Case, against: Case, figure: str) -> Measure:
-    """By how many percent a measure is above that of another point, in the same draw."""
+    """Percentage by which a measure is above that of another point, in the same draw."""
     return gain_pct(at(case, figure), at(against, figure))
 
 
@@ -142,14 +142,14 @@ the paper reports is 0.36), 0.01 of the index."""
 def above(
     draws: Sequence[Draw], text: str, one: Case, other: Case, figure: str, *, equal: bool = False
 ) -> Part:
-    """Ask whether a measure is higher at one point than at another."""
+    """Test whether a measure is higher at one point than at another."""
     return higher(draws, text, at(one, figure), at(other, figure), equal=equal, margin=MARGINS[figure])
 
 
 def best_at(
     draws: Sequence[Draw], cases: dict[str, Case], best: str, figure: str, *, low: bool = False
 ) -> list[Part]:
-    """Ask whether a measure is best at one of several points: nowhere else is it better."""
+    """Test whether a measure is best at one of several points: no other point is better."""
     parts = []
     for name, case in cases.items():
         if name != best:

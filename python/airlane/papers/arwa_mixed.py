@@ -1,4 +1,4 @@
-"""Schemes beside each other, and a window through bursts: Figs. 7 to 9 of the paper `arwa`, made again."""
+"""Schemes in one sector, and a window during bursts: Figs. 7 to 9 of the paper `arwa`, reproduced."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from airlane.words import counted
 __all__ = ["figure7", "figure8", "figure9"]
 
 SECTOR = "site-1-1"
-"""The sector in which all users are; it looks to 30 deg, the others to 150 and 270."""
+"""The sector with all users; its azimuth is 30 deg, that of the others 150 and 270."""
 
 PLACES = {"low": 57.0, "medium": 43.0, "high": 0.0}
-"""How far beside the middle of the beam users of low, medium and high signal strength are, in degrees.
+"""Angle between the middle of the beam and the users of low, medium and high signal strength, in degrees.
 
-With the antennas of TR 25.814 and both other sectors sending, the ratio of signal to interference is 1.4, 9.0
-and 17.0 dB there. Users of a place stand within 10 m, each where the
-seed puts it, so that their MCSs differ by a step or two.
+With the antennas of TR 25.814 and both other sectors active, the ratio of signal to interference is 1.4, 9.0
+and 17.0 dB there. Users of a place are within 10 m of each other, at positions drawn from the seed, so that
+their MCSs differ by a step or two.
 """
 
 _DISTANCE_M = 250.0
 
 METHODS = ("udp", *SCHEMES)
-"""Who is at each place, in the order of its four users."""
+"""Methods of the four users of each place, in order."""
 
 _MEASURED = Window(10.0, 30.0)
 
@@ -47,9 +47,9 @@ def _spot(azimuth_deg: float, radius_m: float = 10.0, distance_m: float = _DISTA
 
 
 def _others() -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """A user in each of the other sectors that is always sent something: the interference.
+    """A user with saturated traffic in each of the other sectors: the interference.
 
-    They are where these two sectors meet, so that little data fills their resource blocks.
+    They are at the edge between these two sectors, so that little data fills their resource blocks.
     """
     ues: list[dict[str, object]] = []
     flows: list[dict[str, object]] = []
@@ -105,7 +105,7 @@ def _times(factor: float, measure: Measure) -> Measure:
 
 
 def _starved(draws: Sequence[Draw], point: str) -> list[Part]:
-    """DRWA has the least throughput everywhere, and next to none where the signal is low."""
+    """DRWA has the least throughput everywhere, and almost none where the signal is low."""
     parts = [
         higher(
             draws, f"{place}: {WORDS[m]} − DRWA", _goodput(point, place, m), _goodput(point, place, "drwa")
@@ -120,7 +120,7 @@ def _starved(draws: Sequence[Draw], point: str) -> list[Part]:
 
 
 _NEAR = 0.8
-"""What "almost equal" asks for: at least four fifths."""
+"""Meaning of "almost equal": at least four fifths."""
 
 
 def _keeps_up(draws: Sequence[Draw], point: str) -> list[Part]:
@@ -139,7 +139,7 @@ def _keeps_up(draws: Sequence[Draw], point: str) -> list[Part]:
 
 
 def _delays(draws: Sequence[Draw], point: str) -> list[Part]:
-    """UDP waits longest, DRWA least, and ARWA less than autotuning."""
+    """UDP has the largest delay, DRWA the smallest, and ARWA less than autotuning."""
     parts = []
     for place in PLACES:
         for text, more, less in (
@@ -154,7 +154,7 @@ def _delays(draws: Sequence[Draw], point: str) -> list[Part]:
 
 
 def _places(draws: Sequence[Draw], point: str) -> list[Part]:
-    """Better signal, more throughput and less delay, for each method."""
+    """Better signal means more throughput and less delay, for each method."""
     parts = []
     for method in METHODS:
         for worse, better in (("low", "medium"), ("medium", "high")):
@@ -184,7 +184,7 @@ CLAIMS7: dict[str, tuple[str, Callable[[Sequence[Draw], str], list[Part]]]] = {
     "delay": ("delay: UDP above autotuning, autotuning above ARWA, ARWA above DRWA", _delays),
     "places": ("better signal strength gives each method more throughput and less delay", _places),
 }
-"""What section 4.3.7 says of Fig. 7."""
+"""Statements of section 4.3.7 on Fig. 7."""
 
 
 def _claim7(name: str, preset: str) -> Claim:
@@ -296,13 +296,13 @@ def figure7() -> Experiment:
 
 
 def _series(run: Run, place: str, method: str) -> Array:
-    """Throughput of each second that is measured."""
+    """Throughput of each measured second."""
     series: Array = run.series(f"{place}-{METHODS.index(method) + 1}", _MEASURED)["goodput_mbps"]
     return series
 
 
 def _variation(point: str, place: str, method: str) -> Measure:
-    """Standard deviation of the throughput of seconds over their mean; NaN where nothing arrived."""
+    """Coefficient of variation of the throughput per second; NaN where nothing arrived."""
 
     def measure(draw: Draw) -> float:
         values = _series(draw[point], place, method)
@@ -481,17 +481,17 @@ def _cwnd_mean(point: str, windows: Sequence[Window]) -> Measure:
 
 
 def _lowest(draw: Draw) -> float:
-    """Smallest window that a code left."""
+    """Smallest window after a code."""
     return codes(draw[_point9(PAPER, "bursts")]).least_b
 
 
 def _lowest_sample(draw: Draw) -> float:
-    """Smallest window at the end of a bin within the bursts, where no loss or timeout made it."""
+    """Smallest window at the end of a bin within the bursts, without those due to a loss or timeout."""
     return float(np.nanmin(_unforced(draw[_point9(PAPER, "bursts")], BURSTS)))
 
 
 def _unforced(run: Run, windows: Sequence[Window]) -> Array:
-    """Windows at the ends of bins, but for the second after a segment was lost or a timer expired."""
+    """Windows at the ends of bins, without the second after a lost segment or an expired timer."""
     kept = []
     timeouts = run.timeouts_of("user-1").get("t_s", np.empty(0))
     for window in windows:

@@ -1,10 +1,10 @@
-"""Points of the experiments on adaptive receive windows: the site of the paper `arwa`, schemes, what is open.
+"""Points of the experiments on adaptive receive windows: the site of the paper `arwa`, schemes, open choices.
 
-A point of a grid is a `Case`. Cases that ask for the same simulation share its runs, whatever experiment they
-belong to, because runs are kept by what decides them.
+A point of a grid is a `Case`. Cases with the same simulation share its runs, also across experiments, because
+runs are cached by everything that determines them.
 
-What the paper leaves open of the two schemes that it compares is declared here as `CHOICES`, before anything
-was compared; every one is run and reported.
+`CHOICES` declares the readings of what the paper leaves open of the two schemes that it compares. They were
+declared before the first comparison; every one is run and reported.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ __all__ = [
 ]
 
 PAPER, TODAY = "ns3.26", "linux"
-"""The stack of the paper's simulator, and the one that most servers and phones have now."""
+"""The stack of the paper's simulator, and the one that most servers and phones use now."""
 
 PRESETS = (PAPER, TODAY)
 
 SCHEMES = ("drwa", "arwa", "autotuning")
-"""What the paper compares."""
+"""Schemes that the paper compares."""
 
 BEYOND = ("codel", "bbr3")
-"""What it does not: CUBIC with CoDel in the RLC queues, and BBR version 3."""
+"""Schemes that it does not compare: CUBIC with CoDel in the RLC queues, and BBR version 3."""
 
 USERS = (20, 40, 60, 80, 100)
 
 PAPER_QUEUE_B = 51_200
-"""Queue of a user for all experiments but the two that vary it (section 4.3.2)."""
+"""Queue of a user in all experiments but the two that vary it (section 4.3.2)."""
 
 WORDS = {
     "drwa": "DRWA",
@@ -66,11 +66,12 @@ WORDS = {
 }
 
 VIDEO: dict[str, object] = {"kind": "cbr", "rate": "512 kbit/s", "payload": "1400 B"}
-"""A user of the video application. Its rate is open: at this one, the 50 of a hundred users offer as much as
-the site carries, which is where the paper says that the load exceeds it."""
+"""The video application of a user. Its rate is open: with this one, the 50 of a hundred users offer as much
+as the site carries, which is where the paper says that the load exceeds it.
+"""
 
 _STAGGER_S = 5.0
-"""Over how long the first packets of users are spread where they do not start together."""
+"""Period over which the first packets of users are spread where they do not start together."""
 
 
 READINGS: dict[str, dict[str, object]] = {
@@ -82,26 +83,25 @@ READINGS: dict[str, dict[str, object]] = {
     "codes that change": {"obeys": "changes"},
     "slow start ends": {"slow_start": "ends"},
 }
-"""Readings of what the paper leaves open of ARWA: settings of its window, each other than the base in one of
-them.
+"""Readings of what the paper leaves open of ARWA: settings of its window, one different from the base in each.
 
-Base: a code takes or adds so many percent; the code of case 2 is scaled to the lower threshold; what is kept
-of a lessened code is the lessened one; each code is obeyed; and slow start goes on after one.
+Base: a code reduces or increases by a percentage; the code of case 2 is scaled to the lower threshold; the
+stored value of a reduced code is the reduced one; each code is applied; and slow start continues after one.
 """
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to read what the paper leaves open.
+    """A reading of what the paper leaves open.
 
     Attributes
     ----------
     reading
-        Which of `READINGS`.
+        Key of `READINGS`.
     floor
         Smallest window that a DRWA receiver offers, in segments.
     start
-        Whether all users start together, or one after the other within 5 s.
+        Whether all users start together, or at different times within 5 s.
     """
 
     reading: str = "base"
@@ -110,12 +110,12 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """Short, for the names of points and claims."""
+        """Short name for points and claims."""
         return f"{self.reading.replace(' ', '_')}-{self.floor}mss-{self.start}"
 
     @property
     def short(self) -> str:
-        """For a table with many columns: spaces that do not break a line."""
+        """For a table with many columns: with non-breaking spaces."""
         return f"{self.reading}, {self.floor} MSS, {self.start}".replace(" ", "\N{NO-BREAK SPACE}")
 
     def __str__(self) -> str:
@@ -131,10 +131,10 @@ CHOICES = tuple(
     for reading, floor in [*((r, 2) for r in READINGS), ("base", 1)]
     for start in _STARTS
 )
-"""All combinations that are tried: sixteen. They were fixed before the first comparison."""
+"""All combinations: sixteen. They were fixed before the first comparison."""
 
 QUICK: dict[str, object] = {"run.duration": "6 s", "run.warmup": "3 s"}
-"""What `--quick` shortens: windows have not quite filled the queues by then."""
+"""Shortened by `--quick`: windows have not quite filled the queues by then."""
 
 _CLOCKS = {
     "one": {"delay": "one-way"},
@@ -149,11 +149,11 @@ CLOCKS = {
     "relative": "how much later than the fastest, clocks need not agree",
     "round-trip": "round trip, clocks need not agree",
 }
-"""What an ARWA receiver can measure; the paper has the first, and a simulator has one clock."""
+"""Delays that an ARWA receiver can measure; the paper has the first, and a simulator has one clock."""
 
 
 def tcp(case: Case, scheme: str | None = None) -> dict[str, object]:
-    """Transport of a user of a scheme, by default of the case's own.
+    """Transport of a user with a scheme, by default with the case's own.
 
     ARWA's sender is NewReno in either stack, since its second algorithm is written for it. The others have
     the stack's own controller.
@@ -186,14 +186,14 @@ def tcp(case: Case, scheme: str | None = None) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Case:
-    """One point: who is in the site's sectors, and what they do.
+    """One point: the users of the site's sectors, and their traffic.
 
     Attributes
     ----------
     scheme
         One of `SCHEMES` or `BEYOND`.
     users
-        How many there are.
+        Number of users.
     queue_b
         Queue of a user at the eNB, in bytes.
     video
@@ -203,9 +203,9 @@ class Case:
     clock
         What an ARWA receiver measures: see `CLOCKS`.
     buffer_kib
-        What a receiver of `ns3.26` offers at most: its `RcvBufSize` of 128, or 64 in a reading.
+        Largest window of a receiver of `ns3.26`: its `RcvBufSize` of 128, or 64 in a reading.
     duration_s, warmup_s
-        Simulated time, and how much of it is left out.
+        Simulated time, and the warm-up in it, which is excluded.
     """
 
     scheme: str
@@ -244,16 +244,16 @@ class Case:
         return [n for n in range(1, self.users + 1) if not (self.video and n % 2 == 0)]
 
     def but(self, **changes: object) -> Case:
-        """Return the case with some things changed."""
+        """Return a variant of the case."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
     @property
     def overrides(self) -> dict[str, object]:
-        """Settings that make it of `arwa-cell`."""
+        """The settings of the case, on top of `arwa-cell`."""
         changes: dict[str, object] = {
             "run.duration": f"{self.duration_s} s",
             "run.warmup": f"{self.warmup_s} s",
-            "run.series_bin": f"{self.duration_s} s",  # nothing looks at how it goes on
+            "run.series_bin": f"{self.duration_s} s",  # its course is not used
             "ue.0.count": self.users,
             "cell.0.rlc.buffer": f"{self.queue_b} B",
         }
@@ -288,7 +288,7 @@ def grid(cases: Iterable[Case]) -> dict[str, dict[str, object]]:
 
 
 def whose(preset: str, choice: Choice = BASE) -> ClaimKind:
-    """Whose claim it is that is asked of a stack and a choice: the paper's, or a reading of it."""
+    """The kind of a claim about a stack and a choice: the paper's, or a reading of it."""
     return ClaimKind.PAPER if (preset, choice) == (PAPER, BASE) else ClaimKind.READING
 
 
@@ -313,6 +313,6 @@ OPEN_NOTES = (
     "A packet delivery fraction counts what arrived and what was dropped, not what is under way when the "
     "run ends: of short runs, that would be a tenth.",
 )
-"""What holds for every experiment of the paper."""
+"""Applies to every experiment of the paper."""
 
 NOTES = (*OPEN_NOTES, "Runs take 16 s, of which the last 8 are measured.")

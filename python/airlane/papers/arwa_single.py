@@ -1,4 +1,4 @@
-"""One user with a window of its own, and ten users of one MCS: Figs. 3 and 4 of the paper `arwa`, again."""
+"""One user with a fixed window, and ten users of one MCS: Figs. 3 and 4 of the paper `arwa`, reproduced."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from airlane.papers.common import between, decide, gain_pct, higher, mean, ratio
 __all__ = ["figure3", "figure4"]
 
 WINDOWS_B = (8192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576)
-"""Largest windows that a receiver offers; the paper names 32768."""
+"""Maximum windows of a receiver; the paper names 32768."""
 
 MCS = tuple(range(0, 29, 4))
-"""As section 4.3.3 places its users."""
+"""As in section 4.3.3."""
 
 _FLAT_B = 32_768
 
@@ -53,7 +53,7 @@ def _grid3() -> dict[str, dict[str, object]]:
             "receive_window": {"kind": "fixed", "size": f"{size} B"},
         }
         if preset == PAPER:
-            transport["send_buffer"] = f"{2 * WINDOWS_B[-1]} B"  # else its 128 KiB are the limit
+            transport["send_buffer"] = f"{2 * WINDOWS_B[-1]} B"  # else its 128 KiB would limit it
         grid[_window(size, preset)] = {
             "ue.0.count": 1,
             "cell.0.rlc.buffer": "2 GB",
@@ -63,7 +63,7 @@ def _grid3() -> dict[str, dict[str, object]]:
 
 
 def _flat(preset: str) -> Claim:
-    """The path is not full with the window that the paper calls flat: throughput is in proportion to it."""
+    """The path is not full with the window that the paper calls flat: throughput is proportional to it."""
 
     def check(draws: Sequence[Draw]) -> Finding:
         half, flat, most = (
@@ -83,7 +83,7 @@ def _flat(preset: str) -> Claim:
 
 
 def _fat(preset: str) -> Claim:
-    """Beyond what fills the path, a window gives delay and nothing else."""
+    """Beyond the window that fills the path, a larger one only adds delay."""
 
     def check(draws: Sequence[Draw]) -> Finding:
         last, before = (_window(size, preset) for size in WINDOWS_B[:-3:-1])

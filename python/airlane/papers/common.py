@@ -1,9 +1,9 @@
-"""What all experiments share: means over draws, gains, and how a claim is decided.
+"""Shared by all experiments: means over draws, gains, and the decision of claims.
 
-A claim is one or several `Part`s: quantities, each with the region in which the claim wants it. `settle`
+A claim has one or several `Part`s: quantities, each with the region in which the claim expects it. `settle`
 of `airlane.verdict` decides each by its 95 % interval. A claim holds if all of its parts do, does not if one
-does not, and is open otherwise. A region states its margin, the smallest difference that matters: "more" is
-more by the margin or above, "no less" is less by no more than the margin.
+does not, and is open otherwise. A region states its margin, the smallest difference that matters: "more"
+means more by at least the margin, "no less" means less by at most the margin.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 MARGIN = 0.01
-"""Where nothing else is said, a difference matters from this part of what it is compared with."""
+"""By default, a difference matters from this share of its reference on."""
 
 WORDS = {True: "yes", False: "no", None: "open"}
 
@@ -58,7 +58,7 @@ def value(name: str) -> float:
 
 
 def zero(_: Draw) -> float:
-    """Return nothing, which a change is compared with."""
+    """Return 0, the reference of a change."""
     return 0.0
 
 
@@ -98,35 +98,35 @@ def over(measures: Sequence[Measure]) -> Measure:
 
 
 def gain_pct(ours: Measure, base: Measure) -> Measure:
-    """By how many percent of the base a measure is above it, in the same draw; NaN where the base is 0."""
+    """Percentage of the base by which a measure is above it, in the same draw; NaN where the base is 0."""
     quotient = ratio(ours, base)
     return lambda draw: 100.0 * (quotient(draw) - 1.0)
 
 
 def reduction_pct(ours: Measure, base: Measure) -> Measure:
-    """By how many percent of the base a measure is below it, in the same draw; NaN where the base is 0."""
+    """Percentage of the base by which a measure is below it, in the same draw; NaN where the base is 0."""
     quotient = ratio(ours, base)
     return lambda draw: 100.0 * (1.0 - quotient(draw))
 
 
 @dataclass(frozen=True)
 class Part:
-    """A quantity, and the region in which a claim wants it.
+    """A quantity, and the region in which a claim expects it.
 
     Attributes
     ----------
     text
-        What is asked.
+        Description of the part.
     ours
         The quantity: a difference, paired by seed, where two are compared.
     unit
         Its unit.
     equal
-        Whether the quantity may be as low as minus the margin; else it has to be above the margin.
+        Whether the quantity may be as low as minus the margin; otherwise it must be above the margin.
     margin
         Smallest difference that matters, in the unit.
     limits
-        Region in place of the one that `equal` and `margin` make, its ends included.
+        Region instead of the one from `equal` and `margin`, with its ends.
     """
 
     text: str
@@ -138,7 +138,7 @@ class Part:
 
     @property
     def holds(self) -> bool | None:
-        """Whether it lies there; `None` where the interval does not tell."""
+        """Whether it is in the region; `None` where the interval does not decide."""
         if self.limits is not None:
             return settle(self.ours, *self.limits)
         if self.equal:
@@ -182,7 +182,7 @@ def decide(parts: Sequence[Part], note: str = "") -> Finding:
 
 
 def worst_of(parts: Sequence[Part], note: str = "") -> Finding:
-    """Decide as `decide` does, and show few of many parts: those that decide it, or the nearest."""
+    """As `decide`, but shows only few of many parts: those that decide it, or the nearest."""
     found = decide(parts)
     shown = [part for part in parts if part.holds is found.holds]
     if found.holds:
@@ -193,7 +193,7 @@ def worst_of(parts: Sequence[Part], note: str = "") -> Finding:
 
 
 def _slack(part: Part) -> float:
-    """How far the interval is from the nearest end of the region."""
+    """Distance of the interval from the nearest end of the region."""
     low, high = part.limits or ((-part.margin if part.equal else part.margin), math.inf)
     return min(part.ours.low - low, high - part.ours.high)
 
@@ -208,7 +208,7 @@ def higher(
     unit: str = "",
     margin: float | None = None,
 ) -> Part:
-    """Ask whether one measure is above another; the margin is `MARGIN` of the other unless it is given."""
+    """Test whether one measure is above another; the margin is `MARGIN` of the other by default."""
     if margin is None:
         margin = MARGIN * abs(mean(draws, other).mean)
     return Part(text, difference(draws, one, other), unit, equal, margin)
@@ -217,7 +217,7 @@ def higher(
 def between(
     draws: Sequence[Draw], text: str, measure: Measure, low: float, high: float, unit: str = ""
 ) -> Part:
-    """Ask whether a measure lies in a region."""
+    """Test whether a measure lies in a region."""
     return Part(text, mean(draws, measure), unit, limits=(low, high))
 
 

@@ -1,8 +1,8 @@
-"""F-RTO on a path that pauses: what RFC 5682 promises, shown on a scenario of its own.
+"""F-RTO on a path with a pause: the behaviour that RFC 5682 promises, in a dedicated scenario.
 
-A download over a wired path whose downlink holds everything for one second and then delivers it all.
-Nothing is lost, yet the retransmission timer must expire. With F-RTO the sender finds that out and takes its
-window back; without, it believes the loss.
+A download over a wired path whose downlink holds all packets for one second and then delivers them. Nothing
+is lost, yet the retransmission timer must expire. With F-RTO the sender detects this and restores its
+window; without, it treats the timeout as a loss.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _flow(run: Run) -> str:
 
 
 def _total(run: Run, column: str) -> float:
-    """Sum of a summary column over the flows, of which there is one."""
+    """Sum of a summary column over the flows; the scenario has one."""
     return float(run.tables["flows"][column].to_numpy().sum())
 
 
@@ -54,7 +54,7 @@ def _before(run: Run) -> float:
 
 
 def _restored(run: Run) -> float:
-    """Window at the end of the first bin after the pause, over the window before it."""
+    """Window at the end of the first bin after the pause, divided by the window before it."""
     return _cwnd(run, SPIKE_S + PAUSE_S) / _before(run)
 
 

@@ -1,4 +1,4 @@
-"""Tables and pictures of the handover experiments of the paper `ltetcp`."""
+"""Tables and figures of the handover experiments of the paper `ltetcp`."""
 
 from __future__ import annotations
 
@@ -104,10 +104,11 @@ def _gained_in_order(draws: Sequence[Draw], kept: str, dropped: str) -> str:
 
 
 def _known_already(kept: str, dropped: str) -> Measure:
-    """SDUs that a lossless handover forwards although the UE has them, which RLC had not heard yet.
+    """SDUs that a lossless handover forwards although the UE has received them: RLC had no report yet.
 
-    Until the UE leaves both runs of a pair are the same, and a seamless handover discards or forwards what
-    the UE does not have. It also discards acknowledgements in the uplink, which count against it.
+    Until the UE leaves the source, both runs of a pair are the same, and a seamless handover discards or
+    forwards the SDUs that the UE lacks. It also discards acknowledgements in the uplink, which reduce the
+    result.
     """
     return lambda draw: (
         at(kept, "forwarded")(draw) - at(dropped, "forwarded")(draw) - at(dropped, "discarded")(draw)
@@ -126,7 +127,7 @@ _TERMS = (
 
 
 def by_term(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Listing:
-    """What makes the goodput of either mode, and their difference."""
+    """Components of the goodput of either mode, and their difference."""
     rows = []
     for kib in (k for k in SIZES_KIB if k >= PAPER_KIB):
         dropped, kept = (point(mode, queue=queue, kib=kib, sender=sender) for mode in MODES)
@@ -160,7 +161,7 @@ def _whole(value: float) -> str:
 
 
 def by_run(draws: Sequence[Draw], kib: int, queue: str, sender: str = BASE_SENDER) -> Listing:
-    """What each run of one size does, where a mean says little."""
+    """Results of each run of one size, where a mean is not informative."""
     dropped, kept = (point(mode, queue=queue, kib=kib, sender=sender) for mode in MODES)
     rows = []
     for draw in draws:
@@ -215,14 +216,14 @@ def over_time(draw: Draw, name: str, title: str) -> Picture:
             axis.axvline(left, color="#333333", linewidth=1.0, linestyle="--")
             axis.set_ylim(bottom=0)
         top = axes[2].get_ylim()[1]
-        axes[2].set_ylim(-0.05 * top, 1.3 * top)  # the marks below, the legend above
+        axes[2].set_ylim(-0.05 * top, 1.3 * top)  # room for the marks below and the legend above
     return Picture(
         title, f"One run (seed {draw.seed}), queue of 256 KiB; dashed: the UE leaves the source.", fig
     )
 
 
 def _coarse(values: Array, bins: int) -> Array:
-    """Means of so many bins each."""
+    """Means of this many bins each."""
     whole = len(values) // bins * bins
     coarse: Array = values[:whole].reshape(-1, bins).mean(axis=1)
     return coarse

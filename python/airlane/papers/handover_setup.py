@@ -1,7 +1,8 @@
 """Points and measures of the handover experiments: section 3.2 of the paper `ltetcp`.
 
-What the paper leaves open is declared here once, and every combination is run and
-reported: which interference a CQI sees (`RADIOS`) and where the eNB's 512 KB lie (`QUEUES`).
+The readings of what the paper leaves open are declared here, and every combination is run and
+reported: the interference that a CQI includes (`RADIOS`) and the location of the eNB's 512 KB
+(`QUEUES`).
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ RADIOS: dict[str, dict[str, object]] = {
     "3.37/half": {"network": "lena-3.37", "flow.1.start": "0 s", "flow.1.app.rate": "18 Mbit/s"},
     "3.37/full": {"network": "lena-3.37", "flow.1.start": "0 s", "flow.1.app.rate": "50 Mbit/s"},
 }
-"""What a CQI sees of the neighbour, which is why its load matters with ns-3.37's rule alone."""
+"""The part of the neighbour's signal that a CQI includes: the neighbour's load matters with
+ns-3.37's rule alone.
+"""
 
 QUEUES = ("one", "shared", "besides")
-"""Where the 512 KB lie; see `WORDS`."""
+"""Location of the 512 KB; see `WORDS`."""
 
 WORDS = {
     "2014": "CQI of the control region (ns-3 of 2014)",
@@ -82,11 +85,12 @@ SENDERS: dict[str, dict[str, object]] = {
         "compressed_sack": True,
     },
 }
-"""How the sender repairs what a handover has dropped: the kernel of the paper's time, the same with today's
-law of rate reduction, and all of today's."""
+"""How the sender repairs the losses of a handover: the kernel of the paper's time, the same with today's
+rate reduction, and all of today's.
+"""
 
 PAPER_KIB = 256
-"""The size that Figs. 5 to 7 show."""
+"""The size in Figs. 5 to 7."""
 
 SIZES_KIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
 
@@ -95,7 +99,7 @@ def overrides(
     radio: str, queue: str, mode: str, kib: int = PAPER_KIB, sender: str = BASE_SENDER
 ) -> dict[str, object]:
     """Settings of one combination."""
-    # Inside of 512 KB no queue is longer: the same run, which is made once.
+    # Within 512 KB no queue is longer: the same run, which is cached.
     limit = f"{min(kib, 512) if queue == 'shared' else kib} KiB"
     transport = {f"flow.0.transport.{key}": value for key, value in SENDERS[sender].items()}
     changes: dict[str, object] = {"handover.mode": mode, **RADIOS[radio], **transport}
@@ -126,7 +130,7 @@ def _handover(run: Run, column: str) -> float:
 
 
 def _span(run: Run, begin: float, end: float) -> Window | None:
-    """Span around the instant at which the UE leaves the source, from the bin that holds it."""
+    """Span around the instant at which the UE leaves the source, from the bin that contains it."""
     left = _handover(run, "start_s")
     if math.isnan(left):
         return None
@@ -169,7 +173,7 @@ def _kbps(name: str) -> Callable[[Run], float]:
 
 
 def _behind_gap_kbps(at_s: float) -> Callable[[Run], float]:
-    """Bits that wait behind a gap, so long after the handover, as a rate over 5 s."""
+    """Bits that wait behind a gap, at this time after the handover, as a rate over 5 s."""
 
     def measure(run: Run) -> float:
         span = _span(run, 0.0, at_s)
@@ -183,7 +187,7 @@ def _behind_gap_kbps(at_s: float) -> Callable[[Run], float]:
 
 
 def _unused_percent(run: Run) -> float:
-    """Share of the target cell's resource blocks that the 5 s leave unused."""
+    """Share of the target cell's resource blocks that are unused within the 5 s."""
     span = _span(run, 0.0, 5.0)
     if span is None:
         return math.nan
@@ -231,10 +235,11 @@ def _timeouts(run: Run) -> float:
 
 
 def _recovered_s(run: Run) -> float:
-    """From the handover until as many segments were sent again as it dropped; NaN if it dropped none.
+    """Time from the handover until as many segments were retransmitted as it dropped; NaN if it dropped none.
 
-    NaN too if never as many are sent again, because the receiver had part of them already (2 of 20 runs of
-    the base: 39 for 111 and 13 for 108, all within 5 s). No end of a run cuts that off.
+    Also NaN if the retransmissions never reach this number, because the receiver had part of the segments
+    already (2 of 20 runs of the base: 39 for 111 and 13 for 108, all within 5 s). The end of the run never
+    cuts it off.
     """
     dropped = _handover(run, "discarded_sdus")
     if not dropped > 0.0:
@@ -266,7 +271,7 @@ METRICS: dict[str, Callable[[Run], float]] = {
     "timeouts": _timeouts,
     "recovered_s": _recovered_s,
 }
-"""What is measured of one run; windows are relative to the instant at which the UE leaves the source."""
+"""Metrics of one run; windows are relative to the instant at which the UE leaves the source."""
 
 
 def at(name: str, metric: str) -> Measure:
@@ -277,8 +282,8 @@ def at(name: str, metric: str) -> Measure:
 def in_order(name: str, measure: Measure) -> Measure:
     """Return the measure in those runs in which no segment was missing when the UE left the source.
 
-    Until then both runs of a pair are the same, so this does not choose by what the handover does. The
-    paper's runs were so: its lossless handover shows no loss.
+    Until then both runs of a pair are the same, so this selection does not depend on the effects of
+    the handover. The paper's runs were like this: its lossless handover shows no loss.
     """
 
     def among(draw: Draw) -> float:
@@ -288,7 +293,7 @@ def in_order(name: str, measure: Measure) -> Measure:
 
 
 def readings(metric: str, mode: str) -> tuple[Reading, ...]:
-    """Return the metric under every other combination of what is open."""
+    """Return the metric under every other combination of the open choices."""
     combinations = [c for c in itertools.product(RADIOS, QUEUES) if c != (BASE_RADIO, BASE_QUEUE)]
     named = [Reading(f"{WORDS[r]}; {WORDS[q]}", at(point(mode, r, q), metric)) for r, q in combinations]
     others = [

@@ -1,8 +1,8 @@
 """TCP under a sudden rise of a cell's load: section 3.1 of the paper `ltetcp`.
 
-Two UEs download from the start; at 25 s more begin at once. What the paper shows for one UE of one
-run (Figs. 2a, 3) stands beside the mean over seeded runs of both first UEs here; what it shows over the
-number of added UEs (Figs. 2b, 2c) beside the same over the whole grid.
+Two UEs download from the start; at 25 s more start at once. The paper's figures for one UE of one run
+(Figs. 2a, 3) are compared with the mean over seeded runs of both first UEs here; its figures over the
+number of added UEs (Figs. 2b, 2c) with the same over the whole grid.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SHORTLY_AFTER = Window(25.0, 30.0)
 
 ADDED = (3, 5, 7, 9, 11, 13, 15)
 SHOWN = "11"
-"""The point that Figs. 2a and 3 show: 11 added UEs."""
+"""The point in Figs. 2a and 3: 11 added UEs."""
 
 WINDOW = f"{SHOWN}/window"
 FROZEN = f"{SHOWN}/frozen"
@@ -56,7 +56,7 @@ TIMERS = {
     KERNEL_2011: "each ACK, Linux 3.2 to 3.11",
     TODAY: "each ACK, Linux 6",
 }
-"""Points that differ in how the timer gets its round trips, in the words of the tables."""
+"""Points that differ in the timer's RTT samples, in the words of the tables."""
 
 _LINUX_3: dict[str, object] = {
     "hystart": True,  # 2.6.29
@@ -73,10 +73,10 @@ _TRANSPORTS: dict[str, dict[str, object]] = {
 }
 
 THOUSANDS = f"{SHOWN}/512kB"
-"""Point at which the 512 KB are 512,000 bytes, as the letters say, and not 524,288."""
+"""Point at which the 512 KB are 512,000 bytes, as written, and not 524,288."""
 
 STATUS_ALONE = f"{SHOWN}/status-alone"
-"""Point at which an RLC STATUS PDU takes a whole transmission opportunity, as in ns-3.37."""
+"""Point at which an RLC STATUS PDU occupies a whole transmission opportunity, as in ns-3.37."""
 
 FAILS = f"{SHOWN}/neighbour-fails"
 SHEDS = f"{SHOWN}/neighbour-sheds"
@@ -88,7 +88,7 @@ CAUSES = {
     FAILS_BESIDE: ("a neighbour on the same carrier fails", 23.498),
     SHEDS: ("a neighbour on another carrier sheds its UEs", EVENT_S),
 }
-"""Points that differ in why 11 UEs join, in words, with the time of the cause.
+"""Points that differ in the reason why 11 UEs join, in words, with the time of the cause.
 
 A UE is out of sync after 20 radio frames (190 ms), N310 = 6 of them take 50 ms more, T310 1 s, the search for
 a cell 100 ms, the access 150 ms, and the context 12 ms over X2. UEs of a cell that fails at 23.498 s arrive
@@ -97,7 +97,7 @@ at 25 s.
 _CAUSED = (FAILS, FAILS_BESIDE, SHEDS)
 
 NOTICE_S = 1.0
-"""How long before their first packet the added UEs' bearers are set up, at the points with notice."""
+"""Time between the set-up of the added UEs' bearers and their first packet, at the points with notice."""
 
 THROTTLES = {
     f"{SHOWN}/throttle-share": ("share", False, "fewer slots"),
@@ -105,7 +105,7 @@ THROTTLES = {
     f"{SHOWN}/throttle-queue": ("queue", False, "shorter queue"),
     f"{SHOWN}/throttle-queue-notice": ("queue", True, f"shorter queue, {NOTICE_S:g} s notice"),
 }
-"""Points at which the cell holds the first UEs back early: by what, whether with notice, and a name."""
+"""Points at which the cell throttles the first UEs early: the means, whether with notice, and a name."""
 
 _WORDS = {
     **{point: f"RTT sampled {text}" for point, text in TIMERS.items()},
@@ -177,8 +177,8 @@ def _neighbour(point: str) -> dict[str, object]:
 
 
 def _throttling(by: str, *, notice: bool) -> dict[str, object]:
-    """Settings that hold the first UEs back: down within the notice, or one round trip, for 2 s more."""
-    ramp = f"{NOTICE_S:g} s" if notice else "200 ms"  # 70 ms and the 125 ms that the queue takes
+    """Settings that throttle the first UEs: down within the notice, or one round trip, for 2 s more."""
+    ramp = f"{NOTICE_S:g} s" if notice else "200 ms"  # 70 ms and the 125 ms of the queue
     settings: dict[str, object] = {"bearers": 3, "within": "100 ms", "ramp": ramp, "hold": "2 s", "by": by}
     early: dict[str, object] = {"ue.1.bearer_setup": f"{EVENT_S - NOTICE_S:g} s"} if notice else {}
     return {"cell.0.early_throttling": settings, **early}
@@ -222,7 +222,7 @@ def _points(measure: str, window: Window, *points: str) -> tuple[Reading, ...]:
 
 @functools.cache
 def _capacity() -> Bound:
-    """Compute what the scheduler can give each of two UEs: half of the largest block every 1 ms."""
+    """Compute the scheduler's limit for each of two UEs: half of the largest block every 1 ms."""
     block_mbps = native.tbs_bits(28, 100) / 1000.0
     limit = block_mbps / 2 * metrics.SEGMENT_BYTES / 1500.0
     text = f"{block_mbps:.3f} Mbit/s (TS 36.213, 100 PRB, MCS 28) by 2 UEs, 1460 of 1500 bytes payload"
@@ -365,7 +365,7 @@ def _expired(runs: Sequence[Run], window: Window = SHORTLY_AFTER) -> dict[str, A
 
 
 def _without_loss(expired: dict[str, Array]) -> int:
-    """Timeouts in whose last second the network dropped nothing of the flow and the sender lost nothing."""
+    """Timeouts with no drop in the network and no loss at the sender in the second before."""
     if not expired:
         return 0
     quiet = (expired["drops_last_second"] == 0) & (expired["lost_last_second"] == 0)
@@ -565,7 +565,7 @@ _THROTTLE_COLUMNS: dict[str, Callable[[Run], float]] = {
 
 
 def _sent_again(run: Run, window: Window) -> float:
-    """Segments that a first UE's sender sent again: mean over both."""
+    """Segments that a first UE's sender retransmitted: mean over both."""
     flows = run.flows(FIRST)
     return sum(float(np.nansum(run.series(f, window)["retransmissions"])) for f in flows) / len(flows)
 
@@ -635,7 +635,7 @@ def _over_time(draw: Draw) -> Picture:
 
 
 def _coarse(values: Array, bins: int) -> Array:
-    """Means of so many bins each."""
+    """Means of this many bins each."""
     whole = len(values) // bins * bins
     coarse: Array = values[:whole].reshape(-1, bins).mean(axis=1)
     return coarse

@@ -1,8 +1,8 @@
 """TCP across a handover: section 3.2 of the paper `ltetcp`.
 
-A UE is driven from one cell to another with a download under way. What PDCP has not had confirmed is either
-dropped (what the paper calls seamless) or forwarded (lossless). The paper's figures are one run each; ours
-are means over seeded speeds.
+A UE moves from one cell to another during a download. The SDUs that PDCP has no confirmation for are either
+dropped (the paper's "seamless") or forwarded ("lossless"). The paper's figures are one run each; ours are
+means over seeded speeds.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CAPACITY = "capacity"
 """Point whose flow is UDP at 200 Mbit/s, as in the paper's first run of each experiment."""
 
 DRAINED = "drained"
-"""Point whose flow ends after the handover, and leaves nothing under way at the end."""
+"""Point whose flow ends after the handover, with nothing in flight at the end."""
 
 _NOTES = (
     "A published figure is one run; ours are means over runs that differ in the UE's speed and the fading.",
@@ -89,7 +89,7 @@ FITTED = (
 
 
 def _grid(mode: str) -> dict[str, dict[str, object]]:
-    """Every combination at the size that the paper shows."""
+    """Every combination at the paper's size."""
     grid = {point(mode, r, q): setup.overrides(r, q, mode) for r in RADIOS for q in QUEUES}
     base = setup.overrides(BASE_RADIO, BASE_QUEUE, mode)
     grid[f"{mode}/no fading"] = {**base, "channel.fading": "none"}
@@ -106,7 +106,7 @@ def _capacity() -> dict[str, object]:
         **setup.overrides(BASE_RADIO, BASE_QUEUE, "seamless"),
         "flow.0.transport": "udp",
         "flow.0.app": {"kind": "cbr", "rate": "200 Mbit/s"},
-        "flow.0.start": "18 s",  # what comes before says nothing of the handover
+        "flow.0.start": "18 s",  # earlier periods do not concern the handover
     }
 
 
@@ -212,7 +212,7 @@ def _spares_nothing(draws: Sequence[Draw]) -> Finding:
 
 
 def _which_radio(draws: Sequence[Draw]) -> Finding:
-    """The delay before does not tell alone: a loaded neighbour gives it too, but not the rate after."""
+    """The delay before the handover and the rate after it decide: a loaded neighbour explains one only."""
     slow = _value("fig5_seamless.delay_before_ms_min")
     most = 2.0 * _value("fig7_lossless.throughput_5s_kbps")
     found, words = {}, []
@@ -351,7 +351,7 @@ def lossless() -> Experiment:
 
 
 _WIDE_KIB = 1024
-"""The size whose intervals are the widest: its single runs are shown."""
+"""The size with the widest intervals: its single runs are shown."""
 
 _ORDERS = {"goodput": "readable in order", "received": "in whatever order"}
 """The two readings of goodput; the paper has one word."""
@@ -376,7 +376,7 @@ def _diverges(kib: int, queue: str, order: str) -> Claim:
 
 
 _LEAST_TREND = 0.1
-"""A rank correlation below this is no trend."""
+"""A rank correlation below this is not a trend."""
 
 _LEAST_PAIRS = 10
 
@@ -422,7 +422,7 @@ def _trend(mode: str, queue: str, sender: str = BASE_SENDER) -> Claim:
 
 
 def divergence_kib(draw: Draw, share: float) -> float:
-    """Smallest size from which on lossless gives more by `share` of seamless at all sizes; NaN if none."""
+    """Smallest size from which lossless exceeds seamless by `share` of it at all sizes; NaN if none."""
     gains = []
     for kib in SIZES_KIB:
         forwarded, dropped = (at(point(m, kib=kib), "goodput_kbps")(draw) for m in ("lossless", "seamless"))

@@ -1,7 +1,7 @@
-"""How long a flow takes to fill a capacity that was freed: section IV of the paper `mdcc`.
+"""The time that a flow needs to use freed capacity: section IV of the paper `mdcc`.
 
 Nine flows share a cell; at 10 s eight of them stop. Tables II and III give the time until the ninth uses
-95 % of what it then has, Fig. 4 its throughput around the jump.
+95 % of its new capacity, Fig. 4 its throughput around the jump.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from airlane.verdict import Relation
 __all__ = ["figure4", "table2", "table3"]
 
 _BAR_PP = 10.0
-"""How far a reduction may lie from the published one, in percentage points."""
+"""Largest distance of a reduction from the published one, in percentage points."""
 
 _WORDS = {"eva": "vehicular", "epa": "pedestrian"}
 

@@ -1,6 +1,6 @@
-"""What the paper on multi-domain congestion control leaves out.
+"""Questions that the paper on multi-domain congestion control does not examine.
 
-Which terms of the model its tables hang on, a bottleneck in the wired domain, and a PEP that fails.
+The terms of the model that determine its tables, a bottleneck in the wired domain, and a PEP that fails.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _same_ue() -> dict[str, object]:
 
 
 def _terms(overrides: Callable[[str], dict[str, object]]) -> dict[str, dict[str, object]]:
-    """Every term with both controllers; what only concerns MD-CC with it alone."""
+    """Every term with both controllers; those that only concern MD-CC with it alone."""
     grid: dict[str, dict[str, object]] = {}
     for controller in CONTROLLERS:
         for term, settings in {**TERMS, **(_MDCC_TERMS if controller == "mdcc" else {})}.items():
@@ -88,7 +88,7 @@ def _rows(
 
 
 def _moves(draws: Sequence[Draw], terms: Sequence[str], measure: Callable[[str], Measure]) -> str:
-    """Name the term that moves the reduction most."""
+    """Name the term with the largest effect on the reduction."""
 
     def reduction(term: str) -> float:
         base = AS_IT_IS if term in _MDCC_TERMS else term
@@ -102,7 +102,7 @@ def _moves(draws: Sequence[Draw], terms: Sequence[str], measure: Callable[[str],
 def _term_listing(
     title: str, terms: Sequence[str], measure: Callable[[str], Measure], published: str
 ) -> Callable[[Sequence[Draw]], Listing]:
-    """List a time in seconds by term beside the published ones."""
+    """List a time in seconds by term with the published ones."""
 
     def listing(draws: Sequence[Draw]) -> Listing:
         return Listing(
@@ -181,7 +181,7 @@ _WIRED_FAULTS: dict[str, dict[str, object]] = {
     "the PEP dies at 30 s": {"kind": "dies", "at": "30 s"},
     "the PEP claims to have seen all": {"kind": "lies", "from": "2 s", "claim": "everything"},
 }
-"""Faults that matter here, where the PEP's messages clock the window that governs."""
+"""Faults that matter here, where the PEP's messages clock the limiting window."""
 
 
 def _wired_point(rivals: int, buffer: str, controller: str) -> str:
@@ -208,7 +208,7 @@ def _wired_overrides(rivals: int, buffer: str, controller: str) -> dict[str, obj
 
 
 def _share(point: str) -> Measure:
-    """Goodput of the phone over that of a rival, over the time that is measured."""
+    """Goodput of the phone divided by that of a rival, over the measured time."""
 
     def of(to: str) -> Measure:
         return lambda draw: metrics.goodput_mbps(draw[point], to, _MEASURED)
@@ -272,7 +272,7 @@ def _goodput(point: str) -> Measure:
 
 
 def _longest_pause_s(point: str) -> Measure:
-    """Longest time in which nothing of the phone's flow arrived, from 1 s on, in bins of the series."""
+    """Longest time without data for the phone's flow, from 1 s on, in bins of the series."""
 
     def measure(draw: Draw) -> float:
         rate = draw[point].series("phone", Window(1.0, 35.0))["goodput_mbps"]

@@ -1,8 +1,8 @@
-"""The delay between server and PEP, which the paper lost: what rows of CUBIC imply, searched over 2 to 11 ms.
+"""The delay between server and PEP, which the paper lacks: fitted to rows of CUBIC over 2 to 11 ms.
 
-Section V says that the delays remain the same, so there is one for all tables. Only rows of CUBIC are looked
-at. A table is scored at the delay that the rows of the other tables imply (leave-one-out): no row is scored
-where it was fitted.
+Section V says that the delays remain the same, so there is one for all tables. Only rows of CUBIC are
+evaluated. A table is scored at the delay that the rows of the other tables imply (leave-one-out): no row is
+scored at a delay that it was used to fit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from airlane.papers.mdcc_setup import (
 __all__ = ["one_delay", "short_delay"]
 
 SEARCHED_MS = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 11.0)
-"""Delays that are run; between them the results are taken to lie on lines."""
+"""Delays that are run; results between them are interpolated linearly."""
 
 _NEAR_MS = 0.5
 
@@ -57,7 +57,7 @@ def _told(rows: Mapping[str, object]) -> dict[str, float]:
 
 
 def _fits(draws: Sequence[Draw]) -> dict[str, tuple[float, float, float]]:
-    """Delay that is used, the one that is fitted, and the relative error left: without each table; all."""
+    """Delay in use, fitted delay, and remaining relative error: without each table; with all."""
     rows = _rows(draws)
     told = _told(rows)
     fits = {}

@@ -1,4 +1,4 @@
-"""Pictures of the experiments on multi-domain congestion control."""
+"""Figures of the experiments on multi-domain congestion control."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def windows(draw: Draw, cubic: str, mdcc: str) -> Picture:
 
 
 def over_100_s(draw: Draw, cubic: str, mdcc: str, delay_ms: float) -> Picture:
-    """Throughput of a long flow beside bursts, and of the bursts."""
+    """Throughput of a long flow in parallel with bursts, and of the bursts."""
     with plot.style():
         fig, axes = plot.figure(2, 1, (9.0, 4.6), sharex=True)
         for colour, (controller, name) in zip(plot.COLOURS, (("cubic", cubic), ("mdcc", mdcc)), strict=False):

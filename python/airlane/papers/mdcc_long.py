@@ -1,4 +1,4 @@
-"""A long flow beside bursts: section VI of the paper `mdcc`, Fig. 7."""
+"""A long flow in parallel with bursts: section VI of the paper `mdcc`, Fig. 7."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airlane.verdict import Relation, settle
 __all__ = ["figure7"]
 
 TABLE4_MS = LEFT_OUT_MS["table4"]
-"""What CUBIC's rows of Tables II and III imply: a reading, since Fig. 7 is in no table."""
+"""The delay that CUBIC's rows of Tables II and III imply: a reading, since Fig. 7 is in no table."""
 
 WHOLE = Window(0.0, 100.0)
 READINGS = ("module", "literal")
@@ -41,7 +41,8 @@ _POINTS = [
     for r, ms in (("module", ALL_MS), ("module", TABLE4_MS), ("literal", ALL_MS))
     for c in CONTROLLERS
 ]
-"""The literal reading at one delay: there the phone gets what the bursts leave, which is next to nothing."""
+"""The literal reading at one delay: the phone there gets the rest from the bursts, which is almost nothing.
+"""
 
 
 def _goodput(name: str) -> Measure:

@@ -1,8 +1,8 @@
 """Points, delays and measures of the experiments on multi-domain congestion control (the paper `mdcc`).
 
-The paper's delay between server and PEP did not survive. Section V has the same delays as section IV, so one
-is used for all tables. It is fitted on rows of CUBIC alone (`mdcc/delay`). A table is scored at the one that
-the rows of the other tables imply, all of its rows at that one.
+The paper's delay between server and PEP is missing from our copy. Section V has the same delays as section
+IV, so one is used for all tables. It is fitted on rows of CUBIC alone (`mdcc/delay`). All rows of a table
+are scored at the delay that the rows of the other tables imply.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ CONTROLLERS = ("cubic", "mdcc")
 NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC"}
 
 PEP: Mapping[str, object] = {"kind": "pep"}
-"""The PEP as its preset has it: at the gateway, an acknowledgment for each segment."""
+"""The PEP of the preset: at the gateway, an acknowledgment for each segment."""
 
 ALL_MS = 4.6
 """One-way delay between server and PEP that CUBIC's ten rows of Tables II, III and IV imply."""
 
 LEFT_OUT_MS = {"table2": 3.3, "table3": 5.0, "table4": 4.3}
-"""The one that CUBIC's rows imply without those of the table: what its rows are scored at."""
+"""The delay that CUBIC's rows imply without those of the table, at which the table's rows are scored."""
 
 TABLES = {"eva": "table2", "epa": "table3"}
-"""Which table has the fill-up times of a fading."""
+"""The table with the fill-up times of a fading."""
 
 FADINGS: dict[str, dict[str, object]] = {
     "eva": {"model": "eva", "speed": "60 km/h"},
@@ -83,26 +83,26 @@ PLACE_WORDS = {
 
 EVENT_S = 10.0
 STEADY = Window(25.0, 35.0)
-"""The last 10 s of a run: what "the new capacity" is taken from."""
+"""The last 10 s of a run, which define "the new capacity"."""
 
 FLOWS_PER_RUN = 5
 """Short flows of a run: 50 in 10 runs."""
 
 
 def value(name: str) -> float:
-    """Return a published number that survived."""
+    """Return a published number that is not lost."""
     number = published()[f"mdcc.{name}"].value
     assert number is not None, "this figure survived"
     return number
 
 
 def delays(table: str) -> dict[str, float]:
-    """Delays at which a table is run: the one at which it is scored, and that of all rows."""
+    """Delays at which a table is run: the one of its score, and that of all rows."""
     return {"left_out": LEFT_OUT_MS[table], "all": ALL_MS}
 
 
 def fitted_on(table: str = "") -> str:
-    """Say what the delay was fitted on that a table is scored at, or what is in no table."""
+    """Describe the rows behind the delay of a table, or of a result outside of all tables."""
     rows = {
         "table2": "CUBIC's rows of Tables III and IV",
         "table3": "CUBIC's rows of Tables II and IV",
@@ -147,7 +147,7 @@ def short_point(size: str, controller: str, place: str, delay_ms: float) -> str:
 
 
 def short_overrides(size: str, controller: str, place: str, delay_ms: float) -> dict[str, object]:
-    """Settings of it: flows of 10 MB need more time between their starts."""
+    """Settings of it: flows of 10 MB need longer intervals between their starts."""
     every = EVERY_S[size]
     duration = 3 + every * FLOWS_PER_RUN
     settings: dict[str, object] = {
@@ -165,13 +165,13 @@ def short_overrides(size: str, controller: str, place: str, delay_ms: float) -> 
 
 
 def fill_up(point: str, **choices: float) -> Measure:
-    """Fill-up time of the phone's flow at a point; `choices` as of `metrics.fill_up_s`."""
+    """Fill-up time of the phone's flow at a point; `choices` as in `metrics.fill_up_s`."""
     steady = Window(35.0 - choices.pop("steady_s", 10.0), 35.0)
     return lambda draw: metrics.fill_up_s(draw[point], "phone", EVENT_S, steady, **choices)
 
 
 def completion(point: str, size: str, column: str = "fct_s") -> Measure:
-    """Completion time of the short flows of a size at a point: mean up to the time between their starts."""
+    """Completion time of the short flows of a size at a point: mean, each limited to the start interval."""
     return lambda draw: metrics.completion_s(draw[point], "short", EVERY_S[size], column)
 
 
@@ -182,7 +182,7 @@ def _peak_mbps() -> float:
 
 
 def _before_data_s(delay_ms: float) -> float:
-    """From the SYN until the first data arrive: three times the wired way, whatever the radio adds."""
+    """Time from the SYN to the first data: three times the wired path, regardless of the radio."""
     return 3.0 * (delay_ms + 1.0) / 1000.0
 
 
@@ -192,12 +192,12 @@ def least_completion_s(size: str, delay_ms: float) -> float:
 
 
 def share_completion_s(size: str, delay_ms: float) -> float:
-    """The same with half of the cell: what two UEs that always have data get in the long run."""
+    """The same with half of the cell: the long-term share of each of two saturated UEs."""
     return _before_data_s(delay_ms) + BYTES[size] * 8.0 / (_peak_mbps() / 2.0) / 1e6
 
 
 def least_sending_s(size: str, delay_ms: float) -> float:
-    """Shortest time until the last byte is sent: what the queue of 1500 kB holds may be under way."""
+    """Shortest time until the last byte is sent: the content of the queue of 1500 kB may be in flight."""
     crossed = max(0.0, BYTES[size] - 1.5e6)
     return 2.0 * (delay_ms + 1.0) / 1000.0 + crossed * 8.0 / _peak_mbps() / 1e6
 

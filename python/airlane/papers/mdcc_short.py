@@ -33,7 +33,7 @@ from airlane.verdict import Bound
 __all__ = ["figure5", "figure6", "table4"]
 
 MAIN_MS = LEFT_OUT_MS["table4"]
-"""The delay at which Table IV is scored: its own rows had no part in it."""
+"""The delay at which Table IV is scored: its own rows are not part of the fit."""
 
 _DELAYS = setup.delays("table4")
 
@@ -66,7 +66,7 @@ def _pair(size: str, place: str, delay_ms: float, column: str = "fct_s") -> tupl
 
 
 def _others() -> list[tuple[str, str, float]]:
-    """Every other place and delay: in words, and themselves."""
+    """Every other place and delay: in words, and as values."""
     return [
         (f"{PLACE_WORDS[place]}, {ms:g} ms one way", place, ms)
         for ms in _DELAYS.values()
@@ -105,7 +105,8 @@ def _row(size: str) -> tuple[Number, ...]:
                 possible, "at most", "the published time of CUBIC and the shortest time that the link allows"
             ),
             fitted=fitted_on("table4"),
-            # The two times of 0.182 s are given to 0.013 s each: their quotient is known to 10 points.
+            # The two times of 0.182 s are given to 0.013 s each: the accuracy of their quotient is 10
+            # points.
             absolute=10.0 if told["cubic"] == told["mdcc"] else None,
             parts=tuple((number.id, number.measure) for number in times),
             readings=tuple(
@@ -123,7 +124,7 @@ def _mean_reduction(place: str, delay_ms: float) -> Measure:
 
 
 def _reproduces(draws: Sequence[Draw], place: str, delay_ms: float) -> tuple[bool, str]:
-    """Whether CUBIC's own 500 kB and 10 MB come out here: within 10 %, or inside the published interval."""
+    """Whether CUBIC's own 500 kB and 10 MB are reproduced: within 10 %, or inside the published interval."""
     parts, good = [], True
     for size in ("f500kB", "f10MB"):
         ours = mean(draws, _pair(size, place, delay_ms)[0])
@@ -135,7 +136,7 @@ def _reproduces(draws: Sequence[Draw], place: str, delay_ms: float) -> tuple[boo
 
 
 def _signs(draws: Sequence[Draw], place: str, delay_ms: float) -> tuple[bool | None, str]:
-    """Whether MD-CC is faster at 1, 2 and 10 MB, each with an interval that says so."""
+    """Whether MD-CC is faster at 1, 2 and 10 MB, each with an interval that excludes zero."""
     verdicts: list[bool | None] = []
     parts = []
     for size in ("f1MB", "f2MB", "f10MB"):

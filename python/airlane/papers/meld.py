@@ -1,4 +1,4 @@
-"""Tables and figures of the paper `meld`, again: the cell, the probe, goodput and round trips."""
+"""Tables and figures of the paper `meld`, reproduced: the cell, the probe, goodput and round trips."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _UDP: dict[str, object] = {
 
 
 def _middle_snr_db(cqi: int) -> float:
-    """SNR in the middle of those at which a UE reports this CQI; 3 dB above the least for 15."""
+    """SNR in the middle of those at which a UE reports this CQI; 3 dB above the lowest for 15."""
     steps = [0.05 * i for i in range(-200, 600)]
     inside = [
         snr
@@ -74,7 +74,7 @@ def _middle_snr_db(cqi: int) -> float:
 
 _CQIS = (15, 14, 13, 12, 11)
 _SNR_AT_17_DBM = 25.0
-"""What the UE of the scenario hears."""
+"""SNR of the UE of the scenario."""
 
 
 def _mcs(cqi: int) -> Measure:
@@ -94,7 +94,7 @@ def _mcs_of_block(cqi: int) -> Bound:
 
 
 def table2() -> Experiment:
-    """Declare the experiment `meld/table2`: what the cell carries."""
+    """Declare the experiment `meld/table2`: the capacity of the cell."""
     points = {
         f"cqi-{cqi}": {
             **_UDP,
@@ -437,7 +437,7 @@ def figure4() -> Experiment:
 
 
 def _window_use(case: Case) -> Measure:
-    """Wire rate times mean round trip over the mean window, as `LogRun.window_use`."""
+    """Wire rate times mean round trip over the mean window, as in `LogRun.window_use`."""
 
     def measure(draw: Draw) -> float:
         run = draw[case.name]
@@ -449,7 +449,7 @@ def _window_use(case: Case) -> Measure:
 
 
 def _windows(draws: Sequence[Draw]) -> Listing:
-    """How much of its window a sender uses: the authors' runs, and ours under the same names."""
+    """Share of its window that a sender uses: the authors' runs, and ours under the same names."""
     rows = []
     for controller in CONTROLLERS:
         for scheme in SCHEMES:
@@ -540,7 +540,7 @@ def _rtt_experiment(
 
 
 def _ratio_claim(slug: str, text: str, one: Case, other: Case, most: float, *, above: bool = False) -> Claim:
-    """One mean round trip at most (or more than) so many times another."""
+    """The ratio of two mean round trips is at most (or more than) a limit."""
 
     def check(draws: Sequence[Draw]) -> Finding:
         ratio = mean(draws, lambda d: rtt(one)(d) / rtt(other)(d))

@@ -1,6 +1,7 @@
-"""What the paper on MELD leaves out.
+"""Questions that the paper on MELD does not examine.
 
-Radio information that is old or wrong, short flows beside a long one, and how often each discriminator errs.
+Stale or wrong radio information, short flows in parallel with a long one, and the error rates of each
+discriminator.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _NOT_THERE = "not in the paper"
 
 
 def _stale(case: Case, age: int, loss: str = "0 %") -> dict[str, object]:
-    """The case with information that is published so often, and comes as late."""
+    """The case with information of this publishing period and delay."""
     return {**case.overrides, "rnis": {"period": f"{age} ms", "delay": f"{age} ms", "loss": loss}}
 
 
@@ -182,7 +183,7 @@ def _short_overrides(case: Case) -> dict[str, object]:
 
 
 def _object_ms(case: Case) -> Measure:
-    """Mean time of an object in ms, request and answer; if not all came, as if the last came with the end."""
+    """Mean time of an object in ms, request and answer; missing ones end with the run."""
     return lambda draw: 1000.0 * duration_s(draw[case.name], "short") / _OBJECTS
 
 
@@ -195,7 +196,7 @@ def _long_mbps(case: Case) -> Measure:
 
 
 def short_flows() -> Experiment:
-    """Declare the experiment `meld/short-flows`: the case that MELD-ME is for."""
+    """Declare the experiment `meld/short-flows`: the application case of MELD-ME."""
     cases = [
         Case(c, s, noise=n) for n in _NOISES for c in CONTROLLERS for s in ("legacy", "de", "me", *THRESHOLDS)
     ]
@@ -261,7 +262,7 @@ _PLACES: dict[str, dict[str, object]] = {
         **NOISE["light"],
     },
 }
-"""Where it is congested: at the cell, whose queue the radio information shows, and where it shows nothing."""
+"""Location of the congestion: at the cell, whose queue the radio information shows, or outside of it."""
 
 _SENDERS: dict[str, dict[str, object]] = {
     "TCP": {"kind": "tcp", "congestion": "newreno"},
@@ -289,7 +290,7 @@ def _share(part: int, rest: int) -> str:
 
 
 def confusion() -> Experiment:
-    """Declare the experiment `meld/confusion`: what each discriminator takes losses for."""
+    """Declare the experiment `meld/confusion`: the classification of losses by each discriminator."""
     points = {
         _confusion_point(place, sender, rule): {
             "rnis": {},
@@ -306,7 +307,7 @@ def confusion() -> Experiment:
         for place, sender, rule in itertools.product(_PLACES, _SENDERS, _RULES):
             point = _confusion_point(place, sender, rule)
             n = _counts(draws, point)
-            # MELD does not report a loss that it takes for random.
+            # MELD does not report a loss that it classifies as random.
             random, congested = (
                 (
                     n.get((truth, "random"), 0) + n.get((truth, "unreported"), 0),

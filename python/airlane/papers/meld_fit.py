@@ -1,13 +1,13 @@
 """Fits the bursts of interference of `scenarios/meld.toml`: `python -m airlane.papers.meld_fit`.
 
-What is fitted are the three constants of the Gilbert-Elliott process on SINR: how long it is good and bad in
-the mean, and how deep a burst is. What they are fitted on are five figures of four runs of the authors, all
-without MELD beside the noise generator (`role: fit` in `meld_logs.yaml`): how often packets are lost and how
-many at a time, for NewReno and for CUBIC, and the goodput of CUBIC, which keeps a queue there and so shows
-what the impaired cell carries. The four other runs of that kind, and all runs with MELD, have no part in it.
+The fit determines three constants of the Gilbert-Elliott process on SINR: the mean durations of its good and
+bad states, and the depth of a burst. It uses five figures of four runs of the authors, all without MELD and
+with the noise generator (`role: fit` in `meld_logs.yaml`): the frequency and length of losses, for NewReno
+and for CUBIC, and the goodput of CUBIC, whose queue there never empties, so that it shows the capacity of
+the impaired cell. The four other runs of that kind, and all runs with MELD, are not part of the fit.
 
-The search is a grid and a pattern search from its best point; both are counted out below, draw nothing but
-the seeds of the runs, and end at the same constants each time.
+The search is a grid and a pattern search from its best point. Both are listed below, use no random numbers
+but the seeds of the runs, and give the same constants each time.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = ["CONTROLLERS", "Bursts", "Figures", "chi_squared", "figures_of_logs",
 
 CONTROLLERS = ("newreno", "cubic")
 SEEDS = (101, 102, 103, 104)
-"""Not those of any experiment."""
+"""Distinct from those of all experiments."""
 
 LOGS_DELAY = "1 ms"
-"""One way: the server stands beside the eNB."""
+"""One way: the server is next to the eNB."""
 
 _GOODPUT_ERROR = 0.06
-"""Standard deviation of a run's goodput over its mean among the authors' eight, by controller."""
+"""Standard deviation of a run's goodput divided by its mean among the authors' eight, by controller."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Bursts:
     good_ms, bad_ms
         Mean times between bursts and in one.
     depth_db
-        By how much SINR falls in one.
+        Reduction of SINR in a burst.
     """
 
     good_ms: float
@@ -69,14 +69,14 @@ class Bursts:
 
 @dataclass(frozen=True)
 class Figures:
-    """What is compared, of several runs of one controller.
+    """The compared figures, over several runs of one controller.
 
     Attributes
     ----------
     bursts
-        How many runs of lost packets there were.
+        Number of runs of lost packets.
     packets
-        How many packets were sent.
+        Number of packets sent.
     length, deviation
         Mean number of packets in such a run, and the standard deviation.
     goodput_mbps
@@ -113,9 +113,9 @@ def figures_of_runs(runs: Sequence[Run]) -> Figures:
 
 
 def terms(ours: Figures, theirs: Figures, *, goodput: bool) -> dict[str, float]:
-    """Differences over their standard errors.
+    """Differences divided by their standard errors.
 
-    Bursts are counted as if each came for itself, and so have the error of a Poisson count.
+    Bursts are counted as independent, with the error of a Poisson count.
     """
     if ours.bursts < 2:
         return {"rate": math.inf, "length": math.inf} | ({"goodput": math.inf} if goodput else {})
@@ -153,7 +153,7 @@ def simulate(
 
 
 def grid() -> list[Bursts]:
-    """Where the search begins: four lengths of bursts, three shares of the time, three depths."""
+    """Start points of the search: four lengths of bursts, three shares of the time, three depths."""
     return [
         Bursts(bad * (1.0 - share) / share, bad, depth)
         for bad in (4.0, 6.0, 9.0, 14.0)
@@ -198,7 +198,7 @@ def fit(transport: dict[str, object], say: Callable[[str], None]) -> tuple[Burst
 
 
 def main() -> None:
-    """Fit, and print how well, on what was fitted and on what was held out."""
+    """Fit, and print the deviations from the runs of the fit and from the held-out ones."""
     recovery = sys.argv[1] if len(sys.argv) > 1 else "picoquic"
     from airlane.papers.meld_setup import RECOVERIES
 

@@ -32,7 +32,7 @@ BINS = {"1": (1, 1), "2": (2, 2), "3": (3, 3), "4-5": (4, 5), "6 and more": (6, 
 
 @dataclass(frozen=True)
 class LogRun:
-    """One run of the authors: see `meld_logs.yaml`.
+    """One run of the authors; see `meld_logs.yaml`.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class LogRun:
     role
         `fit`, `held-out` or `none`.
     goodput_mbps
-        20 MB over the time that they took.
+        20 MB divided by their duration.
     bursts
         Lengths of runs of lost packets.
     """
@@ -75,7 +75,7 @@ class LogRun:
 
 @functools.cache
 def logs() -> tuple[LogRun, ...]:
-    """Return all of them."""
+    """Return all runs."""
     import yaml
 
     text = resources.files(__package__).joinpath("meld_logs.yaml").read_text(encoding="utf-8")
@@ -87,17 +87,17 @@ def logs() -> tuple[LogRun, ...]:
 
 
 def impaired(controller: str, role: str) -> list[LogRun]:
-    """Runs without MELD beside the noise generator, by controller and role."""
+    """Runs without MELD but with the noise generator, by controller and role."""
     return [run for run in logs() if run.impaired and run.controller == controller and run.role == role]
 
 
 def pooled_goodput_mbps(runs: Sequence[LogRun]) -> float:
-    """All bytes over all time."""
+    """All bytes divided by the total time."""
     return len(runs) / sum(1.0 / run.goodput_mbps for run in runs)
 
 
 def goodput_mbps(run: Run, flow: str = "download") -> float:
-    """20 MB over the completion time, handshake included; if it did not end, what arrived over the time.
+    """20 MB over the completion time with handshake; if unfinished, the bytes received over the time.
 
     Window: the transfer, at most the run. Bin: none. Unit: Mbit/s of payload. Unit of repetition: a run.
     """
@@ -108,7 +108,7 @@ def goodput_mbps(run: Run, flow: str = "download") -> float:
 
 
 def duration_s(run: Run, flow: str = "download") -> float:
-    """Completion time of a download, handshake included; if it did not end, the time that it had.
+    """Completion time of a download, handshake included; if it did not end, the observation time.
 
     Window: the transfer, at most the run. Bin: none. Unit: s. Unit of repetition: a run.
     """

@@ -1,7 +1,6 @@
-"""Points of the experiments on MELD: the cell of the paper, what its authors ran, and what is measured.
+"""Points of the experiments on MELD: the cell of the paper, its authors' runs, and the measures.
 
-A point of a grid is a `Case`. Cases that ask for the same simulation share its runs, whatever experiment they
-belong to.
+A point of a grid is a `Case`. Cases with the same simulation share its runs, also across experiments.
 """
 
 from __future__ import annotations
@@ -64,11 +63,12 @@ RECOVERIES: dict[str, dict[str, object]] = {
     "picoquic": {"preset": "picoquic-2020"},
     "rfc9002": {},
 }
-"""What the sender does: the authors' picoquic of 2020, or RFC 9002 with RFC 9438 as quinn has it."""
+"""Loss recovery of the sender: the authors' picoquic of 2020, or RFC 9002 with RFC 9438 as in quinn."""
 
 RTTS = {"paper": "16500 us", "logs": "1 ms"}
-"""Delay one way, for a ping of 55 ms as in Table 1, and for the shortest round trips of the authors' logs
-(11 to 27 ms)."""
+"""One-way delay, for a ping of 55 ms as in Table 1, and for the shortest round trips of the authors' logs
+(11 to 27 ms).
+"""
 
 _DISCRIMINATORS: dict[str, dict[str, object]] = {
     "de": {"kind": "meld-de", "stale_after": "0 s"},
@@ -76,11 +76,15 @@ _DISCRIMINATORS: dict[str, dict[str, object]] = {
     "me-derived": {"kind": "meld-me", "threshold": "derived", "stale_after": "0 s"},
     "me-present": {"kind": "meld-me", "threshold": "present", "stale_after": "0 s"},
 }
-"""As the authors ran them, who look at no age, and with the two other thresholds."""
+"""As run by the authors, without a limit on the age of radio information, and with the two other
+thresholds.
+"""
 
 THRESHOLDS = {"me-derived": "threshold as derived", "me-present": "threshold of Algorithm 1"}
-"""MELD-ME's other readings: what the authors' constant is derived from, and what line 4 of Algorithm 1
-computes from the UE's resource blocks, CQI and transport block (its formula, Inequality 2, is lost)."""
+"""MELD-ME's other readings: the threshold from which the authors' constant is derived, and the one that
+line 4 of Algorithm 1 computes from the UE's resource blocks, CQI and transport block (its formula,
+Inequality 2, is lost).
+"""
 
 FITTED_TIMEOUTS = (
     "NewReno's window stays down after a needless timeout, as in the authors' logs; picoquic's code would "
@@ -91,17 +95,18 @@ FITTED_CELL = (
     "of the authors' fastest downloads"
 )
 FITTED_BURSTS = "bursts of interference, on five figures of four of the authors' runs without MELD"
-"""Settings that were chosen with a published or measured figure in view, and with which."""
+"""Settings that were chosen with a published or measured figure in view, and that figure."""
 
 FITTED = ("32.4 ms", "6 ms", "28.5 dB")
 """Good, bad and depth of `scenarios/meld.toml`, from `python -m airlane.papers.meld_fit`."""
 
 BURST = 2.73
-"""Packets in the mean burst of the authors' four runs that the fit uses (369 in 135, `meld_logs.yaml`)."""
+"""Mean number of packets per burst in the authors' four runs of the fit (369 in 135, `meld_logs.yaml`)."""
 
 LIGHT = 7.0
-"""The authors' runs with MELD lost a seventh of what their impaired ones did (0.10 against 0.66 % of the
-packets, `meld_logs.yaml`): good times are longer by that."""
+"""The authors' runs with MELD lost a seventh of the packets that their impaired ones lost (0.10 instead
+of 0.66 %, `meld_logs.yaml`): good times are longer by this factor.
+"""
 
 
 def _bursts(good: str, bad: str, depth: str) -> dict[str, object]:
@@ -114,7 +119,7 @@ def _scaled(factor: float) -> dict[str, object]:
 
 
 def link_loss(percent: float) -> dict[str, object]:
-    """Loss in bursts on the link before the cell, which carries all that it can."""
+    """Loss in bursts on the link before the cell, whose capacity stays unimpaired."""
     return {
         "channel.bursts": {"kind": "none"},
         "internet.loss": f"{percent:g} %",
@@ -128,9 +133,10 @@ NOISE: dict[str, dict[str, object]] = {
     "light": {"channel.bursts": _scaled(LIGHT)},
     "none": {"channel.bursts": {"kind": "none"}},
 }
-"""What the paper states: 0.8 % loss on a link of 15 Mbit/s. What its authors' impaired runs show: bursts
-of interference that cost capacity, too. The same, so rare that as little is lost as in their runs with MELD.
-None."""
+"""The paper's statement: 0.8 % loss on a link of 15 Mbit/s. The finding in its authors' impaired runs:
+bursts of interference that also reduce capacity. The same, with a loss rate as low as in their runs with
+MELD. None.
+"""
 
 NOISE_WORDS = {
     "stated": "0.8 % loss",
@@ -147,8 +153,8 @@ class Case:
     Attributes
     ----------
     controller, scheme, recovery, rtt, noise
-        Of `CONTROLLERS`, `SCHEMES`, `RECOVERIES`, `RTTS` and `NOISE`; `rtt` may also be a delay
-        one way and `noise` a loss of the link in percent.
+        From `CONTROLLERS`, `SCHEMES`, `RECOVERIES`, `RTTS` and `NOISE`; `rtt` may also be a one-way
+        delay and `noise` a loss of the link in percent.
     """
 
     controller: str
@@ -163,7 +169,7 @@ class Case:
         return "/".join((self.controller, self.scheme, self.recovery, self.rtt, self.noise))
 
     def but(self, **changes: str) -> Case:
-        """Return the case with some things changed."""
+        """Return a variant of the case."""
         return replace(self, **changes)
 
     @property
@@ -183,7 +189,7 @@ class Case:
 
     @property
     def overrides(self) -> dict[str, object]:
-        """Settings that make it of `meld`."""
+        """The settings of the case, on top of `meld`."""
         changes: dict[str, object] = {
             "internet.delay": RTTS.get(self.rtt, self.rtt),
             **(NOISE[self.noise] if self.noise in NOISE else link_loss(float(self.noise))),
@@ -205,7 +211,7 @@ def rate(case: Case) -> Measure:
 
 
 def duration(case: Case) -> Measure:
-    """Time that the download took, in s; one that did not end counts as the 120 s that a run may take."""
+    """Duration of the download, in s; one that did not end counts as the 120 s limit of a run."""
     return lambda draw: duration_s(draw[case.name])
 
 
@@ -221,7 +227,7 @@ def _column(run: Run, column: str) -> float:
 
 
 def rtt(case: Case) -> Measure:
-    """Mean round trip that the sender measured, in ms."""
+    """Mean round trip measured by the sender, in ms."""
     return by_run(case, "rtt_ms")
 
 
@@ -235,7 +241,7 @@ def told(name: str) -> float:
 def series(
     draws: Sequence[Draw], case: Case, column: str, reduce: Callable[[np.ndarray], float]
 ) -> np.ndarray:
-    """Mean over the draws of a column of `flow_series`, second by second, while most of them go on."""
+    """Mean over the draws of a column of `flow_series`, per second, while most of them still run."""
     rows = [draw[case.name].series("download")[column] for draw in draws]
     ends = [draw[case.name] for draw in draws]
     lengths = sorted(

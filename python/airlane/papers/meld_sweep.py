@@ -1,4 +1,4 @@
-"""Where MELD gains what the paper says: loss, round trip and CUBIC as parameters."""
+"""The conditions under which MELD has the paper's gain: loss, round trip and CUBIC as parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airlane.verdict import settle
 __all__ = ["sweep"]
 
 LOSSES = ("0.1", "0.2", "0.3", "0.4", "0.6", "0.8", "1.2")
-"""Packets lost on the link before the cell, in percent, in bursts as the authors' logs have them."""
+"""Packets lost on the link before the cell, in percent, in bursts as in the authors' logs."""
 
 DELAYS = {"25": "0 ms", "43": "9 ms", "58": "16500 us", "78": "26500 us"}
 """Mean ping in an idle cell, in ms: no delay but the cell's, one between, the paper's, and one above it."""
@@ -29,7 +29,7 @@ def _case(controller: str, recovery: str, rtt: str, loss: str) -> Case:
 
 
 def crossing(losses: Sequence[float], gains: Sequence[float], target: float) -> float:
-    """Loss at which the gain first reaches the target, on straight lines between; NaN if it does not."""
+    """Loss at which the linearly interpolated gain first reaches the target; NaN if it does not."""
     for i in range(len(losses) - 1):
         if gains[i] < target <= gains[i + 1]:
             return losses[i] + (losses[i + 1] - losses[i]) * (target - gains[i]) / (gains[i + 1] - gains[i])
@@ -37,7 +37,7 @@ def crossing(losses: Sequence[float], gains: Sequence[float], target: float) -> 
 
 
 def _log_ratio(case: Case, wanted_pct: float) -> Measure:
-    """Logarithm of our goodput ratio over the published one."""
+    """Logarithm of our goodput ratio divided by the published one."""
     return lambda draw: math.log((100.0 + gain(case)(draw)) / (100.0 + wanted_pct))
 
 
@@ -95,7 +95,7 @@ def sweep() -> Experiment:
         for recovery, rtt, loss in itertools.product(RECOVERIES, DELAYS, LOSSES):
             ours = [mean(draws, gain(_case(c, recovery, rtt, loss))).mean for c in CONTROLLERS]
             wanted = [told(f"fig4_goodput_gain_pct.{c}.meld_de") for c in CONTROLLERS]
-            # As ratios of goodput, so that a gain of 9 and one of 131 % count alike.
+            # As ratios of goodput, so that gains of 9 and of 131 % have the same weight.
             off = max(abs(math.log((100.0 + o) / (100.0 + w))) for o, w in zip(ours, wanted, strict=True))
             text = (
                 f"nearest: {RECOVERY_WORDS[recovery]}, {rtt} ms, {loss} % loss: NewReno {ours[0]:+.0f} %, "

@@ -1,4 +1,4 @@
-"""Why NewReno is as slow in the authors' cell as their logs say: uplink, pacing, or noise at the eNB."""
+"""Possible reasons for the low rate of NewReno in the authors' logs: uplink, pacing, or noise at the eNB."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDE: dict[str, object] = {"flow.0.transport.pacing": "quinn"}
 
 
 def _noise(depth_db: int) -> dict[str, object]:
-    """Interference as fitted that the eNB hears, too, at times of its own."""
+    """The fitted interference at the eNB too, at independent times."""
     fitted = NOISE["fitted"]["channel.bursts"]
     assert isinstance(fitted, dict), "a table of settings"
     return {"channel.bursts": {**fitted, "uplink_depth": f"{depth_db} dB"}}
@@ -36,7 +36,7 @@ WAYS: dict[str, dict[str, object]] = {
     **{f"UEs ask, quinn paces, {d} dB at the eNB": {**_ASKS, **_WIDE, **_noise(d)} for d in _NOISES_DB},
     **{f"UEs are polled, picoquic paces, {d} dB at the eNB": _noise(d) for d in _NOISES_DB},
 }
-"""By what differs from the scenario."""
+"""Variants, by their difference from the scenario."""
 
 
 def _point(controller: str, way: str) -> str:

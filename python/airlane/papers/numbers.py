@@ -13,14 +13,14 @@ _SCHEMA = 1
 
 
 class PublishedError(Exception):
-    """A tree that cannot be read; the message says where."""
+    """A tree that cannot be read; the message names the place."""
 
 
 def read(tree: Any, within: str = "") -> dict[str, Published]:
-    """Every number of a tree by its dotted id, behind the name of its paper.
+    """Every number of a tree by its dotted id, after the name of its paper.
 
-    A sibling `x_ci` of `x_<unit>` is its interval and no number of its own. Settings that are words
-    or flags are left out.
+    A sibling `x_ci` of `x_<unit>` is its interval and not a separate number. Settings that are
+    words or flags are left out.
     """
     if not isinstance(tree, Mapping):
         raise PublishedError("it has to be a tree of numbers")
@@ -34,7 +34,7 @@ def read(tree: Any, within: str = "") -> dict[str, Published]:
 
 
 def tree_of(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Make a tree of numbers by dotted id; a tuple of two is a range and `None` a lost number."""
+    """Make a tree from numbers by dotted id; a tuple of two is a range and `None` a lost number."""
     tree: dict[str, Any] = {}
     for name, value in numbers.items():
         *path, last = name.split(".")

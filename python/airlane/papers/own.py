@@ -1,14 +1,14 @@
-"""Papers that stand in a folder or a file of their own: numbers, experiments and what they are about.
+"""Papers with a folder or a file of their own: numbers, experiments and subject.
 
-A paper is a folder `NAME` with `paper.py` and, beside it, `published.yaml`; or one file `NAME.py`, with
-`NAME.yaml` beside it or its numbers in `NUMBERS`. Folders in `airlane/papers` are found by themselves; others
-are named to `airlane reproduce`. The Python file is run, as a program is.
+A paper is a folder `NAME` with `paper.py` and `published.yaml`; or one file `NAME.py`, with `NAME.yaml` in
+the same folder or its numbers in `NUMBERS`. Folders in `airlane/papers` are found automatically; others are
+named to `airlane reproduce`. The Python file is executed, with the same permissions as a program.
 
-`paper.py` holds
+`paper.py` contains
 
-- `experiments()`, which gives the experiments, their ids `NAME/...`;
-- `TITLE` and `REFERENCE`, for the index of the report; `ABOUT`, for the README; all may be left out;
-- `NUMBERS`, in place of the YAML file: by dotted id without `NAME.`, a number, a range as a tuple of two, or
+- `experiments()`, which returns the experiments, with ids `NAME/...`;
+- `TITLE` and `REFERENCE`, for the index of the report; `ABOUT`, for the README; all are optional;
+- `NUMBERS`, instead of the YAML file: by dotted id without `NAME.`, a number, a range as a tuple of two, or
   `None` for a number that is lost.
 """
 
@@ -30,17 +30,17 @@ __all__ = ["Paper", "PaperError", "found_in", "is_path", "load"]
 
 
 class PaperError(Exception):
-    """A paper's file does not hold what it has to; the message names the file and what is missing."""
+    """A paper's file is incomplete; the message names the file and what is missing."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: what it published, and the experiments beside it.
+    """A paper: its published numbers, and the experiments that reproduce it.
 
     Attributes
     ----------
     name
-        Before the slash of its experiments' ids, and before the first dot of its numbers'.
+        First part of its experiments' ids (before the slash) and of its numbers' ids (before the first dot).
     about
         A few words for the README.
     numbers
@@ -56,7 +56,7 @@ class Paper:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name given to `airlane reproduce` is a file or a folder, and not the id of an experiment."""
+    """Whether an argument of `airlane reproduce` is a file or a folder, and not the id of an experiment."""
     return name.endswith(".py") or Path(name).joinpath("paper.py").is_file()
 
 
@@ -100,7 +100,7 @@ def _module(file: Path, name: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise PaperError(f"{file}: it is not Python")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses of the file look themselves up there
+    sys.modules[spec.name] = module  # dataclasses of the file look up their module there
     spec.loader.exec_module(module)
     return module
 

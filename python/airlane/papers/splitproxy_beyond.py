@@ -1,4 +1,4 @@
-"""What the paper `splitproxy` leaves for later: proxies in the eNBs, in both, first window and buffer."""
+"""Future work of the paper `splitproxy`: proxies in the eNBs, in both places, initial window and buffer."""
 
 from __future__ import annotations
 

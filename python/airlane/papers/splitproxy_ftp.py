@@ -1,4 +1,4 @@
-"""Downloads with and without a proxy in the SAE-GW: Figs. 4 to 6 of the paper `splitproxy`, made again."""
+"""Downloads with and without a proxy in the SAE-GW: Figs. 4 to 6 of the paper `splitproxy`, reproduced."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _extra(delay_ms: int) -> list[Case]:
 
 
 def radio_ms(draws: Sequence[Draw], delay_ms: int) -> float:
-    """Round trip between eNB and UE: what senders measured beyond the wires where nothing is congested."""
+    """Round trip between eNB and UE: the senders' measurements minus the wired delay, without congestion."""
     rtt = stats.estimate([downloads(draw[point(_FEW, delay_ms).name]).rtt_ms for draw in draws]).mean
     return rtt - 2 * (delay_ms + transport_ms())
 
@@ -155,7 +155,7 @@ def _least_fairness(delay_ms: int) -> Measure:
 
 
 def _mean_least_fairness(draws: Sequence[Draw], delay_ms: int) -> tuple[float, Case]:
-    """Lowest of the points' mean fairness, and which it is of."""
+    """Lowest of the points' mean fairness, and its point."""
     return min(((mean(draws, fairness(c)).mean, c) for c in _cases(delay_ms)), key=lambda pair: pair[0])
 
 
@@ -168,7 +168,7 @@ def _fairness_bar(delay_ms: int) -> Claim:
 
 
 _JAIN_MARGIN = 0.001
-"""What "a bit lower" is at least."""
+"""Smallest difference that counts as "a bit lower"."""
 
 
 def _fairness_order(delay_ms: int) -> Claim:
@@ -203,7 +203,7 @@ def _variant(delay_ms: int) -> Claim:
 
 
 def _later_figures(delay_ms: int) -> tuple[Claim, ...]:
-    """What the text says of Figs. 5 and 6 beside Fig. 4."""
+    """Statements of the text on Figs. 5 and 6 relative to Fig. 4."""
     near = DELAYS_MS[0]
 
     def uncongested(draws: Sequence[Draw]) -> Finding:
@@ -357,7 +357,7 @@ def _experiment(delay_ms: int, numbers: tuple[Number, ...], beside: Sequence[Cas
         scenario=examples.path("splitproxy"),
         grid=grid([*_cases(delay_ms), *_extra(delay_ms), *beside]),
         runs=RUNS,
-        # Of the other delays no number survives that runs could settle.
+        # For the other delays, no number is available that runs could settle.
         quick_runs=3 if delay_ms == DELAYS_MS[0] else 1,
         quick=QUICK,
         numbers=numbers,

@@ -1,4 +1,4 @@
-"""The network of the paper `splitproxy` as a picture: seven cells, their interferers, and the links."""
+"""The network of the paper `splitproxy` as a figure: seven cells, their interferers, and the links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of a run of the paper `splitproxy`."""
+"""Measures of a run of the paper `splitproxy`."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Downloads:
-    """The downloads of one run, its warm-up left out.
+    """The downloads of one run, without its warm-up.
 
     Attributes
     ----------
     throughput
-        Application bytes that arrived, mean over the users: Mbit/s.
+        Application bytes delivered, mean over the users: Mbit/s.
     fairness
         Jain's index of the users' throughputs.
     rtt_ms
-        Mean round trip that the UEs' peers measured; NaN without a sample.
+        Mean round trip measured by the UEs' peers; NaN without a sample.
     """
 
     throughput: float
@@ -80,8 +80,9 @@ def fairness(case: Case) -> Measure:
 
 
 PAGE_HORIZON_S = 10.0
-"""Up to which a page's time counts. Pages that begin later than this before the end of the run are left out,
-whether they were complete or not."""
+"""Limit for the time of a page. Pages that begin later than this before the end of the run are left out,
+whether they were complete or not.
+"""
 
 
 @functools.lru_cache(maxsize=8192)
@@ -102,7 +103,7 @@ def median_page_time(case: Case) -> Measure:
 
 @functools.lru_cache(maxsize=8192)
 def _dropped_pct(run: Run) -> float:
-    """Share of downlink packets that RED has dropped, %; what reached the UEs is the rest."""
+    """Share of downlink packets dropped by RED, %, of all that RED and the UEs received."""
     table = run.tables["losses"]
     direction, cause = (table[name].to_pylist() for name in ("direction", "cause"))
     managed = [d == "downlink" and c == "queue_management" for d, c in zip(direction, cause, strict=True)]
@@ -112,7 +113,7 @@ def _dropped_pct(run: Run) -> float:
 
 
 def dropped_pct(case: Case) -> Measure:
-    """Share of downlink packets that the transport network's queue management has dropped, %."""
+    """Share of downlink packets dropped by the transport network's queue management, %."""
     return lambda draw: _dropped_pct(draw[case.name])
 
 
@@ -120,11 +121,11 @@ def dropped_pct(case: Case) -> Measure:
 def _visits(run: Run) -> dict[tuple[str, int], tuple[str, float]]:
     """Page of each visit and its time up to the horizon, by reader and number of the visit.
 
-    Without those that began too late to be watched up to the horizon.
+    Without those that began too late to be observed up to the horizon.
     """
     table = run.tables["pages"]
     onload, watched = run.numbers("pages", "onload_s"), run.end_s - run.numbers("pages", "start_s")
-    times = np.fmin(onload, PAGE_HORIZON_S)  # NaN, not complete, gives the horizon
+    times = np.fmin(onload, PAGE_HORIZON_S)  # NaN, for incomplete pages, becomes the horizon
     seen: dict[str, int] = {}
     visits: dict[tuple[str, int], tuple[str, float]] = {}
     for flow, page, time, there in zip(
@@ -138,10 +139,10 @@ def _visits(run: Run) -> dict[tuple[str, int], tuple[str, float]]:
 
 
 def page_saving(off: Case, on: Case) -> Measure:
-    """Time that a page takes less in the second case, s: mean over visits that both have, up to the horizon.
+    """Time saved per page in the second case, s: mean over visits that both have, up to the horizon.
 
-    Readers visit the same pages in the same order in both; who is faster gets on to more of them, which have
-    nothing to be compared with.
+    Readers visit the same pages in the same order in both; the faster ones visit more of them, whose
+    additional visits have no counterpart.
     """
 
     def measure(draw: Draw) -> float:
@@ -168,7 +169,7 @@ def satisfied(case: Case) -> Measure:
 
 
 def longest_start(case: Case) -> Measure:
-    """Longest time that a viewer waited until the video began or the run ended, s."""
+    """Longest waiting time of a viewer until the video began or the run ended, s."""
 
     def measure(draw: Draw) -> float:
         run = draw[case.name]

@@ -1,7 +1,7 @@
 """Points of the experiments on a split-connection proxy (the paper `splitproxy`), and a derivation by hand.
 
-Stacks: `paper` has windows of 64 KiB without scaling on every leg, as TCP of 2012 without options, which the
-paper's own figures imply (`derived`); `linux` is Linux 6 on every leg.
+Stacks: `paper` has windows of 64 KiB without scaling on every leg, as in TCP of 2012 without options, which
+the paper's own figures imply (`derived`); `linux` is Linux 6 on every leg.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NAMES = {
 CELLS = 7
 ISD_M = 500.0
 WINDOW_B = 65_535
-"""What a window field without scaling can say (RFC 9293 section 3.1)."""
+"""Largest value of a window field without scaling (RFC 9293 section 3.1)."""
 
 TRANSPORT_MBPS, LINK_MS = 100.0, 10.0
 """Rate and one-way delay of each link of the transport network (section 4.1)."""
@@ -93,9 +93,10 @@ PATHS = {
         ({}, {}, {}),
     ),
 }
-"""Readings of "The 7 eNBs were connected to the SAE-GW through IP routers, which were connected via
-100 Mbit/s Ethernet links with 10 ms media delay" (section 4.1). The picture that shows it did not survive.
-They were declared before any of them was run; the first is the base, which the scenario has."""
+"""Readings of "The 7 eNBs were connected to the SAE-GW through IP routers, which were connected via 100
+Mbit/s Ethernet links with 10 ms media delay" (section 4.1). The paper's figure of it is missing from our
+copy. They were declared before any of them was run; the first is the base, as in the scenario.
+"""
 
 
 def transport_ms(path: str = "series") -> float:
@@ -107,14 +108,15 @@ FITTED = (
     "windows of 64 KiB on which loads section 4.2 calls congested, RED's thresholds on the same and on "
     "what Fig. 4 says of the load, places within 100 m on the 0.96 of Jain's index of Fig. 4"
 )
-"""What was chosen with a published figure in view, so that no number of the paper is independent of it."""
+"""Settings chosen with a published figure in view, so that no number of the paper is independent of them."""
 
 READERS = 2
-"""Users per cell who read or watch: with 0, 2 to 4 and 6 to 8 downloads beside them there are 2, 4 to 6 and 8
-to 10, which is what the paper calls not, moderately and fully congested where all of them download."""
+"""Users per cell with pages or videos: with 0, 2 to 4 and 6 to 8 additional downloads there are 2, 4 to 6 and
+8 to 10 users, which the paper calls not, moderately and fully congested where all of them download.
+"""
 
 FIRST_S, SPREAD_S = 4.0, 10.0
-"""When the first of them begins, and over how long all do: a mean time to think keeps them out of step."""
+"""Start of the first of them, and period over which all start: a mean think time keeps them out of step."""
 
 _TCP: dict[str, dict[str, object]] = {
     PAPER: {
@@ -136,7 +138,7 @@ def transport(stack: str, congestion: str, initial_window: int | None = None) ->
 
 
 def sites(ring: int) -> list[tuple[float, float]]:
-    """Places of the sites of a ring around the one in the middle, to the millimetre."""
+    """Positions of the sites of a ring around the central one, rounded to the millimetre."""
     if ring == 0:
         return [(0.0, 0.0)]
     corners = [(math.cos(k * math.pi / 3), math.sin(k * math.pi / 3)) for k in range(7)]
@@ -152,14 +154,14 @@ def sites(ring: int) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Case:
-    """One point: what the users of each cell do, and what is in their path.
+    """One point: the applications of the users of each cell, and the functions on their path.
 
     Attributes
     ----------
     app
-        `ftp`, `web` or `video`: what is measured.
+        `ftp`, `web` or `video`: the measured application.
     ftp
-        Users per cell with a download without end; beside pages and videos, the background.
+        Users per cell with an unlimited download; for pages and videos, the background.
     delay_ms
         Internet delay.
     others
@@ -167,25 +169,25 @@ class Case:
     proxy
         `none`, `gateway`, `enb` or `both`.
     initial_window, buffer_kib
-        Of the proxy's sender towards the UEs, in segments, and of each direction of a connection; `None`
-        for those of the stack and of the preset.
+        Initial window of the proxy's sender towards the UEs, in segments, and buffer of each direction
+        of a connection; `None` for those of the stack and of the preset.
     rtt
-        Whether the delay is read as that of a round trip, not of one way.
+        Whether the delay is interpreted as that of a round trip instead of one way.
     shared_link
-        Whether one link leads to all servers, rather than each having its own.
+        Whether one link leads to all servers, instead of one to each.
     radius_m
-        Within which distance of its site each user starts.
+        Largest distance between a user's start position and its site.
     interface
-        Whether a proxy has an interface of 100 Mbit/s, with a queue without end, before the transport.
+        Whether a proxy has an interface of 100 Mbit/s, with an unlimited queue, before the transport.
     path
-        Which of `PATHS` the transport network is.
+        Key of `PATHS` for the transport network.
     queue
-        That of the transport network: `red`, `red-5-15` with the thresholds of Floyd and Jacobson's
-        examples, `drop-tail` without an end, or `fq-codel`.
+        Queue of the transport network: `red`, `red-5-15` with the thresholds of Floyd and
+        Jacobson's examples, `drop-tail` without a limit, or `fq-codel`.
     names_known
-        Whether browsers need not look up names.
+        Whether browsers need no name lookups.
     repairs
-        Whether TCP has SACK and a least timeout of 200 ms on every leg.
+        Whether TCP has SACK and a minimum timeout of 200 ms on every leg.
     """
 
     app: str
@@ -226,12 +228,12 @@ class Case:
         return "/".join(parts)
 
     def but(self, **changes: object) -> Case:
-        """Return the case with some things changed."""
+        """Return a variant of the case."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
     @property
     def one_way_ms(self) -> float:
-        """Internet delay of one way."""
+        """One-way Internet delay."""
         return self.delay_ms / 2 if self.rtt else float(self.delay_ms)
 
     def _ue(self, name: str, count: int, site: tuple[float, float]) -> dict[str, object]:
@@ -253,7 +255,7 @@ class Case:
         ran = self._tcp(self.initial_window)
         buffer = {} if self.buffer_kib is None else {"buffer": f"{self.buffer_kib} KiB"}
         rate = {"interface_rate": f"{TRANSPORT_MBPS:g} Mbit/s"} if self.interface else {}
-        # Between two proxies is the transport network: the one in the eNB has the radio alone.
+        # The transport network is between two proxies: the one in the eNB has the radio alone.
         return [
             {"kind": "split-proxy", "at": place, "core": core, "ran": ran, **rate, **buffer}
             for place in places[self.proxy]
@@ -282,7 +284,7 @@ class Case:
 
     @property
     def overrides(self) -> dict[str, object]:
-        """Settings that make it of the scenario `splitproxy`."""
+        """The settings of the case, on top of the scenario `splitproxy`."""
         ues: list[dict[str, object]] = []
         flows: list[dict[str, object]] = []
         for cell, site in enumerate((*sites(0), *sites(1)), 1):
@@ -294,7 +296,7 @@ class Case:
         return {
             "run.duration": f"{self.duration_s} s",
             "run.warmup": f"{self.warmup_s} s",
-            "run.series_bin": f"{self.duration_s} s",  # nothing looks at how it goes on
+            "run.series_bin": f"{self.duration_s} s",  # its course is not used
             "output.losses": self.app == "web",
             "internet.delay": f"{self.one_way_ms:g} ms",
             "internet.shared": self.shared_link,
@@ -312,7 +314,7 @@ _QUEUES: dict[str, dict[str, object]] = {
     "drop-tail": {"backhaul.aqm": {"kind": "drop-tail"}, "backhaul.queue": "16 MB"},
     "fq-codel": {"backhaul.aqm": {"kind": "fq-codel"}},
 }
-"""What differs from the scenario: 16 MB are more than all windows together."""
+"""Differences from the scenario: 16 MB are more than all windows together."""
 
 
 def grid(cases: Iterable[Case]) -> dict[str, dict[str, object]]:
@@ -321,7 +323,7 @@ def grid(cases: Iterable[Case]) -> dict[str, dict[str, object]]:
 
 
 def share_mbps(case: Case) -> float:
-    """Payload that the transport network has for each download: 1460 of 1536 bytes with tunnel."""
+    """Payload rate of the transport network for each download: 1460 of 1536 bytes with tunnel."""
     return TRANSPORT_MBPS * 1460 / (20 + 20 + 1460 + 36) / (CELLS * (case.ftp or 1))
 
 
@@ -350,11 +352,11 @@ RADIO_MS = 23.0
 
 
 def needed_loss_pct(case: Case) -> float:
-    """Loss that holds a download of NewReno to its share of the transport network, %.
+    """Loss rate that limits a download of NewReno to its share of the transport network, %.
 
-    Mathis et al., Computer Communication Review 27(3), 1997: sqrt(3/2p) segments per round trip. The loop
-    that has the losses is that from the server, or from the proxy in the SAE-GW. 0 if the windows allow no
-    more than the share.
+    Mathis et al., Computer Communication Review 27(3), 1997: sqrt(3/2p) segments per round trip. The
+    control loop with the losses starts at the server, or at the proxy in the SAE-GW. 0 if the windows
+    allow no more than the share.
     """
     if derived(case, RADIO_MS) < share_mbps(case):
         return 0.0
@@ -371,4 +373,4 @@ NOTES = (
     "paper's words; other readings are listed with it.",
     "Whatever is compared has the same places, walks and fading: differences are paired by seed.",
 )
-"""What holds for every experiment of the paper."""
+"""Applies to every experiment of the paper."""

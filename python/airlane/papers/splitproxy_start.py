@@ -1,4 +1,4 @@
-"""Set-up and slow start with and without a proxy: Fig. 2 of the paper `splitproxy`, with times on it."""
+"""Set-up and slow start with and without a proxy: Fig. 2 of the paper `splitproxy`, with time values."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ _SIZES = {
     "100 kB": "100 kB",
     "300 kB": "300 kB",
 }
-"""Files: the first tells set-up alone, the last goes on when a window of 64 KiB is full."""
+"""Files: the first shows the set-up alone, the last lasts beyond the time at which a window of 64
+KiB is full.
+"""
 
 _PROXIES = ("none", "gateway", "enb", "both")
 
 _FILES = 10
 
 _EVERY_S = 4.007
-"""From one file to the next."""
+"""Interval between two files."""
 
 
 def _name(size: str, delay_ms: int, proxy: str) -> str:
@@ -34,7 +36,7 @@ def _name(size: str, delay_ms: int, proxy: str) -> str:
 
 
 def _overrides(size: str, delay_ms: int, proxy: str) -> dict[str, object]:
-    """One user of the cell in the middle fetches files, one after the other, with the network to itself."""
+    """One user of the central cell fetches files, one after the other, without other traffic."""
     case = Case("ftp", 1, delay_ms, "newreno", proxy)
     changes = case.overrides
     ues = changes["ue"]
@@ -51,7 +53,7 @@ def _overrides(size: str, delay_ms: int, proxy: str) -> dict[str, object]:
 
 
 def _time_ms(size: str, delay_ms: int, proxy: str) -> Measure:
-    """From the wish to connect until the last byte was read; mean, each file up to the start of the next."""
+    """Time from connection request to last byte; mean, each file up to the start of the next."""
     return lambda draw: 1e3 * metrics.completion_s(draw[_name(size, delay_ms, proxy)], "file", _EVERY_S)
 
 

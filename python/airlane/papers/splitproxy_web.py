@@ -1,4 +1,4 @@
-"""Pages and videos with and without a proxy: Figs. 7 and 8 of the paper `splitproxy`, made again."""
+"""Pages and videos with and without a proxy: Figs. 7 and 8 of the paper `splitproxy`, reproduced."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ from airlane.words import counted
 __all__ = ["figure7", "figure8"]
 
 BACKGROUND = (0, 2, 4, 8)
-"""Downloads per cell beside pages: none, "2 to 4", "6 to 8" (section 4.2)."""
+"""Downloads per cell in parallel with pages: none, "2 to 4", "6 to 8" (section 4.2)."""
 
 _ENDS = (BACKGROUND[0], BACKGROUND[-1])
 
 _BESIDE_VIDEOS = (0, 4, 8)
-"""The same beside videos: one of each kind."""
+"""The same in parallel with videos: one of each kind."""
 
 NEAR_M, FAR_M = 100, 250
-"""Within which distance of their site users start: the base, and anywhere in the cell."""
+"""Largest distance of the users' start positions from their site: the base, and anywhere in the cell."""
 
 Measured = Callable[[Case], Measure]
 
@@ -87,7 +87,7 @@ def _video(background: int, delay_ms: int, proxy: str, radius_m: int = NEAR_M) -
 
 
 def _web_points() -> list[tuple[int, int, str]]:
-    """NewReno everywhere, CUBIC, of which the paper shows no figures, at the ends of the first delay."""
+    """NewReno everywhere; CUBIC, which the paper's figures do not show, at the ends of the first delay."""
     newreno = [(b, d, "newreno") for d in DELAYS_MS for b in BACKGROUND]
     return newreno + [(b, DELAYS_MS[0], "cubic") for b in _ENDS]
 
@@ -101,7 +101,7 @@ _SAVING_MARGIN_S = 0.02
 """Smallest difference of a page's time that matters, in seconds: about 1 % of a page."""
 
 _VIEWERS_MARGIN = 1.0
-"""The same of the share of satisfied viewers, in points."""
+"""The same for the share of satisfied viewers, in points."""
 
 
 def _times(factor: float, measure: Measure) -> Measure:
@@ -168,7 +168,7 @@ def _relative_shrinks(background: int) -> Claim:
 def _grows(
     name: str, words: str, measure: Measured, case: Callable[[int, int], Case], sign: float, least: float
 ) -> Claim:
-    """Whether a measure moves with delay and with congestion, without a proxy."""
+    """Whether a measure changes with delay and with congestion, without a proxy."""
 
     def check(draws: Sequence[Draw]) -> Finding:
         near, far = (measure(case(BACKGROUND[0], d)) for d in (DELAYS_MS[0], DELAYS_MS[-1]))
@@ -231,11 +231,12 @@ READINGS: dict[str, dict[str, Any]] = {
     "FQ-CoDel in place of RED": {"queue": "fq-codel"},
     "one link to all servers": {"shared_link": True},
 }
-"""What tells apart why pages take longer beside downloads, each alone."""
+"""Variants that separate the reasons for longer page times with downloads, each alone."""
 
 _OTHER_PATHS = ("one", "three")
-"""Other readings of the transport network under which pages are loaded. With a link of its own to each eNB
-behind the shared one, nothing waits that did not wait before."""
+"""Other readings of the transport network for pages. With a separate link to each eNB after the shared
+one, no additional queue forms.
+"""
 
 _FULL = BACKGROUND[-1]
 
@@ -274,7 +275,7 @@ def _why_table(draws: Sequence[Draw]) -> Listing:
 
 
 def _drop_table(draws: Sequence[Draw]) -> Listing:
-    """RED's drops, and those that hold a download to its share by the square-root law."""
+    """RED's drop rates, and those that limit a download to its share by the square-root law."""
     near, rows = DELAYS_MS[0], []
     for b in BACKGROUND:
         off, on = (_web(b, near, "newreno", p) for p in ("none", "gateway"))
@@ -390,7 +391,7 @@ def _more_satisfied(background: int, delay_ms: int, radius_m: int = NEAR_M) -> M
 def _videos_not_worse(radius_m: int) -> Claim:
     def check(draws: Sequence[Draw]) -> Finding:
         points = [(b, d) for d in DELAYS_MS for b in _BESIDE_VIDEOS]
-        # Where nobody is unsatisfied, nothing can be better.
+        # Where all viewers are satisfied, nothing can be better.
         full = [p for p in points if mean(draws, satisfied(_video(*p, "none", radius_m))).mean >= 100.0]
         parts = [
             (
