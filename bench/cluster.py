@@ -1,6 +1,7 @@
-"""A sweep on a Dask cluster of this machine, its worker and client killed on the way, against one process.
+"""A sweep on a local Dask cluster, with worker and client killed in between, compared with one process.
 
-Prints what each form took and whether the values are the same; exit code 1 if a row is lost, twice or other.
+Prints the duration of each form and whether the values are equal; exit code 1 if a row is lost, duplicated
+or different.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil  # comes with distributed
+import psutil  # part of distributed
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
@@ -40,7 +41,7 @@ SAME = "Nothing was lost, nothing is there twice, and all values are the same to
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -48,7 +49,7 @@ def free_port() -> int:
 
 @contextmanager
 def process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A Python module that runs until the end of the block."""
+    """Run a Python module until the end of the block."""
     quiet = subprocess.DEVNULL
     running = subprocess.Popen([sys.executable, "-m", *words], stdout=quiet, stderr=quiet)
     try:
@@ -60,7 +61,7 @@ def process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def cluster() -> Iterator[tuple[str, subprocess.Popen[bytes], list[subprocess.Popen[bytes]]]]:
-    """A scheduler and workers of one thread each; gives its address and all of them."""
+    """A scheduler and workers of one thread each; yields its address and all processes."""
     address = f"tcp://127.0.0.1:{free_port()}"
     with ExitStack() as stack:
         port = address.rpartition(":")[2]
@@ -77,25 +78,25 @@ def cluster() -> Iterator[tuple[str, subprocess.Popen[bytes], list[subprocess.Po
 
 
 def sweep(grid: list[str], out: Path, *more: str) -> subprocess.Popen[bytes]:
-    """Begin a sweep."""
+    """Start a sweep."""
     words = [sys.executable, "-m", "airlane", "sweep", *SCENARIO, *grid, "--runs", str(RUNS), "-o", str(out)]
     return subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL)
 
 
 @dataclass(frozen=True)
 class Took:
-    """What a sweep took, and on how many cores."""
+    """Duration of a sweep, and its number of cores."""
 
     wall_s: float
     cpu_s: float
     cores: int
 
     def of_each(self, tasks: int) -> float:
-        """Milliseconds of a core for each task, whoever else is on the machine."""
+        """CPU milliseconds per task, independent of other load on the machine."""
         return self.cpu_s / tasks * 1e3
 
     def row(self, name: str, tasks: int) -> list[str]:
-        """Of the table."""
+        """A row of the table."""
         return [
             name,
             f"{self.cores}",
@@ -113,7 +114,7 @@ def cpu_s(beside: Sequence[subprocess.Popen[bytes]]) -> float:
 
 
 def timed(begin: Callable[[], subprocess.Popen[bytes]], beside: Sequence[subprocess.Popen[bytes]]) -> Took:
-    """Begin a sweep and wait for it; `beside` is the cluster that it runs on."""
+    """Start a sweep and wait for it; `beside` is its cluster."""
     wall, cpu = time.monotonic(), cpu_s(beside)
     if (status := begin().wait()) != 0:
         sys.exit(f"a sweep ended with {status}")
@@ -128,7 +129,7 @@ def landed(folder: Path) -> int:
 
 
 def until(folder: Path, tasks: int, begun: subprocess.Popen[bytes]) -> int:
-    """Wait until so many tasks have landed; gives how many have."""
+    """Wait until this many tasks are stored; return their number."""
     while (now := landed(folder)) < tasks:
         if begun.poll() is not None:
             sys.exit(f"the sweep had ended at {now} of {tasks} tasks: give it more to do")
@@ -142,19 +143,19 @@ def rows(of: Path) -> pa.Table:
 
 
 def compared(alone: pa.Table, other: pa.Table) -> list[str]:
-    """What is wrong with the other; nothing if it is the same table."""
+    """Differences from the reference; empty for equal tables."""
     wanted, there = Counter(alone["task"].to_pylist()), Counter(other["task"].to_pylist())
     found = {
         "lost": (wanted - there).total(),
         "twice": sum(count > 1 for count in there.values()),
-        # NaN equals nothing; as text it does.
+        # NaN equals nothing; its text compares equal.
         "other values": int(str(alone.to_pydict()) != str(other.to_pydict())),
     }
     return [f"{name}: {count}" for name, count in found.items() if count]
 
 
 def story(tasks: int, grid: list[str], place: Path) -> tuple[str, bool]:
-    """Run all forms; what came of it as Markdown, and whether it is right."""
+    """Run all forms; return the results as Markdown, and whether they are right."""
     with cluster() as (address, scheduler, workers):
         whole = (scheduler, *workers)
         pool = timed(lambda: sweep(grid, place / "pool", "--threads", str(CORES)), ())
@@ -199,7 +200,7 @@ at it; by the clock it was {more_wall:.2f} ms per task, with whatever else the m
 
 
 def main() -> int:
-    """Run the story, print it, and write it down if asked."""
+    """Run all forms, print the results, and write them to the manual if requested."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

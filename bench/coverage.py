@@ -1,13 +1,14 @@
-"""How far the statistics can be trusted: coverage of intervals, and how often equals are told apart.
+"""Accuracy of the statistics: coverage of intervals, and the rate of false differences between equals.
 
-CUBIC runs with many seeds in each situation of the arena. These runs are the population: what an interval
-should hold is known from all of them. Then samples of n runs are drawn, again and again, and it is counted
+CUBIC runs with many seeds in each situation of the arena. These runs are the population: its centre is
+known from all of them. Then samples of n runs are drawn repeatedly to count
 
-- how often the 95 % interval of each kind of figure holds the population's centre;
-- how often CUBIC is told from CUBIC on other seeds, over all situations and figures;
-- how often of 21 equals anybody is set apart from the first.
+- how often the 95 % interval of each kind of figure contains the population's centre;
+- how often CUBIC differs significantly from CUBIC on other seeds, over all situations and figures;
+- how often any of 21 equals differs significantly from the first.
 
-`make build`, then `.venv/bin/python bench/coverage.py`; `--seeds 60` is faster. Runs are kept in `out/cache`.
+`make build`, then `.venv/bin/python bench/coverage.py`; `--seeds 60` is faster. Runs are cached in
+`out/cache`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ KINDS = {
 
 
 def coverage(figure: Figure, population: Array, n: int, draws: int, chance: np.random.Generator) -> float:
-    """Share of the intervals from n runs that hold the population's centre; NaN where there are none."""
+    """Share of the intervals from n runs that contain the population's centre; NaN where there are none."""
     centre = from_scale(float(to_scale(population, figure.scale).mean()), figure.scale)
     held = made = 0
     for sample in chance.choice(population, (draws, n)):
@@ -73,7 +74,7 @@ def told_apart(figure: Figure, population: Array, n: int, draws: int, chance: np
 def some_set_apart(
     figure: Figure, population: Array, n: int, equals: int, draws: int, chance: np.random.Generator
 ) -> float:
-    """How often of so many equals somebody is set apart from the first, by however small a difference."""
+    """How often any of these equals differs significantly from the first, by however small a difference."""
     wrong = 0
     for _ in range(draws):
         runs = {str(i): list(values) for i, values in enumerate(chance.choice(population, (equals, n)))}

@@ -1,4 +1,4 @@
-"""Puts what was measured into docs/performance.md, between its marks, and nothing else."""
+"""Writes measurements into docs/performance.md, only between its marks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DOCUMENT = Path(__file__).parent.parent / "docs" / "performance.md"
 
 
 def write(parts: dict[str, str], document: Path = DOCUMENT) -> None:
-    """Replace what stands between `<!-- bench NAME -->` and `<!-- end -->` for each name.
+    """Replace the text between `<!-- bench NAME -->` and `<!-- end -->` for each name.
 
     Raises
     ------
@@ -26,6 +26,6 @@ def write(parts: dict[str, str], document: Path = DOCUMENT) -> None:
 
 
 def table(headings: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, numbers to the right."""
+    """A Markdown table, numbers right-aligned."""
     rule = ["---"] + ["---:"] * (len(headings) - 1)
     return "\n".join("| " + " | ".join(row) + " |" for row in [headings, rule, *rows])

@@ -1,4 +1,4 @@
-"""Where the instructions of a run go, by module of the crates, counted by callgrind."""
+"""Distribution of a run's instructions over the modules of the crates, counted by callgrind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODULES = 14
 def shares(cell: LenaCell) -> list[tuple[str, float]] | str:
     """The modules with most instructions and their shares, start-up included; or why they are not known.
 
-    A line that was inlined from a library counts for the function that it was inlined into.
+    A line inlined from a library counts for the function that contains it.
     """
     binary = journey.binary()
     if binary is None or not journey.has_valgrind():
@@ -38,7 +38,7 @@ def shares(cell: LenaCell) -> list[tuple[str, float]] | str:
 
 
 def _module(place: str) -> str:
-    """`radio::fading` of a file or a function's path; nothing for the total."""
+    """`radio::fading` from a file or a function's path; empty for the total."""
     if place.startswith("PROGRAM TOTALS"):
         return ""
     if found := re.search(r"crates/(\w+)/src/(\w+)", place):

@@ -1,4 +1,4 @@
-"""What a packet costs from server to UE and its acknowledgement back, in instructions and events.
+"""Cost of a packet from server to UE and of its acknowledgement, in instructions and events.
 
 Instructions are counted by callgrind over a native binary that runs one scenario. The difference
 of two run lengths over the difference in delivered packets leaves out start-up, tables and slow start.
@@ -24,7 +24,7 @@ TIMED_ROUNDS = 9
 
 
 def cost() -> dict[str, object]:
-    """Per delivered packet: events, time, and instructions where valgrind and cargo are at hand."""
+    """Per delivered packet: events, time, and instructions where valgrind and cargo are available."""
     cells = [
         LenaCell(places=positions(1), traffic="tcp", warmup_s=2.0, duration_s=length) for length in LENGTHS_S
     ]
@@ -51,7 +51,7 @@ def cost() -> dict[str, object]:
 
 
 def _cpu_s(job: tuple[str, int]) -> float:
-    """CPU time of a run: what others take of the core is left out."""
+    """CPU time of a run, which excludes other processes on the core."""
     began = time.process_time()
     native.run([job], 1)
     return time.process_time() - began
@@ -88,7 +88,7 @@ def has_valgrind() -> bool:
 
 
 def binary() -> Path | None:
-    """The native program that runs one scenario; nothing where cargo cannot build it."""
+    """The native program that runs one scenario; None where cargo cannot build it."""
     command = ["cargo", "build", "--release", "-q", "-p", "airlane-scenario", "--example", "run"]
     command.append("--message-format=json")
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)

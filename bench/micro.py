@@ -1,7 +1,7 @@
-"""What the smallest pieces of work cost, by the criterion benches of the crates: medians in ns.
+"""Cost of the smallest operations, from the criterion benches of the crates: medians in ns.
 
-They are built without link-time optimisation (the profile `quick`), so a figure is an upper bound of what the
-same work costs in a release build.
+They are built without link-time optimisation (the profile `quick`), so a figure is an upper bound of the cost
+in a release build.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 # An event: a timer fires and is armed again.
 EVENT_BUDGET_NS = 60.0
 BENCHES = (
-    # Crate, bench, which of it.
+    # Crate, bench, its case.
     ("airlane-engine", "events", "hold/.*/wheel"),
     ("airlane-ran", "slots", "slot/"),
     ("airlane-transport", "acks", "ack/"),
@@ -49,7 +49,7 @@ def medians() -> list[dict[str, object]] | str:
 
 
 def pep_flow_bytes() -> int | None:
-    """Bytes that a PEP takes for each flow, its ranges full; None where it cannot be measured."""
+    """Bytes that a PEP needs for each flow with full ranges; None where it cannot be measured."""
     command = ["cargo", "run", "--quiet", "--profile", "quick", "-p", "airlane-middlebox"]
     try:
         run = subprocess.run(
@@ -61,7 +61,7 @@ def pep_flow_bytes() -> int | None:
 
 
 def read(home: Path) -> list[dict[str, object]]:
-    """What criterion left in its folder, in the order in which it was measured."""
+    """criterion's results in its folder, in the order of measurement."""
     rows = []
     for estimates in sorted(home.glob("**/new/estimates.json"), key=lambda path: path.stat().st_mtime_ns):
         name = json.loads((estimates.parent / "benchmark.json").read_text(encoding="utf-8"))["full_id"]

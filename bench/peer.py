@@ -1,4 +1,4 @@
-"""The ns-3 peer: finding it, building it, running one cell with it."""
+"""The ns-3 peer: its location, build, and runs of one cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUILD_NAME = "ns-3.37, Debian package build (release, logs compiled in)"
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run of either simulator gave."""
+    """Result of one run of either simulator."""
 
     sim_s: float
     wall_s: float
@@ -43,7 +43,9 @@ class Measured:
 
 
 def prepare() -> str | None:
-    """Build the peer, installing ns-3 with apt where that is possible; the reason if it cannot be had."""
+    """Build the peer, installing ns-3 with apt where that is possible; returns the reason if it is not
+    available.
+    """
     if not HEADER.exists():
         if os.geteuid() != 0 or shutil.which("apt-get") is None:
             return "ns-3 is not installed; on Debian, as root: apt-get install ns3 libns3-dev"

@@ -1,8 +1,8 @@
-"""Whole scenarios beside ns-3: same run, same core, one after the other, medians. `make bench` runs this.
+"""Whole scenarios compared with ns-3: same run, same core, in turn, medians. `make bench` runs this.
 
 A ratio is printed only where both sides carry the same load, since a simulator that delivers less has less to
-do. Rounds go through all scenarios in turn, so that a slow minute of a shared machine hits both sides alike.
-The result is left in `out/bench.json`.
+do. Rounds alternate over all scenarios, so that a slow minute of a shared machine affects both sides equally.
+The result is written to `out/bench.json`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WARMUP_S = 2.0
 
 @dataclass
 class Scenario:
-    """A cell that is run on both sides, and what the runs gave."""
+    """A cell that both sides run, and the results of the runs."""
 
     ues: int
     traffic: str
@@ -48,9 +48,9 @@ class Scenario:
     speed_kmph: float = 0.0
     rlc: str = "um"
     example: str | None = None
-    """One of the scenarios that come with airlane, instead of a cell made from the rest."""
+    """A bundled scenario, instead of a cell made from the rest."""
     budget: float | None = None
-    """Simulated seconds per second that it should reach where no peer says what is fast."""
+    """Target for the simulated seconds per second, where there is no peer to compare with."""
     ours: list[peer.Measured] = field(default_factory=list)
     theirs: list[peer.Measured] = field(default_factory=list)
 
@@ -71,7 +71,7 @@ class Scenario:
             peer.Measured(
                 sim_s=meta["sim_s"],
                 wall_s=meta["wall_s"],
-                # A flow that was over before counting started, or comes later than the end, has none.
+                # A flow that ended before the measurement, or starts after the end, has none.
                 goodput_mbps=sum(g for g in flows["goodput_mbps"].to_pylist() if not math.isnan(g)),
                 events=meta["events"],
                 cpu_s=busy,
@@ -169,8 +169,8 @@ def measure(rounds: int, budget_s: float, with_peer: bool) -> None:
         began = time.monotonic()
         for scenario in SCENARIOS:
             print(f"round {turn + 1}: {scenario.name}", file=sys.stderr, flush=True)
-            # The peer's part of a round goes to more runs where there is no peer: they last a fraction of a
-            # second to some seconds, and a neighbour of the machine is noticed for longer.
+            # Without a peer, its part of a round is used for more runs: they last a fraction of a second to
+            # some seconds, and other load on the machine lasts longer.
             for _ in range(1 if scenario.peer_s else ALONE):
                 scenario.run_ours()
             if with_peer and not scenario.run_peer(max(10.0, deadline - time.monotonic())):
@@ -311,7 +311,7 @@ def as_markdown(report: dict) -> dict[str, str]:
 
 
 def conditions(report: dict) -> str:
-    """How far the core was ours, and who the peer was."""
+    """How much of the core we had, and the version of the peer."""
     keys = ("ours_core_share", "ns3_core_share")
     shares = [row[key] for row in report["scenarios"] for key in keys if row[key] is not None]
     others = f"The peer: {report['peer']}."
@@ -324,7 +324,7 @@ def conditions(report: dict) -> str:
 
 
 def cpu_model() -> str:
-    """The name that the processor gives itself."""
+    """The processor's model name."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,4 +1,4 @@
-"""What a UE more costs: one cell with 1 to 1000 UEs, the exponent, and the memory of an idle UE."""
+"""Cost of a further UE: one cell with 1 to 1000 UEs, the exponent, and the memory of an idle UE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airlane.validation.cell import LenaCell
 
 ROOT = Path(__file__).parent.parent
 UES = (1, 3, 10, 30, 100, 300, 1000)
-# Simulated seconds, slow start left out by the difference of the two.
+# Simulated seconds; the difference of the two excludes slow start.
 LENGTHS_S = (2.0, 4.0)
 FIT_FROM = 10
 
@@ -70,7 +70,7 @@ def _cost(ues: int, fading: str, rounds: int) -> float:
 
 
 def idle_ue_bytes() -> dict[str, int] | str:
-    """Bytes that an idle UE keeps from the allocator, as the test of it prints them; or why not."""
+    """Bytes that an idle UE holds, as printed by its test; or why they are not known."""
     command = ["cargo", "test", "-q", "-p", "airlane-scenario", "--test", "memory", "an_idle_ue", "--"]
     done = subprocess.run([*command, "--nocapture"], check=False, capture_output=True, text=True, cwd=ROOT)
     found = re.findall(r'model = "(\w+)".*: (\d+) bytes for an idle UE', done.stdout)

@@ -1,9 +1,9 @@
-"""Which measures and claim rules of the papers hand-made tables reach.
+"""The measures and claim rules of the papers that tests reach with hand-made tables.
 
-A measure or rule is a function behind an experiment's number or claim, with those that it has in its closure
-(the base of a gain, the measure that a claim compares). A test marked `by_hand` puts tables made by hand into
-some of them and compares with values worked out beside it. As a plugin of pytest (`-p byhand`) this module
-writes down which functions such tests call.
+A measure or rule is a function behind an experiment's number or claim, including those in its closure (the
+base of a gain, the measure that a claim compares). A test marked `by_hand` calls some of them with hand-made
+tables and compares the results with values worked out in comments. As a plugin of pytest (`-p byhand`) this
+module records the functions that such tests call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 from airlane.experiments import Experiment
 
 REPORT = "AIRLANE_BY_HAND"
-"""Names the file to write to."""
+"""Environment variable that names the output file."""
 
 _called = set[str]()
 
@@ -51,7 +51,7 @@ def reached(function: object) -> Iterator[str]:
 
 
 def measures(experiments: Iterable[Experiment]) -> dict[str, str]:
-    """Return all functions behind numbers and claims; for each the first number or claim that has it."""
+    """Return all functions behind numbers and claims; for each the first number or claim that uses it."""
     found: dict[str, str] = {}
     for experiment in experiments:
         for number in experiment.numbers:
@@ -71,7 +71,7 @@ def _note(frame: FrameType, event: str, _: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Note what a marked test calls."""
+    """Record the functions that a marked test calls."""
     before: Callable[..., object] | None = sys.getprofile()
     if item.get_closest_marker("by_hand"):
         sys.setprofile(_note)
@@ -82,5 +82,5 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_sessionfinish() -> None:
-    """Write it down."""
+    """Write the record."""
     Path(os.environ[REPORT]).write_text(json.dumps(sorted(_called)), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What applications experienced: columns of `flows`, tables, sweeps, and nothing that is left out."""
+"""Results of applications: columns of `flows`, tables, sweeps; no transfer is omitted."""
 
 import json
 import math
@@ -35,8 +35,8 @@ VIEWS = {
 def test_columns_of_flows_by_hand() -> None:
     flows = pa.table({"flow": ["a", "b", "c", "d"], "run": [0, 0, 0, 0]})
     found = with_applications({"flows": flows, "pages": pa.table(PAGES), "views": pa.table(VIEWS)}, 10.0)
-    # a: pages of 2 s and 4 s, and one that was watched for 6 s without an end. The Kaplan-Meier curve is 1 up
-    # to 2 s, 2/3 up to 4 s, 1/3 up to the 10 s that the first was watched: 2 + 4/3 + 6/3.
+    # a: pages of 2 s and 4 s, and one that was observed for 6 s without an end. The Kaplan-Meier curve is 1
+    # up to 2 s, 2/3 up to 4 s, 1/3 up to the 10 s for which the first was observed: 2 + 4/3 + 6/3.
     assert found["page_s"].to_pylist() == [pytest.approx(2 + 4 / 3 + 2), 5.0, None, None]
     assert found["pages_begun"].to_pylist() == [3, 1, None, None]
     assert found["pages_completed"].to_pylist() == [2, 0, None, None]
@@ -46,7 +46,7 @@ def test_columns_of_flows_by_hand() -> None:
     assert found["stalls"].to_pylist() == [None, None, 3, None]
     assert found["rebuffering_s"].to_pylist() == [None, None, 2.0, None]
     assert found["bitrate_kbps"].to_pylist() == [None, None, 1000.0, None]
-    # Of the run: each page counts once, so that flow a counts three times and b once.
+    # Of the run: each page counts once, so that flow a has weight three and b one.
     assert per_run(BY_NAME["page_s"], found) == [pytest.approx((3 * (2 + 4 / 3 + 2) + 5) / 4)]
     assert per_run(BY_NAME["stalls"], found) == [3.0]
 

@@ -1,4 +1,4 @@
-"""The arena: every contender can enter, verdicts follow from paired intervals, page and table agree."""
+"""The arena: every contender can take part, verdicts follow from paired intervals, page and table agree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GOODPUT, DELAY, *_, SHARE = FIGURES
 
 
 def without_form(contender: Contender, situation: Situation) -> str | None:
-    """What of the reason why a contender cannot be there is known here; None if it can."""
+    """The known part of the reason why a contender does not apply; None if it does."""
     beginning = contender.name.partition("-")[0]
     if situation.name == "uplink" and contender.downlink_only:
         return contender.downlink_only
@@ -80,14 +80,14 @@ def made(values: list[float], base: list[float], figure: str) -> Result:
 @pytest.mark.parametrize(
     ("own", "figure", "word"),
     [
-        ([11.0, 21.1, 31.0], GOODPUT, "better"),  # far apart among themselves, a sure gain in each pair
+        ([11.0, 21.1, 31.0], GOODPUT, "better"),  # large spread, but a significant gain in each pair
         ([13.0, 23.1, 33.0], DELAY, "worse"),
         ([9.0, 19.1, 29.0], GOODPUT, "worse"),
         ([11.0, 19.0, 30.5], GOODPUT, "open"),
         ([10.0, 20.0, 30.0], GOODPUT, "same"),
-        ([10.15, 20.2, 30.2], GOODPUT, "same"),  # about one per cent: sure, but less than matters
-        ([11.0], GOODPUT, "open"),  # one run is no interval
-        ([11.0, 22.0], DELAY, "open"),  # nor are two of a percentile
+        ([10.15, 20.2, 30.2], GOODPUT, "same"),  # about one per cent: significant, but not relevant
+        ([11.0], GOODPUT, "open"),  # one run gives no interval
+        ([11.0, 22.0], DELAY, "open"),  # nor do two with a percentile
         ([math.nan, 22.0, 33.0], GOODPUT, "open"),  # two pairs: 22 and 33 against 20 and 30
     ],
 )
@@ -106,13 +106,13 @@ def test_a_verdict_is_the_interval_of_the_paired_difference(
         ([0.3, 0.31, 0.32], [1.0, 1.0, 1.0], "yields"),
         ([0.95, 1.0, 1.1], [1.0, 1.0, 1.0], "fair"),
         ([0.5, 1.5, 3.0], [1.0, 1.0, 1.0], "open"),
-        # A mean of 1 is not fair. A band of 0.7 to 1.43 would take the two after these for fair.
+        # A mean of 1 is not fair. A band of 0.7 to 1.43 would accept the next two as fair.
         ([0.1, 1.9, 1.0], [1.0, 1.0, 1.0], "open"),
         ([0.1, 1.9], [1.0, 1.0], "open"),
         ([1.0], [1.0], "open"),
         ([0.72, 0.73, 0.71], [1.0, 1.0, 1.0], "yields"),
         ([1.4, 1.41, 1.39], [1.0, 1.0, 1.0], "takes"),
-        ([0.7, 0.72, 0.71], [0.72, 0.7, 0.71], "fair"),  # as CUBIC has in this place
+        ([0.7, 0.72, 0.71], [0.72, 0.7, 0.71], "fair"),  # equal to CUBIC's share here
     ],
 )
 def test_a_share_is_judged_against_cubics_own_within_a_quarter(
@@ -123,7 +123,7 @@ def test_a_share_is_judged_against_cubics_own_within_a_quarter(
 
 
 def tables_of(columns: dict[str, list[float]], names: list[str], **more: pa.Table) -> dict[str, pa.Table]:
-    """What the core gives of a run, as far as the arena asks."""
+    """The core's tables of a run, with the columns that the arena needs."""
     all_nan = [math.nan] * len(names)
     wanted = ("goodput_mbps", "owd_p95_ms", "packets_sent", "packets_lost", "fct_s", "start_s")
     flows = {"flow": pa.array(names)} | {name: pa.array(columns.get(name, all_nan)) for name in wanted}
@@ -134,7 +134,7 @@ def test_figures_of_a_run_by_hand() -> None:
     tables = tables_of(
         {
             "goodput_mbps": [6.0, 2.0, 8.0],
-            "owd_p95_ms": [10.0, math.nan, 99.0],  # of the second nothing arrived
+            "owd_p95_ms": [10.0, math.nan, 99.0],  # the second received nothing
             "packets_sent": [300.0, 100.0, 50.0],
             "packets_lost": [9.0, 1.0, 50.0],
         },
@@ -153,7 +153,7 @@ def test_a_rival_that_got_nothing_leaves_a_share_that_is_finite() -> None:
 
 
 def test_a_page_that_never_came_counts_up_to_the_horizon() -> None:
-    """One page of 100 seeds: begun at 33.56 s, nothing of it at 60 s. The mean of the others is 0.9."""
+    """One page of 100 seeds: started at 33.56 s, nothing received by 60 s. The mean of the others is 0.9."""
     pages = pa.table({"onload_s": [0.9] * 9 + [math.nan], "start_s": [3.0 * i for i in range(9)] + [33.56]})
     tables = tables_of({}, ["tested"], pages=pages)
     found = measured(Setting(Kind.PAGES, horizon_s=10.0), tables, 60.0)
@@ -168,7 +168,7 @@ def test_transfers_that_never_end_are_transfers_all_the_same() -> None:
     assert (found.completed, found.begun) == (0, 2), "the third had not begun"
     assert found.values["fct_s"] == 10.0
     assert "goodput_mbps" not in found.values
-    # Of those that were cut off by the end, whether they ended is no matter: they began too late to count.
+    # Of those cut off by the end, completion is irrelevant: they began too late to count.
     late = {"fct_s": [1.0, 2.0, 0.1], "start_s": [3.0, 4.0, 15.0]}
     found = measured(
         Setting(Kind.TRANSFERS, horizon_s=10.0), tables_of(late, ["tested-1", "tested-2", "tested-3"]), 16.0

@@ -1,9 +1,9 @@
-"""What the manual says of the arena: each number is that of one cell of the tables, which are the command's.
+"""Numbers of the arena in the manual: each is in a cell of the tables, which the command writes.
 
-Behind each number with a fraction stands the cell it is of, as a comment that no reader sees:
-`0.31×<!--vegas @ one user: delay-->` is in the row of vegas, in the column `one user, deep queue: delay,
-p95`. Of each part of a column, as `: ` divides it, the beginning is enough so long as one cell alone has such
-a number there. `AIRLANE_BLESS=1` writes the tables' numbers into the page.
+Each number with a fraction is followed by its cell as an HTML comment: `0.31×<!--vegas @ one user: delay-->`
+is in the row of vegas, in the column `one user, deep queue: delay, p95`. A column's name is split at `: `,
+and a prefix of each part suffices if only one cell with this prefix has the number. `AIRLANE_BLESS=1` writes
+the tables' numbers into the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from conftest import ROOT
 
 PAGE, TABLES = (ROOT / "docs" / name for name in ("arena-results.md", "arena-tables.md"))
 NUMBER = r"\d+\.\d+(?: ± \d+(?:\.\d+)?)?×?(?!\w|\.\d)"
-"""With a fraction, and an interval where it has one: what was measured. Whole numbers count and name."""
+"""Measured numbers: with a fraction, and an interval where they have one. Whole numbers are counts or
+names.
+"""
 BOUND = re.compile(rf"(?<![\w.])({NUMBER})<!--(.+?) @ (.+?)-->")
 NO_MEASURE = re.compile(r"RFC \d+ section [\d.]+|\(http[^)]*\)|§[\d.]+|HTTP/[\d.]+")
 
@@ -49,9 +51,9 @@ def is_meant(column: str, words: str) -> bool:
 
 
 def number_of(row: str, column: str, said: str, of: list[Cell]) -> str:
-    """The number of a cell, in the form in which the page says it: with its interval, or as a multiple.
+    """The number of a cell, in the form used on the page: with its interval, or as a multiple.
 
-    What stands in brackets behind it, the ends of an uneven interval, is left out.
+    A following bracket with the ends of an asymmetric interval is left out.
     """
     found = [
         number if "±" in said else number.partition(" ±")[0]

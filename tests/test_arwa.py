@@ -1,4 +1,4 @@
-"""Experiments of the paper `arwa`: points that parse, measures by hand, orderings decided by intervals."""
+"""Experiments of the paper `arwa`: valid points, measures by hand, orderings decided by intervals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_at_most_sixteen_combinations_that_all_differ() -> None:
     assert CHOICES[0] == BASE
     resolved = {json.dumps(Case("arwa", 2, choice=c).overrides) for c in CHOICES}
     resolved |= {json.dumps(Case("drwa", 2, choice=c).overrides) for c in CHOICES}
-    # Seven readings of ARWA and two floors of DRWA, each with two ways to start.
+    # Seven readings of ARWA and two minimum windows of DRWA, each with two ways to start.
     assert len(resolved) == 2 * (7 + 2)
 
 

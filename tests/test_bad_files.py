@@ -1,4 +1,4 @@
-"""Files and places that are not what they should be: one message that names them, and exit code 2."""
+"""Invalid files and places: one message that names them, and exit code 2."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_file_that_is_no_scenario(
         ("absent.toml", "No such file"),
         ("s.toml/below.toml", "Not a directory"),
         ("loop.toml", "symbolic links"),
-        # It can be opened and not read, by root too.
+        # It can be opened but not read, even by root.
         ("/proc/self/mem", "Input/output error"),
         ("/dev/zero", "more than"),
     ],
@@ -106,7 +106,7 @@ PLACES = [
 def test_a_place_where_nothing_can_be_written(
     airlane: Airlane, tmp_path: Path, arguments: tuple[str, ...], file: str, place: str
 ) -> None:
-    # Root may write everywhere, but not below a file, and not into a file system of the kernel's.
+    # Root may write everywhere, but not below a file, nor into a kernel file system.
     (tmp_path / "s.toml").write_text(WIRED)
     (tmp_path / "file").write_text("mine")
     is_one_message(airlane(*arguments, place + file), place)
@@ -114,7 +114,7 @@ def test_a_place_where_nothing_can_be_written(
 
 
 def limited(tmp_path: Path, limit: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command where no file can grow beyond a limit, as on a disk that is full."""
+    """Run the command with a limit on file sizes, as on a full disk."""
     return subprocess.run(
         [sys.executable, "-m", "airlane", *arguments],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""The test cases of the BBR draft: all of them are there, what holds holds, and a verdict can go wrong."""
+"""The test cases of the BBR draft: complete, with the expected verdicts, and with verdicts that can fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conftest import Airlane
 
 BY_SECTION = {case.section: case for case in CASES}
 OPEN = {
-    "A.4": "cannot be had",  # a tenth less does not keep the flight up, for Drain paces at a half
+    "A.4": "cannot be had",  # losing a tenth does not sustain the flight, since Drain paces at a half
 }
 
 
@@ -42,7 +42,7 @@ def test_the_same_twice() -> None:
     ("section", "settings", "verdict"),
     [
         ("A.1", {"run.duration": "300 ms"}, "cannot be had"),  # Startup does not end
-        ("A.1", {"internet.rate": "9 Mbit/s"}, "does not"),  # not the rate that is looked for
+        ("A.1", {"internet.rate": "9 Mbit/s"}, "does not"),  # not the expected rate
         ("A.5", {"internet.loss": "1 %"}, "does not"),  # packets are lost
         ("A.14", {"internet.rate": "80 kbit/s"}, "does not"),
         (
@@ -78,10 +78,10 @@ def test_verdicts_are_counted() -> None:
 
 VERSION_1 = {
     "A.2": "does not",  # loss does not end its Startup
-    "A.3": "does not",  # it counts what will be in flight when the next segment may leave
+    "A.3": "does not",  # it uses the in-flight value at the departure of the next segment
     "A.4": "cannot be had",
-    "A.4b": "does not",  # its Drain knows no limit of time
-    "A.17": "does not",  # it finds the policer, and forgets it after 48 round trips
+    "A.4b": "does not",  # its Drain has no time limit
+    "A.17": "does not",  # it detects the policer, and forgets it after 48 round trips
 }
 
 
@@ -109,7 +109,8 @@ def test_others_are_asked_what_they_can_be(case: draft.Case) -> None:
     [
         ("A.13", {"internet.loss": "3 %"}, "does not"),  # losses keep the link from being full
         ("A.17", {"internet.loss": "5 %"}, "does not"),
-        # Nothing that tells an acknowledgment of a repetition from that of the original, and no F-RTO.
+        # No way to distinguish acknowledgments of a retransmission from those of the original, and no
+        # F-RTO.
         ("A.19", {"flow.0.transport.frto": False, "flow.0.transport.timestamps": False}, "does not"),
         (
             "A.18",

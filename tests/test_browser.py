@@ -1,6 +1,7 @@
 """The pages of reports in a browser: headless Chromium, real clicks and keys, no network.
 
-Chromium is the machine's own: `chromium` or what AIRLANE_CHROMIUM names. Without one these tests are skipped.
+Chromium is the machine's own: `chromium` or the program in AIRLANE_CHROMIUM. Without it these tests are
+skipped.
 """
 
 import csv
@@ -63,7 +64,7 @@ to = "car"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run, two papers and an arena, each as its command writes it."""
+    """A run, two papers and an arena, each written by its command."""
     folder = tmp_path_factory.mktemp("pages") / "out"
     scenario = airlane.loads(STREET)
     results = scenario.run()
@@ -92,7 +93,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def arena_of_the_manual(folder: Path) -> None:
-    """What the manual has a reader do for a controller of their own in the arena, to the letter."""
+    """The manual's steps for a reader's own controller in the arena, verbatim."""
     manual = Document(ROOT / "docs/howto/controller.md", folder)
     blocks = manual.blocks()
     (source,) = (one for one in blocks if one.text.startswith("# gentle.py"))
@@ -116,7 +117,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Visit:
-    """A page, opened from disk; what goes wrong on it is kept."""
+    """A page, opened from disk; its errors are recorded."""
 
     def __init__(self, context: Any, path: Path) -> None:
         self.page = context.new_page()
@@ -137,7 +138,7 @@ class Visit:
 
 
 class Figure:
-    """A figure on a page, and how its first panel stands."""
+    """A figure on a page, and the state of its first panel."""
 
     def __init__(self, page: Page, root: Locator) -> None:
         self.page, self.root = page, root
@@ -163,12 +164,12 @@ class Figure:
         return float(found[0]), float(found[1])
 
     def pixels(self, panel: int = 0) -> str:
-        """What is painted."""
+        """The painted pixels."""
         canvas = self.root.locator(".panel").nth(panel).locator("canvas")
         return str(canvas.evaluate("canvas => canvas.toDataURL()"))
 
     def drag(self, panel: int = 0) -> None:
-        """From a quarter of the plot to its half."""
+        """Drag from a quarter of the plot to its middle."""
         box = self.plot(panel).bounding_box()
         y = box["y"] + box["height"] / 2
         self.page.mouse.move(box["x"] + 0.25 * box["width"], y)
@@ -477,7 +478,7 @@ def test_the_heat_map_sorts_by_click_and_by_key(pages: dict[str, Path], context:
     assert heading.get_attribute("aria-sort") == "ascending"
     assert column() == sorted(column())
     assert len(set(column())) > 1
-    # The heading keeps the focus, so that a key turns the order round.
+    # The heading keeps the focus, so that a key reverses the order.
     page.keyboard.press("Enter")
     assert heading.get_attribute("aria-sort") == "descending"
     assert column() == sorted(column(), reverse=True)
@@ -515,7 +516,7 @@ def test_the_controller_of_the_manual_stands_in_the_heat_map(pages: dict[str, Pa
     assert delays[clicked] == round(delay, 2) < 1.0, "it is for less delay than CUBIC's"
     own.get_by_role("cell").first.hover()
     assert page.locator("#told").inner_text().startswith("gentle, one user, deep queue: delay, p95: ")
-    # The heading that was pressed has the focus; the next one is a Tab away.
+    # The pressed heading has the focus; the next one is a Tab away.
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert headings.nth(2).get_attribute("aria-sort") == "descending"

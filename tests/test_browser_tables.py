@@ -1,4 +1,4 @@
-"""Tables of pages in a browser: sorted and filtered by mouse and keyboard, folded where they are long."""
+"""Tables of pages in a browser: sorted and filtered by mouse and keyboard, folded if long."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ to = "phone"
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The page of a run with 45 flows, of which each panel shows percentiles."""
+    """The page of a run with 45 flows; its panels show percentiles over them."""
     folder = tmp_path_factory.mktemp("tables") / "run"
     scenario = airlane.loads(CELL)
     results = scenario.run()

@@ -1,8 +1,7 @@
-"""Claims and measures of `arwa` and `splitproxy` on tables made by hand; and that no paper has one without.
+"""Claims and measures of `arwa` and `splitproxy` on hand-made tables; every paper's measures must have one.
 
-Three runs that are alike have intervals without a width, so that each claim holds or does not. What is
-asserted is first a table of which the paper's sentence is true, and then the same with one value changed so
-that it is not.
+Three equal runs have intervals of width zero, so that each claim holds or does not. The first assertion
+uses a table for which the paper's sentence is true, the others change one value so that it is false.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ NAN = math.nan
 
 
 class Made(Mapping[str, Run]):
-    """Runs by the name of their point, made when they are asked for."""
+    """Runs by the name of their point, created on demand."""
 
     def __init__(self, make: Callable[[str], Run]) -> None:
         self._make = make
@@ -76,7 +75,7 @@ def holds(found: Claim, make: Callable[[str], Run]) -> bool | None:
 
 
 def four(throughput: float, delay: float, pdf: float = 99.0, fairness: float = 0.9) -> Run:
-    """A run of two flows with these measures: rates of T(1 ± s)/2 have a Jain's index of 1/(1 + s²)."""
+    """A run of two flows with these measures: rates T(1 ± s)/2 have a Jain's index of 1/(1 + s²)."""
     s = math.sqrt(1.0 / fairness - 1.0)
     flows = {
         "flow": ["a", "b"],
@@ -98,7 +97,7 @@ def by_scheme(values: Mapping[tuple[str, int], Four]) -> Callable[[str], Run]:
 
 
 ORDERED: dict[tuple[str, int], Four] = {
-    # Autotuning has the most throughput and the longest delay, ARWA is between it and DRWA.
+    # Autotuning has the most throughput and the longest delay; ARWA is between it and DRWA.
     **{("autotuning", n): (20.0, 1000.0, 90.0 - n / 20, 0.80) for n in USERS},
     **{("arwa", n): (15.0 + n / 25, 300.0, 97.0, 0.95) for n in USERS},
     **{("drwa", n): (14.0, 200.0, 98.0, 0.70) for n in USERS},
@@ -247,7 +246,7 @@ def test_over_the_number_of_users() -> None:
         (turns, {20: (16.0, 200.0, 98.0, 0.60)}),
         (delay, {60: (14.0, 399.0, 94.0, 0.70)}),
         (pdf, {100: (15.0, 1000.0, 98.0, 0.80)}),
-        (fairness, {80: (16.0, 800.0, 92.0, 0.605)}),  # by half of what matters
+        (fairness, {80: (16.0, 800.0, 92.0, 0.605)}),  # by half of the relevant difference
     ):
         assert holds(found, make({})) is True
         assert holds(found, make(wrong)) is False
@@ -294,7 +293,7 @@ def test_the_limits_of_the_paper_lie_on_the_front() -> None:
 
     found = claim(arwa_limits.joint(), "arwa.limits.front")
     assert holds(found, make((10.0, 100.0))) is True
-    assert holds(found, make((12.0, 120.0))) is True  # more throughput for more delay beats nobody
+    assert holds(found, make((12.0, 120.0))) is True  # more throughput at more delay dominates nothing
     assert holds(found, make((10.0, 98.0))) is False
     assert holds(found, make((10.2, 100.0))) is False
 
@@ -357,7 +356,7 @@ def test_who_has_the_most_where_the_signal_is_high_or_medium() -> None:
 
 
 def seconds(rates: Mapping[str, list[float]]) -> Callable[[str], Run]:
-    """Throughput by flow and second, from the begin of what is measured on."""
+    """Throughput by flow and second, from the start of the measurement."""
     begin = arwa_mixed._MEASURED.begin_s
     columns = {
         "flow": [flow for flow, values in rates.items() for _ in values],
@@ -387,7 +386,7 @@ def windowed(loud: float, quiet: float, least: float = 3000.0, rate: float = 1.0
         inside |= (t >= burst.begin_s) & (t < burst.end_s)
     first = int(np.flatnonzero(inside)[20])
     cwnd = np.where(inside, loud, quiet)
-    cwnd[first] = 1.0  # a loss made this one
+    cwnd[first] = 1.0  # due to a loss
     series = {
         "flow": ["user-1"] * t.size,
         "t_s": t,
@@ -416,7 +415,7 @@ def test_bursts_make_the_window_smaller_and_do_not_stop_it() -> None:
     assert holds(goes_on, make(windowed(6000.0, 20_000.0, rate=0.0), alone)) is False
     draw = three(right)[0]
     assert arwa_mixed._lowest(draw) == 3000.0
-    assert arwa_mixed._lowest_sample(draw) == 6000.0  # not the one that a loss made
+    assert arwa_mixed._lowest_sample(draw) == 6000.0  # without the one due to a loss
 
 
 def downloaded(rate: float, fairness: float = 0.99) -> Run:
@@ -457,7 +456,7 @@ def test_gains_of_a_proxy() -> None:
         assert number.against(draw) == 0.0
     gain, derived = splitproxy_ftp._gain_bar(50), splitproxy_ftp._derivation_bar(50)
     assert (holds(gain, proxied(50, {})), holds(derived, proxied(50, {}))) == (True, True)
-    low = {(2, "gateway"): (4.1, 0.98)}  # 37 %; by hand it is 63 %
+    low = {(2, "gateway"): (4.1, 0.98)}  # 37 %; the derivation gives 63 %
     assert (holds(gain, proxied(50, low)), holds(derived, proxied(50, low))) == (False, False)
 
 
@@ -538,7 +537,7 @@ def test_pages_behind_a_proxy() -> None:
     assert (found["not_worse"], found["saving.8"], found["saving.0"]) == (False, False, True)
 
     def in_proportion(b: int, d: int, c: str, p: str) -> float:
-        """A fifth of the time is saved everywhere, so that the share does not shrink."""
+        """A fifth of the time is saved everywhere, so that the relative saving does not decrease."""
         return right_pages(b, d, c, "none") * (0.8 if p == "gateway" else 1.0)
 
     found = verdicts(in_proportion)
@@ -556,7 +555,7 @@ def test_pages_behind_a_proxy() -> None:
 
 
 def watched(more: Callable[[int, int, str], int]) -> Callable[[str], Run]:
-    """Of ten viewers those who are satisfied, by downloads, delay and proxy, wherever users are."""
+    """The number of satisfied viewers of ten, by downloads, delay and proxy, for all positions."""
     runs = {}
     for radius in (splitproxy_web.NEAR_M, splitproxy_web.FAR_M):
         for d in DELAYS_MS:
@@ -591,11 +590,11 @@ MODULES = tuple(
     f"tests/test_{name}.py"
     for name in ("by_hand", "by_hand_too", "meld_measures", "times", "metrics", "common")
 )
-"""Where such tests are: to collect all others takes seconds."""
+"""Modules with such tests: collecting all others takes seconds."""
 
 
 def test_every_measure_and_claim_rule_of_the_papers_has_a_table_made_by_hand(tmp_path: Path) -> None:
-    """In a process of its own, since what tests call is written down there."""
+    """In a separate process, since the plugin records the calls there."""
     report = tmp_path / "called.json"
     this = "test_every_measure_and_claim_rule_of_the_papers_has_a_table_made_by_hand"
     done = subprocess.run(

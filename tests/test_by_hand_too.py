@@ -1,4 +1,4 @@
-"""Claims and measures of `ltetcp`, `frto` and `mdcc` on tables made by hand; see `test_by_hand.py`."""
+"""Claims and measures of `ltetcp`, `frto` and `mdcc` on hand-made tables; see `test_by_hand.py`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_timeout_without_a_loss() -> None:
 
 
 def paused(after: float, undone: bool, dropped: int, resent: int, window: float = 1460.0) -> Run:
-    """A pause of a second from 10 s on, one timeout in it, and the window after it beside 100 kB before."""
+    """A pause of a second from 10 s on, one timeout in it, and the window after it; before, it was 100 kB."""
     t = np.round(np.arange(9.0, 13.0, 0.1), 1)
     series = {
         "flow": ["f"] * t.size,
@@ -120,13 +120,13 @@ def test_a_spurious_timeout() -> None:
     assert verdicts(paused(9.8e4, True, 0, 5), off)[1] is False
     assert verdicts(paused(1e5, False, 0, 5), off)[1] is False
     assert verdicts(on, paused(9.1e4, False, 0, 40))[2] is False
-    assert verdicts(on, paused(5e4, False, 0, 5))[2] is False  # no more sent again than with F-RTO
+    assert verdicts(on, paused(5e4, False, 0, 5))[2] is False  # no more retransmissions than with F-RTO
 
 
 def handed_over(
     goodput: float, delay: float, before: float = 1000.0, dropped: int = 3, held: float = 0.0
 ) -> Run:
-    """Bins of 0.5 s; at 4 s the UE leaves, after which goodput and delay are these."""
+    """Bins of 0.5 s; at 4 s the UE leaves, and goodput and delay then have these values."""
     t = np.arange(0.0, 12.0, 0.5)
     after = t >= 4.0
     series = {
@@ -150,7 +150,8 @@ SEAMLESS, LOSSLESS = handover_setup.point("seamless"), handover_setup.point("los
 
 def test_recovery_and_runs_in_which_nothing_was_missing() -> None:
     draw = Draw(1, {SEAMLESS: handed_over(2.0, 100.0)})
-    # Three dropped, sent again at 5.0, 5.5 and 6.0 s: 2.5 s after 4 s; the paper's handover is at 31 s.
+    # Three dropped, retransmitted at 5.0, 5.5 and 6.0 s: 2.5 s after 4 s; the paper's handover is at 31
+    # s.
     assert ltetcp_handover._recovery_end(SEAMLESS)(draw) == 33.5
     delay = handover_setup.at(SEAMLESS, "delay_ms")
     assert handover_setup.in_order(SEAMLESS, delay)(draw) == 100.0
@@ -159,7 +160,7 @@ def test_recovery_and_runs_in_which_nothing_was_missing() -> None:
 
 
 def test_which_radio_explains_delay_and_rate() -> None:
-    """The base alone has 1500 ms before, and after it at most twice the published 2421 kbit/s."""
+    """Only the base has 1500 ms before, and after it at most twice the published 2421 kbit/s."""
     found = claim(ltetcp_handover.seamless(), "ltetcp.handover.radio")
     base = handover_setup.BASE_RADIO
 
@@ -198,7 +199,7 @@ def by_size(run: Callable[[str, int], Run]) -> dict[str, Run]:
 
 
 def test_lossless_brings_more_from_a_size_on() -> None:
-    # Equal below 512 KiB, from there on 15 % more.
+    # Equal below 512 KiB, from that size on 15 % more.
     runs = by_size(
         lambda mode, kib: handed_over(2.3 if (mode, kib >= 512) == ("lossless", True) else 2.0, 100.0)
     )
@@ -214,7 +215,7 @@ def test_lossless_brings_more_from_a_size_on() -> None:
 
 
 def test_delay_rises_or_falls_with_the_queue() -> None:
-    # 24 pairs: mostly in one order, with two sizes swapped so that the correlation is below 1.
+    # 24 pairs, in the same order but for two swapped sizes, so that the correlation is below 1.
     rank = {kib: i for i, kib in enumerate(handover_setup.SIZES_KIB)}
     first, second = handover_setup.SIZES_KIB[:2]
     rank[first], rank[second] = rank[second], rank[first]
@@ -227,9 +228,9 @@ def test_delay_rises_or_falls_with_the_queue() -> None:
 
 
 def jumped(fill_s: float, steady: float = 60.0) -> Run:
-    """A flow that has its whole rate so long after others stop at 10 s, and 1 Mbit/s before."""
+    """A flow that reaches its full rate this long after others stop at 10 s, with 1 Mbit/s before."""
     t = np.round(np.arange(0.0, 35.0, 0.1), 1)
-    # Filled with the end of the first bin of 0.5 s that has all of it.
+    # Filled at the end of the first bin of 0.5 s at the full rate.
     rate = np.where(t >= 10.0 + fill_s - 0.5 - 1e-6, steady, 1.0)
     series = {"flow": ["phone"] * t.size, "t_s": t, "goodput_mbps": rate}
     return Run({"flows": pa.table({"flow": ["phone"], "to": ["phone"]}), "flow_series": pa.table(series)})
@@ -244,7 +245,7 @@ def jumps(times: Mapping[str, Mapping[int, float]], delay_ms: float, fading: str
 
 
 TAKES = {"cubic": {100: 10.0, 200: 8.0, 300: 8.0}, "mdcc": {100: 2.5, 200: 2.0, 300: 1.6}}
-"""Seconds, of which MD-CC saves 75, 75 and 80 %; published are 76.6, 77.0 and 78.4 %."""
+"""Seconds: MD-CC saves 75, 75 and 80 %; published are 76.6, 77.0 and 78.4 %."""
 
 
 def test_capacities_that_are_filled_faster() -> None:
@@ -376,7 +377,7 @@ def test_short_flows() -> None:
 
 
 def starting(left_s: float | None, sent_s: float = 0.3) -> Run:
-    """Five flows whose slow start ends with the bin that begins so long after their start, or never."""
+    """Five flows whose slow start ends with the bin this long after their start, or never."""
     names = [f"short-{i + 1}" for i in range(5)]
     starts = [3.0 + 3 * i for i in range(5)]
     step, bins = 0.05, 20
@@ -396,7 +397,7 @@ def starting(left_s: float | None, sent_s: float = 0.3) -> Run:
 
 def test_slow_start_of_short_flows() -> None:
     six = mdcc_short.figure6()
-    # The bin from 100 to 150 ms; counted from the first data, the first bin is left out.
+    # The bin from 100 to 150 ms; with the first data as origin, the first bin is left out.
     draw = Draw(1, Made(lambda _: starting(0.1)))
     assert six.numbers[0].measure(draw) == pytest.approx(150.0)
     assert six.numbers[0].readings[0].measure(draw) == pytest.approx(100.0)
@@ -406,7 +407,7 @@ def test_slow_start_of_short_flows() -> None:
 
 
 def test_the_delay_that_cubic_implies() -> None:
-    """Times that are linear in the delay, and the published ones at the delay that is used for a table."""
+    """Times that are linear in the delay, and the published ones at the delay used for a table."""
     found = claim(mdcc_delay.one_delay(), "mdcc.delay")
 
     def make(off_ms: float) -> Callable[[str], Run]:

@@ -1,4 +1,4 @@
-"""Kept outputs are found under the core, scenario, files and seed that decided them, and under no other."""
+"""Cached outputs are found by core, scenario, files and seed, and not under any other key."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_whatever_decides_a_run_makes_another_key(tmp_path: Path) -> None:
     keys = [
         Cache(tmp_path, core).key(resolved, inputs, seed)
         for core in ("core", "another core")
-        # Also values that only differ in where the one ends and the other begins.
+        # Also values that differ only in their boundary.
         for resolved, seed in (("scenario", 1), ("scenario", 2), ("scenario ", 1), ("s1", 1), ("s", 11))
         for inputs in ({}, {"a": "1"}, {"a": "2"}, {"b": "1"}, {"a": "1", "b": "1"})
     ]
@@ -81,7 +81,7 @@ def test_an_entry_that_was_edited_counts_as_none(tmp_path: Path) -> None:
 
 
 def _arrow(folder: Path, value: float) -> bytes:
-    """A whole file with another value."""
+    """A valid file with another value."""
     other = Cache(folder / "other", "core")
     other.put("key", output(value))
     (file,) = (folder / "other").rglob("flows.arrow")
@@ -91,7 +91,7 @@ def _arrow(folder: Path, value: float) -> bytes:
 
 
 def test_another_process_was_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process's entry appears just before ours would; both are of one key, so of one content."""
+    """Another process's entry appears just before ours; both have the same key, so the same content."""
     ours, theirs = Cache(tmp_path, "core"), Cache(tmp_path, "core")
     rename, began = Path.rename, list[Path]()
 
@@ -167,7 +167,7 @@ def test_a_folder_with_something_else_in_it_keeps_that(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    # In a process of its own, since the limit is one of the process.
+    # In a separate process, since the limit applies to the whole process.
     code = (
         "import sys, numpy as np, pyarrow as pa\n"
         "from pathlib import Path\n"

@@ -1,4 +1,4 @@
-"""What a page knows of a figure is what Matplotlib drew."""
+"""The data of a figure on a page equals what Matplotlib drew."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What runs before a change lands cannot pass on leftovers, nor write what it should compare."""
+"""CI steps must not depend on leftovers, nor overwrite the files that they compare."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_each_target_needs_is_installed_by_it() -> None:
 
 
 def test_no_test_builds_the_workspace() -> None:
-    """It takes minutes; `make test` builds before it tests."""
+    """It takes minutes; `make test` builds before the tests."""
     builders = re.compile(r"""\[\s*["'](?:cargo|maturin|make|rustc)["']""")
     found = [file.name for file in (ROOT / "tests").glob("*.py") if builders.search(file.read_text())]
     assert found == []

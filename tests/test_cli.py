@@ -1,4 +1,4 @@
-"""The command from end to end: what it prints, what it writes, and how it fails."""
+"""The command from end to end: output, files, and failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHORT = ("--set", "run.duration=4s", "--set", "run.warmup=1s")
 
 
 def left_behind(folder: Path) -> list[str]:
-    """Everything in a folder, also what is hidden."""
+    """Everything in a folder, including hidden files."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
@@ -274,5 +274,5 @@ def test_what_needs_no_simulation_loads_nothing_heavy(option: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("airlane 0." if option == "--version" else "Usage: ")
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "typer" in loaded  # or the names are not where this test looks for them
+    assert "typer" in loaded  # or the test looks for the wrong names
     assert not loaded & HEAVY

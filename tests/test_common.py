@@ -1,4 +1,4 @@
-"""What all papers measure and decide by: values by hand for each."""
+"""Measures and decisions shared by the papers, with values by hand."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_published_value_is_one_figure() -> None:
 
 
 def test_no_paper_has_a_rule_of_another() -> None:
-    """What two papers need stands in `common`."""
+    """Helpers that two papers need are in `common`."""
     import ast
     from pathlib import Path
 
@@ -180,7 +180,7 @@ def test_parts_in_words() -> None:
         str(between(draws, "rate", drawn(3.0, 3.0), 0.0, 2.0, " s")) == "rate 3.000 ± 0.000 s (0 to 2 s: no)"
     )
     assert str(higher(draws, "a − b", drawn(5.0, 5.0), drawn(4.0, 4.0))) == (
-        "a − b 1.000 ± 0.000 (above 0.04: yes)"  # a hundredth of what it is compared with
+        "a − b 1.000 ± 0.000 (above 0.04: yes)"  # a hundredth of its reference
     )
     assert str(higher(draws, "", drawn(5.0, 5.0), drawn(4.0, 4.0), unit=" ms", margin=2.0, equal=True)) == (
         "1.000 ± 0.000 ms (at least -2 ms: yes)"
@@ -206,7 +206,9 @@ def test_of_many_parts_three_are_shown_and_the_others_counted() -> None:
 
 
 def test_the_part_nearest_to_its_limit_is_the_one_that_is_shown() -> None:
-    """All hold: by 3 from above, by 2 from below, by 1 above minus the margin, by 4 above the margin."""
+    """All hold: by 3 above a lower limit, by 2 below an upper one, by 1 above minus the margin, by 4
+    above the margin.
+    """
     draws = DRAWS[:2]
     far = [
         between(draws, "above", drawn(7.0, 7.0), 0.0, 10.0),

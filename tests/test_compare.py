@@ -1,4 +1,4 @@
-"""Runs and sweeps beside each other: pairs, intervals, what cannot be said, and what cannot be compared."""
+"""Comparison of runs and sweeps: pairs, intervals, undecided cases, and invalid comparisons."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_one_run_has_no_interval_and_says_so() -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three runs each of two controllers, one with other seeds, and a sweep."""
+    """Three runs each of two controllers, another with other seeds, and a sweep."""
     at = tmp_path_factory.mktemp("compare")
     base = package.load(package.example("wired-cubic")).set({"run.duration": "4 s", "run.warmup": "1 s"})
     for name, congestion, seed in (("cubic", "cubic", 1), ("newreno", "newreno", 1), ("later", "cubic", 50)):
@@ -141,7 +141,7 @@ def test_a_long_series_keeps_its_extremes() -> None:
     assert at.size == mean.size == low.size <= plot.BINS_MAX
     assert high.max() == 50.0
     assert low.min() == 1.0
-    # A bin is of 35 values: 34 of 1 and one of 50.
+    # A bin has 35 values: 34 of 1 and one of 50.
     assert mean.max() == pytest.approx((34 + 50) / 35)
     short = plot.thinned(t[:100], y[:100])
     assert short[1].tolist() == y[:100].tolist()

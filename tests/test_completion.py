@@ -1,4 +1,4 @@
-"""What shells offer: each shell is asked once for a few words, the command itself for all of them."""
+"""Shell completion: each shell is tested with a few words, the command itself with all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from airlane.cli import app
 
-# Each reads lines of words, and answers each with what it offers and a line of its own.
+# Each reads lines of words, and answers each with its completions and an end line.
 BASH = """
 eval "$(airlane completion bash)"
 function_name="$(complete -p airlane | sed -E 's/.* -F ([^ ]+) .*/\\1/')"
@@ -33,7 +33,7 @@ while read line
 end
 """
 
-# zsh completes at its line editor only: this is what its function does, less the menu.
+# zsh completes only in its line editor: this does the same as its function, without the menu.
 ZSH = """
 autoload -U compinit && compinit -D -u
 eval "$(airlane completion zsh)"
@@ -90,14 +90,14 @@ def test_a_shell_completes_commands_options_and_values(shell: str) -> None:
 
 @pytest.mark.parametrize(("words", "wanted", "unwanted"), WORDS)
 def test_words_are_completed(words: str, wanted: list[str], unwanted: list[str]) -> None:
-    """The protocol by which bash asks, without bash."""
+    """bash's completion protocol, without bash."""
     count = len(words.split())
     environment = {
         "_AIRLANE_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(count - 1),
     }
-    completion_init()  # as `main` does when a shell asks
+    completion_init()  # as in `main` when a shell calls it
     done = CliRunner().invoke(app, [], prog_name="airlane", env=environment)
     assert done.exit_code == 0, done.output
     judge(done.output, wanted, unwanted)

@@ -1,4 +1,4 @@
-"""Congestion controllers in Python: the same law as in Rust gives the same, on any threads."""
+"""Congestion controllers in Python: the same results as the same law in Rust, with any number of threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN = {"flow.0.transport.congestion": "own", "flow.0.transport.controller": "min
 
 
 class Reno(Controller):
-    """NewReno as `crates/transport/src/congestion/newreno.rs` has it."""
+    """NewReno as in `crates/transport/src/congestion/newreno.rs`."""
 
     def __init__(self, segment_size: int, cwnd: float) -> None:
         super().__init__(segment_size, cwnd)
@@ -56,7 +56,7 @@ class Undefined(Reno):
 
 
 class Paced(Reno):
-    """Names a rate beside a window that never limits it."""
+    """Sets a rate, with a window that never limits it."""
 
     def on_ack(self, ack: Ack) -> None:
         self.cwnd, self.pacing_mbps = 1000.0, 5.0
@@ -88,7 +88,7 @@ class PacedBackwards(Paced):
 
 
 class OneOfThemSleeps(Reno):
-    """The second connection's is asleep when that of the first raises."""
+    """The second connection's controller sleeps when that of the first raises."""
 
     made = 0
 
@@ -143,7 +143,7 @@ def test_the_same_law_in_python_and_in_rust_is_nearly_the_same_run() -> None:
     results = wired().set(OWN).run(controllers={"mine": Reno})
     (ours,) = results.flows.to_pylist()
     assert ours["congestion"] == "mine"
-    # The one counts segments towards the next, the other fractions.
+    # One counts segments towards the next, the other fractions.
     assert ours["goodput_mbps"] == pytest.approx(rust["goodput_mbps"], rel=0.01)
     assert ours["rtt_ms"] == pytest.approx(rust["rtt_ms"], rel=0.03)
     assert ours["retransmissions"] == pytest.approx(rust["retransmissions"], rel=0.2)

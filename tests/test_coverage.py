@@ -26,25 +26,25 @@ CHANCE = np.random.default_rng(7)
 
 POPULATIONS = {
     "goodput_mbps": CHANCE.normal(33.0, 0.3, 4000),
-    "owd_p95_ms": np.round(CHANCE.normal(130.0, 5.0, 4000) * 2.0) / 2.0,  # read from buckets
+    "owd_p95_ms": np.round(CHANCE.normal(130.0, 5.0, 4000) * 2.0) / 2.0,  # read from histogram buckets
     "lost_percent": CHANCE.gamma(1.5, 0.1, 4000),
     "fct_s": CHANCE.lognormal(-0.7, 0.2, 4000),
     "share": CHANCE.lognormal(0.0, 0.65, 4000),
-    # Of two flows whose rates stand in such a ratio: much of it near 1, some far below.
+    # Two flows whose rates have such a ratio: often close to 1, sometimes far below.
     "jain": (lambda r: (1 + r) ** 2 / (2 * (1 + r * r)))(CHANCE.lognormal(0.0, 0.65, 4000)),
 }
-"""Of the shapes that runs of the arena have."""
+"""With distributions like those of runs of the arena."""
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_intervals_of_each_kind_of_figure_hold_what_they_should(name: str) -> None:
     found = BENCH.coverage(BY_NAME[name], POPULATIONS[name], 10, 600, np.random.default_rng(1))
-    # 600 draws know 95 % to 0.9 points; so 90 to 97 % of the truth is 88 to 98.5 here.
+    # 600 draws determine 95 % to 0.9 points; so a true 90 to 97 % is 88 to 98.5 here.
     assert 0.88 <= found <= 0.985, found
 
 
 def test_the_plain_interval_of_a_share_would_not_hold() -> None:
-    """What the scale is for: the t interval of the plain mean of shares that vary much holds too seldom."""
+    """Justifies the scale: the t interval of the plain mean of widely varying shares covers it too rarely."""
     chance = np.random.default_rng(2)
     shares = chance.lognormal(0.0, 1.2, (1000, 10))
     mean = float(np.exp(1.2**2 / 2))

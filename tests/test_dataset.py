@@ -1,4 +1,4 @@
-"""Sweeps that end early: what is kept, what goes on, what is refused, here and on a cluster."""
+"""Interrupted sweeps: what is stored, resumed and refused, locally and on a cluster."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def place(folder: Path, plan: sweep.Plan) -> Dataset:
 
 
 def stopped_after(folder: Path, plan: sweep.Plan) -> Dataset:
-    """A sweep that was killed when its first task had landed."""
+    """A sweep that was killed after its first task was stored."""
 
     class Killed(BaseException):
         pass
@@ -132,7 +132,7 @@ def test_rows_of_another_scenario_do_not_mix(airlane: Airlane, tmp_path: Path) -
         'run.duration was "1 s" and is "2 s"; --force replaces it\n'
     )
     assert pyarrow.parquet.read_table(tmp_path / "s").num_rows == 1
-    # What is swept may have another value in the file: no point has it.
+    # Swept keys may have another value in the file: no point uses it.
     file.write_text(TRACED.format("1 s", 'rate = "50 Mbit/s"\ndelay = "7 ms"'))
     assert swept(airlane, "--runs", "2", "--resume").returncode == 0
     table = pyarrow.parquet.read_table(tmp_path / "s")
@@ -199,7 +199,7 @@ def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
 def test_a_lock_that_was_removed_while_it_was_opened_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first ends between the second's opening of the lock file and its locking it."""
+    """The first process ends between the second's opening and locking of the lock file."""
     file, first = tmp_path / "lock", ExitStack()
     first.enter_context(files.locked(file))
     flock = fcntl.flock
@@ -241,7 +241,7 @@ def test_places_that_are_something_else(airlane: Airlane, tmp_path: Path) -> Non
 
 def test_a_cluster_that_is_not_there(airlane: Airlane) -> None:
     grid = ("--grid", "internet.delay=1..3:1ms")
-    # The folder that an attempt without a cluster leaves is in nobody's way.
+    # The folder that an attempt without a cluster leaves does not prevent the next one.
     for address in ("tcp://127.0.0.1:9", "nowhere", "nowhere.invalid:8786"):
         done = airlane("sweep", "--example", "wired-cubic", *grid, "--cluster", address)
         assert done.returncode == 2
@@ -266,7 +266,8 @@ def test_a_cluster_without_workers(airlane: Airlane) -> None:
 
 def test_a_cluster_loses_nothing_when_worker_and_client_are_killed() -> None:
     done = subprocess.run(
-        # Long enough that a client which lands a few times a second has not landed all before it is killed.
+        # Long enough that a client which stores a few times per second has not stored all before it is
+        # killed.
         [sys.executable, str(BENCH), "--tasks", "100", "--seconds", "20"],
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Same scenario and seed: the same bytes, however often, on however many threads, in whatever build."""
+"""Same scenario and seed: the same bytes in every repetition, with any number of threads, in every build."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTINGS = {"run.duration": "2 s", "run.warmup": "0 s"}
 
 
 def digest(results: Results, folder: Path) -> dict[str, str]:
-    """SHA-256 of every file of the result folder but the manifest."""
+    """SHA-256 of every file of the result folder except the manifest."""
     results.write(folder, "{}")
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -50,7 +50,7 @@ def test_a_run_does_not_know_its_neighbours(scenarios: Path) -> None:
     resolved = airlane.load(scenarios / "lte-download.toml").set(SETTINGS).resolved
     alone = native.run([(resolved, 6)], 1)[0].tables
     among = native.run([(resolved, s) for s in (4, 5, 6, 7)], 2)[2].tables
-    # Tables hold NaN, which equals nothing; their text does.
+    # Tables contain NaN, which equals nothing; their text compares equal.
     assert {name: str(t.to_pydict()) for name, t in alone.items()} == {
         name: str(t.to_pydict()) for name, t in among.items()
     }
@@ -65,7 +65,7 @@ def test_runs_are_reported_as_they_end(scenarios: Path) -> None:
 
 
 def is_current(program: Path) -> str:
-    """Empty, or why a program is not built from its sources as they are, which cargo lists beside it."""
+    """Empty, or why a program is not current; cargo lists its sources in a file next to it."""
     listed = program.with_suffix(".d")
     if not program.exists() or not listed.exists():
         return f"{program} is not there"
@@ -80,9 +80,9 @@ def is_current(program: Path) -> str:
 
 @pytest.fixture(scope="session")
 def unoptimised() -> Path:
-    """The example `dump` as `cargo test` builds it: without link-time optimisation, all assertions on.
+    """The example `dump` from `cargo test`: without link-time optimisation, with all assertions.
 
-    `make test` runs `cargo test` before pytest and names its folder. Alone, pytest takes what is there.
+    `make test` runs `cargo test` before pytest and names its folder. On its own, pytest uses what exists.
     """
     named = os.environ.get("AIRLANE_CARGO_TEST")
     program = Path(named or ROOT / "target/debug") / "examples/dump"

@@ -1,18 +1,19 @@
-"""Every example of the manual and of the README is run, and what it prints is what stands there.
+"""Every example of the manual and of the README is run, and its output is compared with the text.
 
 In a Markdown file, blocks mean:
 
-- `console`: lines that begin with `$ ` are run by bash, what follows each is what it prints. A line `...`
-  stands for any lines, `...` inside a line for anything; blanks count as one. `console fails` must fail,
-  `console norun` is not run (its make targets must exist), `console slow` takes minutes and is run where
-  AIRLANE_SLOW=1, as `make readme-check` has it, `console tshark` where that tool is installed.
-- `python`: run; all of a file share their names. One whose first line names a file as a comment is written
-  there. A `text` block right after one is what it prints.
-- `toml`: written to the file that its first line names as a comment; without one, it must be a scenario.
+- `console`: lines that begin with `$ ` are run by bash, and the lines after each are its output. A line
+  `...` matches any lines, `...` inside a line any text; a run of blanks counts as one. `console fails`
+  must fail, `console norun` is not run (its make targets must exist), `console slow` takes minutes and is
+  run with AIRLANE_SLOW=1, as in `make readme-check`, `console tshark` where that tool is installed.
+- `python`: run; all blocks of a file share their names. If the first line is a comment with a file name,
+  the block is written to it. A `text` block right after one is its output.
+- `toml`: written to the file that its first line names as a comment; without one, it must be a valid
+  scenario.
 
 `toml excerpt` and `python norun` are only read.
 
-`AIRLANE_BLESS=1` writes what is printed into the files; look at the diff before committing it.
+`AIRLANE_BLESS=1` writes the output into the files; review the diff before committing it.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ VARIES = re.compile(
 
 @dataclass
 class Block:
-    """A fenced block: its words after the fence, its text, and the lines of the file that the text takes."""
+    """A fenced block: its words after the fence, its text, and the file's lines of the text."""
 
     info: str
     text: str
@@ -75,7 +76,7 @@ class Document:
         return [Block(t.info.strip(), t.content, t.map[0] + 1, t.map[1] - 1) for t in fences if t.map]
 
     def run(self) -> None:
-        """Run what can be run, and compare."""
+        """Run all executable blocks, and compare."""
         blocks = self.blocks()
         for i, block in enumerate(blocks):
             after = blocks[i + 1] if i + 1 < len(blocks) else None
@@ -120,7 +121,7 @@ class Document:
                 self.compare(wanted, printed, f"{where}: $ {command}", begin, end)
 
     def keep_runs(self) -> None:
-        """Take runs from the cache of `make reproduce`, which keeps them by scenario, seed and core."""
+        """Use the runs in the cache of `make reproduce`, which are stored by scenario, seed and core."""
         kept = ROOT / "out/cache"
         kept.mkdir(parents=True, exist_ok=True)
         (self.folder / "out").mkdir(exist_ok=True)
@@ -128,7 +129,7 @@ class Document:
             (self.folder / "out/cache").symlink_to(kept)
 
     def python(self, block: Block, where: str) -> str:
-        """Run a program; give what it prints."""
+        """Run a program; return its output."""
         named = NAMED.match(block.text.partition("\n")[0])
         if named:
             (self.folder / named[1]).write_text(block.text, encoding="utf-8")
@@ -152,7 +153,7 @@ class Document:
             assert airlane.loads(block.text, str(self.path)).resolved
 
     def compare(self, wanted: str, printed: str, where: str, begin: int, end: int) -> None:
-        """Compare, or note what has to be written."""
+        """Compare, or record the text to be written."""
         printed = "\n".join(
             VARIES.sub("...", line).replace(str(ROOT), "...").rstrip() for line in printed.splitlines()
         )
@@ -162,7 +163,7 @@ class Document:
         self.edits.append((begin, end, from_where_it_began(wanted, printed)))
 
     def bless(self) -> None:
-        """Write what was printed into the file."""
+        """Write the output into the file."""
         lines = self.path.read_text(encoding="utf-8").splitlines()
         for begin, end, printed in sorted(self.edits, reverse=True):
             lines[begin:end] = printed.splitlines()
@@ -170,7 +171,7 @@ class Document:
 
 
 def commands(block: Block) -> Iterator[tuple[str, str, int, int]]:
-    """Yield each command, what stands after it, and the lines of the file that this takes."""
+    """Yield each command, its expected output, and the file's lines of the output."""
     lines = block.text.splitlines()
     starts = [i for i, line in enumerate(lines) if line.startswith("$ ")]
     for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -183,7 +184,7 @@ def commands(block: Block) -> Iterator[tuple[str, str, int, int]]:
 
 
 def agrees(wanted: str, printed: str) -> bool:
-    """Whether what is printed is what stands there; blanks count as one, and `...` is anything."""
+    """Whether the output matches the text; a run of blanks counts as one, and `...` matches anything."""
     pattern = "\n".join(
         ".*?" if (words := " ".join(line.split())) == "..." else re.escape(words).replace(r"\.\.\.", "[^\n]*")
         for line in wanted.splitlines()
@@ -194,7 +195,7 @@ def agrees(wanted: str, printed: str) -> bool:
 
 
 def from_where_it_began(wanted: str, printed: str) -> str:
-    """What is printed, without the first lines if `...` stood for them."""
+    """The output without its first lines, if `...` stood for them."""
     lines = printed.splitlines()
     match wanted.splitlines():
         case ["...", first, *_]:
@@ -248,7 +249,7 @@ def test_readme_check_runs_the_quick_form_and_paper_tables_the_full_one(tmp_path
 
 
 def test_the_readme_has_a_row_for_each_paper() -> None:
-    """What came of it, the last column, is written by hand; a new paper's row has its reference there."""
+    """The last column, the results, is written by hand; a new paper's row has its reference there."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [row for row in papers.readme_rows() if f"\n{row.rsplit(' | ', 1)[0]} | " not in readme]
     if missing and BLESS:

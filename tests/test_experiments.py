@@ -1,4 +1,4 @@
-"""Experiments: shared seeds, judged rows, runs done once."""
+"""Experiments: shared seeds, judged rows, each run executed once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def link(point: str) -> Measure:
 
 
 def faster(draws: Sequence[Draw]) -> Finding:
-    """Whether every draw gained."""
+    """Whether every draw improved."""
     pairs = [(link("10")(draw), link("20")(draw)) for draw in draws]
     return Finding(all(b > a for a, b in pairs), f"{pairs}")
 
@@ -112,7 +112,7 @@ def test_a_range_has_a_direction_too(experiment: Experiment, tmp_path: Path) -> 
 
 
 def test_shortened_runs_never_say_miss_or_does_not_hold(experiment: Experiment, tmp_path: Path) -> None:
-    """Goodput of 9.65 Mbit/s beside 40, and a claim that fails in every run."""
+    """Goodput of 9.65 Mbit/s instead of 40, and a claim that fails in every run."""
     far = replace(
         experiment,
         numbers=(Number("x.gain", "slow", link("10"), readings=(Reading("fast", link("20")),)),),
@@ -132,7 +132,7 @@ def test_shortened_runs_never_say_miss_or_does_not_hold(experiment: Experiment, 
 
     missed = ([Verdict.MISS, Verdict.MISS], [False, True])
     assert found(far, quick=False) == missed
-    assert found(far, quick=True) == missed  # fewer runs of the whole length
+    assert found(far, quick=True) == missed  # fewer runs of the full length
     shorter = replace(far, quick={"run.duration": "2900 ms"})
     assert found(shorter, quick=False) == missed
     assert found(shorter, quick=True) == ([Verdict.UNDECIDED, Verdict.UNDECIDED], [None, True])
@@ -155,7 +155,7 @@ def test_a_published_zero_states_its_tolerance(experiment: Experiment, tmp_path:
 
 
 def test_what_a_number_is_compared_with_is_published_too(experiment: Experiment, tmp_path: Path) -> None:
-    """Ours rises from 9.65 to 19.3; the paper fell from 50 to 40."""
+    """Ours increases from 9.65 to 19.3; the paper's decreased from 50 to 40."""
     cache = Cache(tmp_path / "cache", native.fingerprint())
     fell = Number("x.gain", "fast", link("20"), against=link("10"), published_against=50.0)
     for number, wanted in ((fell, Verdict.MISS), (replace(fell, published_against=30.0), Verdict.DIRECTION)):
@@ -182,12 +182,13 @@ def test_a_ratio_of_two_wrong_numbers_says_so(experiment: Experiment, tmp_path: 
         [found] = conduct(replace(experiment, numbers=(twice,), claims=()), published, cache).numbers
         return found
 
-    # 9.7 and 19.4 Mbit/s. Both off by half: the ratio of 2 matches, and the row says why that is little.
+    # 9.7 and 19.4 Mbit/s. Both off by half: the ratio of 2 matches, and the row warns that this says
+    # little.
     both = row(19.4, 38.8, 2.0)
     assert both.judgement.verdict is Verdict.MATCH
     assert "a match of the ratio alone" in both.judgement.why
     assert "for 19.4" in both.judgement.why
-    # One of them is right: nothing to say. Nor of a ratio that is no match.
+    # One of them is right, or the ratio does not match: no warning.
     assert row(9.7, 38.8, 2.0).judgement.why == ""
     assert "ratio" not in row(19.4, 38.8, 3.0).judgement.why
 
@@ -226,7 +227,7 @@ def test_machines_and_people_get_the_same_rows(experiment: Experiment, tmp_path:
     index, page = ((tmp_path / "report" / name).read_text() for name in ("index.html", "test.html"))
     assert all(row["id"] in page and row["verdict"] in page for row in found["numbers"])
     assert all(row["verdict"] in index for row in found["numbers"])
-    for text in (index, page):  # nothing is fetched from elsewhere: an address stands in a remark at most
+    for text in (index, page):  # no external resources: addresses only occur in remarks
         assert "http" not in text.replace("https://www.w3.org", "").replace(
             "https://github.com/leeoniya/uPlot", ""
         )

@@ -1,4 +1,4 @@
-"""What a missing package is said to need is a command that works: airlane is in no index."""
+"""The named remedy for a missing package is a command that works: airlane is in no package index."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def test_nothing_recommends_what_no_index_has() -> None:
 
 
 def test_the_manual_names_the_packages_of_each_extra() -> None:
-    """A page that tells to install an extra from the wheel also names its packages."""
+    """A page that describes installing an extra from the wheel also names its packages."""
     for page, extra in (("gym.md", "gym"), ("sweep.md", "cluster")):
         assert how_to_install(extra) in (ROOT / "docs/howto" / page).read_text()

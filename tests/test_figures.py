@@ -1,4 +1,4 @@
-"""The registry of figures: values and expectations by hand, comparisons by a difference that matters."""
+"""The registry of figures: values and intervals by hand, comparisons by a relevant difference."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ FLOWS = {
 
 BY_HAND = {
     "goodput_mbps": (8.0, Better.MORE),
-    "owd_ms": (10.0, Better.LESS),  # a flow of which nothing arrived has no delay
+    "owd_ms": (10.0, Better.LESS),  # a flow that received nothing has no delay
     "owd_p95_ms": (30.0, Better.LESS),
     "retransmissions": (7.0, Better.LESS),
     "timeouts": (1.0, Better.LESS),
     "packets_lost": (10.0, Better.LESS),
-    "lost_percent": (100 * 10 / 400, Better.LESS),  # of those sent; of those delivered it would be 2.56
+    "lost_percent": (100 * 10 / 400, Better.LESS),  # of the packets sent; of those delivered it would be 2.56
     "jain": (64 / (2 * 40), Better.MORE),  # (2 + 6)^2 / (2 (4 + 36))
     "mcs_mean": (24.0, Better.NEITHER),
 }
@@ -68,9 +68,9 @@ def test_rates_are_in_millions_of_bits_not_in_mebibits() -> None:
     [
         # Only the runs that both have: 5/4 and 6/5 of the other, not 5.5 of 6.33.
         ([NAN, 5.0, 6.0], [10.0, 4.0, 5.0], Outcome.MORE, 11 / 9),
-        # One unit in the last place, in ten runs alike.
+        # One unit in the last place, equal in ten runs.
         ([np.nextafter(1.0, 2.0)] * 10, [1.0] * 10, Outcome.SAME, 1.0),
-        # Below the 2 % that matter for goodput, however sure.
+        # Below the relevant 2 % of goodput, however significant.
         ([1.015, 1.0152, 1.0148], [1.0, 1.0, 1.0], Outcome.SAME, 1.015),
         ([1.025, 1.0252, 1.0248], [1.0, 1.0, 1.0], Outcome.MORE, 1.025),
         ([0.975, 0.9752, 0.9748], [1.0, 1.0, 1.0], Outcome.LESS, 0.975),
@@ -104,7 +104,7 @@ def test_direction_and_ratio_agree_whatever_the_numbers() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "outcome"),
     [
-        # One and the same in every run; 1.3 lies beyond a margin of a quarter, 1.2 within.
+        # The same in every run; 1.3 is beyond a margin of a quarter, 1.2 within.
         ([1.0, 1.01, 0.99], [1.0, 1.0, 1.0], Outcome.SAME),
         ([1.2, 1.21, 1.19], [1.0, 1.0, 1.0], Outcome.SAME),
         ([1.3, 1.31, 1.29], [1.0, 1.0, 1.0], Outcome.MORE),
@@ -114,7 +114,7 @@ def test_direction_and_ratio_agree_whatever_the_numbers() -> None:
         ([0.1, 1.9, 1.0], [1.0, 1.0, 1.0], Outcome.OPEN),
         ([0.1, 1.9], [1.0, 1.0], Outcome.OPEN),
         ([1.0], [1.0], Outcome.OPEN),
-        # CUBIC itself has 0.7 here: whoever has that too is its equal.
+        # CUBIC itself has 0.7 here: a contender with the same share equals it.
         ([0.7, 0.71, 0.69], [0.7, 0.7, 0.7], Outcome.SAME),
         ([1.0, 1.01, 0.99], [0.7, 0.7, 0.7], Outcome.MORE),
     ],
@@ -178,7 +178,7 @@ def a_point(rates: list[list[float]], delays: list[list[float]]) -> Point:
 
 
 def test_run_and_sweep_have_one_jain_and_count_the_runs_that_are_defined() -> None:
-    # Each run has one flow ahead: (1 + 3)^2 / (2 (1 + 9)) = 0.8. Of the means, 2 and 2, it would be 1.
+    # Each run has one faster flow: (1 + 3)^2 / (2 (1 + 9)) = 0.8. Of the means, 2 and 2, it would be 1.
     point = a_point([[1.0, 3.0], [3.0, 1.0]], [[10.0, 12.0], [NAN, NAN]])
     (row,) = as_rows([point])
     assert row["jain"] == pytest.approx(0.8)
@@ -200,10 +200,11 @@ def test_run_and_sweep_have_one_jain_and_count_the_runs_that_are_defined() -> No
         ([1.0, 2.0, 3.0], [50.0, 50.0, 50.0], 2.0),
         ([1.0, 2.0, 30.0], [50.0, 50.0, 50.0], (1 + 2 + 10) / 3),  # beyond the horizon: the horizon
         ([NAN, NAN], [50.0, 1.0], 10.0),  # none ended
-        # One of ten pages had nothing when the run ended, 26 s after its begin: 9 of 0.9 s, one of 10.
+        # One of ten pages received nothing by the end of the run, 26 s after its start: 9 of 0.9 s,
+        # one of 10.
         ([0.9] * 9 + [NAN], [30.0] * 9 + [26.44], 0.9 * 0.9 + 0.1 * 10),
-        # Begun shortly before the end: S is 1 to 1 s, 2/3 to 2 s (of three), then 1/3 until the horizon:
-        # the one that was watched for 1.5 s is not at risk at 2 s, so one of one ends there: S = 0.
+        # Started shortly before the end: S is 1 to 1 s, 2/3 to 2 s (of three). The one that was observed
+        # for 1.5 s is not at risk at 2 s, so the last one at risk ends there: S = 0.
         ([1.0, 2.0, NAN], [9.0, 9.0, 1.5], 1.0 + 2 / 3),
         ([], [], NAN),
     ],
@@ -224,7 +225,7 @@ def test_of_equals_hardly_anybody_is_set_apart() -> None:
 
 def test_who_is_clearly_worse_is_set_apart() -> None:
     chance = np.random.default_rng(12)
-    common = chance.standard_normal(10)  # the seeds' part, which all share
+    common = chance.standard_normal(10)  # the common effect of the seeds
     runs = {str(i): list(10 + common + 0.1 * chance.standard_normal(10)) for i in range(20)}
     runs["worse"] = list(9 + common + 0.1 * chance.standard_normal(10))
     first = max(runs, key=lambda name: float(np.mean(runs[name])))
@@ -233,7 +234,7 @@ def test_who_is_clearly_worse_is_set_apart() -> None:
 
 
 def test_the_critical_value_of_two_is_students() -> None:
-    # t(0.975, 9) = 2.262, t(0.975, 4) = 2.776; a Monte Carlo of 20,000 knows them to some per cent.
+    # t(0.975, 9) = 2.262, t(0.975, 4) = 2.776; a Monte Carlo of 20,000 gives them to some per cent.
     assert critical(10, 2) == pytest.approx(2.262, rel=0.03)
     assert critical(5, 2) == pytest.approx(2.776, rel=0.03)
     assert critical(10, 21) > critical(10, 5) > critical(10, 2)
@@ -313,7 +314,7 @@ def test_a_comparison_of_what_arrow_gives_and_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("difference", "margin", "outcome"),
     [
-        (0.5, 0.0, Outcome.MORE),  # without a margin any difference is one
+        (0.5, 0.0, Outcome.MORE),  # without a margin any difference counts
         (-0.5, 0.0, Outcome.LESS),
         (0.5, 0.6, Outcome.SAME),
         (0.5, 0.4, Outcome.MORE),

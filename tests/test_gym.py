@@ -1,4 +1,6 @@
-"""The Gymnasium environment: a policy gives the same as a controller, twice, and nothing stays behind."""
+"""The Gymnasium environment: a policy gives the same result as a controller, repeatably, without
+leftovers.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,7 @@ def test_twice_the_same_and_another_seed_is_another() -> None:
     assert len(first) > 30
     assert first != episode(env, 4)[0]
     assert told["seed"] == 3
-    # Without a seed: other episodes, the same after the same beginning.
+    # Without a seed: other episodes, the same after the same start.
     drawn = [episode(env, seed)[1]["seed"] for seed in (3, None, None, 3, None)]
     assert drawn[0] == drawn[3] == 3
     assert drawn[1] == drawn[4] != drawn[2]
@@ -131,11 +133,11 @@ def test_the_rate_can_be_chosen_beside_the_window() -> None:
     _, info = env.reset(seed=1)
     over = False
     while not over:
-        # 251 segments, and the rate that makes 10 Mbit/s of them: a window is never reached.
+        # 251 segments, and a rate of 10 Mbit/s for them: a window is never reached.
         rate = 10.0 / (251.19 * 1448 * 8e-3 / info["srtt_ms"])
         _, _, terminated, truncated, info = env.step(np.array([0.2, np.log2(rate)]))
         over = terminated or truncated
-    # The rate is at most halved against what the window makes of a round trip.
+    # The rate is at most halved relative to one window per round trip.
     assert 20.0 < info["flow"]["goodput_mbps"] < 30.0
     assert info["flow"]["owd_p95_ms"] < 35.0, "and no queue"
 

@@ -1,4 +1,4 @@
-"""Handover experiments: measures on tables made by hand, every combination built, a run of each mode."""
+"""Handover experiments: measures on hand-made tables, every combination built, a run of each mode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ NAMES = ("ltetcp/handover-seamless", "ltetcp/handover-lossless", "ltetcp/queue-s
 
 
 def made(start_s: float | None, dropped: int = 3) -> Run:
-    """Bins of 0.5 s from 0 to 12 s; the handover, if any, drops what is then sent again one by one."""
+    """Bins of 0.5 s from 0 to 12 s; the handover, if any, drops segments that are then retransmitted
+    one by one.
+    """
     t = [i * 0.5 for i in range(24)]
     after = [start_s is not None and at >= 4.0 for at in t]
     rows = [] if start_s is None else [0]
@@ -116,7 +118,7 @@ def test_every_combination_is_a_scenario_of_its_own(experiment: object) -> None:
 
     assert isinstance(experiment, Experiment)
     base = scenario.load(experiment.scenario)
-    # In either mode, 512 KiB alone and for both, and all larger queues inside of 512 KiB, are one.
+    # In either mode, 512 KiB alone and for both, and all larger queues within 512 KiB, are the same.
     same = 2 * (1 + 2) if experiment.id == "ltetcp/queue-sweep" else 0
     assert (
         len({base.set(changes).resolved for changes in experiment.grid.values()})
@@ -137,14 +139,14 @@ def test_a_seamless_handover_drops_its_queue_and_a_lossless_one_nothing() -> Non
     found = {name: (setup.at(name, "discarded")(draw), setup.at(name, "forwarded")(draw)) for name in names}
     most = 256 * 1024 / 1502
     assert 0.0 < found["one/seamless"][0] <= most
-    assert found["one/seamless"][1] < 40.0  # what came while the UE was away
+    assert found["one/seamless"][1] < 40.0  # arrivals while the UE was away
     assert 0.9 * most < found["shared/seamless"][0] <= most
-    # What one forwards besides, the other drops, but for what the UE has already.
+    # What one mode forwards in addition, the other drops, except what the UE has already.
     for queue in ("one", "shared"):
         dropped, forwarded = found[f"{queue}/seamless"]
         assert 0.0 <= found[f"{queue}/lossless"][1] - forwarded - dropped <= 3.0
     assert found["one/lossless"][0] == found["shared/lossless"][0] == 0.0
-    # Both modes saw the same until then: the queue that only the seamless one gets rid of.
+    # Both modes were equal until then: the queue that only the seamless one discards.
     before = [setup.at(name, "delay_before_ms")(draw) for name in names[:2]]
     after = [setup.at(name, "lowest_after_ms")(draw) for name in names[:2]]
     assert before[0] == before[1] > 2.0 * after[0]

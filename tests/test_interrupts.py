@@ -1,4 +1,4 @@
-"""A signal ends a command within a second, whatever it is at, and leaves nothing that looks whole."""
+"""A signal ends a command within a second, in any phase, and leaves no seemingly complete results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# Many UEs that all have data: an event of their cell takes milliseconds.
+# Many UEs with data: an event of their cell takes milliseconds.
 CROWD = (
     'network = "typical"\n[run]\nduration = "1000 s"\nwarmup = "0 s"\nseries_bin = "10 s"\n'
     '[[cell]]\nname = "a"\n[[ue]]\nname = "crowd"\ncount = 10000\n'
@@ -23,7 +23,7 @@ LONG = ("--example", "lte-20ue", "--set", "run.duration=5000s")
 
 
 def busy(process: subprocess.Popen[str], seconds: float) -> None:
-    """Wait until the process has computed for so long: it has started, and is at its runs."""
+    """Wait until the process has used this much CPU time: it has started, and its runs are under way."""
     end = time.monotonic() + 60
     ticks = os.sysconf("SC_CLK_TCK")
     while time.monotonic() < end:
@@ -126,7 +126,7 @@ def test_a_signal_ends_it_within_a_second(
     assert process.returncode == 128 + wanted
     assert "Traceback" not in errors
     assert took < 1.0
-    # What the runs that ended left in the cache may stay; a result, whole or not, may not.
+    # Cache entries of completed runs may remain; results, complete or not, may not.
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".toml"]
     assert [path for path in left if "cache" not in path.parts] == []
     assert [path for path in left if any(part.startswith(".") for part in path.parts)] == []

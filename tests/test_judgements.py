@@ -1,4 +1,4 @@
-"""Verdicts with their reason and the runs they ask for, at the edges of each rule."""
+"""Verdicts with their reason and number of required runs, at the edges of each rule."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ours(mean: float, half_width: float | None, n: int = 10) -> Estimate:
 
 
 FAR = ours(200.0, 1.0)
-"""Surely not the published 100: its sign decides."""
+"""Significantly different from the published 100: its sign decides."""
 
 
 def by_sign(published: float, difference: Estimate | None) -> Judgement:
@@ -58,7 +58,7 @@ def by_sign(published: float, difference: Estimate | None) -> Judgement:
         (30.0, ours(-25.0, 2.0), Judgement(Verdict.MISS)),
         (-30.0, ours(-25.0, 2.0), Judgement(Verdict.DIRECTION)),
         (-30.0, ours(25.0, 2.0), Judgement(Verdict.MISS)),
-        (0.5, ours(0.3, 0.1), Judgement(Verdict.DIRECTION)),  # differences of less than 1 are differences
+        (0.5, ours(0.3, 0.1), Judgement(Verdict.DIRECTION)),  # differences of less than 1 count too
         (1.0, ours(0.3, 0.1), Judgement(Verdict.DIRECTION)),
     ],
 )
@@ -211,7 +211,7 @@ def test_a_range_from_its_ends(estimate: Estimate, verdict: Verdict) -> None:
 
 
 def test_the_runs_that_a_range_asks_for_are_those_that_exclude_its_nearer_end() -> None:
-    """Of 10 to 20, a mean of 11 is 1 from the lower end, and one of 19.5 half of it from the upper."""
+    """For 10 to 20, a mean of 11 is 1 from the lower end, and one of 19.5 half of it from the upper."""
     told_range = Published("x.y", None, range=(10.0, 20.0))
     for mean, nearest in ((11.0, 1.0), (19.5, 0.5), (15.0, 5.0)):
         judgement = judge(told_range, Estimate(mean, 7.1, 10, 10.0))
@@ -219,7 +219,7 @@ def test_the_runs_that_a_range_asks_for_are_those_that_exclude_its_nearer_end() 
         exclude = runs_to_exclude(10.0, nearest, 10)
         assert judgement.verdict is Verdict.UNDECIDED
         assert judgement.runs_needed == min(n for n in (narrow, exclude) if n is not None)
-    # A single value of 100, widened to 90 to 110: from 80 it is 10 to the nearer edge, from 125 it is 15.
+    # A single value of 100, widened to 90 to 110: 80 is 10 from the nearer edge, 125 is 15.
     for mean, nearest in ((80.0, 10.0), (125.0, 15.0)):
         judgement = judge(Published("x.y", 100.0), Estimate(mean, 30.0, 10, 42.0))
         ways = (runs_to_narrow(42.0, 0.1 * mean, 10), runs_to_exclude(42.0, nearest, 10))

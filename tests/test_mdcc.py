@@ -1,4 +1,4 @@
-"""The experiments on multi-domain congestion control: bounds and fits by hand, points."""
+"""The experiments on multi-domain congestion control: bounds and fits by hand, valid points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_bounds_are_those_of_the_largest_block() -> None:
     # 75 376 bits a millisecond, 1448 of 1500 bytes: 72.763 Mbit/s; three ways of 3.3 ms before data.
     assert setup.least_completion_s("f10MB", 2.3) == pytest.approx(80.0 / 72.763 + 0.0099, rel=1e-4)
     assert setup.share_completion_s("f10MB", 2.3) == pytest.approx(160.0 / 72.763 + 0.0099, rel=1e-4)
-    # 8.5 of 10 MB have left the queue when the last byte is sent; of 1 MB nothing need have.
+    # 8.5 of 10 MB have left the queue when the last byte is sent; with 1 MB possibly none.
     assert setup.least_sending_s("f10MB", 2.3) == pytest.approx(68.0 / 72.763 + 0.0066, rel=1e-4)
     assert setup.least_sending_s("f1MB", 2.3) == pytest.approx(0.0066)
 
@@ -35,7 +35,7 @@ def test_a_fit_finds_the_delay_that_made_the_rows() -> None:
     best, error = setup.best_delay(delays, rows, {"a": 1.5, "b": 4.0})
     assert best == pytest.approx(3.0)
     assert error == pytest.approx(0.0, abs=1e-6)
-    # Rows that want 2 and 4 ms meet in between, nearer to the one that is the more precise there.
+    # Rows that imply 2 and 4 ms give a delay between them, nearer to that of the more precise row.
     best, error = setup.best_delay(delays, rows, {"a": 1.0, "b": 5.0})
     assert 2.0 < best < 4.0
     assert error > 0.1

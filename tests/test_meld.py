@@ -1,4 +1,4 @@
-"""Experiments of the paper `meld`: figures of the logs by hand, points that parse, every number answered."""
+"""Experiments of the paper `meld`: figures of the logs by hand, valid points, every number covered."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_crossing_lies_on_the_line() -> None:
 
 
 def test_a_gain_is_over_legacy_and_is_positive_where_meld_is_faster() -> None:
-    """20 MB in 16 s, 10 Mbit/s, against 20 s, 8 Mbit/s."""
+    """20 MB in 16 s, 10 Mbit/s, instead of 20 s, 8 Mbit/s."""
 
     def took(seconds: float) -> Run:
         return Run({"flows": pa.table({"fct_s": [seconds], "flow": ["download"]})})
@@ -107,12 +107,12 @@ def test_a_gain_is_over_legacy_and_is_positive_where_meld_is_faster() -> None:
 
 @pytest.mark.parametrize("controller", ["newreno", "cubic"])
 def test_interference_loses_blocks_not_packets(controller: str) -> None:
-    """RLC UM loses a block whole, and interference loses several in a row; no queue drops.
+    """RLC UM loses whole blocks, and interference loses several in a row; no queue drops.
 
     A block carries parts of two packets only if a packet ends within it. So if blocks were lost one at a
     time, the share of bursts of two packets and more would be at most packets per block: 0.44 for NewReno,
-    0.66 for CUBIC, and 0.01 if packets were lost one at a time. (The first bound, 0.7 for NewReno, was the
-    figure of its day rounded down. NewReno is at 0.68 over eight seeds, CUBIC at 0.84.)
+    0.66 for CUBIC, and 0.01 if packets were lost one at a time. (The first bound, 0.7 for NewReno, was an
+    earlier figure rounded down. NewReno is at 0.68 over eight seeds, CUBIC at 0.84.)
     """
     base = scenario.load(examples.path("meld"))
     case = Case(controller, noise="fitted")
@@ -128,11 +128,11 @@ def test_interference_loses_blocks_not_packets(controller: str) -> None:
     share = (lengths >= 2).mean()
     error = math.sqrt(share * (1 - share) / lengths.size)
     assert share - 2 * error > total("flows", "packets_sent") / blocks
-    assert lengths.sum() == total("flows", "packets_lost")  # nothing else lost any
+    assert lengths.sum() == total("flows", "packets_lost")  # no other losses
 
 
 def test_newreno_is_as_slow_as_the_runs_that_were_held_out() -> None:
-    """The bar of `meld/fig4`, on goodput that no constant was fitted on."""
+    """The criterion of `meld/fig4`, on goodput that was not part of a fit."""
     base = scenario.load(examples.path("meld"))
     overrides = Case("newreno", rtt="logs", noise="fitted").overrides
     outputs = native.run([(base.set(overrides).resolved, seed) for seed in (1, 2, 3)], 1)

@@ -1,4 +1,4 @@
-"""Measures and claims of `meld` on hand-made tables: each expected value is worked out beside it."""
+"""Measures and claims of `meld` on hand-made tables; expected values are derived in comments."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run(
 
 
 def download(seconds: float, rtt_ms: float = 50.0, **more: float) -> Run:
-    """Twenty megabytes in so long, behind a flow of another name."""
+    """Twenty megabytes in this time, after a flow of another name."""
     other = {"fct_s": 1.0, "rtt_ms": 1.0, "goodput_mbps": 99.0, "packets_sent": 1.0}
     return run({"other": other, "download": {"fct_s": seconds, "rtt_ms": rtt_ms, **more}})
 
@@ -83,7 +83,7 @@ def claim(experiment: Experiment, name: str) -> Claim:
 
 
 def test_goodput_is_twenty_megabytes_over_the_time() -> None:
-    # 160 Mbit in 32 s are 5 Mbit/s; the flow before it in the table is another's.
+    # 160 Mbit in 32 s are 5 Mbit/s; the preceding flow in the table is another's.
     assert goodput_mbps(download(32.0)) == 5.0
     assert rate(LEGACY)(Draw(1, {LEGACY.name: download(40.0)})) == 4.0
     assert rtt(LEGACY)(Draw(1, {LEGACY.name: download(40.0, 61.0)})) == 61.0
@@ -155,7 +155,7 @@ def test_blocks_and_schemes_are_those_of_the_cell_s_mean_mcs() -> None:
 
 
 def test_the_share_of_a_window_that_is_used() -> None:
-    """1,000 packets of 1440 bytes in 16 s are 90 kB/s: 9 kB in a round trip, of a window of 18 kB."""
+    """1,000 packets of 1440 bytes in 16 s are 90 kB/s: 9 kB per round trip, with a window of 18 kB."""
     flows = {"download": {"packets_sent": 1000.0, "fct_s": 16.0, "rtt_ms": 100.0}}
     draw = Draw(1, {LEGACY.name: run(flows, windows=[12_000.0, 24_000.0])})
     assert meld._window_use(LEGACY)(draw) == pytest.approx(0.5)
@@ -165,7 +165,7 @@ Check = Callable[[Sequence[Draw]], object]
 
 
 def two(points: Callable[[float], Mapping[str, Run]]) -> list[Draw]:
-    """Three seeds that differ by a thousandth, so that there is an interval."""
+    """Three seeds that differ by a thousandth, which gives an interval."""
     return draws([points(1.0), points(1.001), points(0.999)])
 
 
@@ -259,7 +259,7 @@ def test_short_flows_are_to_be_shorter_with_meld_me(me: float, holds: bool) -> N
 
 
 def test_verdicts_are_counted_by_truth() -> None:
-    """Of ten random losses four are not taken for congestion; of eight of congestion, two are."""
+    """Of ten random losses four are not classified as congestion; of eight congestion losses two are."""
     place, sender, rule = "CoDel at the RLC", "TCP", "meld-de"
     verdicts = [
         ("random", "congestion", 6),
@@ -297,7 +297,7 @@ def test_both_gains_have_to_hold_at_one_point(newreno: float, cubic: float, hold
 
 @pytest.mark.parametrize(("polled", "noisy", "holds"), [(50.0, 42.0, True), (42.0, 50.0, False)])
 def test_polling_is_held_against_noise(polled: float, noisy: float, holds: bool) -> None:
-    """Seconds of the download: 40 where neither is; the longer one costs more goodput."""
+    """Seconds of the download: 40 without either; the longer one costs more goodput."""
 
     def points(f: float) -> dict[str, Run]:
         return {

@@ -1,4 +1,4 @@
-"""Metrics on tables small enough to do by hand."""
+"""Metrics on tables small enough for a calculation by hand."""
 
 from __future__ import annotations
 
@@ -136,12 +136,12 @@ def test_a_capacity_is_filled_when_a_whole_bin_after_the_event_is() -> None:
     run, steady = jump(), Window(3.0, 4.0)
     # 95 % of 20 is 19: the bin of 0.1 s that begins at 2.7 s has 19. The spike lies before the event.
     assert metrics.fill_up_s(run, "long", 1.0, steady, bin_s=0.1) == pytest.approx(1.8)
-    # Of 0.5 s: 17 to 20 and 20 have the mean 18.8, 18 to 20, 20 and 20 have 19.4: the one from 2.6 to 3.1 s.
+    # With 0.5 s: 17 to 20 and 20 have the mean 18.8, 18 to 20, 20 and 20 have 19.4: from 2.6 to 3.1 s.
     assert metrics.fill_up_s(run, "long", 1.0, steady) == pytest.approx(2.1)
     assert metrics.fill_up_s(run, "long", 1.0, steady, share=0.5, bin_s=0.1) == pytest.approx(0.9)
-    # Never half more than it has: from the event to the end of what is watched.
+    # It never has 1.5 times its rate: from the event to the end of the observation.
     assert metrics.fill_up_s(run, "long", 1.0, steady, share=1.5) == 3.0
-    # A flow that has nothing in the end was never filled, although no bin has less than that.
+    # A flow without goodput at the end was never filled, although no bin has less than that.
     assert metrics.fill_up_s(run, "short-1", 1.0, steady) == 3.0
     assert math.isnan(metrics.fill_up_s(run, "short-2", 1.0, steady))
 
@@ -161,7 +161,7 @@ def test_slow_start_ends_with_the_threshold_and_not_by_a_loss() -> None:
 
 
 def rising() -> Run:
-    """Bins of 1 s from 1 s on; each flow goes to a phone of its own."""
+    """Bins of 1 s from 1 s on; each flow goes to a separate phone."""
     nan = math.nan
     mean: dict[str, list[float]] = {
         "late": [500, 100, 100, 100, 100, 100, 100],  # the first bin is older than two seconds
@@ -189,11 +189,11 @@ def test_a_rise_is_from_the_two_seconds_before_to_the_peak_of_the_window() -> No
     run, window = rising(), Window(4.0, 7.0)
     # 100 in the two seconds before, 200 at most: 190 is reached in the second bin, which ends after 2 s.
     assert metrics.owd_rise_s(run, "late", window) == 2.0
-    # 80 to 120: 116 in the third; a bin without an arrival reaches nothing.
+    # 80 to 120: 116 in the third; a bin without an arrival is skipped.
     assert metrics.owd_rise_s(run, "loud", window) == 3.0
     for nothing in ("mute", "gone", "dead"):
         assert math.isnan(metrics.owd_rise_s(run, nothing, window))
-    assert metrics.owd_rise_s(run, None, window) == 2.5  # of the flows that have one, wherever they stand
+    assert metrics.owd_rise_s(run, None, window) == 2.5  # of the flows that have one, at any position
     # Two bins are a rise, one is not: its length is not known.
     assert metrics.owd_rise_s(run, "late", Window(4.0, 6.0)) == 2.0
     assert math.isnan(metrics.owd_rise_s(run, "late", Window(4.0, 5.0)))

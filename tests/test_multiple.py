@@ -1,4 +1,4 @@
-"""Who is set apart from the first of many: the statistic by hand, and each limit from both sides."""
+"""Separation from the first of many: the statistic by hand, and each limit from both sides."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_largest_statistic_of_a_set_by_hand() -> None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, float]]:
-    """What critical values were asked for; each is 3."""
+    """The requested critical values; each is 3."""
     calls: list[tuple[int, int, float]] = []
 
     def critical(runs: int, candidates: int, confidence: float = 0.95) -> float:
@@ -62,7 +62,7 @@ def test_runs_that_both_have_decide_and_how_many_are_compared(asked: list[tuple[
     runs: dict[str, list[Any]] = {
         "first": [9.0, 9.0, 9.0, 9.0, NAN],
         "all": [1.0, 1.0, 1.1, 1.0, 1.0],
-        "three": [1.0, 1.1, None, 1.0, 1.0],  # None is how Arrow tells that there is no value
+        "three": [1.0, 1.1, None, 1.0, 1.0],  # Arrow's missing value
         "two": [1.0, 1.1, NAN, math.inf, 1.0],  # too few, however far away
         "none": [NAN] * 5,
     }

@@ -1,4 +1,4 @@
-"""The border to the compiled core: errors, callbacks, signals."""
+"""The interface to the compiled core: errors, callbacks, signals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_exception_in_the_callback_ends_the_batch(scenarios: Path) -> None:
 
 @pytest.fixture
 def ctrl_c_heeded() -> Iterator[None]:
-    """A shell starts what is to go on in the background with SIGINT ignored, which Python then leaves so."""
+    """A shell starts background processes with SIGINT ignored, which Python then leaves so."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -107,5 +107,5 @@ def test_other_threads_go_on_during_a_run(scenarios: Path) -> None:
     finally:
         running.clear()
         thread.join()
-    # A tick takes a millisecond and some; an interpreter that is held lets none through.
+    # A tick takes just over a millisecond; a blocked interpreter has none.
     assert ticks > 20 * json.loads(output.meta)["wall_s"]

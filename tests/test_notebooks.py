@@ -1,6 +1,6 @@
-"""The notebooks of the manual are run, and what they print is what is kept in them.
+"""The notebooks of the manual are run, and their output is compared with the stored one.
 
-`AIRLANE_BLESS=1` runs them and writes what they print and draw into the files.
+`AIRLANE_BLESS=1` runs them and stores their output and figures in the files.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
 
 
 def read(path: Path) -> NotebookNode:
-    """A notebook of the one format that we write."""
+    """A notebook in the format that we write."""
     return v4.reads_json(path.read_text(encoding="utf-8"))  # type: ignore[no-untyped-call, no-any-return]
 
 
 def shown(notebook: NotebookNode) -> list[list[tuple[str, str]]]:
-    """What each code cell printed, and that it drew something."""
+    """The output of each code cell, and whether it drew something."""
     found = []
     for cell in notebook.cells:
         if cell.cell_type == "code":

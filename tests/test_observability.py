@@ -1,4 +1,4 @@
-"""Captures, the RAN log and exported traces say the same as the summary."""
+"""Captures, the RAN log and exported traces agree with the summary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conftest import Airlane
 
 tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
-# What goes to the port of data is QUIC.
+# Traffic to the data port is QUIC.
 QUIC_PORT = ["-d", "udp.port==5203,quic"]
 
 LOSSY = """
@@ -79,7 +79,7 @@ def packets(file: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def fields(file: Path, what: list[str], show: str = "", more: Sequence[str] = ()) -> list[list[str]]:
-    """What tshark says of each packet that passes its filter, with checksums validated."""
+    """tshark's fields of each packet that passes its filter, with checksums validated."""
     command = ["tshark", "-r", str(file), "-n", "-T", "fields", *more]
     for preference in ("tcp.check_checksum", "ip.check_checksum", "udp.check_checksum"):
         command += ["-o", f"{preference}:TRUE"]
@@ -131,7 +131,7 @@ def test_tshark_finds_nothing_malformed_and_every_checksum_right(captured: Path,
 
 @tshark
 def test_tshark_checks_the_checksums_of_whole_packets(airlane: Airlane, tmp_path: Path) -> None:
-    # With the default snaplen no packet with payload is whole, and tshark cannot check it.
+    # With the default snaplen no packet with payload is complete, and tshark cannot check it.
     (tmp_path / "lossy.toml").write_text(LOSSY)
     arguments = ("--set", "run.duration=1s", "--set", 'output.snaplen="65535 B"')
     assert airlane("run", "lossy.toml", *arguments, "-o", "here").returncode == 0
@@ -140,7 +140,7 @@ def test_tshark_checks_the_checksums_of_whole_packets(airlane: Airlane, tmp_path
             tmp_path / f"here/pcap/{point}.pcapng", ["tcp.checksum.status", "udp.checksum.status"]
         )
         assert len(checked) > 100
-        # 1 is good; the outer UDP header of a tunnel has none, which is 3.
+        # 1 is good; the outer UDP header of a tunnel has no checksum, which is 3.
         for tcp, udp in checked:
             assert {*tcp.split(","), *udp.split(",")} <= {"", "1", "3"}
             assert "1" in f"{tcp},{udp}"
@@ -149,7 +149,7 @@ def test_tshark_checks_the_checksums_of_whole_packets(airlane: Airlane, tmp_path
 @tshark
 def test_tshark_counts_as_many_retransmissions_as_the_summary(captured: Path) -> None:
     flow = Results.read(captured).flows.to_pylist()[0]
-    # At the sender nothing can be out of order: what tshark calls so was sent again soon after.
+    # At the sender nothing can be out of order: such segments in tshark were retransmitted soon after.
     again = fields(
         captured / "pcap/server.pcapng",
         ["frame.time_epoch"],
@@ -221,7 +221,7 @@ def test_the_ran_log_adds_up_to_the_summary(captured: Path) -> None:
         assert int((~first).sum()) == cell[f"harq_retx{suffix}"]
         assert float((~decoded)[first].mean()) == pytest.approx(cell[f"bler_first{suffix}"])
         assert prbs.sum() / (50 * 12_000) == pytest.approx(cell[f"prb_use_{direction}"])
-        # No slot sells more than the band; no process carries two blocks.
+        # No slot allocates more than the band; no process carries two blocks.
         assert np.bincount(own["slot"].to_numpy(), weights=prbs).max() <= 50
         for process in range(8):
             of = own.filter(pc.equal(own["harq_process"], pa.scalar(process)))
@@ -237,7 +237,7 @@ def test_udp_over_an_exported_trace_gets_what_the_cell_gave(scenarios: Path) -> 
     for line in export.check(described, "phone"):
         label, ratio = line.partition(":")[0], float(line.partition("(")[2].partition("%")[0])
         print(line)
-        # The trace is quantised to milliseconds and packets; TCP also meets another return path.
+        # The trace is quantised to milliseconds and packets; TCP also has another return path.
         assert abs(ratio) <= (1.0 if label == "UDP" else 10.0), line
 
 
@@ -297,7 +297,9 @@ def test_quic_leaves_qlog_in_the_folder(airlane: Airlane, scenarios: Path, tmp_p
 @tshark
 @pytest.mark.parametrize("app", ["bulk", "web"])
 def test_tshark_reads_what_tls_protects(airlane: Airlane, tmp_path: Path, app: str) -> None:
-    """Streams, acknowledgments and frames of HTTP/3 are read in encrypted packets: the file has secrets."""
+    """Streams, acknowledgments and frames of HTTP/3 are read from encrypted packets: the file has the
+    secrets.
+    """
     web = '{ kind = "web", http = "3", dns = false, count = 1, visits = "in-order" }'
     what = web if app == "web" else f'"{app}"'
     (tmp_path / "tls.toml").write_text(
@@ -310,10 +312,10 @@ def test_tshark_reads_what_tls_protects(airlane: Airlane, tmp_path: Path, app: s
     assert done.returncode == 0, done.stderr
     for point in ("server", "ue"):
         file = tmp_path / f"here/pcap/{point}.pcapng"
-        # HTTP/3 has its port; nobody knows the other.
+        # HTTP/3 has a known port, unlike the other.
         rows = fields(file, ["frame.number", "quic.frame_type", "quic.stream.length"], "udp", QUIC_PORT)
         kinds = {kind for _, row, _ in rows for kind in row.split(",")}
-        # CRYPTO, ACK with counts of ECN, and STREAM (RFC 9000 section 19); nothing that could not be read.
+        # CRYPTO, ACK with counts of ECN, and STREAM (RFC 9000 section 19); every frame could be read.
         assert {"6", "3"} <= kinds, kinds
         assert kinds & {str(kind) for kind in range(8, 16)}, kinds
         assert len(rows) > 100

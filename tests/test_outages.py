@@ -1,4 +1,4 @@
-"""What a user is told of a phone that has no usable link."""
+"""Messages about a phone without a usable link."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ to = "away"
 
 
 def test_the_terminal_and_json_name_who_has_no_link(airlane: Airlane, tmp_path: Path) -> None:
-    # TR 36.814's urban macro cell without line of sight loses more than 160 dB over 9 km.
+    # TR 36.814's urban macro cell without line of sight has more than 160 dB of path loss over 9 km.
     (tmp_path / "away.toml").write_text(AWAY)
     done = airlane("run", "away.toml")
     assert done.returncode == 0, done.stderr

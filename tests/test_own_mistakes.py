@@ -1,4 +1,4 @@
-"""What is wrong with a paper of one's own is said with its file."""
+"""Mistakes in a user's paper are reported with its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sixth paper is one folder: numbers, measures, readings. Index, counts and README follow by themselves."""
+"""A sixth paper is one folder: numbers, measures, readings. Index, counts and README follow automatically."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def experiments():
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The paper as a folder, and nothing left of it afterwards."""
+    """The paper as a folder, which is removed afterwards."""
     for name in ("_OWN", "PAPERS", "ABOUT"):
         monkeypatch.setattr(papers, name, dict(getattr(papers, name)))
     made = tmp_path / "sixth"
@@ -97,7 +97,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reproduced(path: Path) -> tuple[str, dict[str, object]]:
-    """What the command prints of a paper, and its JSON."""
+    """The command's output for a paper, and its JSON."""
     command = [sys.executable, "-m", "airlane", "reproduce", str(path), "-o", "out"]
     done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=True)
     return done.stdout, json.loads((path.parent / "out/results.json").read_text())

@@ -17,7 +17,7 @@ from conftest import ROOT
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROVIDED = {"gh", "python", "rustup", "schema/bin/airlane", "schema/bin/pip"}
-"""What a runner has, or a step before has made."""
+"""Available on a runner, or produced by an earlier step."""
 
 
 def steps() -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def steps() -> list[dict[str, Any]]:
 
 
 def exists(command: str) -> bool:
-    """Whether a command of this repository is there."""
+    """Whether a command of this repository exists."""
     words = shlex.split(command, comments=True)
     if words[0] == "make":
         target = words[1]

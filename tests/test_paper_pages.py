@@ -1,14 +1,13 @@
-"""What the pages of the papers say: each measured number is that of one cell of the experiments' tables.
+"""The pages of the papers: each measured number is in a cell of the experiments' tables.
 
-`make paper-tables` writes the tables, docs/papers/tables. A page refers to them in comments that no reader
-sees:
+`make paper-tables` writes the tables, docs/papers/tables. A page refers to them in HTML comments:
 
-- A table that follows `<!-- table ID: TITLE -->` is that table of the experiment ID. With
-  `<!-- table ID: TITLE :: BEGIN -->` it has the rows that begin so: `50 ms` or, over several columns,
-  `20 :: ARWA`.
-- `0.37 ± 0.02<!--ID: TITLE :: ROW @ COLUMN-->` is the number in that cell; of ROW and COLUMN the beginning is
-  enough so long as it is of one row, or one column. Without `±` it is the mean alone. `#2` after COLUMN is
-  the second number of the cell.
+- A table after `<!-- table ID: TITLE -->` is that table of the experiment ID. With `<!-- table ID:
+  TITLE :: BEGIN -->` it has the rows with this prefix: `50 ms` or, over several columns, `20 ::
+  ARWA`.
+- `0.37 ± 0.02<!--ID: TITLE :: ROW @ COLUMN-->` is the number in that cell; a prefix of ROW and COLUMN
+  suffices if it is unique. Without `±` it is the mean alone. `#2` after COLUMN selects the second number of
+  the cell.
 
 Each number with an interval has such a comment, or is in such a table. `AIRLANE_BLESS=1` writes the numbers
 of the tables into the pages.
@@ -36,14 +35,14 @@ TABLE = re.compile(r"(<!-- table (.+?): (.+?)(?: :: (.+?))? -->\n\n)((?:\|.*\n)+
 
 @dataclass
 class Table:
-    """A table: headings and rows of cells, and its lines as they are written."""
+    """A table: headings and rows of cells, and its source lines."""
 
     headings: list[str]
     rows: list[list[str]]
     lines: list[str]
 
     def row(self, begin: str) -> list[str]:
-        """The one row that begins so."""
+        """The only row with this prefix."""
         found = [row for row in self.rows if " :: ".join(row) == begin or row[0] == begin]
         found = found or [row for row in self.rows if " :: ".join(row).startswith(begin)]
         assert len(found) == 1, (
@@ -52,14 +51,14 @@ class Table:
         return found[0]
 
     def column(self, begin: str) -> int:
-        """The place of the one column whose heading begins so."""
+        """The index of the only column whose heading has this prefix."""
         found = [i for i, name in enumerate(self.headings) if name == begin]
         found = found or [i for i, name in enumerate(self.headings) if name.startswith(begin)]
         assert len(found) == 1, f"{begin!r}: {len(found)} columns of {self.headings}"
         return found[0]
 
     def text(self, begin: str | None) -> str:
-        """The table as it is written, or its rows that begin so."""
+        """The table's text, or its rows with this prefix."""
         lines = self.lines[2:]
         if begin is not None:
             lines = [
@@ -70,7 +69,7 @@ class Table:
 
 
 def told(text: str) -> str:
-    """What a cell says: without code marks and backslashes."""
+    """The text of a cell, without code marks and backslashes."""
     return re.sub(r"\\(.)", r"\1", text).strip().strip("`")
 
 
@@ -100,7 +99,7 @@ def all_tables() -> dict[tuple[str, str], Table]:
 
 
 def of_cell(table: Table, row: str, column: str, said: str, place: int) -> str:
-    """The number of a cell, in the form in which the page says it."""
+    """The number of a cell, in the form used on the page."""
     numbers = re.findall(NUMBER, table.row(row)[table.column(column)])
     assert len(numbers) >= place, f"{row} @ {column}: no number there"
     number = str(numbers[place - 1])

@@ -1,4 +1,4 @@
-"""Where results are to go is checked before the run: links, mount points, other writers, what was left."""
+"""Output places are checked before the run: links, mount points, other writers, leftovers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def captured(folder: Path, octets: int) -> int:
-    """Wait until hidden captures of so many bytes are there; what all of them take."""
+    """Wait until hidden captures of this size exist; return the size of all of them."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         taken = sum(file.stat().st_size for file in folder.rglob("*.pcapng"))

@@ -1,4 +1,4 @@
-"""The number of runs that is named settles the question in four of five tries, not in one of two."""
+"""The suggested number of runs settles the question in four of five trials, not in one of two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airlane.power import LIMIT, POWER, runs_to_exclude, runs_to_narrow, told
 from airlane.stats import estimate
 
 TRIES = 200
-"""A share of 0.8 has a standard error of 0.028 then."""
+"""A share of 0.8 then has a standard error of 0.028."""
 
 
 @pytest.mark.parametrize(("pilot", "half_width"), [(3, 1.0), (5, 0.5), (10, 0.5), (10, 0.3)])
@@ -40,12 +40,12 @@ def test_a_value_is_excluded_in_four_of_five_tries(pilot: int, distance: float) 
         runs = runs_to_exclude(spread, distance, pilot)
         assert runs is not None
         apart.append(estimate(chance.normal(loc=distance, size=runs)).low > 0.0)
-    # The spread is a pilot's, the mean is as it is: chance moves this share more than the other.
+    # The spread is a pilot's, the mean is exact: this share varies more than the other.
     assert POWER - 0.08 <= float(np.mean(apart)) <= POWER + 0.12
 
 
 def test_runs_that_only_the_expected_interval_needs_do_in_half_of_the_tries() -> None:
-    """What was named before: t(11) s / sqrt(11) is just below 10 % for a half-width of 10.1 % from 10."""
+    """The former rule: t(11) s / sqrt(11) is just below 10 % for a half-width of 10.1 % from 10."""
     chance = np.random.default_rng(1)
     spread = 10.1 * np.sqrt(10) / 2.262
     reach = [estimate(100.0 + spread * chance.normal(size=11)).half_width for _ in range(TRIES)]
@@ -81,7 +81,7 @@ def by_search(chance: Callable[[int], float]) -> int:
     ("pilot", "half_width"), [(2, 4.0), (3, 1.0), (3, 2.0), (4, 1.5), (5, 0.8), (10, 0.5), (10, 1.5)]
 )
 def test_runs_to_narrow_as_two_chi_squares_have_it(pilot: int, half_width: float) -> None:
-    """By the definition, without the F distribution.
+    """From the definition, without the F distribution.
 
     With a pilot's deviation of 1, the variance of a run is (pilot - 1) over a chi-square, that of n runs is
     this times another one over n - 1, and the half-width is t times its root over that of n.
@@ -100,7 +100,7 @@ def test_runs_to_narrow_as_two_chi_squares_have_it(pilot: int, half_width: float
     [(2, 1.0), (2, 3.0), (2, 10.0), (2, 25.0), (2, 100.0), (3, 1.0), (3, 5.0), (4, 2.0), (5, 0.5), (10, 0.8)],
 )
 def test_runs_to_exclude_as_normal_means_have_it(pilot: int, distance: float) -> None:
-    """By the definition, without the non-central t: a normal mean, and the deviation that n runs give."""
+    """From the definition, without the non-central t: a normal mean, and the deviation from n runs."""
     deviations = np.sqrt((pilot - 1) / chi2.ppf(middles(25), pilot - 1))
 
     def chance(n: int) -> float:
@@ -115,7 +115,7 @@ def test_runs_to_exclude_as_normal_means_have_it(pilot: int, distance: float) ->
 def test_the_least_number_is_the_least() -> None:
     for wanted in (*range(2, 60), 99_999, LIMIT):
         assert power._least(lambda n, wanted=wanted: float(n >= wanted)) == wanted  # type: ignore[misc]
-    assert power._least(lambda n: POWER if n == 7 else float(n > 7)) == 7  # the wished-for chance itself does
+    assert power._least(lambda n: POWER if n == 7 else float(n > 7)) == 7  # the wanted probability suffices
     assert power._least(lambda n: POWER * (n == LIMIT)) == LIMIT
     assert power._least(lambda _: 0.79) is None
 

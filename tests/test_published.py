@@ -1,4 +1,4 @@
-"""The published figures: readable, complete, and each one answered by an experiment or taken as setup."""
+"""The published figures: readable, complete, and each compared by an experiment or used as setup."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_no_number_of_multi_domain_control_is_scored_where_it_was_fitted() -> No
     for table, delay_ms in LEFT_OUT_MS.items():
         rows = [n for name, n in numbers.items() if name.startswith(f"mdcc.{table}.")]
         assert len(rows) in (9, 12)
-        # All rows of a table at one delay, on which the rows of the table had no part.
+        # All rows of a table at one delay, which was fitted without the rows of the table.
         assert {row.fitted for row in rows} == {rows[0].fitted}
         assert f"{delay_ms:g} ms" in rows[0].fitted
         own = words[table].split()[-1]

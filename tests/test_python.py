@@ -1,4 +1,4 @@
-"""airlane from Python: how results print, keys of settings, sweeps, and mistakes where they are made."""
+"""airlane from Python: printed results, keys of settings, sweeps, and errors at their origin."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import airlane
 
 SWEEP: Any = airlane.sweep
-"""A module that can be called, which mypy does not know of."""
+"""A callable module, which mypy does not support."""
 
 SHORT = {"run.duration": "3 s", "run.warmup": "1 s"}
 

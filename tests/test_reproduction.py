@@ -1,4 +1,4 @@
-"""Several experiments in one command: one table of papers, and what fails takes nothing else with it."""
+"""Several experiments in one command: one table of papers, and failures that do not affect the others."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PARTS = [
     experiment("one/a", ["one.match", "one.miss"], (HOLDS,)),
     experiment("one/broken", [], (Claim("x.broken", "never", broken),)),
     experiment("two/a", ["two.lost"], (HOLDS, OPEN)),
-    # The same number under another reading: it counts once, as the first says.
+    # The same number under another reading: it counts once, with the first verdict.
     experiment("one/again", ["one.match"]),
 ]
 
@@ -92,7 +92,7 @@ def test_numbers_count_once_and_by_paper(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("of_mine")
 def test_results_constants_and_claims_are_counted_apart_and_nothing_twice(tmp_path: Path) -> None:
-    """Of six numbers, two results count: two are constants, one a repetition, one another reading's."""
+    """Of six numbers, two count as results: two are constants, one a repetition, one another reading's."""
     cache = Cache(tmp_path / "cache", native.fingerprint())
     sure, guess = (Claim(f"x.{k}", "", lambda _: Finding(True, ""), k) for k in list(ClaimKind)[1:])
     first = experiment("one/a", ["one.match", "one.miss"], (HOLDS, OPEN, sure, guess))
@@ -184,12 +184,12 @@ def test_the_table_of_papers_fits_a_terminal(tmp_path: Path, quick: bool) -> Non
     lines = [line.rstrip() for line in captured.get().splitlines()]
     rows = {line.split()[0]: line.split()[1:] for line in lines if line}
     assert rows["paper"] == ["numbers", *Verdict]
-    # Of one run there is no interval: what would be judged is undecided.
+    # One run has no interval: what would be judged is undecided.
     assert rows["one"] == (["2", "2"] if quick else ["2", "1", "1"])
     assert rows["all"] == (["3", "2", "1"] if quick else ["3", "1", "1", "1"])
     assert ("Quick form" in captured.get()) == quick
     assert "one/broken" in lines[-1]
-    # Of the real papers, names and counts have up to ten and three characters.
+    # Names and counts of the real papers have up to ten and three characters.
     assert max(len(line) for line in lines) <= 80
 
 

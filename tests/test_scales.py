@@ -1,4 +1,4 @@
-"""Intervals on the scales of ratios and of bounded values, and the runs that an interval takes, by hand."""
+"""Intervals on the scales of ratios and of bounded values, and the required number of runs, by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_ratio_is_estimated_by_its_logarithms(confidence: float, t: float) -> 
     assert ours.mean == pytest.approx(1.0)
     assert (ours.low, ours.high) == pytest.approx((1 / far, far), rel=1e-3)
     assert ours.half_width == pytest.approx((far - 1 / far) / 2, rel=1e-3)
-    # Of the values themselves: mean 7/6, squares 4/9 + 1/36 + 25/36 = 7/6, over 2.
+    # Deviation of the values themselves: mean 7/6, squares 4/9 + 1/36 + 25/36 = 7/6, over 2.
     assert ours.n == 3
     assert ours.deviation == pytest.approx(math.sqrt(7 / 12))
 

@@ -1,4 +1,4 @@
-"""Experiments of the paper `splitproxy`: points that parse, measures and the derivation by hand."""
+"""Experiments of the paper `splitproxy`: valid points, measures and the derivation by hand."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_window_per_round_trip_by_hand() -> None:
     # 95.05 of 100 Mbit/s are payload; 70 users have 1.358 each, whatever their windows.
     assert share_mbps(Case("ftp", 10, 50)) == pytest.approx(95.052 / 70, abs=1e-3)
     assert derived(Case("ftp", 10, 50, proxy="gateway"), 23.0) == share_mbps(Case("ftp", 10, 50))
-    # As a round trip, 50 ms leave 25 on each way: 113 ms without, and with a proxy 63 behind it.
+    # As a round trip, 50 ms give 25 each way: 113 ms without, and with a proxy 63 behind it.
     off, on = (derived(Case("ftp", 1, 50, proxy=p, rtt=True), 23.0) for p in ("none", "gateway"))
     assert on / off == pytest.approx(113 / 63)
 
@@ -130,7 +130,7 @@ def _run(cases: list[Case]) -> dict[str, Run]:
 
 
 def test_the_uncongested_network_gives_what_the_windows_allow() -> None:
-    """Runs of a few seconds: 14 users, with and without a proxy, against the derivation."""
+    """Runs of a few seconds: 14 users, with and without a proxy, compared with the derivation."""
     cases = [ftp.point(2, 125, proxy).but(duration_s=10, warmup_s=6) for proxy in ("none", "gateway")]
     off, on = (downloads(run) for run in _run(cases).values())
     radio = off.rtt_ms - 2 * (125 + 20)
@@ -141,7 +141,7 @@ def test_the_uncongested_network_gives_what_the_windows_allow() -> None:
 
 
 def test_the_congested_network_is_full_and_fair() -> None:
-    """What the paper says of ten users per cell, in a short run."""
+    """The paper's statements on ten users per cell, in a short run."""
     cases = [ftp.point(10, 50, proxy).but(duration_s=20, warmup_s=10) for proxy in ("none", "gateway")]
     for found, case in zip(map(downloads, _run(cases).values()), cases, strict=True):
         assert 0.9 * share_mbps(case) < found.throughput <= share_mbps(case)

@@ -1,4 +1,4 @@
-"""Starter files: they run, say what each key is, and never overwrite."""
+"""Starter files: they run, explain each key, and never overwrite files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def uncommented(text: str) -> list[str]:
     """Lines with a key, or a table, that do not follow a comment."""
     found, before = [], ""
     for line in text.splitlines():
-        # The first key of a choice, its kind, stands under the comment of its table.
+        # The first key of a choice, its kind, is under the comment of its table.
         if (line.startswith("[") or ASSIGNMENT.match(line)) and not before.startswith(("# ", "[")):
             found.append(line)
         before = line

@@ -1,4 +1,4 @@
-"""Intervals against the printed tables of Student's t, fairness against its closed cases."""
+"""Intervals compared with the printed tables of Student's t, fairness with its closed forms."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_jain_of_nothing() -> None:
 
 
 def test_jain_leaves_out_who_was_not_there() -> None:
-    # (3 + 1)² / (2 (9 + 1)); with who was not there as a share, whatever it is, that would be another number.
+    # (3 + 1)² / (2 (9 + 1)); counting the absent flow as a share would change the number.
     assert jain([3.0, math.nan, 1.0]) == pytest.approx(0.8)
     assert jain([0.0, math.nan]) == 1.0
 

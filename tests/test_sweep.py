@@ -55,7 +55,7 @@ def test_a_point_is_the_same_as_a_run_of_its_settings() -> None:
         {"flow.transport.congestion": "newreno"},
     ]
     alone = wired().set({"flow.0.transport.congestion": "newreno"}).run(runs=2, seed=5)
-    # As text: NaN marks what a bulk flow has not, and equals nothing.
+    # As text: NaN marks values that a bulk flow lacks, and equals nothing.
     assert str(points[1].flows.to_pylist()) == str(alone.flows.to_pylist())
     assert points[0].flows["seed"].to_pylist() == [5, 6]
     goodput = points[1].figure(sweep.FIGURES[0])
@@ -75,14 +75,14 @@ def test_a_key_without_a_place_is_every_element() -> None:
 
 
 LOSSY = {"internet.loss": "1 %"}
-"""Runs that differ by their seed, which is all that it decides on a wired link."""
+"""Runs that differ by their seed: on a wired link it only decides the losses."""
 
 
 def test_the_seed_is_an_axis_like_another() -> None:
     points = conducted(wired().set(LOSSY), {"run.seed": [1, 2, 3]}, runs=1)
     assert [p.flows["seed"].to_pylist() for p in points] == [[1], [2], [3]]
     assert len({p.flows["goodput_mbps"][0].as_py() for p in points}) == 3
-    # With several runs each, points have the consecutive seeds from theirs on.
+    # With several runs each, points have consecutive seeds starting with theirs.
     (seven,) = conducted(wired().set(LOSSY), {"run.seed": [7]}, runs=2)
     assert seven.flows["seed"].to_pylist() == [7, 8]
 

@@ -1,4 +1,4 @@
-"""Times of which a run's end cuts some off: none is left out, each counts up to a horizon that is named."""
+"""Censored completion times: none is omitted, and each counts up to a stated horizon."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ NAN = math.nan
         ([1.0, 2.0, 3.0, NAN], [9.0] * 4, 2.5),
         # 0.8, 0.6, 0.4: it crosses at 3 s.
         ([1.0, 2.0, 3.0, NAN, NAN], [9.0] * 5, 3.0),
-        # Exactly half have ended, at 2 s, and of the others nothing is known.
+        # Exactly half have ended, at 2 s, and nothing is known of the others.
         ([1.0, 2.0, NAN, NAN], [9.0] * 4, 2.0),
         ([1.0, NAN, NAN], [9.0] * 3, math.inf),
         ([NAN], [9.0], math.inf),
-        # Cut off at 1.5 s, so at risk at 1 s and no longer at 2 s: 3/4, then 3/4 of 1/2.
+        # Cut off at 1.5 s, so at risk at 1 s and not at 2 s: 3/4, then 3/4 of 1/2.
         ([1.0, NAN, 2.0, 3.0], [9.0, 1.5, 9.0, 9.0], 2.0),
         ([], [], NAN),
     ],
@@ -65,7 +65,7 @@ def test_a_median_counts_what_did_not_end(
 def test_none_is_no_time_as_nan_is() -> None:
     """Arrow gives None where a table has no value."""
     durations: list[Any] = [1.0, None]
-    watched: list[Any] = [None, 4.0]  # of one that ended nobody asks how long it was watched
+    watched: list[Any] = [None, 4.0]  # the observation time of a completed one is not used
     assert restricted_mean(durations, watched, 3.0) == 2.0
     assert median(durations, watched) == 1.0
 
@@ -83,12 +83,12 @@ def test_what_begins_late_is_watched_for_less() -> None:
     assert list(times.watched) == [10.0, 5.0, 0.5]
     seen = times.seen(5.0)
     assert (seen.begun, seen.within(5.0), seen.within(0.5), seen.within(1.0)) == (2, 1, 0, 1)
-    assert seen.mean(5.0) == 3.0  # 1 s, and 5 s of which it is known to take longer
-    assert times.seen(20.0).begun == 3  # nobody is watched for so long
+    assert seen.mean(5.0) == 3.0  # 1 s, and a censored time of more than 5 s
+    assert times.seen(20.0).begun == 3  # none has this observation time
 
 
 def transfers(rows: Mapping[str, tuple[float, float]], end_s: float, column: str = "fct_s") -> Run:
-    """Flows by name: when each starts, and what it takes."""
+    """Flows by name: start and duration of each."""
     starts, taken = zip(*rows.values(), strict=True)
     table = {"flow": list(rows), "start_s": pa.array(starts), column: pa.array(taken)}
     return Run({"flows": pa.table(table)}, end_s)
@@ -97,8 +97,8 @@ def transfers(rows: Mapping[str, tuple[float, float]], end_s: float, column: str
 FLOWS = {
     "short-1": (1.0, 0.5),
     "short-2": (4.0, 2.5),
-    "short-3": (7.0, NAN),  # was watched for 3 s
-    "short-4": (8.0, 0.1),  # begins too late to be watched for 3 s, so it has no part, quick as it was
+    "short-3": (7.0, NAN),  # observed for 3 s
+    "short-4": (8.0, 0.1),  # begins too late to be observed for 3 s, so it is excluded, however quick
     "long": (0.0, 0.25),
 }
 
@@ -123,7 +123,7 @@ def test_short_flows_of_mdcc_count_up_to_the_next_start() -> None:
     assert mdcc_setup.completion("here", "f1MB")(draw) == 2.0
     draw = Draw(1, {"here": transfers({"short-1": (3.0, 5.0), "short-2": (9.0, NAN)}, 15.0)})
     assert mdcc_setup.completion("here", "f10MB")(draw) == 5.5
-    # A distribution is of all flows: one of two, and never the other.
+    # A distribution contains all flows: one of two, and never the other.
     assert list(mdcc_figures._times([draw], "here")) == [5.0, math.inf]
 
 
@@ -186,7 +186,7 @@ BROWSED = browsing(
     [
         ("a", "one", 4.0, 2.0),
         ("b", "one", 9.0, 14.0),  # counts as 10 s
-        ("a", "two", 20.0, NAN),  # never came: 10 s
+        ("a", "two", 20.0, NAN),  # never completed: 10 s
         ("b", "three", 49.0, 1.0),
         ("a", "two", 51.0, 0.5),  # begins too late
     ]
@@ -209,12 +209,12 @@ def test_a_saving_is_over_visits_that_both_have_and_that_both_were_watched() -> 
             ("b", "one", 9.0, 4.0),
             ("a", "two", 18.0, 3.0),
             ("b", "four", 40.0, 1.0),  # another page: nothing to compare
-            ("a", "two", 45.0, 0.25),  # the third visit of a: it began too late without
+            ("a", "two", 45.0, 0.25),  # the third visit of a: without the proxy it began too late
             ("a", "one", 47.0, 0.5),
         ]
     )
     draw = Draw(1, {OFF.name: BROWSED, ON.name: faster})
-    # 2 - 1.5, 10 - 4 and 10 - 3: what took longer than 10 s, or never came, counts as 10.
+    # 2 - 1.5, 10 - 4 and 10 - 3: more than 10 s, or no completion, counts as 10.
     assert page_saving(OFF, ON)(draw) == pytest.approx((0.5 + 6.0 + 7.0) / 3)
     nothing = Draw(1, {OFF.name: BROWSED, ON.name: browsing([("c", "one", 4.0, 1.0)])})
     assert math.isnan(page_saving(OFF, ON)(nothing))
@@ -256,7 +256,7 @@ def summarized(times: Sequence[float], starts: Sequence[float], ends: Sequence[f
 
 
 def test_a_summary_counts_runs_in_which_a_flow_did_not_end() -> None:
-    # Of the runs in which it did not end, the shorter watched it for 12 - 4 s; 9 s count as these 8.
+    # Of the runs in which it did not end, the shorter observed it for 12 - 4 s; 9 s count as these 8.
     row = summarized([2.0, 9.0, NAN, NAN], [4.0] * 4, [20.0, 20.0, 12.0, 14.0])
     assert row["fct_s"] == pytest.approx((2.0 + 8.0 + 8.0 + 8.0) / 4)
     assert (row["fct_s_n"], row["fct_s_horizon"], row["n"]) == (2, 8.0, 4)
@@ -270,6 +270,6 @@ def test_a_summary_is_as_it_was_where_all_ended_or_none_did() -> None:
     row = summarized([NAN, NAN], [4.0] * 2, [20.0] * 2)
     assert math.isnan(float(str(row["fct_s"])))
     assert (row["fct_s_n"], row["fct_s_horizon"]) == (0, None)
-    # In the second run it was to start at 4 s, and the run was over at 3 s: nothing was cut off.
+    # In the second run it would start at 4 s, after the end at 3 s: nothing was cut off.
     row = summarized([2.0, NAN], [4.0] * 2, [20.0, 3.0])
     assert (row["fct_s"], row["fct_s_n"], row["fct_s_horizon"]) == (2.0, 1, None)

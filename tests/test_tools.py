@@ -1,4 +1,4 @@
-"""The project's own checkers find what they are for."""
+"""The project's own checkers detect what they should."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import words
 
 
 def crates(**dependencies: list[str]) -> dict[str, Any]:
-    """What `cargo metadata` says of crates with these dependencies."""
+    """The output of `cargo metadata` for crates with these dependencies."""
     packages = [
         {"name": f"airlane-{name}", "dependencies": [{"name": f"airlane-{d}", "kind": None} for d in wanted]}
         for name, wanted in dependencies.items()

@@ -1,4 +1,4 @@
-"""Delivery traces from logs: bytes are conserved, instants are where the assumptions put them."""
+"""Delivery traces from logs: bytes are conserved, times follow the assumptions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_packets_acknowledged_together_arrived_over_the_time_between() -> None:
 
 
 def test_an_outage_stays_an_outage() -> None:
-    # After a second of silence two packets: spread over its last 50 ms, not over all of it.
+    # After a second of silence two packets: spread over its last 50 ms, not over the whole second.
     log = [LogLine(0, -1, 0), LogLine(10_000, 0, 0), LogLine(1_010_000, 2, 0)]
     assert trace_from_log(log, 1500).stamps_ms == [10, 985, 1010]
 

@@ -1,4 +1,4 @@
-"""UDP across handovers, packet by packet: all that was sent arrives, once and in order."""
+"""UDP across handovers, packet by packet: every packet arrives, once and in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from conftest import Airlane
 from test_observability import packets
 
-# To and fro between two cells under hills of shadowing, and every handover lossless.
+# To and fro between two cells with shadowing, and every handover lossless.
 SCENARIO = """network = "typical"
 [run]
 duration = "20 s"

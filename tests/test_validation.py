@@ -1,4 +1,4 @@
-"""The declared claims, their judgement, and how they are shown. The figures are `make validate`."""
+"""The declared claims, their judgement, and their presentation. `make validate` computes the figures."""
 
 import json
 import tomllib
@@ -116,8 +116,8 @@ def test_a_saturating_load_is_shared_among_the_ues() -> None:
 
 
 def test_a_log_at_a_steady_rate_gives_a_trace_of_that_rate(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    # A packet of 1440 bytes each millisecond for 5 s: 11.52 Mbit/s, to which the first packet, there at the
-    # very start, adds 1 in 5000.
+    # A packet of 1440 bytes each millisecond for 5 s: 11.52 Mbit/s, to which the first packet, at the very
+    # start, adds 1 in 5000.
     lines = ["t_us,highest_ack,rtt_us", "0,-1,0", *(f"{1000 * i},{i},20000" for i in range(1, 5001))]
     (tmp_path / "steady.csv").write_text("\n".join(lines) + "\n")
     monkeypatch.setenv("AIRLANE_MELD_RUNS", str(tmp_path))
@@ -180,7 +180,7 @@ def test_the_slack_passes_what_the_band_does_not() -> None:
 
 
 def test_windows_are_compared_where_a_bin_ends() -> None:
-    # The bin from 0.0 s to 0.1 s stands beside the sample at 0.1 s.
+    # The bin from 0.0 s to 0.1 s is compared with the sample at 0.1 s.
     count = 301
     table = pa.table(
         {"t_s": [i / 10 for i in range(count)], "cwnd_bytes": [1448.0 * i for i in range(count)]}
@@ -197,8 +197,8 @@ def test_goodput_over_distance_has_rows_at_every_bandwidth_that_ns3_leaves_block
 
 
 def test_ns3_uses_no_incomplete_group() -> None:
-    # Near the cell ns-3 carried what blocks of MCS 28 hold on 14, 24, 48 and 72 resource blocks (TS 36.213
-    # table 7.1.7.2.1-1): 1400 of the 1430 bytes of a PDCP PDU are payload, 97.9 %, less RLC headers.
+    # Near the cell ns-3 carried the blocks of MCS 28 on 14, 24, 48 and 72 resource blocks (TS 36.213 table
+    # 7.1.7.2.1-1): 1400 of the 1430 bytes of a PDCP PDU are payload, 97.9 %, less RLC headers.
     for rbs, used in ((15, 14), (25, 24), (50, 48), (75, 72)):
         (row,) = [r for r in reference_rows("widths.csv") if r["rbs"] == str(rbs) and r["dist_m"] == "100"]
         assert 0.97 < float(row["goodput_mbps"]) / (native.tbs_bits(28, used) / 1000) < 1400 / 1430

@@ -38,14 +38,14 @@ def test_match_within_ten_percent_or_inside_the_published_interval() -> None:
     assert judge(number(100.0), ours(110.1, 5.0)).verdict is Verdict.MISS
     assert judge(number(100.0, ci=20.0), ours(119.0, 5.0)).verdict is Verdict.MATCH
     assert judge(number(100.0, ci=20.0), ours(120.5, 5.0)).verdict is Verdict.MISS
-    # A published interval narrower than 10 % takes nothing away.
+    # A published interval narrower than 10 % does not reduce the region.
     assert judge(number(100.0, ci=1.0), ours(109.0, 5.0)).verdict is Verdict.MATCH
 
 
 def test_undecided_when_our_interval_is_wide_and_reaches_the_number() -> None:
     judgement = judge(number(100.0), ours(100.0, 10.1))
     assert judgement.verdict is Verdict.UNDECIDED
-    # 11 runs bring the expected half-width to 10, and the half-width that comes to it every other time.
+    # 11 runs bring the expected half-width to 10, but the actual one only in half of the cases.
     assert judgement.runs_needed == 16
     assert "n = 16" in judgement.why
     assert judge(number(100.0), ours(100.0, 10.0)).verdict is Verdict.MATCH
@@ -120,7 +120,7 @@ def test_a_clock_reading_counts_from_its_event() -> None:
     [
         (0.0, 0.0, Verdict.MATCH),
         (0.2, 0.1, Verdict.MATCH),
-        (0.2, 0.4, Verdict.MATCH),  # wide beside the mean, narrow beside the tolerance
+        (0.2, 0.4, Verdict.MATCH),  # wide relative to the mean, narrow relative to the tolerance
         (-0.5, 0.5, Verdict.MATCH),
         (0.0, 0.6, Verdict.UNDECIDED),  # wider than the tolerance
         (0.7, 0.3, Verdict.MISS),
@@ -206,7 +206,7 @@ def test_runs_that_are_shortened_are_no_evidence_against_a_number() -> None:
     assert (found.verdict, found.runs_needed) == (Verdict.UNDECIDED, None)
     assert "shorten" in found.why
     assert judge(number(100.0), estimate([math.nan]), shortened=True).verdict is Verdict.UNDECIDED
-    # What speaks for a number still does, and what needs no run stays.
+    # Evidence for a number remains valid, and so do verdicts without runs.
     assert judge(number(100.0), ours(101.0, 2.0), shortened=True).verdict is Verdict.MATCH
     assert judge(number(100.0), far, shortened=True, comparison=RISE).verdict is Verdict.DIRECTION
     bound = Bound(73.0, "at most", "")
@@ -231,7 +231,7 @@ def test_a_constant_is_equal_or_it_is_not() -> None:
 @pytest.mark.parametrize(
     ("mean", "reach", "low", "high", "wanted"),
     [
-        (-6.0, 51.0, -5.0, math.inf, None),  # not worse by more than 5: nobody knows
+        (-6.0, 51.0, -5.0, math.inf, None),  # not worse by more than 5: undecided
         (-6.0, 0.5, -5.0, math.inf, False),
         (-1.0, 0.5, -5.0, math.inf, True),
         (0.85, 0.54, -math.inf, 1.0, None),
@@ -240,7 +240,7 @@ def test_a_constant_is_equal_or_it_is_not() -> None:
         (1.00, 0.05, 0.9, 1.1, True),
         (1.00, 0.20, 0.9, 1.1, None),
         (1.30, 0.10, 0.9, 1.1, False),
-        (1e-12, 1e-13, 0.01, math.inf, False),  # sure, and of no matter
+        (1e-12, 1e-13, 0.01, math.inf, False),  # significant, but not relevant
         (5.0, math.nan, 0.0, math.inf, None),
         (math.inf, math.nan, 0.0, math.inf, None),
     ],

@@ -1,8 +1,9 @@
 """Run the steps of the Dockerfile in a chroot, where there is no Docker.
 
 `FROM debian:SUITE` becomes debootstrap's minimal system of that suite, `FROM STAGE` a copy of that stage;
-`COPY` of the context takes the files that git knows, as `.dockerignore` would leave them. Each `RUN` gets
-the stage's environment and nothing of the caller's but `--env`. The last stage's `CMD` runs at the end.
+`COPY` from the context copies the files that git knows, the same as with `.dockerignore`. Each `RUN` has
+the stage's environment and, of the caller's, only the variables of `--env`. The last stage's `CMD` runs
+at the end.
 
     tools/docker_steps.py WORK_FOLDER [--build-arg KEY=VALUE]... [--env NAME]... [--ca FOLDER]
 
@@ -31,7 +32,7 @@ _IN_FOLDER = 'cd "$0" && exec "$@"'
 
 @dataclass
 class Stage:
-    """A stage: where its files are, and what its next step finds."""
+    """A stage: the location of its files, and the environment of its next step."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=lambda: {"PATH": PATH, "HOME": "/root"})
@@ -40,7 +41,7 @@ class Stage:
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """Instruction and argument of each step; lines that end in a backslash go on in the next."""
+    """Instruction and argument of each step; lines that end in a backslash continue on the next."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     joined = "\n".join(lines).replace("\\\n", " ")
     steps = [line.strip().split(maxsplit=1) for line in joined.splitlines()]
@@ -48,12 +49,12 @@ def instructions(text: str) -> list[tuple[str, str]]:
 
 
 def expand(text: str, env: dict[str, str]) -> str:
-    """Put variables of a stage into an argument of ENV, COPY or WORKDIR."""
+    """Expand variables of a stage in an argument of ENV, COPY or WORKDIR."""
     return re.sub(r"\$\{?(\w+)\}?", lambda name: env.get(name[1], ""), text)
 
 
 class Builder:
-    """Does the steps, one after the other."""
+    """Executes the steps in sequence."""
 
     def __init__(
         self, work: Path, arguments: dict[str, str], passed: dict[str, str], ca: Path | None
@@ -63,7 +64,7 @@ class Builder:
         self.stage = Stage(work)
 
     def step(self, word: str, rest: str) -> None:
-        """Do one step."""
+        """Execute one step."""
         match word:
             case "FROM":
                 self._from(rest)
@@ -112,7 +113,7 @@ class Builder:
             self._stages[name[0]] = self.stage
 
     def _system(self, image: str) -> Path:
-        """Debian's minimal system, made once."""
+        """Debian's minimal system, created once."""
         suite = re.fullmatch(r"debian:(\w+)(-slim)?", image)
         if suite is None:
             sys.exit(f"docker_steps: {image} is neither a stage nor an image of Debian")
@@ -120,7 +121,7 @@ class Builder:
         if not base.exists():
             subprocess.run(["debootstrap", "--variant=minbase", suite[1], f"{base}.new"], check=True)
             Path(f"{base}.new").rename(base)
-        # What Docker gives a container, and the certificates of a network that has its own.
+        # What Docker provides to a container, and the certificates of a network with its own.
         shutil.copy("/etc/resolv.conf", base / "etc/resolv.conf")
         if self._ca is not None:
             shutil.copytree(self._ca, base / "usr/local/share/ca-certificates", dirs_exist_ok=True)
@@ -148,7 +149,7 @@ def _clone(source: Path, target: Path) -> None:
 
 @contextmanager
 def _mounted(folder: Path) -> Iterator[None]:
-    """Give a chroot /proc and /dev, which go with it."""
+    """Mount /proc and /dev in a chroot for the duration of the block."""
     mounts = [["-t", "proc", "proc", f"{folder}/proc"], ["--rbind", "/dev", f"{folder}/dev"]]
     try:
         for mount in mounts:
@@ -161,7 +162,7 @@ def _mounted(folder: Path) -> Iterator[None]:
 
 
 def main() -> None:
-    """Read the arguments and do the steps."""
+    """Read the arguments and execute the steps."""
     parser = argparse.ArgumentParser(description="Run the steps of the Dockerfile in a chroot.")
     parser.add_argument("work", type=Path)
     parser.add_argument("--build-arg", action="append", default=[], metavar="KEY=VALUE")

@@ -1,8 +1,8 @@
 """Check that crates depend on each other only downwards.
 
-The rooms, top to bottom: py, scenario, then engine, record, traffic, middlebox and ran, then quic, then
+The crates, top to bottom: py, scenario, then engine, record, traffic, middlebox and ran, then quic, then
 radio, net and transport, then core. `ran` and `middlebox` are algorithms: they, like everything below them,
-reach none of engine, record and scenario, not even for tests.
+depend on none of engine, record and scenario, not even for tests.
 """
 
 import json
@@ -27,11 +27,11 @@ ALLOWED: dict[str, set[str]] = {
     },
     "py": {"core", "radio", "scenario", "engine", "record"},
 }  # fmt: skip
-"""Crates that a crate may name, for each. A crate that is not here is not known and fails the check."""
+"""Permitted dependencies of each crate. An unlisted crate fails the check."""
 
 
 def edges(metadata: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """(crate, dependency, kind) among the workspace's own crates, without the `airlane-` in front."""
+    """(crate, dependency, kind) among the workspace's own crates, without the prefix `airlane-`."""
     own = {p["name"]: p["name"].removeprefix("airlane-") for p in metadata["packages"]}
     return sorted(
         (own[p["name"]], own[d["name"]], d["kind"] or "normal")
@@ -42,7 +42,7 @@ def edges(metadata: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def complaints(metadata: dict[str, Any]) -> list[str]:
-    """One sentence per edge or crate that is not allowed."""
+    """One sentence per crate or dependency that is not allowed."""
     crates = sorted(p["name"].removeprefix("airlane-") for p in metadata["packages"])
     found = [
         f"crate {c!r} is not in tools/edges.py: say there what it may depend on"

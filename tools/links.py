@@ -1,7 +1,7 @@
-"""Fail on a link of a site that leads nowhere, and on anything that a reader's browser would fetch.
+"""Fail on a broken link of a site, and on anything that a reader's browser would fetch.
 
-Sphinx checks its own references; this sees the finished pages. Pages of rustdoc are only link targets, since
-rustdoc checks its own.
+Sphinx checks its own references; this checks the finished pages. Pages of rustdoc are only link targets,
+since rustdoc checks its own.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 FETCHED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
-"""What a browser loads by itself; an anchor is followed only by its reader."""
+"""What a browser loads automatically; only the reader follows an anchor."""
 
 
 class _Page(HTMLParser):
-    """Collects what a page names and what it links to."""
+    """Collects the ids and links of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class _Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take a tag's name and links."""
+        """Record a tag's id and links."""
         relation = dict(attrs).get("rel") or ""
         for name, value in attrs:
             if name == "id" and value:
@@ -36,7 +36,7 @@ class _Page(HTMLParser):
 
 
 def complaints(site: Path) -> Iterator[str]:
-    """Yield one sentence for each link that leads nowhere or is fetched from elsewhere."""
+    """Yield one sentence for each broken link and each fetched resource."""
     files = [f for f in sorted(site.rglob("*.html")) if f.relative_to(site).parts[0] != "rust"]
     pages = {f.resolve(): _Page(f.read_text(encoding="utf-8")) for f in files}
     for file, page in pages.items():
@@ -57,7 +57,7 @@ def complaints(site: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Check the site that is named."""
+    """Check the site in the arguments."""
     site = Path(sys.argv[1])
     found = list(complaints(site))
     for complaint in found:

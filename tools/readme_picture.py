@@ -1,7 +1,7 @@
-"""Draw the picture of the README: CUBIC and BBRv3 on the example `lte-drive`, one run each over time.
+"""Draw the figure of the README: CUBIC and BBRv3 on the example `lte-drive`, one run each over time.
 
 `.venv/bin/python tools/readme_picture.py` writes docs/images/lte-drive.png. Draw it again when a change
-moves the results of `lte-drive`.
+affects the results of `lte-drive`.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ PANELS = {
     "rlc_queue_bytes": ("RLC queue of the cell, kB", 1e-3),
 }
 POINT_BINS = 5
-"""Bins of the run (100 ms each) whose mean is a point."""
+"""Bins of the run (100 ms each) that are averaged to a point."""
 
 
 def series(congestion: str) -> dict[str, np.ndarray]:
@@ -36,7 +36,7 @@ def series(congestion: str) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    """Write the picture."""
+    """Write the figure."""
     figure, axes = plt.subplots(1, len(PANELS), figsize=(10.4, 2.5), layout="constrained")
     for congestion, (label, colour) in CONTROLLERS.items():
         table = series(congestion)

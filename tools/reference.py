@@ -1,4 +1,4 @@
-"""Write the pages of the manual that are made from the program.
+"""Write the pages of the manual that are generated from the program.
 
 They are the command line, the keys of the scenario format with their defaults, and the list of crates.
 `make docs` calls this; the pages go to docs/reference and are not tracked.
@@ -25,12 +25,12 @@ NETWORKS = {
     "lena-2014": ("lena-2014", "lena-3.37"),
     "wired": ("wired",),
 }
-"""Files of each preset, the first of which wins, as `preset::fill` reads them."""
+"""Files of each preset, the first of which takes precedence, as in `preset::fill`."""
 
 SECTIONS = ("network", "run", "layout", "cell", "channel", "backhaul", "internet", "ue", "flow", "output")
 RADIO = ("cell", "channel", "backhaul", "ue")
 QUEUES = (("internet",), ("backhaul",), ("cell", "rlc"))
-"""Where the defaults of queue disciplines apply."""
+"""Places to which the defaults of queue disciplines apply."""
 
 Defaults = dict[tuple[str, ...], object]
 
@@ -47,7 +47,7 @@ def flattened(tree: dict[str, Any], path: tuple[str, ...] = ()) -> Defaults:
 
 
 def defaults(network: str) -> Defaults:
-    """All defaults of a network, as the reader of scenarios merges them."""
+    """All defaults of a network, merged as in the scenario reader."""
     read = {
         name: flattened(tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8")))
         for name in (*NETWORKS[network], "common", "aqm", "layout")
@@ -69,7 +69,7 @@ def default(of: Defaults, key: Key) -> str:
         conditions = [step for step in path if "=" in step]
         if tuple(step for step in path if "=" not in step) != plain:
             continue
-        # Conditions of the key itself are said where it stands; another one, such as preset=rfc, here.
+        # Conditions of the key itself are stated with its table; others, such as preset=rfc, here.
         further = [c for c in conditions if c not in key.conditions]
         if any(c.partition("=")[0] in {k.partition("=")[0] for k in key.conditions} for c in further):
             continue
@@ -116,7 +116,7 @@ def tables(inside: list[Key], of: dict[str, Defaults]) -> Iterator[str]:
     """Yield a table for each table of the format, and for each variant of each choice."""
     parents = {key.path[:-1] for key in inside if len(key.path) > 1}
     described = {key.path: key for key in inside}
-    # Queue disciplines are described once, where they stand first.
+    # Queue disciplines are described once, at their first place.
     seen: set[tuple[tuple[str, ...], str]] = set()
     for parent in sorted(parents, key=lambda p: (len(p) > 1, [k.path[:-1] for k in inside].index(p))):
         group = [key for key in inside if key.path[:-1] == parent]
@@ -143,7 +143,7 @@ def heading(parent: tuple[str, ...], described: dict[tuple[str, ...], Key]) -> s
 
 
 def choices(key: Key) -> str:
-    """List what a choice may be."""
+    """List the values of a choice."""
     return "\n".join(f"- `{name}`: {meaning or 'see its name.'}" for name, meaning in key.choices)
 
 
@@ -166,7 +166,7 @@ def table(group: list[Key], of: dict[str, Defaults]) -> str:
 
 
 def form(key: Key) -> str:
-    """Say what may stand at a key."""
+    """Describe the valid values of a key."""
     if key.choices:
         names = ", ".join(f"`{name}`" for name, _ in key.choices)
         return names if key.form != "list of" else f"list of {names}"

@@ -1,7 +1,7 @@
 """Print the dependencies of pyproject.toml, and those of the named extras, one per line for pip.
 
-`pip install .[dev]` would build the extension; lint needs the tools without it. With `--least`, each in the
-least version that is declared.
+`pip install .[dev]` would build the extension; lint needs the tools without it. With `--least`, the minimum
+version of each.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Fail on what a reader would stumble over and no other checker sees.
+"""Fail on obstacles for a reader that no other checker finds.
 
 - a Rust or Python function longer than 90 lines, a source file longer than 800;
-- work left undone: `FIXME`, `XXX`, `todo!`, `unimplemented!`, `NotImplementedError`, tests
-  not run without a reason;
+- unfinished work: `FIXME`, `XXX`, `todo!`, `unimplemented!`, `NotImplementedError`, tests ignored
+  without a reason;
 - a wall clock, a hash-ordered collection or a foreign source of randomness in an algorithm crate
   (its benches and tests may measure);
 - `unwrap()` outside tests, `unsafe` anywhere;
@@ -50,7 +50,7 @@ def sources(root: Path) -> list[Path]:
 
 
 def rust_functions(lines: list[str]) -> Iterator[tuple[int, str, int]]:
-    """(line, name, length) of each function, ended by the brace in its own column, as rustfmt sets it."""
+    """(line, name, length) of each function, which ends at a brace in the column of its first line."""
     for number, line in enumerate(lines):
         match = RUST_FUNCTION.match(line)
         if not match:
@@ -72,7 +72,7 @@ def python_functions(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def is_test(path: Path) -> bool:
-    """Whether a whole Rust file is tests."""
+    """Whether a Rust file contains only tests."""
     return (
         path.name == "tests.rs"
         or "tests" in path.parts
@@ -82,7 +82,7 @@ def is_test(path: Path) -> bool:
 
 
 def rust_complaints(path: Path, name: str, lines: list[str]) -> Iterator[str]:
-    """Look for what only Rust files can get wrong."""
+    """Check the rules that apply to Rust files only."""
     parts = path.parts
     algorithm = "crates" in parts and parts[parts.index("crates") + 1] in ALGORITHM_CRATES
     testing = is_test(path)
@@ -98,7 +98,7 @@ def rust_complaints(path: Path, name: str, lines: list[str]) -> Iterator[str]:
 
 
 def complaints(root: Path, path: Path) -> Iterator[str]:
-    """One sentence for each thing wrong with a file."""
+    """One sentence for each defect of a file."""
     name = str(path.relative_to(root))
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()

@@ -83,7 +83,7 @@ READINGS: dict[str, dict[str, object]] = {
     "codes that change": {"obeys": "changes"},
     "slow start ends": {"slow_start": "ends"},
 }
-"""Readings of what the paper leaves open of ARWA: settings of its window, one different from the base in each.
+"""Readings of what the paper leaves open of ARWA: settings of its window, one different from the base each.
 
 Base: a code reduces or increases by a percentage; the code of case 2 is scaled to the lower threshold; the
 stored value of a reduced code is the reduced one; each code is applied; and slow start continues after one.
