@@ -32,6 +32,15 @@ VIEWS = {
 }
 
 
+PINGS = {
+    "flow": ["e"] * 7 + ["f"],
+    "t_s": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.9, 9.9],
+    "rtt_ms": [900.0, 40.0, 30.0, NAN, 60.0, 50.0, NAN, NAN],
+    "lost": [False, False, False, True, False, False, False, False],
+    "measured": [False] + [True] * 7,
+}
+
+
 def test_columns_of_flows_by_hand() -> None:
     flows = pa.table({"flow": ["a", "b", "c", "d"], "run": [0, 0, 0, 0]})
     found = with_applications({"flows": flows, "pages": pa.table(PAGES), "views": pa.table(VIEWS)}, 10.0)
@@ -49,6 +58,22 @@ def test_columns_of_flows_by_hand() -> None:
     # Of the run: each page counts once, so that flow a has weight three and b one.
     assert per_run(BY_NAME["page_s"], found) == [pytest.approx((3 * (2 + 4 / 3 + 2) + 5) / 4)]
     assert per_run(BY_NAME["stalls"], found) == [3.0]
+
+
+def test_pings_by_hand() -> None:
+    flows = pa.table({"flow": ["d", "e", "f"], "run": [0, 0, 0]})
+    found = with_applications({"flows": flows, "pings": pa.table(PINGS)}, 10.0)
+    # e: that of the warm-up does not count, one was lost, one was under way at the end.
+    assert found["pings_sent"].to_pylist() == [None, 6, 1]
+    assert found["pings_answered"].to_pylist() == [None, 4, 0]
+    assert found["pings_lost"].to_pylist() == [None, 1, 0]
+    # Nearest rank of 30, 40, 50 and 60 ms: the second and the fourth.
+    assert found["rtt_p50_ms"].to_pylist()[:2] == [None, 40.0]
+    assert found["rtt_p95_ms"].to_pylist()[:2] == [None, 60.0]
+    assert found["rtt_max_ms"].to_pylist()[:2] == [None, 60.0]
+    assert str(found["rtt_p50_ms"].to_pylist()[2]) == "nan", "no request of f was answered"
+    assert per_run(BY_NAME["pings_lost"], found) == [1.0]
+    assert per_run(BY_NAME["rtt_p50_ms"], found) == [40.0]
 
 
 def test_a_run_without_a_page_has_the_same_columns() -> None:
@@ -115,3 +140,26 @@ def test_columns_are_checked_before_anything_runs(
     assert said in failed.stderr
     assert "page_s" in failed.stderr
     assert not out.exists()
+
+
+def test_pings_agree_in_all_tables(airlane: Airlane, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    asked = ("run", "--example", "lte-ping", "--set", "run.warmup=2s", "-o", str(out))
+    said = airlane(*asked).stdout
+    assert "pings" in said
+    assert "answered" in said
+    results = package.Results.read(out)
+    pings, flow = results.pings, results.flows.to_pylist()[0]
+    rtt, counted = pings["rtt_ms"].to_numpy(), pings["measured"].to_numpy(zero_copy_only=False)
+    assert pings["sequence"].to_pylist() == list(range(1, 121)), "ten requests a second for 12 s"
+    assert counted.tolist() == [False] * 20 + [True] * 100
+    answered = np.sort(rtt[counted & np.isfinite(rtt)])
+    assert flow["pings_sent"] == 100
+    assert flow["pings_answered"] == answered.size > 90
+    assert flow["rtt_ms"] == pytest.approx(answered.mean())
+    assert flow["rtt_min_ms"] == answered[0]
+    assert flow["rtt_p95_ms"] == answered[math.ceil(0.95 * answered.size) - 1]
+    assert flow["pings_lost"] == int(pings["lost"].to_numpy(zero_copy_only=False)[counted].sum())
+    # The queue of the download, 512 KiB at the most, is what the replies wait in.
+    t = pings["t_s"].to_numpy()
+    assert np.nanmedian(rtt[(t > 2) & (t < 8)]) > 2.0 * np.nanmedian(rtt[t < 1])

@@ -1,10 +1,10 @@
-"""Application results as columns of `flows`: page load times, start-up delays, stalls, bitrates.
+"""Application results as columns of `flows`: page load times, stalls, bitrates, round-trip times of pings.
 
-The tables `pages` and `views` have one row per page and per view. This module aggregates them per flow, so
-that tables, sweeps and comparisons read them like any other figure (`airlane.figures`). A page that was
-still loading at the end of the run is neither excluded nor counted as loaded: its time is censored, and
-means are Kaplan-Meier means restricted to the end of the run (`airlane.survival`). If everything ended,
-they are plain means.
+The tables `pages`, `views` and `pings` have one row per page, view and echo request. This module aggregates
+them per flow, so that tables, sweeps and comparisons read them like any other figure (`airlane.figures`). A
+page that was still loading at the end of the run is neither excluded nor counted as loaded: its time is
+censored, and means are Kaplan-Meier means restricted to the end of the run (`airlane.survival`). If
+everything ended, they are plain means. Figures of pings are those of the requests that were answered.
 """
 
 from __future__ import annotations
@@ -25,22 +25,34 @@ Array = npt.NDArray[np.float64]
 _PAGES = ("pages_begun", "pages_completed", "page_s", "ttfb_s")
 _VIEWS = ("views_begun", "views_finished", "startup_s", "stalls", "rebuffering_s", "bitrate_kbps")
 
-_COUNTS = ("pages_begun", "pages_completed", "views_begun", "views_finished", "stalls")
+_PINGS = ("pings_sent", "pings_answered", "pings_lost", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms")
 
-COLUMNS = (*_PAGES, *_VIEWS)
+_COUNTS = (
+    "pages_begun",
+    "pages_completed",
+    "views_begun",
+    "views_finished",
+    "stalls",
+    "pings_sent",
+    "pings_answered",
+    "pings_lost",
+)
+
+COLUMNS = (*_PAGES, *_VIEWS, *_PINGS)
 """Columns that can be added to `flows`."""
 
-KINDS = {_PAGES: frozenset({"web"}), _VIEWS: frozenset({"video", "dash"})}
+KINDS = {_PAGES: frozenset({"web"}), _VIEWS: frozenset({"video", "dash"}), _PINGS: frozenset({"ping"})}
 """The kinds of `app` whose flows have these columns."""
 
 
 def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
-    """The table `flows` of one run, with the columns of its browsers and viewers, if there are any.
+    """The table `flows` of one run, with the columns of its browsers, viewers and pings, if there are any.
 
-    A flow without a browser or viewer has null in these columns. `page_s` and `startup_s` are restricted
+    A flow without such an application has null in these columns. `page_s` and `startup_s` are restricted
     means. `ttfb_s` is a mean over the completed pages, since it is unknown for others. `stalls` and
     `rebuffering_s` are sums over the views of the flow, up to the end of the run. `bitrate_kbps` is a mean
-    over views.
+    over views. The columns of pings count the requests sent within the measured window, as `rtt_ms` does;
+    percentiles are those of the answered ones.
 
     Parameters
     ----------
@@ -59,7 +71,7 @@ def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
     [2.5, None]
     """
     flows = tables["flows"]
-    for name, summed in (("pages", _pages), ("views", _views)):
+    for name, summed in (("pages", _pages), ("views", _views), ("pings", _pings)):
         if name in tables:
             flows = _added(flows, *summed(tables[name], end_s))
     return flows
@@ -105,6 +117,28 @@ def _views(table: pa.Table, end_s: float) -> _Summed:
         "rebuffering_s": [float(s.sum()) for s in of("stalled_s")],
         "bitrate_kbps": [_mean(b) for b in of("bitrate_kbps")],
     }
+
+
+def _pings(table: pa.Table, _: float) -> _Summed:
+    of = _ByFlow(table)
+    columns = zip(of("rtt_ms"), of("lost"), of("measured"), strict=True)
+    counted = [(rtt[measured > 0.0], lost[measured > 0.0]) for rtt, lost, measured in columns]
+    answered = [rtt[np.isfinite(rtt)] for rtt, _ in counted]
+    return of.names, {
+        "pings_sent": [rtt.size for rtt, _ in counted],
+        "pings_answered": [rtt.size for rtt in answered],
+        "pings_lost": [int(lost.sum()) for _, lost in counted],
+        "rtt_p50_ms": [_percentile(rtt, 50) for rtt in answered],
+        "rtt_p95_ms": [_percentile(rtt, 95) for rtt in answered],
+        "rtt_max_ms": [_percentile(rtt, 100) for rtt in answered],
+    }
+
+
+def _percentile(values: Array, percent: int) -> float:
+    """The nearest-rank percentile, as those of delays are; NaN of nothing."""
+    if not values.size:
+        return math.nan
+    return float(np.percentile(values, percent, method="inverted_cdf"))
 
 
 def _restricted(durations: list[Array], starts: list[Array], end_s: float) -> list[float]:

@@ -47,7 +47,11 @@ FIGURES = (
     "timeouts",
     "lost_percent",
     "jain",
-    *(name for name in applications.COLUMNS if not name.endswith(("_begun", "_completed", "_finished"))),
+    *(
+        name
+        for name in applications.COLUMNS
+        if not name.endswith(("_begun", "_completed", "_finished", "_sent", "_answered"))
+    ),
 )
 """Default figures of a comparison, if the flows have them."""
 

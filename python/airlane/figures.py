@@ -316,6 +316,12 @@ _LIST = (
     ),
     _counted("views_begun", "views begun", "views\nbegun", Better.NEITHER),
     _counted("views_finished", "views finished", "views\nfinished", Better.MORE),
+    _counted("pings_sent", "pings sent", "pings\nsent", Better.NEITHER),
+    _counted("pings_answered", "pings answered", "pings\nanswered", Better.MORE),
+    _counted("pings_lost", "pings lost", "pings\nlost"),
+    _delay("rtt_p50_ms", "median of round-trip time", "RTT p50\nms", Scale.QUANTILE),
+    _delay("rtt_p95_ms", "95th percentile of round-trip time", "RTT p95\nms", Scale.QUANTILE, "RTT, p95"),
+    _delay("rtt_max_ms", "maximum of round-trip time", "RTT max\nms", Scale.QUANTILE, "RTT, max"),
     Figure("stalled_s", "time without playback, start-up included", "waiting\ns", "s", Better.LESS),
     Figure(
         "jain",

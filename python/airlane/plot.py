@@ -153,7 +153,7 @@ def draw_means(
 
 
 def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
-    """One run over time on one axis: events, then goodput, delays, congestion window, queues and MCS.
+    """One run over time on one axis: events, then goodput, delays, window, queues, pings and MCS.
 
     A panel without a value (no RLC queue on a wired link, no window for UDP, no cell) is omitted, and so are
     the events if there were none. Events are losses that the sender detected, expired timers, handovers and
@@ -163,8 +163,9 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
     flows = view.flows()
     events = _events(view, flows)
     panels = [p for p in _PANELS if any(np.isfinite(view.series(f).get(p[2], _NOTHING)).any() for f in flows)]
-    rates = _mcs(view)
-    heights = [0.18 + 0.16 * len(events)] * bool(events) + [1.0] * (max(1, len(panels)) + bool(rates))
+    rates, pings = _mcs(view), _pings(view)
+    more = bool(pings) + bool(rates)
+    heights = [0.18 + 0.16 * len(events)] * bool(events) + [1.0] * (max(1, len(panels)) + more)
     with style():
         size = (8.0, 0.6 + 2.0 * sum(heights))
         fig, axes = figure(len(heights), 1, size, sharex=True, height_ratios=heights)
@@ -175,6 +176,8 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
         for panel, axis in zip(panels, rest, strict=False):
             _draw_panel(axis, view, flows, panel)
             first = first or axis
+        if pings:
+            _draw_pings(axes[-more], pings, flows)
         if rates:
             _draw_mcs(axes[-1], rates, max(2, len(flows)))
         for axis in axes[bool(events) :]:
@@ -188,7 +191,7 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
 
 
 def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
-    wanted = ("flows", "flow_series", "cell_series", "timeouts", "handovers", "outages")
+    wanted = ("flows", "flow_series", "cell_series", "timeouts", "handovers", "outages", "pings")
     return {
         name: table.filter(np.asarray(table["run"].to_numpy()) == run)
         for name, table in results.tables.items()
@@ -246,6 +249,9 @@ def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
         timeouts = view.timeouts_of(flow)
         for t, rto in zip(timeouts.get("t_s", ()), timeouts.get("rto_ms", ()), strict=True):
             found["timeout"].append((float(t), f"{flow}: after {rto:.0f} ms"))
+    pings = view.tables.get("pings")
+    for row in pings.filter(pings["lost"]).to_pylist() if pings is not None else ():
+        found["loss"].append((row["t_s"], f"{row['flow']}: ping {row['sequence']} lost"))
     handovers = view.tables.get("handovers")
     for row in handovers.to_pylist() if handovers is not None else ():
         at = next(
@@ -288,6 +294,33 @@ def _mark_handovers(axis: Axes, handovers: list[tuple[float, str]]) -> None:
     for t, words in handovers if len(handovers) <= _MARKS_MAX else ():
         mark = axis.axvline(t, color=_EVENTS["handover"], linewidth=0.9, linestyle="--", label="handover")
         label_points(mark, [words])
+
+
+def _pings(view: Run) -> dict[str, tuple[Array, Array]]:
+    """Of each flow that pings, when each was sent and how long it took; NaN where it was not answered."""
+    table = view.tables.get("pings")
+    if table is None:
+        return {}
+    of = np.asarray(table["flow"].to_pylist())
+    t, rtt = (table[name].to_numpy().astype(np.float64) for name in ("t_s", "rtt_ms"))
+    names = dict.fromkeys(of[np.isfinite(rtt)].tolist())
+    return {name: (t[of == name], rtt[of == name]) for name in names}
+
+
+def _draw_pings(axis: Axes, pings: dict[str, tuple[Array, Array]], flows: list[str]) -> None:
+    """A line for each flow in its colour of the other panels; of many flows percentiles over them."""
+    if len(pings) > LINES_MAX:
+        # Flows that ping at the same interval have bins in common.
+        _draw_percentiles(axis, [{"t_s": t, "rtt_ms": rtt} for t, rtt in pings.values()], "rtt_ms", 1.0)
+    for name, (t, rtt) in pings.items() if len(pings) <= LINES_MAX else ():
+        at, mean, low, high = thinned(t, rtt)
+        colour = COLOURS[flows.index(name) % len(COLOURS)]
+        if high is not mean:
+            axis.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
+        axis.plot(at, mean, ".-", label=name, color=colour)
+    axis.set_title("round-trip time of pings, by the time at which they were sent")
+    axis.set_ylabel("ms")
+    axis.set_ylim(bottom=0)
 
 
 def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:

@@ -156,6 +156,11 @@ class Results:
         """One row per run and view of a video: start-up delay, stalls, bitrate."""
         return self._of("views", 'a flow with app.kind = "video" or "dash"')
 
+    @property
+    def pings(self) -> pa.Table:
+        """One row per run and echo message: when it was sent, its round-trip time, whether it was lost."""
+        return self._of("pings", 'a flow with app.kind = "ping"')
+
     def _of(self, name: str, source: str) -> pa.Table:
         if name not in self.tables:
             raise AttributeError(f"no table {name!r} in these results; it needs {source}", name=name)

@@ -45,6 +45,7 @@ _TILES = (
     "startup_s",
     "rebuffering_s",
     "bitrate_kbps",
+    "rtt_p95_ms",
     "retransmissions",
     "timeouts",
     "jain",
@@ -132,9 +133,10 @@ def _ended(results: Results, name: str) -> str:
     for begun, completed, of in (
         ("pages_begun", "pages_completed", ("page_s",)),
         ("views_begun", "views_finished", ("startup_s", "bitrate_kbps")),
+        ("pings_sent", "pings_answered", ("rtt_p95_ms",)),
     ):
         if name in of:
-            what = "pages completed" if begun == "pages_begun" else "views finished"
+            what = completed.replace("_", " ")
             return f"{terminal.completed_of(results.flows, completed, begun)} {what}"
     return ""
 

@@ -90,6 +90,12 @@ _APPLICATIONS = (
         "views_finished",
         ("startup_s", "stalls", "rebuffering_s", "bitrate_kbps"),
     ),
+    (
+        "pings",
+        "pings_sent",
+        "pings_answered",
+        ("pings_lost", "rtt_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms"),
+    ),
 )
 """Title, number that began, number that ended, and the figures of each kind of application."""
 
@@ -226,7 +232,7 @@ def _applications(results: Results) -> Iterator[Table | Text]:
         table = titled(title + (f", mean of {results.runs} runs ± 95 %" if results.runs > 1 else ""))
         for heading, justify in (
             ("flow", "left"),
-            ("completed", "right"),
+            ("answered" if completed == "pings_answered" else "completed", "right"),
             *((f.heading, "right") for f in shown),
         ):
             table.add_column(heading, justify="left" if justify == "left" else "right", no_wrap=True)

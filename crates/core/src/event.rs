@@ -68,6 +68,8 @@ pub enum Topic {
     Secrets,
     /// [`Event::PathModel`].
     PathModel,
+    /// [`Event::EchoSent`] and [`Event::EchoAnswered`].
+    Echo,
 }
 
 /// The path model of a model-based controller (BBR). Volumes are in segments.
@@ -491,6 +493,24 @@ pub enum Event<'a> {
         /// DNS queries for it, including repetitions.
         queries: u32,
     },
+    /// An echo message was sent.
+    EchoSent {
+        /// The flow.
+        flow: FlowId,
+        /// Counts the echo messages of the flow, from 0.
+        serial: u64,
+        /// When it was sent.
+        sent_at: Instant,
+    },
+    /// The reply to an echo message arrived.
+    EchoAnswered {
+        /// The flow.
+        flow: FlowId,
+        /// That of the echo message.
+        serial: u64,
+        /// When that was sent.
+        sent_at: Instant,
+    },
     /// The MAC sent a transport block.
     TransportBlock {
         /// The cell.
@@ -597,6 +617,7 @@ impl Event<'_> {
             Self::Playback { .. } => Topic::Playback,
             Self::ProxyBuffer { .. } => Topic::Proxy,
             Self::PathModel { .. } => Topic::PathModel,
+            Self::EchoSent { .. } | Self::EchoAnswered { .. } => Topic::Echo,
         }
     }
 }

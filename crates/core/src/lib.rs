@@ -22,7 +22,7 @@ pub use event::{
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{
-    Direction, DropCause, Ecn, Header, Packet, PacketPool, PacketRef, Payload, SackBlock, SackList,
+    Direction, DropCause, Ecn, Header, IcmpEcho, Packet, PacketPool, PacketRef, Payload, SackBlock, SackList,
     SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
 };
 pub use seed::{Seeds, Stream};

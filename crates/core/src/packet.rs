@@ -183,6 +183,15 @@ pub struct UdpHeader {
     pub serial: u64,
 }
 
+/// The header of an ICMP echo message or its reply (RFC 792). The identifier follows from the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IcmpEcho {
+    /// Whether this is the reply.
+    pub reply: bool,
+    /// Counts the echo messages of the flow; a reply repeats it.
+    pub serial: u64,
+}
+
 /// The transport header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
@@ -190,6 +199,8 @@ pub enum Header {
     Tcp(TcpHeader),
     /// UDP, and the protocol that it carries.
     Udp(UdpHeader),
+    /// ICMP: echo messages only.
+    Icmp(IcmpEcho),
     /// A message between nodes of the network itself. It belongs to no flow; its payload is the message.
     Signalling,
 }
@@ -267,7 +278,7 @@ impl Packet {
     pub fn new(flow: FlowId, direction: Direction, header: Header, payload: Payload, now: Instant) -> Self {
         let transport = match &header {
             Header::Tcp(tcp) => tcp.wire_len(),
-            Header::Udp(_) => 8,
+            Header::Udp(_) | Header::Icmp(_) => 8,
             Header::Signalling => 0, // the creator adds the headers that carry it
         };
         let size = Bytes(u64::from(20 + transport + payload.len()));
@@ -513,5 +524,8 @@ mod tests {
         assert_eq!(TcpHeader { syn: asks, ..syn }.wire_len(), 48);
         assert_eq!(TcpHeader { receiver_code: Some(70), ..tcp }.wire_len(), 52);
         assert_eq!(packet(1400).size, Bytes(1428));
+        let echo = Header::Icmp(IcmpEcho::default());
+        let ping = Packet::new(FlowId(0), Direction::Uplink, echo, Payload::Length(56), Instant::ZERO);
+        assert_eq!(ping.size, Bytes(84)); // what ping(8) of Linux sends: "56(84) bytes of data"
     }
 }

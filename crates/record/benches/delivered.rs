@@ -39,6 +39,7 @@ fn recorder(flows: u32) -> Recorder {
         discriminators: vec![],
         information: false,
         pages: vec![],
+        pings: false,
         viewers: vec![],
     })
 }

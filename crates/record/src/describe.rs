@@ -13,7 +13,7 @@ pub struct FlowDescription {
     pub to: String,
     /// The UE at one of its ends, if there is one: column `ue` and the radio columns.
     pub ue: Option<(String, UeId)>,
-    /// `tcp` or `udp`: column `kind`.
+    /// `tcp`, `udp`, `quic` or `icmp`: column `kind`.
     pub kind: String,
     /// Its congestion controller, or empty: column `congestion`.
     pub congestion: String,
@@ -69,6 +69,8 @@ pub struct RecorderParameters {
     pub pages: Vec<Vec<String>>,
     /// Flows with video viewers, and the viewers' criteria of satisfaction.
     pub viewers: Vec<(FlowId, Satisfaction)>,
+    /// Whether any flow sends echo messages.
+    pub pings: bool,
     /// The loss discriminator of each flow, empty if it cannot have one; an empty list if no flow has one.
     pub discriminators: Vec<String>,
     /// Whether notifications of a radio network information service are recorded.

@@ -4,10 +4,11 @@
 //! returns five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`, `cells`, `cell_series`. On
 //! request, it also returns `ue_series`; further tables are `handovers` if UEs are handed over, `pep` and
 //! `pep_series` if there is a PEP or a sender that can use one, `codes` if a receiver sends any, `views` if
-//! videos are watched, `verdicts` if a sender distinguishes losses, and `rnis` if there is a radio network
-//! information service. Names of columns contain units. Further sinks are optional ([`Sinks`]): a [`RanLog`]
-//! of transport blocks, [`Deliveries`] per millisecond, [`Losses`] by cause, the [`ProxySeries`] of buffers,
-//! the [`PathModels`] of senders, and a [`Capture`], the only one that writes files.
+//! videos are watched, `pings` if echo messages are sent, `verdicts` if a sender distinguishes losses, and
+//! `rnis` if there is a radio network information service. Names of columns contain units. Further sinks
+//! are optional ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] per millisecond, [`Losses`] by
+//! cause, the [`ProxySeries`] of buffers, the [`PathModels`] of senders, and a [`Capture`], the only one
+//! that writes files.
 //!
 //! Conventions of all tables:
 //! - The measured window of a flow is `[max(start, warm-up), end]`; the end is that of the run, the
@@ -32,6 +33,7 @@ mod losses;
 mod pages;
 mod path_model;
 mod pep;
+mod pings;
 mod proxy;
 mod ran_log;
 mod recorder;

@@ -57,6 +57,7 @@ impl Losses {
         let (from, length) = match &packet.header {
             Header::Tcp(tcp) => (u64::from(tcp.sequence), u64::from(packet.payload.len())),
             Header::Udp(udp) => (udp.serial, 1),
+            Header::Icmp(echo) => (echo.serial, 1),
             Header::Signalling => return,
         };
         let latest = &mut latest[packet.direction as usize];

@@ -13,6 +13,7 @@ use crate::handover::HandoverLog;
 use crate::information::InformationLog;
 use crate::pages::{Loaded, PageLog};
 use crate::pep::PepLog;
+use crate::pings::PingLog;
 use crate::series::{CellSeries, FlowSeries, bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
@@ -38,6 +39,7 @@ pub struct Recorder {
     pep: PepLog,
     pages: PageLog,
     views: ViewLog,
+    pings: PingLog,
     verdicts: VerdictLog,
     information: InformationLog,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
@@ -89,6 +91,7 @@ impl Recorder {
             handovers: HandoverLog::default(),
             coverage: CoverageLog::new(parameters.coverage.len()),
             views: ViewLog::default(),
+            pings: PingLog::new(if parameters.pings { parameters.flows.len() } else { 0 }),
             verdicts: VerdictLog::new(parameters.discriminators.len()),
             information: InformationLog::new(if parameters.information { parameters.flows.len() } else { 0 }),
             pep: if parameters.pep {
@@ -134,6 +137,10 @@ impl Recorder {
         if !self.parameters.viewers.is_empty() {
             let (viewers, end) = (&self.parameters.viewers, self.parameters.end);
             tables.push(("views", self.views.into_table(&flow_names, viewers, end)));
+        }
+        if self.parameters.pings {
+            let measured = |flow: FlowId, at| self.flows[flow.index()].measures(at);
+            tables.push(("pings", self.pings.table(&flow_names, measured)));
         }
         if !self.parameters.handovers.is_empty() {
             tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
@@ -235,6 +242,9 @@ impl Recorder {
         if packet.header == Header::Signalling {
             return; // it is not a packet of the flow
         }
+        if let Header::Icmp(echo) = packet.header {
+            self.pings.on_dropped(packet.flow, echo.serial);
+        }
         if let Some(recent) = self.recent.get_mut(packet.flow.index()) {
             recent.dropped.add(now); // acknowledgments too: their loss can cause a timeout
         }
@@ -325,6 +335,12 @@ impl Recorder {
             }
             Event::RadioInformation { flow, fate } => self.information.on_notification(flow, fate),
             Event::Playback { flow, view, step } => self.views.add(now, flow, view, step),
+            Event::EchoSent { flow, serial, sent_at } => self.pings.on_sent(flow, serial, sent_at),
+            Event::EchoAnswered { flow, serial, sent_at } => {
+                // It counts where it was sent, so that the mean is that of the rows that are `measured`.
+                self.with(flow, |flow| flow.on_rtt(sent_at, now - sent_at));
+                self.pings.on_answered(flow, serial, now - sent_at);
+            }
             Event::CodeSent { flow, case, code } => {
                 self.with(flow, |flow| flow.measures(now).then(|| flow.codes.on_sent(case, code)));
             }
@@ -362,6 +378,7 @@ impl Probe for Recorder {
         let summary = if self.parameters.pages.is_empty() { summary } else { summary.with(Topic::Page) };
         let summary =
             if self.parameters.viewers.is_empty() { summary } else { summary.with(Topic::Playback) };
+        let summary = if self.parameters.pings { summary.with(Topic::Echo) } else { summary };
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
@@ -443,6 +460,8 @@ impl Probe for Recorder {
             | Event::LossJudged { .. }
             | Event::RadioInformation { .. }
             | Event::Playback { .. }
+            | Event::EchoSent { .. }
+            | Event::EchoAnswered { .. }
             | Event::CodeSent { .. }
             | Event::CodeApplied { .. } => self.on_asked_for(now, event),
             Event::Received { .. }

@@ -7,8 +7,8 @@ use airlane_quic::{self as quic, QlogFiles, QuicConfig};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::http::Message;
 use airlane_traffic::{
-    BurstParameters, Bursts, Datagrams, Pace, PpbpSender, QuicClient, QuicServer, QuicTransfer, Reading,
-    TcpSink, TcpSource, Transfer, UdpSink, UdpSource, Writes,
+    BurstParameters, Bursts, Datagrams, Pace, PingResponder, PingSource, Pings, PpbpSender, QuicClient,
+    QuicServer, QuicTransfer, Reading, TcpSink, TcpSource, Transfer, UdpSink, UdpSource, Writes,
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{
@@ -76,7 +76,7 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     let transfer = |app: &App| match app {
         App::Bulk => Transfer::Bulk,
         App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
-        App::Cbr(_) | App::Ppbp(_) | App::Web(_) | App::Video(_) | App::Dash(_) => {
+        App::Cbr(_) | App::Ppbp(_) | App::Web(_) | App::Video(_) | App::Dash(_) | App::Ping(_) => {
             unreachable!("checked when the scenario was resolved")
         }
     };
@@ -123,6 +123,13 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             Box::new(UdpSource::new(Datagrams::Bursts(Box::new(sender)), path))
         }
         (Transport::Udp, _) => Box::new(UdpSink::new()),
+        (Transport::Icmp, App::Ping(ping)) if is_source => {
+            let stop = stop.unwrap_or(Instant::ZERO + scenario.run.duration.0);
+            let (interval, payload) = (ping.interval.0, ping.payload.0);
+            let count = ping.count.map_or(u64::MAX, u64::from);
+            Box::new(PingSource::new(Pings { start, stop, interval, payload, count }, path))
+        }
+        (Transport::Icmp, _) => Box::new(PingResponder::new(path)),
         (Transport::Quic(quic), app) => {
             let objects = if let App::Fixed(fixed) = app { fixed.objects } else { 1 };
             let to_host = flow.direction == FlowDirection::Downlink;

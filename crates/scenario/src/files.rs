@@ -22,7 +22,13 @@ impl Resolved {
         });
         let pages = self.flow.iter().filter_map(|flow| match &flow.app {
             App::Web(web) => Some(web.pages.as_str()).filter(|name| !pages::is_built_in(name)),
-            App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Video(_) | App::Dash(_) => None,
+            App::Bulk
+            | App::Fixed(_)
+            | App::Cbr(_)
+            | App::Ppbp(_)
+            | App::Video(_)
+            | App::Dash(_)
+            | App::Ping(_) => None,
         });
         let links =
             [&self.internet.trace, &self.internet.uplink_trace].into_iter().filter_map(Option::as_deref);

@@ -9,7 +9,7 @@ use airlane_record::{
 use airlane_transport::congestion::LossDiscrimination;
 
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
+use crate::format::{self, App, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
 use crate::rnis;
 use crate::viewing;
 use crate::wiring::data_direction;
@@ -85,6 +85,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         let flow = &scenario.flow[one.section];
         let (kind, congestion) = match &flow.transport {
             Transport::Udp => ("udp", ""),
+            Transport::Icmp => ("icmp", ""),
             Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),
             Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
             Transport::Quic(quic) => ("quic", endpoints::congestion_kind(quic.congestion).name()),
@@ -128,6 +129,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         coverage: ues.iter().map(|ue| ue.name.clone()).collect(),
         codes: scenario.flow.iter().any(sends_codes),
+        pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },

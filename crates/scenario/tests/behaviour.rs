@@ -304,6 +304,7 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
         pep: false,
         codes: false,
         pages: vec![],
+        pings: false,
         viewers: vec![],
         discriminators: vec![],
         information: false,

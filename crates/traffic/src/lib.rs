@@ -4,7 +4,8 @@
 //! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and reads all data
 //! immediately. [`UdpSource`] and [`UdpSink`] are the same for datagrams at a constant rate or in the bursts
 //! of a Poisson Pareto Burst Process ([`PpbpSender`]). In these the sender connects, so there is no request
-//! message. Over QUIC a [`QuicClient`] in the host connects to a [`QuicServer`] and requests its objects.
+//! message. A [`PingSource`] sends ICMP echo messages to a [`PingResponder`]. Over QUIC a [`QuicClient`] in
+//! the host connects to a [`QuicServer`] and requests its objects.
 //!
 //! Applications that request objects use [`http`], which has many connections on one flow: a [`Browser`]
 //! loads pages, a [`Viewer`] watches videos.
@@ -15,6 +16,7 @@ pub mod dns;
 pub mod http;
 mod information;
 mod pep_message;
+mod ping;
 mod ppbp;
 mod quic;
 mod quic_host;
@@ -25,6 +27,7 @@ mod video;
 
 pub use browser::{Browser, Browsing, Page, PageObject, Visits};
 pub use information::INFORMATION;
+pub use ping::{PingResponder, PingSource, Pings};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use quic_host::QuicHost;

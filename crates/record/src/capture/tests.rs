@@ -1,7 +1,7 @@
 //! Captures are read back block by block, and packets by an independent parser.
 
 use airlane_core::{
-    Bytes, Duration, Ecn, FlowId, Header, Payload, SackBlock, TcpFlags, TcpHeader, TcpSynOptions,
+    Bytes, Duration, Ecn, FlowId, Header, IcmpEcho, Payload, SackBlock, TcpFlags, TcpHeader, TcpSynOptions,
     TcpTimestamps, UdpHeader,
 };
 
@@ -215,6 +215,32 @@ fn a_datagram_is_numbered_and_cut_at_the_snaplen_with_the_checksum_of_the_whole(
     assert_eq!(&bytes[20..26], [0xc3, 0x51, 0x14, 0x53, 5, 128]); // its data goes to port 5203; 1408 bytes
     assert_eq!(&bytes[28..36], [0, 0, 0, 0, 0, 0, 1, 2]);
     assert_eq!((cut.packets[0].2, &cut.packets[0].3[..]), (*length, &bytes[..96]));
+}
+
+/// RFC 792: type 8 asks and type 0 answers, code 0, and the checksum covers the message alone.
+#[test]
+fn an_echo_message_and_its_reply_match() {
+    let echo = |direction, reply| {
+        let header = Header::Icmp(IcmpEcho { reply, serial: 65_535 });
+        Packet::new(FlowId(1), direction, header, Payload::Length(56), Instant::ZERO)
+    };
+    let (asks, answers) = (echo(Direction::Uplink, false), echo(Direction::Downlink, true));
+    let events = [
+        (7, Event::Received { packet: &asks }),
+        (9, Event::Sent { packet: &answers, retransmission: false }),
+    ];
+    let read = capture(CapturePoint::Server, 65_535, &events);
+    let (phone, server) = ([10, 1, 1, 44], [10, 0, 0, 1]);
+    for ((.., whole, bytes), (kind, from, to)) in
+        read.packets.iter().zip([(8, phone, server), (0, server, phone)])
+    {
+        assert_eq!((*whole, bytes.len(), bytes[9]), (84, 84, 1)); // protocol 1
+        assert_eq!((&bytes[12..16], &bytes[16..20]), (&from[..], &to[..]));
+        assert_eq!(checksum(&[&bytes[20..]]), 0);
+        // Identifier 2; the 65536th message has sequence number 0 again.
+        assert_eq!((&bytes[20..22], &bytes[24..28]), (&[kind, 0][..], &[0, 2, 0, 0][..]));
+    }
+    assert_eq!(read.packets.len(), 2);
 }
 
 #[test]

@@ -1,12 +1,16 @@
-//! Packets as bytes on the wire: IPv4 (RFC 791), TCP (RFC 9293) or UDP (RFC 768), and the tunnel of
-//! S1-U (TS 29.281), with all checksums over the whole packet, even if only a part is stored.
+//! Packets as bytes on the wire: IPv4 (RFC 791), TCP (RFC 9293), UDP (RFC 768) or ICMP (RFC 792), and the
+//! tunnel of S1-U (TS 29.281), with all checksums over the whole packet, even if only a part is stored.
 //!
 //! Data of simulated applications is zero; a datagram begins with its number, eight bytes in network
-//! order, as far as they fit. Packets have DF set and identification 0 (RFC 6864 §4.1). The time to live
-//! is constant, because the model has no routers that decrement it.
+//! order, as far as they fit. The identifier of an echo message is the number of its flow, and sequence
+//! numbers start at 1, as those of ping(8). Packets have DF set and identification 0 (RFC 6864 §4.1). The
+//! time to live is constant, because the model has no routers that decrement it.
 
-use airlane_core::{Ecn, Header, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions};
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpOptionElement, TcpOptions, UdpHeader};
+use airlane_core::{Ecn, Header, IcmpEcho, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions};
+use etherparse::{
+    IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpEcn, IpNumber, Ipv4Header, TcpOptionElement, TcpOptions,
+    UdpHeader,
+};
 
 /// The time to live of hosts: Linux's default.
 const TIME_TO_LIVE: u8 = 64;
@@ -23,6 +27,8 @@ const EXPERIMENT: u8 = 254;
 /// The experiment identifier of codes (RFC 6994 §3.1), "ARWA": ours, not registered.
 const CODE_EXID: [u8; 4] = *b"ARWA";
 const UDP_HEADER: usize = 8;
+/// Of an echo message (RFC 792).
+const ICMP_HEADER: usize = 8;
 /// The largest IP packet.
 const PACKET_MAX: usize = 65_535;
 
@@ -80,6 +86,7 @@ impl Wire {
         let transport = match &packet.header {
             Header::Tcp(tcp) => usize::try_from(tcp.wire_len()).expect("at most 60 bytes"),
             Header::Udp(_) => UDP_HEADER,
+            Header::Icmp(_) => ICMP_HEADER,
             Header::Signalling => unreachable!("only packets of flows are captured"),
         };
         let inner = Ipv4Header::MIN_LEN + transport + self.payload.len();
@@ -91,6 +98,7 @@ impl Wire {
         match &packet.header {
             Header::Tcp(tcp) => self.tcp(ends, tcp),
             Header::Udp(_) => self.udp(ends),
+            Header::Icmp(echo) => self.icmp(packet.flow.0, *echo),
             Header::Signalling => unreachable!("see above"),
         }
         assert_eq!(self.kept.len() - before + self.payload.len(), inner, "a header of another length");
@@ -131,6 +139,7 @@ impl Wire {
             protocol: match packet.header {
                 Header::Tcp(_) => IpNumber::TCP,
                 Header::Udp(_) => IpNumber::UDP,
+                Header::Icmp(_) => IpNumber::ICMP,
                 Header::Signalling => unreachable!("see above"),
             },
             source: ends.source,
@@ -178,6 +187,14 @@ impl Wire {
             .calc_checksum_ipv4_raw(ends.source, ends.destination, &self.payload)
             .expect("a datagram fits into an IP packet");
         self.kept.extend_from_slice(&udp.to_bytes());
+    }
+
+    /// Adds an ICMP header. The sequence number is the low 16 bits of the count, as in ping(8).
+    fn icmp(&mut self, flow: u32, echo: IcmpEcho) {
+        let id = u16::try_from(flow + 1).expect("at most 10,000 flows");
+        let header = IcmpEchoHeader { id, seq: (echo.serial + 1) as u16 };
+        let kind = if echo.reply { Icmpv4Type::EchoReply(header) } else { Icmpv4Type::EchoRequest(header) };
+        self.kept.extend_from_slice(&Icmpv4Header::with_checksum(kind, &self.payload).to_bytes());
     }
 
     /// Adds the headers of the tunnel around a packet of `inner` bytes.

@@ -41,6 +41,7 @@ fn parameters() -> RecorderParameters {
         pep: false,
         codes: false,
         pages: vec![],
+        pings: false,
         viewers: vec![],
         discriminators: vec![],
         information: false,

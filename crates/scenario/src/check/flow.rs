@@ -11,7 +11,7 @@ use crate::endpoints;
 use crate::expand;
 use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, HttpVersion, Mdcc,
-    Network, Ppbp, Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
+    Network, Ping, Ppbp, Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
 };
 use crate::pages;
 use crate::quantity::{Share, Size};
@@ -20,6 +20,8 @@ use crate::quantity::{Share, Size};
 const IP_PACKET_MAX: u64 = 65_535;
 /// Maximum number of packets at a constant rate in a run: hours of computing.
 const PACKETS_MAX: u128 = 10_000_000_000;
+/// Maximum number of echo messages of a flow: each is a row of results.
+const PINGS_MAX: u128 = 10_000_000;
 /// Maximum mean number of active bursts.
 const BURSTS_MAX: f64 = 10_000.0;
 /// Maximum number of transfers over one connection.
@@ -65,7 +67,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 quic(settings, &at.under("transport"))?;
                 listens(settings.congestion, flow.direction, &at)?;
             }
-            Transport::Udp => {}
+            Transport::Udp | Transport::Icmp => {}
         }
         rnis::discriminator(flow, scenario, &at)?;
     }
@@ -155,10 +157,18 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             at.fail("transport", "web pages need TCP or QUIC", help)
         }
         (App::Dash(settings), _) => dash(settings, flow, at),
+        (App::Ping(settings), Transport::Icmp) => ping(settings, flow, scenario, at),
+        (App::Ping(_), other) => {
+            let what = format!("this application needs ICMP, and the flow uses {}", protocol(other));
+            at.fail("app", what, "use transport = \"icmp\"")
+        }
+        (App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Web(_), Transport::Icmp) => {
+            let help = "use transport = \"tcp\", or app = \"ping\"";
+            at.fail("transport", "ICMP carries echo messages only", help)
+        }
         (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {
-            let name = if matches!(flow.transport, Transport::Tcp(_)) { "TCP" } else { "QUIC" };
-            let help = "use transport = \"udp\", or app = \"bulk\"";
-            at.fail("app", format!("this application needs UDP, and the flow uses {name}"), help)
+            let what = format!("this application needs UDP, and the flow uses {}", protocol(&flow.transport));
+            at.fail("app", what, "use transport = \"udp\", or app = \"bulk\"")
         }
         (App::Cbr(cbr), Transport::Udp) => {
             payload(cbr.payload, at)?;
@@ -169,6 +179,16 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";
             at.fail("app", "UDP needs an application with a bit rate", help)
         }
+    }
+}
+
+/// What people call it.
+const fn protocol(transport: &Transport) -> &'static str {
+    match transport {
+        Transport::Tcp(_) => "TCP",
+        Transport::Udp => "UDP",
+        Transport::Quic(_) => "QUIC",
+        Transport::Icmp => "ICMP",
     }
 }
 
@@ -207,6 +227,24 @@ fn packets(rate: u64, bytes: Size, flow: &Flow, scenario: &Resolved, at: &Place<
         "it gives {packets} packets, and the limit is {PACKETS_MAX}; lower the rate or enlarge `payload`"
     );
     at.require(packets <= PACKETS_MAX, "app.rate", "too high for the duration of the run", &help)
+}
+
+fn ping(ping: &Ping, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    at.positive(ping.interval, "app.interval")?;
+    payload(ping.payload, at)?;
+    let count = ping.count.is_none_or(|count| u128::from(count) <= PINGS_MAX && count > 0);
+    at.require(
+        count,
+        "app.count",
+        "out of range",
+        "it must be from 1 to 10000000; leave it out for no limit",
+    )?;
+    let end = scenario.run.duration.0;
+    let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
+    let fits = u128::from(lasts.as_nanos()).div_ceil(u128::from(ping.interval.0.as_nanos()));
+    let requests = ping.count.map_or(fits, |count| fits.min(u128::from(count)));
+    let help = format!("it gives {requests} requests, and the limit is {PINGS_MAX}");
+    at.require(requests <= PINGS_MAX, "app.interval", "too short for the duration of the run", &help)
 }
 
 fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {

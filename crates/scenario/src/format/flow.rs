@@ -85,6 +85,9 @@ pub enum App {
     Web(Web),
     /// Plays a video in segments (DASH).
     Dash(Dash),
+    /// Measures round-trip times with ICMP echo messages, as ping(8) does. The flow's direction is that of the requests:
+    /// with `uplink`, the UE asks and the server answers.
+    Ping(Ping),
 }
 tagged!(App by "kind" {
     "bulk" => Bulk,
@@ -94,6 +97,7 @@ tagged!(App by "kind" {
     "video" => Video(Video),
     "web" => Web(Web),
     "dash" => Dash(Dash),
+    "ping" => Ping(Ping),
 });
 
 /// A web browser and the servers of the pages.
@@ -175,6 +179,18 @@ pub struct Cbr {
     pub payload: Size,
 }
 
+/// Echo messages at a constant interval. The other end answers each at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// Time from one request to the next.
+    pub interval: Time,
+    /// Bytes after the ICMP header. The IP packet is 28 B longer.
+    pub payload: Size,
+    /// Number of requests. By default, requests continue to the end of the flow.
+    pub count: Option<u32>,
+}
+
 /// Bursts that arrive as a Poisson process and whose length follows a Pareto distribution (Zukerman, Neame and Addie,
 /// INFOCOM 2003).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -217,8 +233,10 @@ pub enum Transport {
     Udp,
     /// QUIC (RFC 9000), implemented by quinn.
     Quic(Quic),
+    /// ICMP (RFC 792), for app = "ping".
+    Icmp,
 }
-tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp, "quic" => Quic(Quic) });
+tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp, "quic" => Quic(Quic), "icmp" => Icmp });
 
 /// TCP, with the same settings at both ends. Both ends offer the options that are switched on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

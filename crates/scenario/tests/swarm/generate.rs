@@ -7,6 +7,8 @@ use airlane_record::Table;
 use airlane_scenario::{Meta, Resolved, Scenario, ScenarioError, build_with};
 use serde_json::Value;
 
+#[path = "applications.rs"]
+mod applications;
 #[path = "cells.rs"]
 mod cells;
 #[path = "host_settings.rs"]
@@ -634,7 +636,8 @@ fn text(seed: u64) -> String {
         if judges.chance(0.4) {
             text = discerning(judges, &text, true);
         }
-        return text + &viewers::viewer(watchers, versions, None) + &pages::browser(readers, versions, None);
+        text += &(viewers::viewer(watchers, versions, None) + &pages::browser(readers, versions, None));
+        return text + &applications::applications(seed, None);
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
@@ -670,5 +673,6 @@ fn text(seed: u64) -> String {
     if judges.chance(0.4) {
         text = discerning(judges, &text, false);
     }
-    text + &viewers::viewer(watchers, versions, first) + &pages::browser(readers, versions, first)
+    text += &(viewers::viewer(watchers, versions, first) + &pages::browser(readers, versions, first));
+    text + &applications::applications(seed, first)
 }

@@ -17,7 +17,7 @@ pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
         let at = &format!("flow.{i}");
         application(settings, &format!("{at}.app"), &flow.app);
         match &flow.transport {
-            format::Transport::Udp => {}
+            format::Transport::Udp | format::Transport::Icmp => {}
             format::Transport::Quic(quic) => {
                 let at = &format!("{at}.transport");
                 self::quic(settings, at, quic);
@@ -54,7 +54,7 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
         ),
         format::App::Web(_) => (at.to_owned(), vec![("pages", one_of(&["../one-server.csv", "page.har"]))]),
         format::App::Bulk => return settings.maybe(0.1, at, "kind", one_of(&["bulk"])),
-        format::App::Fixed(_) | format::App::Cbr(_) => return,
+        format::App::Fixed(_) | format::App::Cbr(_) | format::App::Ping(_) => return,
     };
     settings.some(&at, keys);
 }

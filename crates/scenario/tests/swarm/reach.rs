@@ -236,7 +236,7 @@ fn access(cell: &format::Cell) -> Duration {
 fn syn_again(flow: &format::Flow) -> Duration {
     match &flow.transport {
         format::Transport::Tcp(tcp) => SYN_AGAIN.max(tcp.rto_initial.0),
-        format::Transport::Udp | format::Transport::Quic(_) => SYN_AGAIN,
+        format::Transport::Udp | format::Transport::Icmp | format::Transport::Quic(_) => SYN_AGAIN,
     }
 }
 
@@ -254,7 +254,7 @@ fn largest_packet(flow: &format::Flow) -> Bytes {
     match &flow.transport {
         format::Transport::Tcp(tcp) => tcp.mtu.0,
         format::Transport::Quic(quic) => quic.mtu.0,
-        format::Transport::Udp => ETHERNET,
+        format::Transport::Udp | format::Transport::Icmp => ETHERNET,
     }
 }
 
@@ -316,6 +316,9 @@ fn links_are_wide(scenario: &Resolved) -> bool {
         .iter()
         .filter_map(|flow| match &flow.app {
             format::App::Cbr(cbr) => Some(cbr.rate.0.bits_per_second() * ues),
+            format::App::Ping(ping) => {
+                Some(8_000_000_000 * (ping.payload.0.get() + 28) / ping.interval.0.as_nanos() * ues)
+            }
             _ => None,
         })
         .sum();

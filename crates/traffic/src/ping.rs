@@ -1,0 +1,241 @@
+//! Ping: a host that sends ICMP echo messages, and one that answers them (RFC 792).
+//!
+//! Echo messages are sent at a constant interval, whether or not the last one was answered, as ping(8) of Linux
+//! does without options. Left out: every other ICMP message.
+
+use airlane_core::{
+    Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, IcmpEcho, Instant, Node, Packet,
+    PacketRef, Payload, Port, Topic,
+};
+use airlane_transport::Path;
+
+/// When echo messages are sent, and how long they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pings {
+    /// The first is sent then.
+    pub start: Instant,
+    /// None is sent from then on.
+    pub stop: Instant,
+    /// From one to the next.
+    pub interval: Duration,
+    /// Bytes after the ICMP header.
+    pub payload: Bytes,
+    /// How many are sent at most.
+    pub count: u64,
+}
+
+/// Sends echo messages and receives the replies.
+#[derive(Debug)]
+pub struct PingSource {
+    pings: Pings,
+    path: Path,
+    /// Sent so far.
+    sent: u64,
+}
+
+impl PingSource {
+    /// A node that sends along `path`.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    #[must_use]
+    pub fn new(pings: Pings, path: Path) -> Self {
+        assert!(!pings.interval.is_zero(), "an interval is above zero");
+        Self { pings, path, sent: 0 }
+    }
+
+    /// When the echo message of this number is sent.
+    fn due(&self, serial: u64) -> Instant {
+        self.pings.start + self.pings.interval * serial
+    }
+
+    fn next_at(&self) -> Option<Instant> {
+        let due = self.due(self.sent);
+        (self.sent < self.pings.count && due < self.pings.stop).then_some(due)
+    }
+}
+
+impl Node for PingSource {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let Header::Icmp(IcmpEcho { reply: true, serial }) = cx.pool.get(&packet).header else {
+            return cx.discard(packet, DropCause::Endpoint);
+        };
+        receive(cx, packet);
+        if cx.wants(Topic::Echo) {
+            cx.emit(&Event::EchoAnswered { flow: self.path.flow, serial, sent_at: self.due(serial) });
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        while let Some(due) = self.next_at().filter(|due| *due <= cx.now) {
+            let (flow, serial) = (self.path.flow, self.sent);
+            self.sent += 1;
+            send(
+                cx,
+                (flow, self.path.direction),
+                IcmpEcho { reply: false, serial },
+                (self.pings.payload, due),
+            );
+            if cx.wants(Topic::Echo) {
+                cx.emit(&Event::EchoSent { flow, serial, sent_at: due });
+            }
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.next_at()
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+/// Answers each echo message at once with its data, "to the source" (RFC 792, "Echo or Echo Reply Message").
+#[derive(Debug)]
+pub struct PingResponder {
+    path: Path,
+}
+
+impl PingResponder {
+    /// A node that answers along `path`.
+    #[must_use]
+    pub const fn new(path: Path) -> Self {
+        Self { path }
+    }
+}
+
+impl Node for PingResponder {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let Header::Icmp(IcmpEcho { reply: false, serial }) = cx.pool.get(&packet).header else {
+            return cx.discard(packet, DropCause::Endpoint);
+        };
+        let payload = receive(cx, packet);
+        let now = cx.now;
+        send(cx, (self.path.flow, self.path.direction), IcmpEcho { reply: true, serial }, (payload, now));
+    }
+
+    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
+
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn packets_held(&self) -> usize {
+        0
+    }
+}
+
+/// Takes a packet in and returns the length of its payload.
+fn receive(cx: &mut Cx<'_>, packet: PacketRef) -> Bytes {
+    if cx.wants(Topic::Received) {
+        cx.emit_about(&packet, |packet| Event::Received { packet });
+    }
+    let packet = cx.pool.consume(packet);
+    let payload = Bytes(u64::from(packet.payload.len()));
+    if cx.wants(Topic::Delivered) {
+        cx.emit(&Event::Delivered { packet: &packet, in_order: payload, fresh: Some(payload) });
+    }
+    payload
+}
+
+fn send(
+    cx: &mut Cx<'_>,
+    (flow, direction): (FlowId, Direction),
+    echo: IcmpEcho,
+    (payload, at): (Bytes, Instant),
+) {
+    let payload = Payload::Length(u32::try_from(payload.get()).expect("it fits into an IP packet"));
+    let packet = Packet::new(flow, direction, Header::Icmp(echo), payload, at);
+    if cx.wants(Topic::Sent) {
+        cx.emit(&Event::Sent { packet: &packet, retransmission: false });
+    }
+    let packet = cx.pool.insert(packet);
+    cx.send(crate::PORT, packet);
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{Outbox, PacketPool, Probe, TopicSet};
+
+    use super::*;
+
+    /// Notes round-trip times.
+    #[derive(Default)]
+    struct Heard(Vec<(u64, Duration)>);
+
+    impl Probe for Heard {
+        fn topics(&self) -> TopicSet {
+            TopicSet::NONE.with(Topic::Echo)
+        }
+        fn observe(&mut self, now: Instant, event: &Event<'_>) {
+            if let Event::EchoAnswered { serial, sent_at, .. } = *event {
+                self.0.push((serial, now - sent_at));
+            }
+        }
+    }
+
+    fn source(count: u64, stop_ms: u64) -> PingSource {
+        let (start, stop) = (Instant::from_millis(5), Instant::from_millis(stop_ms));
+        let interval = Duration::from_millis(10);
+        let pings = Pings { start, stop, interval, payload: Bytes(56), count };
+        PingSource::new(pings, Path::new(FlowId(3), Direction::Uplink))
+    }
+
+    #[test]
+    fn echoes_return_with_their_number_and_length() {
+        let mut responder = PingResponder::new(Path::new(FlowId(3), Direction::Downlink));
+        let (mut asks, mut pool, mut outbox, mut heard) =
+            (source(10, 1_000), PacketPool::default(), Outbox::new(), Heard::default());
+        let topics = heard.topics();
+        let mut at = |ms: u64, act: &mut dyn FnMut(&mut Cx<'_>)| {
+            let now = Instant::from_millis(ms);
+            act(&mut Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut heard });
+            core::mem::take(&mut outbox)
+        };
+        assert_eq!(asks.next_timeout(), Some(Instant::from_millis(5)));
+        // Called late, it sends what was due at 5 ms and 15 ms.
+        let requests = at(18, &mut |cx| asks.handle_timeout(cx));
+        assert_eq!(requests.len(), 2);
+        assert_eq!(asks.next_timeout(), Some(Instant::from_millis(25)));
+        let mut replies = Vec::new();
+        for (_, request) in requests {
+            let mut request = Some(request);
+            replies.extend(at(30, &mut |cx| {
+                let packet = cx.pool.get(request.as_ref().unwrap());
+                assert_eq!((packet.size, packet.direction), (Bytes(84), Direction::Uplink));
+                responder.handle_packet(cx, 0, request.take().unwrap());
+            }));
+        }
+        // The second reply overtakes the first.
+        for (ms, (_, reply)) in [(45, replies.pop().unwrap()), (50, replies.pop().unwrap())] {
+            let mut reply = Some(reply);
+            at(ms, &mut |cx| {
+                let packet = cx.pool.get(reply.as_ref().unwrap());
+                assert_eq!((packet.size, packet.direction), (Bytes(84), Direction::Downlink));
+                asks.handle_packet(cx, 0, reply.take().unwrap());
+            });
+        }
+        // Sent at 5 ms and 15 ms.
+        assert_eq!(heard.0, [(1, Duration::from_millis(30)), (0, Duration::from_millis(45))]);
+        assert_eq!(pool.live(), 0);
+    }
+
+    #[test]
+    fn it_ends_after_so_many_or_at_its_stop() {
+        for (count, stop_ms, sent) in [(3, 1_000, 3), (100, 35, 3), (100, 36, 4)] {
+            let (mut asks, mut pool, mut outbox) =
+                (source(count, stop_ms), PacketPool::default(), Outbox::new());
+            let mut heard = Heard::default();
+            let (now, topics) = (Instant::from_millis(10_000), TopicSet::NONE);
+            asks.handle_timeout(&mut Cx {
+                now,
+                pool: &mut pool,
+                outbox: &mut outbox,
+                topics,
+                probe: &mut heard,
+            });
+            assert_eq!((outbox.len(), asks.next_timeout()), (sent, None), "{count}, {stop_ms} ms");
+        }
+    }
+}
