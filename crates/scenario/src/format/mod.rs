@@ -4,6 +4,7 @@
 //! No field has a default here. The defaults are the preset files (`presets/*.toml`), so that every
 //! value of a run is in a file that users can read. `Option` means that the value may be absent.
 
+mod application;
 mod aqm;
 mod cell;
 mod flow;
@@ -17,6 +18,7 @@ mod service;
 mod ue;
 mod video;
 
+pub use application::*;
 pub use aqm::*;
 pub use cell::*;
 pub use flow::*;
