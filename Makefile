@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster validate readme-check lint targets docs wheel wheel-check least newest mutants clean
+.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster validate readme-check lint targets playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -18,7 +18,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*')
+RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*' -not -path 'crates/web/*')
 
 help:
 	@echo "make reproduce       published numbers of five papers beside ours: the quick form, three minutes"
@@ -32,6 +32,7 @@ help:
 	@echo "make validate        airlane held against reference figures"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
 	@echo "make targets         cargo check for macOS and Windows, where rustup has their targets"
+	@echo "make playground      the simulator for browsers, out/playground; needs clang, Node and Rust's wasm target"
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
 	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"
@@ -89,6 +90,10 @@ wheel: $(STAMPS)/venv
 	source $(BIN)/activate && maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
+
+# Says itself what is missing. Nothing else needs it.
+playground:
+	tools/playground.sh
 
 # The pages are made without the network and need none to be read: fonts, search and the crates' pages are inside.
 docs: $(STAMPS)/native $(STAMPS)/docs

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,19 @@ from conftest import ROOT
 
 FILES = ("lte-download.toml", "lte-udp.toml", "wired-cubic.toml", "ltetcp-load.toml", "web-2011.toml")
 SETTINGS = {"run.duration": "2 s", "run.warmup": "0 s"}
+
+
+def bytes_of(tables: dict[str, Any]) -> bytes:
+    """Every byte of the tables of a native run, as `Table::write_bytes` writes them."""
+    parts: list[bytes] = []
+    for table, columns in tables.items():
+        for name, _, data in columns:
+            if isinstance(data, tuple):
+                raw = data[1]  # labels: their numbers
+            else:
+                raw = data if isinstance(data, bytes) else "".join(f"{text}\n" for text in data).encode()
+            parts += [f"{table} {name} {len(raw)}\n".encode(), raw]
+    return b"".join(parts)
 
 
 def digest(results: Results, folder: Path) -> dict[str, str]:
@@ -115,13 +129,5 @@ def test_the_same_bytes_in_an_unoptimised_build(file: str, scenarios: Path, unop
         [unoptimised, "5"], input=resolved.encode(), check=True, capture_output=True
     ).stdout
     (here,) = _native.run([(resolved, 5)], 1)
-    parts: list[bytes] = []
-    for table, columns in here.tables.items():
-        for name, _, data in columns:
-            if isinstance(data, tuple):
-                raw = data[1]  # labels: their numbers
-            else:
-                raw = data if isinstance(data, bytes) else "".join(f"{text}\n" for text in data).encode()
-            parts += [f"{table} {name} {len(raw)}\n".encode(), raw]
     assert len(there) > 3_000  # at least a line for each column
-    assert b"".join(parts) == there
+    assert bytes_of(here.tables) == there

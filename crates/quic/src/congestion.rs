@@ -25,11 +25,8 @@ use crate::flight::Flight;
 use crate::model::{Limit, Model, Note, Totals};
 use crate::pacer::{Pacer, QuicPacing};
 use crate::setup::QuicConfig;
-use crate::time::{from_quinn, span_from_quinn};
+use crate::time::{QuinnInstant, from_quinn, span_from_quinn};
 use crate::timeouts::{QuicTimeouts, Timeouts};
-
-#[expect(clippy::disallowed_types, reason = "the type is in quinn's interface")]
-type QuinnInstant = std::time::Instant;
 
 /// kMinimumWindow in datagrams (RFC 9002 §7.2).
 const MINIMUM_WINDOW: u32 = 2;

@@ -26,6 +26,7 @@ mod flight;
 mod identity;
 mod model;
 mod pacer;
+#[cfg_attr(target_family = "wasm", path = "qlog_absent.rs")]
 mod qlog;
 mod setup;
 #[cfg(test)]

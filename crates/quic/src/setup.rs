@@ -266,6 +266,7 @@ impl Setup {
             .time_threshold(c.time_threshold_permille as f32 / 1e3)
             .persistent_congestion_threshold(c.persistent_congestion.unwrap_or(u32::MAX))
             .congestion_controller_factory(Arc::new(Factory(self.sender.clone())));
+        #[cfg(not(target_family = "wasm"))]
         if let Some((name, files)) = &c.qlog {
             let own = number(&self.path).map_or_else(String::new, |number| format!(".{number}"));
             t.qlog_stream(files.stream(&format!("{name}{own}.{}", self.role.name())));

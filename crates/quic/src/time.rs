@@ -1,25 +1,33 @@
-//! Virtual time for a library that uses [`std::time::Instant`].
+//! Virtual time for a library that uses [`std::time::Instant`], in a browser `web_time::Instant`.
 
-#![expect(clippy::disallowed_types, reason = "the type is in quinn's interface; its clock is read once")]
+#![cfg_attr(
+    not(target_family = "wasm"),
+    expect(clippy::disallowed_types, reason = "the type is in quinn's interface; its clock is read once")
+)]
 
 use std::sync::LazyLock;
-use std::time::Instant as StdInstant;
 
 use airlane_core::{Duration, Instant};
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) type QuinnInstant = std::time::Instant;
+#[cfg(target_family = "wasm")]
+pub(crate) type QuinnInstant = web_time::Instant;
+
 /// The start of every run. The type has no zero, so it is read from a clock once per process; only
 /// differences to it are used.
-static START: LazyLock<StdInstant> = LazyLock::new(StdInstant::now);
+static START: LazyLock<QuinnInstant> = LazyLock::new(QuinnInstant::now);
 
-pub(crate) fn start() -> StdInstant {
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn start() -> QuinnInstant {
     *START
 }
 
-pub(crate) fn to_quinn(at: Instant) -> StdInstant {
+pub(crate) fn to_quinn(at: Instant) -> QuinnInstant {
     *START + span_to_quinn(Duration::from_nanos(at.as_nanos()))
 }
 
-pub(crate) fn from_quinn(at: StdInstant) -> Instant {
+pub(crate) fn from_quinn(at: QuinnInstant) -> Instant {
     let since = at.saturating_duration_since(*START);
     Instant::ZERO + span_from_quinn(since)
 }

@@ -1,5 +1,7 @@
 //! Columns and tables: the output of a run for writers of files.
 
+use std::io::{self, Write};
+
 use airlane_core::{Direction, Duration};
 
 /// A column of one type. A number that does not exist is `NaN` in an `F64` column.
@@ -38,6 +40,19 @@ impl Column {
             Self::Bool(values) => values.len(),
             Self::Text(values) => values.len(),
             Self::Labels { of, .. } => of.len(),
+        }
+    }
+
+    /// Its values as bytes, to compare builds with each other: numbers little-endian, names ended by a line feed
+    /// each, of repeated names the indices.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::F64(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::I64(values) => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::Bool(values) => values.iter().map(|&b| u8::from(b)).collect(),
+            Self::Text(values) => values.iter().flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect(),
+            Self::Labels { of, .. } => of.iter().flat_map(|label| label.to_le_bytes()).collect(),
         }
     }
 
@@ -91,6 +106,19 @@ impl Table {
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(other, _)| other == name).map(|(_, column)| column)
+    }
+
+    /// Every byte of it, behind a line of table, column and number of bytes for each column.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_bytes(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
+        for (column, values) in &self.columns {
+            let bytes = values.to_bytes();
+            writeln!(out, "{name} {column} {}", bytes.len())?;
+            out.write_all(&bytes)?;
+        }
+        Ok(())
     }
 
     /// Number of rows.

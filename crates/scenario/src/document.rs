@@ -4,6 +4,7 @@ use crate::bandwidth;
 use crate::check;
 use crate::de::{nearest_help, read};
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::format::Resolved;
 use crate::layout;
 use crate::preset;
@@ -33,6 +34,7 @@ const TEXT_MAX: usize = 16 << 20;
 pub struct Scenario {
     tree: Tree,
     file: String,
+    files: Files,
 }
 
 impl Scenario {
@@ -50,7 +52,13 @@ impl Scenario {
             return Err(error.in_file(file));
         }
         let tree = Tree::from_toml(text).map_err(|e| e.in_file(file))?;
-        Ok(Self { tree, file: file.to_owned() })
+        Ok(Self { tree, file: file.to_owned(), files: Files::Disk })
+    }
+
+    /// The same scenario, with the files that it names from elsewhere than the disk.
+    #[must_use]
+    pub fn with_files(self, files: Files) -> Self {
+        Self { files, ..self }
     }
 
     /// Replaces or adds the value at a dotted path, such as `run.duration`, `ue.0.count`,
@@ -103,7 +111,7 @@ impl Scenario {
         }
         let mut resolved: Resolved = read(&tree)?;
         check::check(&resolved, &tree)?;
-        check::locate(&mut resolved, &tree, &self.file)?;
+        check::locate(&mut resolved, &tree, &self.file, &self.files)?;
         Ok(resolved)
     }
 }

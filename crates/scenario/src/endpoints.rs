@@ -18,6 +18,7 @@ use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceive
 use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
 
 use crate::expand::OneFlow;
+use crate::files::Files;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
     CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Ppbp, PpbpReading, Quic,
@@ -45,6 +46,8 @@ pub(crate) struct Around<'a> {
     pub(crate) dialogues: &'a [Dialogue<Message>],
     /// Users' own controllers.
     pub(crate) controllers: &'a Controllers,
+    /// Where the files are that the scenario names.
+    pub(crate) files: &'a Files,
 }
 
 fn written(told: &crate::format::Writes) -> Writes {

@@ -1,5 +1,9 @@
 //! Reads the files named by a scenario.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use airlane_net::DeliveryTrace;
 use airlane_radio::mobility::{MovementPath, Setdest};
 
@@ -9,6 +13,89 @@ use crate::pages;
 
 /// Larger than any such file needs to be; the limit bounds the memory for reading.
 const BYTES_MAX: u64 = 64 << 20;
+
+/// Where the files that a scenario names are.
+#[derive(Clone, Debug, Default)]
+pub enum Files {
+    /// On the disk.
+    #[default]
+    Disk,
+    /// Handed over with their names, where there is no disk, as in a browser.
+    Given(BTreeMap<String, Vec<u8>>),
+}
+
+impl Files {
+    /// What is wrong with a path that leads to no file, and what would be right; nothing if it leads to one.
+    pub(crate) fn complaint(&self, path: &Path) -> Option<(&'static str, String)> {
+        match self {
+            Self::Disk if path.is_file() => None,
+            Self::Disk => {
+                let what = if path.is_dir() { "this is a folder, not a file" } else { "no such file" };
+                Some((what, format!("the path is {}", path.display())))
+            }
+            Self::Given(_) if self.given(path).is_some() => None,
+            Self::Given(_) => {
+                let help =
+                    format!("a browser reads no files by itself: drop {} on this page", path.display());
+                Some(("no such file", help))
+            }
+        }
+    }
+
+    /// A file that was handed over. Who hands one over often knows the last part of its path only.
+    fn given(&self, path: &Path) -> Option<&Vec<u8>> {
+        let Self::Given(files) = self else { return None };
+        let by_name = || files.get(path.file_name()?.to_str()?);
+        path.to_str().and_then(|path| files.get(path)).or_else(by_name)
+    }
+
+    fn bytes(&self, file: &str) -> Result<Cow<'_, [u8]>, String> {
+        let bytes = match self {
+            Self::Disk => std::fs::metadata(file).and_then(|about| {
+                // What is too long is not read.
+                if about.len() > BYTES_MAX {
+                    Ok(Err(about.len()))
+                } else {
+                    Ok(Ok(std::fs::read(file)?.into()))
+                }
+            }),
+            Self::Given(_) => {
+                let bytes = self.given(Path::new(file)).ok_or(std::io::ErrorKind::NotFound.into());
+                bytes.map(|bytes| match bytes.len() as u64 {
+                    length if length > BYTES_MAX => Err(length),
+                    _ => Ok(bytes.into()),
+                })
+            }
+        };
+        let bytes = bytes.map_err(|e| format!("the file cannot be read: {e}"))?;
+        bytes.map_err(|length| format!("the file has {length} bytes; the limit is {BYTES_MAX}"))
+    }
+
+    /// Reads a delivery trace.
+    pub(crate) fn delivery_trace(&self, file: &str) -> Result<DeliveryTrace, ScenarioError> {
+        let text = self.text(file, "expected a delivery trace")?;
+        DeliveryTrace::parse(&text, file)
+            .map_err(|e| mistake(file, Some(e.line), format!("found `{}`", cut(&e.found)), e.help))
+    }
+
+    /// Reads movements.
+    pub(crate) fn movements(&self, file: &str) -> Result<Setdest, ScenarioError> {
+        let text = self.text(file, "expected a movement trace (ns-2 setdest)")?;
+        Setdest::parse(&text).map_err(|e| {
+            let found = if e.line.is_some() { format!("found `{}`", e.found) } else { e.found };
+            mistake(file, e.line, found, e.help)
+        })
+    }
+
+    pub(crate) fn text(&self, file: &str, help: &str) -> Result<String, ScenarioError> {
+        let bytes = self.bytes(file).map_err(|message| mistake(file, None, message, help.to_owned()))?;
+        String::from_utf8(bytes.into_owned()).map_err(|e| {
+            let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = good.iter().filter(|b| **b == b'\n').count() + 1;
+            mistake(file, Some(line), "the file is not UTF-8 text".to_owned(), help.to_owned())
+        })
+    }
+}
 
 impl Resolved {
     /// The files that a run reads, relative to the current folder; each once.
@@ -39,22 +126,6 @@ impl Resolved {
     }
 }
 
-/// Reads a delivery trace.
-pub(crate) fn delivery_trace(file: &str) -> Result<DeliveryTrace, ScenarioError> {
-    let text = text(file, "expected a delivery trace")?;
-    DeliveryTrace::parse(&text, file)
-        .map_err(|e| mistake(file, Some(e.line), format!("found `{}`", cut(&e.found)), e.help))
-}
-
-/// Reads movements.
-pub(crate) fn movements(file: &str) -> Result<Setdest, ScenarioError> {
-    let text = text(file, "expected a movement trace (ns-2 setdest)")?;
-    Setdest::parse(&text).map_err(|e| {
-        let found = if e.line.is_some() { format!("found `{}`", e.found) } else { e.found };
-        mistake(file, e.line, found, e.help)
-    })
-}
-
 /// The movements of one UE of a group.
 pub(crate) fn path_of<'a>(
     movements: &'a Setdest,
@@ -74,21 +145,6 @@ pub(crate) fn path_of<'a>(
 
 fn last(movements: &Setdest) -> u32 {
     movements.nodes().last().unwrap_or_default()
-}
-
-pub(crate) fn text(file: &str, help: &str) -> Result<String, ScenarioError> {
-    let fail = |message: String| mistake(file, None, message, help.to_owned());
-    let unreadable = |e: std::io::Error| fail(format!("the file cannot be read: {e}"));
-    let bytes = std::fs::metadata(file).map_err(unreadable)?.len();
-    if bytes > BYTES_MAX {
-        return Err(fail(format!("the file has {bytes} bytes; the limit is {BYTES_MAX}")));
-    }
-    let bytes = std::fs::read(file).map_err(unreadable)?;
-    String::from_utf8(bytes).map_err(|e| {
-        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        let line = good.iter().filter(|b| **b == b'\n').count() + 1;
-        mistake(file, Some(line), "the file is not UTF-8 text".to_owned(), help.to_owned())
-    })
 }
 
 fn mistake(file: &str, line: Option<usize>, message: String, help: String) -> ScenarioError {

@@ -49,6 +49,7 @@ pub use airlane_record::CaptureError;
 pub use counts::HandoverCounts;
 pub use document::Scenario;
 pub use error::ScenarioError;
+pub use files::Files;
 pub use format::Resolved;
-pub use run::{Built, Controllers, Drops, Meta, RunOutput, build, build_with, run};
+pub use run::{Built, Controllers, Drops, Meta, RunOutput, build, build_from, build_with, run};
 pub use schema::schema;

@@ -10,17 +10,14 @@ use airlane_net::{
 };
 
 use crate::aqm::aqm;
+use crate::endpoints::Around;
 use crate::error::ScenarioError;
-use crate::files;
-use crate::format::{self, Aqm, Hop, Internet};
+use crate::format::{self, Aqm, Hop, Resolved};
 use crate::quantity::Size;
 
 /// From the server towards host or core; `name` is the prefix of its random streams.
-pub(crate) fn internet_downlink(
-    internet: &Internet,
-    seeds: Seeds,
-    name: &str,
-) -> Result<Box<dyn Node>, ScenarioError> {
+pub(crate) fn internet_downlink(around: Around<'_>, name: &str) -> Result<Box<dyn Node>, ScenarioError> {
+    let Around { scenario: Resolved { internet, .. }, seeds, files, .. } = around;
     let name = format!("{name}/downlink");
     let stream = || seeds.stream(&format!("{name}/loss"));
     let from = |time: Duration| Instant::ZERO + time;
@@ -37,7 +34,7 @@ pub(crate) fn internet_downlink(
     if let Some(file) = &internet.trace {
         let queue = discipline(&internet.aqm, internet.queue, (seeds, &name));
         return Ok(Box::new(TraceLink::new(
-            Arc::new(files::delivery_trace(file)?),
+            Arc::new(files.delivery_trace(file)?),
             internet.delay.0,
             queue,
             loss,
@@ -67,16 +64,13 @@ fn detour(told: &format::Detour) -> Detour {
 }
 
 /// From host or core towards the server; `name` is the prefix of its random streams.
-pub(crate) fn internet_uplink(
-    internet: &Internet,
-    seeds: Seeds,
-    name: &str,
-) -> Result<Box<dyn Node>, ScenarioError> {
+pub(crate) fn internet_uplink(around: Around<'_>, name: &str) -> Result<Box<dyn Node>, ScenarioError> {
+    let Around { scenario: Resolved { internet, .. }, seeds, files, .. } = around;
     let name = format!("{name}/uplink");
     if let Some(file) = &internet.uplink_trace {
         let queue = discipline(&internet.aqm, internet.uplink_queue, (seeds, &name));
         return Ok(Box::new(TraceLink::new(
-            Arc::new(files::delivery_trace(file)?),
+            Arc::new(files.delivery_trace(file)?),
             internet.delay.0,
             queue,
             None,

@@ -25,21 +25,23 @@ use airlane_ran::rrc::radio_link::RadioLinkConfig;
 use airlane_ran::x2::X2Config;
 
 use crate::aqm::aqm;
+use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand::{OneFlow, OneUe};
-use crate::files;
+use crate::files::{self, Files};
 use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcTm, RlcUm, Ue};
 use crate::quantity::{Metres, Speed, Time};
 
 /// The radio access network of a cellular scenario.
 pub(crate) fn configuration(
-    scenario: &Resolved,
+    around: Around<'_>,
     channel: &Channel,
     ues: &[OneUe],
     flows: &[OneFlow],
 ) -> Result<RanConfig, ScenarioError> {
+    let Around { scenario, files, .. } = around;
     let ue_of = |flow: &OneFlow| UeId(flow.ue.expect("a flow of a cellular scenario has a UE") as u32);
-    let movements = movements(scenario)?;
+    let movements = movements(scenario, files)?;
     let ue = |one: &OneUe| {
         let section = &scenario.ue[one.section];
         let path = match &section.mobility {
@@ -67,13 +69,13 @@ pub(crate) fn configuration(
 }
 
 /// The movement traces of a scenario; each file is parsed once.
-fn movements(scenario: &Resolved) -> Result<BTreeMap<&str, Setdest>, ScenarioError> {
+fn movements<'a>(scenario: &'a Resolved, files: &Files) -> Result<BTreeMap<&'a str, Setdest>, ScenarioError> {
     let mut read = BTreeMap::new();
     for ue in &scenario.ue {
         if let format::Mobility::Trace(trace) = &ue.mobility
             && !read.contains_key(trace.file.as_str())
         {
-            read.insert(trace.file.as_str(), files::movements(&trace.file)?);
+            read.insert(trace.file.as_str(), files.movements(&trace.file)?);
         }
     }
     Ok(read)

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::counts::HandoverCounts;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::format::{Middlebox, Resolved, Transport};
 use crate::wiring::{Proxies, Wired};
 use crate::{expand, middlebox, proxies, sinks, web, wiring};
@@ -94,6 +95,19 @@ pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
 /// # Errors
 /// If a file that the scenario names cannot be read, or it names a controller that is not in the map.
 pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> Result<Built, ScenarioError> {
+    build_from(scenario, seed, controllers, &Files::Disk)
+}
+
+/// The same with the files that the scenario names from elsewhere than the disk.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read, or it names a controller that is not among them.
+pub fn build_from(
+    scenario: &Resolved,
+    seed: u64,
+    controllers: &Controllers,
+    files: &Files,
+) -> Result<Built, ScenarioError> {
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
         Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), tcp)),
         _ => None,
@@ -111,12 +125,12 @@ pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> 
     }
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let qlog = scenario.output.qlog.then(Arc::default);
-    let webs = web::webs(scenario, &flows)?;
+    let webs = web::webs(scenario, &flows, files)?;
     let dialogues: Vec<_> = flows.iter().map(|_| Dialogue::default()).collect();
     let seeds = Seeds::new(seed);
     let qlog_files = qlog.as_ref();
     let around =
-        Around { scenario, seeds, qlog: qlog_files, webs: &webs, dialogues: &dialogues, controllers };
+        Around { scenario, seeds, qlog: qlog_files, webs: &webs, dialogues: &dialogues, controllers, files };
     let Wired { simulation, proxies } = wiring::wire(around)?;
     Ok(Built {
         simulation,

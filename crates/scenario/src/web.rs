@@ -16,6 +16,7 @@ use airlane_transport::{CongestionKind, Path, TcpConfig};
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand::OneFlow;
+use crate::files::Files;
 use crate::format::{self, App, Resolved};
 use crate::middlebox;
 use crate::pages::{self, PageSet};
@@ -38,12 +39,16 @@ pub(crate) struct Web {
 ///
 /// # Errors
 /// If a file cannot be read or is invalid.
-pub(crate) fn webs(scenario: &Resolved, flows: &[OneFlow]) -> Result<Vec<Option<Web>>, ScenarioError> {
+pub(crate) fn webs(
+    scenario: &Resolved,
+    flows: &[OneFlow],
+    files: &Files,
+) -> Result<Vec<Option<Web>>, ScenarioError> {
     let mut sets: BTreeMap<&str, PageSet> = BTreeMap::new();
     let mut web = |flow: &OneFlow| {
         let App::Web(app) = &scenario.flow[flow.section].app else { return Ok(None) };
         if !sets.contains_key(app.pages.as_str()) {
-            sets.insert(&app.pages, pages::load(&app.pages)?);
+            sets.insert(&app.pages, pages::load(&app.pages, files)?);
         }
         Ok(Some(Web { set: sets[app.pages.as_str()].clone(), dialogue: Dialogue::default() }))
     };

@@ -1,6 +1,6 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
 
-use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, Seeds, UeId};
+use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::{EnbProxies, Side};
 use airlane_net::{FlowRouter, Gateway, Link};
@@ -11,7 +11,7 @@ use airlane_traffic::PORT;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{Backhaul, FlowDirection, Internet};
+use crate::format::{Backhaul, FlowDirection};
 use crate::middlebox::Standing;
 use crate::{backhaul, endpoints, links, middlebox, radio, rnis};
 
@@ -46,11 +46,11 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
         flow_ids().map(|(id, flow)| network.add(endpoints::server(around, id, flow))).collect();
 
     // 2. ... the internet link, or each has its own.
-    let internet_down = internet_downlinks(&mut network, &servers, &scenario.internet, seeds)?;
+    let internet_down = internet_downlinks(&mut network, &servers, around)?;
 
     let mobile = match (&scenario.channel, &scenario.backhaul) {
         (Some(channel), Some(backhaul)) => {
-            let config = radio::configuration(scenario, channel, &ues, &flows)?;
+            let config = radio::configuration(around, channel, &ues, &flows)?;
             let mobile = Mobile::wire(&mut network, around, (&config, backhaul));
             internet_down.iter().for_each(|link| network.connect(*link, mobile.internet_side));
             Some(mobile)
@@ -71,7 +71,7 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
 
     // 8. through radio, S1-U and gateway, over the internet link and a router to the server's endpoints;
     //    if each endpoint has its own link, the router is before the links.
-    let internet_up = internet_uplinks(&mut network, &servers, &scenario.internet, seeds)?;
+    let internet_up = internet_uplinks(&mut network, &servers, around)?;
     for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
@@ -100,16 +100,15 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
 fn internet_downlinks(
     network: &mut Network,
     servers: &[NodeId],
-    internet: &Internet,
-    seeds: Seeds,
+    around: Around<'_>,
 ) -> Result<Vec<End>, ScenarioError> {
-    if internet.shared {
-        let down = network.add(links::internet_downlink(internet, seeds, "internet")?);
+    if around.scenario.internet.shared {
+        let down = network.add(links::internet_downlink(around, "internet")?);
         servers.iter().for_each(|server| network.connect((*server, PORT), (down, Link::INPUT)));
         return Ok(vec![(down, Link::OUTPUT)]);
     }
     let down = |(flow, server): (usize, &NodeId)| {
-        let link = links::internet_downlink(internet, seeds, &format!("internet/{flow}"))?;
+        let link = links::internet_downlink(around, &format!("internet/{flow}"))?;
         let link = network.add(link);
         network.connect((*server, PORT), (link, Link::INPUT));
         Ok((link, Link::OUTPUT))
@@ -121,19 +120,18 @@ fn internet_downlinks(
 fn internet_uplinks(
     network: &mut Network,
     servers: &[NodeId],
-    internet: &Internet,
-    seeds: Seeds,
+    around: Around<'_>,
 ) -> Result<End, ScenarioError> {
     let mut shared = None;
-    if internet.shared {
-        shared = Some(network.add(links::internet_uplink(internet, seeds, "internet")?));
+    if around.scenario.internet.shared {
+        shared = Some(network.add(links::internet_uplink(around, "internet")?));
     }
     let router = network.add(Box::new(FlowRouter));
     for (port, &server) in (0..).zip(servers) {
         let to = if shared.is_some() {
             (server, PORT)
         } else {
-            let link = network.add(links::internet_uplink(internet, seeds, &format!("internet/{port}"))?);
+            let link = network.add(links::internet_uplink(around, &format!("internet/{port}"))?);
             network.connect((link, Link::OUTPUT), (server, PORT));
             (link, Link::INPUT)
         };

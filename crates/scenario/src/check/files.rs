@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{Checked, Place};
-use crate::files;
+use crate::files::{self, Files};
 use crate::format::{App, Mobility, Resolved};
 use crate::pages;
 use crate::tree::Tree;
 
 /// File names are relative to the scenario file; from here on they are relative to the current
 /// folder. Each file is parsed once, so that its errors are found before a run.
-pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checked {
+pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str, files: &Files) -> Checked {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let root = Place { tree, key: String::new() };
     let internet = &mut scenario.internet;
     for (key, trace) in [("trace", &mut internet.trace), ("uplink_trace", &mut internet.uplink_trace)] {
         if let Some(trace) = trace {
-            find(trace, folder, &root.under("internet").under(key))?;
-            files::delivery_trace(trace)?;
+            find(trace, files, folder, &root.under("internet").under(key))?;
+            files.delivery_trace(trace)?;
         }
     }
     let mut sets: Vec<String> = Vec::new();
@@ -27,9 +27,9 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checke
         if pages::is_built_in(&web.pages) {
             continue;
         }
-        find(&mut web.pages, folder, &root.under("flow").entry(i).under("app.pages"))?;
+        find(&mut web.pages, files, folder, &root.under("flow").entry(i).under("app.pages"))?;
         if !sets.contains(&web.pages) {
-            pages::load(&web.pages)?;
+            pages::load(&web.pages, files)?;
             sets.push(web.pages.clone());
         }
     }
@@ -37,9 +37,9 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checke
     for (i, ue) in scenario.ue.iter_mut().enumerate() {
         let Mobility::Trace(trace) = &mut ue.mobility else { continue };
         let at = root.under("ue").entry(i).under("mobility");
-        find(&mut trace.file, folder, &at.under("file"))?;
+        find(&mut trace.file, files, folder, &at.under("file"))?;
         if !read.contains_key(&trace.file) {
-            read.insert(trace.file.clone(), files::movements(&trace.file)?);
+            read.insert(trace.file.clone(), files.movements(&trace.file)?);
         }
         for member in 0..ue.count {
             if let Err(missing) = files::path_of(&read[&trace.file], trace, member) {
@@ -51,11 +51,10 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str) -> Checke
 }
 
 /// Converts a name to a path.
-fn find(name: &mut String, folder: &Path, at: &Place<'_>) -> Checked {
+fn find(name: &mut String, files: &Files, folder: &Path, at: &Place<'_>) -> Checked {
     let path = folder.join(name.as_str());
-    if !path.is_file() {
-        let what = if path.is_dir() { "this is a folder, not a file" } else { "no such file" };
-        return at.wrong(what, format!("the path is {}", path.display()));
+    if let Some((what, help)) = files.complaint(&path) {
+        return at.wrong(what, help);
     }
     if let Some(path) = path.to_str() {
         path.clone_into(name);

@@ -27,7 +27,7 @@ use airlane_core::{Bytes, Duration};
 use airlane_traffic::{Page, PageObject};
 
 use crate::error::ScenarioError;
-use crate::files;
+use crate::files::Files;
 
 /// The bundled sets.
 pub(crate) const SETS: [(&str, &str); 1] = [("2011", include_str!("../../data/pages-2011.csv"))];
@@ -99,11 +99,11 @@ struct Described {
 }
 
 /// The set with this name, or in this file.
-pub(crate) fn load(name: &str) -> Result<PageSet, ScenarioError> {
+pub(crate) fn load(name: &str, files: &Files) -> Result<PageSet, ScenarioError> {
     if let Some((_, text)) = SETS.iter().find(|(set, _)| *set == name) {
         return table::parse(text, name);
     }
-    let text = files::text(name, "expected a page set (.csv) or a HAR file (.har)")?;
+    let text = files.text(name, "expected a page set (.csv) or a HAR file (.har)")?;
     if is_har(name) { har::parse(&text, name) } else { table::parse(&text, name) }
 }
 

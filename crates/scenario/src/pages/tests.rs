@@ -24,7 +24,7 @@ fn the_page_set_is_what_its_generator_writes() {
 /// whole for each page and type, so their means differ by at most half an object and usually by less.
 #[test]
 fn the_page_set_has_the_statistics_of_2011() {
-    let set = load("2011").unwrap();
+    let set = load("2011", &Files::Disk).unwrap();
     let n = set.pages.len() as f64;
     assert_eq!(set.pages.len(), 20);
     let near = |what: &str, ours: f64, theirs: f64, share: f64| {

@@ -1,0 +1,17 @@
+//! `bind MODULE.wasm FOLDER` writes the module and the JavaScript that calls it.
+//!
+//! The two halves of wasm-bindgen must be of one version. Here `Cargo.lock` holds both, where a separately installed
+//! command would have to be kept equal by hand.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use wasm_bindgen_cli_support::Bindgen;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [module, folder] = &arguments[..] else { return Err("usage: bind MODULE.wasm FOLDER".into()) };
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(module).web(true)?.typescript(true).omit_default_module_path(true);
+    Ok(bindgen.generate(folder)?)
+}

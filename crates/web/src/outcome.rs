@@ -1,0 +1,74 @@
+//! What a run left behind, as JavaScript reads it.
+
+use airlane_record::{Column, Table};
+use airlane_scenario::RunOutput;
+use js_sys::{Array, Float64Array, Object, Reflect, Uint8Array, Uint32Array};
+use wasm_bindgen::prelude::*;
+
+/// Tables and facts of a run.
+#[wasm_bindgen]
+pub struct Outcome(pub(crate) RunOutput);
+
+#[wasm_bindgen]
+impl Outcome {
+    /// Facts about the run, as a JSON object.
+    #[must_use]
+    pub fn meta(&self) -> String {
+        serde_json::to_string(&self.0.meta).expect("the facts are numbers and names")
+    }
+
+    /// An object of tables by name. A table is an object of columns by name, in their order: a `Float64Array` of
+    /// numbers, a `Uint8Array` of yes and no, an array of names, or `{labels, of}` for names of which few repeat.
+    #[must_use]
+    pub fn tables(&self) -> Object {
+        let tables = Object::new();
+        for (name, table) in &self.0.tables {
+            set(&tables, name, &columns(table));
+        }
+        tables
+    }
+
+    /// Every byte of all tables, as the example `dump` of the scenario crate writes them.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, table) in &self.0.tables {
+            table.write_bytes(name, &mut bytes).expect("memory takes it");
+        }
+        bytes
+    }
+}
+
+fn set(object: &Object, name: &str, value: &JsValue) {
+    Reflect::set(object, &name.into(), value).expect("a plain object takes attributes");
+}
+
+fn columns(table: &Table) -> JsValue {
+    let columns = Object::new();
+    for (name, column) in &table.columns {
+        set(&columns, name, &values(column));
+    }
+    columns.into()
+}
+
+fn values(column: &Column) -> JsValue {
+    let names = |names: &[String]| names.iter().map(JsValue::from).collect::<Array>();
+    match column {
+        Column::F64(values) => Float64Array::from(&values[..]).into(),
+        Column::I64(values) => {
+            let values: Vec<f64> = values.iter().map(|&value| value as f64).collect();
+            Float64Array::from(&values[..]).into()
+        }
+        Column::Bool(values) => {
+            let values: Vec<u8> = values.iter().map(|&value| u8::from(value)).collect();
+            Uint8Array::from(&values[..]).into()
+        }
+        Column::Text(values) => names(values).into(),
+        Column::Labels { labels, of } => {
+            let object = Object::new();
+            set(&object, "labels", &names(labels));
+            set(&object, "of", &Uint32Array::from(&of[..]));
+            object.into()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A scenario that has been read and found to be right.
+
+use airlane_scenario::{Controllers, Resolved, build_from};
+use wasm_bindgen::prelude::*;
+
+use crate::error::scenario_error;
+use crate::{Files, Run};
+
+/// A resolved scenario.
+#[wasm_bindgen]
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    resolved: Resolved,
+    files: airlane_scenario::Files,
+}
+
+#[wasm_bindgen]
+impl Scenario {
+    /// Reads TOML. `overrides` is a JSON object: values by dotted path.
+    ///
+    /// # Errors
+    /// The first mistake in it.
+    #[wasm_bindgen(constructor)]
+    pub fn new(text: &str, file_name: &str, overrides: &str, files: &Files) -> Result<Self, JsValue> {
+        let overrides: serde_json::Map<String, serde_json::Value> = serde_json::from_str(overrides)
+            .map_err(|e| js_sys::Error::new(&format!("overrides are not a JSON object: {e}")))?;
+        let resolve = || {
+            let mut scenario = airlane_scenario::Scenario::parse(text, file_name)?.with_files(files.given());
+            for (path, value) in &overrides {
+                scenario.set(path, value)?;
+            }
+            scenario.resolve()
+        };
+        let resolved = resolve().map_err(|e| scenario_error(&e))?;
+        Ok(Self { resolved, files: files.given() })
+    }
+
+    /// Every value as JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        self.resolved.to_json()
+    }
+
+    /// The files that a run reads.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        self.resolved.files().into_iter().map(str::to_owned).collect()
+    }
+
+    /// A run of it that has not begun.
+    ///
+    /// # Errors
+    /// If it wants a controller that is not there.
+    pub fn run(&self, seed: u64) -> Result<Run, JsValue> {
+        let built = build_from(&self.resolved, seed, &Controllers::new(), &self.files);
+        built.map(|built| Run::new(built, &self.resolved)).map_err(|e| scenario_error(&e))
+    }
+}
