@@ -18,7 +18,7 @@ for (const { name, text, overrides, seed, files } of JSON.parse(readFileSync(0, 
   const given = new Files();
   for (const [file, path] of files) given.add(file, readFileSync(path));
   try {
-    const run = new Scenario(text, name, JSON.stringify(overrides), given).run(BigInt(seed));
+    const run = new Scenario(text, name, JSON.stringify(overrides), given).run(BigInt(seed), undefined, false);
     const began = performance.now();
     while (!run.advance(1));
     const wall_s = (performance.now() - began) / 1e3;

@@ -8,21 +8,15 @@ use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use airlane_core::BitRate;
 use airlane_scenario::Controllers;
 use airlane_scenario::controller::{
-    AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController, OwnControllers,
-    SegmentWindow, Snapshot, TimeoutEpisode,
+    AckTold, MakeController, OwnController, OwnControllers, Script, ScriptedController, SegmentWindow, Told,
+    Wanted,
 };
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-
-/// The largest window of a controller, in segments.
-const WINDOW_MAX: f64 = 1e7;
-/// The lowest and the highest pacing rate, in Mbit/s.
-const PACING_MBPS: [f64; 2] = [0.001, 1e6];
 
 /// The result of one acknowledgment, or of all acknowledgments of a round trip.
 #[pyclass(frozen, get_all, module = "airlane._native")]
@@ -217,14 +211,9 @@ impl MakeController for Maker {
             let made = self.0.inside.call(py, || self.0.class.call1(py, arguments));
             made.map_err(|error| self.0.fail(error)).ok()
         });
-        Box::new(PythonController {
-            object,
-            shared: Arc::clone(&self.0),
-            given: window.segments,
-            pacing: None,
-            repairing: false,
-            round: Round::default(),
-        })
+        let script = object
+            .map(|object| Box::new(PythonScript { object, shared: Arc::clone(&self.0) }) as Box<dyn Script>);
+        Box::new(ScriptedController::new(script, self.0.per_round, window))
     }
 }
 
@@ -249,166 +238,65 @@ fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -
     }
 }
 
-/// The acknowledgments since the last call of a controller that is called once per round trip.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    /// Stream position whose acknowledgment ends the round trip.
-    until: u64,
-    delivered: u32,
-    may_grow: bool,
-    window_limited: bool,
-    rtt_ms: Option<f64>,
-}
-
-/// One connection's controller.
+/// The object of one connection. Once it has failed, the runs are about to end.
 #[derive(Debug)]
-struct PythonController {
-    /// `None` once it has failed: the runs are about to end.
-    object: Option<Py<PyAny>>,
+struct PythonScript {
+    object: Py<PyAny>,
     shared: Arc<Shared>,
-    /// The window that the object has, in whole segments.
-    given: u32,
-    /// The pacing rate it requests; `None` for the rate that follows from its window.
-    pacing: Option<BitRate>,
-    /// True during loss recovery: its request applies afterwards.
-    repairing: bool,
-    round: Round,
 }
 
-impl PythonController {
-    /// Calls a method, after updating the object's window if it was changed elsewhere; returns the requested
-    /// window.
-    fn call<'a, A>(&mut self, window: &SegmentWindow, method: &str, argument: A) -> Option<u32>
-    where
-        A: FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + 'a,
-    {
-        let object = self.object.as_ref()?;
+impl PythonScript {
+    /// Calls the method, after updating the object's window if it was changed elsewhere.
+    fn ask(&self, py: Python<'_>, behind: Option<u32>, told: Told) -> PyResult<Wanted> {
+        let object = self.object.bind(py);
+        if let Some(segments) = behind {
+            object.setattr(intern!(py, "cwnd"), f64::from(segments))?;
+        }
+        let (method, argument) = in_python(py, told)?;
+        self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
+        let cwnd = number(object, method, intern!(py, "cwnd"))?.ok_or_else(|| {
+            PyTypeError::new_err(format!("after {method}, cwnd is None; it must be a number"))
+        })?;
+        Ok(Wanted { cwnd, pacing_mbps: number(object, method, intern!(py, "pacing_mbps"))? })
+    }
+}
+
+/// The method for an event, and its argument.
+fn in_python(py: Python<'_>, told: Told) -> PyResult<(&'static str, Py<PyAny>)> {
+    Ok(match told {
+        Told::Ack(AckTold { now, delivered, may_grow, window_limited, outstanding, rtt_ms, srtt_ms }) => {
+            let now_s = now.as_secs_f64();
+            let ack = Ack { now_s, delivered, may_grow, window_limited, outstanding, rtt_ms, srtt_ms };
+            ("on_ack", Py::new(py, ack)?.into_any())
+        }
+        Told::Loss { now, in_flight, random } => {
+            ("on_loss", Py::new(py, Loss { now_s: now.as_secs_f64(), in_flight, random })?.into_any())
+        }
+        Told::Timeout { now, restart, new_episode } => (
+            "on_timeout",
+            Py::new(py, Timeout { now_s: now.as_secs_f64(), restart, new_episode })?.into_any(),
+        ),
+        Told::Undo(before) => ("on_undo", f64::from(before).into_pyobject(py)?.into_any().unbind()),
+    })
+}
+
+impl Script for PythonScript {
+    fn call(&mut self, behind: Option<u32>, told: Told) -> Option<Wanted> {
         #[expect(clippy::disallowed_types, reason = "measures what the call costs; no result depends on it")]
         let began = std::time::Instant::now();
-        let behind = (!self.repairing && window.segments != self.given).then_some(window.segments);
-        let wanted = Python::attach(|py| -> PyResult<(f64, Option<f64>)> {
-            let object = object.bind(py);
-            if let Some(segments) = behind {
-                object.setattr(intern!(py, "cwnd"), f64::from(segments))?;
-            }
-            let argument = argument(py)?;
-            self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
-            let wanted = number(object, method, intern!(py, "cwnd"))?.ok_or_else(|| {
-                PyTypeError::new_err(format!("after {method}, cwnd is None; it must be a number"))
-            })?;
-            Ok((wanted, number(object, method, intern!(py, "pacing_mbps"))?))
-        });
+        let wanted = Python::attach(|py| self.ask(py, behind, told));
         self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let spent = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.shared.nanoseconds.fetch_add(spent, Ordering::Relaxed);
-        match wanted {
-            Ok((wanted, pacing)) => {
-                let [least, most] = PACING_MBPS;
-                self.pacing = pacing.map(|mbps| BitRate((mbps.clamp(least, most) * 1e6) as u64));
-                self.given = wanted.clamp(1.0, WINDOW_MAX) as u32;
-                Some(self.given)
-            }
-            Err(error) => {
-                self.shared.fail(error);
-                self.object = None;
-                None
-            }
-        }
+        wanted.map_err(|error| self.shared.fail(error)).ok()
     }
 
-    /// Adds an acknowledgment to the round; returns the sum if the round is over.
-    fn gather(&mut self, ack: &AckSample) -> Option<Round> {
-        let rtt_ms = ack.rtt.map(|rtt| rtt.as_secs_f64() * 1e3);
-        let round = &mut self.round;
-        round.delivered += ack.delivered_segments;
-        round.may_grow |= ack.may_grow;
-        round.window_limited |= ack.window_limited;
-        round.rtt_ms = match (round.rtt_ms, rtt_ms) {
-            (Some(least), Some(new)) => Some(least.min(new)),
-            (least, new) => least.or(new),
-        };
-        let over = !self.shared.per_round || ack.acked_to >= round.until;
-        over.then(|| core::mem::replace(round, Round { until: ack.sent_to, ..Round::default() }))
-    }
-}
-
-impl CongestionController for PythonController {
-    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
-        let Some(round) = self.gather(ack) else { return };
-        let told = Ack {
-            now_s: ack.now.as_secs_f64(),
-            delivered: round.delivered,
-            may_grow: round.may_grow,
-            window_limited: round.window_limited,
-            outstanding: ack.outstanding_segments,
-            rtt_ms: round.rtt_ms,
-            srtt_ms: ack.srtt.as_secs_f64() * 1e3,
-        };
-        let wanted = self.call(window, "on_ack", |py| Ok(Py::new(py, told)?.into_any()));
-        if let (Some(segments), false) = (wanted, self.repairing) {
-            window.segments = segments;
-        }
-    }
-
-    fn threshold(&mut self, _: &SegmentWindow) -> u32 {
-        self.given
-    }
-
-    fn on_loss(&mut self, window: &mut SegmentWindow, episode: &LossEpisode, cause: LossCause) {
-        let told = Loss {
-            now_s: episode.now.as_secs_f64(),
-            in_flight: episode.in_flight_segments,
-            random: cause == LossCause::Random,
-        };
-        if let Some(segments) = self.call(window, "on_loss", |py| Ok(Py::new(py, told)?.into_any())) {
-            window.reduce_to(segments);
-            self.repairing = true;
-        }
-    }
-
-    fn on_recovery_exit(&mut self, window: &mut SegmentWindow) {
-        self.repairing = false;
-        window.segments = self.given;
-    }
-
-    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
-        let told = Timeout {
-            now_s: timeout.now.as_secs_f64(),
-            restart: timeout.restart_segments,
-            new_episode: timeout.new_episode,
-        };
-        window.reduce_to(window.segments / 2);
-        // During loss recovery, the object's window is its request, not yet the actual window.
-        if let Some(segments) = self.call(window, "on_timeout", |py| Ok(Py::new(py, told)?.into_any())) {
-            window.restart_from(segments);
-        }
-        self.repairing = false;
-    }
-
-    fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
-        window.undo(snapshot);
-        self.repairing = false;
-        let before = f64::from(window.segments);
-        if let Some(segments) =
-            self.call(window, "on_undo", |py| Ok(before.into_pyobject(py)?.into_any().unbind()))
-        {
-            window.segments = segments;
-        }
-    }
-
-    fn pacing_rate(&self) -> Option<BitRate> {
-        self.pacing
-    }
-}
-
-impl OwnController for PythonController {
-    fn clone_box(&self) -> Box<dyn OwnController> {
+    fn copy(&self) -> Option<Box<dyn Script>> {
         let object = Python::attach(|py| {
-            let object = self.object.as_ref()?;
-            let copy = || py.import("copy")?.call_method1("deepcopy", (object,));
+            let copy = || py.import("copy")?.call_method1("deepcopy", (&self.object,));
             let copied = self.shared.inside.call(py, copy);
             copied.map_err(|error| self.shared.fail(error)).ok().map(Bound::unbind)
-        });
-        Box::new(Self { object, shared: Arc::clone(&self.shared), ..*self })
+        })?;
+        Some(Box::new(Self { object, shared: Arc::clone(&self.shared) }))
     }
 }

@@ -40,8 +40,8 @@ mod wiring;
 /// The parts of a user's own congestion controller.
 pub mod controller {
     pub use airlane_transport::congestion::{
-        AckSample, CongestionController, LossCause, LossEpisode, MakeController, OwnController,
-        OwnControllers, SegmentWindow, Snapshot, TimeoutEpisode,
+        AckSample, AckTold, CongestionController, MakeController, OwnController, OwnControllers, Script,
+        ScriptedController, SegmentWindow, Told, Wanted,
     };
 }
 

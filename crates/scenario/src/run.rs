@@ -181,6 +181,17 @@ impl Built {
         Ok(())
     }
 
+    /// Captures packets where the scenario says, into memory: [`Built::take_captures`] gives them away.
+    pub fn capture_to_memory(&mut self) {
+        self.sinks.capture = self.capture.as_ref().map(Capture::in_memory);
+    }
+
+    /// What was captured into memory: file names and their bytes.
+    #[must_use]
+    pub fn take_captures(&mut self) -> Vec<(String, Vec<u8>)> {
+        self.sinks.capture.take().map(Capture::into_memory).unwrap_or_default()
+    }
+
     /// Runs to the end. Returns false if `cancel` became true before, or a capture could not be
     /// written, which [`Built::end_capture`] reports.
     pub fn run(&mut self, cancel: &AtomicBool) -> bool {

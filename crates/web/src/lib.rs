@@ -7,6 +7,7 @@
 //! go on. Numbers of tables become typed arrays. Counts become numbers, which JavaScript holds exactly up to 2⁵³;
 //! [`Outcome::bytes`] has all of their bits.
 
+mod controllers;
 mod error;
 mod files;
 mod outcome;
@@ -15,6 +16,7 @@ mod scenario;
 
 use wasm_bindgen::prelude::*;
 
+pub use controllers::Own;
 pub use files::Files;
 pub use outcome::Outcome;
 pub use run::Run;

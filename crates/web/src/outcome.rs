@@ -5,16 +5,19 @@ use airlane_scenario::RunOutput;
 use js_sys::{Array, Float64Array, Object, Reflect, Uint8Array, Uint32Array};
 use wasm_bindgen::prelude::*;
 
-/// Tables and facts of a run.
+/// Tables, facts and captures of a run.
 #[wasm_bindgen]
-pub struct Outcome(pub(crate) RunOutput);
+pub struct Outcome {
+    pub(crate) output: RunOutput,
+    pub(crate) captures: Vec<(String, Vec<u8>)>,
+}
 
 #[wasm_bindgen]
 impl Outcome {
     /// Facts about the run, as a JSON object.
     #[must_use]
     pub fn meta(&self) -> String {
-        serde_json::to_string(&self.0.meta).expect("the facts are numbers and names")
+        serde_json::to_string(&self.output.meta).expect("the facts are numbers and names")
     }
 
     /// An object of tables by name. A table is an object of columns by name, in their order: a `Float64Array` of
@@ -22,17 +25,25 @@ impl Outcome {
     #[must_use]
     pub fn tables(&self) -> Object {
         let tables = Object::new();
-        for (name, table) in &self.0.tables {
+        for (name, table) in &self.output.tables {
             set(&tables, name, &columns(table));
         }
         tables
+    }
+
+    /// What was captured: pairs of a file name and its bytes.
+    #[must_use]
+    pub fn captures(&self) -> Array {
+        let pair =
+            |(name, bytes): &(String, Vec<u8>)| Array::of2(&name.into(), &Uint8Array::from(&bytes[..]));
+        self.captures.iter().map(pair).collect()
     }
 
     /// Every byte of all tables, as the example `dump` of the scenario crate writes them.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for (name, table) in &self.0.tables {
+        for (name, table) in &self.output.tables {
             table.write_bytes(name, &mut bytes).expect("memory takes it");
         }
         bytes

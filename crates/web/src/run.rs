@@ -30,10 +30,17 @@ impl Run {
         self.now.as_secs_f64()
     }
 
-    /// The tables of a run that has come to its end.
+    /// Where it ends.
     #[must_use]
-    pub fn finish(self) -> Outcome {
-        Outcome(self.built.finish())
+    pub fn end_s(&self) -> f64 {
+        self.end.as_secs_f64()
+    }
+
+    /// What a run that has come to its end leaves behind.
+    #[must_use]
+    pub fn finish(mut self) -> Outcome {
+        let captures = self.built.take_captures();
+        Outcome { output: self.built.finish(), captures }
     }
 }
 

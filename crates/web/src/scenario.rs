@@ -1,8 +1,9 @@
 //! A scenario that has been read and found to be right.
 
-use airlane_scenario::{Controllers, Resolved, build_from};
+use airlane_scenario::{Resolved, build_from};
 use wasm_bindgen::prelude::*;
 
+use crate::controllers::{Own, controllers};
 use crate::error::scenario_error;
 use crate::{Files, Run};
 
@@ -47,12 +48,17 @@ impl Scenario {
         self.resolved.files().into_iter().map(str::to_owned).collect()
     }
 
-    /// A run of it that has not begun.
+    /// A run of it that has not begun. `own` is a controller for what the scenario calls `own`; packets are captured
+    /// where the scenario says, if `capture` is true.
     ///
     /// # Errors
     /// If it wants a controller that is not there.
-    pub fn run(&self, seed: u64) -> Result<Run, JsValue> {
-        let built = build_from(&self.resolved, seed, &Controllers::new(), &self.files);
-        built.map(|built| Run::new(built, &self.resolved)).map_err(|e| scenario_error(&e))
+    pub fn run(&self, seed: u64, own: Option<Own>, capture: bool) -> Result<Run, JsValue> {
+        let built = build_from(&self.resolved, seed, &controllers(own), &self.files);
+        let mut built = built.map_err(|e| scenario_error(&e))?;
+        if capture {
+            built.capture_to_memory();
+        }
+        Ok(Run::new(built, &self.resolved))
     }
 }

@@ -98,8 +98,31 @@ struct Output<W> {
     file: PcapNg<W>,
 }
 
+/// Where a capture is written.
+pub enum To {
+    /// To the disk.
+    File(BufWriter<File>),
+    /// To memory, where there is no disk, as in a browser.
+    Memory(Vec<u8>),
+}
+
+impl Write for To {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Memory(memory) => memory.write(bytes),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
 /// Observes packets and writes them.
-pub struct Capture<W = BufWriter<File>> {
+pub struct Capture<W = To> {
     flows: Vec<CaptureFlow>,
     snaplen: u32,
     wire: Wire,
@@ -119,10 +142,28 @@ impl Capture {
         Self::with(parameters, |name| {
             let path = PathBuf::from(format!("{prefix}{name}.pcapng"));
             match File::create(&path) {
-                Ok(file) => Ok((path, BufWriter::with_capacity(1 << 18, file))),
+                Ok(file) => Ok((path, To::File(BufWriter::with_capacity(1 << 18, file)))),
                 Err(error) => Err(CaptureError { path, error }),
             }
         })
+    }
+
+    /// Keeps what would be the files in memory.
+    #[must_use]
+    pub fn in_memory(parameters: &CaptureParameters) -> Self {
+        let memory = |name: &str| Ok((PathBuf::from(format!("{name}.pcapng")), To::Memory(Vec::new())));
+        Self::with(parameters, memory).expect("memory takes what is written")
+    }
+
+    /// The names of the files, and what stands in those that were kept in memory.
+    #[must_use]
+    pub fn into_memory(self) -> Vec<(String, Vec<u8>)> {
+        let outputs = [self.server, self.ue, self.s1u].into_iter().flatten();
+        let kept = outputs.filter_map(|output| match output.file.into_inner() {
+            To::Memory(bytes) => Some((output.path.display().to_string(), bytes)),
+            To::File(_) => None,
+        });
+        kept.collect()
     }
 }
 

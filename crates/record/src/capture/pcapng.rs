@@ -79,6 +79,11 @@ impl<W: Write> PcapNg<W> {
         self.end()
     }
 
+    /// Where it was written.
+    pub(crate) fn into_inner(self) -> W {
+        self.out
+    }
+
     /// Passes all written data to the operating system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()

@@ -20,6 +20,7 @@ mod newreno;
 mod own;
 mod peers;
 mod scalable;
+mod script;
 mod slow_start;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use newreno::NewReno;
 pub use own::{MakeController, OwnController, OwnControllers};
 pub use peers::{KneeTest, UsageTest};
 pub use scalable::Scalable;
+pub use script::{AckTold, Script, ScriptedController, Told, Wanted};
 pub use slow_start::SlowStartRules;
 pub use vegas::Vegas;
 pub use veno::Veno;
