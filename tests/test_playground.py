@@ -46,7 +46,7 @@ def files_of(resolved: str) -> list[list[str]]:
 
 def in_node(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the module makes of scenarios."""
-    command = ["node", ROOT / "playground/tools/tables.mjs", MODULE]
+    command: list[str | Path] = ["node", ROOT / "playground/tools/tables.mjs", MODULE]
     done = subprocess.run(command, input=json.dumps(jobs), text=True, check=True, capture_output=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -380,11 +380,16 @@ function closest(x, value) {
 // ---------------------------------------------------------------- one figure: its panels, legend and buttons
 
 class Chart {
-  constructor(figure, index) {
+  constructor(figure, index, data) {
     this.figure = figure;
     this.id = figure.id || `figure-${index}`;
     this.title = figure.querySelector("figcaption b")?.textContent ?? "";
-    this.data = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    this.load(data);
+    this.build();
+  }
+
+  load(data) {
+    this.data = data;
     this.hidden = new Set();
     this.panels = this.data.panels.map((data, i) => new Panel(this, data, i));
     const columns = new Set(this.data.panels.map(panel => panel.column));
@@ -392,7 +397,23 @@ class Chart {
       panel.stacked = columns.size === 1 && this.panels.length > 2;
       panel.root.classList.toggle("stacked", panel.stacked);
     }
-    this.build();
+  }
+
+  // Other values in the place of these. What is hidden stays hidden, and what part is seen stays seen.
+  update(data) {
+    const hidden = new Set([...this.hidden].map(k => this.data.series[k].label));
+    const views = new Map(this.panels.map(panel => [panel.data.title, panel.view]));
+    const [before] = this.panels;
+    for (const panel of this.panels) panel.plot?.destroy();
+    this.load(data);
+    const same = before && this.panels.length && before.data.x.limits.every((v, i) => v === this.panels[0].data.x.limits[i]);
+    for (const panel of this.panels) if (same) panel.view.x = views.get(panel.data.title)?.x ?? null;
+    this.focused = undefined;
+    this.fill();
+    this.data.series.forEach(({ label }, k) => { if (hidden.has(label)) this.hidden.add(k); });
+    this.width = undefined;
+    this.size();
+    if (this.hidden.size) this.refresh();
   }
 
   // Width for the words at the y axes of a column, so that its panels begin at one place.
@@ -418,14 +439,19 @@ class Chart {
   narrow() { return this.figure.clientWidth < 620; }
   shown(item) { return item.k < 0 || !this.hidden.has(item.k); }
 
-  build() {
+  fill() {
     const live = this.figure.querySelector(".live");
     const columns = 1 + Math.max(...this.data.panels.map(panel => panel.column));
     this.grid = make("div", { class: "panels" }, ...this.panels.map(panel => panel.root));
     this.grid.style.setProperty("--columns", columns);
-    live.append(make("div", { class: "tools" }, this.legend(), this.buttons()), this.grid);
+    live.replaceChildren(make("div", { class: "tools" }, this.legend(), this.buttons()), this.grid);
     live.hidden = false;
-    this.figure.querySelector(".static").hidden = true;
+  }
+
+  build() {
+    this.fill();
+    const picture = this.figure.querySelector(".static");
+    if (picture) picture.hidden = true;
     const made = this.figure.querySelector("a.made");
     if (made) {
       made.hidden = false;
@@ -555,10 +581,15 @@ function say(words) {
 // ---------------------------------------------------------------- the page: charts are made when they come near
 
 const charts = new Map();
+function draw(figure, data) {
+  const chart = new Chart(figure, charts.size, data);
+  charts.set(figure, chart);
+  return chart;
+}
 function begin() {
   learnPaper();
-  const figures = [...document.querySelectorAll("figure.chart")];
-  const start = figure => { if (!charts.has(figure)) charts.set(figure, new Chart(figure, charts.size)); };
+  const figures = [...document.querySelectorAll("figure.chart:not([data-live])")]; // others wait for their data
+  const start = figure => { if (!charts.has(figure)) draw(figure, JSON.parse(figure.querySelector("script[type='application/json']").textContent)); };
   const watch = new IntersectionObserver(seen => {
     for (const { target, isIntersecting } of seen) {
       if (!isIntersecting) continue;
@@ -577,4 +608,5 @@ document.addEventListener("airlane-theme", () => {
 });
 document.addEventListener("DOMContentLoaded", begin);
 window.airlaneCharts = charts;
+window.airlaneDraw = draw;
 })();
