@@ -159,7 +159,9 @@ def test_values_and_the_table_of_differences(name: str, scenarios: Path) -> None
         )
     ]
     comparison = compare.compare(sides)
-    told = [{"name": side.name, "runs": runs_of(side.results)} for side in sides if side.results is not None]
+    told: list[dict[str, Any]] = [
+        {"name": side.name, "runs": runs_of(side.results)} for side in sides if side.results is not None
+    ]
     values, rows, differ = asked(
         [
             {"kind": "values", "flows": told[0]["runs"][0]["flows"]},
