@@ -1,4 +1,4 @@
-"""How Sphinx makes the manual: `make docs`. Nothing is fetched when it is made or read."""
+"""Sphinx configuration of the manual, for `make docs`. Neither building nor reading it fetches anything."""
 
 from importlib.metadata import version as _version
 
@@ -10,8 +10,8 @@ version = release = _version("airlane")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["images"]
-nb_execution_mode = "off"  # the tests run the notebooks, and what they show is kept in them
-suppress_warnings = ["misc.highlighting_failure"]  # a `console` block may hold any output
+nb_execution_mode = "off"  # the tests run the notebooks, whose output is stored in them
+suppress_warnings = ["misc.highlighting_failure"]  # a `console` block may contain any output
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -25,7 +25,7 @@ autodoc_typehints = "signature"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 
-# A prompt and what a command prints are not copied.
+# Prompts and the output of commands are not copied.
 copybutton_prompt_text = "$ "
 
 html_theme = "furo"

@@ -141,7 +141,7 @@ def test_a_seamless_handover_drops_its_queue_and_a_lossless_one_nothing() -> Non
     assert 0.0 < found["one/seamless"][0] <= most
     assert found["one/seamless"][1] < 40.0  # arrivals while the UE was away
     assert 0.9 * most < found["shared/seamless"][0] <= most
-    # What one mode forwards in addition, the other drops, except what the UE has already.
+    # One mode drops the SDUs that the other forwards, except those that the UE has already.
     for queue in ("one", "shared"):
         dropped, forwarded = found[f"{queue}/seamless"]
         assert 0.0 <= found[f"{queue}/lossless"][1] - forwarded - dropped <= 3.0

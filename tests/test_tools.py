@@ -114,20 +114,63 @@ def test_what_make_bench_writes_is_not_read() -> None:
         ),
         ("a.rs", '/// It comes along.\n// "comes along"\nlet x = "comes along";\n', [3]),
         ("a.rs", 'y.expect("comes along");\nlet q = \'"\';\nf("a \\" comes along");\n', [3]),
-        ("format/a.rs", '/// It comes along.\n// comes along\nlet x = "comes along";\n', [1]),
         ("a.rs", 'f();\n#[cfg(test)]\nmod tests {\n    f("comes along");\n}\n', []),
         ("a.html.j2", "<h1>It comes along</h1>\n", [1]),
     ],
 )
 def test_strings_of_sources_are_read(name: str, text: str, lines: list[int]) -> None:
-    read = words.strings(name, text, ["format/*.rs"])
-    found = words.word_complaints(name, read, words.rules()["words"])
+    found = words.word_complaints(name, words.strings(name, text), words.rules()["words"])
     assert [int(one.split(":")[1]) for one in found] == lines
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("a.py", '"""It comes along."""\nx = "comes along"  # it comes along\n', [1, 2]),
+        ("a.py", 'X = 1\n"""It comes\nalong, as `comes along` does."""\n', [2]),
+        ("a.py", "# It comes\nx = f()  # along\n", [1]),
+        ("a.py", "# It comes\nx = f()\n# along\n", []),
+        (
+            "a.rs",
+            '//! It comes\n//! along.\n/// Comes along.\nlet x = "// comes along"; // comes along\n',
+            [1, 3, 4],
+        ),
+        (
+            "a.rs",
+            '/// ```\n/// x(); // comes along\n/// ```\nf(r#"" // comes along"#, \'"\', "\\"//"); // x\n',
+            [],
+        ),
+        (
+            "a.rs",
+            "fn f<'a>(x: &'a str) {} // comes along\n#[cfg(test)]\nmod tests {\n    // comes along\n}\n",
+            [1, 4],
+        ),
+        ("a.rs", "// `f() and\n\n// it comes along`\n", [3]),
+    ],
+)
+def test_comments_and_docstrings_are_read(name: str, text: str, lines: list[int]) -> None:
+    found = words.word_complaints(name, words.remarks(name, text), words.rules()["words"])
+    assert [int(one.split(":")[1]) for one in found] == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("# What a bearer sends.\n", False),
+        ("# Packets. What is lost is sent again.\n", False),
+        ("# This is what a bearer sends.\n", True),
+        ("# Shown beside the map.\n", False),
+        ('"""A case.\n\nbeside\n    The note.\n"""\n', True),
+    ],
+)
+def test_sentences_of_comments_begin_with_a_noun(text: str, used: bool) -> None:
+    found = list(words.word_complaints("a.py", words.remarks("a.py", text), words.rules()["remarks"]))
+    assert (not found) == used
 
 
 def test_each_listed_word_matches_and_names_another() -> None:
     rules = words.rules()
-    for word, instead in (rules["words"] | rules["messages"]).items():
+    for word, instead in (rules["words"] | rules["messages"] | rules["remarks"]).items():
         assert instead.strip()
         assert list(words.word_complaints("a.md", instead, {word: instead})) == [], word
 

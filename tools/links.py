@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 FETCHED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
-"""What a browser loads automatically; only the reader follows an anchor."""
+"""Elements that a browser loads automatically, unlike an anchor."""
 
 
 class _Page(HTMLParser):

@@ -1,8 +1,8 @@
 """Check texts: words that airlane does not use, and the width of the manual's lines.
 
 `tools/words.toml` lists the files, the words with what to write instead, and the width. Fenced blocks, code
-between backquotes and the targets of links are not read. Of source files, strings are read: messages, titles,
-notes. The descriptions of keys, which are comments of Rust, are read too. A failure says what to write.
+between backquotes and the targets of links are not read. Of source files, comments and docstrings are read,
+and, where users see them, strings: messages, titles, notes. A failure says what to write.
 """
 
 import io
@@ -13,6 +13,7 @@ import tokenize
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,21 @@ LIST = Path(__file__).resolve().parent / "words.toml"
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _UNREAD_RUST = rf"//[^\n]*|(?:expect\(|reason = |unreachable!\(|assert\w*!\()\s*{_STRING}|'\\?\"'"
 STRING = re.compile(rf"{_UNREAD_RUST}|(?P<read>{_STRING})", re.DOTALL)
-DESCRIPTION = re.compile(rf"(?P<read>///[^\n]*)|{_UNREAD_RUST}|(?:{_STRING})", re.DOTALL)
+_CHARACTER = r"'(?:\\u\{\w+\}|\\x..|\\.|[^'\\\n])'"
+_RAW = r'\bb?r(?P<hashes>#*)".*?"(?P=hashes)'
+REMARK = re.compile(rf"{_RAW}|{_STRING}|{_CHARACTER}|//[/!]?(?P<read>[^\n]*)", re.DOTALL)
 """Parts of a Rust file, among them those that are read."""
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 WRITTEN = re.compile(r"^<!-- bench \w+ -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 """What `make bench ARGS=--write` writes into a page."""
-UNREAD = re.compile(r"``.+?``|`[^`]+`|\]\([^)]*\)|<!--.*?-->|<[^>\s][^>]*>|https?://\S+", re.DOTALL)
+_SAME = r"(?!\n[^\S\n]*\n)"
+UNREAD = re.compile(
+    rf"``(?:{_SAME}.)+?``|`(?:{_SAME}[^`])+`|\]\([^)]*\)|<!--.*?-->|<[^>\s](?:{_SAME}[^>])*>|https?://\S+",
+    re.DOTALL,
+)
+"""Parts of a paragraph that are not prose."""
+BLANK = r"(?: | ?\n ?)"
+"""White space within a paragraph; `word_complaints` reads runs of blanks as one."""
 COMMENT = re.compile(r"<!--.*?-->")
 """Such as those that bind a number to a table: they do not count as width."""
 UNWRAPPED = re.compile(r"^\s*(?:\||#|<|:::|!\[|\[[^\]]+\]:)")
@@ -69,32 +79,48 @@ def prose(text: str) -> str:
 
 def word_complaints(name: str, text: str, words: dict[str, str]) -> Iterator[str]:
     """One sentence for each word that is not used here."""
-    read = prose(text)
+    read = re.sub(r"[^\S\n]+", " ", prose(text))
+    if not pattern_of("|".join(words)).search(read):
+        return
     for word, instead in words.items():
-        across_lines = word.replace(" ", r"\s+")
-        pattern = re.compile(rf"\b(?:{across_lines})\b", re.IGNORECASE)
-        for found in pattern.finditer(read):
+        for found in pattern_of(word).finditer(read):
             line = read.count("\n", 0, found.start()) + 1
             said = " ".join(found[0].split())
-            yield f"{name}:{line}: {said!r} is not a word of this manual; write: {instead}"
+            yield f"{name}:{line}: {said!r} is not used here; write: {instead}"
 
 
-def strings(name: str, text: str, descriptions: list[str]) -> str:
-    """A source file with blanks in the place of what is not read."""
+@cache
+def pattern_of(word: str) -> re.Pattern[str]:
+    """The pattern of a word, or of several between bars."""
+    return re.compile(rf"\b(?:{word.replace(' ', BLANK)})\b", re.IGNORECASE)
+
+
+def strings(name: str, text: str) -> str:
+    """A source file with blanks in the place of what is not a string.
+
+    Docstrings, Rust's unit tests at the end of a file, and the reasons of `expect` and of lints are not read.
+    """
     if name.endswith(".py"):
-        return python_strings(text)
+        return python_parts(text, remarks=False)
     if name.endswith(".rs"):
-        return rust_strings(text, any(fnmatch(name, pattern) for pattern in descriptions))
+        return rust_parts(text.partition("#[cfg(test)]\nmod tests {")[0], STRING)
     return text
 
 
-def python_strings(text: str) -> str:
-    """A Python file with blanks in the place of what is no string; docstrings are not read."""
+def remarks(name: str, text: str) -> str:
+    """A source file with blanks in the place of what is not a comment or docstring."""
+    return python_parts(text, remarks=True) if name.endswith(".py") else rust_parts(text, REMARK)
+
+
+def python_parts(text: str, *, remarks: bool) -> str:
+    """A Python file with only its comments and docstrings, or only its other strings."""
     lines = [" " * len(line) for line in text.splitlines()]
     before = tokenize.NEWLINE
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         statement = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-        if token.type == tokenize.STRING and not statement:
+        if token.type == tokenize.COMMENT and remarks:
+            put(lines, token.start, token.string.replace("#", " ", 1))
+        if token.type == tokenize.STRING and statement is remarks:
             put(lines, token.start, token.string)
         if token.type not in (tokenize.COMMENT, tokenize.NL):
             before = token.type
@@ -110,17 +136,13 @@ def put(lines: list[str], start: tuple[int, int], string: str) -> None:
         column = 0
 
 
-def rust_strings(text: str, descriptions: bool) -> str:
-    """A Rust file with blanks in the place of what is no string, nor, if asked for, a description of a key.
-
-    Unit tests at its end, and the reasons of `expect` and of lints, are not read.
-    """
-    text = text.partition("#[cfg(test)]\nmod tests {")[0]
-    read = DESCRIPTION if descriptions else STRING
+def rust_parts(text: str, parts: re.Pattern[str]) -> str:
+    """A Rust file with blanks in the place of what the pattern does not read."""
     out, end = [], 0
-    for found in read.finditer(text):
-        out += [blank(text[end : found.start()]), found[0] if found["read"] else blank(found[0])]
-        end = found.end()
+    for found in parts.finditer(text):
+        if found["read"]:
+            out += [blank(text[end : found.start("read")]), found["read"]]
+            end = found.end("read")
     return "".join(out) + blank(text[end:])
 
 
@@ -161,13 +183,14 @@ def main() -> int:
         found += word_complaints(name, text, told["words"])
         if path.suffix == ".md" and name not in told["wrap"]["exclude"]:
             found += width_complaints(name, text, told["wrap"]["width"])
-    sources = texts(root, told["code"])
-    for path in sources:
-        name = str(path.relative_to(root))
-        read = strings(name, path.read_text(encoding="utf-8"), told["code"]["descriptions"])
-        found += word_complaints(name, read, told["words"] | told["messages"])
-    files += sources
-    print("\n".join(found) or f"{len(files)} texts, {len(told['words'])} words that are not in them")
+    words = told["words"] | told["messages"]
+    for part, read, listed in (("strings", strings, words), ("comments", remarks, words | told["remarks"])):
+        sources = texts(root, told[part])
+        for path in sources:
+            name = str(path.relative_to(root))
+            found += word_complaints(name, read(name, path.read_text(encoding="utf-8")), listed)
+        files += sources
+    print("\n".join(found) or f"{len(set(files))} texts, {len(told['words'])} words that are not in them")
     return 1 if found else 0
 
 

@@ -1,4 +1,5 @@
-//! A datagram is no PEP message, or one that is written as it was read; a sender bears what it says.
+//! A datagram is either rejected as a PEP message, or encodes to the same message again; a sender
+//! handles any contents.
 #![no_main]
 
 use airlane_core::{
@@ -15,7 +16,7 @@ const IN_FLIGHT_MAX: u64 = 11 * 1448;
 
 fuzz_target!(|data: &[u8]| {
     let key = Key::derive(b"fuzz", FLOW);
-    let _ = Message::decode(data, &key); // as it comes: the tag never fits
+    let _ = Message::decode(data, &key); // unmodified: the tag never matches
     let Some(message) = signed(data, &key) else { return };
     let mut again = Vec::new();
     message.encode(&key, &mut again);
@@ -35,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// The message that the bytes would be if whoever wrote them had the key.
+/// The message with these bytes and a valid tag, as from a sender that has the key.
 fn signed(data: &[u8], key: &Key) -> Option<Message> {
     let body = data.get(..data.len().checked_sub(16)?)?;
     let mut bytes = body.to_vec();

@@ -1,5 +1,5 @@
-//! Bytes are no radio information, or some that is written as it was read; a server makes something of either, and what
-//! it believes a discriminator bears.
+//! Bytes are either rejected as radio information, or encode to the same information again; a discriminator
+//! handles any accepted contents.
 #![no_main]
 
 use airlane_core::{Bytes, FlowId, Instant};

@@ -202,7 +202,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, what is measured, and what it is compared with.
+    """An experiment: its runs and measures, and the published values for comparison.
 
     Attributes
     ----------

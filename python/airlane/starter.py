@@ -26,7 +26,7 @@ _RUN = {"duration": "30 s", "warmup": "5 s", "seed": 1}
 
 
 class Kind(StrEnum):
-    """What a starter file describes."""
+    """The subject of a starter file."""
 
     CELL = "cell"
     WIRED = "wired"

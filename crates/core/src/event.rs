@@ -217,7 +217,7 @@ pub enum HandoverStep {
     /// No cell has re-established the connection in time: the UE was released and sets up a new
     /// connection.
     Released,
-    /// What the source has forwarded so far.
+    /// Counts of the source's forwarding so far.
     Forwarded {
         /// SDUs, counted once for each X2 link that they entered.
         packets: u64,

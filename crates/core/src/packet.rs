@@ -78,7 +78,7 @@ pub struct SackBlock {
     pub right: u32,
 }
 
-/// Up to four SACK blocks; three fit beside timestamps.
+/// Up to four SACK blocks; three fit together with timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackList {
     blocks: [SackBlock; 4],
@@ -95,7 +95,7 @@ impl SackList {
         }
         free
     }
-    /// The blocks in the order in which they stand in the option.
+    /// The blocks in the order of the option.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
@@ -205,7 +205,7 @@ pub enum Header {
     Signalling,
 }
 
-/// What a packet carries.
+/// The payload of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A number of bytes whose content is not simulated.

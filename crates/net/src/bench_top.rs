@@ -54,7 +54,7 @@ impl BenchTop {
         self.outbox.drain(..).map(|(_, packet)| packet).collect()
     }
 
-    /// What was sent since the last call of this function.
+    /// The packets sent since the last call of this function.
     pub(crate) fn sent(&mut self) -> Vec<(Port, FlowId, Bytes)> {
         let Self { pool, outbox } = self;
         let consume = |(port, packet): (Port, PacketRef)| {

@@ -253,7 +253,7 @@ fn tls_hides_what_it_carries() {
 
 #[test]
 fn an_initial_window_leaves_and_no_more() {
-    // A probe of path MTU discovery would be in flight beside them.
+    // A probe of path MTU discovery would be in flight too.
     let fixed = || QuicConfig { mtu_discovery: false, ..newreno()() };
     let done = download(fixed, 100_000, ALL_ARRIVE);
     // The handshake takes from 0 to 40 ms, the request arrives at 60 ms, and the first acknowledgment of what

@@ -20,7 +20,7 @@ pub enum TransmissionMode {
 }
 
 impl TransmissionMode {
-    /// What the mode adds to the SINR of each layer: 4.2 dB for transmit diversity, −2.8 dB for
+    /// The gain of the mode in the SINR of each layer: 4.2 dB for transmit diversity, −2.8 dB for
     /// spatial multiplexing. The values of ns-3.37 (`lte-ue-phy.cc`, attributes `TxMode2Gain` and
     /// `TxMode3Gain`), which takes them from the measurements of S. Catreux, L. J. Greenstein and
     /// V. Erceg, "Some results and insights on the performance gains of MIMO systems", IEEE JSAC

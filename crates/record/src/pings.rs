@@ -1,4 +1,4 @@
-//! Echo messages: how long each took to return, and which were lost.
+//! Echo messages: round-trip times and losses.
 
 use airlane_core::{Duration, FlowId, Instant};
 
@@ -19,7 +19,7 @@ struct Ping {
 #[derive(Debug, Default)]
 pub(crate) struct PingLog {
     pings: Vec<Ping>,
-    /// For each flow the places of its echo messages, by their number.
+    /// The indices of each flow's echo messages, by their number.
     places: Vec<Vec<usize>>,
 }
 
@@ -54,8 +54,8 @@ impl PingLog {
         self.pings.get_mut(*place)
     }
 
-    /// The table `pings`: one row per echo message. `measured` tells whether the summary of a flow counts what
-    /// happens at an instant.
+    /// The table `pings`: one row per echo message. `measured` returns whether the summary of a flow includes
+    /// an instant.
     pub(crate) fn table(&self, flow_names: &[&str], measured: impl Fn(FlowId, Instant) -> bool) -> Table {
         let mut table = Table::default();
         let all = || self.pings.iter();
@@ -82,7 +82,7 @@ mod tests {
         log.on_sent(FlowId(1), 2, ms(200));
         log.on_dropped(FlowId(1), 0);
         log.on_answered(FlowId(1), 1, Duration::from_millis(40));
-        log.on_answered(FlowId(0), 7, Duration::from_millis(1)); // was never sent
+        log.on_answered(FlowId(0), 7, Duration::from_millis(1)); // never sent
         let table = log.table(&["a", "b"], |_, at| at >= ms(150));
         let names = ["b", "b", "a", "b"].map(str::to_owned).to_vec();
         assert_eq!(table.column("flow"), Some(&Column::Text(names)));

@@ -11,7 +11,7 @@
 //! - Requests: 76 per page, 15 August 2011 (the same).
 //! - Images, scripts and style sheets of these, in the proportion 29.39 : 7.09 : 3.22 (S. Ramachandran, "Web metrics: size and
 //!   number of resources", Google, 26 May 2010).
-//! - Hosts: 7.6 per page in the mean, 38 at most (J. Charzinski, "Traffic Properties, Client Side Cachability
+//! - Hosts: 7.6 per page on average, 38 at most (J. Charzinski, "Traffic Properties, Client Side Cachability
 //!   and CDN Usage of Popular Web Sites", MMB & DFT 2010: start pages of the 500 most popular sites).
 //!
 //! These properties are choices: the log-normal distribution of counts and sizes and its spread, which

@@ -1,4 +1,4 @@
-//! Ping: round-trip times that are worked out by hand, and what is lost.
+//! Ping: round-trip times calculated by hand, and losses.
 
 mod snapshots;
 mod tables;
@@ -83,7 +83,8 @@ fn a_full_queue_delays_the_replies() {
     assert!(flags(&output, "lost").iter().all(|lost| !lost));
 }
 
-/// What is dropped on either way is lost, and nothing else; what is under way at the end is neither.
+/// Packets dropped in either direction are lost, and no others; those in flight at the end are
+/// neither answered nor lost.
 #[test]
 fn each_drop_loses_one() {
     let loss = "loss = \"20 %\"\n";
@@ -102,7 +103,7 @@ fn each_drop_loses_one() {
     assert!(round_trips.iter().zip(&lost).all(|(rtt, lost)| rtt.is_nan() || !lost));
 }
 
-/// What was sent during the warm-up is in the table, and not in the mean.
+/// Echo messages of the warm-up are in the table, but not in the mean.
 #[test]
 fn the_warm_up_is_left_out_of_the_mean() {
     let output = of(&format!(
@@ -116,9 +117,9 @@ fn the_warm_up_is_left_out_of_the_mean() {
     assert_eq!(reals(table(&output, "flows"), "rtt_ms")[0], 40.067_872);
 }
 
-/// One phone under the preset of ns-3.37, nothing else to send. As in `docs/howto/from-ns3.md`, a datagram needs
-/// 4 ms down (3 ms and its slot) and 9 to 10 ms up (the report of the buffer after 4 ms, its grant after 4 ms, the
-/// slot), besides the delay of the internet of 10 ms and the wait for a slot.
+/// One phone under the preset of ns-3.37, without other traffic. As in `docs/howto/from-ns3.md`, a datagram
+/// needs 4 ms down (3 ms and its slot) and 9 to 10 ms up (the report of the buffer after 4 ms, its grant
+/// after 4 ms, the slot), in addition to the delay of the internet of 10 ms and the wait for a slot.
 #[test]
 fn a_phone_waits_for_its_grant() {
     let output = of(r#"network = "lena-3.37"

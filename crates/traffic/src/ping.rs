@@ -1,7 +1,7 @@
-//! Ping: a host that sends ICMP echo messages, and one that answers them (RFC 792).
+//! Ping: a host that sends ICMP echo messages, and one that replies (RFC 792).
 //!
-//! Echo messages are sent at a constant interval, whether or not the last one was answered, as ping(8) of Linux
-//! does without options. Left out: every other ICMP message.
+//! Echo messages are sent at a constant interval, whether or not the last one was answered, as in Linux's
+//! ping(8) without options. Not included: all other ICMP messages.
 
 use airlane_core::{
     Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, IcmpEcho, Instant, Node, Packet,
@@ -9,18 +9,18 @@ use airlane_core::{
 };
 use airlane_transport::Path;
 
-/// When echo messages are sent, and how long they are.
+/// Times, size and number of echo messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pings {
-    /// The first is sent then.
+    /// Time of the first one.
     pub start: Instant,
-    /// None is sent from then on.
+    /// None is sent from this time on.
     pub stop: Instant,
-    /// From one to the next.
+    /// Time between two echo messages.
     pub interval: Duration,
     /// Bytes after the ICMP header.
     pub payload: Bytes,
-    /// How many are sent at most.
+    /// Maximum number of echo messages.
     pub count: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Pings {
 pub struct PingSource {
     pings: Pings,
     path: Path,
-    /// Sent so far.
+    /// Number of echo messages sent so far.
     sent: u64,
 }
 
@@ -44,7 +44,7 @@ impl PingSource {
         Self { pings, path, sent: 0 }
     }
 
-    /// When the echo message of this number is sent.
+    /// Time of the echo message with this number.
     fn due(&self, serial: u64) -> Instant {
         self.pings.start + self.pings.interval * serial
     }
@@ -91,7 +91,8 @@ impl Node for PingSource {
     }
 }
 
-/// Answers each echo message at once with its data, "to the source" (RFC 792, "Echo or Echo Reply Message").
+/// Answers each echo message immediately with its data, "to the source" (RFC 792, "Echo or Echo Reply
+/// Message").
 #[derive(Debug)]
 pub struct PingResponder {
     path: Path,
@@ -126,7 +127,7 @@ impl Node for PingResponder {
     }
 }
 
-/// Takes a packet in and returns the length of its payload.
+/// Receives a packet and returns the length of its payload.
 fn receive(cx: &mut Cx<'_>, packet: PacketRef) -> Bytes {
     if cx.wants(Topic::Received) {
         cx.emit_about(&packet, |packet| Event::Received { packet });
@@ -160,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes round-trip times.
+    /// Records round-trip times.
     #[derive(Default)]
     struct Heard(Vec<(u64, Duration)>);
 
@@ -194,7 +195,7 @@ mod tests {
             core::mem::take(&mut outbox)
         };
         assert_eq!(asks.next_timeout(), Some(Instant::from_millis(5)));
-        // Called late, it sends what was due at 5 ms and 15 ms.
+        // Called late, it sends the messages that were due at 5 ms and 15 ms.
         let requests = at(18, &mut |cx| asks.handle_timeout(cx));
         assert_eq!(requests.len(), 2);
         assert_eq!(asks.next_timeout(), Some(Instant::from_millis(25)));

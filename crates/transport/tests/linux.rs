@@ -369,8 +369,7 @@ fn a_spurious_timeout_is_undone() {
 }
 
 /// Westwood+ sets its window after a loss to the delivered amount, so a delayed repair affects it more than
-/// others: in the mean of three seeds of the loss its goodput is within 3 % of Linux's, and its losses within
-/// 5 %.
+/// others: its mean goodput over three seeds of the loss is within 3 % of Linux's, and its losses within 5 %.
 #[test]
 fn c_westwood_under_random_loss_is_linux_s() {
     let all = summary();

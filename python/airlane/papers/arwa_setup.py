@@ -201,7 +201,7 @@ class Case:
     cwnd_min_b, cwnd_target_b
         The two limits of an ARWA sender, in bytes.
     clock
-        What an ARWA receiver measures: see `CLOCKS`.
+        Delay measured by an ARWA receiver: see `CLOCKS`.
     buffer_kib
         Largest window of a receiver of `ns3.26`: its `RcvBufSize` of 128, or 64 in a reading.
     duration_s, warmup_s

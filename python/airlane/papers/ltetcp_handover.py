@@ -321,7 +321,7 @@ def lossless() -> Experiment:
                 "segments that the handover lost",
                 at(_LOSSLESS, "discarded"),
                 fitted=FITTED,
-                absolute=0.5,  # in the mean less than every other handover loses one segment
+                absolute=0.5,  # a mean of less than one segment per two handovers
                 readings=(
                     Reading("segments the sender took for lost, 5 s", at(_LOSSLESS, "declared_lost")),
                     Reading("segments sent again, 5 s", at(_LOSSLESS, "retransmissions")),

@@ -32,7 +32,7 @@ class Family:
     id
         Beginning of the id of its rows.
     title
-        What is compared, for a heading.
+        Heading: the compared quantity.
     measure
         Name of the measure, a function of `airlane.validation.measures`.
     source

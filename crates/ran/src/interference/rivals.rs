@@ -1,36 +1,36 @@
 //! The other cells that the UEs of a cell receive: those on its carrier, while their radios are on.
 //!
-//! What is received is often computed later than it was in the air: a CQI report is made when a scheduler asks
-//! for it. A radio that has gone off or on in between must not change it, so earlier states are kept.
+//! Reception is often computed later than it happened: a CQI report is created when a scheduler requests it.
+//! A radio that was switched off or on since then must not change it, so earlier states are kept.
 
 use airlane_core::{Duration, Instant};
 
 use crate::mac::grid::RbgSet;
 
-/// The cells that the UEs of one cell receive, now and a while ago.
+/// The cells that the UEs of one cell receive, now and in the recent past.
 #[derive(Debug)]
 pub(super) struct Rivals {
-    /// All RBGs for a cell whose downlink is on the same carrier, none for another, this one and the places
-    /// beyond the last.
+    /// All RBGs for a cell whose downlink is on the same carrier; none for another cell, for this one and
+    /// for the unused entries at the end.
     same_carrier: Vec<RbgSet>,
     /// The same, without the cells whose radio is off.
     latest: Vec<RbgSet>,
-    /// From when `latest` holds.
+    /// Start of `latest`.
     since: Instant,
-    /// What held before, and until when; ascending.
+    /// Earlier states, each with its end; in ascending order.
     earlier: Vec<(Instant, Vec<RbgSet>)>,
-    /// How long ago an instant may be for which somebody still asks.
+    /// The largest age of a state that can still be needed.
     kept: Duration,
 }
 
 impl Rivals {
-    /// While all radios are on.
+    /// The state with all radios on.
     pub(super) fn new(same_carrier: Vec<RbgSet>, kept: Duration) -> Self {
         let latest = same_carrier.clone();
         Self { same_carrier, latest, since: Instant::ZERO, earlier: Vec::new(), kept }
     }
 
-    /// The radio of a cell goes off, or on again.
+    /// Switches the radio of a cell off, or on again.
     pub(super) fn switch(&mut self, now: Instant, cell: usize, on: bool) {
         let kept = self.kept;
         self.earlier.retain(|(until, _)| *until + kept >= now);
@@ -39,7 +39,7 @@ impl Rivals {
         self.latest[cell] = if on { self.same_carrier[cell] } else { 0 };
     }
 
-    /// What holds for a slot that begins at `at`, and from when on it does.
+    /// The state in a slot that begins at `at`, and the start of that state.
     #[inline]
     pub(super) fn at(&self, at: Instant) -> (Instant, &[RbgSet]) {
         if at >= self.since { (self.since, &self.latest) } else { self.before(at) }
@@ -73,7 +73,8 @@ mod tests {
         for (at, since, heard) in states {
             assert_eq!(rivals.at(ms(at)), (ms(since), &heard[..]), "at {at} ms");
         }
-        // Nobody asks for what ended more than 20 ms ago; what ended 20 ms ago is still there.
+        // States that ended more than 20 ms ago are removed; one that ended exactly 20 ms ago is
+        // still there.
         rivals.switch(ms(35), 2, true);
         assert_eq!(rivals.earlier.len(), 3);
         assert_eq!(rivals.at(ms(14)), (ms(0), &[0, 0, all][..]));

@@ -58,11 +58,13 @@ pub struct Cell {
     pub max_ues: Option<u32>,
     /// Names of the neighbour cells that the UEs of this cell report. By default, these are all other cells.
     pub neighbours: Option<Vec<String>>,
-    /// Times in which its radio is off: it neither sends nor receives, and its UEs lose it. The eNB behind it keeps their
-    /// contexts and packets. Without `[handover]` the UEs wait until the radio is on again. None for none.
+    /// Intervals in which the radio is off: the cell neither sends nor receives, and its UEs lose it. The eNB
+    /// behind it keeps their contexts and packets. Without `[handover]` the UEs wait until the radio is on
+    /// again. By default, there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outages: Option<Vec<CellOutage>>,
-    /// Times in which it hands UEs over to their best neighbours, whatever they report; none for none.
+    /// Intervals in which the cell hands UEs over to their best neighbours, whatever they report. By
+    /// default, there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shedding: Option<Vec<Shedding>>,
 }
@@ -146,7 +148,7 @@ pub struct EarlyThrottling {
     pub ramp: Time,
     /// How long the active UEs keep the reduced share.
     pub hold: Time,
-    /// What is reduced for the active UEs.
+    /// The quantity that is reduced for the active UEs.
     pub by: ThrottleBy,
 }
 

@@ -272,7 +272,7 @@ pub enum QuicPreset {
     Picoquic2020,
 }
 
-/// What a QUIC sender does when no acknowledgment arrives.
+/// The reaction of a QUIC sender when no acknowledgment arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QuicTimeouts {
@@ -348,11 +348,11 @@ pub enum Congestion {
 pub struct Mdcc {
     /// Increase of the radio window with each acknowledgment, in segments.
     pub increase: f64,
-    /// What the two windows limit.
+    /// The data that the two windows limit.
     pub inflight_scope: InflightScope,
 }
 
-/// What the two windows of multi-domain congestion control limit.
+/// The data that the two windows of multi-domain congestion control limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum InflightScope {
     /// Both limit the data that the client has not acknowledged.

@@ -5,14 +5,14 @@
 //!
 //! | column | meaning | if left out |
 //! |---|---|---|
-//! | `page` | the page's name; its lines stand together, the document's first | |
-//! | `host` | who serves the object | |
+//! | `page` | the page's name; its lines are consecutive, the document's first | |
+//! | `host` | host that serves the object | |
 //! | `body_bytes` | its size | |
 //! | `type` | `html`, `css`, `script`, `image`, `flash` or `other` | `other` |
 //! | `request_bytes`, `head_bytes` | line and fields of request and response | 400 and 300 |
 //! | `parent` | the object that names it, by its number in the page from 0 | 0 |
-//! | `after_bytes` | so much of that object has to come first | 0 |
-//! | `wait_ms` | what the server needs before it answers | 0 |
+//! | `after_bytes` | bytes of that object that must arrive first | 0 |
+//! | `wait_ms` | processing time of the server | 0 |
 //!
 //! A HAR file (HTTP Archive 1.2) is the export format of browsers' developer tools.
 

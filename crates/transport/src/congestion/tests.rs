@@ -521,7 +521,7 @@ fn a_loss_that_slow_start_bears_is_none() {
     c.on_recovery_exit();
     assert_eq!((c.window_segments(), c.ssthresh()), (10, None));
     c.on_ack(&ack(1, 10));
-    assert_eq!(c.window_segments(), 20); // slow start goes on
+    assert_eq!(c.window_segments(), 20); // slow start continues
     // Two more right after them make four in a row: 0.228.
     let more = LossEpisode { newest_lost: 103, ..few };
     assert_eq!(c.on_loss(&more), LossCause::Congestion);

@@ -69,7 +69,7 @@ struct Link {
     loss_state: u64,
     drops: u64,
     random_drops: u64,
-    /// True if the last packet is to be marked, if possible.
+    /// True if the last packet should be marked, if possible.
     marks: bool,
 }
 
