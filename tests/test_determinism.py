@@ -78,6 +78,15 @@ def test_runs_are_reported_as_they_end(scenarios: Path) -> None:
     assert sorted(ended) == [0, 1, 2, 3, 4]
 
 
+def test_a_long_run_reports_how_far_it_is(scenarios: Path) -> None:
+    told: list[float] = []
+    airlane.load(scenarios / "lte-download.toml").set({"run.duration": "120 s"}).run(
+        runs=2, threads=1, on_progress=told.append
+    )
+    assert told == sorted(told) and 0 < told[0] and told[-1] <= 2
+    assert any(share % 1 for share in told), f"parts of runs: {told}"
+
+
 def is_current(program: Path) -> str:
     """Empty, or why a program is not current; cargo lists its sources in a file next to it."""
     listed = program.with_suffix(".d")

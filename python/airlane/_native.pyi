@@ -98,11 +98,12 @@ def run(
     controllers: dict[str, type] | None = None,
     costs: dict[str, tuple[int, float]] | None = None,
     watch: type[object] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> list[RunOutput]:
     """Run each (resolved scenario, seed) on `threads` threads; outputs in the order of the jobs.
 
     Other Python threads run meanwhile. `on_done` hears, on the calling thread, the index of each
-    job that ended. An exception in it, or Ctrl-C, ends all runs within a second. `captures` says for
+    job that ended, and `on_progress`, ten times a second, how many runs have been simulated, parts included. An exception in it, or Ctrl-C, ends all runs within a second. `captures` says for
     each job how the names of its capture files begin; without it nothing is captured. `controllers` has a
     class by each name that a scenario has for a controller of your own; `costs` is filled with calls and
     seconds by name. `watch` ends calls into them that go on after a signal: its static method `interrupt`

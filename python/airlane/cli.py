@@ -287,16 +287,14 @@ def run(
     folder = out if out is not None else Path("out/runs") / described.name
     with reserved(folder) as place:
         with terminal.progress(described.name) as update:
-            done = 0
-
-            def tick(_index: int) -> None:
-                nonlocal done
-                done += 1
-                update(done, runs)
-
             update(0, runs)
             results = described.run(
-                runs=runs, seed=seed, threads=threads, on_done=tick, pcap=place.captures, controllers=own
+                runs=runs,
+                seed=seed,
+                threads=threads,
+                pcap=place.captures,
+                controllers=own,
+                on_progress=lambda done: update(done, runs),
             )
         written = {
             "toml": described.text,

@@ -44,7 +44,7 @@ def path(name: str) -> Path:
     """
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+        near = difflib.get_close_matches(name.lower(), known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise UnknownExampleError(f"unknown example {name!r}; {hint}known: {', '.join(known)}")
     return folder() / f"{name}.toml"

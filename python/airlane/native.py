@@ -189,6 +189,7 @@ def run(
     captures: Sequence[str] | None = None,
     controllers: Mapping[str, type] | None = None,
     costs: dict[str, tuple[int, float]] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> list[Output]:
     """Run each (resolved scenario, seed) and return the outputs in the order of the jobs.
 
@@ -208,6 +209,8 @@ def run(
         interrupted; a call that sleeps is abandoned.
     costs
         Receives the cost of the calls into each of them: number of calls, and seconds of all threads.
+    on_progress
+        Called about ten times a second with the number of runs that have been simulated, parts included.
 
     Raises
     ------
@@ -218,7 +221,7 @@ def run(
     """
     own = dict(controllers) if controllers else None
     try:
-        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch)
+        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch, on_progress)
     except (ScenarioError, OSError):
         raise
     except (Exception, SystemExit) as error:  # any exception of a user's class

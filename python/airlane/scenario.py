@@ -122,6 +122,7 @@ class Scenario:
         on_done: Callable[[int], None] | None = None,
         pcap: Path | None = None,
         controllers: Mapping[str, type[Controller]] | None = None,
+        on_progress: Callable[[float], None] | None = None,
     ) -> Results:
         """Run with consecutive seeds and collect the tables.
 
@@ -142,6 +143,9 @@ class Scenario:
         controllers
             Your congestion controllers, by their names in `transport.controller`. The time spent in them
             is in `Results.costs`.
+        on_progress
+            Called about ten times a second with the number of runs that have been simulated, parts included:
+            0.5 in the middle of the first.
 
         Examples
         --------
@@ -158,7 +162,7 @@ class Scenario:
         captures = [f"{pcap}/" if runs == 1 else f"{pcap}/run{i}-" for i in range(runs)] if pcap else None
         inputs = native.inputs(self.resolved)
         costs: dict[str, tuple[int, float]] = {}
-        outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures, controllers, costs)
+        outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures, controllers, costs, on_progress)
         return dataclasses.replace(Results.collect(outputs, seeds, inputs), costs=costs)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rich import box
 from rich.console import Console, Group
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -128,21 +128,26 @@ _CELL_COLUMNS: tuple[tuple[str, str, str], ...] = (
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal, otherwise nothing; yields `update(done, total)`."""
+def progress(label: str) -> Iterator[Callable[[float, int], None]]:
+    """Show a progress bar on a terminal, otherwise nothing; yields `update(done, total)`.
+
+    Both are in runs; `done` may have a fraction.
+    """
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs"),
+        TaskProgressColumn(),
+        TextColumn("of {task.fields[runs]}"),
         TimeElapsedColumn(),
         console=errors,
         transient=True,
         disable=not errors.is_terminal,
     )
     with bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(label, total=None, runs="runs")
+        yield lambda done, total: bar.update(
+            task, completed=done, total=total, runs=f"{total} runs" if total != 1 else "1 run"
+        )
 
 
 def titled(title: str, caption: str = "") -> Table:

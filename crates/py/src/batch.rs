@@ -1,7 +1,7 @@
 //! Many runs at once, without holding the interpreter lock.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -47,13 +47,14 @@ type Outcome = Result<(Output, f64), Failure>;
 type Job = (Resolved, u64, Option<String>);
 
 /// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. `on_done` is called
-/// with the index of each job that ends. `captures` gives the prefix of the capture files of each job;
+/// with the index of each job that ends, `on_progress` ten times a second with the sum of the simulated shares
+/// of all jobs. `captures` gives the prefix of the capture files of each job;
 /// without it nothing is captured. `controllers` maps the names of users' own controllers in scenarios to
 /// classes. The cost of the calls into them is put into `costs`, by name: number of calls, and seconds.
 /// `watch` ends calls into controllers that continue after a signal: its method `interrupt` gets the threads
 /// that are in such a call, and `leave` those whose call did not end.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None))]
+#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None, on_progress = None))]
 #[expect(clippy::too_many_arguments, reason = "Python calls it with names")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -64,6 +65,7 @@ pub(crate) fn run(
     controllers: Option<Bound<'_, PyDict>>,
     costs: Option<Bound<'_, PyDict>>,
     watch: Option<Bound<'_, PyAny>>,
+    on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RunOutput>> {
     let jobs = read(&jobs, captures).map_err(|e| scenario_error(py, &e))?;
     let cancel = Arc::new(AtomicBool::new(false));
@@ -72,8 +74,13 @@ pub(crate) fn run(
         Some(callback) => callback.call1(py, (index,)).map(drop),
         None => Ok(()),
     };
-    let work = begin(jobs, threads, Arc::clone(&cancel), own.controllers());
-    let listened = listen(py, work.ended, &cancel, on_done);
+    let simulated = Arc::new(Simulated::default());
+    let on_period = || match &on_progress {
+        Some(callback) => callback.call1(py, (simulated.runs(),)).map(drop),
+        None => Ok(()),
+    };
+    let work = begin(jobs, threads, (Arc::clone(&cancel), Arc::clone(&simulated)), own.controllers());
+    let listened = listen(py, work.ended, &cancel, (on_done, on_period));
     cancel.fetch_or(listened.is_err(), Ordering::Relaxed);
     let outcomes = end(py, work.thread, &cancel, &own.watch(watch))?;
     listened?;
@@ -108,6 +115,31 @@ fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job
     Ok(read)
 }
 
+/// How much has been simulated, over all jobs.
+#[derive(Default)]
+struct Simulated {
+    /// In millionths of a run.
+    parts: AtomicU64,
+}
+
+impl Simulated {
+    const WHOLE: f64 = 1e6;
+
+    fn runs(&self) -> f64 {
+        self.parts.load(Ordering::Relaxed) as f64 / Self::WHOLE
+    }
+
+    /// Receives the share of one run, again and again.
+    fn of_one_run(&self) -> impl FnMut(f64) {
+        let mut counted = 0;
+        move |share| {
+            let parts = (share * Self::WHOLE) as u64;
+            self.parts.fetch_add(parts.saturating_sub(counted), Ordering::Relaxed);
+            counted = parts.max(counted);
+        }
+    }
+}
+
 /// Runs under way on other threads.
 struct Work {
     thread: JoinHandle<Vec<Option<Outcome>>>,
@@ -116,15 +148,20 @@ struct Work {
 }
 
 /// Runs the jobs on other threads, which may outlive the caller.
-fn begin(jobs: Vec<Job>, threads: usize, cancel: Arc<AtomicBool>, controllers: Controllers) -> Work {
+fn begin(
+    jobs: Vec<Job>,
+    threads: usize,
+    (cancel, simulated): (Arc<AtomicBool>, Arc<Simulated>),
+    controllers: Controllers,
+) -> Work {
     let (sender, ended) = mpsc::channel();
     let thread = thread::spawn(move || {
         let job = |index: usize| {
             if controllers.is_empty() {
-                return one(&jobs[index], &controllers, &cancel);
+                return one(&jobs[index], &controllers, &cancel, &simulated);
             }
             // The thread state of the interpreter exists for the whole run, not for each call.
-            Python::attach(|py| py.detach(|| one(&jobs[index], &controllers, &cancel)))
+            Python::attach(|py| py.detach(|| one(&jobs[index], &controllers, &cancel, &simulated)))
         };
         let tell = |index| {
             // The receiver is dropped only after `cancel` is set.
@@ -169,7 +206,7 @@ fn listen(
     py: Python<'_>,
     mut receiver: mpsc::Receiver<usize>,
     cancel: &AtomicBool,
-    on_done: impl Fn(usize) -> PyResult<()>,
+    (on_done, on_period): (impl Fn(usize) -> PyResult<()>, impl Fn() -> PyResult<()>),
 ) -> PyResult<()> {
     loop {
         let heard;
@@ -181,14 +218,19 @@ fn listen(
         match heard {
             Ok(index) => on_done(index)?,
             Err(RecvTimeoutError::Timeout) if cancel.load(Ordering::Relaxed) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => on_period()?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }
 }
 
 /// One run and the seconds of its loop; `None` if it was cancelled.
-fn one((scenario, seed, capture): &Job, controllers: &Controllers, cancel: &AtomicBool) -> Option<Outcome> {
+fn one(
+    (scenario, seed, capture): &Job,
+    controllers: &Controllers,
+    cancel: &AtomicBool,
+    simulated: &Simulated,
+) -> Option<Outcome> {
     let mut built = match airlane_scenario::build_with(scenario, *seed, controllers) {
         Ok(built) => built,
         Err(e) => return Some(Err(Failure::Scenario(e))),
@@ -200,7 +242,7 @@ fn one((scenario, seed, capture): &Job, controllers: &Controllers, cancel: &Atom
     }
     #[expect(clippy::disallowed_types, reason = "measures the run from outside; no result depends on it")]
     let start = std::time::Instant::now();
-    let ended = built.run(cancel);
+    let ended = built.run_and_tell(cancel, simulated.of_one_run());
     let captured = built.end_capture();
     let wall_s = start.elapsed().as_secs_f64();
     if let Err(e) = captured {

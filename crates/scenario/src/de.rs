@@ -106,10 +106,11 @@ impl de::Error for ReadError {
 
 /// The help for an `unknown` name: the most similar of `known`.
 pub(crate) fn nearest_help(unknown: &str, known: &[&str]) -> String {
-    let score = |k: &&&str| (strsim::damerau_levenshtein(unknown, k), k.len());
+    let small = unknown.to_lowercase();
+    let distance = |name: &str| strsim::damerau_levenshtein(&small, &name.to_lowercase());
     let list = known.join(", ");
-    match known.iter().min_by_key(score) {
-        Some(best) if strsim::damerau_levenshtein(unknown, best) <= unknown.len().max(best.len()) / 2 => {
+    match known.iter().min_by_key(|name| (distance(name), name.len())) {
+        Some(best) if distance(best) <= unknown.len().max(best.len()) / 2 => {
             format!("did you mean `{best}`? Known: {list}")
         }
         Some(_) => format!("known: {list}"),

@@ -195,12 +195,19 @@ impl Built {
     /// Runs to the end. Returns false if `cancel` became true before, or a capture could not be
     /// written, which [`Built::end_capture`] reports.
     pub fn run(&mut self, cancel: &AtomicBool) -> bool {
+        self.run_and_tell(cancel, |_| ())
+    }
+
+    /// The same. `progress` receives the simulated share of the run, from 0 to 1, after each 100 ms of simulated time.
+    pub fn run_and_tell(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64)) -> bool {
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
                 || self.qlog.as_ref().is_some_and(|files| files.has_failed());
             if failed || !self.run_until_unless(cancel, self.simulation.now() + STRIDE) {
                 return false;
             }
+            let [now, end] = [self.simulation.now(), self.end].map(Instant::as_secs_f64);
+            progress(now / end);
         }
         true
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -139,5 +140,7 @@ class Call:
 def _chosen(what: str, names: Sequence[str], known: Mapping[str, T], always: str = "") -> list[T]:
     for name in names:
         if name not in known:
-            raise ArenaError(f"unknown {what} {name!r}; known: {', '.join(known)}")
+            near = difflib.get_close_matches(name.lower(), known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ArenaError(f"unknown {what} {name!r}; {hint}known: {', '.join(known)}")
     return [one for name, one in known.items() if not names or name in (*names, always)]
