@@ -162,7 +162,8 @@ class Scenario:
         captures = [f"{pcap}/" if runs == 1 else f"{pcap}/run{i}-" for i in range(runs)] if pcap else None
         inputs = native.inputs(self.resolved)
         costs: dict[str, tuple[int, float]] = {}
-        outputs = native.run(jobs, threads or os.cpu_count() or 1, on_done, captures, controllers, costs, on_progress)
+        threads = threads or os.cpu_count() or 1
+        outputs = native.run(jobs, threads, on_done, captures, controllers, costs, on_progress)
         return dataclasses.replace(Results.collect(outputs, seeds, inputs), costs=costs)
 
 

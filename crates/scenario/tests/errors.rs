@@ -46,7 +46,8 @@ fn extended(more: &str) -> String {
 
 #[test]
 fn a_name_in_other_letters_is_recognised() {
-    for (written, meant) in [("BBR3", "bbr3"), ("BBRv3", "bbr3"), ("CUBIC", "cubic"), ("NewReno", "newreno")] {
+    for (written, meant) in [("BBR3", "bbr3"), ("BBRv3", "bbr3"), ("CUBIC", "cubic"), ("NewReno", "newreno")]
+    {
         let error = changed("\"cubic\"", &format!("{written:?}"));
         assert!(error.contains(&format!("did you mean `{meant}`?")), "{error}");
     }

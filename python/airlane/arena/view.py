@@ -132,17 +132,33 @@ def terminal_view(result: Result) -> Group:
         )
     return Group(
         table,
-        Text(
-            "Multiples of CUBIC's figure, and in brackets of the other of goodput and delay. Listed are\n"
-            "differences that matter (goodput 2 %, delays and times 5 %), shown by the 95 % interval of the\n"
-            f"paired difference. Trades: better, but with less than {KEPT:g} of CUBIC's goodput, or with a\n"
-            f"delay of more than {1 / KEPT:g} times CUBIC's and {DELAY_FINE_MS:g} ms. Beside CUBIC: shares;\n"
-            "fair ones, within a quarter of CUBIC's own share there, stand under better."
-        ),
+        Text(_caption(result)),
         *_failures(result),
         Text(""),
         cards,
     )
+
+
+def _caption(result: Result) -> str:
+    """What the table of the situations shows, and what it leaves out."""
+    shown = {main_figure(situation).name for situation in result.situations}
+    others = [one.short for one in FIGURES if _is_measured(result, one.name) and one.name not in shown]
+    also = f"\nNot in this table: {', '.join(others)}." if others else ""
+    return (
+        "One figure per situation; cells.csv and the page have all figures of every contender."
+        f"{also}\n"
+        "Listed are contenders with a difference from CUBIC that matters (goodput 2 %, delays and times\n"
+        "5 %) and that the 95 % interval of the paired difference shows. Numbers are multiples of CUBIC's\n"
+        "figure; in brackets those of goodput or delay, whichever the figure is not. trades: better, but\n"
+        f"with less than {KEPT:g} of CUBIC's goodput, or with a delay above {1 / KEPT:g} times CUBIC's and "
+        f"{DELAY_FINE_MS:g} ms.\n"
+        "Beside CUBIC the figure is the share: better lists fair shares, within a quarter of CUBIC's own\n"
+        "share there; worse lists the others."
+    )
+
+
+def _is_measured(result: Result, name: str) -> bool:
+    return any(name in cell.values for cell in result.cells.values())
 
 
 def _failures(result: Result) -> list[Text]:
