@@ -1,6 +1,6 @@
-"""The simulator for browsers: the same bytes as the native build, and the same words.
+"""The simulator for browsers: the same bytes and messages as the native build.
 
-`make playground` builds it. Without it, or without Node, the tests say what they lack and are skipped.
+`make playground` builds it. Without it, or without Node, the tests name the missing part and are skipped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEED = 5
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    """Skip where there is nothing to test."""
+    """Skip if Node is missing, or the build is missing or outdated."""
     if shutil.which("node") is None:
         pytest.skip("no Node: https://nodejs.org")
     if not (MODULE / "airlane_web_bg.wasm").exists():
@@ -39,13 +39,13 @@ def built() -> None:
 
 
 def files_of(resolved: str) -> list[list[str]]:
-    """The files that a scenario names, as it names them and as they are found."""
+    """The files that a scenario names, each with its path on disk."""
     root = ROOT / "scenarios"
     return [[str(Path(path).relative_to(root)), path] for path in _native.files(resolved)]
 
 
 def in_node(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the module makes of scenarios."""
+    """The module's results of scenarios."""
     command: list[str | Path] = ["node", ROOT / "playground/tools/tables.mjs", MODULE]
     done = subprocess.run(command, input=json.dumps(jobs), text=True, check=True, capture_output=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -53,7 +53,7 @@ def in_node(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @cache
 def ran() -> dict[str, dict[str, Any]]:
-    """All bundled scenarios in Node."""
+    """Results of all bundled scenarios in Node."""
     jobs = []
     for path in SCENARIOS:
         files = files_of(airlane.load(path).set(SETTINGS).resolved)

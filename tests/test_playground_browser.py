@@ -1,6 +1,7 @@
 """The playground in headless Chromium: real drags, keys and files, opened from disk, without network.
 
-`make playground` builds the page; Chromium is the machine's own. Without either the tests say what they lack.
+`make playground` builds the page; Chromium is the machine's own. Without either the tests name the missing
+part and are skipped.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ transport = { kind = "tcp", congestion = "cubic" }
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    """Skip where there is nothing to test."""
+    """Skip if the page is missing or outdated."""
     if not HTML.exists():
         pytest.skip("the playground is not built: make playground")
     if wrong := is_current(BUILT):
@@ -80,7 +81,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Visit:
-    """The playground, opened from disk; errors and requests are kept."""
+    """The playground, opened from disk; errors and requests are recorded."""
 
     def __init__(self, context: Any) -> None:
         self.page = context.new_page()
@@ -100,16 +101,16 @@ class Visit:
         return self
 
     def runs(self) -> int:
-        """How many results have been shown."""
+        """Number of results shown so far."""
         return int(self.page.evaluate("document.documentElement.dataset.runs ?? '0'"))
 
     def after(self, runs: int) -> None:
-        """Wait for a result after so many, and until none is in progress."""
+        """Wait for a result after this number, and until none is in progress."""
         self.page.wait_for_function(f"Number(document.documentElement.dataset.runs ?? 0) > {runs}")
         self.page.wait_for_selector("#progress", state="hidden")
 
     def change(self, act: Callable[[], object]) -> None:
-        """Do something, and wait for its result."""
+        """Perform an action, and wait for its result."""
         runs = self.runs()
         act()
         self.after(runs)
@@ -137,7 +138,7 @@ class Visit:
         return float(self.tile(name).split(" ")[0])
 
     def drag(self, selector: str, across: float, down: float) -> None:
-        """Drag something of the map by so many pixels."""
+        """Drag an element of the map by this number of pixels."""
         box = self.page.locator(f"{selector} .grip").bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         self.page.mouse.move(x, y)
@@ -212,7 +213,7 @@ def test_all_bundled_scenarios_give_the_same_bytes(chromium: Any) -> None:
 def test_goodput_falls_where_a_ue_is_dragged_away(visit: Visit) -> None:
     visit.open()
     near = visit.number("goodput, Mbit/s")
-    for _ in range(3):  # the map is fitted after each drag, so that it goes farther each time
+    for _ in range(3):  # the map is fitted after each drag, so the distance increases each time
         visit.change(lambda: visit.drag('[data-ue="phone"]', 140, 0))
     far = visit.number("goodput, Mbit/s")
     assert far < near - 10
@@ -308,7 +309,7 @@ def test_keys_and_values_are_completed_from_the_schema(visit: Visit) -> None:
 
 
 def own(visit: Visit) -> None:
-    """Let all flows have the controller of the editor."""
+    """Set the controller of the editor for all flows."""
     if visit.page.locator("#own").get_attribute("open") is None:
         visit.page.locator("#own > summary").click()
     visit.page.get_by_role("button", name="Use it for all TCP flows").click()

@@ -1,6 +1,6 @@
-"""The playground's statistics are those of the package: figures, intervals, words, table of differences.
+"""The playground's statistics equal those of the package: figures, intervals, wording, table of differences.
 
-The page computes them in TypeScript. The tests ask that code, in Node, and compare its answers with Python's.
+The page computes them in TypeScript. The tests run that code in Node and compare its answers with Python's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOLDER = ROOT / "playground"
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    """Skip where there is nothing to test."""
+    """Skip if Node or the packages of the playground are missing."""
     if shutil.which("node") is None:
         pytest.skip("no Node: https://nodejs.org")
     if not (FOLDER / "node_modules/esbuild").exists():
@@ -45,7 +45,7 @@ def asked(questions: list[dict[str, Any]]) -> list[Any]:
 
 
 def same(one: object, other: object) -> bool:
-    """Equal numbers up to rounding; NaN and infinity travel as null."""
+    """Equal numbers up to rounding; NaN and infinity are transferred as null."""
     if one is None or other is None:
         return all(v is None or not math.isfinite(float(str(v))) for v in (one, other))
     return math.isclose(float(str(one)), float(str(other)), rel_tol=1e-9, abs_tol=1e-12)
@@ -135,7 +135,7 @@ VALUES = {"cell.0.rlc.buffer": "64 KiB", "internet.delay": "90 ms"}
 
 
 def runs_of(results: Results) -> list[dict[str, Any]]:
-    """Each run's table `flows`, as the page has it."""
+    """The table `flows` of each run, in the form of the page."""
     rows = results.flows.to_pylist()
     columns = [name for name in results.flows.column_names if name not in ("run", "seed")]
     return [

@@ -11,21 +11,21 @@ use crate::error::ScenarioError;
 use crate::format::{App, Mobility, MovementTrace, Resolved};
 use crate::pages;
 
-/// Larger than any such file needs to be; the limit bounds the memory for reading.
+/// Exceeds the size of any useful file; the limit bounds the memory for reading.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// Where the files that a scenario names are.
+/// The source of the files that a scenario names.
 #[derive(Clone, Debug, Default)]
 pub enum Files {
-    /// On the disk.
+    /// The file system.
     #[default]
     Disk,
-    /// Handed over with their names, where there is no disk, as in a browser.
+    /// Contents by name, where there is no file system, as in a browser.
     Given(BTreeMap<String, Vec<u8>>),
 }
 
 impl Files {
-    /// What is wrong with a path that leads to no file, and what would be right; nothing if it leads to one.
+    /// The error and a hint for a path that leads to no file; `None` if it leads to one.
     pub(crate) fn complaint(&self, path: &Path) -> Option<(&'static str, String)> {
         match self {
             Self::Disk if path.is_file() => None,
@@ -42,7 +42,7 @@ impl Files {
         }
     }
 
-    /// A file that was handed over. Who hands one over often knows the last part of its path only.
+    /// The contents of a given file. The caller often knows only the last component of its path.
     fn given(&self, path: &Path) -> Option<&Vec<u8>> {
         let Self::Given(files) = self else { return None };
         let by_name = || files.get(path.file_name()?.to_str()?);
@@ -52,7 +52,7 @@ impl Files {
     fn bytes(&self, file: &str) -> Result<Cow<'_, [u8]>, String> {
         let bytes = match self {
             Self::Disk => std::fs::metadata(file).and_then(|about| {
-                // What is too long is not read.
+                // Oversized files are not read.
                 if about.len() > BYTES_MAX {
                     Ok(Err(about.len()))
                 } else {

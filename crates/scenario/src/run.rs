@@ -98,7 +98,7 @@ pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> 
     build_from(scenario, seed, controllers, &Files::Disk)
 }
 
-/// The same with the files that the scenario names from elsewhere than the disk.
+/// The same with a given source of the files that the scenario names.
 ///
 /// # Errors
 /// If a file that the scenario names cannot be read, or it names a controller that is not among them.
@@ -181,12 +181,13 @@ impl Built {
         Ok(())
     }
 
-    /// Captures packets where the scenario says, into memory: [`Built::take_captures`] gives them away.
+    /// Captures packets in memory, at the points that the scenario names: [`Built::take_captures`]
+    /// returns them.
     pub fn capture_to_memory(&mut self) {
         self.sinks.capture = self.capture.as_ref().map(Capture::in_memory);
     }
 
-    /// What was captured into memory: file names and their bytes.
+    /// Takes the captures in memory: file names and contents.
     #[must_use]
     pub fn take_captures(&mut self) -> Vec<(String, Vec<u8>)> {
         self.sinks.capture.take().map(Capture::into_memory).unwrap_or_default()
@@ -212,7 +213,7 @@ impl Built {
         true
     }
 
-    /// Runs until then, or to the end if that is earlier: for callers that inspect a run.
+    /// Runs until `until`, or to the end if that is earlier: for callers that inspect a run.
     pub fn run_until(&mut self, until: Instant) {
         let ended = self.run_until_unless(&AtomicBool::new(false), until);
         assert!(ended, "no caller can have cancelled it");

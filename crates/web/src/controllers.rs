@@ -1,7 +1,7 @@
 //! Congestion controllers written in JavaScript.
 //!
-//! One object of JavaScript makes and calls the controllers of a run; each connection has one, known by a number.
-//! What a controller throws stays with that object: here it gives a window that is no number, and the controller is
+//! A single JavaScript object creates and calls the controllers of a run; each connection has one, with a
+//! number. Exceptions of a controller stay in that object: here the window is then NaN, and the controller is
 //! not called again.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ export interface Own {
 
 #[wasm_bindgen]
 extern "C" {
-    /// What makes and calls the controllers of a run.
+    /// The object that creates and calls the controllers of a run.
     #[wasm_bindgen(typescript_type = "Own")]
     #[derive(Clone, Debug)]
     pub type Own;
@@ -74,7 +74,7 @@ extern "C" {
     fn pacing_mbps(this: &Own, controller: u32) -> f64;
 }
 
-/// The controllers that a scenario may name: one, by the name `own`.
+/// The controllers that a scenario may name: a single one, `own`.
 pub(crate) fn controllers(own: Option<Own>) -> Controllers {
     own.into_iter().map(|own| ("own".to_owned(), OwnControllers(Arc::new(Maker(own))))).collect()
 }

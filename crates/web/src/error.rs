@@ -1,10 +1,10 @@
-//! Mistakes of the user as exceptions.
+//! User errors as exceptions.
 
 use airlane_scenario::ScenarioError;
 use js_sys::{Error, Reflect};
 use wasm_bindgen::JsValue;
 
-/// The exception for a mistake in a scenario: its message as everywhere, and its parts as attributes.
+/// The exception for an error in a scenario: the usual message, and its parts as attributes.
 pub(crate) fn scenario_error(error: &ScenarioError) -> JsValue {
     let exception = Error::new(&error.to_string());
     exception.set_name("ScenarioError");

@@ -1,4 +1,4 @@
-//! Files that a scenario names, handed over: a browser reads none by itself.
+//! The files that a scenario names, passed by the caller: a browser cannot read them itself.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ pub struct Files(BTreeMap<String, Vec<u8>>);
 
 #[wasm_bindgen]
 impl Files {
-    /// None.
+    /// An empty set.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more, or another one for the same name.
+    /// Adds a file, or replaces the one of this name.
     pub fn add(&mut self, name: String, bytes: Vec<u8>) {
         self.0.insert(name, bytes);
     }

@@ -1,11 +1,11 @@
-//! The simulator in a browser: converts and forwards, decides nothing.
+//! The simulator in a browser: converts and forwards, without decisions of its own.
 //!
-//! The bindings are those of wasm-bindgen. Plain exports would not do: the crates below that read a clock and draw
-//! randomness for TLS (`web-time`, `getrandom`) import both from JavaScript through wasm-bindgen.
+//! The bindings use wasm-bindgen. Plain exports would not suffice: the crates below that read a clock and
+//! random numbers for TLS (`web-time`, `getrandom`) import both from JavaScript through wasm-bindgen.
 //!
-//! A run advances by calls of [`Run::advance`]. Between two of them the worker that it is in hears whether it is to
-//! go on. Numbers of tables become typed arrays. Counts become numbers, which JavaScript holds exactly up to 2⁵³;
-//! [`Outcome::bytes`] has all of their bits.
+//! A run advances by calls of [`Run::advance`]. Between two calls its worker can receive a message to stop.
+//! Numbers of tables become typed arrays. Counts become numbers, which JavaScript represents exactly up to
+//! 2⁵³; [`Outcome::bytes`] has all of their bits.
 
 mod controllers;
 mod error;
@@ -42,7 +42,8 @@ extern "C" {
     fn error(message: &str);
 }
 
-/// What a failed assertion says goes to the console: without, only that the module has ended.
+/// Writes the messages of failed assertions to the console; otherwise only the end of the module is
+/// visible.
 #[wasm_bindgen(start)]
 fn start() {
     std::panic::set_hook(Box::new(|panic| error(&panic.to_string())));

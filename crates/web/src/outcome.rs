@@ -1,4 +1,4 @@
-//! What a run left behind, as JavaScript reads it.
+//! The results of a run, for JavaScript.
 
 use airlane_record::{Column, Table};
 use airlane_scenario::RunOutput;
@@ -20,8 +20,9 @@ impl Outcome {
         serde_json::to_string(&self.output.meta).expect("the facts are numbers and names")
     }
 
-    /// An object of tables by name. A table is an object of columns by name, in their order: a `Float64Array` of
-    /// numbers, a `Uint8Array` of yes and no, an array of names, or `{labels, of}` for names of which few repeat.
+    /// An object of tables by name. A table is an object of columns by name, in their order: a `Float64Array`
+    /// of numbers, a `Uint8Array` of Boolean values, an array of names, or `{labels, of}` for names with few
+    /// distinct values.
     #[must_use]
     pub fn tables(&self) -> Object {
         let tables = Object::new();
@@ -31,7 +32,7 @@ impl Outcome {
         tables
     }
 
-    /// What was captured: pairs of a file name and its bytes.
+    /// The captures: pairs of a file name and its bytes.
     #[must_use]
     pub fn captures(&self) -> Array {
         let pair =
@@ -39,7 +40,7 @@ impl Outcome {
         self.captures.iter().map(pair).collect()
     }
 
-    /// Every byte of all tables, as the example `dump` of the scenario crate writes them.
+    /// Every byte of all tables, in the format of the scenario crate's example `dump`.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();

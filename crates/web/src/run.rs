@@ -1,4 +1,4 @@
-//! A run under way.
+//! A run in progress.
 
 use airlane_core::{Duration, Instant};
 use airlane_scenario::{Built, Resolved};
@@ -16,7 +16,7 @@ pub struct Run {
 
 #[wasm_bindgen]
 impl Run {
-    /// Goes on for these simulated seconds; true at the end of the run.
+    /// Continues for this simulated time; true at the end of the run.
     pub fn advance(&mut self, seconds: f64) -> bool {
         let step = Duration::from_nanos((seconds * 1e9) as u64);
         self.now = self.end.min(self.now + step);
@@ -24,19 +24,19 @@ impl Run {
         self.now == self.end
     }
 
-    /// Where it is, in simulated seconds.
+    /// The current simulated time, in seconds.
     #[must_use]
     pub fn now_s(&self) -> f64 {
         self.now.as_secs_f64()
     }
 
-    /// Where it ends.
+    /// The end of the run, in simulated seconds.
     #[must_use]
     pub fn end_s(&self) -> f64 {
         self.end.as_secs_f64()
     }
 
-    /// What a run that has come to its end leaves behind.
+    /// The results of a run that has reached its end.
     #[must_use]
     pub fn finish(mut self) -> Outcome {
         let captures = self.built.take_captures();

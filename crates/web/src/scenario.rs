@@ -1,4 +1,4 @@
-//! A scenario that has been read and found to be right.
+//! A valid scenario.
 
 use airlane_scenario::{Resolved, build_from};
 use wasm_bindgen::prelude::*;
@@ -20,7 +20,7 @@ impl Scenario {
     /// Reads TOML. `overrides` is a JSON object: values by dotted path.
     ///
     /// # Errors
-    /// The first mistake in it.
+    /// The first error in it.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str, file_name: &str, overrides: &str, files: &Files) -> Result<Self, JsValue> {
         let overrides: serde_json::Map<String, serde_json::Value> = serde_json::from_str(overrides)
@@ -48,11 +48,11 @@ impl Scenario {
         self.resolved.files().into_iter().map(str::to_owned).collect()
     }
 
-    /// A run of it that has not begun. `own` is a controller for what the scenario calls `own`; packets are captured
-    /// where the scenario says, if `capture` is true.
+    /// A new run. `own` implements the scenario's controller `own`; packets are captured at the points that
+    /// the scenario names if `capture` is true.
     ///
     /// # Errors
-    /// If it wants a controller that is not there.
+    /// If it needs a controller that is missing.
     pub fn run(&self, seed: u64, own: Option<Own>, capture: bool) -> Result<Run, JsValue> {
         let built = build_from(&self.resolved, seed, &controllers(own), &self.files);
         let mut built = built.map_err(|e| scenario_error(&e))?;

@@ -140,7 +140,7 @@ def terminal_view(result: Result) -> Group:
 
 
 def _caption(result: Result) -> str:
-    """What the table of the situations shows, and what it leaves out."""
+    """The figures that the table of the situations shows and omits."""
     shown = {main_figure(situation).name for situation in result.situations}
     others = [one.short for one in FIGURES if _is_measured(result, one.name) and one.name not in shown]
     also = f"\nNot in this table: {', '.join(others)}." if others else ""

@@ -148,14 +148,14 @@ impl Capture {
         })
     }
 
-    /// Keeps what would be the files in memory.
+    /// Captures into memory instead of files.
     #[must_use]
     pub fn in_memory(parameters: &CaptureParameters) -> Self {
         let memory = |name: &str| Ok((PathBuf::from(format!("{name}.pcapng")), To::Memory(Vec::new())));
         Self::with(parameters, memory).expect("memory takes what is written")
     }
 
-    /// The names of the files, and what stands in those that were kept in memory.
+    /// The file names and contents of the captures in memory.
     #[must_use]
     pub fn into_memory(self) -> Vec<(String, Vec<u8>)> {
         let outputs = [self.server, self.ue, self.s1u].into_iter().flatten();

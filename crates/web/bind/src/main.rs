@@ -1,7 +1,7 @@
 //! `bind MODULE.wasm FOLDER` writes the module and the JavaScript that calls it.
 //!
-//! The two halves of wasm-bindgen must be of one version. Here `Cargo.lock` holds both, where a separately installed
-//! command would have to be kept equal by hand.
+//! The two parts of wasm-bindgen must have the same version. Here `Cargo.lock` fixes both; the version of a
+//! separately installed command would have to be updated by hand.
 
 use std::error::Error;
 use std::path::PathBuf;
