@@ -115,7 +115,7 @@ fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job
     Ok(read)
 }
 
-/// How much has been simulated, over all jobs.
+/// The simulated share, over all jobs.
 #[derive(Default)]
 struct Simulated {
     /// In millionths of a run.
@@ -129,7 +129,7 @@ impl Simulated {
         self.parts.load(Ordering::Relaxed) as f64 / Self::WHOLE
     }
 
-    /// Receives the share of one run, again and again.
+    /// Receives the share of one run repeatedly.
     fn of_one_run(&self) -> impl FnMut(f64) {
         let mut counted = 0;
         move |share| {

@@ -1,26 +1,26 @@
-//! Where there are no files, as in a browser, nothing writes qlog.
+//! No qlog, for platforms without files, such as a browser.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A file of qlog that could not be written.
+/// A qlog file that could not be written.
 #[derive(Debug)]
 pub struct QlogError {
     /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason.
     pub error: io::Error,
 }
 
-/// Where the flows of a run would write what happens to them.
+/// The qlog files of a run's flows; none is ever written.
 #[derive(Debug, Default)]
 pub struct QlogFiles {}
 
 impl QlogFiles {
-    /// No file is written, whatever its name.
+    /// Does nothing.
     pub const fn write_to(&self, _: &str) {}
 
-    /// False: nothing is written.
+    /// Always false.
     #[must_use]
     pub const fn has_failed(&self) -> bool {
         false
@@ -29,7 +29,7 @@ impl QlogFiles {
     /// Writes nothing.
     ///
     /// # Errors
-    /// Never.
+    /// Never fails.
     pub const fn finish(&self) -> Result<(), QlogError> {
         Ok(())
     }

@@ -43,8 +43,8 @@ impl Column {
         }
     }
 
-    /// Its values as bytes, to compare builds with each other: numbers little-endian, names ended by a line feed
-    /// each, of repeated names the indices.
+    /// Its values as bytes, for comparisons between builds: numbers little-endian, names terminated by a line
+    /// feed each, for repeated names the indices.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -108,7 +108,7 @@ impl Table {
         self.columns.iter().find(|(other, _)| other == name).map(|(_, column)| column)
     }
 
-    /// Every byte of it, behind a line of table, column and number of bytes for each column.
+    /// Writes for each column a line with table, column and number of bytes, and then its bytes.
     ///
     /// # Errors
     /// If it cannot be written.

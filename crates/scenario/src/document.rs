@@ -10,7 +10,7 @@ use crate::layout;
 use crate::preset;
 use crate::tree::{Table, Tree, Value};
 
-/// Longer than any scenario file; the limit bounds the memory for parsing.
+/// Exceeds the size of any scenario file; the limit bounds the memory for parsing.
 const TEXT_MAX: usize = 16 << 20;
 
 /// A scenario as written.
@@ -55,7 +55,7 @@ impl Scenario {
         Ok(Self { tree, file: file.to_owned(), files: Files::Disk })
     }
 
-    /// The same scenario, with the files that it names from elsewhere than the disk.
+    /// The same scenario, with a given source of the files that it names.
     #[must_use]
     pub fn with_files(self, files: Files) -> Self {
         Self { files, ..self }

@@ -46,7 +46,7 @@ pub(crate) struct Around<'a> {
     pub(crate) dialogues: &'a [Dialogue<Message>],
     /// Users' own controllers.
     pub(crate) controllers: &'a Controllers,
-    /// Where the files are that the scenario names.
+    /// The source of the files that the scenario names.
     pub(crate) files: &'a Files,
 }
 
