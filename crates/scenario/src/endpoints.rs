@@ -7,23 +7,23 @@ use airlane_quic::{self as quic, QlogFiles, QuicConfig};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::http::Message;
 use airlane_traffic::{
-    BurstParameters, Bursts, Datagrams, Pace, PingResponder, PingSource, Pings, PpbpSender, QuicClient,
-    QuicServer, QuicTransfer, Reading, TcpSink, TcpSource, Transfer, UdpSink, UdpSource, Writes,
+    Pace, PingResponder, PingSource, Pings, QuicClient, QuicServer, QuicTransfer, TcpSink, TcpSource,
+    Transfer, UdpSink, UdpSource, Writes,
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{
     self, ArwaSender, CodeStep, CubicConfig, MdccConfig, SlowStart, SlowStartRules,
 };
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
-use airlane_transport::{CongestionKind, Path, TcpConfig, UdpSender};
+use airlane_transport::{CongestionKind, Path, TcpConfig};
 
+use crate::datagrams::datagrams;
 use crate::expand::OneFlow;
 use crate::files::Files;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
-    CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Ppbp, PpbpReading, Quic,
-    QuicCrypto, QuicPacing, QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling,
-    Tcp, Transport,
+    CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Quic, QuicCrypto, QuicPacing,
+    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
@@ -71,7 +71,7 @@ pub(crate) fn host(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Nod
 
 /// The end that sends along `path`: the source, if this is the direction of the data.
 fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
-    let Around { scenario, seeds, .. } = around;
+    let scenario = around.scenario;
     let flow = &scenario.flow[one.section];
     let is_source = data_direction(flow.direction) == path.direction;
     let start = one.start(scenario);
@@ -79,7 +79,13 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     let transfer = |app: &App| match app {
         App::Bulk => Transfer::Bulk,
         App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
-        App::Cbr(_) | App::Ppbp(_) | App::Web(_) | App::Video(_) | App::Dash(_) | App::Ping(_) => {
+        App::Cbr(_)
+        | App::Ppbp(_)
+        | App::OnOff(_)
+        | App::Web(_)
+        | App::Video(_)
+        | App::Dash(_)
+        | App::Ping(_) => {
             unreachable!("checked when the scenario was resolved")
         }
     };
@@ -98,7 +104,12 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             viewing::end(around, one, path, Carrier::Quic(quic_config(quic, around, &one.name)))
         }
         (Transport::Tcp(tcp), app) if is_source => {
-            let source = TcpSource::new(tcp_config(tcp, around), path, transfer(app), start, stop);
+            let config = tcp_config(tcp, around);
+            let source = match app {
+                App::OnOff(_) => TcpSource::new(config, path, Transfer::Bulk, start, stop)
+                    .with_process(datagrams(around, one, app, (start, stop))),
+                app => TcpSource::new(config, path, transfer(app), start, stop),
+            };
             let source = match &flow.writes {
                 Some(writes) => source.with_writes(writes.iter().map(written).collect()),
                 None => source,
@@ -113,17 +124,8 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             }
         }
         (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, around), path, start)),
-        (Transport::Udp, App::Cbr(cbr)) if is_source => {
-            let stop = stop.unwrap_or(Instant::FAR_FUTURE);
-            let sender = UdpSender::new(cbr.rate.0, cbr.payload.0, start, stop);
-            Box::new(UdpSource::new(Datagrams::Constant(sender), path))
-        }
-        (Transport::Udp, App::Ppbp(ppbp)) if is_source => {
-            let stop = stop.unwrap_or(Instant::ZERO + scenario.run.duration.0);
-            let draws = seeds.stream(&format!("flow/{}/bursts", one.name));
-            let bursts = Bursts::new(burst_parameters(ppbp), start, draws);
-            let sender = PpbpSender::new(bursts, ppbp.rate.0, ppbp.payload.0, ppbp.spacing.0, stop);
-            Box::new(UdpSource::new(Datagrams::Bursts(Box::new(sender)), path))
+        (Transport::Udp, app) if is_source => {
+            Box::new(UdpSource::new(datagrams(around, one, app, (start, stop)), path))
         }
         (Transport::Udp, _) => Box::new(UdpSink::new()),
         (Transport::Icmp, App::Ping(ping)) if is_source => {
@@ -153,19 +155,6 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
                 Direction::Uplink => Box::new(QuicClient::new(config, path, transfer)),
             }
         }
-    }
-}
-
-/// The parameters of a burst process: from the format to `airlane_traffic`.
-pub(crate) const fn burst_parameters(ppbp: &Ppbp) -> BurstParameters {
-    BurstParameters {
-        active: ppbp.active,
-        length: ppbp.length.0,
-        hurst: ppbp.hurst,
-        reading: match ppbp.reading {
-            PpbpReading::Module => Reading::Module,
-            PpbpReading::Literal => Reading::Literal,
-        },
     }
 }
 

@@ -113,6 +113,7 @@ impl Resolved {
             | App::Fixed(_)
             | App::Cbr(_)
             | App::Ppbp(_)
+            | App::OnOff(_)
             | App::Video(_)
             | App::Dash(_)
             | App::Ping(_) => None,

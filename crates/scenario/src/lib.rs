@@ -11,6 +11,7 @@ mod backhaul;
 mod bandwidth;
 mod check;
 mod counts;
+mod datagrams;
 mod de;
 mod decimal;
 mod document;

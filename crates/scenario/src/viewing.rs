@@ -28,7 +28,13 @@ pub(crate) fn watching(app: &App) -> Option<(Media, &Watching, Satisfied)> {
         App::Dash(settings) => {
             Some((Media::Segments(segmented(settings)), &settings.watching, settings.satisfied))
         }
-        App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Web(_) | App::Ping(_) => None,
+        App::Bulk
+        | App::Fixed(_)
+        | App::Cbr(_)
+        | App::Ppbp(_)
+        | App::OnOff(_)
+        | App::Web(_)
+        | App::Ping(_) => None,
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and reads all data
 //! immediately. [`UdpSource`] and [`UdpSink`] are the same for datagrams at a constant rate or in the bursts
-//! of a Poisson Pareto Burst Process ([`PpbpSender`]). In these the sender connects, so there is no request
-//! message. A [`PingSource`] sends ICMP echo messages to a [`PingResponder`]. Over QUIC a [`QuicClient`] in
+//! of a Poisson Pareto Burst Process ([`PpbpSender`]), or in periods on and off ([`OnOffSender`]). In these
+//! the sender connects, so there is no request message. A [`PingSource`] sends ICMP echo messages to a [`PingResponder`]. Over QUIC a [`QuicClient`] in
 //! the host connects to a [`QuicServer`] and requests its objects.
 //!
 //! Applications that request objects use [`http`], which has many connections on one flow: a [`Browser`]
@@ -15,6 +15,8 @@ pub mod dialogue;
 pub mod dns;
 pub mod http;
 mod information;
+mod modulated;
+mod on_off;
 mod pep_message;
 mod ping;
 mod ppbp;
@@ -27,6 +29,8 @@ mod video;
 
 pub use browser::{Browser, Browsing, Page, PageObject, Visits};
 pub use information::INFORMATION;
+pub use modulated::{Activity, ModulatedSender};
+pub use on_off::{OnOff, OnOffSender, Period};
 pub use ping::{PingResponder, PingSource, Pings};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};

@@ -13,7 +13,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use airlane_core::{BitRate, Bytes, Duration, Instant, Stream};
+use airlane_core::{Duration, Instant, Stream};
+
+use crate::{Activity, ModulatedSender};
 
 /// Maximum gap between bursts in ns-3's module: `Bound` of its exponential variable.
 const MODULE_GAP_MAX_S: f64 = 3.0;
@@ -115,30 +117,6 @@ impl Bursts {
         new
     }
 
-    /// Number of active bursts.
-    #[must_use]
-    pub fn active(&self) -> u64 {
-        self.ends.len() as u64
-    }
-
-    /// When their number next changes.
-    #[must_use]
-    pub fn next_change(&self) -> Instant {
-        self.ends.peek().map_or(self.next_begin, |Reverse(end)| self.next_begin.min(*end))
-    }
-
-    /// Executes that change: a burst ends, or begins. At one instant the ends are first.
-    pub fn change(&mut self) {
-        if self.ends.peek().is_some_and(|Reverse(end)| *end <= self.next_begin) {
-            self.ends.pop();
-            return;
-        }
-        let begin = self.next_begin;
-        let length = self.length();
-        self.ends.push(Reverse(begin + length));
-        self.next_begin = begin + self.gap();
-    }
-
     fn gap(&mut self) -> Duration {
         let mean = self.parameters.gap_s();
         loop {
@@ -156,108 +134,34 @@ impl Bursts {
     }
 }
 
+impl Activity for Bursts {
+    fn active(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    fn next_change(&self) -> Instant {
+        self.ends.peek().map_or(self.next_begin, |Reverse(end)| self.next_begin.min(*end))
+    }
+
+    /// A burst ends, or begins. At one instant the ends are first.
+    fn change(&mut self) {
+        if self.ends.peek().is_some_and(|Reverse(end)| *end <= self.next_begin) {
+            self.ends.pop();
+            return;
+        }
+        let begin = self.next_begin;
+        let length = self.length();
+        self.ends.push(Reverse(begin + length));
+        self.next_begin = begin + self.gap();
+    }
+}
+
 fn seconds(s: f64) -> Duration {
     Duration::from_nanos((s.min(LENGTH_MAX_S) * 1e9) as u64)
 }
 
 /// The datagrams of a Poisson Pareto Burst Process.
-#[derive(Clone, Debug)]
-pub struct PpbpSender {
-    bursts: Bursts,
-    /// Bits per second of one burst.
-    rate: u64,
-    payload: Bytes,
-    /// The share of a datagram: its bits, in 1e-9 of a bit, as are the two below.
-    quantum: u128,
-    /// Sent by the bursts since the last datagram, up to `at`.
-    credit: u128,
-    at: Instant,
-    stop: Instant,
-    due: Instant,
-    serial: u64,
-}
-
-impl PpbpSender {
-    /// Bursts of `rate` each, cut into datagrams of `payload` bytes, one per `spacing` bytes, until
-    /// before `stop`.
-    ///
-    /// # Panics
-    /// If the rate or the spacing is zero.
-    #[must_use]
-    pub fn new(bursts: Bursts, rate: BitRate, payload: Bytes, spacing: Bytes, stop: Instant) -> Self {
-        let (rate, quantum) = (rate.bits_per_second(), u128::from(spacing.get()) * 8_000_000_000);
-        assert!(rate > 0, "a burst has a rate");
-        assert!(quantum > 0, "a datagram stands for some bytes");
-        let mut new = Self {
-            bursts,
-            rate,
-            payload,
-            quantum,
-            credit: 0,
-            at: Instant::ZERO,
-            stop,
-            due: Instant::ZERO,
-            serial: 0,
-        };
-        new.find_due();
-        new
-    }
-
-    /// When the next datagram is sent, as far as it is known; [`Instant::FAR_FUTURE`] after the last.
-    #[inline]
-    #[must_use]
-    pub fn next_at(&self) -> Instant {
-        if self.due < self.stop { self.due } else { Instant::FAR_FUTURE }
-    }
-
-    /// The serial number of the datagram that is due by `now`, if one is.
-    pub fn take_due(&mut self, now: Instant) -> Option<u64> {
-        if self.next_at() > now {
-            return None;
-        }
-        let serial = self.serial;
-        self.serial += 1;
-        self.find_due();
-        Some(serial)
-    }
-
-    /// Datagrams sent.
-    #[must_use]
-    pub const fn sent(&self) -> u64 {
-        self.serial
-    }
-
-    /// Payload of a datagram.
-    #[must_use]
-    pub const fn payload(&self) -> Bytes {
-        self.payload
-    }
-
-    /// Advances the bursts until they have sent a datagram's share, or to the end.
-    fn find_due(&mut self) {
-        loop {
-            let change = self.bursts.next_change();
-            let speed = u128::from(self.bursts.active() * self.rate);
-            if speed > 0 {
-                let wait = (self.quantum - self.credit).div_ceil(speed);
-                let due =
-                    u64::try_from(wait).map_or(Instant::FAR_FUTURE, |w| self.at + Duration::from_nanos(w));
-                if due <= change {
-                    self.credit = self.credit + wait * speed - self.quantum;
-                    (self.at, self.due) = (due, due);
-                    return;
-                }
-                self.credit += speed * u128::from((change - self.at).as_nanos());
-            }
-            if change >= self.stop {
-                self.due = Instant::FAR_FUTURE;
-                return;
-            }
-            self.at = change;
-            self.bursts.change();
-        }
-    }
-}
+pub type PpbpSender = ModulatedSender<Bursts>;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use airlane_net::pep;
 use airlane_net::rni::Consumer;
 use airlane_transport::{Path, TcpConfig, TcpEndpoint, TcpStats};
 
+use crate::Datagrams;
 use crate::information::{INFORMATION, Listener};
 use crate::pep_message;
 
@@ -55,8 +56,10 @@ pub struct TcpSource {
     stop: Option<Instant>,
     /// Future changes of the application's rate, the last first.
     writes: Vec<Writes>,
-    /// The rate at which it writes, and the time of its next write.
-    writing: Option<(BitRate, Instant)>,
+    /// How it writes if its rate is limited.
+    writing: Option<Writing>,
+    /// The time of its next write; [`Instant::FAR_FUTURE`] if its rate is not limited.
+    write_at: Instant,
     /// The state of a finite transfer from its start until its end is acknowledged.
     finishing: Option<Finishing>,
 }
@@ -66,6 +69,15 @@ pub struct TcpSource {
 struct Finishing {
     started_at: Instant,
     sent: bool,
+}
+
+/// How an application with a limited rate writes.
+#[derive(Debug)]
+enum Writing {
+    /// At a constant rate.
+    Rate(BitRate),
+    /// As datagrams would be sent.
+    Process(Box<Datagrams>),
 }
 
 impl TcpSource {
@@ -89,6 +101,7 @@ impl TcpSource {
             stop,
             writes: Vec::new(),
             writing: None,
+            write_at: Instant::FAR_FUTURE,
             finishing: None,
         }
     }
@@ -101,27 +114,48 @@ impl TcpSource {
         Self { writes, ..self }
     }
 
+    /// The same sender, whose application writes the payload of each of these datagrams at its time, and closes
+    /// after the last one if their number is limited.
+    #[must_use]
+    pub fn with_process(self, datagrams: Datagrams) -> Self {
+        let write_at = datagrams.next_at();
+        Self { writing: Some(Writing::Process(Box::new(datagrams))), write_at, ..self }
+    }
+
     /// Makes the application's writes up to now.
     fn write(&mut self, now: Instant) {
         while let Some(change) = self.writes.last()
             && change.at <= now
         {
-            self.writing = None;
+            (self.writing, self.write_at) = (None, Instant::FAR_FUTURE);
             match change.pace {
                 Pace::Everything => self.endpoint.supply_endless(),
                 Pace::Nothing => self.endpoint.hold_supply(),
                 Pace::Rate(rate) => {
                     self.endpoint.hold_supply();
-                    self.writing = Some((rate, change.at.max(now)));
+                    (self.writing, self.write_at) = (Some(Writing::Rate(rate)), change.at.max(now));
                 }
             }
             self.writes.pop();
         }
-        while let Some((rate, at)) = self.writing
-            && at <= now
-        {
-            self.endpoint.supply(WRITE.get());
-            self.writing = Some((rate, at + rate.transmission_time(WRITE)));
+        while self.write_at <= now {
+            match &mut self.writing {
+                Some(Writing::Rate(rate)) => {
+                    self.endpoint.supply(WRITE.get());
+                    self.write_at += rate.transmission_time(WRITE);
+                }
+                Some(Writing::Process(datagrams)) => {
+                    if datagrams.take_due(now).is_some() {
+                        self.endpoint.supply(datagrams.payload().get());
+                    }
+                    self.write_at = datagrams.next_at();
+                    if datagrams.has_reached_limit() {
+                        self.endpoint.close();
+                        self.stop = None;
+                    }
+                }
+                None => unreachable!("only a limited rate has a next write"),
+            }
         }
     }
 
@@ -131,7 +165,7 @@ impl TcpSource {
             return Instant::FAR_FUTURE;
         }
         let change = self.writes.last().map_or(Instant::FAR_FUTURE, |change| change.at);
-        change.min(self.writing.map_or(Instant::FAR_FUTURE, |(_, at)| at))
+        change.min(self.write_at)
     }
 
     /// The same sender, using the messages that this receiver accepts.
@@ -175,6 +209,7 @@ impl TcpSource {
     fn begin(&mut self, cx: &mut Cx<'_>) {
         let started_at = self.start.take().unwrap_or(cx.now);
         match self.transfer {
+            Transfer::Bulk if matches!(self.writing, Some(Writing::Process(_))) => {}
             Transfer::Bulk => self.endpoint.supply_endless(),
             Transfer::Fixed(bytes) => {
                 self.endpoint.supply(bytes.get());
@@ -229,7 +264,7 @@ impl Node for TcpSource {
         }
         if self.stop.is_some_and(|at| at <= cx.now) {
             self.writes.clear();
-            self.writing = None;
+            (self.writing, self.write_at) = (None, Instant::FAR_FUTURE);
             self.stop = None;
             self.endpoint.close();
             self.end_information(cx);

@@ -5,7 +5,7 @@ use airlane_core::{
 };
 use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
 
-use crate::PpbpSender;
+use crate::{OnOffSender, PpbpSender};
 
 /// The times at which datagrams are sent.
 #[derive(Debug)]
@@ -14,27 +14,41 @@ pub enum Datagrams {
     Constant(UdpSender),
     /// In bursts.
     Bursts(Box<PpbpSender>),
+    /// In periods, with pauses between them.
+    OnOff(Box<OnOffSender>),
 }
 
 impl Datagrams {
-    fn next_at(&self) -> Instant {
+    pub(crate) fn next_at(&self) -> Instant {
         match self {
             Self::Constant(sender) => sender.next_at(),
             Self::Bursts(sender) => sender.next_at(),
+            Self::OnOff(sender) => sender.next_at(),
         }
     }
 
-    fn take_due(&mut self, now: Instant) -> Option<u64> {
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<u64> {
         match self {
             Self::Constant(sender) => sender.take_due(now),
             Self::Bursts(sender) => sender.take_due(now),
+            Self::OnOff(sender) => sender.take_due(now),
         }
     }
 
-    fn payload(&self) -> Bytes {
+    pub(crate) fn payload(&self) -> Bytes {
         match self {
             Self::Constant(sender) => sender.payload(),
             Self::Bursts(sender) => sender.payload(),
+            Self::OnOff(sender) => sender.payload(),
+        }
+    }
+
+    /// Whether the last datagram has been sent, if their number is limited.
+    pub(crate) fn has_reached_limit(&self) -> bool {
+        match self {
+            Self::Constant(_) => false,
+            Self::Bursts(sender) => sender.has_reached_limit(),
+            Self::OnOff(sender) => sender.has_reached_limit(),
         }
     }
 
@@ -42,11 +56,12 @@ impl Datagrams {
         match self {
             Self::Constant(sender) => sender.sent(),
             Self::Bursts(sender) => sender.sent(),
+            Self::OnOff(sender) => sender.sent(),
         }
     }
 }
 
-/// Sends datagrams at a constant rate or in bursts.
+/// Sends datagrams at a constant rate, in bursts or in periods.
 #[derive(Debug)]
 pub struct UdpSource {
     sender: Datagrams,

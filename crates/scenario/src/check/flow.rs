@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use airlane_core::{Bytes, Duration};
 
+use super::on_off::on_off;
 use super::video::{dash, video};
 use super::{Checked, FLOWS_MAX, Place, name, rnis};
+use crate::datagrams;
 use crate::de::nearest_help;
-use crate::endpoints;
 use crate::expand;
 use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, HttpVersion, Mdcc,
@@ -162,7 +163,10 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             let what = format!("this application needs ICMP, and the flow uses {}", protocol(other));
             at.fail("app", what, "use transport = \"icmp\"")
         }
-        (App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::Web(_), Transport::Icmp) => {
+        (
+            App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::OnOff(_) | App::Web(_),
+            Transport::Icmp,
+        ) => {
             let help = "use transport = \"tcp\", or app = \"ping\"";
             at.fail("transport", "ICMP carries echo messages only", help)
         }
@@ -175,6 +179,11 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             packets(cbr.rate.0.bits_per_second(), cbr.payload, flow, scenario, at)
         }
         (App::Ppbp(bursts), Transport::Udp) => ppbp(bursts, flow, scenario, at),
+        (App::OnOff(settings), Transport::Udp | Transport::Tcp(_)) => on_off(settings, flow, scenario, at),
+        (App::OnOff(_), Transport::Quic(_)) => {
+            let help = "use transport = \"udp\" or \"tcp\"";
+            at.fail("app", "this application needs UDP or TCP, and the flow uses QUIC", help)
+        }
         (App::Bulk | App::Fixed(_), Transport::Udp) => {
             let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";
             at.fail("app", "UDP needs an application with a bit rate", help)
@@ -212,13 +221,13 @@ fn web(web: &Web, flow: &Flow, at: &Place<'_>) -> Checked {
     at.positive(web.dns_ttl, "dns_ttl")
 }
 
-fn payload(payload: Size, at: &Place<'_>) -> Checked {
+pub(super) fn payload(payload: Size, at: &Place<'_>) -> Checked {
     let fits = (1..=IP_PACKET_MAX - 28).contains(&payload.0.get());
     at.require(fits, "app.payload", "out of range", "it must be from 1 B to 65507 B")
 }
 
 /// Checks that this number of packets at this rate can be computed.
-fn packets(rate: u64, bytes: Size, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+pub(super) fn packets(rate: u64, bytes: Size, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let end = scenario.run.duration.0;
     let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
     let bits = u128::from(rate) * u128::from(lasts.as_nanos()) / 1_000_000_000;
@@ -261,7 +270,7 @@ fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checke
     )?;
     let some = ppbp.active > 0.0 && ppbp.active <= BURSTS_MAX;
     at.require(some, "app.active", "out of range", "it must be above 0 and at most 10000")?;
-    let active = endpoints::burst_parameters(ppbp).mean_active();
+    let active = datagrams::burst_parameters(ppbp).mean_active();
     let help = format!("{active:.0} bursts would be active on average; the limit is {BURSTS_MAX}");
     at.require(active <= BURSTS_MAX, "app.length", "too long for this number of bursts", &help)?;
     let rate = ppbp.rate.0.bits_per_second().saturating_mul(active.max(1.0) as u64);

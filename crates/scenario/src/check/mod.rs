@@ -9,6 +9,7 @@ mod flow;
 mod handover;
 mod layout;
 mod middlebox;
+mod on_off;
 mod output;
 mod rnis;
 mod service;

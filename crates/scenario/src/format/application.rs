@@ -18,6 +18,8 @@ pub enum App {
     Cbr(Cbr),
     /// Sends overlapping bursts: a Poisson Pareto Burst Process.
     Ppbp(Ppbp),
+    /// Sends at a constant rate in periods, with pauses between them, as ns-3's OnOffApplication. Over UDP or TCP.
+    OnOff(OnOff),
     /// Plays a video by progressive download.
     Video(Video),
     /// Loads web pages with a browser at the UE, over several connections.
@@ -33,6 +35,7 @@ tagged!(App by "kind" {
     "fixed" => Fixed(Fixed),
     "cbr" => Cbr(Cbr),
     "ppbp" => Ppbp(Ppbp),
+    "on-off" => OnOff(OnOff),
     "video" => Video(Video),
     "web" => Web(Web),
     "dash" => Dash(Dash),
@@ -116,6 +119,78 @@ pub struct Cbr {
     pub rate: Rate,
     /// Application bytes per packet.
     pub payload: Size,
+}
+
+/// A constant rate in periods, with pauses between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOff {
+    /// Application bits per second in the periods.
+    pub rate: Rate,
+    /// Application bytes per packet; over TCP, per write.
+    pub payload: Size,
+    /// Duration of the periods.
+    pub on: Period,
+    /// Duration of the pauses. The application begins with one.
+    pub off: Period,
+    /// Total application bytes, rounded up to whole packets. By default, there is no limit.
+    pub size: Option<Size>,
+}
+
+/// Distribution of a duration.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Period {
+    /// All are equal.
+    Constant(ConstantPeriod),
+    /// Uniform between two bounds.
+    Uniform(UniformPeriod),
+    /// Exponential.
+    Exponential(ExponentialPeriod),
+    /// Pareto: P(X > x) = (s/x)^shape for x above s, the mean times (shape - 1)/shape.
+    Pareto(ParetoPeriod),
+}
+tagged!(Period by "kind" {
+    "constant" => Constant(ConstantPeriod),
+    "uniform" => Uniform(UniformPeriod),
+    "exponential" => Exponential(ExponentialPeriod),
+    "pareto" => Pareto(ParetoPeriod),
+});
+
+/// Equal durations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConstantPeriod {
+    /// The duration.
+    pub length: Time,
+}
+
+/// Durations with a uniform distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UniformPeriod {
+    /// Minimum.
+    pub min: Time,
+    /// Maximum.
+    pub max: Time,
+}
+
+/// Durations with an exponential distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExponentialPeriod {
+    /// Mean.
+    pub mean: Time,
+}
+
+/// Durations with a Pareto distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParetoPeriod {
+    /// Mean.
+    pub mean: Time,
+    /// Shape: above 1. Up to 2, the variance is infinite.
+    pub shape: f64,
 }
 
 /// Echo messages at a constant interval. The other end answers each at once.

@@ -1,10 +1,11 @@
-//! Random applications that came after the others: pings.
+//! Random applications that came after the others: pings, on/off sources.
 
 use airlane_core::{Seeds, Stream};
 
 /// Applications to a UE, or to the host; often none.
 pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
-    ping(&mut Seeds::new(seed).stream("swarm/ping"), to)
+    let stream = |name| Seeds::new(seed).stream(name);
+    ping(&mut stream("swarm/ping"), to) + &on_off(&mut stream("swarm/on-off"), to)
 }
 
 fn flow(s: &mut Stream, name: &str, to: Option<&str>) -> String {
@@ -27,4 +28,28 @@ fn ping(s: &mut Stream, to: Option<&str>) -> String {
         text += &format!("count = {}\n", 1 + s.below(20));
     }
     text
+}
+
+fn on_off(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.25) {
+        return String::new();
+    }
+    let transport = super::one_of(s, &["udp", "tcp"]);
+    let mut text =
+        flow(s, "on-off", to) + &format!("transport = \"{transport}\"\n[flow.app]\nkind = \"on-off\"\n");
+    text += &format!("rate = \"{} kbit/s\"\npayload = \"{} B\"\n", 10 + s.below(5_000), 1 + s.below(1_472));
+    if s.chance(0.3) {
+        text += &format!("size = \"{} B\"\n", 1 + s.below(100_000));
+    }
+    text + &format!("on = {}\noff = {}\n", period(s), period(s))
+}
+
+fn period(s: &mut Stream) -> String {
+    let mean = 1 + s.below(200);
+    match s.below(4) {
+        0 => format!("{{ kind = \"constant\", length = \"{mean} ms\" }}"),
+        1 => format!("{{ kind = \"uniform\", min = \"{mean} ms\", max = \"{} ms\" }}", mean + s.below(200)),
+        2 => format!("{{ kind = \"exponential\", mean = \"{mean} ms\" }}"),
+        _ => format!("{{ kind = \"pareto\", mean = \"{mean} ms\", shape = 1.{} }}", 1 + s.below(9)),
+    }
 }

@@ -54,7 +54,7 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
         ),
         format::App::Web(_) => (at.to_owned(), vec![("pages", one_of(&["../one-server.csv", "page.har"]))]),
         format::App::Bulk => return settings.maybe(0.1, at, "kind", one_of(&["bulk"])),
-        format::App::Fixed(_) | format::App::Cbr(_) | format::App::Ping(_) => return,
+        format::App::Fixed(_) | format::App::Cbr(_) | format::App::Ping(_) | format::App::OnOff(_) => return,
     };
     settings.some(&at, keys);
 }

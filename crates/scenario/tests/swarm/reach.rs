@@ -316,6 +316,7 @@ fn links_are_wide(scenario: &Resolved) -> bool {
         .iter()
         .filter_map(|flow| match &flow.app {
             format::App::Cbr(cbr) => Some(cbr.rate.0.bits_per_second() * ues),
+            format::App::OnOff(app) => Some(app.rate.0.bits_per_second() * ues),
             format::App::Ping(ping) => {
                 Some(8_000_000_000 * (ping.payload.0.get() + 28) / ping.interval.0.as_nanos() * ues)
             }

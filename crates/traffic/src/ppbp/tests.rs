@@ -1,6 +1,6 @@
 //! Comparison of the process with its closed forms, and of its datagrams with the process.
 
-use airlane_core::Seeds;
+use airlane_core::{BitRate, Bytes, Seeds};
 
 use super::*;
 
