@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster validate readme-check lint targets playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster validate readme-check lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -32,7 +32,7 @@ help:
 	@echo "make validate        airlane held against reference figures"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
 	@echo "make targets         cargo check for macOS and Windows, where rustup has their targets"
-	@echo "make playground      the simulator for browsers, out/playground; needs clang, Node and Rust's wasm target"
+	@echo "make playground      the simulator in a web page, out/playground; needs clang, Node and Rust's wasm target"
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
 	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"
@@ -66,7 +66,7 @@ bench: build
 bench-cluster: build $(STAMPS)/dev
 	$(BIN)/python bench/cluster.py $(ARGS)
 
-test: $(STAMPS)/native $(STAMPS)/dev
+test: $(STAMPS)/native $(STAMPS)/dev maybe-playground
 	tools/test.sh
 
 # Apart from `test`, for it takes as long as `reproduce`, whose runs it takes from out/cache where they are kept.
@@ -84,19 +84,25 @@ targets: $(STAMPS)/venv
 # Zig as linker knows the symbols of every glibc: the wheel asks for no newer one than 2.17 (2012), which maturin
 # checks in the finished file. macOS has its own linker.
 WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
-wheel: $(STAMPS)/venv
+wheel: $(STAMPS)/venv maybe-playground
 	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(BIN)/pip install --quiet 'maturin[zig]>=1.13,<2'
 	rm -rf dist
 	source $(BIN)/activate && maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
 
-# Says itself what is missing. Nothing else needs it.
-playground:
+# What is missing is named. The manual, the wheel and the tests go on without it, and say so.
+PAGE := out/playground/playground.html
+playground: $(PAGE)
+
+$(PAGE): $(RUST) $(shell find crates/web playground python/airlane/assets scenarios tools/playground.sh -type f -not -path '*/node_modules/*')
 	tools/playground.sh
 
+maybe-playground:
+	@if tools/playground.sh --check; then $(MAKE) --no-print-directory playground; else echo "skipped: the playground"; fi
+
 # The pages are made without the network and need none to be read: fonts, search and the crates' pages are inside.
-docs: $(STAMPS)/native $(STAMPS)/docs
+docs: $(STAMPS)/native $(STAMPS)/docs maybe-playground
 	tools/docs.sh
 
 wheel-check: wheel
@@ -113,7 +119,7 @@ mutants: $(STAMPS)/native $(STAMPS)/dev
 	tools/mutants.sh $(ARGS)
 
 clean:
-	rm -rf target out dist $(VENV) python/airlane/_native*.so python/airlane/scenarios
+	rm -rf target out dist $(VENV) python/airlane/_native*.so python/airlane/scenarios python/airlane/playground.html playground/node_modules
 
 # Says what is missing before pip or cargo say it in their own words.
 $(STAMPS)/venv:

@@ -45,7 +45,7 @@ const RUN: Control[] = [
 /** Applications with what they cannot do without. */
 const APPS: Record<string, unknown> = {
   bulk: { kind: "bulk" }, fixed: { kind: "fixed", size: "1 MB" }, cbr: { kind: "cbr", rate: "5 Mbit/s" },
-  web: { kind: "web" }, video: { kind: "video" }, dash: { kind: "dash" },
+  web: { kind: "web" }, ping: { kind: "ping" }, video: { kind: "video" }, dash: { kind: "dash" },
 };
 const MIDDLEBOXES: [string, string, unknown][] = [
   ["none", "none", null], ["pep at the gateway", "pep", { kind: "pep", at: "gateway" }],
@@ -177,11 +177,15 @@ export class Controls {
     const lines = resolved.flow.slice(0, FLOWS_MAX).map((flow, i) => {
       const name = flow.name ?? (flow.to ? `to ${flow.to}` : `flow-${i}`);
       const apps = choices(this.schema, ["flow", i, "app"]).filter(one => one.word in APPS || one.word === flow.app.kind);
-      const app = this.select(`control-flow-${i}-app`, apps.map(one => ({ ...one, info: "" })), flow.app.kind, word => this.change(text => put(text, ["flow", i, "app"], APPS[word] ?? { kind: word })));
+      const app = this.select(`control-flow-${i}-app`, apps.map(one => ({ ...one, info: "" })), flow.app.kind, word => this.change(text => {
+        const next = put(text, ["flow", i, "app"], APPS[word] ?? { kind: word });
+        // A ping is ICMP, and nothing else is.
+        return (word === "ping") === (flow.transport.kind === "icmp") ? next : put(next, ["flow", i, "transport"], { kind: word === "ping" ? "icmp" : "tcp" });
+      }));
       app.setAttribute("aria-label", `application of the flow ${name}`);
-      const kinds = ["tcp", "quic", "udp"].map(word => ({ word, info: "" }));
+      const kinds = ["tcp", "quic", "udp", "icmp"].map(word => ({ word, info: "" }));
       const transport = this.select(`control-flow-${i}-transport`, kinds, flow.transport.kind, word => this.change(text =>
-        put(text, ["flow", i, "transport"], word === "udp" || !flow.transport.congestion ? { kind: word } : { kind: word, congestion: flow.transport.congestion })));
+        put(text, ["flow", i, "transport"], ["udp", "icmp"].includes(word) || !flow.transport.congestion ? { kind: word } : { kind: word, congestion: flow.transport.congestion })));
       transport.setAttribute("aria-label", `transport of the flow ${name}`);
       const parts: HTMLElement[] = [make("span", { class: "flow-name" }, name), app, transport];
       if (flow.transport.congestion !== undefined) {

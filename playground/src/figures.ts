@@ -74,6 +74,12 @@ export const FIGURES: Figure[] = [
   experienced("bitrate_kbps", "bitrate of the media", "views_begun", "kbit/s", "more"),
   counted("views_begun", "views begun", "neither"),
   counted("views_finished", "views finished", "more"),
+  counted("pings_sent", "pings sent", "neither"),
+  counted("pings_answered", "pings answered", "more"),
+  counted("pings_lost", "pings lost"),
+  delay("rtt_p50_ms", "median of round-trip time", "quantile"),
+  delay("rtt_p95_ms", "95th percentile of round-trip time", "quantile"),
+  delay("rtt_max_ms", "maximum of round-trip time", "quantile"),
   figure("jain", "fairness (Jain's index of goodput after the warm-up)", "", "more", {
     scale: "bounded", least: 0, leastAbsolute: 0.01, columns: ["goodput_mbps"],
     ofFlows: columns => jain(Array.from(columns.goodput_mbps)),

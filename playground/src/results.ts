@@ -6,7 +6,7 @@ import { distributions, ofRun } from "./series.js";
 import { general, written } from "./stats.js";
 import { csv, numbers, rows, words, type Outcome, type Table } from "./tables.js";
 
-const TILES = ["goodput_mbps", "owd_p95_ms", "page_s", "ttfb_s", "startup_s", "rebuffering_s", "bitrate_kbps", "retransmissions", "timeouts", "jain"];
+const TILES = ["goodput_mbps", "owd_p95_ms", "rtt_p95_ms", "page_s", "ttfb_s", "startup_s", "rebuffering_s", "bitrate_kbps", "retransmissions", "timeouts", "jain"];
 const TILES_MAX = 8;
 const ROWS_MAX = 200;
 const PLAIN = new Set(["flow", "to", "ue", "kind", "congestion", "cell"]);

@@ -9,7 +9,7 @@ export interface Side { name: string; resolved: unknown; outcomes: Outcome[] }
 /** Figures that are compared, where the flows have them: `FIGURES` of airlane/compare.py. */
 const COMPARED = [
   "goodput_mbps", "owd_ms", "owd_p95_ms", "rtt_ms", "retransmissions", "timeouts", "lost_percent", "jain",
-  "page_s", "ttfb_s", "startup_s", "stalls", "rebuffering_s", "bitrate_kbps",
+  "page_s", "ttfb_s", "startup_s", "stalls", "rebuffering_s", "bitrate_kbps", "pings_lost", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms",
 ];
 
 const values = (side: Side, figure: Figure) =>

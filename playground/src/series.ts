@@ -1,5 +1,6 @@
 // A run over time: events, goodput, delays, congestion window, queues and MCS, as `draw_run` of airlane/plot.py.
-import { COLOURS, line, lookOf, overTime, topOf, type ChartData, type Item, type PanelData, type Series } from "./chart.js";
+import { survival } from "./applications.js";
+import { COLOURS, line, lookOf, overTime, type ChartData, type Item, type PanelData, type Series } from "./chart.js";
 import { groups, numbers, rows, words, type Outcome, type Table } from "./tables.js";
 
 /** Of more flows, percentiles over them are drawn in the place of a line for each. */
@@ -48,6 +49,8 @@ export function ofRun(outcome: Outcome): ChartData | null {
     if (column === "cwnd_bytes" && !many) items.push(...timeoutMarks(timeouts, flows, series));
     panels.push(overTime(panels.length, title, unit, end, items));
   }
+  const pings = pingPanel(outcome.tables.pings, panels.length, end, flows);
+  if (pings) panels.push(pings);
   const mcs = mcsPanel(outcome.tables.cell_series, panels.length, end, series, Math.max(2, flows.length));
   if (mcs) panels.push(mcs);
   const handovers = events.get("handover") ?? [];
@@ -96,6 +99,11 @@ export function eventsOf(outcome: Outcome, of: Map<string, number[]>): Map<Kind,
   for (const [flow, at] of of) for (const i of at) if (lost[i] > 0) found.loss.push([t[i], `${flow}: ${lost[i].toFixed(0)} lost`]);
   const rto = numbers(timeouts?.rto_ms), when = numbers(timeouts?.t_s);
   words(timeouts?.flow).forEach((flow, i) => found.timeout.push([when[i], `${flow}: after ${rto[i].toFixed(0)} ms`]));
+  const { pings } = outcome.tables;
+  if (pings) {
+    const lostPings = numbers(pings.lost), sent = numbers(pings.t_s), sequence = numbers(pings.sequence);
+    words(pings.flow).forEach((flow, i) => { if (lostPings[i]) found.loss.push([sent[i], `${flow}: ping ${sequence[i]} lost`]); });
+  }
   if (handovers) {
     const [ue, from, to, outcomes] = ["ue", "from", "to", "outcome"].map(name => words(handovers[name]));
     const times = ["start_s", "decision_s", "report_s"].map(name => numbers(handovers[name]));
@@ -140,6 +148,17 @@ function eventPanel(events: Map<Kind, Event[]>, end: number, series: Series[]): 
     ...overTime(0, "events", "", end, items),
     y: { limits: [kinds.length - 0.5, -0.5], ticks: kinds.map((kind, row) => [row, kind]) },
   };
+}
+
+/** Round-trip times of pings by when they were sent. */
+function pingPanel(table: Table | undefined, row: number, end: number, flows: string[]): PanelData | null {
+  if (!rows(table)) return null;
+  const t = numbers(table!.t_s), rtt = numbers(table!.rtt_ms), of = groups(table!.flow);
+  const items = of.size > LINES_MAX ? percentiles(t, rtt, 1) : [...of].flatMap(([flow, at]) => {
+    const k = flows.length > LINES_MAX ? -1 : flows.indexOf(flow);
+    return line(k, at.map(i => t[i]), at.map(i => rtt[i]), { c: COLOURS[Math.max(0, flows.indexOf(flow)) % COLOURS.length] });
+  });
+  return overTime(row, "round-trip time of pings, by the time at which they were sent", "ms", end, items);
 }
 
 /** Mean MCS over time of each cell and direction, or of all cells together where they are many. */
@@ -227,6 +246,7 @@ const DISTRIBUTIONS: [string, string, (outcomes: Outcome[]) => Curve][] = [
   ["one-way delay, time bins of all flows", "ms", all => shares(all.flatMap(one => [...numbers(one.tables.flow_series?.owd_ms)]))],
   ["page load time", "s", all => ended(all, "pages", "onload_s")],
   ["time to first byte of completed pages", "s", all => shares(all.flatMap(one => [...numbers(one.tables.pages?.ttfb_s)]))],
+  ["round-trip time of answered pings", "ms", all => shares(all.flatMap(one => [...numbers(one.tables.pings?.rtt_ms)]))],
   ["start-up delay of videos", "s", all => ended(all, "views", "startup_s")],
   ["time stalled per view, start-up left out", "s", all => shares(all.flatMap(one => [...numbers(one.tables.views?.stalled_s)]))],
   ["bitrate of the media", "kbit/s", all => shares(all.flatMap(one => [...numbers(one.tables.views?.bitrate_kbps)]))],
@@ -268,14 +288,7 @@ function ended(outcomes: Outcome[], name: string, column: string): Curve {
   });
   if (!all.some(one => Number.isFinite(one.time))) return [[], []];
   if (all.every(one => !Number.isNaN(one.time))) return shares(all.map(one => one.time));
-  const at = [...new Set(all.map(one => one.time).filter(Number.isFinite))].sort((a, b) => a - b);
-  let left = 1;
-  const curve = at.map(time => {
-    const risk = all.filter(one => (Number.isNaN(one.time) ? one.watched : one.time) >= time).length;
-    left *= 1 - all.filter(one => one.time === time).length / risk;
-    return 1 - left;
-  });
+  const [at, curve] = survival(all.map(one => one.time), all.map(one => one.watched));
   return [[at[0], ...at], [0, ...curve]];
 }
 
-export { topOf };

@@ -1,5 +1,6 @@
 // Runs scenarios apart from the page, one at a time. Between two parts of a run it listens whether to go on.
 import { initSync, Files, Scenario } from "../../out/playground/module/airlane_web.js";
+import { withApplications } from "./applications.js";
 import { controllerOf, ControllerMistake } from "./own.js";
 import type { FromWorker, Job, Mistake, ToWorker } from "./protocol.js";
 import { numbers, type Labels, type Outcome, type Tables } from "./tables.js";
@@ -72,6 +73,7 @@ async function through(id: number, job: Job): Promise<Outcome | null> {
     captures: (left.captures() as [string, Uint8Array][]).map(([name, bytes]) => ({ name, bytes })),
   };
   left.free();
+  outcome.tables.flows = withApplications(outcome.tables, outcome.meta.sim_s);
   return outcome;
 }
 

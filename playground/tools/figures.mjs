@@ -3,7 +3,7 @@
 //   node playground/tools/figures.mjs < question.json
 //
 // A question is {kind: "figures"}, {kind: "estimate", values, scale}, {kind: "versus", one, other, scale, least,
-// leastAbsolute}, {kind: "rows", sides: [{name, runs: [{seed, flows}]}]} or {kind: "differences", one, other}. A list of
+// leastAbsolute}, {kind: "applications", tables, end}, {kind: "rows", sides: [{name, runs: [{seed, flows}]}]} or {kind: "differences", one, other}. A list of
 // questions is read, and a list of answers written. NaN is null.
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";
@@ -12,6 +12,7 @@ import { join } from "node:path";
 const entry = `
 export * as stats from "./stats.js";
 export * as figures from "./figures.js";
+export { withApplications } from "./applications.js";
 export { rowsOf } from "./rows.js";
 export { differences } from "./resolved.js";
 export { set, remove } from "./toml.js";
@@ -19,7 +20,7 @@ export { set, remove } from "./toml.js";
 const { outputFiles: [{ text }] } = await build({
   stdin: { contents: entry, resolveDir: join(import.meta.dirname, "../src"), loader: "ts" }, bundle: true, write: false, format: "esm",
 });
-const { stats, figures, rowsOf, differences, set, remove } = await import(`data:text/javascript;base64,${Buffer.from(text).toString("base64")}`);
+const { stats, figures, withApplications, rowsOf, differences, set, remove } = await import(`data:text/javascript;base64,${Buffer.from(text).toString("base64")}`);
 
 const none = value => value === null ? NaN : value;
 const table = flows => Object.fromEntries(Object.entries(flows).map(([name, values]) =>
@@ -30,6 +31,8 @@ const answers = {
   estimate: ({ values, scale }) => { const e = stats.estimate(values.map(none), scale); return { ...e, low: stats.low(e), high: stats.high(e), written: stats.written(e) }; },
   versus: ({ one, other, scale, least, leastAbsolute }) => stats.versus(one.map(none), other.map(none), scale, least, leastAbsolute),
   rows: ({ sides }) => rowsOf(sides.map(({ name, runs }) => ({ name, outcomes: runs.map(({ seed, flows }) => ({ seed, tables: { flows: table(flows) } })) }))),
+  applications: ({ tables, end }) => Object.fromEntries(Object.entries(withApplications(Object.fromEntries(
+    Object.entries(tables).map(([name, one]) => [name, table(one)])), end)).map(([name, column]) => [name, Array.from(column)])),
   differences: ({ one, other }) => differences(one, other),
   set: ({ text, path, value }) => set(text, path, value),
   remove: ({ text, path }) => remove(text, path),

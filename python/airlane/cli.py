@@ -164,6 +164,7 @@ def _mistake(error: BaseException) -> str | None:
     from airlane.files import FileInTheWayError, NotTextError
     from airlane.native import ScenarioError
     from airlane.papers.own import PaperError
+    from airlane.playground import NoPlaygroundError
     from airlane.results import FolderInTheWayError
     from airlane.sweep import SweepError
     from airlane.tasks import ClusterError
@@ -176,7 +177,7 @@ def _mistake(error: BaseException) -> str | None:
             return str(error)
         case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
             return str(error)
-        case PaperError() | CompareError():
+        case PaperError() | CompareError() | NoPlaygroundError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -660,6 +661,24 @@ def report(
     if out is not None:
         _check_file(out)
     print(f"written to {report_folders(folders, out)}")
+
+
+@app.command()
+@_user_errors
+def playground(
+    scenario: File = None,
+    example: Example = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Only print the address.")] = False,
+) -> None:
+    """Open the page that runs scenarios in a browser. It needs no network."""
+    from airlane.playground import address, show
+
+    if scenario is not None and example is not None:
+        _file(scenario, example)
+    url = address(scenario, example)
+    print(url)
+    if not no_open and not show(url):
+        _fail("error: no browser was found; open the address above in one")
 
 
 @app.command()

@@ -13,5 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [module, folder] = &arguments[..] else { return Err("usage: bind MODULE.wasm FOLDER".into()) };
     let mut bindgen = Bindgen::new();
     bindgen.input_path(module).web(true)?.typescript(true).omit_default_module_path(true);
+    // Names of functions are a tenth of the module, and no page shows them.
+    bindgen.remove_name_section(true).remove_producers_section(true);
     Ok(bindgen.generate(folder)?)
 }

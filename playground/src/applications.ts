@@ -1,0 +1,73 @@
+// Figures of applications per flow, from the tables `pages`, `views` and `pings`, as airlane/applications.py makes them.
+import { groups, numbers, words, type Table, type Tables } from "./tables.js";
+
+/** The table `flows` with the columns of its browsers, viewers and pings, if there are any. */
+export function withApplications(tables: Tables, end: number): Table {
+  let flows = tables.flows;
+  for (const [name, summed] of [["pages", pages], ["views", views], ["pings", pings]] as const) {
+    if (tables[name]) flows = added(flows, tables[name], table => summed(table, end));
+  }
+  return flows;
+}
+
+type Rows = (column: string) => number[];
+type Values = Record<string, number>;
+
+function added(flows: Table, table: Table, summed: (rows: Rows) => Values): Table {
+  const found = new Map<string, Values>();
+  for (const [flow, at] of groups(table.flow)) found.set(flow, summed(column => { const all = numbers(table[column]); return at.map(i => all[i]); }));
+  const names = words(flows.flow), columns = Object.keys(found.values().next().value ?? {});
+  const more = columns.map(column => [column, Float64Array.from(names, name => found.get(name)?.[column] ?? NaN)]);
+  return { ...flows, ...Object.fromEntries(more) };
+}
+
+const there = (values: number[]) => values.filter(Number.isFinite);
+const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
+const mean = (values: number[]) => there(values).length ? sum(there(values)) / there(values).length : NaN;
+
+function pages(of: Rows, end: number): Values {
+  const times = of("onload_s");
+  return {
+    pages_begun: times.length, pages_completed: there(times).length, page_s: restricted(times, of("start_s"), end), ttfb_s: mean(of("ttfb_s")),
+  };
+}
+
+function views(of: Rows, end: number): Values {
+  const finished = of("finished");
+  return {
+    views_begun: finished.length, views_finished: sum(finished), startup_s: restricted(of("startup_s"), of("start_s"), end),
+    stalls: sum(of("stalls")), rebuffering_s: sum(of("stalled_s")), bitrate_kbps: mean(of("bitrate_kbps")),
+  };
+}
+
+function pings(of: Rows): Values {
+  const measured = of("measured"), within = (values: number[]) => values.filter((_, i) => measured[i] > 0);
+  const rtt = within(of("rtt_ms")), answered = there(rtt).sort((a, b) => a - b);
+  // Nearest rank, as of delays.
+  const percentile = (percent: number) => answered.length ? answered[Math.max(0, Math.ceil(percent / 100 * answered.length) - 1)] : NaN;
+  return {
+    pings_sent: rtt.length, pings_answered: answered.length, pings_lost: sum(within(of("lost"))),
+    rtt_p50_ms: percentile(50), rtt_p95_ms: percentile(95), rtt_max_ms: percentile(100),
+  };
+}
+
+/** Kaplan-Meier mean of durations (NaN: not ended) up to the time for which the first was observed. */
+function restricted(durations: number[], starts: number[], end: number): number {
+  const watched = starts.map(start => end - start), horizon = Math.max(...watched);
+  if (!(horizon > 0)) return NaN;
+  if (durations.every(time => !Number.isNaN(time))) return mean(durations.map(time => Math.min(time, horizon)));
+  const [at, ended] = survival(durations, watched);
+  const times = [0, ...at.map(time => Math.min(time, horizon)), horizon], left = [1, ...ended.map(share => 1 - share)];
+  return sum(left.map((share, i) => share * (times[i + 1] - times[i])));
+}
+
+/** The times at which something ended, in order, and the share that has ended by then (Kaplan and Meier 1958). */
+export function survival(durations: number[], watched: number[]): [number[], number[]] {
+  const seen = durations.map((time, i) => Number.isNaN(time) ? watched[i] : time);
+  const at = [...new Set(there(durations))].sort((a, b) => a - b);
+  let left = 1;
+  return [at, at.map(time => {
+    left *= 1 - durations.filter(one => one === time).length / seen.filter(one => one >= time).length;
+    return 1 - left;
+  })];
+}
