@@ -1,9 +1,10 @@
-"""Times of the bundled scenarios in the native build, in Node and in Chromium, with their digests compared.
+"""Times of the playground: to its first result, and of the bundled scenarios, whose bytes are compared.
 
     .venv/bin/python bench/playground.py [SCENARIO ...]
 
-Each scenario runs once, in full. `make playground` builds the module. The table is Markdown; the exit code is
-1 if the bytes of a table differ.
+The page opens from disk, and runs a scenario of 3 s 100 times. Each bundled scenario runs once, in full, in
+the native build, in Node and in Chromium. `make playground` builds the page. The tables are Markdown; the
+exit code is 1 if the bytes of a table differ.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import hashlib
 import json
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from airlane import _native  # noqa: E402
 from test_browser import CHROMIUM  # noqa: E402
 from test_determinism import bytes_of  # noqa: E402
 from test_playground import MODULE, SCENARIOS, files_of  # noqa: E402
+from test_playground_browser import ARGUMENTS, HTML, QUICK, Visit  # noqa: E402
 
 LOAD = """async ([script, module]) => {
   window.lab = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
@@ -47,20 +51,47 @@ RUN = """async ([text, name, seed, files]) => {
 }"""
 
 
+def opened(browser: Any) -> None:
+    """Print how long the page takes to its first result, and its memory after many runs."""
+    context = browser.new_context(offline=True)
+    context.set_default_timeout(60_000)
+    visit = Visit(context)
+    began = time.perf_counter()
+    visit.page.goto(HTML.as_uri())
+    visit.page.wait_for_selector("html[data-ready]")
+    ready = time.perf_counter() - began
+    visit.after(0)
+    first = time.perf_counter() - began
+    print("| the page | |")
+    print("|---|---:|")
+    print(f"| loaded from disk, in s | {ready:.2f} |")
+    print(f"| first result, in s after that | {first - ready:.2f} |")
+    for run in range(1, 101):
+        visit.change(partial(visit.write, QUICK.replace("100 m", f"{100 + run} m")))
+        if run in (10, 50, 100):
+            visit.page.evaluate("gc()")
+            heap = visit.page.evaluate("performance.memory.usedJSHeapSize") / 1e6
+            print(f"| memory of the page after {run} runs, in MB | {heap:.1f} |", flush=True)
+    print()
+    context.close()
+
+
 def main() -> int:
-    """Print a line for each scenario."""
+    """Print both tables."""
     wanted = sys.argv[1:]
     paths = [path for path in SCENARIOS if not wanted or path.stem in wanted]
-    print("| scenario | simulated s | native s | Node s | Chromium s | bytes of all tables |")
-    print("|---|---:|---:|---:|---:|---|")
     differ = 0
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        if not wanted:
+            opened(browser)
         page = browser.new_context(offline=True).new_page()
         page.goto("about:blank")
         script = (MODULE / "airlane_web.js").read_text(encoding="utf-8")
         module = base64.b64encode((MODULE / "airlane_web_bg.wasm").read_bytes()).decode()
         page.evaluate(LOAD, [script, module])
+        print("| scenario | simulated s | native s | Node s | Chromium s | bytes of all tables |")
+        print("|---|---:|---:|---:|---:|---|")
         for path in paths:
             differ += not line(path, page)
         browser.close()

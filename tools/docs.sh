@@ -8,4 +8,9 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-it
 rm -rf out/docs
 .venv/bin/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs out/docs --doctree-dir out/doctrees
 cp -r target/doc out/docs/rust
+if [ -e out/playground/playground.html ]; then
+  cp out/playground/playground.html out/docs/
+else
+  echo '<!doctype html><html lang="en"><meta charset="utf-8"><title>playground</title><p>This manual was built without the playground: <code>make playground</code> names what was missing.' >out/docs/playground.html
+fi
 .venv/bin/python tools/links.py out/docs

@@ -12,6 +12,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
+
 FETCHED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
 """Elements that a browser loads automatically, unlike an anchor."""
 
@@ -38,6 +40,7 @@ class _Page(HTMLParser):
 def complaints(site: Path) -> Iterator[str]:
     """Yield one sentence for each broken link and each fetched resource."""
     files = [f for f in sorted(site.rglob("*.html")) if f.relative_to(site).parts[0] != "rust"]
+    playground = (site / "playground.html").resolve()  # its fragments are states
     pages = {f.resolve(): _Page(f.read_text(encoding="utf-8")) for f in files}
     for file, page in pages.items():
         for link, fetched in page.links:
@@ -52,6 +55,10 @@ def complaints(site: Path) -> Iterator[str]:
             target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
             if not target.exists():
                 yield f"{where} leads nowhere"
+            elif target == playground != file:
+                name = parts.fragment.removeprefix("scenario=")
+                if parts.fragment and not (SCENARIOS / f"{name}.toml").exists():
+                    yield f"{where}: there is no bundled scenario {name!r}"
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].names:
                 yield f"{where}: that page has no such place"
 

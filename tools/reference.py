@@ -1,6 +1,7 @@
 """Write the pages of the manual that are generated from the program.
 
-They are the command line, the keys of the scenario format with their defaults, and the list of crates.
+They are the command line, the keys of the scenario format with their defaults, the bundled scenarios, and
+the list of crates.
 `make docs` calls this; the pages go to docs/reference and are not tracked.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 
 import typer.main
 
+from airlane import examples
 from airlane.cli import app
 from airlane.keys import Key, keys
 
@@ -173,6 +175,21 @@ def form(key: Key) -> str:
     return f"{key.form}: {key.units}" if key.units else key.form
 
 
+def scenarios_page() -> Iterator[str]:
+    """The bundled scenarios: their text, and a link that runs each in the browser."""
+    yield "# Bundled scenarios"
+    yield (
+        "`airlane run --example NAME` runs a scenario, and `airlane list scenarios` lists them. The links "
+        "open the [playground](../howto/playground.md) with the scenario loaded."
+    )
+    for name in examples.names():
+        path = examples.path(name)
+        yield f"## {name}"
+        link = f'<a href="../playground.html#scenario={name}">Run it in the browser</a>'
+        yield f"{examples.title(path)} {link}."
+        yield f"```toml\n{path.read_text(encoding='utf-8').rstrip()}\n```"
+
+
 def command_page() -> Iterator[str]:
     """Yield the reference of the command line."""
     yield "# Command line"
@@ -221,10 +238,18 @@ def rust_page() -> Iterator[str]:
     yield "\n".join(rows)
 
 
+PAGES = (
+    ("scenario", scenario_page),
+    ("scenarios", scenarios_page),
+    ("cli", command_page),
+    ("rust", rust_page),
+)
+
+
 def main() -> None:
     """Write the pages."""
     folder = ROOT / "docs/reference"
-    for name, page in (("scenario", scenario_page), ("cli", command_page), ("rust", rust_page)):
+    for name, page in PAGES:
         (folder / f"{name}.md").write_text("\n\n".join(page()) + "\n", encoding="utf-8")
 
 

@@ -22,7 +22,7 @@ _FORM = 1
 
 
 class NoPlaygroundError(Exception):
-    """This installation has no playground."""
+    """No playground is installed."""
 
 
 def page() -> Path:
