@@ -45,6 +45,7 @@ export class Results {
     el("time-title").textContent = outcomes.length > 1 ? `Over time, seed ${first.seed}` : "Over time";
     el("flows-table").replaceChildren(...tableOf("Flows", outcomes, "flows", name));
     el("cells-table").replaceChildren(...(rows(first.tables.cells) ? tableOf("Cells", outcomes, "cells", name) : []));
+    el("cells-section").hidden = !rows(first.tables.cells);
     el("told").textContent = told(outcomes);
   }
 }

@@ -19,7 +19,7 @@
     document.dispatchEvent(new CustomEvent("airlane-theme"));
   }
   // A table that is wider than its place says so.
-  const told = new Map();
+  const told = new WeakMap(); // a page may replace its tables
   function more(box) {
     const wider = box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1;
     if (wider === told.has(box)) return;
