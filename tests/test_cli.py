@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from airlane import examples
+from airlane import cli, examples
 from conftest import Airlane
 
 SHORT = ("--set", "run.duration=4s", "--set", "run.warmup=1s")
@@ -276,3 +276,18 @@ def test_what_needs_no_simulation_loads_nothing_heavy(option: str) -> None:
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "typer" in loaded  # or the test looks for the wrong names
     assert not loaded & HEAVY
+
+
+def test_a_package_without_the_playground_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("airlane.playground.resources.files", lambda _: tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        cli.app(["playground", "--no-open"])
+    assert ended.value.code == 2
+    assert f"error: no such file: {tmp_path / 'playground.html'}" in capsys.readouterr().err
+    (tmp_path / "playground.html").touch()
+    with pytest.raises(SystemExit) as ended:
+        cli.app(["playground", "--no-open", "--example", "lte-drive"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"{(tmp_path / 'playground.html').as_uri()}#scenario=lte-drive\n"

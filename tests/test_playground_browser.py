@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import airlane
-from airlane import _native, compare, compare_view
+from airlane import _native, compare, compare_view, playground
 from airlane.compare import Side
 from conftest import ROOT
 from test_browser import CHROMIUM, PHONE, WIDE, sync_api
@@ -427,6 +427,19 @@ def test_a_link_restores_the_whole_state(visit: Visit, context: Any) -> None:
 def test_a_link_that_was_cut_short_is_told(visit: Visit) -> None:
     visit.open("#state=7VhLb9s4")
     assert "cannot be read" in visit.page.locator("#trouble").inner_text() or visit.runs() > 0
+
+
+def test_the_command_opens_the_page_with_a_scenario(visit: Visit, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(QUICK, encoding="utf-8")
+    url = playground.address(mine, None)
+    assert url.startswith(playground.page().as_uri())
+    assert playground.page().read_bytes() == HTML.read_bytes()
+    visit.open("#" + url.partition("#")[2])
+    assert visit.text() == QUICK
+    fragment = playground.address(None, "lte-drive").partition("#")[2]
+    visit.change(lambda: visit.page.evaluate(f"location.hash = '{fragment}'"))
+    assert visit.text() == (ROOT / "scenarios/lte-drive.toml").read_text(encoding="utf-8")
 
 
 def test_all_controllers_on_one_scenario(visit: Visit) -> None:
