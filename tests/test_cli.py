@@ -288,6 +288,6 @@ def test_a_package_without_the_playground_says_so(
     assert f"error: no such file: {tmp_path / 'playground.html'}" in capsys.readouterr().err
     (tmp_path / "playground.html").touch()
     with pytest.raises(SystemExit) as ended:
-        cli.app(["playground", "--no-open", "--example", "lte-drive"])
+        cli.app(["playground", "--no-open"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out == f"{(tmp_path / 'playground.html').as_uri()}#scenario=lte-drive\n"
+    assert capsys.readouterr().out == f"{(tmp_path / 'playground.html').as_uri()}\n"
