@@ -103,9 +103,11 @@ impl Resolved {
     pub fn files(&self) -> Vec<&str> {
         let movements = self.ue.iter().filter_map(|ue| match &ue.mobility {
             Mobility::Trace(trace) => Some(trace.file.as_str()),
-            Mobility::Static | Mobility::Line(_) | Mobility::RandomWaypoint(_) | Mobility::LevyWalk(_) => {
-                None
-            }
+            Mobility::Static
+            | Mobility::Line(_)
+            | Mobility::RandomWaypoint(_)
+            | Mobility::RandomWalk(_)
+            | Mobility::LevyWalk(_) => None,
         });
         let pages = self.flow.iter().filter_map(|flow| match &flow.app {
             App::Web(web) => Some(web.pages.as_str()).filter(|name| !pages::is_built_in(name)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use airlane_core::{CellId, Decibel, Direction, Instant, UeId};
 use airlane_radio::mobility::{
-    Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, WaypointLaw,
+    Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
 };
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{
@@ -442,6 +442,14 @@ fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
                 },
                 speed_mps: [walk.speed.min, walk.speed.max].map(Speed::metres_per_second),
                 pause: [walk.pause.min.0, walk.pause.max.0],
+            }),
+            format::Mobility::RandomWalk(walk) => Movement::RandomWalk(WalkLaw {
+                corners_m: [walk.area.from, walk.area.to].map(|corner| corner.map(|m| m.0)),
+                speed_mps: [walk.speed.min, walk.speed.max].map(Speed::metres_per_second),
+                step: match &walk.step {
+                    format::Step::Distance(step) => Step::Distance(step.length.0),
+                    format::Step::Time(step) => Step::Time(step.duration.0),
+                },
             }),
             format::Mobility::Trace(_) => {
                 Movement::Path(path.expect("read for every UE that needs one").clone())

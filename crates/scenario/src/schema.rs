@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 use crate::format::Resolved;
 
 /// Required keys that no preset sets, by their type.
-const REQUIRED: [(&str, &[&str]); 8] = [
+const REQUIRED: [(&str, &[&str]); 9] = [
     ("Resolved", &["flow"]),
     ("Cell", &["name"]),
     ("Ue", &["name"]),
+    ("Rectangle", &["from", "to"]),
     ("RateStep", &["at", "rate"]),
     ("Hold", &["at", "duration"]),
     ("CellOutage", &["at", "duration"]),
@@ -19,13 +20,14 @@ const REQUIRED: [(&str, &[&str]); 8] = [
 ];
 
 /// The same for the variants of choices: type, variant, key.
-const REQUIRED_BY_VARIANT: [(&str, &str, &str); 19] = [
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 20] = [
     ("App", "fixed", "size"),
     ("App", "cbr", "rate"),
     ("App", "ppbp", "rate"),
     ("Layout", "hexagonal", "inter_site_distance"),
     ("Placement", "disc", "radius"),
     ("Mobility", "line", "speed"),
+    ("Mobility", "random-walk", "area"),
     ("Mobility", "trace", "file"),
     ("Area", "rectangle", "from"),
     ("Area", "rectangle", "to"),

@@ -29,6 +29,9 @@ $node_(2) set X_ -10.0
 $node_(2) set Y_ 5.0
 ";
 
+/// An area around the UE.
+const PARK: &str = "from = [\"0 m\", \"-50 m\"], to = [\"200 m\", \"50 m\"]";
+
 /// A folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -49,6 +52,9 @@ fn of_form(folder: &Path) -> Vec<(&'static str, String)> {
     let at = "position = [\"100 m\", \"0 m\"]\n";
     let mobility = |text: &str| resolve(folder, &format!("{at}mobility = {text}")).unwrap_err();
     let waypoint = |text: &str| mobility(&format!("{{ kind = \"random-waypoint\", {text} }}"));
+    let walk = |area: &str, keys: &str| {
+        mobility(&format!("{{ kind = \"random-walk\", area = {{ {area} }}, {keys} }}").replace(", }", " }"))
+    };
     vec![
         ("unknown kind", mobility("{ kind = \"lines\" }")),
         ("bare line", mobility("\"line\"")),
@@ -93,6 +99,15 @@ fn of_form(folder: &Path) -> Vec<(&'static str, String)> {
             ),
         ),
         ("rectangle without corner", waypoint("area = { kind = \"rectangle\", from = [\"0 m\", \"0 m\"] }")),
+        ("steps nowhere", mobility("\"random-walk\"")),
+        ("steps elsewhere", walk("from = [\"0 m\", \"0 m\"], to = [\"90 m\", \"90 m\"]", "")),
+        ("steps without room", walk("from = [\"100 m\", \"0 m\"], to = [\"100 m\", \"90 m\"]", "")),
+        ("no steps", walk(PARK, "step = { kind = \"distance\", length = \"0 m\" }")),
+        ("steps of no time", walk(PARK, "step = { kind = \"time\", duration = \"0 s\" }")),
+        ("steps by both", walk(PARK, "step = { kind = \"time\", length = \"1 m\" }")),
+        ("steps by neither", walk(PARK, "step = \"1 m\"")),
+        ("steps without speed", walk(PARK, "speed = { min = \"0 m/s\" }")),
+        ("step speeds out of order", walk(PARK, "speed = { min = \"5 m/s\" }")),
         ("walk without room", mobility("{ kind = \"levy-walk\", radius = \"0 m\" }")),
         ("trace without file", mobility("\"trace\"")),
         ("position and trace", mobility("{ kind = \"trace\", file = \"walk.tcl\" }")),
@@ -203,6 +218,28 @@ fn a_heading_and_a_speed_make_a_straight_line() {
     for (t, _, x, y) in track(ue, &[("run.series_bin", "333 us".into())]) {
         assert!((x - 1.0).abs() < 1e-9 && (y - 2.0 - 10.0 * t).abs() < 1e-9);
     }
+}
+
+/// Steps of 1 s at 20 m/s from the middle of a square of 30 m: 2 m along the path in each 100 ms, whatever the
+/// direction. Only a reflection or a new direction between two rows makes their distance shorter than that.
+#[test]
+fn a_random_walk_stays_in_its_area_and_differs_by_ue() {
+    let ue = "count = 2\nposition = [\"15 m\", \"15 m\"]\n[ue.mobility]\nkind = \"random-walk\"\n\
+              area = { from = [\"0 m\", \"0 m\"], to = [\"30 m\", \"30 m\"] }\n\
+              speed = { min = \"20 m/s\", max = \"20 m/s\" }\nstep = \"time\"\n";
+    let rows = track(ue, &[("run.duration", "10 s".into())]);
+    assert!(rows.iter().all(|(_, _, x, y)| (0.0..=30.0).contains(x) && (0.0..=30.0).contains(y)));
+    let path = |name: &str| -> Vec<(f64, f64)> {
+        rows.iter().filter(|(_, ue, ..)| ue == name).map(|(.., x, y)| (*x, *y)).collect()
+    };
+    let (one, other) = (path("phone-1"), path("phone-2"));
+    assert!(one[0] == (15.0, 15.0) && one[1] != other[1]);
+    let apart = |pair: &[(f64, f64)]| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1);
+    let distances: Vec<f64> = one.windows(2).map(apart).collect();
+    assert!(distances.iter().all(|metres| *metres < 2.0 + 1e-6));
+    let whole = distances.iter().filter(|metres| **metres > 2.0 - 1e-6).count();
+    // Directions change between rows, at whole seconds; a path of 200 m meets a side every 24 m or so.
+    assert!((80..100).contains(&whole), "{whole} of {}", distances.len());
 }
 
 #[test]

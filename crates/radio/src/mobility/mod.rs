@@ -23,6 +23,7 @@ mod leg;
 mod levy;
 mod line;
 mod setdest;
+mod walk;
 mod waypoint;
 
 use airlane_core::{Instant, Stream};
@@ -30,6 +31,7 @@ use airlane_core::{Instant, Stream};
 pub use levy::{LevyLaw, LevyWalk, PowerLaw};
 pub use line::{Course, Line, SpeedLaw};
 pub use setdest::{MovementPath, PathFollower, Setdest, SetdestError};
+pub use walk::{RandomWalk, Step, WalkLaw};
 pub use waypoint::{Area, RandomWaypoint, WaypointLaw};
 
 use crate::geometry::Position;
@@ -44,6 +46,8 @@ pub enum Movement {
     Line(Course, SpeedLaw),
     /// From point to point of an area, with pauses.
     RandomWaypoint(WaypointLaw),
+    /// Steps in random directions in a rectangle.
+    RandomWalk(WalkLaw),
     /// A truncated Levy walk that stays in a disc.
     LevyWalk(LevyLaw, Disc),
     /// A path from a file, from its beginning; the start position is not used.
@@ -58,6 +62,7 @@ impl Movement {
             Self::Static => Mobility::Static(start),
             Self::Line(course, speed) => Mobility::Line(Line::new(*course, speed.draw(&mut stream()), start)),
             Self::RandomWaypoint(law) => Mobility::RandomWaypoint(RandomWaypoint::new(*law, start, stream())),
+            Self::RandomWalk(law) => Mobility::RandomWalk(RandomWalk::new(*law, start, stream())),
             Self::LevyWalk(law, disc) => Mobility::LevyWalk(LevyWalk::new(*law, *disc, start, stream())),
             Self::Path(path) => Mobility::Path(PathFollower::new(path.clone(), start.z)),
         }
@@ -73,6 +78,8 @@ pub enum Mobility {
     Line(Line),
     /// Random waypoint.
     RandomWaypoint(RandomWaypoint),
+    /// Random walk.
+    RandomWalk(RandomWalk),
     /// A truncated Levy walk.
     LevyWalk(LevyWalk),
     /// A path from a file.
@@ -86,6 +93,7 @@ impl Mobility {
             Self::Static(position) => *position,
             Self::Line(line) => line.position_at(now),
             Self::RandomWaypoint(walk) => walk.position_at(now),
+            Self::RandomWalk(walk) => walk.position_at(now),
             Self::LevyWalk(walk) => walk.position_at(now),
             Self::Path(path) => path.position_at(now),
         }
@@ -98,6 +106,7 @@ impl Mobility {
             Self::Static(_) => Velocity::default(),
             Self::Line(line) => line.velocity(),
             Self::RandomWaypoint(walk) => walk.velocity_at(now),
+            Self::RandomWalk(walk) => walk.velocity_at(now),
             Self::LevyWalk(walk) => walk.velocity_at(now),
             Self::Path(path) => path.velocity_at(now),
         }
@@ -108,7 +117,7 @@ impl Mobility {
     pub fn is_static(&self) -> bool {
         match self {
             Self::Static(_) => true,
-            Self::Line(_) | Self::RandomWaypoint(_) | Self::LevyWalk(_) => false,
+            Self::Line(_) | Self::RandomWaypoint(_) | Self::RandomWalk(_) | Self::LevyWalk(_) => false,
             Self::Path(path) => path.is_static(),
         }
     }

@@ -2,16 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use airlane_core::Duration;
+
 use super::{Checked, Place, UES_MAX, name};
 use crate::de::nearest_help;
 use crate::format::{
-    Area, Cell, LevyWalk, Line, Mobility, Placement, RandomWaypoint, Rectangle, Resolved, Ue,
+    Area, Cell, LevyWalk, Line, Mobility, Placement, RandomWalk, RandomWaypoint, Rectangle, Resolved, Step,
+    Ue,
 };
 use crate::quantity::Metres;
 use crate::radio::home_cell;
 
 /// The minimum size of an area: a walk turns at each crossing, and all turns are computed.
 const ROOM_MIN_M: f64 = 1.0;
+/// The minimum length of a step of a random walk: all steps are computed.
+const STEP_MIN_M: f64 = 0.01;
+const STEP_MIN: Duration = Duration::from_millis(1);
 /// The minimum speed: 20000 km at this speed are within the range of the clock.
 const SPEED_MIN_KMH: f64 = 0.1;
 
@@ -93,6 +99,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         Mobility::Static | Mobility::Trace(_) => Ok(()),
         Mobility::Line(way) => line(way, ue, &at),
         Mobility::RandomWaypoint(walk) => random_waypoint(walk, ue, scenario, &at),
+        Mobility::RandomWalk(walk) => random_walk(walk, ue, scenario, &at),
         Mobility::LevyWalk(walk) => {
             levy_walk(walk, &at)?;
             let reach = from_centre(walk.centre, ue, scenario);
@@ -145,22 +152,42 @@ fn random_waypoint(walk: &RandomWaypoint, ue: &Ue, scenario: &Resolved, at: &Pla
             room(disc.radius, "radius", &at)?;
             contains_start(from_centre(disc.centre, ue, scenario), disc.radius, "radius", &at)
         }
-        Area::Rectangle(Rectangle { from, to }) => {
-            let sides: [f64; 2] = core::array::from_fn(|axis| to[axis].0 - from[axis].0);
-            let wide = sides.iter().all(|side| *side >= ROOM_MIN_M);
-            at.require(
-                wide,
-                "to",
-                "the area is too small",
-                "both coordinates must be at least 1 m above those of `from`",
-            )?;
-            let (start, reach) = start(ue, scenario);
-            let inside =
-                (0..2).all(|axis| (from[axis].0 + reach..=to[axis].0 - reach).contains(&start[axis].0));
-            let help = "every possible start of the UE must be inside";
-            if inside { Ok(()) } else { at.wrong("the area does not contain the start of the UE", help) }
+        Area::Rectangle(area) => rectangle(area, ue, scenario, &at),
+    }
+}
+
+fn random_walk(walk: &RandomWalk, ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let speed = &walk.speed;
+    let help = format!("it must be at least {SPEED_MIN_KMH} km/h");
+    at.require(speed.min.0 >= SPEED_MIN_KMH, "speed.min", "the minimum speed is too low", &help)?;
+    at.require(speed.max >= speed.min, "speed.max", "below `min`", "it must not be below `min`")?;
+    match &walk.step {
+        Step::Distance(step) => {
+            let long = step.length.0 >= STEP_MIN_M;
+            at.require(long, "step.length", "too short", "it must be at least 0.01 m")?;
+        }
+        Step::Time(step) => {
+            let long = step.duration.0 >= STEP_MIN;
+            at.require(long, "step.duration", "too short", "it must be at least 1 ms")?;
         }
     }
+    rectangle(&walk.area, ue, scenario, &at.under("area"))
+}
+
+/// A rectangle with an area that contains every possible start of a UE.
+fn rectangle(Rectangle { from, to }: &Rectangle, ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let sides: [f64; 2] = core::array::from_fn(|axis| to[axis].0 - from[axis].0);
+    let wide = sides.iter().all(|side| *side >= ROOM_MIN_M);
+    at.require(
+        wide,
+        "to",
+        "the area is too small",
+        "both coordinates must be at least 1 m above those of `from`",
+    )?;
+    let (start, reach) = start(ue, scenario);
+    let inside = (0..2).all(|axis| (from[axis].0 + reach..=to[axis].0 - reach).contains(&start[axis].0));
+    let help = "every possible start of the UE must be inside";
+    if inside { Ok(()) } else { at.wrong("the area does not contain the start of the UE", help) }
 }
 
 fn room(radius: Metres, key: &str, at: &Place<'_>) -> Checked {

@@ -90,6 +90,8 @@ pub enum Mobility {
     Line(Line),
     /// Random waypoint: straight line to a random point of an area, a pause, then the next point.
     RandomWaypoint(RandomWaypoint),
+    /// Random walk in a rectangle, as ns-3's RandomWalk2dMobilityModel: steps in random directions.
+    RandomWalk(RandomWalk),
     /// Lévy walk: flights and pauses of heavy-tailed length.
     LevyWalk(LevyWalk),
     /// Movement trace from a file.
@@ -99,6 +101,7 @@ tagged!(Mobility by "kind" {
     "static" => Static,
     "line" => Line(Line),
     "random-waypoint" => RandomWaypoint(RandomWaypoint),
+    "random-walk" => RandomWalk(RandomWalk),
     "levy-walk" => LevyWalk(LevyWalk),
     "trace" => Trace(MovementTrace),
 });
@@ -162,6 +165,46 @@ pub struct Rectangle {
     pub from: [Metres; 2],
     /// The corner with the largest coordinates.
     pub to: [Metres; 2],
+}
+
+/// Random walk: a uniform direction and speed for each step. At a side of the area, the UE is reflected and
+/// continues its step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomWalk {
+    /// Area in which the UE stays.
+    pub area: Rectangle,
+    /// Speed of a step. The minimum must be above zero.
+    pub speed: SpeedRange,
+    /// Length of a step, after which the UE changes its direction and its speed.
+    pub step: Step,
+}
+
+/// Length of a step of a random walk.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Step {
+    /// A distance.
+    Distance(DistanceStep),
+    /// A time.
+    Time(TimeStep),
+}
+tagged!(Step by "kind" { "distance" => Distance(DistanceStep), "time" => Time(TimeStep) });
+
+/// Steps of equal distance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DistanceStep {
+    /// The distance along the path.
+    pub length: Metres,
+}
+
+/// Steps of equal duration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimeStep {
+    /// The duration.
+    pub duration: Time,
 }
 
 /// Uniform distribution of speeds.

@@ -561,6 +561,27 @@ fn movement(s: &mut Stream) -> String {
     }
 }
 
+/// Some of those that go from point to point go in random directions instead.
+fn walking(s: &mut Stream, ues: &str) -> String {
+    let line = |line: &str| {
+        if !line.starts_with("mobility = { kind = \"random-waypoint\"") || s.chance(0.5) {
+            return format!("{line}\n");
+        }
+        let step = match s.below(3) {
+            0 => String::new(),
+            1 => format!(", step = {{ kind = \"time\", duration = \"{} ms\" }}", 1 + s.below(900)),
+            _ => format!(", step = {{ kind = \"distance\", length = \"{} m\" }}", 1 + s.below(90)),
+        };
+        let (min, more) = (1 + s.below(20), s.below(20));
+        format!(
+            "mobility = {{ kind = \"random-walk\", area = {{ from = [\"-220 m\", \"-210 m\"], to = [\"200 m\", \"230 m\"] }}, \
+             speed = {{ min = \"{min} m/s\", max = \"{} m/s\" }}{step} }}\n",
+            min + more
+        )
+    };
+    ues.lines().map(line).collect()
+}
+
 fn ues(s: &mut Stream, later: &mut Stream) -> String {
     let mut text = String::new();
     for group in 0..=s.below(3) {
@@ -648,7 +669,7 @@ fn text(seed: u64) -> String {
     );
     text += &hops(&mut Seeds::new(seed).stream("swarm/hops"));
     let mut ues = ues(s, later);
-    ues = cells.moved(ues, newest);
+    ues = walking(&mut Seeds::new(seed).stream("swarm/walk"), &cells.moved(ues, newest));
     if ["cost231-hata", "tr36.814"].iter().any(|law| text.contains(law)) {
         ues = ues.replace("count = ", "height = \"1.5 m\"\ncount = "); // the range of these models
     }

@@ -59,7 +59,7 @@ fn movement(settings: &mut Settings<'_>, at: &str, mobility: &format::Mobility) 
     let around = || vec![("centre", Box::new(near_the_middle) as _), ("radius", metres(300, 500))];
     match mobility {
         format::Mobility::Static => settings.maybe(0.1, at, "kind", one_of(&["static"])),
-        format::Mobility::Trace(_) => {}
+        format::Mobility::Trace(_) | format::Mobility::RandomWalk(_) => {}
         format::Mobility::Line(line) => {
             if line.speed_variance.is_none() {
                 settings.maybe(
