@@ -10,7 +10,7 @@ cargo test --workspace --locked 2>&1 | tee "$log/cargo"
 cargo_status=${PIPESTATUS[0]}
 # Tests that compare with an unoptimised build take what cargo test has built, and fail where it is not there.
 export AIRLANE_CARGO_TEST="${CARGO_TARGET_DIR:-$PWD/target}/debug"
-.venv/bin/python -m pytest 2>&1 | tee "$log/pytest"
+.venv/bin/python -m pytest --durations=20 2>&1 | tee "$log/pytest"
 pytest_status=${PIPESTATUS[0]}
 
 printf '\ncargo test:\n'
