@@ -130,8 +130,13 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
 
+    def unfold(self) -> None:
+        """Open the results of all experiments."""
+        self.page.evaluate("document.querySelectorAll('.experiment').forEach(one => { one.open = true; })")
+
     def figure(self, name: str) -> "Figure":
         figure = self.page.locator(f"#{name}")
+        self.unfold()
         figure.scroll_into_view_if_needed()
         figure.locator(".panels canvas").first.wait_for()
         return Figure(self.page, figure)
@@ -190,6 +195,7 @@ def context(chromium: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_opens_from_disk_without_network(name: str, pages: dict[str, Path], context: Any) -> None:
     visit = Visit(context, pages[name])
+    visit.unfold()
     for figure in visit.page.locator("figure.chart").all():
         figure.scroll_into_view_if_needed()
         figure.locator("canvas").first.wait_for()
@@ -204,6 +210,7 @@ def test_axe_finds_nothing(name: str, scheme: str, pages: dict[str, Path], chrom
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe: make .venv/stamps/dev")
     context = chromium.new_context(viewport=WIDE, color_scheme=scheme)
     visit = Visit(context, pages[name])
+    visit.unfold()
     for figure in visit.page.locator("figure.chart").all():
         figure.scroll_into_view_if_needed()
         figure.locator("canvas").first.wait_for()
@@ -221,6 +228,7 @@ def test_a_phone_shows_a_page_without_scrolling_to_the_side(
 ) -> None:
     context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     visit = Visit(context, pages[name])
+    visit.unfold()
     for figure in visit.page.locator("figure.chart").all():
         figure.scroll_into_view_if_needed()
         figure.locator("canvas").first.wait_for()
@@ -426,6 +434,7 @@ def test_the_colours_are_chosen_and_kept(pages: dict[str, Path], chromium: Any) 
 def test_without_script_the_picture_and_its_table_stay(pages: dict[str, Path], chromium: Any) -> None:
     context = chromium.new_context(viewport=WIDE, java_script_enabled=False)
     page = Visit(context, pages["arwa"]).page
+    page.locator("#arwa-fig3 summary").first.click()
     picture = page.locator("#arwa-fig3-1 img")
     assert picture.is_visible()
     assert "Series:" in picture.get_attribute("alt")
@@ -446,6 +455,27 @@ def test_published_and_ours_stand_in_one_plot(pages: dict[str, Path], context: A
     assert "±" in figure.readout()
 
 
+def test_a_paper_opens_with_what_was_found_and_folds_its_experiments(
+    pages: dict[str, Path], context: Any
+) -> None:
+    page = Visit(context, pages["arwa"]).page
+    told = page.locator("main > header > p").all_inner_texts()
+    assert any(re.match(r"Of \d+ published results?, ", line) for line in told)
+    experiments = page.locator("details.experiment")
+    assert experiments.count() >= 1
+    assert experiments.evaluate_all("all => all.every(one => !one.open)")
+    experiments.first.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert experiments.first.evaluate("node => node.open")
+    assert page.locator("#arwa-fig3-1").is_visible()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_page_is_longer_than_ten_screens(name: str, pages: dict[str, Path], context: Any) -> None:
+    tall = Visit(context, pages[name]).page.evaluate("document.documentElement.scrollHeight")
+    assert tall <= 10 * WIDE["height"]
+
+
 def test_the_index_counts_verdicts_and_leads_to_experiments(pages: dict[str, Path], context: Any) -> None:
     visit = Visit(context, pages["index"])
     table = visit.page.get_by_role("table").first
@@ -460,6 +490,9 @@ def test_the_index_counts_verdicts_and_leads_to_experiments(pages: dict[str, Pat
     visit.page.get_by_role("link", name="arwa/fig3").click()
     assert visit.page.url.endswith("arwa.html#arwa-fig3")
     assert visit.page.locator("#arwa-fig3-title").is_visible()
+    assert visit.page.locator("#arwa-fig3 > details").evaluate("node => node.open"), (
+        "a link opens the results"
+    )
     levels = visit.page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
     assert levels[0] == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels)), "headings in order"

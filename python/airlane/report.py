@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airlane import page, reproduction, terminal
+from airlane import found, page, reproduction, terminal
 from airlane.arena import Result, view
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT
 from airlane.arena.picture import draw_heat, draw_plane
@@ -23,7 +23,7 @@ from airlane.files import write_text
 from airlane.papers import PAPERS
 from airlane.ratios import CAPTION as RATIOS_CAPTION
 from airlane.ratios import draw_ratios
-from airlane.run_page import sites, write_run_html
+from airlane.run_page import FOLDED_ROWS, sites, write_run_html
 from airlane.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -134,6 +134,17 @@ class _Entry:
     beside: Exhibit | None
     pictures: Sequence[Exhibit]
 
+    @property
+    def parts(self) -> str:
+        """Number of numbers, figures, claims and tables in the results, as text."""
+        counts = {
+            "number": len(self.outcome.numbers),
+            "figure": len(self.pictures),
+            "claim": len(self.outcome.claims),
+            "table": len(self.outcome.listings),
+        }
+        return ", ".join(f"{n} {what}" + ("s" if n > 1 else "") for what, n in counts.items() if n)
+
 
 @dataclass(frozen=True)
 class _Paper:
@@ -143,6 +154,7 @@ class _Paper:
     title: str
     reference: str
     experiments: Sequence[_Entry]
+    overview: Exhibit | None
 
     @property
     def file(self) -> str:
@@ -155,6 +167,11 @@ class _Paper:
         for verdicts in reproduction.numbers(self._outcomes).values():
             counted.update({str(verdict): n for verdict, n in verdicts.items()})
         return counted
+
+    @property
+    def found(self) -> list[str]:
+        """Findings, in sentences."""
+        return found.sentences(self._outcomes)
 
     @property
     def fitted(self) -> int:
@@ -203,9 +220,16 @@ class Book:
         by_paper: dict[str, list[_Entry]] = {}
         for entry in self._entries:
             by_paper.setdefault(entry.outcome.experiment.id.partition("/")[0], []).append(entry)
-        papers = [_Paper(name, *PAPERS.get(name, (name, "")), entries) for name, entries in by_paper.items()]
+        papers = [
+            _Paper(name, *PAPERS.get(name, (name, "")), entries, _overview(name, entries, self._place))
+            for name, entries in by_paper.items()
+        ]
         environment = _environment()
-        told: dict[str, Any] = {"papers": papers, "verdicts": [str(v) for v in Verdict]}
+        told: dict[str, Any] = {
+            "papers": papers,
+            "verdicts": [str(v) for v in Verdict],
+            "folded": FOLDED_ROWS,
+        }
         self._place.write()
         for paper in papers:
             html = environment.get_template("paper.html.j2").render(paper=paper, **told)
@@ -246,6 +270,15 @@ def _entry(outcome: Outcome, place: Beside) -> _Entry:
             for i, one in enumerate(pictures, start=1)
         ],
     )
+
+
+def _overview(paper: str, entries: Sequence[_Entry], place: Beside) -> Exhibit | None:
+    """All results of a paper in one figure; `None` where an experiment's own figure has them all."""
+    if len(entries) == 1:
+        return None
+    ratios = draw_ratios(found.results(entry.outcome for entry in entries))
+    title = "All published results and ours"
+    return None if ratios is None else show(ratios, f"{paper}-results", title, RATIOS_CAPTION, place)
 
 
 def _in_order(counts: Counter[str], words: Sequence[str]) -> list[tuple[str, int]]:

@@ -14,7 +14,7 @@ from airlane.cache import Cache
 from airlane.experiments import ClaimKind, Experiment, NumberKind, NumberRow, Outcome
 from airlane.verdict import Verdict
 
-__all__ = ["Failed", "Reproduction", "claims", "constants", "fitted", "numbers"]
+__all__ = ["Failed", "Reproduction", "claims", "constants", "fitted", "numbers", "once"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def numbers(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
     the publication is read. Constants of tables are counted by `constants`, and repetitions of a number
     are not counted.
     """
-    return _by_paper(row for row in _once(outcomes) if row.number.counted)
+    return _by_paper(row for row in once(outcomes) if row.number.counted)
 
 
 def constants(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
@@ -89,13 +89,13 @@ def constants(outcomes: Iterable[Outcome]) -> dict[str, Counter[Verdict]]:
 
     `match` means equal, `miss` not equal.
     """
-    rows = (row for row in _once(outcomes) if row.number.kind is NumberKind.CONSTANT)
+    rows = (row for row in once(outcomes) if row.number.kind is NumberKind.CONSTANT)
     return _by_paper(row for row in rows if not row.number.restates)
 
 
 def fitted(outcomes: Iterable[Outcome]) -> Counter[str]:
     """Counted results of each paper that have a setting chosen with a published figure in view."""
-    return Counter(_paper(row) for row in _once(outcomes) if row.number.counted and row.number.fitted)
+    return Counter(_paper(row) for row in once(outcomes) if row.number.counted and row.number.fitted)
 
 
 def claims(outcomes: Iterable[Outcome], kind: ClaimKind | None = None) -> Counter[bool | None]:
@@ -104,7 +104,8 @@ def claims(outcomes: Iterable[Outcome], kind: ClaimKind | None = None) -> Counte
     return Counter(row.finding.holds for row in rows if kind in (None, row.claim.kind))
 
 
-def _once(outcomes: Iterable[Outcome]) -> list[NumberRow]:
+def once(outcomes: Iterable[Outcome]) -> list[NumberRow]:
+    """Numbers of the experiments; one that several of them judge has the first one's verdict."""
     first = dict[str, NumberRow]()
     for outcome in outcomes:
         for row in outcome.numbers:

@@ -16,7 +16,7 @@ from airlane.files import write_text
 from airlane.results import Results
 from airlane.words import counted
 
-__all__ = ["sites", "write_run_html"]
+__all__ = ["FOLDED_ROWS", "sites", "write_run_html"]
 
 _RUN_CAPTION = (
     "All panels have the same time axis. Goodput counts bytes in order: a repaired loss appears as a gap, "
@@ -52,7 +52,7 @@ _TILES = (
 )
 _TILES_MAX = 8
 
-_FOLDED_ROWS = 40
+FOLDED_ROWS = 40
 """Tables with more rows are folded."""
 
 
@@ -82,7 +82,7 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
             rows=[[_cell(row[c]) for c in columns] for row in results.flows.to_pylist()],
             cell_columns=results.cells.column_names,
             cells=[[_cell(v) for v in row.values()] for row in results.cells.to_pylist()],
-            folded=_FOLDED_ROWS,
+            folded=FOLDED_ROWS,
             scenario=json.dumps(manifest["scenario"], indent=2),
             toml=manifest.get("toml", ""),
             command=manifest.get("command", ""),

@@ -41,7 +41,18 @@
       box.setAttribute("aria-label", `${heading.trim().replace(/\s+/g, " ")}, scrolls`);
     }
   }
+  // A link to an experiment opens its results; so does a link to something inside them.
+  function open() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const results = target && (target.closest("details.experiment") || target.querySelector("details.experiment"));
+    if (!results || results.open) return;
+    results.open = true;
+    target.scrollIntoView();
+  }
+  addEventListener("hashchange", open);
+  addEventListener("beforeprint", () => { for (const one of document.querySelectorAll(".experiment,.fold")) one.open = true; });
   document.addEventListener("DOMContentLoaded", () => {
+    open();
     const button = document.getElementById("theme");
     button.hidden = false;
     button.addEventListener("click", () => {
