@@ -240,7 +240,7 @@ class Results:
         return draw_run(self, run)
 
     @classmethod
-    def read(cls, folder: Path) -> Results:
+    def read(cls, folder: Path | str) -> Results:
         """Read a result folder.
 
         Raises
@@ -248,6 +248,7 @@ class Results:
         OSError
             When a file is missing.
         """
+        folder = Path(folder)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         files = {_TABLES.get(file.stem, file.stem): file for file in (folder / "series").glob("*.parquet")}
         files |= {table: folder / name for table, name in _SUMMARIES.items()}
