@@ -1,6 +1,7 @@
 """Sphinx configuration of the manual, for `make docs`. Neither building nor reading it fetches anything."""
 
 from importlib.metadata import version as _version
+from typing import Any
 
 project = "airlane"
 author = "the airlane contributors"
@@ -35,3 +36,14 @@ html_css_files = ["airlane.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
+
+
+def _captions(_app: Any, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    # Sphinx gives captions of the contents the role of a heading without a level, which WAI-ARIA requires.
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def setup(app: Any) -> None:
+    """Register what the theme's pages need."""
+    app.connect("html-page-context", _captions, priority=900)  # after the theme, which makes the tree
