@@ -157,6 +157,11 @@ impl Channel {
         self.noise + Decibel::from_linear(f64::from(ratio) / 12.0)
     }
 
+    /// Noise power of a PRB at the receiver.
+    pub(crate) const fn noise(&self) -> Dbm {
+        self.noise
+    }
+
     /// RSRP over the measurement period that ends now: the mean of five samples of the whole band. If
     /// fading cannot raise it to `wanted`, the mean before fading.
     pub(crate) fn rsrp_over(

@@ -260,6 +260,16 @@ struct Site {
     rbg_size: usize,
 }
 
+impl Site {
+    /// The number of PRBs in these RBGs; the last RBG of the band may be smaller.
+    fn prbs_in(&self, rbgs: RbgSet) -> u32 {
+        let band = rbgs & ((1_u64 << self.rbgs) - 1) as RbgSet;
+        let missing = self.rbgs * self.rbg_size - self.rise.len();
+        let last = band >> (self.rbgs - 1) & 1;
+        band.count_ones() * self.rbg_size as u32 - u32::from(last != 0) * missing as u32
+    }
+}
+
 /// All transmissions on the air.
 #[derive(Debug)]
 pub(crate) struct Air {
@@ -270,6 +280,8 @@ pub(crate) struct Air {
     arch: Arch,
     /// The slot to which `rise` belongs.
     slot: u64,
+    /// Resource blocks with PDSCH of each cell since the start; empty if they are not counted.
+    used: Vec<u64>,
 }
 
 /// The time of a reception.
@@ -284,7 +296,13 @@ pub(crate) struct Moment {
 impl Air {
     pub(crate) fn new(cells: &[CellConfig]) -> Self {
         if cells.len() < 2 {
-            return Self { sites: Vec::new(), sent: History::new(Vec::new(), 1), arch: Arch::new(), slot: 0 };
+            return Self {
+                sites: Vec::new(),
+                sent: History::new(Vec::new(), 1),
+                arch: Arch::new(),
+                slot: 0,
+                used: Vec::new(),
+            };
         }
         let depth = cells.iter().map(|cell| {
             let mac = &cell.mac;
@@ -313,7 +331,13 @@ impl Air {
         let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
         let mut always: Vec<_> = cells.iter().map(|c| if c.interferer { RbgSet::MAX } else { 0 }).collect();
         always.resize(whole_vectors(cells.len()), 0);
-        Self { sent: History::new(always, depth as usize), sites, arch: Arch::new(), slot: 0 }
+        Self {
+            sent: History::new(always, depth as usize),
+            sites,
+            arch: Arch::new(),
+            slot: 0,
+            used: Vec::new(),
+        }
     }
 
     /// The widest vectors of this machine.
@@ -343,7 +367,20 @@ impl Air {
     pub(crate) fn send_downlink(&mut self, cell: usize, slot: u64, rbgs: RbgSet) {
         if !self.is_quiet() {
             self.sent.put(cell, slot, rbgs);
+            if let Some(used) = self.used.get_mut(cell) {
+                *used += u64::from(self.sites[cell].prbs_in(rbgs));
+            }
         }
+    }
+
+    /// From now on, counts the resource blocks on which each cell transmits PDSCH.
+    pub(crate) fn count_use(&mut self) {
+        self.used = vec![0; self.sites.len()];
+    }
+
+    /// The resource blocks with PDSCH of each cell since [`Self::count_use`].
+    pub(crate) fn used(&self) -> &[u64] {
+        &self.used
     }
 
     /// A new slot of the uplink begins: the interference received until now enters the averages.

@@ -82,15 +82,21 @@ impl RadioNetwork {
                 throttle.announce(at, ue.id.0);
             }
         }
+        let mut air = Air::new(&config.cells);
+        if config.measurements.is_some_and(|measurements| measurements.quality.is_some()) {
+            air.count_use();
+        }
+        let monitor = |measurements| {
+            let cells = (&config.cells[..], build::neighbours(config));
+            Monitor::new(measurements, config.ues.len(), cells)
+        };
         Self {
             cells,
             handover: HandoverState::new(config, &ues, seeds).map(Box::new),
             ues,
             flows: config.flows.clone(),
-            air: Air::new(&config.cells),
-            monitor: config
-                .measurements
-                .map(|m| Monitor::new(m, config.ues.len(), build::neighbours(config))),
+            air,
+            monitor: config.measurements.map(monitor),
             next_slot: 0,
             bearers_due: Instant::FAR_FUTURE,
             deliverable: Vec::with_capacity(64),
@@ -204,7 +210,7 @@ impl RadioNetwork {
     fn measure_until(&mut self, until: Instant) {
         if let Some(monitor) = &mut self.monitor {
             while monitor.next() <= until {
-                monitor.measure(&mut self.ues);
+                monitor.measure(&mut self.ues, &self.air);
             }
         }
     }

@@ -569,6 +569,7 @@ fn a_ue_without_data_measures_and_reports() {
                 time_to_trigger: Duration::from_millis(256),
             },
             report_interval: Duration::MAX,
+            quality: None,
         });
         let mut d = Driver::new(&config);
         assert_eq!(d.ran.next_timeout(), Some(Instant::from_millis(200)));

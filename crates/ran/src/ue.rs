@@ -1,6 +1,6 @@
 //! A UE in the RAN: its bearer, its channels, its CQI reports and its HARQ processes.
 
-use airlane_core::{Bytes, CellId, Dbm, Direction, Instant, Stream, UeId};
+use airlane_core::{Bytes, CellId, Dbm, Direction, Duration, Instant, Stream, UeId};
 use airlane_radio::{Mcs, Mobility};
 
 use crate::bearer::RadioBearer;
@@ -117,6 +117,27 @@ impl Ue {
         let when = (now, config.period, serving + config.event.offset - config.event.hysteresis);
         for link in self.neighbours.links_mut() {
             out[link.cell.index()] = link.downlink.rsrp_over(when, mobility, &mut common);
+        }
+    }
+
+    /// The mean of RSRP over the period that ends now, by cell, as layer 1 makes a sample (TS 36.133 §8.1.2.2): the
+    /// movement of the UE counts too. `before` has the means before fading at the beginning of the period, and gets
+    /// those of its end.
+    pub(crate) fn measure_mean_rsrp(
+        &mut self,
+        (now, period): (Instant, Duration),
+        before: &mut [Option<Dbm>],
+        out: &mut [Dbm],
+    ) {
+        let (mobility, mut common) = (&mut self.mobility, None);
+        let serving = core::iter::once((self.cell, &mut self.downlink.channel));
+        let others = self.neighbours.links_mut().iter_mut().map(|link| (link.cell, &mut link.downlink));
+        for (cell, channel) in serving.chain(others) {
+            let mean = channel.rsrp(now, mobility, &mut common);
+            let when = (now, period, Dbm(f64::NEG_INFINITY));
+            let fading = channel.rsrp_over(when, mobility, &mut common) - mean;
+            let at_begin = before[cell.index()].replace(mean).unwrap_or(mean);
+            out[cell.index()] = Dbm((at_begin.0 + mean.0) / 2.0) + fading;
         }
     }
 

@@ -21,6 +21,7 @@ use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
 use airlane_ran::rrc::handover::HandoverConfig;
 use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
+use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
 use airlane_ran::x2::X2Config;
 
@@ -193,6 +194,17 @@ fn measurements(handover: &format::Handover) -> MeasurementConfig {
             time_to_trigger: handover.time_to_trigger.0,
         },
         report_interval: handover.report_interval.0,
+        quality: match &handover.algorithm {
+            format::HandoverAlgorithm::A3Rsrp => None,
+            format::HandoverAlgorithm::A2A4Rsrq(rule) => Some(QualityRule {
+                serving_threshold: Reported(rule.serving_threshold),
+                neighbour_offset: rule.neighbour_offset,
+                rssi: match rule.rssi {
+                    format::Rssi::All => Rssi::AllElements,
+                    format::Rssi::ReferenceSignals => Rssi::ReferenceSignals,
+                },
+            }),
+        },
     }
 }
 

@@ -1,8 +1,8 @@
 """Handover compared with ns-3's: its position, its effect on a TCP flow, and a fast UE's serving cells.
 
-Two set-ups: one UE drives past two eNodeBs with a bulk flow (`handover.csv`, runs of ns-3); another passes
+Three set-ups: one UE drives past two eNodeBs with a bulk flow (`handover.csv`, runs of ns-3); another passes
 two to four of them at high speed with a packet every 10 ms (`x2_handover_measures.csv`, the expectations of
-a test of ns-3).
+a test of ns-3); an idle UE moves from one to the other with events A2 and A4 (`a2a4.csv`, runs of ns-3).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from airlane.validation.claims import Family, Row, within
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["Drive", "Flight", "handover", "handover_checks"]
+__all__ = ["Drive", "Flight", "Stroll", "handover", "handover_checks", "handover_quality"]
 
 _DRIVE = """\
 network = "lena"
@@ -94,6 +94,7 @@ delay = "10 ms"
 mode = "seamless-um"
 hysteresis = "1.5 dB"
 time_to_trigger = "128 ms"
+algorithm = "{algorithm}"
 """
 
 _FLIGHT_CELL = """
@@ -272,14 +273,17 @@ class Flight:
         Number of eNodeBs.
     duration_s
         Duration of the flight.
+    algorithm
+        Rule of the handovers.
     """
 
     cells: int
     duration_s: float
+    algorithm: str = "a3-rsrp"
 
     def scenario(self) -> Scenario:
         """The scenario."""
-        head = _FLIGHT.format(duration_s=self.duration_s)
+        head = _FLIGHT.format(duration_s=self.duration_s, algorithm=self.algorithm)
         cells = (_FLIGHT_CELL.format(index=n, x_m=1000.0 * (n + 1)) for n in range(self.cells))
         return loads(head + "".join(cells) + _FLIGHT_UE, "<flight along cells>")
 
@@ -307,7 +311,7 @@ def _passed(checks: Sequence[float], cell: str) -> Callable[[native.Output], flo
 
 def handover_checks(family: Family) -> Plan:
     """The serving cell of a fast UE at each second, and whether its packets arrive."""
-    rows = reference_rows(family.reference)
+    rows, algorithm = reference_rows(family.reference), family.figure or "a3-rsrp"
     ends: dict[str, float] = {}
     for row in rows:
         ends[row["scenario"]] = max(ends.get(row["scenario"], 0.0), float(row["check_stop_s"]))
@@ -321,7 +325,7 @@ def handover_checks(family: Family) -> Plan:
                 id=f"{family.id}/{cells}cells-at-{row['enb']}",
                 unit="checks",
                 reference=float(len(checks)),
-                setups=(Flight(cells, ends[name] + 1.0),),
+                setups=(Flight(cells, ends[name] + 1.0, algorithm),),
                 figure=_passed(checks, f"cell-{row['enb']}"),
                 note=f"every second from {checks[0]:g} to {checks[-1]:g} s",
             )
@@ -329,5 +333,82 @@ def handover_checks(family: Family) -> Plan:
     return Plan(cases=[*cases])
 
 
+_STROLL = """\
+network = "lena"
+
+[run]
+duration = "30 s"
+
+[handover]
+mode = "seamless-um"
+l3_filter = 0
+radio_link_failure = false
+
+[handover.algorithm]
+kind = "a2-a4-rsrq"
+serving_threshold = {threshold}
+neighbour_offset = {offset}
+
+[[cell]]
+name = "a"
+position = ["0 m", "0 m"]
+
+[[cell]]
+name = "b"
+position = ["1000 m", "0 m"]
+
+[[ue]]
+name = "ue"
+position = ["400 m", "0 m"]
+mobility = {{ kind = "line", heading = "0 deg", speed = "10 m/s" }}
+
+[[flow]]
+to = "ue"
+start = "29.9 s"
+app = "ping"
+transport = "icmp"
+"""
+
+
+@dataclass(frozen=True)
+class Stroll:
+    """An idle UE from one eNodeB to another, a kilometre away, at 10 m/s, with events A2 and A4.
+
+    Attributes
+    ----------
+    threshold, offset
+        Of the rule, as reported values.
+    """
+
+    threshold: int
+    offset: int
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        text = _STROLL.format(threshold=self.threshold, offset=self.offset)
+        return loads(text, "<between two cells>")
+
+
+def _reported_at(output: native.Output) -> float:
+    places = _column(output, "handovers", "x_m")
+    return float(places[0]) if places.size else float("nan")
+
+
+def handover_quality(family: Family) -> Plan:
+    """The position of an idle UE at the start of its handover, by threshold and offset."""
+    cases = [
+        TcpCase(
+            id=f"{family.id}/{row['threshold']}-{row['offset']}",
+            unit="m",
+            reference=float(row["x_m"]),
+            setups=(Stroll(int(row["threshold"]), int(row["offset"])),),
+            figure=_reported_at,
+        )
+        for row in reference_rows(family.reference)
+    ]
+    return Plan(cases=[*cases])
+
+
 MEASURES["handover"] = handover
+MEASURES["handover_quality"] = handover_quality
 MEASURES["handover_checks"] = handover_checks

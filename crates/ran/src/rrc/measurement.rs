@@ -5,7 +5,7 @@
 //! [`EventA3`] (§5.5.4.4) with its time to trigger (§5.5.4.1). This is pure logic: the caller
 //! supplies time and samples.
 //!
-//! Not included: events other than A3, offsets of single cells and frequencies (Ocn, Ofn), measurement
+//! Events A2 and A4 are in [`super::quality`]. Not included: other events, offsets of single cells and frequencies (Ocn, Ofn), measurement
 //! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows. (The numbers of TS 36.133
 //! are cited from memory, without access to its text. ns-3 uses the same 200 ms.)
 //!
@@ -22,6 +22,7 @@
 //!         time_to_trigger: Duration::from_millis(256),
 //!     },
 //!     report_interval: Duration::from_millis(240),
+//!     quality: None,
 //! };
 //! let mut ue = Measurements::new(config, 2);
 //! let mut report = |ms, neighbour| {
@@ -37,6 +38,8 @@
 
 use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
 
+use super::quality::QualityRule;
+
 /// The measurement configuration of a UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasurementConfig {
@@ -48,6 +51,8 @@ pub struct MeasurementConfig {
     pub event: EventA3,
     /// reportInterval: the period at which a report is repeated while the event lasts.
     pub report_interval: Duration,
+    /// Events A2 and A4 on RSRQ instead of event A3.
+    pub quality: Option<QualityRule>,
 }
 
 /// Event A3: a neighbour becomes better than the serving cell by an offset.

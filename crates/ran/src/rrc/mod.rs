@@ -3,6 +3,7 @@
 pub mod handover;
 pub mod measurement;
 pub(crate) mod monitor;
+pub mod quality;
 pub mod radio_link;
 pub(crate) mod random_access;
 pub mod x2ap;

@@ -2,12 +2,16 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{CellId, Dbm, Duration, Instant, UeId};
+use airlane_core::{CellId, Dbm, Decibel, Duration, Instant, UeId};
+use airlane_radio::TransmissionMode;
 
 use super::measurement::{MeasurementConfig, Measurements};
+use super::quality::{Emission, QualityEvents, QualityRule};
+use crate::config::{CellConfig, SLOT};
+use crate::interference::Air;
 use crate::ue::Ue;
 
-/// A UE's report of event A3.
+/// A UE's report that starts a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasurementReport {
     /// The time.
@@ -18,6 +22,79 @@ pub struct MeasurementReport {
     pub target: CellId,
 }
 
+/// The state of handovers by the quality of the serving cell.
+#[derive(Debug)]
+struct Quality {
+    rule: QualityRule,
+    ues: Vec<QualityEvents>,
+    /// By cell: its contribution to the received power, and its resource blocks per slot.
+    emissions: Vec<Emission>,
+    prbs: Vec<u16>,
+    /// Cells that only interfere, whose load is constant.
+    constant: Vec<bool>,
+    /// Resource blocks used until the latest sample.
+    used: Vec<u64>,
+    /// RSRP before fading at the latest sample, by UE and cell.
+    before: Vec<Vec<Option<Dbm>>>,
+    rsrp: Vec<Dbm>,
+    samples: Vec<Decibel>,
+}
+
+impl Quality {
+    fn new(config: &MeasurementConfig, rule: QualityRule, ues: usize, cells: &[CellConfig]) -> Self {
+        let carrier = |cell: &CellConfig| {
+            cells.iter().position(|other| other.downlink_hz == cell.downlink_hz).expect("it is among them")
+        };
+        let emission = |cell: &CellConfig| Emission {
+            carrier: carrier(cell),
+            ports: if cell.transmission_mode == TransmissionMode::SingleAntenna { 1 } else { 2 },
+            load: if cell.interferer { 1.0 } else { 0.0 },
+        };
+        let events = QualityEvents::new(rule, config.filter_coefficient, cells.len());
+        Self {
+            rule,
+            ues: vec![events; ues],
+            emissions: cells.iter().map(emission).collect(),
+            prbs: cells.iter().map(|cell| cell.resource_blocks).collect(),
+            constant: cells.iter().map(|cell| cell.interferer).collect(),
+            used: vec![0; cells.len()],
+            before: vec![vec![None; cells.len()]; ues],
+            rsrp: vec![Dbm(0.0); cells.len()],
+            samples: vec![Decibel(0.0); cells.len()],
+        }
+    }
+
+    /// A sample of a UE. Returns the target of a handover if its eNB decides on one.
+    fn sample(
+        &mut self,
+        when: (Instant, Duration),
+        ue: &mut Ue,
+        silent: &[bool],
+        is_neighbour: impl Fn(CellId) -> bool,
+    ) -> Option<CellId> {
+        let index = ue.id.index();
+        ue.measure_mean_rsrp(when, &mut self.before[index], &mut self.rsrp);
+        for (rsrp, _) in self.rsrp.iter_mut().zip(silent).filter(|(_, silent)| **silent) {
+            rsrp.0 = f64::NEG_INFINITY;
+        }
+        let noise = ue.downlink.channel.noise();
+        self.rule.rssi.quality(&self.rsrp, &self.emissions, noise, &mut self.samples);
+        self.ues[index].sample(when.0, ue.cell, &self.samples, is_neighbour)
+    }
+
+    /// The load of each cell in the slots that were scheduled in the period.
+    fn measure_load(&mut self, period: Duration, air: &Air) {
+        let slots = (period.as_nanos() / SLOT.as_nanos()).max(1);
+        for (cell, now) in air.used().iter().enumerate() {
+            if !self.constant[cell] {
+                let most = slots * u64::from(self.prbs[cell]);
+                self.emissions[cell].load = ((now - self.used[cell]) as f64 / most as f64).min(1.0);
+            }
+            self.used[cell] = *now;
+        }
+    }
+}
+
 /// The measurements of all UEs.
 #[derive(Debug)]
 pub(crate) struct Monitor {
@@ -26,6 +103,8 @@ pub(crate) struct Monitor {
     /// The earliest end of a time to trigger; `FAR_FUTURE` if there is none.
     next_timeout: Instant,
     ues: Vec<Measurements>,
+    /// `None` with event A3.
+    quality: Option<Quality>,
     reports: VecDeque<MeasurementReport>,
     samples: Vec<Dbm>,
     /// For each cell, the cells that its UEs report.
@@ -36,7 +115,12 @@ pub(crate) struct Monitor {
 }
 
 impl Monitor {
-    pub(crate) fn new(config: MeasurementConfig, ues: usize, neighbours: Vec<Vec<CellId>>) -> Self {
+    pub(crate) fn new(
+        config: MeasurementConfig,
+        ues: usize,
+        (cells, neighbours): (&[CellConfig], Vec<Vec<CellId>>),
+    ) -> Self {
+        let quality = config.quality.map(|rule| Quality::new(&config, rule, ues, cells));
         let cells = neighbours.len();
         assert!(config.period > Duration::ZERO, "UEs would measure all the time");
         Self {
@@ -44,6 +128,7 @@ impl Monitor {
             next_sample: Instant::ZERO + config.period,
             next_timeout: Instant::FAR_FUTURE,
             ues: vec![Measurements::new(config, cells); ues],
+            quality,
             reports: VecDeque::with_capacity(ues),
             samples: vec![Dbm(0.0); cells],
             neighbours,
@@ -58,33 +143,50 @@ impl Monitor {
     }
 
     /// Executes the next due action. At the end of a period every UE samples every cell.
-    pub(crate) fn measure(&mut self, ues: &mut [Ue]) {
+    pub(crate) fn measure(&mut self, ues: &mut [Ue], air: &Air) {
         if self.next_sample <= self.next_timeout {
-            self.sample(ues);
+            self.sample(ues, air);
         } else {
-            let at = self.next_timeout;
-            for (ue, measurements) in ues.iter().zip(&mut self.ues) {
-                if let Some(target) = measurements.handle_timeout(at) {
-                    self.reports.push_back(MeasurementReport { at, ue: ue.id, target });
-                }
-            }
+            self.handle_timeouts(ues);
         }
-        let timeouts = self.ues.iter().filter_map(Measurements::next_timeout);
-        self.next_timeout = timeouts.min().unwrap_or(Instant::FAR_FUTURE);
+        self.next_timeout = match &self.quality {
+            None => self.ues.iter().filter_map(Measurements::next_timeout).min(),
+            Some(quality) => quality.ues.iter().filter_map(QualityEvents::next_timeout).min(),
+        }
+        .unwrap_or(Instant::FAR_FUTURE);
     }
 
-    fn sample(&mut self, ues: &mut [Ue]) {
+    fn handle_timeouts(&mut self, ues: &[Ue]) {
+        let at = self.next_timeout;
+        for (index, ue) in ues.iter().enumerate() {
+            let due = match &mut self.quality {
+                None => self.ues[index].handle_timeout(at),
+                Some(quality) => quality.ues[index].handle_timeout(at, ue.cell),
+            };
+            if let Some(target) = due {
+                self.reports.push_back(MeasurementReport { at, ue: ue.id, target });
+            }
+        }
+    }
+
+    fn sample(&mut self, ues: &mut [Ue], air: &Air) {
         let now = self.next_sample;
         self.next_sample = now + self.config.period;
+        if let Some(quality) = &mut self.quality {
+            quality.measure_load(self.config.period, air);
+        }
         for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
             ue.measure_rsrp(now, &self.config, &mut self.samples);
             for (sample, _) in self.samples.iter_mut().zip(&self.silent).filter(|(_, silent)| **silent) {
                 sample.0 = f64::NEG_INFINITY;
             }
             let (neighbours, shunned) = (&self.neighbours[ue.cell.index()], &self.shunned);
-            let due = measurements.sample_among(now, ue.cell, &self.samples, |cell| {
-                neighbours.contains(&cell) && !shunned[cell.index()]
-            });
+            let is_neighbour = |cell: CellId| neighbours.contains(&cell) && !shunned[cell.index()];
+            let better = measurements.sample_among(now, ue.cell, &self.samples, is_neighbour);
+            let due = match &mut self.quality {
+                None => better,
+                Some(quality) => quality.sample((now, self.config.period), ue, &self.silent, is_neighbour),
+            };
             if let Some(target) = due {
                 self.reports.push_back(MeasurementReport { at: now, ue: ue.id, target });
             }
@@ -132,12 +234,16 @@ impl Monitor {
     /// Deletes pending reports of a cell.
     fn forget(&mut self, cell: CellId) {
         self.ues.iter_mut().for_each(|ue| ue.forget_event(cell));
+        self.quality.iter_mut().flat_map(|quality| &mut quality.ues).for_each(|ue| ue.forget(cell));
         self.reports.retain(|report| report.target != cell);
     }
 
     /// A UE has changed its cell.
     pub(crate) fn change_cell(&mut self, ue: UeId) {
         self.ues[ue.index()].change_cell();
+        if let Some(quality) = &mut self.quality {
+            quality.ues[ue.index()].change_cell();
+        }
         self.reports.retain(|report| report.ue != ue);
     }
 }

@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use airlane_core::{Decibel, Duration};
 use airlane_ran::bearer::RlcMode;
+use airlane_ran::rrc::quality::Reported;
 
 use super::{Checked, Place};
 use crate::de::nearest_help;
-use crate::format::{Cell, Handover, HandoverMode, Resolved, Rlc, X2};
+use crate::format::{Cell, Handover, HandoverAlgorithm, HandoverMode, Resolved, Rlc, X2};
 use crate::radio::handover_mode;
+
+/// The greatest reported value of RSRQ.
+const RSRQ_MAX: u8 = Reported::MAX.0;
 
 pub(super) fn handover(scenario: &Resolved, at: &Place<'_>) -> Checked {
     for (index, cell) in scenario.cell.iter().enumerate() {
@@ -98,6 +102,13 @@ fn measurements(handover: &Handover, at: &Place<'_>) -> Checked {
     let fits = half_steps(hysteresis) && (0.0..=15.0).contains(&hysteresis.0);
     let help = "it must be from 0 dB to 15 dB in steps of 0.5 dB (TS 36.331 section 6.3.5)";
     at.require(fits, "hysteresis", "not a value of hysteresis", help)?;
+    if let HandoverAlgorithm::A2A4Rsrq(rule) = &handover.algorithm {
+        let at = at.under("algorithm");
+        let help = "it must be a reported value of RSRQ, from 0 to 34 (TS 36.133 section 9.1.7)";
+        at.require(rule.serving_threshold <= RSRQ_MAX, "serving_threshold", "out of range", help)?;
+        let help = "it must be from 0 to 34, the range of the reported values";
+        at.require(rule.neighbour_offset <= RSRQ_MAX, "neighbour_offset", "out of range", help)?;
+    }
     // FilterCoefficient, TS 36.331 section 6.3.5.
     let fits = matches!(handover.l3_filter, 0..=9 | 11 | 13 | 15 | 17 | 19);
     at.require(fits, "l3_filter", "not a filter coefficient", "it must be 0 to 9, 11, 13, 15, 17 or 19")

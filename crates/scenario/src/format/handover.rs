@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tagged;
 use crate::quantity::{Gain, Time};
 
 /// How UEs are handed over from cell to cell.
@@ -11,19 +12,21 @@ use crate::quantity::{Gain, Time};
 pub struct Handover {
     /// What happens to packets that were sent and not confirmed.
     pub mode: HandoverMode,
+    /// Rule by which a UE is handed over.
+    pub algorithm: HandoverAlgorithm,
     /// a3-Offset: how much better than the serving cell a neighbour must be (event A3). From -15 dB to 15 dB
     /// in steps of 0.5 dB.
     pub a3_offset: Gain,
     /// Hysteresis: added to the offset to enter event A3, subtracted to leave it. From 0 dB to 15 dB in steps
     /// of 0.5 dB.
     pub hysteresis: Gain,
-    /// timeToTrigger: how long the condition must hold.
+    /// timeToTrigger: how long the condition of event A3 must hold.
     pub time_to_trigger: Time,
     /// Layer 3 filter coefficient: the weight of a new sample is 2^(-l3_filter/4).
     pub l3_filter: u8,
     /// Interval between layer 1 samples.
     pub measurement_period: Time,
-    /// reportInterval: interval between repeated reports while the neighbour stays better.
+    /// reportInterval: interval between repeated reports of event A3 while the neighbour stays better.
     pub report_interval: Time,
     /// Delay from a measurement report to its reception at the eNB.
     pub report_delay: Time,
@@ -46,6 +49,43 @@ pub struct Handover {
     pub t304: Time,
     /// T311: how long a UE searches for a cell to re-establish its connection.
     pub t311: Time,
+}
+
+/// Rule by which a UE is handed over.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum HandoverAlgorithm {
+    /// Event A3: the RSRP of a neighbour is better than that of the serving cell. The keys are `a3_offset`,
+    /// `hysteresis`, `time_to_trigger` and `report_interval`.
+    A3Rsrp,
+    /// Events A2 and A4, as ns-3's A2A4RsrqHandoverAlgorithm: the RSRQ of the serving cell is below a threshold,
+    /// and the best neighbour is better.
+    A2A4Rsrq(A2A4Rsrq),
+}
+tagged!(HandoverAlgorithm by "kind" { "a3-rsrp" => A3Rsrp, "a2-a4-rsrq" => A2A4Rsrq(A2A4Rsrq) });
+
+/// Handover by RSRQ. Values are reported values: 0 below -19.5 dB, then steps of 0.5 dB, 34 from -3 dB on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct A2A4Rsrq {
+    /// A UE is handed over only while the RSRQ of its serving cell is below this value; of 30, -5 dB.
+    #[schemars(range(max = 34))]
+    pub serving_threshold: u8,
+    /// How much greater than the value of the serving cell the value of the best neighbour must be.
+    #[schemars(range(max = 34))]
+    pub neighbour_offset: u8,
+    /// Resource elements that count in RSSI, the denominator of RSRQ.
+    pub rssi: Rssi,
+}
+
+/// Resource elements that count in RSSI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rssi {
+    /// All elements of the measured symbols (TS 36.214 section 5.1.3): RSRQ decreases with the load of the cells.
+    All,
+    /// The elements of the reference signals of one antenna port, as in ns-3: RSRQ does not depend on load.
+    ReferenceSignals,
 }
 
 /// What happens to packets at a handover.

@@ -80,6 +80,22 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
     }
 }
 
+/// The rule of handovers.
+pub(super) fn algorithm(settings: &mut Settings<'_>) {
+    let s = &mut *settings.s;
+    let rule = match s.below(4) {
+        0 | 1 => return,
+        2 => json!("a3-rsrp"),
+        _ => json!({
+            "kind": "a2-a4-rsrq",
+            "serving_threshold": number(s, 0, 34),
+            "neighbour_offset": number(s, 0, 4),
+            "rssi": one_of(&["all", "reference-signals"])(s),
+        }),
+    };
+    settings.set("handover", "algorithm", rule);
+}
+
 fn antenna(settings: &mut Settings<'_>, at: &str, antenna: &format::Antenna) {
     let keys = match antenna {
         format::Antenna::Omni(_) => vec![("gain", decibels(-3, 15, "dB"))],

@@ -52,6 +52,9 @@ pub(super) fn draw(s: &mut Stream, base: &Resolved, layout: bool) -> Vec<(String
     if let Some(rnis) = &base.rnis {
         super::host_settings::information(&mut settings, rnis);
     }
+    if base.handover.is_some() {
+        super::radio_settings::algorithm(&mut settings);
+    }
     settings.list
 }
 

@@ -7,7 +7,13 @@ const A3: EventA3 =
 fn unfiltered(cells: usize) -> Measurements {
     let period = Duration::from_millis(200);
     Measurements::new(
-        MeasurementConfig { period, filter_coefficient: 0, event: A3, report_interval: Duration::MAX },
+        MeasurementConfig {
+            period,
+            filter_coefficient: 0,
+            event: A3,
+            report_interval: Duration::MAX,
+            quality: None,
+        },
         cells,
     )
 }
@@ -118,6 +124,7 @@ fn a_cell_that_is_not_received_is_forgotten() {
         event: EventA3 { time_to_trigger: Duration::ZERO, ..A3 },
         period: Duration::from_millis(200),
         report_interval: Duration::MAX,
+        quality: None,
     };
     let mut ue = Measurements::new(config, 2);
     let mut sample = |tick: u64, own: f64, theirs: f64| {
