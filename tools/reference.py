@@ -187,7 +187,7 @@ def scenarios_page() -> Iterator[str]:
         yield f"## {name}"
         link = f'<a href="../playground.html#scenario={name}">Run it in the browser</a>'
         yield f"{examples.title(path)} {link}."
-        yield f"```toml\n{path.read_text(encoding='utf-8').rstrip()}\n```"
+        yield f"```toml excerpt\n{path.read_text(encoding='utf-8').rstrip()}\n```"
 
 
 def command_page() -> Iterator[str]:
