@@ -14,13 +14,14 @@ from typing import Any
 ALLOWED: dict[str, set[str]] = {
     "core": set(),
     "radio": {"core"},
+    "wire": {"core"},
     "net": {"core"},
     "transport": {"core"},
     "middlebox": {"core", "net", "transport"},
     "ran": {"core", "radio", "net"},
     "quic": {"core", "transport"},
     "traffic": {"core", "net", "transport", "quic"},
-    "record": {"core"},
+    "record": {"core", "wire"},
     "engine": {"core"},
     "scenario": {
         "core", "radio", "net", "transport", "quic", "middlebox", "ran", "traffic", "record", "engine",

@@ -19,7 +19,7 @@ from pathlib import Path
 FUNCTION_LINES = 90
 FILE_LINES = 800
 
-ALGORITHM_CRATES = ("core", "net", "transport", "radio", "ran", "middlebox", "traffic")
+ALGORITHM_CRATES = ("core", "net", "transport", "radio", "ran", "middlebox", "traffic", "wire")
 
 UNDONE = re.compile(
     r"\bFIXME\b|\bXXX\b|\btodo!\(|\bunimplemented!\(|\bNotImplementedError\b|#\[ignore\]|pytest\.mark\.(?:skip|xfail)\b"

@@ -1,0 +1,126 @@
+//! Reads and writes random packets for the given time, and prints what happened to them:
+//!
+//! `cargo run -p airlane-wire --profile test --example fuzz -- MODE SECONDS SEED`, where MODE is `valid` (packets
+//! that must survive a round trip) or `damaged` (bytes that may be anything).
+
+#[path = "../tests/generate/mod.rs"]
+mod generate;
+
+use std::collections::BTreeMap;
+use std::env::args;
+use std::process::ExitCode;
+
+use airlane_wire::{Error, GtpU, IpPacket, Layer, Transport, checksum};
+use generate::Generator;
+
+/// What happened to the packets.
+#[derive(Default)]
+struct Counts {
+    packets: u64,
+    bytes: u64,
+    round_trips: BTreeMap<&'static str, u64>,
+    rejected: BTreeMap<(Option<Layer>, &'static str), u64>,
+}
+
+impl Counts {
+    /// Reads bytes in every way that there is; panics if a round trip changes a bit.
+    fn try_packet(&mut self, bytes: &[u8], generator: &mut Generator) -> Result<(), Error> {
+        self.packets += 1;
+        self.bytes += bytes.len() as u64;
+        let parsed = IpPacket::parse(bytes);
+        let mut scratch = bytes.to_vec();
+        let _ = (checksum::verify_header(bytes), checksum::verify_transport(bytes));
+        let (start, offset) = (generator.below(200), generator.below(200));
+        let _ = checksum::complete(&mut scratch, start, offset);
+        let _ = checksum::fill(&mut scratch);
+        let _ = checksum::leave_undone(&mut scratch);
+        let packet = parsed.inspect_err(|error| *self.rejected.entry(error.cause()).or_default() += 1)?;
+        let mut again = Vec::with_capacity(bytes.len());
+        packet.emit(&mut again)?;
+        assert_eq!(again, &bytes[..packet.len()], "a round trip changed {bytes:02x?}");
+        let kind = match packet.transport {
+            Transport::Tcp(tcp) => {
+                let mut options = Vec::new();
+                let mut whole = true;
+                for option in tcp.options() {
+                    match option {
+                        Ok(option) => option.emit(&mut options),
+                        Err(_) => whole = false,
+                    }
+                }
+                assert!(tcp.options.starts_with(&options) && (!whole || options == tcp.options));
+                if whole { "TCP" } else { "TCP with wrong options" }
+            }
+            Transport::Udp(_) => "UDP",
+            Transport::Icmp(_) => "ICMP",
+            Transport::Other if packet.ip.is_fragment() => "fragment",
+            Transport::Other => "other",
+        };
+        *self.round_trips.entry(kind).or_default() += 1;
+        Ok(())
+    }
+
+    /// The same for a tunnel header.
+    fn try_tunnel(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.packets += 1;
+        self.bytes += bytes.len() as u64;
+        let parsed = GtpU::parse(bytes);
+        let (header, inner) =
+            parsed.inspect_err(|error| *self.rejected.entry(error.cause()).or_default() += 1)?;
+        let mut again = Vec::with_capacity(bytes.len());
+        header.emit(&mut again);
+        again.extend_from_slice(inner);
+        assert_eq!(again, &bytes[..8 + usize::from(header.length)], "a round trip changed {bytes:02x?}");
+        *self.round_trips.entry("GTP-U").or_default() += 1;
+        Ok(())
+    }
+
+    fn print(&self, mode: &str, seconds: u64, seed: u64) {
+        println!(
+            "{mode}, {seconds} s, seed {seed}: {} packets, {} bytes, no panic",
+            self.packets, self.bytes
+        );
+        for (kind, count) in &self.round_trips {
+            println!("  written as read: {kind:<24} {count:>12}");
+        }
+        for ((layer, cause), count) in &self.rejected {
+            let layer = layer.map_or("-", Layer::name);
+            println!("  rejected: {:<31} {count:>12}", format!("{layer}, {cause}"));
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = args().skip(1).collect();
+    let number = |i: usize| arguments.get(i).and_then(|text| text.parse::<u64>().ok());
+    let (Some(mode @ ("valid" | "damaged")), Some(seconds), Some(seed)) =
+        (arguments.first().map(String::as_str), number(1), number(2))
+    else {
+        eprintln!("usage: fuzz valid|damaged SECONDS SEED");
+        return ExitCode::FAILURE;
+    };
+    let mut generator = Generator::new(seed);
+    let mut counts = Counts::default();
+    #[expect(clippy::disallowed_types, reason = "the duration of the fuzzing, not of anything simulated")]
+    let begin = std::time::Instant::now();
+    while begin.elapsed().as_secs() < seconds {
+        for _ in 0..1_000 {
+            let damaged = mode == "damaged";
+            let fine = !damaged || generator.chance(0.5);
+            let mut bytes = generator.packet(fine);
+            let mut tunnelled = generator.tunnelled(&bytes);
+            if damaged {
+                if generator.chance(0.1) {
+                    let length = generator.below(120);
+                    bytes = generator.noise(length);
+                }
+                generator.damage(&mut bytes);
+                generator.damage(&mut tunnelled);
+            }
+            let results = [counts.try_packet(&bytes, &mut generator), counts.try_tunnel(&tunnelled)];
+            assert!(damaged || results.iter().all(Result::is_ok), "{results:?} for {bytes:02x?}");
+        }
+    }
+    counts.print(mode, seconds, seed);
+    ExitCode::SUCCESS
+}
