@@ -5,17 +5,14 @@
 
 use airlane_core::{Dbm, Decibel};
 
-/// Bandwidth of a PRB in Hz: 12 subcarriers of 15 kHz (TS 36.211 v8.9.0 Table 6.2.3-1).
-pub const PRB_BANDWIDTH_HZ: f64 = 180_000.0;
-
 /// Thermal noise density kT in dBm/Hz at 290 K, rounded as in ns-3.37
 /// `lte-spectrum-value-helper.cc` (10 log10(1.380649e-23 · 290 / 1 mW) = −173.98).
 pub const THERMAL_NOISE_DBM_HZ: f64 = -174.0;
 
-/// The noise of one PRB in a receiver with this noise figure.
+/// The noise of one PRB of this bandwidth in a receiver with this noise figure.
 #[must_use]
-pub fn prb_noise(noise_figure: Decibel) -> Dbm {
-    Dbm(THERMAL_NOISE_DBM_HZ + 10.0 * libm::log10(PRB_BANDWIDTH_HZ)) + noise_figure
+pub fn prb_noise(bandwidth_hz: f64, noise_figure: Decibel) -> Dbm {
+    Dbm(THERMAL_NOISE_DBM_HZ + 10.0 * libm::log10(bandwidth_hz)) + noise_figure
 }
 
 /// The power on each PRB when `total` is spread evenly over `n_prb`.
@@ -90,7 +87,7 @@ mod tests {
     #[test]
     fn noise_of_a_prb_by_hand() {
         // -174 + 10 log10(180 000) + 9 = -174 + 52.553 + 9.
-        assert!((prb_noise(Decibel(9.0)).0 + 112.447).abs() < 1e-3);
+        assert!((prb_noise(180e3, Decibel(9.0)).0 + 112.447).abs() < 1e-3);
         assert!((prb_power(Dbm(30.0), 100).0 - 10.0).abs() < 1e-12);
     }
 
@@ -124,7 +121,7 @@ mod tests {
     fn two_cells_at_the_peers_distances() {
         // 25 PRBs, eNB 30 dBm, UE noise figure 9 dB, EARFCN 100: both cells send on all PRBs.
         let law = PathLoss::Friis { frequency_hz: 2120e6 };
-        let noise = prb_noise(Decibel(9.0));
+        let noise = prb_noise(180e3, Decibel(9.0));
         let sent = prb_power(Dbm(30.0), 25);
         let mut out = [0.0];
         for row in crate::reference::rows(include_str!("../data/interference_ns3.csv")) {

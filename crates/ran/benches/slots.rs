@@ -10,6 +10,7 @@ use airlane_radio::{AmcRule, Antenna, CqiToMcs, Position, Profile, TransmissionM
 use airlane_ran::RadioNetwork;
 use airlane_ran::bearer::BearerConfig;
 use airlane_ran::config::*;
+use airlane_ran::numerology::Numerology;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 /// Packets in the queue of each UE.
@@ -19,6 +20,7 @@ const SETTLED: u64 = 1000;
 
 fn cell() -> CellConfig {
     CellConfig {
+        numerology: Numerology::LTE,
         position: Position::on_ground(0.0, 0.0),
         antenna: Antenna::ISOTROPIC,
         resource_blocks: 100,
@@ -144,7 +146,7 @@ impl Cell {
 }
 
 fn slots(c: &mut Criterion) {
-    let eva = FadingConfig { profile: Profile::Eva, speed_mps: 60.0 / 3.6, prb_spacing_hz: 180e3 };
+    let eva = FadingConfig { profile: Profile::Eva, speed_mps: 60.0 / 3.6, prb_spacing_hz: None };
     for (name, fading) in [("no fading", None), ("eva", Some(eva))] {
         for ues in [1, 20, 100] {
             let mut cell = Cell::new(&network(ues, fading));

@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, Seeds, UeId};
+use airlane_core::{Bytes, CellId, Decibel, Direction, Duration, Instant, Seeds, UeId};
 use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
-use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing};
+use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing, noise};
 
 use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget, Scenery};
-use crate::config::{CellConfig, ChannelConfig, RanConfig, SLOT, Start, UeConfig};
+use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::cqi::CqiReports;
 use crate::interference::{Link, Neighbours};
 use crate::mac::downlink::DownlinkMac;
-use crate::mac::grid::rbg_size;
 use crate::mac::harq::HarqEntity;
 use crate::mac::phy::{CodedBlocks, Phy};
 use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::uplink::UplinkMac;
-use crate::network::Cell;
+use crate::network::{Cell, SlotClock};
 use crate::ue::{DownlinkState, Sounding, Ue, UplinkState};
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last subheader of a PDU
@@ -31,13 +30,22 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     let widest = config.cells.iter().map(|cell| cell.resource_blocks).max().unwrap_or(0);
     let blocks = Arc::new(CodedBlocks::new(widest));
     let cell = |cell: &CellConfig| Cell {
-        phy: Phy::new(cell.resource_blocks, rbg_size(cell.resource_blocks), &cell.mac, Arc::clone(&blocks)),
+        clock: SlotClock::default(),
+        phy: Phy::new(cell, Arc::clone(&blocks)),
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, ues),
         is_on: true,
         config: cell.clone(),
     };
     config.cells.iter().map(cell).collect()
+}
+
+/// The slot lengths of the cells, each once.
+pub(crate) fn slot_lengths(config: &RanConfig) -> Vec<Duration> {
+    let mut lengths: Vec<_> = config.cells.iter().map(|cell| cell.numerology.slot).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    lengths
 }
 
 /// For each cell, the cells that its UEs report: only cells that serve UEs.
@@ -92,8 +100,9 @@ fn site_of(cells: &[CellConfig], cell: CellId) -> usize {
 fn frequency_grid(channel: &ChannelConfig, cell: &CellConfig) -> Option<Arc<FrequencyGrid>> {
     let prbs = cell.resource_blocks;
     let make = |f: &crate::config::FadingConfig| {
-        let (n_prb, size) = (usize::from(prbs), usize::from(rbg_size(prbs)));
-        Arc::new(FrequencyGrid::with_spacing(f.profile, n_prb, size, f.prb_spacing_hz))
+        let spacing_hz = f.prb_spacing_hz.unwrap_or_else(|| cell.numerology.prb_bandwidth_hz());
+        let (n_prb, size) = (usize::from(prbs), usize::from(cell.numerology.rbg_size(prbs)));
+        Arc::new(FrequencyGrid::with_spacing(f.profile, n_prb, size, spacing_hz))
     };
     channel.fading.as_ref().map(make)
 }
@@ -227,11 +236,13 @@ fn build_channel(
     scenery: &Scenery,
 ) -> Channel {
     let Scene { id, cell, channel, grid, seeds, .. } = *scene;
-    let (name, carrier_hz, tx_power, noise_figure, gain) = match direction {
+    let bandwidth_hz = cell.numerology.prb_bandwidth_hz();
+    let (name, carrier_hz, tx_power, noise, gain) = match direction {
         Direction::Downlink => {
-            ("downlink", cell.downlink_hz, cell.tx_power, ue.noise_figure, cell.transmission_mode.gain())
+            let noise = noise::prb_noise(bandwidth_hz, ue.noise_figure);
+            ("downlink", cell.downlink_hz, cell.tx_power, noise, cell.transmission_mode.gain())
         }
-        Direction::Uplink => ("uplink", cell.uplink_hz, ue.tx_power, cell.noise_figure, Decibel(0.0)),
+        Direction::Uplink => ("uplink", cell.uplink_hz, ue.tx_power, cell.prb_noise(), Decibel(0.0)),
     };
     let fading = channel.fading.zip(grid).map(|(fading, grid)| {
         // Each pair of UE and cell has its own stream, independent of the serving cell.
@@ -244,10 +255,12 @@ fn build_channel(
     let budget = LinkBudget {
         path_loss: channel.path_loss.at(carrier_hz),
         tx_power,
-        noise_figure,
+        noise,
         gain,
         penetration_loss: ue.penetration_loss,
         prbs: cell.resource_blocks,
+        rbgs: cell.resource_blocks.div_ceil(cell.numerology.rbg_size(cell.resource_blocks)),
+        subcarriers: cell.numerology.subcarriers_per_prb,
     };
     Channel::new(budget, scenery.clone(), fading, scene.alone).with_bursts(bursts(index, direction, scene))
 }
@@ -264,5 +277,5 @@ fn bursts(index: usize, direction: Direction, scene: &Scene<'_>) -> Option<Burst
         // Sounding is evaluated immediately.
         Direction::Uplink => (scene.channel.uplink_bursts?, format!("cell/{}/bursts", scene.id.index()), 2),
     };
-    Some(Bursts::new(law, SLOT * u64::from(reach), scene.seeds.stream(&name)))
+    Some(Bursts::new(law, scene.cell.numerology.slot * u64::from(reach), scene.seeds.stream(&name)))
 }

@@ -12,7 +12,6 @@ use airlane_radio::{
 
 use crate::config::ShadowingConfig;
 use crate::interference::STEP_M;
-use crate::mac::grid::rbg_size;
 use crate::mac::scheduler::MAX_RBGS;
 
 /// For how long a moving UE's path loss is kept. At 40 km/h the UE moves 11 cm in this time.
@@ -35,13 +34,18 @@ pub(crate) type CommonShadow = Option<(f64, Grain, f64)>;
 pub(crate) struct LinkBudget {
     pub(crate) path_loss: PathLoss,
     pub(crate) tx_power: Dbm,
-    pub(crate) noise_figure: Decibel,
+    /// Noise of a PRB at the receiver.
+    pub(crate) noise: Dbm,
     /// Transmission mode.
     pub(crate) gain: Decibel,
     /// Penetration loss of the walls around the UE.
     pub(crate) penetration_loss: Decibel,
     /// Number of PRBs over which the transmit power is spread.
     pub(crate) prbs: u16,
+    /// Number of RBGs of the band.
+    pub(crate) rbgs: u16,
+    /// Subcarriers of a PRB.
+    pub(crate) subcarriers: u16,
 }
 
 /// The site of a cell, and the line of sight and shadowing to a UE: the same in both directions.
@@ -58,9 +62,8 @@ pub(crate) struct Scenery {
 #[derive(Debug)]
 pub(crate) struct Channel {
     budget: LinkBudget,
-    /// Transmit power on a PRB, including the gain of the transmission mode, and the noise of a PRB.
+    /// Transmit power on a PRB, including the gain of the transmission mode.
     sent: Dbm,
-    noise: Dbm,
     scenery: Scenery,
     fading: Option<Fading>,
     bursts: Option<Bursts>,
@@ -86,7 +89,6 @@ impl Channel {
         let sent = noise::prb_power(budget.tx_power, usize::from(budget.prbs)) + budget.gain;
         Self {
             sent,
-            noise: noise::prb_noise(budget.noise_figure),
             budget,
             scenery,
             fading,
@@ -151,15 +153,15 @@ impl Channel {
     }
 
     /// Mean reference signal received power before fading (TS 36.214 v17.0 §5.1.1): that of one
-    /// resource element, a twelfth of a PRB's. `common` is shared by all channels of that UE.
+    /// resource element. `common` is shared by all channels of that UE.
     pub(crate) fn rsrp(&mut self, now: Instant, mobility: &mut Mobility, common: &mut CommonShadow) -> Dbm {
         let ratio = self.interference(now, mobility, common);
-        self.noise + Decibel::from_linear(f64::from(ratio) / 12.0)
+        self.budget.noise + Decibel::from_linear(f64::from(ratio) / f64::from(self.budget.subcarriers))
     }
 
     /// Noise power of a PRB at the receiver.
     pub(crate) const fn noise(&self) -> Dbm {
-        self.noise
+        self.budget.noise
     }
 
     /// RSRP over the measurement period that ends now: the mean of five samples of the whole band. If
@@ -176,7 +178,7 @@ impl Channel {
             return mean;
         };
         let mut gains = [0.0; MAX_RBGS];
-        let gains = &mut gains[..usize::from(self.budget.prbs.div_ceil(rbg_size(self.budget.prbs)))];
+        let gains = &mut gains[..usize::from(self.budget.rbgs)];
         let mut sum = 0.0;
         for look in 0..LOOKS {
             let back = period * look / LOOKS;
@@ -226,7 +228,7 @@ impl Channel {
         let path = RadioPath::between(&site, ue, in_sight);
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
         let loss = law.loss_again(&path, &mut self.memo) + self.budget.penetration_loss + others;
-        noise::prb_snr(self.sent, loss, self.noise)
+        noise::prb_snr(self.sent, loss, self.budget.noise)
     }
 
     /// The change of the loss by shadowing, negative where it reduces the loss.

@@ -6,9 +6,11 @@ use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{
     AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, PathLoss, Placement, Position, Profile, TransmissionMode,
+    noise,
 };
 
 use crate::bearer::BearerConfig;
+use crate::numerology::Numerology;
 use crate::rrc::handover::HandoverConfig;
 use crate::rrc::measurement::MeasurementConfig;
 
@@ -113,13 +115,16 @@ pub struct FadingConfig {
     pub profile: Profile,
     /// Speed that determines the Doppler spread, in m/s.
     pub speed_mps: f64,
-    /// Spacing of PRBs at which the profile is sampled, in Hz: 180 kHz, or that of an external trace.
-    pub prb_spacing_hz: f64,
+    /// Spacing of PRBs at which the profile is sampled, in Hz, for comparison with an external trace; `None` for
+    /// the bandwidth of a PRB of the cell.
+    pub prb_spacing_hz: Option<f64>,
 }
 
 /// One cell.
 #[derive(Clone, Debug)]
 pub struct CellConfig {
+    /// Its slots, resource blocks and directions.
+    pub numerology: Numerology,
     /// The position of its antenna.
     pub position: Position,
     /// The gain of its antenna in each direction, for transmission and reception.
@@ -153,6 +158,14 @@ pub struct CellConfig {
     pub neighbours: Option<Vec<CellId>>,
     /// Times when its radio is off, or when it hands UEs over to neighbours.
     pub service: Vec<ServiceChange>,
+}
+
+impl CellConfig {
+    /// Noise of a PRB at its receiver.
+    #[must_use]
+    pub fn prb_noise(&self) -> Dbm {
+        noise::prb_noise(self.numerology.prb_bandwidth_hz(), self.noise_figure)
+    }
 }
 
 /// A period in which a cell does not serve as usual.
@@ -283,7 +296,7 @@ pub enum CqiReport {
     Wideband,
 }
 
-/// Timing and rules of the MAC and of link adaptation. Times are in slots of 1 ms.
+/// Timing and rules of the MAC and of link adaptation. Times are in slots of the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MacConfig {
     /// Period of a UE's measurements and reports of sub-band CQI.
@@ -421,6 +434,3 @@ pub struct UeConfig {
     /// MCS of its downlink blocks, independent of its reports; `None` for link adaptation.
     pub fixed_mcs: Option<Mcs>,
 }
-
-/// The length of a slot: an LTE subframe (TS 36.211 §4).
-pub const SLOT: Duration = Duration::from_millis(1);

@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Direction, Instant};
+use airlane_core::Direction;
 use airlane_radio::{Amc, Cqi};
 
-use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule, SLOT};
+use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule};
 use crate::interference::{Air, LOOK, Look, Moment};
-use crate::mac::grid::{RbgSet, rbg_size};
+use crate::mac::grid::RbgSet;
 use crate::mac::scheduler::MAX_RBGS;
 use crate::ue::Ue;
 
@@ -37,13 +37,13 @@ impl Ue {
         amc: &Amc,
         scratch: &mut [f32],
     ) {
-        let now = Instant::ZERO + SLOT * slot;
+        let now = serving.numerology.start_of(slot);
         let mac = &serving.mac;
         let mean = self.downlink.channel.mean_sinr(now, &mut self.mobility);
         while let Some(measured) = self.downlink.cqi.next_due(slot, mac) {
             let flat = self.downlink.channel.is_flat() && air.is_quiet();
             let look = air.look(now, &mut self.neighbours, &mut self.mobility);
-            let mean = mean * self.downlink.channel.burst_gain(Instant::ZERO + SLOT * measured);
+            let mean = mean * self.downlink.channel.burst_gain(serving.numerology.start_of(measured));
             let seen = Seen { slot: measured, mean, look };
             if flat {
                 let measurement = Measurement { serving, amc, points: self.downlink.cqi.rbg_size };
@@ -51,7 +51,7 @@ impl Ue {
                 continue;
             }
             let mut report = Report::of(seen);
-            if !air.is_quiet() && (self.downlink.cqi.current.asked || !may_wait(mac)) {
+            if !air.is_quiet() && (self.downlink.cqi.current.asked || !may_wait(serving)) {
                 self.make_report(&mut report, (serving, air), amc, scratch);
             }
             self.downlink.cqi.pending.push_back(report);
@@ -86,8 +86,9 @@ impl Ue {
         if reports.current.seen.slot == slot || (channel.is_flat() && reports.current.is_made()) {
             return;
         }
-        let mean = channel.mean_sinr(Instant::ZERO + SLOT * slot, &mut self.mobility);
-        let look = air.look(Instant::ZERO + SLOT * slot, &mut self.neighbours, &mut self.mobility);
+        let at = serving.numerology.start_of(slot);
+        let mean = channel.mean_sinr(at, &mut self.mobility);
+        let look = air.look(at, &mut self.neighbours, &mut self.mobility);
         reports.current = Report::of(Seen { slot, mean, look });
         if channel.is_flat() {
             let measurement = Measurement { serving, amc, points: reports.rbg_size };
@@ -107,7 +108,7 @@ impl Ue {
         let Seen { slot, mean, look } = report.seen;
         let reports = &self.downlink.cqi;
         let measurement = Measurement { serving, amc, points: reports.rbg_size };
-        let moment = Moment { look, fading: Instant::ZERO + SLOT * slot };
+        let moment = Moment { look, fading: serving.numerology.start_of(slot) };
         self.downlink.channel.sinr(moment.fading, mean, scratch);
         let noise = match serving.mac.cqi_reference {
             // The last completed slot: the slot of the measurement was not over.
@@ -126,8 +127,9 @@ impl Ue {
 
 /// Whether, among several cells, a report may be computed after its measurement. It can be needed until
 /// the next one comes into force, and the interference of other cells is kept for two looks.
-fn may_wait(mac: &MacConfig) -> bool {
-    SLOT * u64::from(mac.cqi_period.max(1) - 1 + mac.cqi_delay) <= LOOK
+fn may_wait(cell: &CellConfig) -> bool {
+    let mac = &cell.mac;
+    cell.numerology.slot * u64::from(mac.cqi_period.max(1) - 1 + mac.cqi_delay) <= LOOK
 }
 
 /// Computes the report of a measurement.
@@ -226,7 +228,7 @@ impl CqiReports {
     /// Reports of a UE to a cell.
     pub(crate) fn of(cell: &CellConfig, ue: usize) -> Self {
         let prbs = cell.resource_blocks;
-        let rbg_size = rbg_size(prbs);
+        let rbg_size = cell.numerology.rbg_size(prbs);
         let offset = ue as u64 % u64::from(cell.mac.cqi_period.max(1));
         Self::new(usize::from(prbs.div_ceil(rbg_size)), usize::from(rbg_size), offset)
     }

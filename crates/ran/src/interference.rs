@@ -26,8 +26,9 @@ use airlane_radio::{Mobility, Position};
 use pulp::Arch;
 
 use crate::channel::Channel;
-use crate::config::{CellConfig, SLOT};
-use crate::mac::grid::{RbgSet, rbg_size};
+use crate::config::CellConfig;
+use crate::mac::grid::RbgSet;
+use crate::numerology::Duplex;
 use noise::{AddAll, AddUp, Heard, LANES, Listen};
 pub(crate) use noise::{Noise, PLACES};
 use rivals::Rivals;
@@ -258,6 +259,42 @@ struct Site {
     mean_rise: Vec<f32>,
     rbgs: usize,
     rbg_size: usize,
+    /// Its place in [`Air::clocks`].
+    clock: usize,
+}
+
+/// The transmissions of the cells with slots of one length and of the same directions.
+#[derive(Debug)]
+struct Clock {
+    slot: Duration,
+    duplex: Duplex,
+    sent: History,
+    /// Slots with an uplink before the one to which [`Site::rise`] belongs.
+    uplinks: u64,
+}
+
+impl Clock {
+    /// The clock of a cell, among these cells.
+    fn new(cell: &CellConfig, cells: &[CellConfig], always: &[RbgSet]) -> Self {
+        let (slot, duplex) = (cell.numerology.slot, cell.numerology.duplex);
+        let mut clock = Self { slot, duplex, sent: History::new(Vec::new(), 1), uplinks: 0 };
+        let depth = cells.iter().filter(|cell| clock.is_of(cell)).map(|cell| {
+            let mac = &cell.mac;
+            u64::from(mac.downlink_latency) + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 2
+        });
+        let depth = depth.max().expect("at least this cell").next_power_of_two();
+        clock.sent = History::new(always.to_vec(), depth as usize);
+        clock
+    }
+
+    fn is_of(&self, cell: &CellConfig) -> bool {
+        (self.slot, self.duplex) == (cell.numerology.slot, cell.numerology.duplex)
+    }
+
+    /// For how long the states of radios are kept.
+    fn kept(&self) -> Duration {
+        self.slot * self.sent.slots.len() as u64 + LOOK * 2
+    }
 }
 
 impl Site {
@@ -275,11 +312,9 @@ impl Site {
 pub(crate) struct Air {
     /// Empty for a network of one cell.
     sites: Vec<Site>,
-    sent: History,
+    clocks: Vec<Clock>,
     /// The widest vectors of this machine; the additions are the same in any.
     arch: Arch,
-    /// The slot to which `rise` belongs.
-    slot: u64,
     /// Resource blocks with PDSCH of each cell since the start; empty if they are not counted.
     used: Vec<u64>,
 }
@@ -296,31 +331,30 @@ pub(crate) struct Moment {
 impl Air {
     pub(crate) fn new(cells: &[CellConfig]) -> Self {
         if cells.len() < 2 {
-            return Self {
-                sites: Vec::new(),
-                sent: History::new(Vec::new(), 1),
-                arch: Arch::new(),
-                slot: 0,
-                used: Vec::new(),
-            };
+            return Self { sites: Vec::new(), clocks: Vec::new(), arch: Arch::new(), used: Vec::new() };
         }
-        let depth = cells.iter().map(|cell| {
-            let mac = &cell.mac;
-            u64::from(mac.downlink_latency) + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 2
-        });
-        let depth = depth.max().expect("there are two cells").next_power_of_two();
-        let kept = SLOT * depth + LOOK * 2;
+        let mut always: Vec<_> = cells.iter().map(|c| if c.interferer { RbgSet::MAX } else { 0 }).collect();
+        always.resize(whole_vectors(cells.len()), 0);
+        let mut clocks: Vec<Clock> = Vec::new();
+        for cell in cells {
+            if clocks.iter().all(|clock| !clock.is_of(cell)) {
+                clocks.push(Clock::new(cell, cells, &always));
+            }
+        }
         let site = |(index, cell): (usize, &CellConfig)| {
             let others = || cells.iter().enumerate().filter(move |(other, _)| *other != index);
             let mut same_carrier = vec![0; whole_vectors(cells.len())];
             for (other, config) in others().filter(|(_, c)| c.downlink_hz == cell.downlink_hz) {
                 assert!(config.resource_blocks == cell.resource_blocks, "one carrier, two bandwidths");
+                assert!(config.numerology == cell.numerology, "one carrier, two numerologies");
                 same_carrier[other] = RbgSet::MAX;
             }
             let uplink_rivals = others().filter(|(_, c)| c.uplink_hz == cell.uplink_hz);
-            let (prbs, size) = (cell.resource_blocks, rbg_size(cell.resource_blocks));
+            let (prbs, size) = (cell.resource_blocks, cell.numerology.rbg_size(cell.resource_blocks));
+            let clock = clocks.iter().position(|clock| clock.is_of(cell)).expect("each cell has one");
             Site {
-                downlink_rivals: Rivals::new(same_carrier, kept),
+                clock,
+                downlink_rivals: Rivals::new(same_carrier, clocks[clock].kept()),
                 uplink_rivals: uplink_rivals.map(|(other, _)| other).collect(),
                 rise: vec![0.0; usize::from(prbs)],
                 mean_rise: vec![0.0; usize::from(prbs)],
@@ -329,15 +363,7 @@ impl Air {
             }
         };
         let sites: Vec<_> = cells.iter().enumerate().map(site).collect();
-        let mut always: Vec<_> = cells.iter().map(|c| if c.interferer { RbgSet::MAX } else { 0 }).collect();
-        always.resize(whole_vectors(cells.len()), 0);
-        Self {
-            sent: History::new(always, depth as usize),
-            sites,
-            arch: Arch::new(),
-            slot: 0,
-            used: Vec::new(),
-        }
+        Self { sites, clocks, arch: Arch::new(), used: Vec::new() }
     }
 
     /// The widest vectors of this machine.
@@ -366,7 +392,7 @@ impl Air {
     /// A cell transmits PDSCH on these RBGs in a future slot.
     pub(crate) fn send_downlink(&mut self, cell: usize, slot: u64, rbgs: RbgSet) {
         if !self.is_quiet() {
-            self.sent.put(cell, slot, rbgs);
+            self.clocks[self.sites[cell].clock].sent.put(cell, slot, rbgs);
             if let Some(used) = self.used.get_mut(cell) {
                 *used += u64::from(self.sites[cell].prbs_in(rbgs));
             }
@@ -383,13 +409,25 @@ impl Air {
         &self.used
     }
 
-    /// A new slot of the uplink begins: the interference received until now enters the averages.
-    pub(crate) fn begin_uplink(&mut self, slot: u64) {
-        // Nothing was sent in the slots that were not processed.
-        let silent = slot.saturating_sub(self.slot + 1).min(100_000) as f32;
-        self.slot = slot;
+    /// A slot may begin now: in cells where it has an uplink, the interference received until now enters the
+    /// averages.
+    pub(crate) fn begin_uplink(&mut self, now: Instant) {
+        for index in 0..self.clocks.len() {
+            let clock = &mut self.clocks[index];
+            let slot = now.as_nanos() / clock.slot.as_nanos();
+            if Instant::ZERO + clock.slot * slot == now && clock.duplex.has_uplink(slot) {
+                // Nothing was sent in the slots that were not processed.
+                let uplinks = clock.duplex.uplinks_before(slot);
+                let silent = uplinks.saturating_sub(clock.uplinks + 1).min(100_000) as f32;
+                clock.uplinks = uplinks;
+                self.average_rise(index, silent);
+            }
+        }
+    }
+
+    fn average_rise(&mut self, clock: usize, silent: f32) {
         let stays = 1.0 - 1.0 / RISE_WINDOW;
-        for site in &mut self.sites {
+        for site in self.sites.iter_mut().filter(|site| site.clock == clock) {
             let faded = if silent == 0.0 { 1.0 } else { libm::powf(stays, silent) };
             for (mean, rise) in site.mean_rise.iter_mut().zip(&mut site.rise) {
                 *mean = (stays * *mean + *rise / RISE_WINDOW) * faded;
@@ -446,8 +484,9 @@ impl Air {
         let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
         let Neighbours { downlink, latest, heard, .. } = &mut *neighbours;
         let levels = Neighbours::levels(downlink, *latest, moment.look);
-        let (_, rivals) = site.downlink_rivals.at(Instant::ZERO + SLOT * slot);
-        let sent = self.sent.of(slot);
+        let clock = &self.clocks[site.clock];
+        let (_, rivals) = site.downlink_rivals.at(Instant::ZERO + clock.slot * slot);
+        let sent = clock.sent.of(slot);
         let total = self.arch.dispatch(Listen { heard, levels, sent, rivals, wanted });
         (total > 1.0).then(|| self.add_up(cell, (wanted, total), moment, neighbours))
     }

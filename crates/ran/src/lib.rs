@@ -17,6 +17,7 @@ mod cqi;
 mod interference;
 mod mac;
 mod network;
+pub mod numerology;
 pub mod pdcp;
 pub mod rlc;
 pub mod rrc;

@@ -19,11 +19,12 @@ use information::Publisher;
 use service::Plan;
 
 use crate::build;
-use crate::config::{CellConfig, RanConfig, SLOT};
+use crate::config::{CellConfig, RanConfig};
 use crate::interference::Air;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::phy::Phy;
 use crate::mac::uplink::UplinkMac;
+use crate::numerology::Numerology;
 use crate::rrc::MeasurementReport;
 use crate::rrc::monitor::Monitor;
 use crate::slot::{Ports, Slot};
@@ -32,12 +33,44 @@ use crate::ue::Ue;
 /// A cell with its state.
 #[derive(Debug)]
 pub(crate) struct Cell {
+    pub(crate) clock: SlotClock,
     pub(crate) config: CellConfig,
     pub(crate) phy: Phy,
     pub(crate) downlink: DownlinkMac,
     pub(crate) uplink: UplinkMac,
     /// Whether its radio is on.
     pub(crate) is_on: bool,
+}
+
+/// The slots of a cell.
+#[derive(Debug, Default)]
+pub(crate) struct SlotClock {
+    /// The latest slot that was processed, and its start.
+    number: u64,
+    at: Option<Instant>,
+    /// The next slot to be processed, and its start.
+    next: u64,
+    next_at: Instant,
+}
+
+impl SlotClock {
+    /// Slots that begin before this time are over.
+    fn skip_to(&mut self, numerology: &Numerology, at: Instant) {
+        if self.next_at < at {
+            self.next = numerology.slot_from(at);
+            self.next_at = numerology.start_of(self.next);
+        }
+    }
+
+    /// Begins the slot that starts now, if there is one.
+    fn begin(&mut self, numerology: &Numerology, now: Instant) {
+        self.skip_to(numerology, now);
+        if self.next_at == now {
+            (self.number, self.at) = (self.next, Some(now));
+            self.next += 1;
+            self.next_at = now + numerology.slot;
+        }
+    }
 }
 
 /// The radio access network.
@@ -50,7 +83,10 @@ pub struct RadioNetwork {
     monitor: Option<Monitor>,
     /// `None` during a call that uses it.
     handover: Option<Box<HandoverState>>,
-    next_slot: u64,
+    /// The earliest start of a slot that has not been processed.
+    next_at: Instant,
+    /// The slot lengths of the cells, each once.
+    slots: Vec<Duration>,
     /// The time before which no bearer's timer is due.
     bearers_due: Instant,
     deliverable: Vec<PacketRef>,
@@ -97,7 +133,8 @@ impl RadioNetwork {
             flows: config.flows.clone(),
             air,
             monitor: config.measurements.map(monitor),
-            next_slot: 0,
+            next_at: Instant::ZERO,
+            slots: build::slot_lengths(config),
             bearers_due: Instant::FAR_FUTURE,
             deliverable: Vec::with_capacity(64),
             downlink_due: Vec::with_capacity(64),
@@ -187,23 +224,44 @@ impl RadioNetwork {
     }
 
     /// New work in an idle network is handled in the next slot that begins.
+    ///
+    /// # Panics
+    /// If a slot before `now` has not been processed: the driver of a node handles due timeouts before inputs.
     fn skip_idle_slots(&mut self, now: Instant) {
-        if !self.is_busy() {
-            self.next_slot = self.next_slot.max(now.as_nanos().div_ceil(SLOT.as_nanos()));
+        if self.is_busy() {
+            assert!(
+                self.next_at >= now,
+                "an input at {now}, before the slot at {} was processed",
+                self.next_at
+            );
+        } else if self.next_at < now {
+            for cell in &mut self.cells {
+                cell.clock.skip_to(&cell.config.numerology, now);
+            }
+            self.find_next_slot();
         }
+    }
+
+    fn find_next_slot(&mut self) {
+        let next = self.cells.iter().map(|cell| cell.clock.next_at).min();
+        self.next_at = next.unwrap_or(Instant::FAR_FUTURE);
     }
 
     fn is_busy(&self) -> bool {
         self.cells.iter().any(|cell| cell.downlink.is_busy() || cell.uplink.is_busy())
     }
 
-    /// The next slot with work, if nothing arrives first.
-    fn next_work(&self) -> Option<u64> {
+    /// The start of the next slot with work, if nothing arrives first.
+    fn next_work(&self) -> Option<Instant> {
         if self.is_busy() {
-            return Some(self.next_slot);
+            return Some(self.next_at);
         }
-        (self.bearers_due != Instant::FAR_FUTURE)
-            .then(|| self.bearers_due.as_nanos().div_ceil(SLOT.as_nanos()).max(self.next_slot))
+        if self.bearers_due == Instant::FAR_FUTURE {
+            return None;
+        }
+        let due = self.bearers_due.as_nanos();
+        let starts = self.slots.iter().map(|slot| Instant::ZERO + *slot * due.div_ceil(slot.as_nanos()));
+        Some(starts.min()?.max(self.next_at))
     }
 
     /// Makes the measurements of UEs that are due until then.
@@ -215,50 +273,53 @@ impl RadioNetwork {
         }
     }
 
-    fn process(&mut self, cx: &mut Cx<'_>, number: u64) {
-        self.next_slot = number + 1;
-        self.each_cell(cx, number, |downlink, uplink, slot| {
+    /// Processes the slots that begin now: the cells take each step in the order of their numbers.
+    fn process(&mut self, cx: &mut Cx<'_>) {
+        for cell in &mut self.cells {
+            cell.clock.begin(&cell.config.numerology, cx.now);
+        }
+        self.find_next_slot();
+        self.each_cell(cx, |downlink, uplink, slot| {
             downlink.receive(slot);
             uplink.receive(slot);
         });
         self.bearer_timers(cx);
         self.wake_touched(cx.now);
-        self.air.begin_uplink(number);
-        self.each_cell(cx, number, |downlink, uplink, slot| {
+        self.air.begin_uplink(cx.now);
+        self.each_cell(cx, |downlink, uplink, slot| {
             uplink.requests(slot);
             uplink.transmit(slot);
             downlink.schedule(slot);
             uplink.schedule(slot);
         });
         if self.plan.off > 0 {
-            self.wait_for_radio(cx, number);
+            self.wait_for_radio(cx);
         }
     }
 
-    /// Runs one step of the slot in every cell whose radio is on, in their order.
+    /// Runs one step in every cell whose slot begins now and whose radio is on, in their order.
     #[inline]
     fn each_cell(
         &mut self,
         cx: &mut Cx<'_>,
-        number: u64,
         step: impl Fn(&mut DownlinkMac, &mut UplinkMac, &mut Slot<'_, '_>),
     ) {
-        self.each_cell_that(cx, number, |cell| cell.is_on, step);
+        self.each_cell_that(cx, |cell| cell.is_on, step);
     }
 
     #[inline]
     fn each_cell_that(
         &mut self,
         cx: &mut Cx<'_>,
-        number: u64,
         takes_it: impl Fn(&Cell) -> bool,
         step: impl Fn(&mut DownlinkMac, &mut UplinkMac, &mut Slot<'_, '_>),
     ) {
-        let first_ue = self.cells.len() as Port;
-        for (index, cell) in self.cells.iter_mut().enumerate().filter(|(_, cell)| takes_it(cell)) {
+        let (first_ue, now) = (self.cells.len() as Port, Some(cx.now));
+        let begins = |cell: &Cell| cell.clock.at == now && takes_it(cell);
+        for (index, cell) in self.cells.iter_mut().enumerate().filter(|(_, cell)| begins(cell)) {
             let mut slot = Slot {
                 cx: &mut *cx,
-                number,
+                number: cell.clock.number,
                 cell: &cell.config,
                 phy: &mut cell.phy,
                 air: &mut self.air,
@@ -358,9 +419,8 @@ impl Node for RadioNetwork {
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let called = cx.now;
         loop {
-            let work = self.next_work().map(|number| (number, Instant::ZERO + SLOT * number));
-            let work = work.filter(|(_, at)| *at <= called);
-            let until = work.map_or(called, |(_, at)| at);
+            let work = self.next_work().filter(|at| *at <= called);
+            let until = work.unwrap_or(called);
             if self.plan.due() <= until && self.plan.due() < self.handovers_due() {
                 self.change_service(cx);
                 continue;
@@ -369,7 +429,7 @@ impl Node for RadioNetwork {
             if self.handover.is_some() && self.hand_over(cx, until) {
                 continue;
             }
-            let Some((number, at)) = work else { break };
+            let Some(at) = work else { break };
             self.measure_until(at);
             self.report_due_positions(cx, at);
             self.publish_due(cx, at);
@@ -380,7 +440,7 @@ impl Node for RadioNetwork {
                 topics: cx.topics,
                 probe: &mut *cx.probe,
             };
-            self.process(&mut cx, number);
+            self.process(&mut cx);
         }
         self.measure_until(called);
         self.report_due_positions(cx, called);
@@ -388,7 +448,7 @@ impl Node for RadioNetwork {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let slot = self.next_work().map_or(Instant::FAR_FUTURE, |slot| Instant::ZERO + SLOT * slot);
+        let slot = self.next_work().unwrap_or(Instant::FAR_FUTURE);
         let mut next = slot.min(self.survey.1).min(self.publisher.due()).min(self.plan.due());
         if let Some(monitor) = &self.monitor {
             next = next.min(monitor.next());

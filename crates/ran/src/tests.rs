@@ -10,6 +10,7 @@ use airlane_radio::{AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Position, Profile
 use crate::bearer::{BearerConfig, RlcMode};
 use crate::config::*;
 use crate::network::RadioNetwork;
+use crate::numerology::Numerology;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
@@ -17,6 +18,7 @@ mod retransmissions;
 
 pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
     CellConfig {
+        numerology: Numerology::LTE,
         position: Position::on_ground(0.0, 0.0),
         antenna: Antenna::ISOTROPIC,
         resource_blocks: 100,
@@ -509,7 +511,7 @@ fn a_ue_that_changes_cell_starts_afresh() {
         d.ran.change_cell(now, UeId(0), CellId(cell));
         assert_eq!(d.ran.serving_cell(UeId(0)), CellId(cell));
         // Blocks that were on the air are lost: a new block takes its three slots.
-        d.run_to(now + SLOT * 2);
+        d.run_to(now + Numerology::LTE.slot * 2);
         assert_eq!(d.arrived.len(), before);
         load(&mut d, ms + 3..ms + 50);
         assert!(d.arrived.len() > before + 120, "{} after {before}", d.arrived.len());
@@ -530,7 +532,7 @@ fn fading_cell(report: CqiReport) -> (f64, Vec<u16>) {
     let mut config = network(4, IDEAL);
     config.cells[0].mac.cqi_report = report;
     config.channel.fading =
-        Some(FadingConfig { profile: Profile::Etu, speed_mps: 1.0, prb_spacing_hz: 180e3 });
+        Some(FadingConfig { profile: Profile::Etu, speed_mps: 1.0, prb_spacing_hz: None });
     config.ues.iter_mut().for_each(|ue| ue.start = Start::At(Position::on_ground(2000.0, 0.0)));
     let mut d = Driver::new(&config);
     for k in 0..10_000_u32 {
@@ -592,7 +594,7 @@ fn goodput(mode: TransmissionMode, rank: RankRule, distance_m: f64, fading: bool
         config.cells[0].mac.mcs_rule = McsRule::Effective { target_bler: 0.1 };
     }
     config.channel.fading =
-        fading.then_some(FadingConfig { profile: Profile::Eva, speed_mps: 10.0, prb_spacing_hz: 180e3 });
+        fading.then_some(FadingConfig { profile: Profile::Eva, speed_mps: 10.0, prb_spacing_hz: None });
     let mut d = Driver::new(&config);
     for k in 0..20_000_u64 {
         d.send(Instant::from_nanos(k * 56_000), 0, Direction::Downlink, 1400);
@@ -621,7 +623,7 @@ fn a_layer_that_fails_alone_is_sent_again_alone() {
     config.cells[0].mac.mcs_rule = McsRule::Effective { target_bler: 0.1 };
     config.ues[0].start = Start::At(Position::on_ground(3000.0, 0.0));
     config.channel.fading =
-        Some(FadingConfig { profile: Profile::Eva, speed_mps: 1.0, prb_spacing_hz: 180e3 });
+        Some(FadingConfig { profile: Profile::Eva, speed_mps: 1.0, prb_spacing_hz: None });
     let mut d = Driver::new(&config);
     for k in 0..20_000_u64 {
         d.send(Instant::from_nanos(k * 56_000), 0, Direction::Downlink, 1400);

@@ -17,6 +17,7 @@ use airlane_ran::config::{
     ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig,
     UplinkAccess, UplinkConfig,
 };
+use airlane_ran::numerology::Numerology;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
 use airlane_ran::rrc::handover::HandoverConfig;
@@ -114,6 +115,7 @@ fn slots(time: Time) -> u32 {
 
 fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
     CellConfig {
+        numerology: Numerology::LTE,
         position: position(cell.position, cell.height),
         antenna: antenna(&cell.antenna),
         resource_blocks: cell.resource_blocks,
@@ -399,7 +401,7 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
     Some(FadingConfig {
         profile,
         speed_mps: multipath.speed.metres_per_second(),
-        prb_spacing_hz: multipath.prb_spacing.0,
+        prb_spacing_hz: Some(multipath.prb_spacing.0),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The sinks of a run.
 
 use airlane_core::{Duration, FlowId, Instant, UeId};
-use airlane_ran::config::SLOT;
+use airlane_ran::numerology::Numerology;
 use airlane_record::{
     CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
     PathModels, ProxySeries, RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
@@ -18,7 +18,7 @@ use crate::{endpoints, middlebox};
 /// The recorder, and the other sinks of the scenario; captures start when their folder is known.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
     let output = &scenario.output;
-    let slot: Duration = SLOT;
+    let slot: Duration = Numerology::LTE.slot;
     Sinks {
         recorder: Recorder::new(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) }),
         capture: None,
@@ -105,7 +105,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         name: cell.name.clone(),
         downlink_prbs: cell.resource_blocks,
         uplink_prbs: cell.resource_blocks,
-        slot: SLOT,
+        slot: Numerology::LTE.slot,
         harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
     };
     let listens = |flow: &format::Flow| matches!(&flow.transport, Transport::Tcp(tcp) if tcp.congestion == Congestion::Mdcc);

@@ -6,7 +6,6 @@ use airlane_core::Decibel;
 use pulp::Arch;
 
 use super::oscillators::Values;
-use crate::noise::PRB_BANDWIDTH_HZ;
 
 /// A power delay profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,14 +147,14 @@ pub(super) struct Response {
 }
 
 impl FrequencyGrid {
-    /// The grid of a carrier with `n_prb` PRBs, in groups of `rbg_size`.
+    /// The grid of an LTE carrier with `n_prb` PRBs of 12 subcarriers of 15 kHz (TS 36.211 v8.9.0 table
+    /// 6.2.3-1), in groups of `rbg_size`.
     #[must_use]
     pub fn new(profile: Profile, n_prb: usize, rbg_size: usize) -> Self {
-        Self::with_spacing(profile, n_prb, rbg_size, PRB_BANDWIDTH_HZ)
+        Self::with_spacing(profile, n_prb, rbg_size, 180_000.0)
     }
 
-    /// The same with another spacing of PRBs than 180 kHz, for comparison with traces that were
-    /// sampled with it.
+    /// The same with this spacing of PRBs: their bandwidth, or that of a trace for comparison.
     #[must_use]
     pub fn with_spacing(profile: Profile, n_prb: usize, rbg_size: usize, spacing_hz: f64) -> Self {
         assert!(rbg_size > 0, "an RBG has a PRB");

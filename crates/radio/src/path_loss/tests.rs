@@ -55,7 +55,7 @@ fn the_reference_distances_agree_with_the_peer() {
     for row in crate::reference::rows(include_str!("../../data/mcs_vs_distance_ns3.csv")) {
         // 30 dBm over 100 PRBs is 10 dBm each.
         let received = 10.0 - BAND_1.loss(&flat(row[0])).0;
-        let snr = received - noise::prb_noise(Decibel(7.0)).0;
+        let snr = received - noise::prb_noise(180e3, Decibel(7.0)).0;
         assert!((snr - row[1]).abs() < 0.02, "{} m: {snr:.2} dB, peer {:.2}", row[0], row[1]);
     }
 }

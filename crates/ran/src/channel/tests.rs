@@ -3,6 +3,7 @@ use airlane_radio::shadowing::Field;
 use airlane_radio::{LevyWalk, Sector};
 
 use super::*;
+use crate::numerology::RbgLayout;
 
 const FRIIS: PathLoss = PathLoss::Friis { frequency_hz: 2e9 };
 const NORTH: Sector =
@@ -12,10 +13,12 @@ fn budget(path_loss: PathLoss) -> LinkBudget {
     LinkBudget {
         path_loss,
         tx_power: Dbm(46.0),
-        noise_figure: Decibel(9.0),
+        noise: noise::prb_noise(180e3, Decibel(9.0)),
         gain: Decibel(0.0),
         penetration_loss: Decibel(0.0),
         prbs: 100,
+        rbgs: 25,
+        subcarriers: 12,
     }
 }
 
@@ -159,11 +162,12 @@ fn no_fade_lifts_rsrp_beyond_the_largest() {
     use airlane_radio::{FrequencyGrid, Profile};
     let mut largest = f64::NEG_INFINITY;
     for (profile, prbs) in [(Profile::Epa, 6), (Profile::Eva, 50), (Profile::Etu, 100)] {
-        let grid = Arc::new(FrequencyGrid::new(profile, usize::from(prbs), usize::from(rbg_size(prbs))));
+        let rbg_size = RbgLayout::LTE.size(prbs);
+        let grid = Arc::new(FrequencyGrid::new(profile, usize::from(prbs), usize::from(rbg_size)));
         for seed in 0..50 {
             // At walking speed, so that the five samples of a period fade together.
             let fading = Fading::new(&grid, 1.0, 2e9, &mut Seeds::new(seed).stream("fading"));
-            let budget = LinkBudget { prbs, ..budget(FRIIS) };
+            let budget = LinkBudget { prbs, rbgs: prbs.div_ceil(rbg_size), ..budget(FRIIS) };
             let mut channel = Channel::new(budget, plain(), Some(fading), false);
             let mut ue = Mobility::Static(Position::on_ground(300.0, 0.0));
             let mean = channel.rsrp(Instant::ZERO, &mut ue, &mut None);

@@ -23,7 +23,7 @@ fn passing() -> RanConfig {
     let ue = &mut config.ues[0];
     (ue.cell, ue.start) = (Some(CellId(0)), Start::At(Position::on_ground(150.0, 10.0)));
     ue.movement = Movement::Line(Course::Heading(0.0), SpeedLaw::Constant(90.0));
-    let fading = FadingConfig { profile: Profile::Eva, speed_mps: 90.0, prb_spacing_hz: 180e3 };
+    let fading = FadingConfig { profile: Profile::Eva, speed_mps: 90.0, prb_spacing_hz: None };
     config.channel.fading = Some(fading);
     config
 }
@@ -33,7 +33,7 @@ fn passing() -> RanConfig {
 fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
     let (mut air, mut ues) = (Air::new(&config.cells), build::ues(config, Seeds::new(1)));
     let (cell, ue) = (&config.cells[0], &mut ues[0]);
-    let mut phy = Phy::new(100, 4, &cell.mac, Arc::new(CodedBlocks::new(100)));
+    let mut phy = Phy::new(cell, Arc::new(CodedBlocks::new(100)));
     let mut stream = Seeds::new(1).stream("neighbour");
     let mut seen = Vec::new();
     for slot in 0..1000_u64 {
@@ -77,7 +77,7 @@ fn a_report_made_later_is_the_one_that_was_measured() {
 fn a_report_that_would_outlive_what_was_heard_is_made_at_once() {
     let mut config = passing();
     config.cells[0].mac.cqi_delay = 7;
-    assert!(!may_wait(&config.cells[0].mac));
+    assert!(!may_wait(&config.cells[0]));
     assert_eq!(reports(&config, true), reports(&config, false));
 }
 
@@ -98,7 +98,7 @@ fn a_steady_report_is_the_one_that_would_have_been_written_down() {
             let reports = &mut ue.downlink.cqi;
             (reports.next, reports.offset) = (u64::from(period - 1), u64::from(period - 1));
         }
-        let mut phy = Phy::new(100, 4, &cell.mac, Arc::new(CodedBlocks::new(100)));
+        let mut phy = Phy::new(cell, Arc::new(CodedBlocks::new(100)));
         let mut stream = Seeds::new(1).stream("pauses");
         let mut compared = 0;
         for _ in 0..1000 {

@@ -133,7 +133,7 @@ fn fades(third_m: f64) -> (f64, f64) {
     config.channel.fading = Some(FadingConfig {
         profile: airlane_radio::Profile::Eva,
         speed_mps: 60.0 / 3.6,
-        prb_spacing_hz: 180e3,
+        prb_spacing_hz: None,
     });
     let (mut air, mut ues) = built(&config);
     let ue = &mut ues[0];
@@ -175,7 +175,7 @@ fn an_enb_hears_the_ues_of_others_on_their_prbs() {
     let mut config = line(2, &[600.0]);
     config.cells[0].noise_figure = Decibel(5.0);
     let (mut air, mut ues) = built(&config);
-    air.begin_uplink(1);
+    air.begin_uplink(Instant::from_millis(1));
     let ue = &mut ues[0];
     air.send_uplink(0, 10..20, 2.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
     // 23 dBm over 100 PRBs is 3 dBm, twice that 6.0103 dBm; the Friis loss at 1930 MHz and 400 m is
@@ -187,9 +187,9 @@ fn an_enb_hears_the_ues_of_others_on_their_prbs() {
     }
     assert!(air.sites[0].rise.iter().all(|&rise| rise == 0.0), "its own cell hears a signal");
     // One slot in 32 enters the average, which decays over slots without transmissions.
-    air.begin_uplink(2);
+    air.begin_uplink(Instant::from_millis(2));
     assert!((air.sites[1].mean_rise[10] - level / 32.0).abs() < 1e-3 * level);
-    air.begin_uplink(34);
+    air.begin_uplink(Instant::from_millis(34));
     let later = level / 32.0 * libm::powf(31.0 / 32.0, 32.0);
     assert!((air.sites[1].mean_rise[10] / later - 1.0).abs() < 1e-3);
 }

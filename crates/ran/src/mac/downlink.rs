@@ -3,20 +3,21 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Event, Topic, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Topic, UeId};
 use airlane_radio::{Cqi, CqiToMcs, Mcs};
 
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler};
 use super::throttle::Throttle;
-use crate::config::{CellConfig, MacConfig, McsRule, SLOT};
+use crate::config::{CellConfig, MacConfig, McsRule};
 use crate::interference::Moment;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
-/// Subframes of a frame (TS 36.211 §4.1).
+/// Subframes of a frame, and their length (TS 36.211 §4.1, TS 38.211 §4.3.1).
 const SUBFRAMES: u64 = 10;
+const SUBFRAME: Duration = Duration::from_millis(1);
 
 /// A block on the air, or its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +51,11 @@ pub(crate) struct DownlinkMac {
 
 impl DownlinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
-        let grid = ResourceGrid::new(cell.resource_blocks);
+        let grid = ResourceGrid::new(cell.resource_blocks, cell.numerology.rbg);
         Self {
             bytes_by_cqi: bytes_by_cqi(cell.mac.cqi_to_mcs, grid.rbg_size()),
             grid: if cell.mac.idle_partial_rbg { grid.without_partial_rbg() } else { grid },
-            scheduler: Scheduler::new(cell.scheduler, ues),
+            scheduler: Scheduler::new(cell.scheduler, ues, cell.numerology.slot),
             throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
             active: Vec::with_capacity(ues),
             in_air: VecDeque::with_capacity(256),
@@ -135,7 +136,7 @@ impl DownlinkMac {
         let state = &mut ue.downlink;
         let process = &mut state.harq.processes[usize::from(due.process)];
         // The channel in the slot in which the block was on the air.
-        let sent = slot.cx.now - SLOT;
+        let sent = slot.cx.now - cell.numerology.slot;
         let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility)
             * process.gain
             * state.channel.burst_gain(sent);
@@ -184,7 +185,7 @@ impl DownlinkMac {
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
         self.grid.clear();
         self.sent = 0;
-        if slot.cell.mac.blank_subframes >> (slot.number % SUBFRAMES) & 1 == 1 {
+        if slot.cell.mac.blank_subframes != 0 && is_blank(slot) {
             return;
         }
         self.schedule_retransmissions(slot);
@@ -365,6 +366,12 @@ fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
         ue.downlink.harq.release(id); // sent on the layer before, or dropped by queue management
     }
     filled
+}
+
+/// True if the slot is in a subframe without downlink blocks.
+fn is_blank(slot: &Slot<'_, '_>) -> bool {
+    let subframe = slot.cx.now.as_nanos() / SUBFRAME.as_nanos() % SUBFRAMES;
+    slot.cell.mac.blank_subframes >> subframe & 1 == 1
 }
 
 fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {

@@ -4,6 +4,9 @@
 
 use core::ops::Range;
 
+use super::scheduler::MAX_RBGS;
+use crate::numerology::RbgLayout;
+
 /// A set of RBGs, bit `k` for RBG `k`.
 pub(crate) type RbgSet = u32;
 
@@ -18,21 +21,11 @@ pub(crate) struct ResourceGrid {
     free: RbgSet,
 }
 
-/// RBG size P for a bandwidth (TS 36.213 table 7.1.6.1-1).
-pub(crate) const fn rbg_size(prbs: u16) -> u16 {
-    match prbs {
-        0..=10 => 1,
-        11..=26 => 2,
-        27..=63 => 3,
-        _ => 4,
-    }
-}
-
 impl ResourceGrid {
-    pub(crate) fn new(prbs: u16) -> Self {
-        let rbg_size = rbg_size(prbs);
+    pub(crate) fn new(prbs: u16, layout: RbgLayout) -> Self {
+        let rbg_size = layout.size(prbs);
         let rbgs = prbs.div_ceil(rbg_size);
-        assert!((1..=28).contains(&rbgs), "a bandwidth of {prbs} PRBs has no RBG layout");
+        assert!((1..=MAX_RBGS as u16).contains(&rbgs), "{prbs} PRBs in RBGs of {rbg_size} are too many RBGs");
         let usable = (1 << rbgs) - 1;
         Self { prbs, rbg_size, rbgs, usable, free: usable }
     }
@@ -119,7 +112,7 @@ mod tests {
         // TS 36.213 §7.1.6.1: N_RBG = ceil(N_DL_RB / P).
         for (prbs, size, rbgs) in [(6, 1, 6), (15, 2, 8), (25, 2, 13), (50, 3, 17), (75, 4, 19), (100, 4, 25)]
         {
-            let grid = ResourceGrid::new(prbs);
+            let grid = ResourceGrid::new(prbs, RbgLayout::LTE);
             assert_eq!((grid.rbg_size(), grid.rbgs), (size, rbgs));
             assert_eq!(grid.prbs_in(grid.free()), prbs);
             let whole = |set| grid.runs(set).next();
@@ -132,7 +125,7 @@ mod tests {
     fn a_partial_rbg_can_stay_idle() {
         // The number of PRBs divided by the RBG size, without the remainder.
         for (prbs, used) in [(6, 6), (15, 14), (25, 24), (50, 48), (75, 72), (100, 100)] {
-            let mut grid = ResourceGrid::new(prbs).without_partial_rbg();
+            let mut grid = ResourceGrid::new(prbs, RbgLayout::LTE).without_partial_rbg();
             assert_eq!(grid.prbs_in(grid.free()), used);
             grid.take(grid.free());
             grid.clear();
@@ -142,21 +135,21 @@ mod tests {
 
     #[test]
     fn neighbours_make_one_range() {
-        let grid = ResourceGrid::new(100);
+        let grid = ResourceGrid::new(100, RbgLayout::LTE);
         assert!(grid.runs(0b1011_0110).eq([4..12, 16..24, 28..32]));
         assert_eq!(grid.runs(0).count(), 0);
     }
 
     #[test]
     fn the_short_last_rbg_counts_what_it_has() {
-        let grid = ResourceGrid::new(25); // 12 RBGs of 2, one of 1
+        let grid = ResourceGrid::new(25, RbgLayout::LTE); // 12 RBGs of 2, one of 1
         assert_eq!(grid.prbs_in(1 << 12), 1);
         assert_eq!(grid.prbs_in(1 << 12 | 1), 3);
     }
 
     #[test]
     fn first_free_skips_what_is_taken() {
-        let mut grid = ResourceGrid::new(6);
+        let mut grid = ResourceGrid::new(6, RbgLayout::LTE);
         grid.take(0b000_101);
         assert_eq!(grid.first_free(2), 0b001_010);
         assert_eq!(grid.first_free(9), 0b111_010);
@@ -166,7 +159,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "oversold")]
     fn an_rbg_is_given_once() {
-        let mut grid = ResourceGrid::new(6);
+        let mut grid = ResourceGrid::new(6, RbgLayout::LTE);
         grid.take(1);
         grid.take(1);
     }

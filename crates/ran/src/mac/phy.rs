@@ -7,7 +7,7 @@ use airlane_core::{Direction, Stream};
 use airlane_radio::{Amc, CodedBlock, Mcs};
 
 use super::harq::HarqProcess;
-use crate::config::MacConfig;
+use crate::config::CellConfig;
 
 /// Coded blocks by MCS and PRBs, computed when first needed. They are the same in every cell: one table
 /// stays in the cache, several would not.
@@ -58,8 +58,9 @@ pub(crate) struct Phy {
 }
 
 impl Phy {
-    pub(crate) fn new(prbs: u16, rbg_size: u16, mac: &MacConfig, blocks: Arc<CodedBlocks>) -> Self {
-        let (prbs, rbg_size) = (usize::from(prbs), usize::from(rbg_size));
+    pub(crate) fn new(cell: &CellConfig, blocks: Arc<CodedBlocks>) -> Self {
+        let (prbs, mac) = (usize::from(cell.resource_blocks), &cell.mac);
+        let rbg_size = usize::from(cell.numerology.rbg_size(cell.resource_blocks));
         let amc = |rule, direction| Amc::new(rule, direction, prbs, rbg_size);
         Self {
             downlink_amc: amc(mac.amc, Direction::Downlink),

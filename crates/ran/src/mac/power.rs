@@ -29,7 +29,7 @@ pub(crate) struct PuschPower {
 impl PuschPower {
     /// For a UE with this maximum power, in this cell.
     pub(crate) fn new(cell: &CellConfig, most: Dbm) -> Self {
-        let noise = airlane_radio::noise::prb_noise(cell.noise_figure);
+        let noise = cell.prb_noise();
         Self::over(cell.mac.uplink.power_control, noise, most, cell.resource_blocks)
     }
 

@@ -15,7 +15,7 @@ use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
 use super::harq::PROCESSES;
 use super::phy::Phy;
 use super::polls::Report;
-use crate::config::{CellConfig, MacConfig, McsRule, SLOT, UplinkAccess};
+use crate::config::{CellConfig, MacConfig, McsRule, UplinkAccess};
 use crate::interference::Air;
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -161,7 +161,7 @@ impl UplinkMac {
     fn decode(&mut self, slot: &mut Slot<'_, '_>, pusch: Grant) -> bool {
         let cell = slot.cell;
         let ue = &mut slot.ues[pusch.ue as usize];
-        let sent = slot.cx.now - SLOT;
+        let sent = slot.cx.now - cell.numerology.slot;
         let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
         let mean = mean * ue.uplink.power.factor(mean, pusch.prbs) * ue.uplink.channel.burst_gain(sent);
         let process = &mut ue.uplink.harq.processes[usize::from(pusch.process)];
@@ -371,7 +371,7 @@ fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
     if ue.uplink.sounding.at.is_some_and(|at| slot < at + period) {
         return;
     }
-    let now = airlane_core::Instant::ZERO + SLOT * slot;
+    let now = cell.numerology.start_of(slot);
     let (channel, sounding) = (&mut ue.uplink.channel, &mut ue.uplink.sounding);
     sounding.mean = channel.mean_sinr(now, &mut ue.mobility);
     sounding

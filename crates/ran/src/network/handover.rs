@@ -235,7 +235,7 @@ impl RadioNetwork {
                 let attempt = Attempt {
                     before: links.attempts(id),
                     full_power: (full_power, cell.config.resource_blocks),
-                    noise: airlane_radio::noise::prb_noise(cell.config.noise_figure),
+                    noise: cell.config.prb_noise(),
                     fades: !ue.uplink.channel.is_flat(),
                     control_sinr: ue.control_sinr(now, (&cell.config, &self.air), cell.phy.sinr_mut()),
                 };

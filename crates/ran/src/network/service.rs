@@ -185,10 +185,9 @@ impl RadioNetwork {
 
     /// UEs of cells whose radio is off have to wait.
     #[cold]
-    pub(super) fn wait_for_radio(&mut self, cx: &mut Cx<'_>, number: u64) {
+    pub(super) fn wait_for_radio(&mut self, cx: &mut Cx<'_>) {
         self.each_cell_that(
             cx,
-            number,
             |cell| !cell.is_on,
             |downlink, uplink, slot| {
                 downlink.wait(slot);

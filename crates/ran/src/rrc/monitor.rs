@@ -7,7 +7,7 @@ use airlane_radio::TransmissionMode;
 
 use super::measurement::{MeasurementConfig, Measurements};
 use super::quality::{Emission, QualityEvents, QualityRule};
-use crate::config::{CellConfig, SLOT};
+use crate::config::CellConfig;
 use crate::interference::Air;
 use crate::ue::Ue;
 
@@ -27,9 +27,9 @@ pub struct MeasurementReport {
 struct Quality {
     rule: QualityRule,
     ues: Vec<QualityEvents>,
-    /// By cell: its contribution to the received power, and its resource blocks per slot.
+    /// By cell: its contribution to the received power, and its resource blocks for the downlink in a period.
     emissions: Vec<Emission>,
-    prbs: Vec<u16>,
+    most: Vec<u64>,
     /// Cells that only interfere, whose load is constant.
     constant: Vec<bool>,
     /// Resource blocks used until the latest sample.
@@ -55,7 +55,7 @@ impl Quality {
             rule,
             ues: vec![events; ues],
             emissions: cells.iter().map(emission).collect(),
-            prbs: cells.iter().map(|cell| cell.resource_blocks).collect(),
+            most: cells.iter().map(|cell| blocks_in(cell, config.period)).collect(),
             constant: cells.iter().map(|cell| cell.interferer).collect(),
             used: vec![0; cells.len()],
             before: vec![vec![None; cells.len()]; ues],
@@ -83,16 +83,22 @@ impl Quality {
     }
 
     /// The load of each cell in the slots that were scheduled in the period.
-    fn measure_load(&mut self, period: Duration, air: &Air) {
-        let slots = (period.as_nanos() / SLOT.as_nanos()).max(1);
+    fn measure_load(&mut self, air: &Air) {
         for (cell, now) in air.used().iter().enumerate() {
             if !self.constant[cell] {
-                let most = slots * u64::from(self.prbs[cell]);
-                self.emissions[cell].load = ((now - self.used[cell]) as f64 / most as f64).min(1.0);
+                let most = self.most[cell] as f64;
+                self.emissions[cell].load = ((now - self.used[cell]) as f64 / most).min(1.0);
             }
             self.used[cell] = *now;
         }
     }
+}
+
+/// Resource blocks of the slots of a cell that have a downlink, in a period.
+fn blocks_in(cell: &CellConfig, period: Duration) -> u64 {
+    let slots = (period.as_nanos() / cell.numerology.slot.as_nanos()).max(1);
+    let with_downlink = (0..slots).filter(|slot| cell.numerology.duplex.downlink_symbols(*slot) > 0).count();
+    with_downlink as u64 * u64::from(cell.resource_blocks)
 }
 
 /// The measurements of all UEs.
@@ -173,7 +179,7 @@ impl Monitor {
         let now = self.next_sample;
         self.next_sample = now + self.config.period;
         if let Some(quality) = &mut self.quality {
-            quality.measure_load(self.config.period, air);
+            quality.measure_load(air);
         }
         for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
             ue.measure_rsrp(now, &self.config, &mut self.samples);

@@ -35,7 +35,7 @@ fn colliding(ues: usize, blank_subframes: u16, change: impl FnOnce(&mut CellConf
     config.cells[0].mac.blank_subframes = blank_subframes;
     change(&mut config.cells[0]);
     config.channel.fading =
-        Some(FadingConfig { profile: Profile::Eva, speed_mps: 10.0, prb_spacing_hz: 180e3 });
+        Some(FadingConfig { profile: Profile::Eva, speed_mps: 10.0, prb_spacing_hz: None });
     let (good, bad) = (Duration::from_millis(34), Duration::from_millis(6));
     config.channel.bursts = Some(BurstLaw { good, bad, depth: Decibel(30.0) });
     config.ues.iter_mut().for_each(|ue| ue.start = Start::At(Position::on_ground(2000.0, 0.0)));

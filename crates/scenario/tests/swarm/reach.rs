@@ -83,7 +83,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     let heard = |(index, cell): (usize, &format::Cell)| {
         let sent = noise::prb_power(cell.tx_power.0, prbs(cell));
         let lost = loss(index, cell, cell.frequency.0) + on_the_way(cell);
-        f64::from(noise::prb_snr(sent, lost, noise::prb_noise(ue.noise_figure.0)))
+        f64::from(noise::prb_snr(sent, lost, noise::prb_noise(180e3, ue.noise_figure.0)))
     };
     let heard: Vec<f64> = scenario.cell.iter().enumerate().map(heard).collect();
     let serving = (0..heard.len()).filter(|index| !scenario.cell[*index].interferer);
@@ -100,7 +100,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
             if asked < most.0 { Dbm(asked) } else { most }
         }
     };
-    let uplink = f64::from(noise::prb_snr(sent, up, noise::prb_noise(cell.noise_figure.0)));
+    let uplink = f64::from(noise::prb_snr(sent, up, noise::prb_noise(180e3, cell.noise_figure.0)));
     downlink.min(uplink)
 }
 

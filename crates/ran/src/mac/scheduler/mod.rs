@@ -14,6 +14,8 @@ mod round_robin;
 #[cfg(test)]
 mod tests;
 
+use airlane_core::Duration;
+
 use super::grid::{RbgSet, ResourceGrid, each};
 use crate::config::{Domain, SchedulerKind};
 use average::PastThroughput;
@@ -140,7 +142,8 @@ enum Policy {
 }
 
 impl Scheduler {
-    pub(crate) fn new(kind: SchedulerKind, ues: usize) -> Self {
+    /// For a cell with slots of this length, in a network of this many UEs.
+    pub(crate) fn new(kind: SchedulerKind, ues: usize, slot: Duration) -> Self {
         let policy = match kind {
             SchedulerKind::ProportionalFair { window } => {
                 Policy::ProportionalFair(PastThroughput::new(window, ues))
@@ -151,7 +154,7 @@ impl Scheduler {
                 Policy::BlindEqualThroughput(domain, PastThroughput::new(window, ues))
             }
             SchedulerKind::ThroughputToAverage => Policy::ThroughputToAverage,
-            SchedulerKind::PrioritySet(config) => Policy::PrioritySet(PrioritySet::new(config, ues)),
+            SchedulerKind::PrioritySet(config) => Policy::PrioritySet(PrioritySet::new(config, ues, slot)),
         };
         Self { policy, waiting: Waiting::with_capacity(ues) }
     }

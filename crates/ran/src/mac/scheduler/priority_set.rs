@@ -9,6 +9,8 @@
 //! Not included: a target per bearer. The carrier-to-interference ratio of the CoI/A metric is
 //! replaced by the rate of the sub-band.
 
+use airlane_core::Duration;
+
 use super::Demand;
 use super::average::PastThroughput;
 use crate::config::{FrequencyMetric, PrioritySetConfig};
@@ -17,6 +19,8 @@ use crate::config::{FrequencyMetric, PrioritySetConfig};
 #[derive(Debug)]
 pub(crate) struct PrioritySet {
     config: PrioritySetConfig,
+    /// The target in bytes per slot.
+    target: f64,
     past: PastThroughput,
     /// Throughput averaged over the slots in which the UE was in the frequency domain, in bytes per
     /// slot: the PFsch metric of the paper.
@@ -28,8 +32,11 @@ pub(crate) struct PrioritySet {
 }
 
 impl PrioritySet {
-    pub(super) fn new(config: PrioritySetConfig, ues: usize) -> Self {
+    pub(super) fn new(config: PrioritySetConfig, ues: usize, slot: Duration) -> Self {
+        // 8 bits in a byte.
+        let target = config.target.0 as f64 / (8e9 / slot.as_nanos() as f64);
         Self {
+            target,
             config,
             past: PastThroughput::new(config.window, ues),
             scheduled: vec![1.0; ues],
@@ -52,16 +59,11 @@ impl PrioritySet {
         f64::from(self.config.window.max(2))
     }
 
-    fn target(&self) -> f64 {
-        // Bytes in a slot of 1 ms.
-        self.config.target.0 as f64 / 8000.0
-    }
-
     /// Weights the rates of the UEs that enter the frequency domain; the others get nothing.
     pub(super) fn rank(&mut self, slot: u64, demands: &mut [Demand]) {
         self.past.age_to(slot);
         self.time_domain(demands);
-        let (target, decay) = (self.target(), 1.0 - 1.0 / self.window());
+        let (target, decay) = (self.target, 1.0 - 1.0 / self.window());
         for demand in demands.iter_mut() {
             demand.metric = 0.0;
         }
@@ -80,7 +82,7 @@ impl PrioritySet {
     /// Chooses the UEs that enter the frequency domain: those below the target, lowest throughput
     /// first; then the others by proportional fairness.
     fn time_domain(&mut self, demands: &[Demand]) {
-        let target = self.target();
+        let target = self.target;
         self.ranking.clear();
         for (place, demand) in demands.iter().enumerate() {
             let (rate, past) = (demand.band_rate(), self.past.bytes_per_slot(demand.ue));

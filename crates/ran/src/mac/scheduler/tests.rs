@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::{FrequencyMetric, PrioritySetConfig};
+use crate::numerology::{Numerology, RbgLayout};
 
 fn told(ue: u32, backlog: u32, flat: bool, rbg_bytes: [u16; MAX_RBGS]) -> Demand {
     let mut demand = Demand::new(ue, backlog, flat, u16::MAX);
@@ -15,11 +16,11 @@ fn demands(n: u32, bytes: u16) -> Vec<Demand> {
 
 #[test]
 fn proportional_fair_serves_equals_in_turn() {
-    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 4);
+    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 4, Numerology::LTE.slot);
     let mut served = [0; 4];
     for slot in 0..40 {
         let mut d = demands(4, 377);
-        let mut grid = ResourceGrid::new(100);
+        let mut grid = ResourceGrid::new(100, RbgLayout::LTE);
         pf.schedule(slot, &mut d, &mut grid, |_| ());
         assert_eq!(grid.free(), 0);
         let who: Vec<_> = d.iter().filter(|d| d.given != 0).collect();
@@ -40,15 +41,15 @@ fn a_ue_that_comes_back_begins_anew() {
         SchedulerKind::BlindEqualThroughput { domain, window: 99 },
     ] {
         for leaves in [false, true] {
-            let mut scheduler = Scheduler::new(kind, 2);
-            scheduler.schedule(0, &mut demands(2, 377), &mut ResourceGrid::new(100), |_| ());
+            let mut scheduler = Scheduler::new(kind, 2, Numerology::LTE.slot);
+            scheduler.schedule(0, &mut demands(2, 377), &mut ResourceGrid::new(100, RbgLayout::LTE), |_| ());
             scheduler.served(1, 9422);
             scheduler.served(0, 942);
             if leaves {
                 scheduler.forget(1);
             }
             let mut next = demands(2, 377);
-            scheduler.schedule(1, &mut next, &mut ResourceGrid::new(100), |_| ());
+            scheduler.schedule(1, &mut next, &mut ResourceGrid::new(100, RbgLayout::LTE), |_| ());
             assert_eq!(next[1].given != 0, leaves, "{kind:?}");
         }
     }
@@ -56,12 +57,12 @@ fn a_ue_that_comes_back_begins_anew() {
 
 #[test]
 fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
-    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 2);
+    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 2, Numerology::LTE.slot);
     let (mut a, mut b) = ([100; MAX_RBGS], [100; MAX_RBGS]);
     a[..3].fill(200);
     b[3..].fill(200);
     let mut d = vec![told(0, 1 << 20, false, a), told(1, 1 << 20, false, b)];
-    let mut grid = ResourceGrid::new(6);
+    let mut grid = ResourceGrid::new(6, RbgLayout::LTE);
     pf.schedule(0, &mut d, &mut grid, |_| ());
     assert_eq!((d[0].given, d[1].given), (0b000_111, 0b111_000));
 }
@@ -69,11 +70,11 @@ fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
 #[test]
 fn what_one_ue_does_not_need_goes_to_the_next() {
     for kind in [SchedulerKind::ProportionalFair { window: 99 }, SchedulerKind::RoundRobin] {
-        let mut scheduler = Scheduler::new(kind, 2);
+        let mut scheduler = Scheduler::new(kind, 2, Numerology::LTE.slot);
         let mut d = demands(2, 100);
         d[0].backlog = 150;
         d[1].backlog = 1 << 20;
-        let mut grid = ResourceGrid::new(100);
+        let mut grid = ResourceGrid::new(100, RbgLayout::LTE);
         scheduler.schedule(0, &mut d, &mut grid, |_| ());
         assert_eq!(d[0].given.count_ones(), 2, "{kind:?}");
         assert_eq!(d[1].given.count_ones(), 23, "{kind:?}");
@@ -82,11 +83,11 @@ fn what_one_ue_does_not_need_goes_to_the_next() {
 
 #[test]
 fn round_robin_deals_evenly_and_goes_on_where_it_stopped() {
-    let mut rr = Scheduler::new(SchedulerKind::RoundRobin, 60);
+    let mut rr = Scheduler::new(SchedulerKind::RoundRobin, 60, Numerology::LTE.slot);
     let mut served = [0; 60];
     for slot in 0..12 {
         let mut d = demands(60, 10);
-        let mut grid = ResourceGrid::new(100);
+        let mut grid = ResourceGrid::new(100, RbgLayout::LTE);
         rr.schedule(slot, &mut d, &mut grid, |_| ());
         for d in d.iter().filter(|d| d.given != 0) {
             served[d.ue as usize] += d.given.count_ones();
@@ -98,11 +99,11 @@ fn round_robin_deals_evenly_and_goes_on_where_it_stopped() {
 
 /// Serves `ues` demands for `slots` slots and sums the RBGs of each.
 fn dealt(kind: SchedulerKind, slots: u64, resource_blocks: u16, demand: impl Fn(u32) -> Demand) -> [u32; 4] {
-    let mut scheduler = Scheduler::new(kind, 4);
+    let mut scheduler = Scheduler::new(kind, 4, Numerology::LTE.slot);
     let mut served = [0; 4];
     for slot in 0..slots {
         let mut d: Vec<_> = (0..4).map(&demand).collect();
-        let mut grid = ResourceGrid::new(resource_blocks);
+        let mut grid = ResourceGrid::new(resource_blocks, RbgLayout::LTE);
         scheduler.schedule(slot, &mut d, &mut grid, |_| ());
         for d in d.iter().filter(|d| d.given != 0) {
             served[d.ue as usize] += d.given.count_ones();
