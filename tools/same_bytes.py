@@ -108,20 +108,30 @@ def hashes(kinds: list[str], match: str, scratch: Path) -> Iterator[tuple[str, s
             yield from ((f"{experiment.id}: {name}", digest) for name, digest in recorder.found)
 
 
-def build(tree: Path, package: Path) -> None:
+def build(tree: Path, target: Path, package: Path) -> None:
     """Make a Python package of a tree's code, its scenarios and its core."""
-    built = ["cargo", "build", "--quiet", "--locked", "--profile", "quick", "-p", "airlane-py"]
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    settings = os.environ | {
-        "CARGO_TARGET_DIR": str(target),
-        "PYO3_PYTHON": sys.executable,
-    }
-    subprocess.run(built, cwd=tree, env=settings, check=True)
-    [library] = [file for file in (target / "quick").glob("lib_native.*") if file.suffix in (".so", ".dylib")]
+    command = ["cargo", "build", "--quiet", "--locked", "--profile", "quick", "-p", "airlane-py"]
+    settings = os.environ | {"CARGO_TARGET_DIR": str(target), "PYO3_PYTHON": sys.executable}
+    subprocess.run(command, cwd=tree, env=settings, check=True)
+    [library] = [file for file in target.glob("quick/lib_native.*") if file.suffix in (".so", ".dylib")]
     left_out = shutil.ignore_patterns("*.so", "__pycache__", "scenarios")
     shutil.copytree(tree / "python/airlane", package, ignore=left_out)
     shutil.copytree(tree / "scenarios", package / "scenarios")
     shutil.copy2(library, package / "_native.abi3.so")
+
+
+def build_commit(commit: str, target: Path, package: Path) -> None:
+    """The same of a commit, whose tree and compiled code are kept in `target` for the next comparison.
+
+    No other tree may use this target folder: cargo identifies a crate by its path in the workspace, and
+    takes the code of two workspaces for the same.
+    """
+    tree = target / "tree"
+    if not tree.exists():
+        subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, commit], cwd=ROOT, check=True)
+    subprocess.run(["git", "checkout", "--quiet", "--detach", commit], cwd=tree, check=True)
+    build(tree, target, package)
 
 
 def results(packages: Path, kinds: list[str], match: str) -> dict[str, str]:
@@ -134,16 +144,20 @@ def results(packages: Path, kinds: list[str], match: str) -> dict[str, str]:
 
 def compare(commit: str, kinds: list[str], match: str) -> int:
     """Build and run both, and print what differs."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--verify", f"{commit}^{{commit}}"],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    sha = found.stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
-        here, before, after = Path(folder), Path(folder) / "before", Path(folder) / "after"
-        tree = here / "tree"
-        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, commit], cwd=ROOT, check=True)
-        try:
-            build(tree, before / "airlane")
-            build(ROOT, after / "airlane")
-            old, new = (results(packages, kinds, match) for packages in (before, after))
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=ROOT, check=True)
+        before, after = Path(folder) / "before", Path(folder) / "after"
+        target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+        build_commit(sha, target / "same-bytes", before / "airlane")
+        build(ROOT, target, after / "airlane")
+        old, new = (results(packages, kinds, match) for packages in (before, after))
     differing = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     for name in differing:
         what = "only before" if name not in new else "only after" if name not in old else "differs"
