@@ -113,7 +113,7 @@ impl Cx<'_> {
 
 /// A stateful part of the network. It is [`Any`] so that the code that built it can recover it
 /// after a run, with its statistics.
-pub trait Node: Any {
+pub trait Node: Any + Send {
     /// A packet arrives at a port.
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef);
 

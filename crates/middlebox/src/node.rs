@@ -34,7 +34,7 @@ impl Side {
 /// An algorithm that sees every packet of a path, in both directions.
 ///
 /// It sends its own packets with [`Cx::send`] out of [`Side::port`].
-pub trait NetworkFunction: 'static {
+pub trait NetworkFunction: Send + 'static {
     /// A packet arrives from a side. A returned packet is forwarded to the other side; otherwise
     /// the function has kept, consumed or discarded it.
     fn on_packet(&mut self, cx: &mut Cx<'_>, side: Side, packet: PacketRef) -> Option<PacketRef>;

@@ -92,7 +92,7 @@ pub struct QueueStatistics {
 }
 
 /// A queue of packets, and the rule that drops them.
-pub trait QueueDiscipline: core::fmt::Debug {
+pub trait QueueDiscipline: core::fmt::Debug + Send {
     /// Adds a packet, or drops it or others. `ahead` are bytes that have left the queue but count
     /// against its limit until they are sent.
     fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes);

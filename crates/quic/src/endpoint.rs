@@ -47,7 +47,7 @@ pub struct Readable {
 }
 
 /// Computes the identifier of a datagram at a PEP.
-pub type Identifier = Box<dyn Fn(&[u8]) -> u64>;
+pub type Identifier = Box<dyn Fn(&[u8]) -> u64 + Send>;
 
 /// One end of a connection.
 pub struct QuicEndpoint {

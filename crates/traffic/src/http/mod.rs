@@ -75,7 +75,7 @@ pub enum HttpEvent {
 ///
 /// It is driven like a node. The events of a call are returned by [`Self::poll`] afterwards.
 /// [`Self::flush`] sends data and is called last.
-pub trait HttpClient: core::fmt::Debug + 'static {
+pub trait HttpClient: core::fmt::Debug + Send + 'static {
     /// Requests an object, as soon as a connection can take the request.
     fn get(&mut self, cx: &mut Cx<'_>, request: Request);
     /// The next event for the application.
