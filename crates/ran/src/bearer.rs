@@ -28,7 +28,7 @@
 //! assert_eq!(delivered.len(), 1);
 //! ```
 
-use airlane_core::{Bytes, Cx, Direction, Duration, Instant, PacketRef, Stream};
+use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef, Stream};
 
 use crate::pdcp::PdcpConfig;
 use crate::rlc::queue::TransmitQueue;
@@ -251,6 +251,21 @@ impl OneWay {
         }
     }
 
+    /// Discards all packets, and restarts RLC.
+    fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
+        let Source { queue, sdus, .. } = &mut self.source;
+        let (mut packets, mut begun) = (Vec::new(), Vec::new());
+        queue.drain(cx, |waiting| packets.push(waiting.packet));
+        sdus.drain(&mut begun);
+        packets.extend(begun.into_iter().filter_map(|sdu| sdu.packet));
+        sdus.reception.end(&mut packets);
+        packets.extend(core::iter::from_fn(|| sdus.reception.take_late()));
+        sdus.reception.lose_report();
+        self.source.drain_again(|_, sdu| packets.extend(sdu.packet));
+        packets.into_iter().for_each(|packet| cx.discard(packet, cause));
+        self.restart_rlc();
+    }
+
     fn receive_status(&mut self, pdu: StatusPdu) {
         match &mut self.rlc {
             Rlc::Tm | Rlc::Um { .. } => unreachable!("there are STATUS PDUs in acknowledged mode only"),
@@ -465,6 +480,16 @@ impl RadioBearer {
             }
             Rlc::Um { .. } | Rlc::Am { .. } => {}
         }
+    }
+
+    /// Discards all packets, and begins anew: the bearer is released.
+    pub fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
+        for direction in [Direction::Downlink, Direction::Uplink] {
+            self.ways_mut(direction).0.discard(cx, cause);
+        }
+        self.suspension = Suspension::default();
+        self.update_timeout();
+        assert_eq!(self.packets_held(), 0, "a bearer that was released holds packets");
     }
 
     /// When to call `handle_timeout`, if no packet arrives before.

@@ -60,7 +60,7 @@ pub(crate) fn neighbours(config: &RanConfig) -> Vec<Vec<CellId>> {
 }
 
 /// A cell and its environment.
-struct Scene<'a> {
+pub(crate) struct Scene<'a> {
     id: CellId,
     cell: &'a CellConfig,
     /// The first cell at its point: sectors of one site share line of sight and shadowing.
@@ -72,22 +72,49 @@ struct Scene<'a> {
     seeds: Seeds,
 }
 
-pub(crate) fn ues(config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
-    let grids: Vec<Option<Arc<FrequencyGrid>>> =
-        config.cells.iter().map(|cell| frequency_grid(&config.channel, cell)).collect();
-    let scenes: Vec<_> = (0..)
-        .zip(&config.cells)
-        .map(|(index, cell)| Scene {
+/// The surroundings of UEs that are built with a network or added to it.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    channel: ChannelConfig,
+    /// By cell.
+    grids: Vec<Option<Arc<FrequencyGrid>>>,
+    sites: Vec<usize>,
+}
+
+impl Environment {
+    pub(crate) fn new(config: &RanConfig) -> Self {
+        let cells = || (0..).map(CellId).zip(&config.cells);
+        Self {
+            channel: config.channel.clone(),
+            grids: cells().map(|(_, cell)| frequency_grid(&config.channel, cell)).collect(),
+            sites: cells().map(|(id, _)| site_of(&config.cells, id)).collect(),
+        }
+    }
+
+    /// The cells that a UE meets.
+    pub(crate) fn scenes<'a>(
+        &'a self,
+        cells: impl Iterator<Item = &'a CellConfig>,
+        seeds: Seeds,
+    ) -> Vec<Scene<'a>> {
+        let scene = |(index, cell)| Scene {
             id: CellId(index),
             cell,
-            site: site_of(&config.cells, CellId(index)),
-            channel: &config.channel,
-            grid: grids[index as usize].as_ref(),
-            alone: config.cells.len() == 1,
+            site: self.sites[index as usize],
+            channel: &self.channel,
+            grid: self.grids[index as usize].as_ref(),
+            alone: self.sites.len() == 1,
             seeds,
-        })
-        .collect();
-    config.ues.iter().enumerate().map(|(index, ue)| build_ue(index, ue, &scenes)).collect()
+        };
+        (0..).zip(cells).map(scene).collect()
+    }
+
+    /// The UEs of a configuration.
+    pub(crate) fn ues(&self, config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
+        let scenes = self.scenes(config.cells.iter(), seeds);
+        let ue = |(index, ue)| build_ue(index, ue, &scenes, Instant::ZERO);
+        config.ues.iter().enumerate().map(ue).collect()
+    }
 }
 
 /// The first cell at the position of this one.
@@ -113,6 +140,7 @@ fn build_links(
     ue: &UeConfig,
     mobility: &mut Mobility,
     scenes: &[Scene<'_>],
+    now: Instant,
 ) -> (Link, Vec<Link>) {
     let link = |scene: &Scene<'_>| {
         let scenery = build_scenery(index, scene);
@@ -121,18 +149,23 @@ fn build_links(
     };
     let mut links: Vec<_> = scenes.iter().map(link).collect();
     let serves = |cell: usize| !scenes[cell].cell.interferer;
-    let serving = ue.cell.map_or_else(|| strongest(&mut links, serves, mobility), CellId::index);
+    let serving = ue.cell.map_or_else(|| strongest(&mut links, serves, mobility, now), CellId::index);
     assert!(serving < links.len(), "a UE names a cell that is not there");
     assert!(serves(serving), "a UE in a cell that serves no UE");
     (links.remove(serving), links)
 }
 
-/// The serving candidate with the strongest reference signals at the start; the first of equal ones.
-fn strongest(links: &mut [Link], serves: impl Fn(usize) -> bool, mobility: &mut Mobility) -> usize {
+/// The serving candidate with the strongest reference signals now; the first of equal ones.
+fn strongest(
+    links: &mut [Link],
+    serves: impl Fn(usize) -> bool,
+    mobility: &mut Mobility,
+    now: Instant,
+) -> usize {
     let mut serving = (0..links.len()).filter(|cell| serves(*cell));
     let mut best = serving.next().expect("some cell serves");
     for index in serving {
-        let [this, other] = [index, best].map(|i| links[i].downlink.rsrp(Instant::ZERO, mobility, &mut None));
+        let [this, other] = [index, best].map(|i| links[i].downlink.rsrp(now, mobility, &mut None));
         if this > other {
             best = index;
         }
@@ -140,10 +173,11 @@ fn strongest(links: &mut [Link], serves: impl Fn(usize) -> bool, mobility: &mut 
     best
 }
 
-fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
+/// A UE that begins at `now`.
+pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: Instant) -> Ue {
     let seeds = scenes[0].seeds;
-    let mut mobility = build_mobility(index, ue, scenes);
-    let (serving, neighbours) = build_links(index, ue, &mut mobility, scenes);
+    let mut mobility = build_mobility(index, ue, scenes, now);
+    let (serving, neighbours) = build_links(index, ue, &mut mobility, scenes, now);
     let cell = scenes[serving.cell.index()].cell;
     let mut bearer = cell.bearer.clone();
     if cell.mac.subheaders {
@@ -152,6 +186,7 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
     Ue {
         id: UeId(index as u32),
+        is_present: true,
         cell: serving.cell,
         bearer: RadioBearer::new(&bearer, |direction| {
             let name = match direction {
@@ -190,7 +225,7 @@ fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Ue {
     }
 }
 
-fn build_mobility(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Mobility {
+fn build_mobility(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: Instant) -> Mobility {
     let seeds = scenes[0].seeds;
     let mut stream = seeds.stream(&format!("ue/{index}/placement"));
     let start = match ue.start {
@@ -205,7 +240,7 @@ fn build_mobility(index: usize, ue: &UeConfig, scenes: &[Scene<'_>]) -> Mobility
             hexagon.draw(&mut stream)
         }
     };
-    ue.movement.begin(start, || seeds.stream(&format!("ue/{index}/mobility")))
+    ue.movement.begin_at(now, start, || seeds.stream(&format!("ue/{index}/mobility")))
 }
 
 /// The line of sight and shadowing between a UE and its cell. Each quantity has its own stream.

@@ -1,7 +1,7 @@
 //! The radio access network as one node: all cells and UEs, processed slot by slot.
 //!
-//! Ports: `0..cells` lead to the gateway (S1-U of each eNB), `cells..cells + ues` to the upper layers of each
-//! UE, and the next one to a radio network information service. A slot is processed only if there is backlog,
+//! Ports: `0..cells` lead to the gateway (S1-U of each eNB), the next one to a radio network information service,
+//! and those from `cells + 1` on to the upper layers of each UE. A slot is processed only if there is backlog,
 //! HARQ feedback or a bearer's timer, so an idle network costs nothing.
 
 use airlane_core::{
@@ -11,6 +11,7 @@ use airlane_core::{
 
 mod handover;
 mod information;
+mod membership;
 mod radio_link;
 mod service;
 
@@ -18,7 +19,7 @@ use handover::HandoverState;
 use information::Publisher;
 use service::Plan;
 
-use crate::build;
+use crate::build::{self, Environment};
 use crate::config::{CellConfig, RanConfig};
 use crate::interference::Air;
 use crate::mac::downlink::DownlinkMac;
@@ -29,6 +30,9 @@ use crate::rrc::MeasurementReport;
 use crate::rrc::monitor::Monitor;
 use crate::slot::{Ports, Slot};
 use crate::ue::Ue;
+
+/// Maximum number of cells and UEs: each has a port.
+const MOST_PORTS: usize = 65_000;
 
 /// A cell with its state.
 #[derive(Debug)]
@@ -78,7 +82,9 @@ impl SlotClock {
 pub struct RadioNetwork {
     cells: Vec<Cell>,
     ues: Vec<Ue>,
-    flows: Vec<UeId>,
+    /// `None` for one that was removed.
+    flows: Vec<Option<UeId>>,
+    environment: Environment,
     air: Air,
     monitor: Option<Monitor>,
     /// `None` during a call that uses it.
@@ -107,10 +113,11 @@ impl RadioNetwork {
     /// ports.
     #[must_use]
     pub fn new(config: &RanConfig, seeds: Seeds) -> Self {
-        assert!(config.cells.len() + config.ues.len() <= 65_000, "too many cells and UEs for the ports");
+        assert!(config.cells.len() + config.ues.len() <= MOST_PORTS, "too many cells and UEs for the ports");
         assert!(config.flows.iter().all(|ue| ue.index() < config.ues.len()), "a flow leads to no UE");
         assert!(config.handover.is_none() || config.measurements.is_some(), "handovers need measurements");
-        let (mut cells, ues) = (build::cells(config), build::ues(config, seeds));
+        let environment = Environment::new(config);
+        let (mut cells, ues) = (build::cells(config), environment.ues(config, seeds));
         for (ue, settings) in ues.iter().zip(&config.ues) {
             if let Some((throttle, at)) =
                 cells[ue.cell.index()].downlink.throttle().zip(settings.bearer_set_up)
@@ -130,7 +137,8 @@ impl RadioNetwork {
             cells,
             handover: HandoverState::new(config, &ues, seeds).map(Box::new),
             ues,
-            flows: config.flows.clone(),
+            flows: config.flows.iter().copied().map(Some).collect(),
+            environment,
             air,
             monitor: config.measurements.map(monitor),
             next_at: Instant::ZERO,
@@ -156,7 +164,7 @@ impl RadioNetwork {
     fn report_due_positions(&mut self, cx: &mut Cx<'_>, until: Instant) {
         let (every, due) = &mut self.survey;
         while *due <= until {
-            for ue in self.ues.iter_mut().filter(|_| cx.topics.wants(Topic::UePosition)) {
+            for ue in self.ues.iter_mut().filter(|ue| ue.is_present && cx.topics.wants(Topic::UePosition)) {
                 let here = ue.mobility.position_at(*due);
                 let event = Event::UePosition { ue: ue.id, position_m: [here.x, here.y], cell: ue.cell };
                 cx.probe.observe(*due, &event);
@@ -171,16 +179,14 @@ impl RadioNetwork {
         cell as Port
     }
 
-    /// The port that leads to the upper layers of this UE.
-    #[must_use]
-    pub fn ue_port(&self, ue: usize) -> Port {
-        (self.cells.len() + ue) as Port
-    }
-
     /// The port that leads to a radio network information service.
     #[must_use]
     pub fn information_port(&self) -> Port {
-        (self.cells.len() + self.ues.len()) as Port
+        self.cells.len() as Port
+    }
+
+    fn first_ue_port(&self) -> Port {
+        self.cells.len() as Port + 1
     }
 
     /// The cell that serves a UE now.
@@ -314,7 +320,7 @@ impl RadioNetwork {
         takes_it: impl Fn(&Cell) -> bool,
         step: impl Fn(&mut DownlinkMac, &mut UplinkMac, &mut Slot<'_, '_>),
     ) {
-        let (first_ue, now) = (self.cells.len() as Port, Some(cx.now));
+        let (first_ue, now) = (self.first_ue_port(), Some(cx.now));
         let begins = |cell: &Cell| cell.clock.at == now && takes_it(cell);
         for (index, cell) in self.cells.iter_mut().enumerate().filter(|(_, cell)| begins(cell)) {
             let mut slot = Slot {
@@ -340,12 +346,12 @@ impl RadioNetwork {
             return;
         }
         self.bearers_due = Instant::FAR_FUTURE;
-        let cells = self.cells.len() as Port;
+        let first_ue = self.first_ue_port();
         for ue in &mut self.ues {
             if ue.bearer.next_timeout().is_some_and(|at| at <= cx.now) {
                 ue.bearer.handle_timeout(cx, &mut self.downlink_due, &mut self.uplink_due);
                 self.touched.push(ue.id.0);
-                let ports = Ports { s1u: ue.cell.0 as Port, first_ue: cells };
+                let ports = Ports { s1u: ue.cell.0 as Port, first_ue };
                 ports.send(cx, Direction::Downlink, ue.id.0, &mut self.downlink_due);
                 ports.send(cx, Direction::Uplink, ue.id.0, &mut self.uplink_due);
             }
@@ -373,14 +379,11 @@ impl RadioNetwork {
 impl Node for RadioNetwork {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         let cells = self.cells.len();
-        if port == self.information_port() {
-            return self.receive_request(cx, packet);
-        }
         let (index, direction) = if usize::from(port) < cells {
             if cx.pool.get(&packet).header == Header::Signalling {
                 return self.receive_signalling(cx, CellId(u32::from(port)), packet);
             }
-            let Some(ue) = self.flows.get(cx.pool.get(&packet).flow.index()) else {
+            let Some(Some(ue)) = self.flows.get(cx.pool.get(&packet).flow.index()) else {
                 return cx.discard(packet, DropCause::NoRoute);
             };
             if cx.wants(Topic::Tunnelled) {
@@ -390,7 +393,13 @@ impl Node for RadioNetwork {
             cx.pool.get_mut(&packet).size -= airlane_net::gtp::OVERHEAD;
             (ue.index(), Direction::Downlink)
         } else {
-            (usize::from(port) - cells, Direction::Uplink)
+            let Some(ue) = usize::from(port).checked_sub(cells + 1) else {
+                return self.receive_request(cx, packet);
+            };
+            if !self.ues[ue].is_present {
+                return cx.discard(packet, DropCause::NoRoute);
+            }
+            (ue, Direction::Uplink)
         };
         if self.handover.is_some() {
             let whose = (direction, UeId(index as u32), CellId(u32::from(port)));
@@ -464,3 +473,9 @@ impl Node for RadioNetwork {
         bearers + self.handover.as_ref().map_or(0, |h| h.packets_held())
     }
 }
+
+/// A network may move to another thread.
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<RadioNetwork>();
+};

@@ -101,7 +101,7 @@ pub enum Duplex {
     Tdd(TddPattern),
 }
 
-/// What a slot is for.
+/// The directions of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotKind {
     /// Both directions.
@@ -171,7 +171,7 @@ impl TddPattern {
 }
 
 impl Duplex {
-    /// What a slot is for.
+    /// The directions of a slot.
     #[inline]
     #[must_use]
     pub fn kind(self, slot: u64) -> SlotKind {

@@ -14,7 +14,9 @@ use crate::numerology::Numerology;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
+mod membership;
 mod retransmissions;
+mod world;
 
 pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
     CellConfig {
@@ -209,7 +211,7 @@ fn a_lone_packet_takes_the_slots_that_the_path_has() {
     // Arrives at 10.2 ms, scheduled at 11, on the air in slot 13, received at 14.
     d.send(Instant::from_nanos(10_200_000), 0, Direction::Downlink, 1400);
     d.run_to(Instant::from_millis(100));
-    assert_eq!(d.arrived, [(Instant::from_millis(14), 1, 3.8, FlowId(0))]);
+    assert_eq!(d.arrived, [(Instant::from_millis(14), 2, 3.8, FlowId(0))]);
     assert_eq!(d.ran.next_timeout(), None, "an idle network has no slot to process");
     d.conserved();
 }

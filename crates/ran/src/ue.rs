@@ -18,6 +18,8 @@ use crate::rrc::measurement::MeasurementConfig;
 #[derive(Debug)]
 pub(crate) struct Ue {
     pub(crate) id: UeId,
+    /// False once it was removed.
+    pub(crate) is_present: bool,
     pub(crate) cell: CellId,
     pub(crate) bearer: RadioBearer,
     pub(crate) mobility: Mobility,

@@ -226,6 +226,18 @@ impl Forwarding {
         }
     }
 
+    /// Discards all packets and forgets all hops: the UE is gone.
+    pub fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
+        for hop in self.hops.drain(..) {
+            let arrivals = hop.transit.into_iter().map(|(_, arrival)| arrival).chain(hop.fresh);
+            for arrival in arrivals {
+                if let Arrival::Sdu(NumberedSdu { packet: Some(packet), .. }) = arrival {
+                    cx.discard(packet, cause);
+                }
+            }
+        }
+    }
+
     /// When the next arrival at the end of X2 is due.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {

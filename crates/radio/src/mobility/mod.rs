@@ -69,6 +69,15 @@ impl Movement {
     }
 }
 
+impl Movement {
+    /// The same, but the movement begins at this time.
+    #[must_use]
+    pub fn begin_at(&self, at: Instant, start: Position, stream: impl FnOnce() -> Stream) -> Mobility {
+        let begun = self.begin(start, stream);
+        if at == Instant::ZERO || begun.is_static() { begun } else { Mobility::Later(at, Box::new(begun)) }
+    }
+}
+
 /// The mobility of a UE, with its state.
 #[derive(Clone, Debug)]
 pub enum Mobility {
@@ -84,6 +93,8 @@ pub enum Mobility {
     LevyWalk(LevyWalk),
     /// A path from a file.
     Path(PathFollower),
+    /// A movement that began at this time.
+    Later(Instant, Box<Self>),
 }
 
 impl Mobility {
@@ -96,6 +107,7 @@ impl Mobility {
             Self::RandomWalk(walk) => walk.position_at(now),
             Self::LevyWalk(walk) => walk.position_at(now),
             Self::Path(path) => path.position_at(now),
+            Self::Later(at, movement) => movement.position_at(Instant::ZERO + now.saturating_since(*at)),
         }
     }
 
@@ -109,6 +121,7 @@ impl Mobility {
             Self::RandomWalk(walk) => walk.velocity_at(now),
             Self::LevyWalk(walk) => walk.velocity_at(now),
             Self::Path(path) => path.velocity_at(now),
+            Self::Later(at, movement) => movement.velocity_at(Instant::ZERO + now.saturating_since(*at)),
         }
     }
 
@@ -119,6 +132,7 @@ impl Mobility {
             Self::Static(_) => true,
             Self::Line(_) | Self::RandomWaypoint(_) | Self::RandomWalk(_) | Self::LevyWalk(_) => false,
             Self::Path(path) => path.is_static(),
+            Self::Later(_, movement) => movement.is_static(),
         }
     }
 }

@@ -387,11 +387,11 @@ impl OneWay {
         }
     }
 
-    fn restart_rlc(&mut self) {
+    pub(super) fn restart_rlc(&mut self) {
         self.source.restart();
         let position = self.source.position();
         match &mut self.rlc {
-            Rlc::Tm => unreachable!("{TM_STAYS}"),
+            Rlc::Tm => {}
             Rlc::Um { transmitter, receiver } => receiver.reestablish(transmitter.reestablish(), position),
             Rlc::Am { transmitter, receiver, .. } => receiver.reestablish(transmitter.reestablish()),
         }

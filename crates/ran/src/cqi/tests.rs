@@ -31,7 +31,8 @@ fn passing() -> RanConfig {
 /// The reports in force in the last slot of each, computed in the slot of their measurement or in
 /// that last slot.
 fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
-    let (mut air, mut ues) = (Air::new(&config.cells), build::ues(config, Seeds::new(1)));
+    let (mut air, mut ues) =
+        (Air::new(&config.cells), build::Environment::new(config).ues(config, Seeds::new(1)));
     let (cell, ue) = (&config.cells[0], &mut ues[0]);
     let mut phy = Phy::new(cell, Arc::new(CodedBlocks::new(100)));
     let mut stream = Seeds::new(1).stream("neighbour");
@@ -92,7 +93,8 @@ fn a_steady_report_is_the_one_that_would_have_been_written_down() {
         config.ues[0].movement = Movement::Static;
         let air = Air::new(&config.cells);
         let (cell, mut slot) = (&config.cells[0], 0);
-        let [mut steady, mut other] = [1, 1].map(|seed| build::ues(&config, Seeds::new(seed)));
+        let [mut steady, mut other] =
+            [1, 1].map(|seed| build::Environment::new(&config).ues(&config, Seeds::new(seed)));
         let (steady, other) = (&mut steady[0], &mut other[0]);
         for ue in [&mut *steady, &mut *other] {
             let reports = &mut ue.downlink.cqi;

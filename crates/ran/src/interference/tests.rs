@@ -27,7 +27,7 @@ fn line(cells: usize, ues_m: &[f64]) -> RanConfig {
 }
 
 fn built(config: &RanConfig) -> (Air, Vec<Ue>) {
-    (Air::new(&config.cells), build::ues(config, Seeds::new(1)))
+    (Air::new(&config.cells), build::Environment::new(config).ues(config, Seeds::new(1)))
 }
 
 fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {

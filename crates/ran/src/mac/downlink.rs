@@ -67,6 +67,14 @@ impl DownlinkMac {
         }
     }
 
+    /// A UE was added to the network.
+    pub(crate) fn add_ue(&mut self) {
+        self.scheduler.add_ue();
+        if let Some(throttle) = &mut self.throttle {
+            throttle.add_ue();
+        }
+    }
+
     /// A UE has data waiting.
     pub(crate) fn activate(&mut self, ue: &mut Ue) {
         if !ue.downlink.active {

@@ -91,6 +91,11 @@ impl Throttle {
         }
     }
 
+    /// A UE was added to the network.
+    pub(crate) fn add_ue(&mut self) {
+        self.set_up.push(None);
+    }
+
     /// The bearer of a UE will be set up at this time.
     pub(crate) fn announce(&mut self, at: Instant, ue: u32) {
         let place = self.announced.partition_point(|&other| other > (at, ue));

@@ -15,12 +15,13 @@ use crate::rrc::handover::{Action, Handover, Handovers};
 use crate::rrc::random_access::Attempt;
 use crate::slot::Ports;
 use crate::ue::Ue;
-use crate::x2::{Forwarding, X2Statistics};
+use crate::x2::{Forwarding, X2Config, X2Statistics};
 
 /// The state of handovers in the network.
 #[derive(Debug)]
 pub(super) struct HandoverState {
     pub(super) mode: HandoverMode,
+    x2: X2Config,
     pub(super) procedures: Handovers,
     /// `None` during a call that uses them, or if links cannot fail.
     pub(super) links: Option<RadioLinks>,
@@ -51,6 +52,7 @@ impl HandoverState {
         let limits = config.cells.iter().map(|cell| cell.max_ues);
         Some(Self {
             mode: handover.mode,
+            x2: handover.x2,
             procedures: Handovers::new(handover, ues.iter().map(|ue| ue.cell), limits),
             links: handover.radio_link.map(|config| RadioLinks::new(config, ues.len())),
             forwarding: (0..ues.len()).map(forwarding).collect(),
@@ -60,6 +62,28 @@ impl HandoverState {
             actions: Vec::new(),
             departure: Departure::default(),
         })
+    }
+
+    /// A UE was added.
+    pub(super) fn add_ue(&mut self, ue: &Ue, seeds: Seeds) {
+        let index = ue.id.0;
+        self.forwarding.push(Forwarding::new(self.x2, seeds.stream(&format!("ue/{index}/x2"))));
+        self.access_draws.push(seeds.stream(&format!("ue/{index}/random-access")));
+        self.before.push(Before::default());
+        self.procedures.add_ue(ue.cell);
+        if let Some(links) = &mut self.links {
+            links.add_ue();
+        }
+    }
+
+    /// A UE is gone: its handover ends, and its packets on X2 are discarded.
+    pub(super) fn remove_ue(&mut self, cx: &mut Cx<'_>, ue: UeId) {
+        self.forwarding[ue.index()].discard(cx, DropCause::NoRoute);
+        self.forwarding_for.retain(|other| *other != ue.0);
+        self.procedures.remove_ue(ue);
+        if let Some(links) = &mut self.links {
+            links.remove_ue(ue);
+        }
     }
 
     /// When the next action is due.
@@ -199,6 +223,7 @@ impl RadioNetwork {
         if let Some(links) = &mut state.links {
             links.leave(cx.now, id);
         }
+        let first_ue = self.first_ue_port();
         let ue = &mut self.ues[id.index()];
         if !state.forwarding[id.index()].is_idle() {
             state.observe_forwarded(cx, ue); // the counters from here on belong to this handover
@@ -212,7 +237,7 @@ impl RadioNetwork {
         source.downlink.forget(id.0);
         source.uplink.forget(id.0);
         ue.reset_mac(&source.config);
-        let ports = Ports { s1u: ue.cell.0 as Port, first_ue: self.cells.len() as Port };
+        let ports = Ports { s1u: ue.cell.0 as Port, first_ue };
         ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
         ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
         if let Err(place) = state.forwarding_for.binary_search(&id.0) {
@@ -271,7 +296,8 @@ impl RadioNetwork {
     #[cold]
     pub(super) fn receive_signalling(&mut self, cx: &mut Cx<'_>, cell: CellId, packet: PacketRef) {
         let message = Message::decode(&cx.pool.get(&packet).payload);
-        let known = |ue: UeId| ue.index() < self.ues.len() && self.handover.is_some();
+        let is_present = |ue: UeId| self.ues.get(ue.index()).is_some_and(|ue| ue.is_present);
+        let known = |ue: UeId| is_present(ue) && self.handover.is_some();
         match message {
             Some(Message::EndMarker { ue }) if known(ue) => {
                 let _ = cx.pool.consume(packet);

@@ -26,7 +26,7 @@ impl Publisher {
         self.due
     }
 
-    fn want(&mut self, now: Instant, ue: u32, wanted: bool) {
+    pub(super) fn want(&mut self, now: Instant, ue: u32, wanted: bool) {
         match (self.ues.binary_search(&ue), wanted) {
             (Err(at), true) => self.ues.insert(at, ue),
             (Ok(at), false) => drop(self.ues.remove(at)),
@@ -58,7 +58,9 @@ impl RadioNetwork {
             Payload::Bytes(bytes) => Subscription::decode(bytes).ok(),
             Payload::Length(_) => None,
         };
-        let known = |asked: &Subscription| rni::ue_of(asked.ue).filter(|ue| (*ue as usize) < self.ues.len());
+        let known = |asked: &Subscription| {
+            rni::ue_of(asked.ue).filter(|ue| self.ues.get(*ue as usize).is_some_and(|ue| ue.is_present))
+        };
         let Some((asked, ue)) = asked.and_then(|asked| Some((asked, known(&asked)?))) else {
             return cx.discard(packet, DropCause::Endpoint);
         };

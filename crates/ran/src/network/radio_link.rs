@@ -35,6 +35,12 @@ struct Watch {
     preambles: u32,
 }
 
+impl Watch {
+    fn new(config: RadioLinkConfig) -> Self {
+        Self { link: RadioLink::new(config), answered: None, refused: None, rlc_maxima: 0, preambles: 0 }
+    }
+}
+
 /// The radio links of all UEs.
 #[derive(Debug)]
 pub(super) struct RadioLinks {
@@ -48,20 +54,24 @@ pub(super) struct RadioLinks {
 
 impl RadioLinks {
     pub(super) fn new(config: RadioLinkConfig, ues: usize) -> Self {
-        let watch = || Watch {
-            link: RadioLink::new(config),
-            answered: None,
-            refused: None,
-            rlc_maxima: 0,
-            preambles: 0,
-        };
         Self {
             config,
-            watches: (0..ues).map(|_| watch()).collect(),
+            watches: (0..ues).map(|_| Watch::new(config)).collect(),
             near: Vec::with_capacity(ues),
             frame: Instant::ZERO,
             round: Instant::ZERO + ROUND,
         }
+    }
+
+    /// A UE was added.
+    pub(super) fn add_ue(&mut self) {
+        self.watches.push(Watch::new(self.config));
+    }
+
+    /// A UE is gone.
+    pub(super) fn remove_ue(&mut self, ue: UeId) {
+        self.near.retain(|other| *other != ue.0);
+        self.watches[ue.index()] = Watch::new(self.config);
     }
 
     /// When links are checked next.
@@ -122,7 +132,7 @@ impl RadioNetwork {
     /// Finds the UEs whose link may fail before the next round.
     fn find_near(&mut self, links: &mut RadioLinks, now: Instant) {
         links.near.clear();
-        for (ue, watch) in self.ues.iter_mut().zip(&mut links.watches) {
+        for (ue, watch) in self.ues.iter_mut().zip(&mut links.watches).filter(|(ue, _)| ue.is_present) {
             let Cell { config: serving, is_on, .. } = &self.cells[ue.cell.index()];
             let busy = !watch.link.is_connected() || watch.link.has_problems();
             if busy || !is_on || ue.mean_control_sinr(now, (serving, &self.air)) < REACH {
@@ -252,7 +262,7 @@ impl RadioNetwork {
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Arrived });
         let departure = &mut state.departure;
         self.ues[id.index()].bearer.begin_anew(cx, state.mode, departure);
-        let ports = Ports { s1u: cell.0 as Port, first_ue: self.cells.len() as Port };
+        let ports = Ports { s1u: cell.0 as Port, first_ue: self.first_ue_port() };
         ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
         ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
         if let Some(monitor) = &mut self.monitor {

@@ -19,6 +19,7 @@ use airlane_core::{CellId, Cx, Event, HandoverStep, Instant, Topic, UeId};
 use super::RadioNetwork;
 use super::handover::HandoverState;
 use crate::config::{RanConfig, ServiceKind, ShedAmount};
+use crate::ue::Ue;
 
 /// A change at an instant. Ends come before starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,7 +161,8 @@ impl RadioNetwork {
     /// A cell hands UEs over.
     fn shed(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, amount: ShedAmount) {
         let Some(monitor) = &self.monitor else { return };
-        let free = self.ues.iter().filter(|ue| ue.cell == cell && state.procedures.is_free(ue.id));
+        let is_here = |ue: &Ue| ue.is_present && ue.cell == cell;
+        let free = self.ues.iter().filter(|ue| is_here(ue) && state.procedures.is_free(ue.id));
         let served = free.clone().count();
         let with_target =
             |id: UeId| monitor.best_neighbour(id, cell).map(|(target, over)| (over, id, target));

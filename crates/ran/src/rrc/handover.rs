@@ -80,7 +80,7 @@ enum Phase {
     Away,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct UeState {
     phase: Phase,
     /// The number of the handover in `phase`.
@@ -93,6 +93,23 @@ struct UeState {
     waiting: Option<Task>,
     /// A handover whose target the UE has not reached, but which still waits for the UE.
     failed: Option<Handover>,
+    /// The cells with a context of it.
+    contexts: Vec<CellId>,
+}
+
+impl UeState {
+    /// Without a handover, and without a context.
+    const fn new() -> Self {
+        Self {
+            phase: Phase::Connected,
+            attempt: 0,
+            prepared: None,
+            switching: None,
+            waiting: None,
+            failed: None,
+            contexts: Vec::new(),
+        }
+    }
 }
 
 /// A scheduled action.
@@ -131,6 +148,29 @@ enum Item {
     Task(Task),
     /// A message of X2AP arrives.
     X2(Vec<u8>),
+}
+
+impl Item {
+    /// The handover that it concerns.
+    fn handover(&self) -> Handover {
+        match self {
+            Self::Task(
+                Task::Report(of)
+                | Task::Admit(of)
+                | Task::Leave(of)
+                | Task::Access(of)
+                | Task::Arrive(of)
+                | Task::Fetch(of)
+                | Task::Repeat(of)
+                | Task::EndPath(of),
+            ) => *of,
+            Self::X2(message) => {
+                let Message { ue, attempt, source, target, .. } =
+                    Message::decode(message).expect("as it was encoded");
+                Handover { ue, attempt, source, target }
+            }
+        }
+    }
 }
 
 /// An action for the caller.
@@ -186,22 +226,39 @@ impl Handovers {
         serving: impl Iterator<Item = CellId>,
         limits: impl Iterator<Item = Option<u32>>,
     ) -> Self {
-        let mut contexts: Vec<_> = limits.map(|limit| (0, limit.unwrap_or(u32::MAX))).collect();
-        let state = UeState {
-            phase: Phase::Connected,
-            attempt: 0,
-            prepared: None,
-            switching: None,
-            waiting: None,
-            failed: None,
-        };
-        let attach = |cell: CellId| {
-            contexts[cell.index()].0 += 1;
-            state
-        };
-        let ues = serving.map(attach).collect();
+        let contexts: Vec<_> = limits.map(|limit| (0, limit.unwrap_or(u32::MAX))).collect();
         let silent = vec![false; contexts.len()];
-        Self { config, agenda: BTreeMap::new(), entries: 0, ues, contexts, silent }
+        let (agenda, ues) = (BTreeMap::new(), Vec::new());
+        let mut handovers = Self { config, agenda, entries: 0, ues, contexts, silent };
+        serving.for_each(|cell| handovers.add_ue(cell));
+        handovers
+    }
+
+    /// Adds a UE that this cell serves.
+    pub(crate) fn add_ue(&mut self, cell: CellId) {
+        let ue = UeId(self.ues.len() as u32);
+        self.ues.push(UeState::new());
+        self.create_context(ue, cell);
+    }
+
+    /// A UE is gone: all cells delete its context, and nothing that concerned it is left to do.
+    pub(crate) fn remove_ue(&mut self, ue: UeId) {
+        for cell in core::mem::replace(&mut self.ues[ue.index()], UeState::new()).contexts {
+            self.contexts[cell.index()].0 -= 1;
+        }
+        self.agenda.retain(|_, item| item.handover().ue != ue);
+    }
+
+    fn create_context(&mut self, ue: UeId, cell: CellId) {
+        self.contexts[cell.index()].0 += 1;
+        self.ues[ue.index()].contexts.push(cell);
+    }
+
+    fn delete_context(&mut self, ue: UeId, cell: CellId) {
+        self.contexts[cell.index()].0 -= 1;
+        let contexts = &mut self.ues[ue.index()].contexts;
+        let place = contexts.iter().position(|other| *other == cell);
+        contexts.swap_remove(place.expect("the cell has a context of the UE"));
     }
 
     /// When the next entry is due.
@@ -287,17 +344,15 @@ impl Handovers {
         let attempt = state.attempt;
         state.waiting = None;
         if let Some(target) = state.prepared.take() {
-            self.contexts[target.index()].0 -= 1;
+            self.delete_context(ue, target);
         }
-        let concerns = |of: &Handover| (of.ue, of.attempt) == (ue, attempt);
-        self.agenda.retain(|_, item| match item {
-            Item::Task(Task::Report(of) | Task::Admit(of) | Task::Leave(of)) => !concerns(of),
-            Item::Task(_) => true,
-            Item::X2(message) => {
-                let Message { ue, attempt, source, target, .. } =
-                    Message::decode(message).expect("as it was encoded");
-                !concerns(&Handover { ue, attempt, source, target })
-            }
+        self.agenda.retain(|_, item| {
+            let of = item.handover();
+            let prepares = match item {
+                Item::Task(task) => matches!(task, Task::Report(_) | Task::Admit(_) | Task::Leave(_)),
+                Item::X2(_) => true,
+            };
+            !prepares || (of.ue, of.attempt) != (ue, attempt)
         });
     }
 
@@ -344,7 +399,7 @@ impl Handovers {
                 TakenUp::ByTarget
             }
             Some(handover) => {
-                self.contexts[handover.target.index()].0 -= 1;
+                self.delete_context(ue, handover.target);
                 TakenUp::Cancelled
             }
         }
@@ -358,10 +413,10 @@ impl Handovers {
     /// A UE that has lost its radio link requests re-establishment in another cell. Returns true if
     /// the cell has room for it and fetches its context (TS 36.423 v17.0 §8.3.13).
     pub(crate) fn fetch(&mut self, now: Instant, ue: UeId, (source, target): (CellId, CellId)) -> bool {
-        let (present, most) = &mut self.contexts[target.index()];
-        let admitted = *present < *most;
+        let (present, most) = self.contexts[target.index()];
+        let admitted = present < most;
         if admitted {
-            *present += 1;
+            self.create_context(ue, target);
             let attempt = self.ues[ue.index()].attempt;
             let handover = Handover { ue, attempt, source, target };
             self.at(now + self.config.x2.delay, Item::Task(Task::Fetch(handover)));
@@ -437,17 +492,17 @@ impl Handovers {
                 self.ues[ue.index()].phase = Phase::Connected;
                 out.push(handover.observed(HandoverStep::PreparationFailed));
             }
-            MessageKind::UeContextRelease => self.contexts[source.index()].0 -= 1,
+            MessageKind::UeContextRelease => self.delete_context(ue, source),
         }
     }
 
     /// Admission control at the target (TS 36.300 v17.0 §16.1.2).
     fn admit(&mut self, now: Instant, handover: Handover) {
-        let (present, most) = &mut self.contexts[handover.target.index()];
-        if *present >= *most || self.silent[handover.target.index()] {
+        let (present, most) = self.contexts[handover.target.index()];
+        if present >= most || self.silent[handover.target.index()] {
             return self.send(now, MessageKind::HandoverPreparationFailure, handover);
         }
-        *present += 1;
+        self.create_context(handover.ue, handover.target);
         self.ues[handover.ue.index()].prepared = Some(handover.target);
         self.send(now, MessageKind::HandoverRequestAcknowledge, handover);
     }

@@ -143,6 +143,16 @@ impl Monitor {
         }
     }
 
+    /// A UE was added.
+    pub(crate) fn add_ue(&mut self) {
+        let cells = self.neighbours.len();
+        self.ues.push(Measurements::new(self.config, cells));
+        if let Some(quality) = &mut self.quality {
+            quality.ues.push(QualityEvents::new(quality.rule, self.config.filter_coefficient, cells));
+            quality.before.push(vec![None; cells]);
+        }
+    }
+
     /// When the next period ends, or a time to trigger if that is before.
     pub(crate) fn next(&self) -> Instant {
         self.next_sample.min(self.next_timeout)
@@ -181,7 +191,7 @@ impl Monitor {
         if let Some(quality) = &mut self.quality {
             quality.measure_load(air);
         }
-        for (ue, measurements) in ues.iter_mut().zip(&mut self.ues) {
+        for (ue, measurements) in ues.iter_mut().zip(&mut self.ues).filter(|(ue, _)| ue.is_present) {
             ue.measure_rsrp(now, &self.config, &mut self.samples);
             for (sample, _) in self.samples.iter_mut().zip(&self.silent).filter(|(_, silent)| **silent) {
                 sample.0 = f64::NEG_INFINITY;

@@ -36,6 +36,11 @@ impl PastThroughput {
         }
     }
 
+    /// A UE was added to the network: it starts with a byte per slot, as all UEs do.
+    pub(super) fn add_ue(&mut self) {
+        self.average.push(self.weight);
+    }
+
     pub(super) fn served(&mut self, ue: u32, bytes: u64) {
         self.average[ue as usize] += self.share(bytes);
     }

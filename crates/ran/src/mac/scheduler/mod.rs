@@ -228,6 +228,15 @@ impl Scheduler {
         }
     }
 
+    /// A UE was added to the network.
+    pub(crate) fn add_ue(&mut self) {
+        match &mut self.policy {
+            Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.add_ue(),
+            Policy::PrioritySet(pss) => pss.add_ue(),
+            Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
+        }
+    }
+
     /// A UE leaves the cell: its past throughput here is deleted (UE CONTEXT RELEASE, TS 36.300 v17.0
     /// §10.1.2.1.1).
     pub(crate) fn forget(&mut self, ue: u32) {

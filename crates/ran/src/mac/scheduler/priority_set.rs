@@ -50,6 +50,11 @@ impl PrioritySet {
         self.scheduled[ue as usize] += bytes as f64 / self.window();
     }
 
+    pub(super) fn add_ue(&mut self) {
+        self.past.add_ue();
+        self.scheduled.push(1.0);
+    }
+
     pub(super) fn forget(&mut self, ue: u32) {
         self.past.forget(ue);
         self.scheduled[ue as usize] = 1.0;

@@ -1,0 +1,94 @@
+//! UEs and flows that are added to a running network, and removed from it.
+//!
+//! The number of a UE or a flow is never used again: packets of a removed one may still be on their way. The
+//! place of a removed UE stays, without packets and timers. No port of another UE or cell changes.
+
+use airlane_core::{Cx, DropCause, FlowId, Instant, Port, Seeds, UeId};
+
+use super::{MOST_PORTS, RadioNetwork};
+use crate::build;
+use crate::config::UeConfig;
+
+impl RadioNetwork {
+    /// Adds a UE, whose movement begins now. It is served by the cell of its configuration, or by the one with the
+    /// best reception now. Its random streams have the names of those of a UE with this number that is there from
+    /// the start.
+    ///
+    /// # Panics
+    /// If it names a cell that does not exist, if there are more UEs than ports, or if a slot before `now` has
+    /// not been processed.
+    pub fn add_ue(&mut self, config: &UeConfig, now: Instant, seeds: Seeds) -> UeId {
+        self.skip_idle_slots(now);
+        let index = self.ues.len();
+        assert!(self.cells.len() + index < MOST_PORTS, "too many cells and UEs for the ports");
+        let scenes = self.environment.scenes(self.cells.iter().map(|cell| &cell.config), seeds);
+        let ue = build::build_ue(index, config, &scenes, now);
+        for cell in &mut self.cells {
+            cell.downlink.add_ue();
+        }
+        if let Some((throttle, at)) =
+            self.cells[ue.cell.index()].downlink.throttle().zip(config.bearer_set_up)
+        {
+            throttle.announce(at, ue.id.0);
+        }
+        if let Some(monitor) = &mut self.monitor {
+            monitor.add_ue();
+        }
+        if let Some(handover) = &mut self.handover {
+            handover.add_ue(&ue, seeds);
+        }
+        let id = ue.id;
+        self.ues.push(ue);
+        id
+    }
+
+    /// Removes a UE and its flows. Its packets are discarded: those in its bearer, on the air and on X2.
+    ///
+    /// # Panics
+    /// If there is no such UE, or if a slot before `cx.now` has not been processed.
+    pub fn remove_ue(&mut self, cx: &mut Cx<'_>, id: UeId) {
+        self.skip_idle_slots(cx.now);
+        let ue = &mut self.ues[id.index()];
+        assert!(ue.is_present, "this UE has been removed");
+        ue.is_present = false;
+        let cell = &mut self.cells[ue.cell.index()];
+        cell.downlink.forget(id.0);
+        cell.uplink.forget(id.0);
+        ue.reset_mac(&cell.config);
+        ue.bearer.discard(cx, DropCause::NoRoute);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.change_cell(id);
+        }
+        if let Some(handover) = &mut self.handover {
+            handover.remove_ue(cx, id);
+        }
+        self.publisher.want(cx.now, id.0, false);
+        for flow in self.flows.iter_mut().filter(|flow| **flow == Some(id)) {
+            *flow = None;
+        }
+    }
+
+    /// Adds a flow of a UE: downlink packets with the returned number lead to it.
+    ///
+    /// # Panics
+    /// If there is no such UE.
+    pub fn add_flow(&mut self, ue: UeId) -> FlowId {
+        assert!(self.ues.get(ue.index()).is_some_and(|ue| ue.is_present), "a flow leads to no UE");
+        self.flows.push(Some(ue));
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// Removes a flow: its downlink packets that arrive from now on are discarded.
+    ///
+    /// # Panics
+    /// If there is no such flow.
+    pub fn remove_flow(&mut self, flow: FlowId) {
+        self.flows[flow.index()] = None;
+    }
+
+    /// The port that leads to the upper layers of this UE.
+    #[must_use]
+    pub fn ue_port(&self, ue: usize) -> Port {
+        self.first_ue_port() + ue as Port
+    }
+}
