@@ -14,16 +14,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use airlane_core::{Bytes, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
-    AckSample, Arrival, Controller, Domain, InflightScope, LossCause, LossEpisode, Phase, PhaseChange,
-    Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, Arrival, Controller, Domain, InflightScope, LossCause, LossEpisode, MultiDomain, Phase,
+    PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
+use airlane_transport::model::{Domains, SendNote};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
-use crate::domains::Domains;
 use crate::flight::Flight;
-use crate::model::{Limit, Model, Note, Totals};
-use crate::pacer::{Pacer, QuicPacing};
+use crate::model::{Limit, Model, Totals};
+use crate::pacer::{LeakyBucket, QuicPacing, RatePacer};
 use crate::setup::QuicConfig;
 use crate::time::{QuinnInstant, from_quinn, span_from_quinn};
 use crate::timeouts::{QuicTimeouts, Timeouts};
@@ -129,10 +129,12 @@ pub(crate) struct Sender {
     judged: Vec<Judged>,
     /// The reports of a PEP, for a controller with a window for each domain.
     domains: Option<Domains>,
-    /// Rate and pacing, for a model-based controller.
+    /// Delivery rates, for a model-based controller.
     model: Option<Model>,
+    /// Pacing at the controller's rate, for controllers that may give one.
+    rate_pacer: Option<RatePacer>,
     /// Pacing that is stricter than quinn's.
-    pacer: Option<Pacer>,
+    bucket: Option<LeakyBucket>,
     /// The phase of loss recovery.
     phase: Phase,
     /// Consecutive probe timeouts.
@@ -142,14 +144,10 @@ pub(crate) struct Sender {
 impl Sender {
     fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
         let window = SegmentWindow::new(u32::from(payload), config.initial_window);
-        let controller = Controller::new(config.congestion, window, config.hystart, stream)
-            .discriminating(config.loss_discriminator)
-            .with_cubic(config.cubic)
-            .with_slow_start(config.slow_start)
-            .with_mdcc(config.mdcc, config.hystart)
-            .paced();
+        let controller = Controller::new(&config.controller(), window, stream);
         let domains = controller.domains().map(|_| Domains::default());
-        let model = controller.models_path().then(Model::new);
+        let model = controller.needs().path_model.then(Model::new);
+        let own = config.congestion == CongestionKind::Own;
         Self {
             controller,
             initial_window: config.initial_window,
@@ -175,8 +173,9 @@ impl Sender {
             news: News::default(),
             judged: Vec::new(),
             domains,
+            rate_pacer: (own || model.is_some()).then(RatePacer::default),
             model,
-            pacer: (config.pacing == QuicPacing::Picoquic2020).then(Pacer::default),
+            bucket: (config.pacing == QuicPacing::Picoquic2020).then(LeakyBucket::default),
             phase: Phase::Open,
             probes_in_row: 0,
         }
@@ -214,7 +213,9 @@ impl Sender {
     }
 
     fn totals(&self, now: Instant) -> Totals {
-        Totals { now, in_flight: self.segments(self.in_flight), srtt: self.srtt, phase: self.phase }
+        let next_send_at = self.rate_pacer.as_ref().map_or(now, RatePacer::next_send_at);
+        let in_flight = self.segments(self.in_flight);
+        Totals { now, in_flight, srtt: self.srtt, next_send_at, phase: self.phase }
     }
 
     /// Called before sending: passes deliveries and losses to a model-based controller, and allows data if
@@ -222,31 +223,34 @@ impl Sender {
     pub(crate) fn settle(&mut self, now: Instant) {
         self.pace(now);
         let totals = self.totals(now);
-        let Some(model) = &mut self.model else { return };
-        if let Some(sample) = model.sample(&totals) {
+        if let Some(model) = &mut self.model
+            && let Some(sample) = model.sample(&totals)
+        {
             self.controller.on_delivery(&sample);
-            model.set_rate(self.controller.pacing_rate());
             if self.controller.holds_back() {
-                model.mark_app_limited(totals.in_flight);
+                model.rate.mark_app_limited(totals.in_flight);
             }
         }
-        model.open(now, self.controller.send_quantum());
+        if let Some(pacer) = &mut self.rate_pacer {
+            pacer.set_rate(self.controller.pacing_rate());
+            pacer.open(now, self.controller.send_quantum());
+        }
     }
 
-    /// Updates the pacer with the current window.
+    /// Updates the bucket with the current window.
     fn pace(&mut self, now: Instant) {
         let (window, segment, srtt) = (self.window(), self.segment(), self.srtt);
         let slow_start = self.controller.ssthresh().is_none_or(|threshold| window < threshold);
-        if let Some(pacer) = &mut self.pacer {
-            pacer.fill(now);
-            pacer.set(window.get(), segment, srtt, slow_start);
+        if let Some(bucket) = &mut self.bucket {
+            bucket.fill(now);
+            bucket.set(window.get(), segment, srtt, slow_start);
         }
     }
 
     /// The time until which data has to wait, independent of the window.
     fn waits_until(&self) -> Option<Instant> {
-        let model = self.model.as_ref().and_then(Model::waits_until);
-        model.max(self.pacer.as_ref().and_then(Pacer::waits_until))
+        let rate = self.rate_pacer.as_ref().and_then(RatePacer::waits_until);
+        rate.max(self.bucket.as_ref().and_then(LeakyBucket::waits_until))
     }
 
     /// The time when delayed data may leave.
@@ -327,15 +331,14 @@ impl Sender {
         let mut newest: Option<Instant> = None;
         for identifier in identifiers {
             if let Some(packet) = self.flight.on_seen(*identifier) {
-                domains.on_seen(&packet);
+                domains.on_seen(packet.sent_at, packet.bytes);
                 newest = newest.max(Some(packet.sent_at));
             }
         }
         let Some(sent_at) = newest else { return };
         let rtt = now.saturating_since(sent_at).saturating_sub(delay);
-        if domains.hear(now, rtt) {
-            self.controller.on_clock_change();
-        }
+        domains.on_rtt(rtt);
+        domains.on_report(now, &mut self.controller);
         self.grow_domain(now, Domain::Internet, Some(rtt), true, self.in_flight);
     }
 
@@ -343,10 +346,8 @@ impl Sender {
     fn drive_domains(&mut self, now: Instant, rtt: Duration, window_limited: bool, max_outstanding: u64) {
         let Some(domains) = &mut self.domains else { return };
         // About a probe timeout: two round trips and the maximum delay of an acknowledgment (RFC 9000 §18.2).
-        if domains.falls_silent(now, self.srtt * 2 + MAX_ACK_DELAY) {
-            self.controller.on_clock_change();
-        }
-        let own = domains.heard_at.is_none().then_some(rtt);
+        domains.on_acknowledgment(now, self.srtt * 2 + MAX_ACK_DELAY, &mut self.controller);
+        let own = (!domains.hears_pep()).then_some(rtt);
         self.grow_domain(now, Domain::Internet, own, window_limited, max_outstanding);
         self.grow_domain(now, Domain::Ran, Some(rtt), window_limited, max_outstanding);
     }
@@ -361,19 +362,10 @@ impl Sender {
     ) {
         let segment = self.segment();
         let (Some(domains), Some(mdcc)) = (&mut self.domains, self.controller.domains()) else { return };
-        let internet = mdcc.window_of(Domain::Internet).segments;
-        let ran = mdcc.window_of(Domain::Ran).segments;
-        let reach = match mdcc.inflight_scope() {
-            InflightScope::EndToEnd => internet,
-            InflightScope::PerDomain => internet + (self.flight.seen_bytes() / segment) as u32,
-        };
-        let limits = match domain {
-            Domain::Internet => reach <= ran,
-            Domain::Ran => ran <= reach,
-        };
+        let limits = mdcc.limits(domain, (self.flight.seen_bytes() / segment) as u32);
         let delivered = domains.take_delivered(domain, segment);
-        let heard = domains.heard_at.is_some() && domain == Domain::Internet;
-        let srtt = if heard { domains.srtt } else { self.srtt };
+        let heard = domains.hears_pep() && domain == Domain::Internet;
+        let srtt = if heard { domains.srtt() } else { self.srtt };
         let sample = AckSample {
             now,
             delivered_segments: delivered,
@@ -392,7 +384,7 @@ impl Sender {
     /// Windows of the two domains and the round trip to the PEP, if there are two.
     pub(crate) fn domain_state(&self) -> Option<(Bytes, Bytes, Duration)> {
         let (mdcc, domains) = (self.controller.domains()?, self.domains.as_ref()?);
-        Some((mdcc.window_of(Domain::Internet).bytes(), mdcc.window_of(Domain::Ran).bytes(), domains.srtt))
+        Some((mdcc.window_of(Domain::Internet).bytes(), mdcc.window_of(Domain::Ran).bytes(), domains.srtt()))
     }
 
     /// True if it has its own timer, whose expiry reduces the window.
@@ -496,10 +488,12 @@ impl Sender {
             });
         }
         let in_flight = self.segments(self.in_flight);
-        let note =
-            self.model.as_mut().map_or_else(Note::default, |model| model.on_sent(now, bytes, in_flight));
-        if let Some(pacer) = &mut self.pacer {
-            pacer.on_sent(now);
+        let note = self.model.as_mut().map_or_else(SendNote::default, |model| model.on_sent(now, in_flight));
+        if let Some(pacer) = &mut self.rate_pacer {
+            pacer.on_sent(now, bytes);
+        }
+        if let Some(bucket) = &mut self.bucket {
+            bucket.on_sent(now);
         }
         self.last_sent_at = now;
         self.sent += bytes;
@@ -516,9 +510,9 @@ impl Sender {
         self.probes_in_row = 0;
         let packet = self.flight.on_acked(sent, bytes);
         if let (Some(domains), Some(packet)) = (&mut self.domains, &packet) {
-            domains.on_acked(packet);
+            domains.on_delivered(packet.sent_at, packet.bytes, packet.seen);
         }
-        if let (Some(model), Some(packet)) = (&mut self.model, packet) {
+        if let (Some(model), Some(packet)) = (&mut self.model, &packet) {
             model.on_acked(packet);
         }
         if let (Some(timeouts), Some(packet)) = (&mut self.timeouts, packet)
@@ -529,8 +523,6 @@ impl Sender {
         if !self.established {
             self.established = true;
             self.controller.on_established(now, Some(now.saturating_since(sent)));
-            let rate = self.controller.pacing_rate();
-            self.model.iter_mut().for_each(|model| model.set_rate(rate));
         }
         self.batch.bytes += bytes;
         if self.recovery_from.is_none_or(|from| sent > from) {
@@ -553,7 +545,7 @@ impl Sender {
         if let Some(timeouts) = &mut self.timeouts {
             timeouts.on_rtt(rtt);
         }
-        if self.controller.hears_arrivals() {
+        if self.controller.needs().arrivals {
             self.controller.on_arrival(&Arrival { now, acked_to: self.delivered, rtt: Some(rtt) });
         }
         self.news.rtt = Some(rtt);
@@ -594,30 +586,21 @@ impl Sender {
             lost += 1;
             newest = packet.serial;
             if let Some(domains) = &mut self.domains {
-                domains.on_lost(&packet);
+                domains.on_lost(packet.sent_at, packet.seen);
             }
             if let Some(model) = &mut self.model {
                 self.controller.on_segment_lost(&model.on_lost(now, &packet));
             }
         });
         self.news.lost |= bytes > 0;
-        if bytes > 0 && self.domains.is_some() {
-            self.reduce_domains(now);
+        if let Some(domains) = self.domains.as_mut().filter(|_| bytes > 0) {
+            domains.reduce(now, &mut self.controller);
         } else if self.recovery_from.is_none_or(|from| sent > from) {
             let segments = if bytes == 0 { 0 } else { lost.max(1) };
             self.on_loss(now, sent, (segments, newest));
         }
         if persistent {
             self.on_persistent_congestion(now, sent);
-        }
-    }
-
-    /// Reduces the window of each domain that has lost a packet since its last reduction.
-    fn reduce_domains(&mut self, now: Instant) {
-        for domain in Domain::ALL {
-            if self.domains.as_mut().is_some_and(|domains| domains.reduces(domain, now)) {
-                self.controller.on_domain_loss(domain);
-            }
         }
     }
 }

@@ -4,7 +4,7 @@ use airlane_core::{
     Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Payload, Port, Topic, UdpHeader,
 };
 use airlane_transport::Path;
-use airlane_transport::congestion::{PathFeedback, RadioInformation};
+use airlane_transport::congestion::{CubicWindow, RadioInformation};
 use bytes::BytesMut;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
@@ -322,11 +322,6 @@ impl QuicEndpoint {
         if let Some((_, connection)) = &mut self.connection {
             connection.close(to_quinn(cx.now), VarInt::from_u32(0), bytes::Bytes::new());
         }
-    }
-
-    /// Passes a report about the path to the controller.
-    pub fn on_feedback(&mut self, feedback: PathFeedback) {
-        self.setup.sender.lock().controller.on_feedback(&feedback);
     }
 
     /// Passes the base station's information about the UE to the controller. A measurement older than the

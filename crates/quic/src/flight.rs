@@ -10,8 +10,7 @@
 use std::collections::VecDeque;
 
 use airlane_core::Instant;
-
-use crate::model::Note;
+use airlane_transport::model::SendNote;
 
 /// A packet in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub(crate) struct Flying {
     pub(crate) identifier: u64,
     pub(crate) seen: bool,
     /// The delivered amount when it was sent, for a model-based controller.
-    pub(crate) note: Note,
+    pub(crate) note: SendNote,
     settled: bool,
 }
 
@@ -40,7 +39,7 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64, note: Note) {
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64, note: SendNote) {
         let serial = self.next_serial;
         self.packets.push_back(Flying {
             serial,
@@ -158,7 +157,7 @@ mod tests {
 
     fn flight(sent: &[(u64, u64)]) -> Flight {
         let mut flight = Flight::default();
-        sent.iter().for_each(|(ms, bytes)| flight.on_sent(at(*ms), *bytes, Note::default()));
+        sent.iter().for_each(|(ms, bytes)| flight.on_sent(at(*ms), *bytes, SendNote::default()));
         flight
     }
 
@@ -190,7 +189,7 @@ mod tests {
     fn a_name_finds_its_packet_while_that_is_in_flight() {
         let mut flight = Flight::default();
         for name in 1..=5 {
-            flight.on_sent(at(name), 100, Note::default());
+            flight.on_sent(at(name), 100, SendNote::default());
             flight.name_newest(10 * name);
         }
         let serial = |seen: Option<Flying>| seen.map(|p| p.serial);

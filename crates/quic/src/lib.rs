@@ -20,7 +20,6 @@
 
 mod congestion;
 mod crypto;
-mod domains;
 mod endpoint;
 mod flight;
 mod identity;

@@ -1,11 +1,15 @@
-//! Pacing in addition to quinn's: the leaky bucket of picoquic of 2020 (`sender.c`,
-//! `picoquic_update_pacing_data` and `picoquic_update_pacing_rate`).
+//! Pacing in addition to quinn's, which always paces at 1.25 windows per round trip; a packet has to pass both.
 //!
-//! The bucket fills at one window per smoothed round trip, in slow start at a quarter more, and holds a
-//! quarter of the window, from 2 to 16 datagrams: a longer pause is not made up for. quinn also paces, always
-//! at 1.25 windows; a packet has to pass both. Windows of less than eight datagrams are not paced.
+//! [`RatePacer`] is the pacing of the TCP sender, at the rate of a controller that gives one: while a packet
+//! must wait, quinn sees a window of zero, which holds back data and nothing else.
+//!
+//! [`LeakyBucket`] is that of picoquic of 2020 (`sender.c`, `picoquic_update_pacing_data` and
+//! `picoquic_update_pacing_rate`). It is another algorithm than Linux's, which the TCP sender has, and follows
+//! the window. The bucket fills at one window per smoothed round trip, in slow start at a quarter more, and holds a
+//! quarter of the window, from 2 to 16 datagrams: a longer pause is not made up for. Windows of less than eight datagrams are not paced.
 
-use airlane_core::{Duration, Instant};
+use airlane_core::{BitRate, Bytes, Duration, Instant};
+use airlane_transport::model::Pacer;
 
 /// Which pacing applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +27,44 @@ const INTERVAL_MAX: Duration = Duration::from_millis(15);
 /// Minimum size of the bucket in slow start, for round trips above four times that.
 const SLOW_START_QUANTUM: u64 = 0x8000;
 
+/// Pacing at the rate of a controller. quinn asks for one datagram after another, so the quota of an instant is
+/// counted here.
+#[derive(Debug, Default)]
+pub(crate) struct RatePacer {
+    pacer: Pacer,
+    /// Number of packets that may leave at this instant.
+    burst: u32,
+}
+
+impl RatePacer {
+    pub(crate) const fn set_rate(&mut self, rate: Option<BitRate>) {
+        self.pacer.set_rate(rate);
+    }
+
+    /// When the next packet may leave.
+    pub(crate) const fn next_send_at(&self) -> Instant {
+        self.pacer.next_send_at()
+    }
+
+    /// Allows data from now on, `quantum` packets at once, unless pacing delays it.
+    pub(crate) fn open(&mut self, now: Instant, quantum: u32) {
+        self.burst = self.pacer.quota(now, quantum);
+    }
+
+    /// The time until which data must wait, if it must.
+    pub(crate) fn waits_until(&self) -> Option<Instant> {
+        (self.burst == 0).then_some(self.next_send_at())
+    }
+
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
+        self.burst = self.burst.saturating_sub(1);
+        self.pacer.on_sent(now, Bytes(bytes));
+    }
+}
+
 /// The bucket, in time.
 #[derive(Debug, Default)]
-pub(crate) struct Pacer {
+pub(crate) struct LeakyBucket {
     level: Duration,
     /// Zero before the first round trip: nothing is paced then.
     most: Duration,
@@ -35,7 +74,7 @@ pub(crate) struct Pacer {
     at: Instant,
 }
 
-impl Pacer {
+impl LeakyBucket {
     /// Sets window and round trip.
     pub(crate) fn set(&mut self, window: u64, datagram: u64, srtt: Duration, slow_start: bool) {
         if window < UNPACED_WINDOW * datagram || srtt.is_zero() {
@@ -101,7 +140,7 @@ mod tests {
     }
 
     /// Sends whenever it may until `end`, in microseconds; returns the times.
-    fn greedy(pacer: &mut Pacer, from: u64, end: u64) -> Vec<u64> {
+    fn greedy(pacer: &mut LeakyBucket, from: u64, end: u64) -> Vec<u64> {
         let (mut now, mut sent) = (from, Vec::new());
         while now < end {
             pacer.fill(at(now));
@@ -118,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_window_leaves_in_a_round_trip_however_long_nothing_could() {
-        let mut pacer = Pacer::default();
+        let mut pacer = LeakyBucket::default();
         // 60 datagrams in 60 ms.
         pacer.set(60 * MTU, MTU, Duration::from_millis(60), false);
         pacer.fill(at(5_000_000));
@@ -131,7 +170,7 @@ mod tests {
 
     #[test]
     fn slow_start_is_a_quarter_faster() {
-        let mut pacer = Pacer::default();
+        let mut pacer = LeakyBucket::default();
         pacer.set(60 * MTU, MTU, Duration::from_millis(60), true);
         let sent = greedy(&mut pacer, 0, 60_000);
         assert!((74..=75).contains(&sent.len()), "{}", sent.len());
@@ -139,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_small_window_waits_for_nothing() {
-        let mut pacer = Pacer::default();
+        let mut pacer = LeakyBucket::default();
         pacer.set(7 * MTU, MTU, Duration::from_millis(60), false);
         assert_eq!(pacer.waits_until(), None);
         pacer.on_sent(at(1));
@@ -148,7 +187,7 @@ mod tests {
 
     #[test]
     fn who_did_not_wait_pays_once() {
-        let mut pacer = Pacer::default();
+        let mut pacer = LeakyBucket::default();
         pacer.set(60 * MTU, MTU, Duration::from_millis(60), false);
         (0..5).for_each(|_| pacer.on_sent(at(0)));
         assert_eq!(pacer.waits_until(), Some(at(2000)), "its own gap and one that is owed");

@@ -4,7 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use airlane_core::{Bytes, Duration, Seeds, SocketPair, Stream};
-use airlane_transport::congestion::{CubicConfig, LossDiscrimination, MdccConfig, SlowStartRules};
+use airlane_transport::congestion::{
+    ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, SlowStartRules,
+};
 use airlane_transport::{CongestionKind, Path};
 use quinn_proto::{
     ClientConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenStore, ServerConfig,
@@ -55,6 +57,8 @@ pub enum QuicCrypto {
 pub struct QuicConfig {
     /// The congestion controller.
     pub congestion: CongestionKind,
+    /// The factory for [`CongestionKind::Own`].
+    pub own: Option<OwnControllers>,
     /// How it distinguishes random losses from congestion.
     pub loss_discriminator: LossDiscrimination,
     /// HyStart, for controllers that have it.
@@ -112,11 +116,27 @@ pub struct QuicConfig {
 }
 
 impl QuicConfig {
+    /// The setup of the controller. quinn paces always.
+    pub(crate) const fn controller(&self) -> ControllerSetup<'_> {
+        ControllerSetup {
+            kind: self.congestion,
+            own: self.own.as_ref(),
+            discriminator: self.loss_discriminator,
+            slow_start: self.slow_start,
+            hystart: self.hystart,
+            cubic: self.cubic,
+            mdcc: self.mdcc,
+            codes: None, // an option of TCP
+            paced: true,
+        }
+    }
+
     /// The defaults of quinn 0.11, with CUBIC.
     #[must_use]
     pub const fn quinn(seeds: Seeds) -> Self {
         Self {
             congestion: CongestionKind::Cubic,
+            own: None,
             loss_discriminator: LossDiscrimination::None,
             hystart: true,
             cubic: CubicConfig::RFC9438,

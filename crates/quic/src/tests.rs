@@ -7,9 +7,7 @@ use airlane_core::{
     Bytes, Cx, Direction, Duration, Ecn, Event, FlowId, Instant, Outbox, PacketPool, PacketRef, Payload,
     Probe, Seeds, Topic, TopicSet,
 };
-use airlane_transport::congestion::{
-    LossCause, LossDiscrimination, MeldConfig, MeldVariant, PathFeedback, RadioInformation,
-};
+use airlane_transport::congestion::{LossDiscrimination, MeldConfig, MeldVariant, RadioInformation};
 use airlane_transport::{CongestionKind, Path};
 
 use crate::{QuicConfig, QuicCrypto, QuicEndpoint, QuicEvent, QuicTimeouts, Role};
@@ -308,19 +306,6 @@ fn the_losses_of_a_flight_cost_one_reduction() {
     let before = done.heard.states.iter().take_while(|(_, ssthresh)| ssthresh.is_none()).last().unwrap().0;
     // RFC 9002 §7.3.2, for the window including the growth by the acknowledgment that showed the loss.
     assert!((before / 2..=before / 2 + 1452).contains(&ssthresh[0]), "{before} {ssthresh:?}");
-}
-
-#[test]
-fn a_loss_that_the_path_calls_random_costs_nothing() {
-    let told = PathFeedback { losses: LossCause::Random, until: Instant::FAR_FUTURE };
-    let veno = || QuicConfig { loss_discriminator: LossDiscrimination::Veno, ..newreno()() };
-    let lose = |from, number| if from == SERVER && number == 200 { Fate::Lost } else { Fate::Arrives };
-    let done = download_told(veno, 1_000_000, lose, |server| server.on_feedback(told));
-    assert_eq!(done.heard.lost, 1);
-    assert_eq!(falls(&done), 0);
-    let told = PathFeedback { losses: LossCause::Congestion, ..told };
-    let done = download_told(veno, 1_000_000, lose, |server| server.on_feedback(told));
-    assert_eq!(falls(&done), 1);
 }
 
 /// Reductions of the window, except those by rounding to datagrams of another size.

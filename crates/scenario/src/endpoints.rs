@@ -12,7 +12,7 @@ use airlane_traffic::{
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{
-    self, ArwaSender, CodeStep, CubicConfig, MdccConfig, SlowStart, SlowStartRules,
+    self, ArwaSender, CodeStep, CubicConfig, MdccConfig, OwnControllers, SlowStart, SlowStartRules,
 };
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{CongestionKind, Path, TcpConfig};
@@ -174,6 +174,11 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
     }
 }
 
+/// The user's controller with this name; `run::build_from` has checked that it is there.
+fn own_controller(name: Option<&str>, around: Around<'_>) -> Option<OwnControllers> {
+    around.controllers.get(name?).cloned()
+}
+
 fn mdcc_config(mdcc: Option<&Mdcc>) -> MdccConfig {
     mdcc.map_or(MdccConfig::PAPER, |mdcc| MdccConfig {
         acks_per_increase: (1.0 / mdcc.increase).round() as u32,
@@ -202,6 +207,7 @@ fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
     QuicConfig {
         congestion: congestion_kind(quic.congestion),
+        own: own_controller(quic.controller.as_deref(), around),
         loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
         cubic: cubic_config(quic.cubic, quic.cubic_beta),
@@ -245,7 +251,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
         congestion: congestion_kind(tcp.congestion),
-        own: tcp.controller.as_ref().and_then(|name| around.controllers.get(name).cloned()),
+        own: own_controller(tcp.controller.as_deref(), around),
         loss_discriminator: loss_discrimination(&tcp.loss_discriminator, around.scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),

@@ -41,8 +41,9 @@ mod wiring;
 /// The parts of a user's own congestion controller.
 pub mod controller {
     pub use airlane_transport::congestion::{
-        AckSample, AckTold, CongestionController, MakeController, OwnController, OwnControllers, Script,
-        ScriptedController, SegmentWindow, Told, Wanted,
+        AckSample, AckTold, Arrival, CongestionController, DeliverySample, LossCause, LossEpisode,
+        LostSegment, MakeController, Needs, OwnController, OwnControllers, PhaseChange, RateSample, Restart,
+        Script, ScriptedController, SegmentWindow, Snapshot, TimeoutEpisode, Told, Wanted,
     };
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Opti
     scenario.rnis.as_ref()?;
     let discriminator = loss_discrimination(discriminator_of(scenario, one)?, scenario);
     let ue = u32::try_from(one.ue?).expect("at most 10,000 UEs");
-    discriminator.hears_radio_information().then(|| Consumer::new(flow, ue_address(ue)))
+    discriminator.needs().radio_information.then(|| Consumer::new(flow, ue_address(ue)))
 }
 
 /// Connects the service with the eNBs and with the subscribed servers, each by its flow's number.

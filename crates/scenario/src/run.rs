@@ -109,17 +109,19 @@ pub fn build_from(
     files: &Files,
 ) -> Result<Built, ScenarioError> {
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
-        Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), tcp)),
-        _ => None,
+        Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
+        Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
+        Transport::Udp | Transport::Icmp => None,
     });
     let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
         Middlebox::SplitProxy(proxy) => {
-            vec![(format!("middlebox.{i}.core"), &proxy.core), (format!("middlebox.{i}.ran"), &proxy.ran)]
+            let controllers = [("core", &proxy.core.controller), ("ran", &proxy.ran.controller)];
+            controllers.map(|(leg, named)| (format!("middlebox.{i}.{leg}"), named)).to_vec()
         }
         Middlebox::Pep(_) => vec![],
     });
-    for (place, tcp) in of_flows.chain(of_proxies) {
-        if let Some(name) = tcp.controller.as_ref().filter(|name| !controllers.contains_key(*name)) {
+    for (place, named) in of_flows.chain(of_proxies) {
+        if let Some(name) = named.as_ref().filter(|name| !controllers.contains_key(*name)) {
             return Err(unknown_controller(&place, name, controllers));
         }
     }

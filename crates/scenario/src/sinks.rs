@@ -9,7 +9,7 @@ use airlane_record::{
 use airlane_transport::congestion::LossDiscrimination;
 
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, App, Cell, Congestion, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
+use crate::format::{self, App, Cell, Congestion, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
 use crate::rnis;
 use crate::viewing;
 use crate::wiring::data_direction;
@@ -88,6 +88,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             Transport::Icmp => ("icmp", ""),
             Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),
             Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
+            Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
             Transport::Quic(quic) => ("quic", endpoints::congestion_kind(quic.congestion).name()),
         };
         FlowDescription {

@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::CongestionKind;
 use crate::congestion::{
-    ArwaSender, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, SlowStartRules,
+    ArwaSender, ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, SlowStartRules,
 };
 use crate::window::{ArwaReceiver, DrwaReceiver};
 
@@ -219,6 +219,21 @@ impl TcpConfig {
             seeds: Seeds::new(0),
             mtu: 1500,
             initial_sequence: 0,
+        }
+    }
+
+    /// The setup of the controller; it obeys codes only if the peer sends them.
+    pub(crate) fn controller(&self, codes: bool) -> ControllerSetup<'_> {
+        ControllerSetup {
+            kind: self.congestion,
+            own: self.own.as_ref(),
+            discriminator: self.loss_discriminator,
+            slow_start: self.slow_start,
+            hystart: self.hystart,
+            cubic: self.cubic,
+            mdcc: self.mdcc,
+            codes: self.obeys_codes.filter(|_| codes),
+            paced: false, // Linux's HyStart asks only whether the controller itself paces
         }
     }
 

@@ -31,6 +31,7 @@ pub mod congestion;
 mod delivery;
 mod endpoint;
 mod header;
+pub mod model;
 mod path;
 mod pep;
 mod rack;

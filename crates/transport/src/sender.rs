@@ -14,9 +14,8 @@ mod writer;
 
 use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Stream, Topic};
 
-use crate::CongestionKind;
 use crate::config::{Growth, LossDetection, RateReductionKind, RttSampling, TcpConfig};
-use crate::congestion::{Controller, RadioInformation, SegmentWindow};
+use crate::congestion::{Controller, CubicWindow, MultiDomain, RadioInformation, SegmentWindow};
 use crate::delivery::Delivery;
 use crate::header::Io;
 use crate::rack::Rack;
@@ -26,7 +25,7 @@ use crate::sack::SackCache;
 use crate::scoreboard::Scoreboard;
 use crate::stats::TcpStats;
 use crate::timer::Timer;
-use domains::Domains;
+use domains::DomainReports;
 use writer::{Standing, Writer};
 
 /// Duplicate-ACK threshold before the first reordering (RFC 5681 §3.2).
@@ -133,7 +132,7 @@ pub(crate) struct Sender {
     /// Rate and pacing, for a controller that uses them.
     delivery: Option<Box<Delivery>>,
     /// The reports of a PEP, for a controller with a window for each domain.
-    domains: Option<Box<Domains>>,
+    domains: Option<Box<DomainReports>>,
     /// Segments just detected as lost; a buffer that is reused.
     lost_numbers: Vec<u64>,
     phase: Phase,
@@ -208,20 +207,10 @@ impl Sender {
     ) -> Self {
         let (segment_size, initial) = (negotiated.segment_size, config.initial_window_segments);
         let segments = SegmentWindow::new(segment_size, initial);
-        let controller = match &config.own {
-            Some(makers) if config.congestion == CongestionKind::Own => Controller::own(makers, segments),
-            _ => Controller::new(config.congestion, segments, config.hystart, stream),
-        };
-        let mut controller = controller
-            .discriminating(config.loss_discriminator)
-            .with_cubic(config.cubic)
-            .with_slow_start(config.slow_start)
-            .with_mdcc(config.mdcc, config.hystart);
-        if let Some(arwa) = config.obeys_codes.filter(|_| negotiated.codes) {
-            controller = controller.obeying(arwa);
-        }
-        let domains = controller.domains().map(|mdcc| Box::new(Domains::new(mdcc.inflight_scope())));
-        let paces = config.pacing || controller.models_path();
+        let controller = Controller::new(&config.controller(negotiated.codes), segments, stream);
+        let domains = controller.domains().map(|_| Box::default());
+        let models_path = controller.needs().path_model;
+        let paces = config.pacing || models_path;
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
         Self {
             options: SenderOptions {
@@ -236,7 +225,7 @@ impl Sender {
                 frto: config.frto && negotiated.sack,
                 rate_reduction: config.rate_reduction,
                 // A model of the path does not expire with idle time (Linux: cong_control).
-                slow_start_after_idle: config.slow_start_after_idle && !controller.models_path(),
+                slow_start_after_idle: config.slow_start_after_idle && !models_path,
                 rtt_sampling: config.rtt_sampling,
                 rtt_from_sack: config.rtt_from_sack,
                 send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
@@ -307,7 +296,7 @@ impl Sender {
         }
         self.controller.on_established(now, rtt);
         if let Some(delivery) = &mut self.delivery {
-            delivery.delivered_at = now;
+            delivery.rate.on_established(now);
             delivery.set_rate(self.controller.pacing_rate());
         }
     }
@@ -316,7 +305,7 @@ impl Sender {
     pub(crate) fn supply_endless(&mut self) {
         self.supply.fresh = true;
         if let Some(size) = self.options.write_size {
-            let windows = if self.controller.models_path() { 3 } else { 2 }; // bbr_sndbuf_expand
+            let windows = if self.controller.needs().path_model { 3 } else { 2 }; // bbr_sndbuf_expand
             self.writer = Some(Box::new(Writer::new(size, self.options.segment_size, windows)));
         } else {
             self.supply.written = u64::MAX;

@@ -279,9 +279,7 @@ fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checke
 
 fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     mdcc(quic.mdcc.as_ref(), quic.congestion, at)?;
-    let own = quic.congestion == Congestion::Own;
-    let help = "choose cubic, newreno, scalable, vegas, westwood, veno, bbr, bbr3 or mdcc";
-    at.require(!own, "congestion", "your own controllers work with TCP only", help)?;
+    own(quic.congestion, quic.controller.is_some(), at)?;
     laws(quic.cubic_beta, quic.slow_start_loss, at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
     at.require(threshold, "packet_threshold", "out of range", "it must be from 1 to 1000")?;
@@ -335,7 +333,7 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         let help = format!("it must be from {least} to {most}, the MTU minus the headers");
         at.require((least..=most).contains(&mss), "mss", "out of range for this MTU", &help)?;
     }
-    own(tcp, at)?;
+    own(tcp.congestion, tcp.controller.is_some(), at)?;
     mdcc(tcp.mdcc.as_ref(), tcp.congestion, at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "out of range", "it must be from 1 to 1000 segments")?;
@@ -376,11 +374,11 @@ fn limits(tcp: &Tcp, at: &Place<'_>) -> Checked {
     at.require((1..=255).contains(&tcp.retries), "retries", message, "it must be from 1 to 255")
 }
 
-fn own(tcp: &Tcp, at: &Place<'_>) -> Checked {
+fn own(congestion: Congestion, named: bool, at: &Place<'_>) -> Checked {
     let help = "write both congestion = \"own\" and controller = \"NAME\", or neither";
-    let own = tcp.congestion == Congestion::Own;
-    at.require(!own || tcp.controller.is_some(), "congestion", "`controller` is missing", help)?;
-    at.require(own || tcp.controller.is_none(), "controller", "it needs congestion = \"own\"", help)
+    let own = congestion == Congestion::Own;
+    at.require(!own || named, "congestion", "`controller` is missing", help)?;
+    at.require(own || !named, "controller", "it needs congestion = \"own\"", help)
 }
 
 fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked {

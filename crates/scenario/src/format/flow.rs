@@ -181,6 +181,9 @@ pub struct Quic {
     pub preset: QuicPreset,
     /// The congestion controller.
     pub congestion: Congestion,
+    /// Name of your own controller, with congestion = "own".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<String>,
     /// Settings of multi-domain congestion control, with congestion = "mdcc".
     pub mdcc: Option<Mdcc>,
     /// How random losses are distinguished from congestion losses.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use airlane_scenario::Controllers;
 use airlane_scenario::controller::{
-    AckSample, CongestionController, MakeController, OwnController, OwnControllers, SegmentWindow,
+    AckSample, CongestionController, MakeController, Needs, OwnController, OwnControllers, SegmentWindow,
 };
 
 use super::host_settings::OWN;
@@ -15,6 +15,10 @@ use super::host_settings::OWN;
 struct Gentle;
 
 impl CongestionController for Gentle {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         window.grow_as_reno(ack);
     }

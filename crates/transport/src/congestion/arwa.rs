@@ -11,7 +11,8 @@
 
 use airlane_core::Bytes;
 
-use super::{AckSample, CongestionController, NewReno, SegmentWindow};
+use super::controller::Law;
+use super::{AckSample, CongestionController, Controller, Needs, NewReno, SegmentWindow};
 
 /// By how much a code changes the window; the paper says only that it is "used to" change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Arwa {
     }
 
     /// The window in bytes: the value here, unless its whole segments have been changed elsewhere since.
-    pub(super) fn bytes(&self, window: &SegmentWindow) -> u64 {
+    fn bytes(&self, window: &SegmentWindow) -> u64 {
         let size = u64::from(window.segment_size());
         if self.bytes / size == u64::from(window.segments) { self.bytes } else { window.bytes().get() }
     }
@@ -75,7 +76,7 @@ impl Arwa {
     }
 
     /// Handles a code of 1 to 120. Returns the window in bytes before and after, if the code is obeyed.
-    pub(super) fn on_code(&mut self, window: &mut SegmentWindow, code: u8) -> Option<[u64; 2]> {
+    fn on_code(&mut self, window: &mut SegmentWindow, code: u8) -> Option<[u64; 2]> {
         let repeated = self.last_code == code;
         self.last_code = code;
         let before = self.bytes(window);
@@ -113,7 +114,24 @@ impl Arwa {
     }
 }
 
+/// The codes of an ARWA receiver, which only [`Arwa`] obeys.
+pub trait ObeysCodes {
+    /// A code arrived. Returns the window before and after, if the code is obeyed.
+    fn on_code(&mut self, code: u8) -> Option<[Bytes; 2]>;
+}
+
+impl ObeysCodes for Controller {
+    fn on_code(&mut self, code: u8) -> Option<[Bytes; 2]> {
+        let Law::Arwa(arwa) = &mut self.law else { return None };
+        arwa.on_code(&mut self.window, code).map(|bytes| bytes.map(Bytes))
+    }
+}
+
 impl CongestionController for Arwa {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         if !ack.may_grow || !window.used_by(ack) {
             return;
@@ -135,6 +153,10 @@ impl CongestionController for Arwa {
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
         NewReno.threshold(window)
+    }
+
+    fn window_bytes(&self, window: &SegmentWindow) -> Bytes {
+        Bytes(self.bytes(window))
     }
 }
 

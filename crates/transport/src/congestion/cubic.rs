@@ -20,7 +20,10 @@
 
 use airlane_core::{Bytes, CubicCurve, Duration, Instant};
 
-use super::{AckSample, CongestionController, Restart, SegmentWindow, Snapshot, TimeoutEpisode};
+use super::controller::Law;
+use super::{
+    AckSample, CongestionController, Controller, Needs, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+};
 
 const SCALE: u64 = 1024;
 /// RFC 9438 §5, C = 0.4, in 1/1024 segments per s³.
@@ -120,11 +123,12 @@ struct HyStart {
 }
 
 impl Cubic {
-    /// A controller in its initial state.
+    /// A controller in its initial state. If the sender paces, trains of ACKs are longer by up to a round
+    /// trip.
     #[must_use]
-    pub fn new(hystart: bool) -> Self {
+    pub fn new(config: CubicConfig, hystart: bool, paced: bool) -> Self {
         let hystart = hystart.then_some(HyStart {
-            paced: false,
+            paced,
             found: false,
             round_began: Instant::ZERO,
             round_end: 0,
@@ -132,31 +136,7 @@ impl Cubic {
             round_min: Duration::MAX,
             samples: 0,
         });
-        let config = CubicConfig::RFC9438;
         Self { config, curve: Curve::new(config), before: Curve::new(config), hystart, delay_min: None }
-    }
-
-    /// Sets the parameters, before the first ACK.
-    pub(super) fn configure(&mut self, config: CubicConfig) {
-        self.config = config;
-        self.curve = Curve::new(config);
-        self.before = Curve::new(config);
-    }
-
-    /// Slow start ended without a loss: the window is the plateau.
-    pub(super) fn on_slow_start_exit(&mut self, window: &SegmentWindow) {
-        if self.config.variant == CubicVariant::Picoquic2020 {
-            let plateau = window.segments;
-            self.curve =
-                Curve { w_max: plateau, w_last: plateau, w_est_first: plateau, ..Curve::new(self.config) };
-        }
-    }
-
-    /// The sender paces, which makes ACK trains longer by up to a round trip.
-    pub(super) fn pace(&mut self) {
-        if let Some(hystart) = &mut self.hystart {
-            hystart.paced = true;
-        }
     }
 
     /// Delays are measured on another path from now on: resets them.
@@ -241,12 +221,20 @@ impl HyStart {
     }
 }
 
-impl Cubic {
-    /// The window's curve, in bytes; `None` before the first loss.
-    pub(super) fn curve_of(&self, segment_size: u32) -> Option<CubicCurve> {
-        (self.curve.w_max > 0).then(|| CubicCurve {
-            w_max: Bytes(u64::from(self.curve.w_max) * u64::from(segment_size)),
-            k: self.curve.epoch.map(|_| Duration::from_nanos(self.curve.k * 1_000_000_000 / 1024)),
+/// The curve of a window, which only CUBIC has.
+pub trait CubicWindow {
+    /// The curve in bytes; `None` before the first loss, and with other laws.
+    #[must_use]
+    fn cubic_curve(&self) -> Option<CubicCurve>;
+}
+
+impl CubicWindow for Controller {
+    fn cubic_curve(&self) -> Option<CubicCurve> {
+        let Law::Cubic(Cubic { curve, .. }) = &self.law else { return None };
+        let segment_size = u64::from(self.window.segment_size());
+        (curve.w_max > 0).then(|| CubicCurve {
+            w_max: Bytes(u64::from(curve.w_max) * segment_size),
+            k: curve.epoch.map(|_| Duration::from_nanos(curve.k * 1_000_000_000 / 1024)),
         })
     }
 }
@@ -351,6 +339,10 @@ impl Curve {
 }
 
 impl CongestionController for Cubic {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
         // Idle time does not advance the position on the curve (RFC 9438 §5.8).
         if let Some(epoch) = &mut self.curve.epoch {
@@ -375,6 +367,15 @@ impl CongestionController for Cubic {
         let delay_min = self.delay_min.unwrap_or(Duration::ZERO);
         let per_segment = self.curve.update(ack.now, window.segments, delivered, delay_min);
         window.additive_increase(per_segment, delivered);
+    }
+
+    /// The window is the plateau.
+    fn on_slow_start_exit(&mut self, window: &SegmentWindow) {
+        if self.config.variant == CubicVariant::Picoquic2020 {
+            let plateau = window.segments;
+            self.curve =
+                Curve { w_max: plateau, w_last: plateau, w_est_first: plateau, ..Curve::new(self.config) };
+        }
     }
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {

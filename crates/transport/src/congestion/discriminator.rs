@@ -3,13 +3,13 @@
 //! A discriminator can be combined with any controller. The closed set is [`Discriminator`]; the
 //! default classifies every loss as congestion (RFC 5681) and has no state.
 
-use airlane_core::{Instant, LossVerdict};
+use airlane_core::LossVerdict;
 
 use super::meld::{Meld, MeldConfig};
 use super::peers::{KneeTest, UsageTest};
 use super::vegas::micros;
 use super::veno::{BETA_HALVES, SAMPLES_NEEDED, waiting_halves};
-use super::{Arrival, LossEpisode, PathFeedback, RadioInformation};
+use super::{Arrival, LossEpisode, Needs, RadioInformation};
 
 /// The cause of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,20 +65,21 @@ impl LossDiscrimination {
         }
     }
 
-    /// Whether it uses the information of a base station.
+    /// Its inputs in addition to losses.
     #[must_use]
-    pub const fn hears_radio_information(self) -> bool {
-        matches!(self, Self::Meld(_))
+    pub fn needs(self) -> Needs {
+        Discriminator::new(self).needs()
     }
 }
 
 /// Classifies losses.
 pub trait LossDiscriminator {
-    /// An acknowledgment arrived; called before [`Self::classify`] for the losses that it shows.
+    /// The inputs that it needs, always the same. A path model is none of them.
+    fn needs(&self) -> Needs;
+    /// An acknowledgment arrived; called before [`Self::classify`] for the losses that it shows, if
+    /// [`Needs::arrivals`].
     fn on_arrival(&mut self, _: &Arrival) {}
-    /// A middlebox or a base station reported on the path.
-    fn on_feedback(&mut self, _: &PathFeedback) {}
-    /// The base station reported on the UE.
+    /// The base station reported on the UE; called if [`Needs::radio_information`].
     fn on_radio_information(&mut self, _: &RadioInformation) {}
     /// The cause of a loss episode.
     fn classify(&mut self, episode: &LossEpisode) -> LossCause;
@@ -89,6 +90,10 @@ pub trait LossDiscriminator {
 pub struct AlwaysCongestion;
 
 impl LossDiscriminator for AlwaysCongestion {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     #[inline]
     fn classify(&mut self, _: &LossEpisode) -> LossCause {
         LossCause::Congestion
@@ -99,18 +104,20 @@ impl LossDiscriminator for AlwaysCongestion {
 /// N = window (rtt - base) / rtt < 3 (Fu and Liew 2003 §III-A). The round trip is that of the newest
 /// acknowledgment with a sample.
 ///
-/// A loss together with an ECN mark is always congestion, and a report of the path about its losses
-/// has precedence over the estimate.
+/// A loss together with an ECN mark is always congestion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueueTest {
     /// Minimum round trip, and the newest one, in microseconds.
     base: u64,
     newest: u64,
     samples: u32,
-    told: Option<(LossCause, Instant)>,
 }
 
 impl LossDiscriminator for QueueTest {
+    fn needs(&self) -> Needs {
+        Needs::ARRIVALS
+    }
+
     fn on_arrival(&mut self, arrival: &Arrival) {
         if let Some(rtt) = arrival.rtt {
             self.newest = micros(rtt);
@@ -119,18 +126,9 @@ impl LossDiscriminator for QueueTest {
         }
     }
 
-    fn on_feedback(&mut self, feedback: &PathFeedback) {
-        self.told = Some((feedback.losses, feedback.until));
-    }
-
     fn classify(&mut self, episode: &LossEpisode) -> LossCause {
         if episode.marked {
             return LossCause::Congestion;
-        }
-        if let Some((cause, until)) = self.told
-            && episode.now <= until
-        {
-            return cause;
         }
         if self.samples < SAMPLES_NEEDED {
             return LossCause::Congestion;
@@ -176,10 +174,6 @@ impl Discriminator {
         }
     }
 
-    pub(super) const fn hears_arrivals(&self) -> bool {
-        matches!(self, Self::QueueTest(_) | Self::KneeTest(_) | Self::UsageTest(_))
-    }
-
     /// MELD's authors call it before both of picoquic's notifications, `repeat` and `timeout`.
     pub(super) const fn judges_timeouts(&self) -> bool {
         matches!(self, Self::Meld(meld) if meld.judges_timeouts())
@@ -187,12 +181,12 @@ impl Discriminator {
 }
 
 impl LossDiscriminator for Discriminator {
-    fn on_arrival(&mut self, arrival: &Arrival) {
-        each!(self, d => d.on_arrival(arrival));
+    fn needs(&self) -> Needs {
+        each!(self, d => d.needs())
     }
 
-    fn on_feedback(&mut self, feedback: &PathFeedback) {
-        each!(self, d => d.on_feedback(feedback));
+    fn on_arrival(&mut self, arrival: &Arrival) {
+        each!(self, d => d.on_arrival(arrival));
     }
 
     fn on_radio_information(&mut self, information: &RadioInformation) {

@@ -5,7 +5,7 @@
 //! The window of the internet domain is CUBIC's and is clocked by the reports of a PEP at the border. The
 //! window of the radio access network is Scalable's, with a larger step, and is clocked by the client.
 //! The transport determines the domain of an acknowledgment or a loss
-//! ([`Controller::on_domain_ack`](super::Controller::on_domain_ack)); while the PEP is silent, the client
+//! ([`MultiDomain::on_domain_ack`]); while the PEP is silent, the client
 //! clocks both windows.
 //!
 //! The paper gives the laws and the clocks. Three parts are reconstructed: the decrease of Scalable
@@ -16,9 +16,10 @@
 //!
 //! HyStart uses the delays to the PEP, which exclude the radio, and the train of the PEP's reports.
 
+use super::controller::Law;
 use super::{
-    AckSample, CongestionController, Cubic, LossCause, LossEpisode, Restart, SegmentWindow, Snapshot,
-    TimeoutEpisode,
+    AckSample, CongestionController, Controller, Cubic, CubicConfig, LossCause, LossEpisode, Needs, Restart,
+    SegmentWindow, Snapshot, TimeoutEpisode,
 };
 
 /// Kelly 2003 §3: b = 1/8, as a shift.
@@ -80,7 +81,7 @@ impl Mdcc {
         Self {
             config,
             internet: *window,
-            cubic: Cubic::new(hystart),
+            cubic: Cubic::new(CubicConfig::RFC9438, hystart, false),
             ran: *window,
             before: [Snapshot::default(); 2],
         }
@@ -101,6 +102,20 @@ impl Mdcc {
         self.config.inflight_scope
     }
 
+    /// True if the window of this domain limits the data in flight, of which the PEP has seen `beyond_pep`
+    /// segments.
+    #[must_use]
+    pub const fn limits(&self, domain: Domain, beyond_pep: u32) -> bool {
+        let internet = match self.config.inflight_scope {
+            InflightScope::EndToEnd => self.internet.segments,
+            InflightScope::PerDomain => self.internet.segments.saturating_add(beyond_pep),
+        };
+        match domain {
+            Domain::Internet => internet <= self.ran.segments,
+            Domain::Ran => self.ran.segments <= internet,
+        }
+    }
+
     /// Sets the window for the data that the client has not acknowledged.
     fn govern(&self, window: &mut SegmentWindow) {
         let internet = match self.config.inflight_scope {
@@ -111,7 +126,7 @@ impl Mdcc {
     }
 
     /// Data was acknowledged in a domain.
-    pub fn on_domain_ack(&mut self, window: &mut SegmentWindow, domain: Domain, ack: &AckSample) {
+    fn on_domain_ack(&mut self, window: &mut SegmentWindow, domain: Domain, ack: &AckSample) {
         match domain {
             Domain::Internet => self.cubic.on_ack(&mut self.internet, ack),
             Domain::Ran => self.grow_ran(ack),
@@ -131,12 +146,12 @@ impl Mdcc {
     }
 
     /// A loss episode begins.
-    pub fn on_episode(&mut self) {
+    fn on_episode(&mut self) {
         self.before = [self.internet.snapshot(), self.ran.snapshot()];
     }
 
     /// A domain has lost a segment.
-    pub fn on_domain_loss(&mut self, window: &mut SegmentWindow, domain: Domain) {
+    fn on_domain_loss(&mut self, window: &mut SegmentWindow, domain: Domain) {
         let half = match domain {
             Domain::Internet => {
                 let threshold = self.cubic.threshold(&self.internet);
@@ -157,22 +172,61 @@ impl Mdcc {
     }
 
     /// The clock of the internet window changes: its delays are measured differently from now on.
-    pub fn on_clock_change(&mut self) {
+    fn on_clock_change(&mut self) {
         self.cubic.forget_delay();
     }
+}
 
-    /// Window validation: the sender's window shrinks, and neither domain's window may be larger.
-    pub fn validate(&mut self, window: &mut SegmentWindow) {
-        for half in [&mut self.internet, &mut self.ran] {
-            if half.segments > window.segments {
-                half.ssthresh = half.kept_ssthresh();
-                half.segments = window.segments;
-            }
+/// The functions of a controller with a window for each domain. They have no effect with other laws.
+pub trait MultiDomain {
+    /// The law, if it has a window for each domain.
+    #[must_use]
+    fn domains(&self) -> Option<&Mdcc>;
+    /// Data was acknowledged in a domain.
+    fn on_domain_ack(&mut self, domain: Domain, ack: &AckSample);
+    /// A loss episode begins.
+    fn on_episode(&mut self);
+    /// A domain has lost a segment.
+    fn on_domain_loss(&mut self, domain: Domain);
+    /// The clock of the internet window changes: its delays are measured differently from now on.
+    fn on_clock_change(&mut self);
+}
+
+impl MultiDomain for Controller {
+    fn domains(&self) -> Option<&Mdcc> {
+        if let Law::Mdcc(law) = &self.law { Some(law) } else { None }
+    }
+
+    fn on_domain_ack(&mut self, domain: Domain, ack: &AckSample) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_domain_ack(&mut self.window, domain, ack);
+        }
+    }
+
+    fn on_episode(&mut self) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_episode();
+        }
+    }
+
+    fn on_domain_loss(&mut self, domain: Domain) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_domain_loss(&mut self.window, domain);
+        }
+    }
+
+    fn on_clock_change(&mut self) {
+        if let Law::Mdcc(law) = &mut self.law {
+            law.on_clock_change();
         }
     }
 }
 
 impl CongestionController for Mdcc {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
         self.cubic.on_restart(&mut self.internet, restart);
     }
@@ -194,6 +248,16 @@ impl CongestionController for Mdcc {
 
     fn on_ecn(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
         Domain::ALL.into_iter().for_each(|domain| self.on_domain_loss(window, domain));
+    }
+
+    /// The sender's window shrinks, and neither domain's window may be larger.
+    fn on_window_validation(&mut self, window: &mut SegmentWindow) {
+        for half in [&mut self.internet, &mut self.ran] {
+            if half.segments > window.segments {
+                half.ssthresh = half.kept_ssthresh();
+                half.segments = window.segments;
+            }
+        }
     }
 
     /// The windows were already reduced when the losses were detected.

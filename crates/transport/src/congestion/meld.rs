@@ -20,7 +20,7 @@
 
 use airlane_core::{Bytes, Duration, Instant};
 
-use super::{LossCause, LossDiscriminator, LossEpisode, RadioInformation};
+use super::{LossCause, LossDiscriminator, LossEpisode, Needs, RadioInformation};
 
 /// The variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +182,10 @@ impl Meld {
 }
 
 impl LossDiscriminator for Meld {
+    fn needs(&self) -> Needs {
+        Needs::RADIO_INFORMATION
+    }
+
     fn on_radio_information(&mut self, information: &RadioInformation) {
         // Information that was overtaken is older than the current one.
         if self.newest.is_none_or(|newest| newest.measured_at <= information.measured_at) {

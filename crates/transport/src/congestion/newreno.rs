@@ -1,10 +1,15 @@
-use super::{AckSample, CongestionController, SegmentWindow};
+use super::{AckSample, CongestionController, Needs, SegmentWindow};
 
 /// The controller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno;
 
 impl CongestionController for NewReno {
+    #[inline]
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         window.grow_as_reno(ack);

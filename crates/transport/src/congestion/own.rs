@@ -9,13 +9,16 @@ use super::{CongestionController, SegmentWindow};
 /// branch.
 ///
 /// ```
-/// use airlane_transport::congestion::{AckSample, CongestionController, OwnController, SegmentWindow};
+/// use airlane_transport::congestion::{AckSample, CongestionController, Needs, OwnController, SegmentWindow};
 ///
 /// /// Grows by one segment per round trip and loses a quarter at a loss.
 /// #[derive(Clone, Debug)]
 /// struct Gentle;
 ///
 /// impl CongestionController for Gentle {
+///     fn needs(&self) -> Needs {
+///         Needs::NOTHING // besides acknowledgments and losses
+///     }
 ///     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
 ///         window.grow_as_reno(ack);
 ///     }
@@ -33,12 +36,6 @@ use super::{CongestionController, SegmentWindow};
 pub trait OwnController: CongestionController + Debug + Send + Sync {
     /// A copy of itself.
     fn clone_box(&self) -> Box<dyn OwnController>;
-
-    /// True if it is model-based: [`CongestionController::on_delivery`] then replaces
-    /// [`CongestionController::on_ack`], its window also applies during recovery, and it paces.
-    fn models_path(&self) -> bool {
-        false
-    }
 }
 
 impl Clone for Box<dyn OwnController> {

@@ -5,7 +5,7 @@ use airlane_core::{Duration, Instant};
 
 use super::vegas::micros;
 use super::veno::SAMPLES_NEEDED;
-use super::{Arrival, LossCause, LossDiscriminator, LossEpisode};
+use super::{Arrival, LossCause, LossDiscriminator, LossEpisode, Needs};
 
 /// NCPLD: a loss is random if the round trip is below that at the knee of the path, where throughput over delay is
 /// greatest (N. K. G. Samaraweera, "Non-congestion packet loss detection for TCP error recovery using wireless
@@ -58,6 +58,10 @@ impl Round {
 }
 
 impl LossDiscriminator for KneeTest {
+    fn needs(&self) -> Needs {
+        Needs::ARRIVALS
+    }
+
     fn on_arrival(&mut self, arrival: &Arrival) {
         let Some(rtt) = arrival.rtt.map(micros) else { return };
         self.newest = rtt;
@@ -103,6 +107,10 @@ impl UsageTest {
 }
 
 impl LossDiscriminator for UsageTest {
+    fn needs(&self) -> Needs {
+        Needs::ARRIVALS
+    }
+
     fn on_arrival(&mut self, arrival: &Arrival) {
         let Some(rtt) = arrival.rtt.map(micros) else { return };
         self.newest = rtt;

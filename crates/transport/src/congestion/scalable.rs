@@ -5,7 +5,7 @@
 //! Below 100 segments it grows as Reno does, by one segment per window. This is Linux's form of the
 //! paper's threshold, which is a window of 16 segments.
 
-use super::{AckSample, CongestionController, SegmentWindow};
+use super::{AckSample, CongestionController, Needs, SegmentWindow};
 
 /// Kelly 2003 §3: a = 0.01, so one segment per 100 delivered.
 const PER_SEGMENT: u32 = 100;
@@ -17,6 +17,10 @@ const DECREASE_SHIFT: u32 = 3;
 pub struct Scalable;
 
 impl CongestionController for Scalable {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         window.grow_by(ack, PER_SEGMENT);
     }

@@ -6,7 +6,7 @@
 use airlane_core::{BitRate, Instant};
 
 use super::{
-    AckSample, CongestionController, LossCause, LossEpisode, OwnController, SegmentWindow, Snapshot,
+    AckSample, CongestionController, LossCause, LossEpisode, Needs, OwnController, SegmentWindow, Snapshot,
     TimeoutEpisode,
 };
 
@@ -145,6 +145,10 @@ impl ScriptedController {
 }
 
 impl CongestionController for ScriptedController {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         let Some(round) = self.gather(ack) else { return };
         let told = Told::Ack(AckTold {

@@ -1,10 +1,25 @@
-use airlane_core::Seeds;
+use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use super::*;
 
 fn controller(kind: CongestionKind, segment_size: u32, window: u32, hystart: bool) -> Controller {
-    let window = SegmentWindow::new(segment_size, window);
-    Controller::new(kind, window, hystart, Seeds::new(1).stream("test"))
+    of(&ControllerSetup { hystart, ..ControllerSetup::new(kind) }, segment_size, window)
+}
+
+fn of(setup: &ControllerSetup<'_>, segment_size: u32, window: u32) -> Controller {
+    Controller::new(setup, SegmentWindow::new(segment_size, window), Seeds::new(1).stream("test"))
+}
+
+const PLAIN_CUBIC: ControllerSetup<'static> =
+    ControllerSetup { hystart: false, ..ControllerSetup::new(CongestionKind::Cubic) };
+
+/// A controller with Veno's test.
+fn judging(kind: CongestionKind, window: u32) -> Controller {
+    of(
+        &ControllerSetup { discriminator: LossDiscrimination::Veno, ..ControllerSetup::new(kind) },
+        1448,
+        window,
+    )
 }
 
 fn enter(c: &mut Controller, phase: Phase, sent_to: u64) {
@@ -169,7 +184,7 @@ fn hystart_leaves_on_delay_after_nine_samples() {
 fn undo_restores_the_larger_values() {
     for kind in CongestionKind::ALL {
         let mut c = controller(kind, 1448, 40, true);
-        if c.models_path() {
+        if c.needs().path_model {
             continue; // their window is restored with the model, at the end of recovery
         }
         let before = c.snapshot();
@@ -377,9 +392,9 @@ fn westwood_counts_what_duplicates_stood_for_once() {
 /// A controller with Veno's test, after slow start, with a window of 40, an empty path of 100 ms
 /// and then this round trip.
 fn discriminating(kind: CongestionKind, rtt_us: u64) -> Controller {
-    let mut c = controller(kind, 1448, 80, true).discriminating(LossDiscrimination::Veno);
+    let mut c = judging(kind, 80);
     c.on_window_validation(40, 40);
-    assert!(c.hears_arrivals());
+    assert!(c.needs().arrivals);
     for (i, rtt) in [100_000, 100_000, 100_000, rtt_us].into_iter().enumerate() {
         let now = Instant::from_millis(i as u64);
         c.on_arrival(&Arrival { now, acked_to: 1, rtt: Some(Duration::from_micros(rtt)) });
@@ -419,7 +434,7 @@ fn what_is_not_known_to_be_random_is_congestion() {
     assert_eq!(c.on_loss(&LossEpisode { marked: true, ..loss_at_40(10) }), LossCause::Congestion);
     assert_eq!(c.ssthresh_segments(), 20);
 
-    let mut c = controller(CongestionKind::NewReno, 1448, 40, true).discriminating(LossDiscrimination::Veno);
+    let mut c = judging(CongestionKind::NewReno, 40);
     for _ in 0..2 {
         let rtt = Some(Duration::from_millis(100));
         c.on_arrival(&Arrival { now: Instant::ZERO, acked_to: 1, rtt });
@@ -432,30 +447,13 @@ fn what_is_not_known_to_be_random_is_congestion() {
     assert_eq!((c.window_segments(), c.ssthresh_segments()), (1, 20));
 }
 
-/// A report about the path's losses has precedence over the estimate of the queue, while it is valid.
-#[test]
-fn the_path_may_name_the_cause() {
-    let until = Instant::from_millis(50);
-    for (losses, rtt_us) in [(LossCause::Random, 112_000), (LossCause::Congestion, 105_000)] {
-        let mut c = discriminating(CongestionKind::NewReno, rtt_us);
-        c.on_feedback(&PathFeedback { losses, until });
-        assert_eq!(c.on_loss(&loss_at_40(50)), losses);
-        assert_ne!(c.on_loss(&loss_at_40(51)), losses);
-    }
-    // A discriminator that classifies all losses as congestion ignores the report.
-    let mut c = controller(CongestionKind::NewReno, 1448, 40, true);
-    c.on_feedback(&PathFeedback { losses: LossCause::Random, until });
-    assert_eq!(c.on_loss(&loss_at_40(50)), LossCause::Congestion);
-}
-
 /// `picoquic_cubic_enter_recovery` at 100 segments: W_max is 100 and the window 7/8 of it. At 80, less than
 /// before, W_max is 7/8 of 80 and the window 7/8 of that, unless half of 80 is more.
 #[test]
 fn cubic_of_picoquic_falls_as_its_source_says() {
     let cubic = |beta_1024| {
-        let window = SegmentWindow::new(1440, 100);
-        Controller::new(CongestionKind::Cubic, window, false, Seeds::new(1).stream("test"))
-            .with_cubic(CubicConfig { beta_1024, ..CubicConfig::PICOQUIC_2020 })
+        let cubic = CubicConfig { beta_1024, ..CubicConfig::PICOQUIC_2020 };
+        of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1440, 100)
     };
     let mut c = cubic(896);
     c.on_loss(&loss(0));
@@ -476,10 +474,8 @@ fn cubic_of_picoquic_falls_as_its_source_says() {
 /// cbrt(100 / 8 / 0.4) = 3.15 s.
 #[test]
 fn a_spurious_timeout_gives_picoquic_its_curve_back() {
-    let window = SegmentWindow::new(1440, 100);
-    let make = |config| {
-        let mut c = Controller::new(CongestionKind::Cubic, window, false, Seeds::new(1).stream("test"))
-            .with_cubic(config);
+    let make = |cubic| {
+        let mut c = of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1440, 100);
         c.on_loss(&loss(0));
         c.on_recovery_exit();
         (0..400).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(10 * i, 4) }));
@@ -511,9 +507,8 @@ fn a_spurious_timeout_gives_picoquic_its_curve_back() {
 #[test]
 fn a_loss_that_slow_start_bears_is_none() {
     let make = |loss_max_ppm| {
-        let window = SegmentWindow::new(1440, 10);
-        Controller::new(CongestionKind::Cubic, window, false, Seeds::new(1).stream("test"))
-            .with_slow_start(SlowStartRules { rtt_exit: false, loss_max_ppm })
+        let slow_start = SlowStartRules { rtt_exit: false, loss_max_ppm };
+        of(&ControllerSetup { slow_start, ..PLAIN_CUBIC }, 1440, 10)
     };
     let few = LossEpisode { lost_segments: 2, newest_lost: 101, ..loss(0) };
     let mut c = make(200_000);
@@ -538,9 +533,9 @@ fn a_risen_round_trip_ends_the_first_slow_start() {
     for (rtt_exit, kind) in
         [(true, CongestionKind::NewReno), (true, CongestionKind::Cubic), (false, CongestionKind::Cubic)]
     {
-        let window = SegmentWindow::new(1440, 10);
-        let mut c = Controller::new(kind, window, false, Seeds::new(1).stream("test"))
-            .with_slow_start(SlowStartRules { rtt_exit, loss_max_ppm: 0 });
+        let slow_start = SlowStartRules { rtt_exit, loss_max_ppm: 0 };
+        let mut c =
+            of(&ControllerSetup { slow_start, hystart: false, ..ControllerSetup::new(kind) }, 1440, 10);
         let sample = |i: u64| Duration::from_millis(if i < 10 { 40 } else { 60 });
         (0..40).for_each(|i| c.on_ack(&AckSample { rtt: Some(sample(i)), ..ack(2 * i, 1) }));
         // The 7 + 7 + 6th sample from the tenth on, each of which let the window grow by one.

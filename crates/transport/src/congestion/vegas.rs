@@ -12,7 +12,7 @@
 
 use airlane_core::Duration;
 
-use super::{AckSample, Arrival, CongestionController, Phase, PhaseChange, Restart, SegmentWindow};
+use super::{AckSample, Arrival, CongestionController, Needs, Phase, PhaseChange, Restart, SegmentWindow};
 
 /// Segments in the queue: the window grows below, shrinks above (Brakmo and Peterson 1995 §5); and
 /// the bound that ends slow start.
@@ -84,6 +84,10 @@ pub(super) fn micros(rtt: Duration) -> u64 {
 }
 
 impl CongestionController for Vegas {
+    fn needs(&self) -> Needs {
+        Needs::ARRIVALS
+    }
+
     fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
         self.base = None; // the path may have changed
         self.begin(restart.sent_to);

@@ -10,7 +10,7 @@
 //! round trip; outside of the open phase and before the third sample the window grows as Reno's.
 
 use super::vegas::micros;
-use super::{AckSample, Arrival, CongestionController, Phase, PhaseChange, Restart, SegmentWindow};
+use super::{AckSample, Arrival, CongestionController, Needs, Phase, PhaseChange, Restart, SegmentWindow};
 
 /// Fu and Liew 2003 §III: beta = 3 segments, in halves.
 pub(super) const BETA_HALVES: u64 = 6;
@@ -70,6 +70,10 @@ impl Veno {
 }
 
 impl CongestionController for Veno {
+    fn needs(&self) -> Needs {
+        Needs::ARRIVALS
+    }
+
     fn on_restart(&mut self, _: &mut SegmentWindow, _: &Restart) {
         self.base = None; // the path may have changed
         self.granted = true;

@@ -12,7 +12,7 @@
 
 use airlane_core::{Duration, Instant};
 
-use super::{AckSample, Arrival, CongestionController, SegmentWindow, TimeoutEpisode};
+use super::{AckSample, Arrival, CongestionController, Needs, SegmentWindow, TimeoutEpisode};
 
 /// Grieco and Mascolo 2004 §2: the minimum interval of a bandwidth sample, here 50 ms.
 const WINDOW_MIN_MS: u64 = 50;
@@ -111,6 +111,10 @@ const fn milliseconds(now: Instant) -> u64 {
 }
 
 impl CongestionController for Westwood {
+    fn needs(&self) -> Needs {
+        Needs::ARRIVALS
+    }
+
     fn on_established(&mut self, _: &SegmentWindow, now: Instant, _: Option<Duration>) {
         self.sampled_at_ms = milliseconds(now);
     }

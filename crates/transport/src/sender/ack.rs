@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Duration, Event, Instant, Topic};
 
 use super::{Ack, DUPLICATE_THRESHOLD, MAX_REORDERING, Sender};
 use crate::config::{LossDetection, RttSampling};
-use crate::congestion::{AckSample, Arrival};
+use crate::congestion::{AckSample, Arrival, ObeysCodes};
 use crate::header::Io;
 use crate::recovery::Phase;
 use crate::sack::{Blocks, SackOutcome};
@@ -186,7 +186,7 @@ impl Sender {
             self.min_rtt.sample(now, rtt);
             self.take_sample(io, now.saturating_since(first), false);
             self.restart_timer(now);
-            if self.controller.hears_arrivals() {
+            if self.controller.needs().arrivals {
                 self.controller.on_arrival(&Arrival { now, acked_to: self.una, rtt: Some(rtt) });
             }
             self.grow_window(now, delivered, Some(rtt), true);
@@ -377,7 +377,7 @@ impl Sender {
         }
         self.delivered += u64::from(outcome.delivered);
         if let Some(delivery) = &mut self.delivery {
-            delivery.being_delivered = outcome.delivered;
+            delivery.rate.set_being_delivered(outcome.delivered);
         }
     }
 

@@ -5,7 +5,7 @@ use airlane_core::{Bytes, Event, Instant, TcpFlags, Topic};
 use super::ack::{Outcome, Resend};
 use super::{Ack, DUPLICATE_THRESHOLD, Probe, Sender, TIMER_SLACK};
 use crate::config::LossDetection;
-use crate::congestion::{LossCause, LossEpisode, PhaseChange, Snapshot};
+use crate::congestion::{LossCause, LossEpisode, MultiDomain, PhaseChange, Snapshot};
 use crate::header::Io;
 use crate::rack::ReorderingBounds;
 use crate::recovery::{Phase, RateReduction};
@@ -331,7 +331,7 @@ impl Sender {
         let snapshot = self.undo.snapshot;
         self.controller.on_undo(&snapshot);
         if let Some(domains) = &mut self.domains {
-            domains.on_undo();
+            domains.windows.on_undo();
         }
         self.undo.marker = None;
         self.rack.examine_again();

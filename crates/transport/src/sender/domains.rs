@@ -1,14 +1,7 @@
-//! The reports of a PEP, for a sender with a window for each part of the path.
+//! The reports of a PEP, for a sender with a window for each domain of the path: [`Domains`] with TCP's
+//! sequence space.
 //!
-//! A segment that the PEP has reported clocks the window of the internet domain. A segment that the client
-//! acknowledges clocks that of the radio domain, and also that of the internet domain if the PEP has not
-//! reported it, since it must have passed there. If reports are lost or the PEP fails, both windows
-//! therefore still have a clock. When a PEP falls silent, the internet window has no round-trip samples
-//! for one retransmission timeout (RFC 6298), and then uses those of the client.
-//!
-//! A loss belongs to the internet domain unless the PEP has seen the segment. A segment that was seen,
-//! lost, sent again and lost again counts for the radio domain both times. Each domain reduces its
-//! window once per round trip, that is, for segments sent after its last reduction (RFC 9002 §7.3.2).
+//! While the PEP is silent for one retransmission timeout (RFC 6298), the round trips of the client apply.
 //!
 //! A report is authentic when it arrives here, but may be false. Claims about data that was never sent
 //! prove this, and all later reports are rejected. Other false reports can at most move losses from one
@@ -19,133 +12,44 @@ use airlane_core::{Duration, Event, Instant, SackBlock, Topic};
 
 use super::Sender;
 use super::ack::Outcome;
-use crate::congestion::{AckSample, Controller, Domain, InflightScope};
+use crate::congestion::{AckSample, Controller, Domain, InflightScope, MultiDomain};
 use crate::header::Io;
+use crate::model::Domains;
 use crate::pep::PepReport;
 use crate::recovery::Phase;
 use crate::scoreboard::{EVER_RETRANSMITTED, LOST, SACKED, SEEN, Segment};
 use crate::sequence;
 
-/// Gain of the smoothed round trip (RFC 6298 §2.3).
-const SRTT_GAIN: u64 = 8;
-
-/// The state of the two domains.
-#[derive(Debug)]
-pub(crate) struct Domains {
-    scope: InflightScope,
+/// The reports of the PEP, and their effects on both windows.
+#[derive(Debug, Default)]
+pub(crate) struct DomainReports {
+    /// The two domains; amounts are segments.
+    pub(super) windows: Domains,
     /// All positions before this were seen by the PEP.
     seen_to: u64,
-    /// Smoothed round trip to the PEP; zero before the first.
-    srtt: Duration,
-    /// Time of the last accepted report; `None` if the PEP is silent.
-    heard_at: Option<Instant>,
     /// True after an impossible claim.
     distrusted: bool,
-    internet: Half,
-    ran: Half,
-    /// Segments delivered by the current acknowledgment that no report has named.
-    unreported: u32,
+    /// Whether the windows of the internet and the radio domain limited the sender in the last round.
+    limits: [bool; 2],
 }
 
-/// The state of one domain.
-#[derive(Debug, Default)]
-struct Half {
-    /// Time of the last reduction of its window.
-    reduced_at: Option<Instant>,
-    /// Send time of the newest segment that it has lost.
-    lost_sent_at: Option<Instant>,
-    /// Segments delivered by the current acknowledgment that may increase its window.
-    delivered: u32,
-    /// True if its window limited the sender in the last round.
-    limits: bool,
-}
-
-impl Half {
-    /// True for a segment sent since the last reduction (RFC 9002 §7.3.2).
-    fn is_current(&self, sent_at: Instant) -> bool {
-        self.reduced_at.is_none_or(|at| sent_at > at)
-    }
-}
-
-impl Domains {
-    pub(crate) fn new(scope: InflightScope) -> Self {
-        Self {
-            scope,
-            seen_to: 0,
-            srtt: Duration::ZERO,
-            heard_at: None,
-            distrusted: false,
-            internet: Half::default(),
-            ran: Half::default(),
-            unreported: 0,
-        }
-    }
-
-    fn half(&mut self, domain: Domain) -> &mut Half {
-        match domain {
-            Domain::Internet => &mut self.internet,
-            Domain::Ran => &mut self.ran,
-        }
-    }
-
+impl DomainReports {
     /// The client has received the segment.
     pub(super) fn on_delivered(&mut self, segment: &Segment) {
-        self.ran.delivered += u32::from(self.ran.is_current(segment.sent_at));
-        if !segment.is(SEEN) {
-            self.unreported += 1;
-            self.internet.delivered += u32::from(self.internet.is_current(segment.sent_at));
-        }
-    }
-
-    /// The segment is lost; its PEP state is still unchanged.
-    pub(super) fn on_lost(&mut self, segment: &Segment) {
-        let domain = if segment.is(SEEN) { Domain::Ran } else { Domain::Internet };
-        let half = self.half(domain);
-        half.lost_sent_at = half.lost_sent_at.max(Some(segment.sent_at));
+        self.windows.on_delivered(segment.sent_at, 1, segment.is(SEEN));
     }
 
     /// Updates the use of the windows.
     pub(super) fn on_window_use(&mut self, controller: &Controller, beyond_pep: u32) {
-        let Some(mdcc) = controller.domains() else { return };
-        let internet = mdcc.window_of(Domain::Internet).segments;
-        let ran = mdcc.window_of(Domain::Ran).segments;
-        let reach = match self.scope {
-            InflightScope::EndToEnd => internet,
-            InflightScope::PerDomain => internet.saturating_add(beyond_pep),
-        };
-        self.internet.limits = reach <= ran;
-        self.ran.limits = ran <= reach;
-    }
-
-    pub(super) fn on_timeout(&mut self, now: Instant) {
-        for half in [&mut self.internet, &mut self.ran] {
-            half.reduced_at = Some(now);
-            half.lost_sent_at = None;
+        if let Some(mdcc) = controller.domains() {
+            self.limits = Domain::ALL.map(|domain| mdcc.limits(domain, beyond_pep));
         }
-    }
-
-    pub(super) fn on_undo(&mut self) {
-        for half in [&mut self.internet, &mut self.ran] {
-            half.reduced_at = None;
-            half.lost_sent_at = None;
-        }
-    }
-
-    fn sample_rtt(&mut self, rtt: Duration) {
-        let ns = if self.srtt.is_zero() {
-            rtt.as_nanos()
-        } else {
-            self.srtt.as_nanos() - self.srtt.as_nanos() / SRTT_GAIN + rtt.as_nanos() / SRTT_GAIN
-        };
-        self.srtt = Duration::from_nanos(ns);
     }
 }
 
 /// The results of a report.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
-    /// Segments newly seen that may increase the window.
-    seen: u32,
     rtt: Option<Duration>,
     lost: u32,
 }
@@ -164,13 +68,8 @@ impl Sender {
 
     /// Reduces the window of each domain that has lost a segment since its last reduction.
     pub(super) fn reduce_domains(&mut self, now: Instant) {
-        let Some(domains) = &mut self.domains else { return };
-        for domain in Domain::ALL {
-            let half = domains.half(domain);
-            if half.lost_sent_at.take().is_some_and(|sent_at| half.is_current(sent_at)) {
-                half.reduced_at = Some(now);
-                self.controller.on_domain_loss(domain);
-            }
+        if let Some(domains) = &mut self.domains {
+            domains.windows.reduce(now, &mut self.controller);
         }
     }
 
@@ -180,21 +79,10 @@ impl Sender {
             self.reduce_domains(now);
         }
         let Some(domains) = &mut self.domains else { return };
-        let unreported = core::mem::take(&mut domains.unreported);
-        let silent = domains.heard_at.is_none_or(|at| now.saturating_since(at) > self.rto);
-        if unreported > 0 && silent && domains.heard_at.take().is_some() {
-            self.controller.on_clock_change();
-        }
-        for (domain, rtt) in [
-            (Domain::Internet, outcome.rtt.filter(|_| domains.heard_at.is_none())),
-            (Domain::Ran, outcome.rtt),
-        ] {
-            let Some(domains) = &mut self.domains else { return };
-            let delivered = core::mem::take(&mut domains.half(domain).delivered);
-            if delivered > 0 || rtt.is_some() {
-                self.grow_domain(now, domain, delivered, rtt);
-            }
-        }
+        domains.windows.on_acknowledgment(now, self.rto, &mut self.controller);
+        let own = outcome.rtt.filter(|_| !domains.windows.hears_pep());
+        self.grow_domain(now, Domain::Internet, own);
+        self.grow_domain(now, Domain::Ran, outcome.rtt);
         if self.phase.reduces() {
             let clean = outcome.advanced && outcome.lost == 0;
             let target = self.controller.window_segments();
@@ -205,18 +93,22 @@ impl Sender {
         }
     }
 
-    fn grow_domain(&mut self, now: Instant, domain: Domain, delivered: u32, rtt: Option<Duration>) {
+    fn grow_domain(&mut self, now: Instant, domain: Domain, rtt: Option<Duration>) {
         let Some(domains) = &mut self.domains else { return };
-        let heard = domains.heard_at.is_some() && domain == Domain::Internet;
+        let delivered = domains.windows.take_delivered(domain, 1);
+        if delivered == 0 && rtt.is_none() {
+            return;
+        }
+        let heard = domains.windows.hears_pep() && domain == Domain::Internet;
         let sample = AckSample {
             now,
             delivered_segments: delivered.min(self.options.growth_max),
             may_grow: delivered > 0,
-            window_limited: self.window_use.limited && domains.half(domain).limits,
+            window_limited: self.window_use.limited && domains.limits[domain as usize],
             max_outstanding_segments: self.window_use.max_outstanding,
             outstanding_segments: self.board.outstanding(),
             rtt,
-            srtt: if heard { domains.srtt } else { self.rtt.srtt() },
+            srtt: if heard { domains.windows.srtt() } else { self.rtt.srtt() },
             acked_to: if heard { domains.seen_to } else { self.una },
             sent_to: self.nxt,
         };
@@ -231,25 +123,21 @@ impl Sender {
         let claims_unsent = position(report.cumulative) > self.nxt
             || blocks().any(|block| position(block.right) > self.nxt || position(block.left) > self.nxt);
         if domains.distrusted || claims_unsent {
-            if !domains.distrusted && domains.heard_at.take().is_some() {
-                self.controller.on_clock_change();
+            if !domains.distrusted {
+                domains.windows.on_silence(&mut self.controller);
             }
             domains.distrusted = true;
             io.stats.pep_reports_refused += 1;
             return;
         }
         io.stats.pep_reports += 1;
-        if domains.heard_at.replace(io.now()).is_none() {
-            self.controller.on_clock_change();
-        }
+        domains.windows.on_report(io.now(), &mut self.controller);
         if self.board.is_empty() {
             return;
         }
         let mut news = News::default();
         self.take_seen(io, report, &mut news);
-        if news.seen > 0 || news.rtt.is_some() {
-            self.grow_domain(io.now(), Domain::Internet, news.seen, news.rtt);
-        }
+        self.grow_domain(io.now(), Domain::Internet, news.rtt);
         for hole in report.holes {
             self.take_hole(io, *hole, &mut news);
         }
@@ -267,17 +155,17 @@ impl Sender {
         let (first, cumulative) = (position(report.first), position(report.cumulative));
         let seen_to = self.domains.as_ref().map_or(0, |d| d.seen_to).max(una);
         let left = if first <= seen_to { seen_to } else { first };
-        self.see(left, cumulative, news);
+        self.see(left, cumulative);
         if first <= seen_to
             && let Some(domains) = &mut self.domains
         {
             domains.seen_to = domains.seen_to.max(cumulative);
         }
         for range in report.ranges {
-            self.see(position(range.left), position(range.right), news);
+            self.see(position(range.left), position(range.right));
         }
         self.sample_pep_rtt(io, report, position(report.newest.left), news);
-        self.see(position(report.newest.left), position(report.newest.right), news);
+        self.see(position(report.newest.left), position(report.newest.right));
     }
 
     /// A sample from the newest segment, if it was sent once and has just passed.
@@ -296,12 +184,12 @@ impl Sender {
         let rtt = io.now().saturating_since(s.sent_at).saturating_sub(report.delay);
         news.rtt = Some(rtt);
         if let Some(domains) = &mut self.domains {
-            domains.sample_rtt(rtt);
+            domains.windows.on_rtt(rtt);
         }
     }
 
     /// The whole segments within `[left, right)` have passed the PEP.
-    fn see(&mut self, left: u64, right: u64, news: &mut News) {
+    fn see(&mut self, left: u64, right: u64) {
         let left = left.max(self.una);
         if left >= right || self.board.is_empty() {
             return;
@@ -314,9 +202,10 @@ impl Sender {
             }
             if s.start >= left && !s.is(SEEN) {
                 self.board.mark_seen(number);
-                let current = self.domains.as_ref().is_some_and(|d| d.internet.is_current(s.sent_at));
                 // SACKed segments were counted when they were SACKed.
-                news.seen += u32::from(current && !s.is(SACKED));
+                if let Some(domains) = self.domains.as_mut().filter(|_| !s.is(SACKED)) {
+                    domains.windows.on_seen(s.sent_at, 1);
+                }
             }
             number += 1;
         }
@@ -369,7 +258,7 @@ impl Sender {
                 flow,
                 internet: mdcc.window_of(Domain::Internet).bytes(),
                 ran: mdcc.window_of(Domain::Ran).bytes(),
-                pep_srtt: domains.srtt,
+                pep_srtt: domains.windows.srtt(),
             });
         }
     }

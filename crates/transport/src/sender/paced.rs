@@ -4,10 +4,11 @@ use airlane_core::Instant;
 
 use super::Sender;
 use super::ack::Outcome;
-use crate::congestion::{DeliverySample, LostSegment};
-use crate::delivery::window_rate;
+use crate::congestion::DeliverySample;
 use crate::header::Io;
+use crate::model::{SenderState, window_rate};
 use crate::recovery::Phase;
+use crate::scoreboard::SEEN;
 
 impl Sender {
     /// Pacing allows a segment: lost segments first, then new data.
@@ -35,7 +36,7 @@ impl Sender {
             self.tell_restart(now);
         }
         let quantum = self.controller.send_quantum();
-        let quota = self.delivery.as_ref().map_or(u32::MAX, |d| d.quota(now, quantum));
+        let quota = self.delivery.as_ref().map_or(u32::MAX, |d| d.pacer.quota(now, quantum));
         let mut sent = 0;
         while in_flight < window
             && sent < quota
@@ -56,7 +57,9 @@ impl Sender {
     /// True if pacing delays a segment; remembers the time when it may leave.
     #[inline]
     pub(super) fn is_paced(&mut self, now: Instant) -> bool {
-        let Some(until) = self.delivery.as_ref().and_then(|d| d.blocked_until(now)) else { return false };
+        let Some(until) = self.delivery.as_ref().and_then(|d| d.pacer.blocked_until(now)) else {
+            return false;
+        };
         self.timer.set_paced_until(until);
         true
     }
@@ -77,7 +80,7 @@ impl Sender {
         let lost_again = self.board.lost() <= self.board.retransmitted();
         let idle = !self.has_unsent() && in_flight < window && lost_again;
         if let Some(delivery) = self.delivery.as_mut().filter(|_| idle) {
-            delivery.mark_app_limited(in_flight);
+            delivery.rate.mark_app_limited(in_flight);
         }
     }
 
@@ -86,15 +89,16 @@ impl Sender {
         let min_rtt = self.min_rtt.get();
         let Some(delivery) = &mut self.delivery else { return false };
         let rate = delivery.sample(now, outcome.delivered, min_rtt);
-        if !self.controller.models_path() {
+        if !self.controller.needs().path_model {
             return false;
         }
-        let newly_lost = (delivery.lost - delivery.prior_lost) as u32;
+        let newly_lost = delivery.rate.newly_lost();
         let sample = DeliverySample {
             rate,
+            newly_delivered: outcome.delivered,
             newly_lost,
             rtt: outcome.rtt,
-            ..self.delivery_totals(now, outcome.delivered)
+            ..self.delivery_totals(now)
         };
         self.controller.on_delivery(&sample);
         let rate = self.controller.pacing_rate();
@@ -102,7 +106,7 @@ impl Sender {
         if let Some(delivery) = &mut self.delivery {
             delivery.set_rate(rate);
             if holds_back {
-                delivery.mark_app_limited(sample.in_flight);
+                delivery.rate.mark_app_limited(sample.in_flight);
             }
         }
         self.reduction.window = self.controller.window_segments();
@@ -112,46 +116,31 @@ impl Sender {
     /// A segment was declared lost.
     pub(super) fn note_lost(&mut self, now: Instant, number: u64) {
         if let Some(domains) = &mut self.domains {
-            domains.on_lost(self.board.get(number));
+            let segment = self.board.get(number);
+            domains.windows.on_lost(segment.sent_at, segment.is(SEEN));
         }
         let Some(delivery) = &mut self.delivery else { return };
-        delivery.lost += 1;
-        let (in_flight_when_sent, lost_before, app_limited) = delivery.of_lost(number);
-        let lost = LostSegment {
-            now,
-            number,
-            in_flight_when_sent,
-            lost: delivery.lost - lost_before,
-            delivered: delivery.delivered + u64::from(delivery.being_delivered),
-            app_limited,
-        };
+        let lost = delivery.on_lost(now, number);
         self.controller.on_segment_lost(&lost);
     }
 
     /// The segments delivered and lost so far.
-    fn delivery_totals(&self, now: Instant, newly_delivered: u32) -> DeliverySample {
+    fn delivery_totals(&self, now: Instant) -> DeliverySample {
         let delivery = self.delivery.as_ref().expect("asked only of senders that have it");
-        DeliverySample {
+        delivery.rate.totals(&SenderState {
             now,
-            delivered: delivery.delivered,
-            delivered_at: delivery.delivered_at,
-            lost: delivery.lost,
-            newly_delivered,
-            newly_lost: 0,
             in_flight: self.in_flight(),
             prior_in_flight: delivery.prior_in_flight,
             window_limited: self.window_use.limited,
-            rtt: None,
             srtt: self.rtt.srtt(),
-            next_send_at: delivery.next_send_at,
+            next_send_at: delivery.pacer.next_send_at(),
             phase: self.phase,
-            rate: None,
-        }
+        })
     }
 
     /// The totals for a change of phase.
     pub(super) fn delivery_now(&self) -> Option<DeliverySample> {
-        self.delivery.as_ref().map(|d| self.delivery_totals(d.delivered_at, 0))
+        self.delivery.as_ref().map(|d| self.delivery_totals(d.rate.delivered_at()))
     }
 
     /// Sets the pacing rate of a window-based controller from its window, unless the controller

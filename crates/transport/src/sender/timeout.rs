@@ -106,7 +106,7 @@ impl Sender {
             let snapshot = self.controller.snapshot();
             self.undo.begin(self.una, snapshot, self.board.retransmitted());
         }
-        let judges = self.domains.is_none() && !self.controller.models_path();
+        let judges = self.domains.is_none() && !self.controller.needs().path_model;
         let cause = if judges { self.controller.cause_of_timeout(&episode) } else { LossCause::Congestion };
         self.report_judged(io, head_sent_at, true, cause);
         if cause == LossCause::Congestion {
@@ -119,7 +119,7 @@ impl Sender {
             });
         }
         if let Some(domains) = &mut self.domains {
-            domains.on_timeout(now);
+            domains.windows.on_reduced(now);
         }
         if fresh && self.out_of_order() >= super::DUPLICATE_THRESHOLD {
             self.reordering = self.reordering.min(super::DUPLICATE_THRESHOLD);
@@ -160,7 +160,7 @@ impl Sender {
             if self.phase != Phase::Recovery {
                 self.enter_recovery(io, false);
             }
-            if self.controller.models_path() {
+            if self.controller.needs().path_model {
                 self.reduction.window = self.controller.window_segments();
             } else if self.domains.is_some() {
                 self.reduce_domains(io.now());

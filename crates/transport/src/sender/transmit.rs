@@ -65,10 +65,10 @@ impl Sender {
             now,
             last_sent_at: self.last_sent_at,
             sent_to: self.nxt,
-            app_limited: self.delivery.as_ref().is_some_and(|d| d.is_app_limited()),
+            app_limited: self.delivery.as_ref().is_some_and(|d| d.rate.is_app_limited()),
             srtt: self.rtt.srtt(),
         });
-        if let Some(delivery) = self.delivery.as_mut().filter(|_| self.controller.models_path()) {
+        if let Some(delivery) = self.delivery.as_mut().filter(|_| self.controller.needs().path_model) {
             delivery.set_rate(self.controller.pacing_rate());
         }
     }

@@ -1,7 +1,7 @@
 use airlane_core::{Duration, Instant};
 
 use super::*;
-use crate::congestion::{Controller, LossEpisode, SegmentWindow};
+use crate::congestion::{CongestionKind, Controller, ControllerSetup, LossEpisode, SegmentWindow};
 
 /// The values of the paper, and the defaults where it leaves a choice.
 const CONFIG: ArwaSender = ArwaSender {
@@ -13,11 +13,15 @@ const CONFIG: ArwaSender = ArwaSender {
     slow_start: SlowStart::GoesOn,
 };
 
+fn setup(kind: CongestionKind, codes: ArwaSender) -> ControllerSetup<'static> {
+    ControllerSetup { codes: Some(codes), ..ControllerSetup::new(kind) }
+}
+
 /// A sender with segments of 500 bytes, in congestion avoidance.
 fn sender(config: ArwaSender, segments: u32) -> Controller {
     let stream = airlane_core::Seeds::new(1).stream("congestion");
     let window = SegmentWindow::new(500, segments);
-    let mut c = Controller::new(crate::CongestionKind::NewReno, window, false, stream).obeying(config);
+    let mut c = Controller::new(&setup(CongestionKind::NewReno, config), window, stream);
     c.on_window_validation(segments, 2);
     c
 }
@@ -123,5 +127,5 @@ fn between_codes_it_is_newreno_to_the_byte() {
 fn another_controller_obeys_no_codes() {
     let stream = airlane_core::Seeds::new(1).stream("congestion");
     let window = SegmentWindow::new(500, 10);
-    let _ = Controller::new(crate::CongestionKind::Cubic, window, false, stream).obeying(CONFIG);
+    let _ = Controller::new(&setup(CongestionKind::Cubic, CONFIG), window, stream);
 }

@@ -22,8 +22,8 @@ use airlane_core::{BitRate, Duration, Instant, PathModel, Stream};
 
 use super::max_filter::MaxFilter;
 use super::{
-    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, Phase, PhaseChange, Restart,
-    SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, Needs, Phase, PhaseChange,
+    Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 use aggregation::Aggregation;
 use policer::Policer;
@@ -449,6 +449,10 @@ const fn milliseconds(now: Instant) -> u64 {
 }
 
 impl CongestionController for Bbr {
+    fn needs(&self) -> Needs {
+        Needs::PATH_MODEL
+    }
+
     fn on_established(&mut self, window: &SegmentWindow, now: Instant, rtt: Option<Duration>) {
         self.min_rtt_us = rtt.map(Duration::as_micros);
         self.min_rtt_at_ms = milliseconds(now);

@@ -22,8 +22,8 @@ use airlane_core::{BitRate, Duration, Instant, PathModel, Stream};
 
 use super::max_filter::MaxFilter;
 use super::{
-    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, Phase, RateSample,
-    Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, Needs, Phase,
+    RateSample, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 
 /// A gain of one.
@@ -437,6 +437,10 @@ fn delivery_rate(rate: &RateSample) -> u64 {
 }
 
 impl CongestionController for Bbr3 {
+    fn needs(&self) -> Needs {
+        Needs::PATH_MODEL
+    }
+
     fn on_established(&mut self, window: &SegmentWindow, now: Instant, rtt: Option<Duration>) {
         self.min_rtt = rtt;
         self.min_rtt_at = now;
