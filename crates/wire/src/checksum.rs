@@ -136,8 +136,11 @@ pub fn fill(bytes: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The checksum of an IPv4 header of exactly these bytes.
-pub(crate) fn fill_header(header: &mut [u8]) {
+/// Computes the checksum of an IPv4 header of exactly these bytes.
+///
+/// # Panics
+/// If there are fewer than 12 bytes.
+pub fn fill_header(header: &mut [u8]) {
     header[10..12].fill(0);
     let checksum = Sum::default().with(header).checksum();
     header[10..12].copy_from_slice(&checksum.to_be_bytes());

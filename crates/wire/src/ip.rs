@@ -67,6 +67,23 @@ impl<'a> Ipv4<'a> {
     /// More fragments, in [`Self::fragment`].
     pub const MORE_FRAGMENTS: u16 = 0x2000;
 
+    /// A header of a host that does not fragment: identification 0, DF, without options, lengths and checksum.
+    #[must_use]
+    pub const fn between(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
+        Self {
+            traffic_class: 0,
+            total_length: 0,
+            identification: 0,
+            fragment: Self::DONT_FRAGMENT,
+            time_to_live: crate::TIME_TO_LIVE,
+            protocol: 0,
+            checksum: 0,
+            source,
+            destination,
+            options: &[],
+        }
+    }
+
     /// Bytes of the header.
     #[must_use]
     pub const fn header_len(&self) -> usize {

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod checksum;
+mod emit;
 mod error;
 mod gtpu;
 mod ip;
@@ -29,6 +30,7 @@ mod packet;
 mod tcp;
 mod transport;
 
+pub use emit::{Ends, TIME_TO_LIVE, emit, length_field};
 pub use error::{Error, Layer};
 pub use gtpu::{GtpU, Optional};
 pub use ip::{Extension, Ip, Ipv4, Ipv6, protocol};

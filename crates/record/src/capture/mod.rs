@@ -19,18 +19,20 @@ mod tests;
 mod wire;
 
 use core::fmt;
+use core::net::Ipv4Addr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use airlane_core::{CellId, Direction, Event, Header, Instant, Packet, Probe, SocketPair, Topic, TopicSet};
 
+use airlane_wire::Ends;
 use pcapng::PcapNg;
-use wire::{Ends, Tunnel, Wire};
+use wire::{Tunnel, Wire};
 
-const SERVER: [u8; 4] = [10, 0, 0, 1];
-const GATEWAY: [u8; 4] = [10, 2, 0, 1];
-const PEP: [u8; 4] = [10, 4, 0, 1];
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 2, 0, 1);
+const PEP: Ipv4Addr = Ipv4Addr::new(10, 4, 0, 1);
 /// The port of PEP messages, at the PEP and at the server.
 const PEP_PORT: u16 = 5204;
 /// The port to which data is sent; it is not assigned to a protocol that an analyser knows.
@@ -253,38 +255,43 @@ fn ends(packet: &Packet, flow: CaptureFlow) -> Ends {
         return sockets(packet, flow);
     }
     if flow.tcp && matches!(packet.header, Header::Udp(_)) {
-        return Ends { source: PEP, source_port: PEP_PORT, destination: SERVER, destination_port: PEP_PORT };
+        return between((PEP, PEP_PORT), (SERVER, PEP_PORT));
     }
     let own_port = FIRST_SOURCE_PORT + u16::try_from(packet.flow.0).expect("at most 10,000 flows");
     let (server_port, ue_port) = match flow.direction {
         Direction::Downlink => (own_port, SINK_PORT),
         Direction::Uplink => (SINK_PORT, own_port),
     };
-    let down = Ends {
-        source: SERVER,
-        source_port: server_port,
-        destination: numbered([10, 1], flow.ue),
-        destination_port: ue_port,
-    };
+    let ends = directed(packet, (SERVER, server_port), (numbered([10, 1], flow.ue), ue_port));
+    match packet.header {
+        // The identifier is the number of the flow, from 1 on.
+        Header::Icmp(_) => Ends { source_port: own_port - FIRST_SOURCE_PORT + 1, ..ends },
+        _ => ends,
+    }
+}
+
+fn between(source: (Ipv4Addr, u16), destination: (Ipv4Addr, u16)) -> Ends {
+    Ends {
+        source: source.0.into(),
+        source_port: source.1,
+        destination: destination.0.into(),
+        destination_port: destination.1,
+    }
+}
+
+/// The ends of a packet between server and UE.
+fn directed(packet: &Packet, server: (Ipv4Addr, u16), ue: (Ipv4Addr, u16)) -> Ends {
     match packet.direction {
-        Direction::Downlink => down,
-        Direction::Uplink => down.reversed(),
+        Direction::Downlink => between(server, ue),
+        Direction::Uplink => between(ue, server),
     }
 }
 
 /// The same for a connection that is one of many.
 fn sockets(packet: &Packet, flow: CaptureFlow) -> Ends {
     let SocketPair { server, server_port, ue_port } = packet.sockets;
-    let down = Ends {
-        source: numbered([10, 0], u32::from(server)),
-        source_port: server_port,
-        destination: numbered([10, 1], flow.ue),
-        destination_port: ue_port,
-    };
-    match packet.direction {
-        Direction::Downlink => down,
-        Direction::Uplink => down.reversed(),
-    }
+    let server = (numbered([10, 0], u32::from(server)), server_port);
+    directed(packet, server, (numbered([10, 1], flow.ue), ue_port))
 }
 
 fn tunnel(direction: Direction, cell: CellId, ue: u32) -> Tunnel {
@@ -297,9 +304,9 @@ fn tunnel(direction: Direction, cell: CellId, ue: u32) -> Tunnel {
 }
 
 /// The address of the host with this index in a network of 16 bits.
-fn numbered([a, b]: [u8; 2], index: u32) -> [u8; 4] {
+fn numbered([a, b]: [u8; 2], index: u32) -> Ipv4Addr {
     let [high, low] = u16::try_from(index + 1).expect("at most 10,000 UEs and servers").to_be_bytes();
-    [a, b, high, low]
+    Ipv4Addr::new(a, b, high, low)
 }
 
 impl<W: Write> Probe for Capture<W> {
