@@ -301,18 +301,20 @@ class Fails(Controller):
 
 
 def test_a_window_of_one_packet_is_not_first_and_a_failure_costs_no_other_run(tmp_path: Path) -> None:
-    who = [BY_NAME["cubic"], own("one", OnePacket), own("fails", Fails)]
+    who = [BY_NAME["cubic"], *own("one", OnePacket), *own("fails", Fails)]
     where = [one for one in SITUATIONS if one.name in ("one-user", "beside-voice", "short-beside-long")]
     result = conduct(who, where, Cache(tmp_path, "core"), quick=True)
     for name in ("one-user", "beside-voice"):
         (situation,) = (one for one in where if one.name == name)
         assert view.judged(result, situation, "one") == "trades"
+        assert view.judged(result, situation, "quic-one") == "trades"
         assert view.of_first(result, situation).first == "cubic"
     assert result.cells["short-beside-long", "one"].begun == 36
     failed = result.cells["one-user", "fails"]
     assert not failed.values
     assert "3 of 3 runs failed" in failed.reason
     assert "boom" in failed.reason
+    assert "boom" in result.cells["one-user", "quic-fails"].reason
     assert result.cells["one-user", "cubic"].values
     markdown(result)
     report.write_arena_html(result, tmp_path / "page.html")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,48 @@ def test_the_same_law_in_python_and_in_rust_is_nearly_the_same_run() -> None:
     calls, seconds = results.costs["mine"]
     assert calls > 10_000
     assert seconds > 0.0
+
+
+def over_quic() -> package.Scenario:
+    base = package.load(package.example("quic-wired"))
+    return base.set({"run.duration": "12 s", "run.warmup": "2 s"})
+
+
+def test_over_quic_the_same_law_in_python_and_in_rust_is_nearly_the_same_run() -> None:
+    (rust,) = over_quic().set({"flow.0.transport.congestion": "newreno"}).run().flows.to_pylist()
+    results = over_quic().set(OWN).run(controllers={"mine": Reno})
+    (ours,) = results.flows.to_pylist()
+    assert ours["kind"] == "quic"
+    assert ours["congestion"] == "mine"
+    # One counts segments towards the next, the other fractions.
+    assert ours["goodput_mbps"] == pytest.approx(rust["goodput_mbps"], rel=0.01)
+    assert ours["rtt_ms"] == pytest.approx(rust["rtt_ms"], rel=0.03)
+    assert results.costs["mine"][0] > 1_000
+    again = over_quic().set(OWN).run(controllers={"mine": Reno})
+    assert str(again.flows.to_pylist()) == str([ours])
+
+
+def test_over_quic_a_rate_is_kept() -> None:
+    (row,) = over_quic().set(OWN).run(controllers={"mine": Paced}).flows.to_pylist()
+    # 5 Mbit/s of datagrams of 1452 bytes, with up to 40 bytes of headers of QUIC.
+    assert row["goodput_mbps"] == pytest.approx(5.0 * (1452 - 20) / 1452, rel=0.02)
+
+
+def test_over_quic_a_window_of_larger_datagrams_has_less_than_one_fewer_bytes() -> None:
+    seen: list[tuple[int, float]] = []
+
+    class Constant(Controller):
+        """Keeps the window."""
+
+        def on_ack(self, ack: Ack) -> None:
+            if not seen or seen[-1] != (self.segment_size, self.cwnd):
+                seen.append((self.segment_size, self.cwnd))
+
+    over_quic().set(OWN | {"run.duration": "3 s"}).run(threads=1, controllers={"mine": Constant})
+    assert seen[0] == (1200, 10.0)
+    assert seen[-1][0] == 1452, "path MTU discovery has ended"
+    for (before, more), (after, fewer) in pairwise(seen):
+        assert 0 <= before * more - after * fewer < after, seen
 
 
 def test_threads_and_batches_make_no_difference() -> None:

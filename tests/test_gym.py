@@ -94,6 +94,24 @@ def test_a_policy_is_the_same_as_a_controller_to_the_byte(every: Any, same: type
     assert str({key: row[key] for key in info["flow"]}) == str(info["flow"])
 
 
+def test_over_quic_a_policy_is_the_same_as_a_controller_to_the_byte() -> None:
+    quic = {"flow.0.transport": {"kind": "quic"}}
+    _, info = episode(gym.CongestionEnv(wired().set(quic)))
+    own = quic | {"flow.0.transport": {"kind": "quic", "congestion": "own", "controller": "gym"}}
+    (row,) = wired().set(own).run(seed=3, controllers={"gym": Same}).flows.to_pylist()
+    assert row["kind"] == "quic"
+    assert row["retransmissions"] > 0, "losses are a part of it"
+    assert str({key: row[key] for key in info["flow"]}) == str(info["flow"])
+    paced = gym.CongestionEnv(wired().set(quic), action="window+pacing")
+    _, info = paced.reset(seed=1)
+    over = False
+    while not over:
+        rate = 10.0 / (251.19 * 1452 * 8e-3 / info["srtt_ms"])
+        _, _, terminated, truncated, info = paced.step(np.array([0.2, np.log2(rate)]))
+        over = terminated or truncated
+    assert 20.0 < info["flow"]["goodput_mbps"] < 30.0, "as over TCP: the rate is at most halved"
+
+
 def test_twice_the_same_and_another_seed_is_another() -> None:
     env = gym.CongestionEnv(wired())
     began = time.perf_counter()

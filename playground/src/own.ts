@@ -86,6 +86,10 @@ export class OwnControllers implements Own {
     return this.objects.length - 1;
   }
 
+  resize(c: number, segment_size: number, cwnd: number) {
+    Object.assign(this.objects[c], { segment_size, cwnd });
+  }
+
   on_ack(c: number, behind: number, now_s: number, delivered: number, may_grow: boolean, window_limited: boolean,
          outstanding: number, rtt: number, srtt_ms: number) {
     const rtt_ms = Number.isNaN(rtt) ? null : rtt;

@@ -1,9 +1,9 @@
 """Congestion controllers of your own, in Python.
 
 A class is called once per acknowledgment, or once per round trip, and at losses and timeouts; its window is
-the attribute `cwnd`, in segments. All other parts of a TCP sender (loss detection, retransmission, timers)
-are unchanged. Results do not depend on the number of threads or on how runs are batched, if the class uses
-no random numbers of its own and shares no state between connections.
+the attribute `cwnd`, in segments. All other parts of a TCP or QUIC sender (loss detection, retransmission,
+timers) are unchanged. Results do not depend on the number of threads or on how runs are batched, if the
+class uses no random numbers of its own and shares no state between connections.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Controller:
     Parameters
     ----------
     segment_size
-        Payload bytes of a full segment.
+        Payload bytes of a full segment; over QUIC of a full datagram, whose size path MTU discovery
+        increases. The attributes `segment_size` and `cwnd` then change between calls.
     cwnd
         Initial window in segments.
 
@@ -36,8 +37,9 @@ class Controller:
     cwnd
         The window in segments. Only its integer part counts, at least 1; a fraction is kept.
     pacing_mbps
-        The sending rate, if the flow's `transport.pacing` is on (TCP): payload in Mbit/s, or None for
-        Linux's rate, 1.2 times the window per round trip (2 times in slow start).
+        The sending rate: payload in Mbit/s. Over TCP it applies if the flow's `transport.pacing` is on;
+        None is Linux's rate, 1.2 times the window per round trip (2 times in slow start). Over QUIC it
+        applies in addition to the pacing of quinn, 1.25 times the window per round trip; None adds none.
     """
 
     every: ClassVar[Literal["ack", "round"]] = "ack"

@@ -126,7 +126,7 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
     ----------
     base_scenario
         The scenario, or the path of its file; by default the example `lte-download`. The agent controls its
-        flow `flow`, which must be TCP with one connection; all other settings of its transport are
+        flow `flow`, which must have one connection of TCP or QUIC; all other settings of its transport are
         unchanged.
     flow
         Index of the flow in the file, from 0.
@@ -135,8 +135,8 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
     action
         An action is an array of numbers from -1 to 1. `factor`: the window is multiplied by 2^a. `window`:
         it is 10,000^((a + 1) / 2) segments. With `+pacing` a second number sets the rate at which segments
-        leave, 2^a times the window per smoothed round trip; without it, the scenario's `transport.pacing`
-        applies.
+        leave, 2^a times the window per smoothed round trip, over QUIC at most 1.25 times; without it, the
+        pacing of the scenario's transport applies.
     reward
         Reward of each decision; by default `LogPower()`.
     base
@@ -203,7 +203,8 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         self._run_seed = int(self.np_random.integers(2**31)) if seed is None else seed
         key = f"flow.{self._flow}.transport"
         changed: dict[str, object] = {f"{key}.congestion": "own", f"{key}.controller": _NAME}
-        if self._paces:
+        kind = chosen.settings["flow"][self._flow]["transport"]["kind"]
+        if self._paces and kind == "tcp":  # QUIC always paces
             changed[f"{key}.pacing"] = True
         job = (chosen.set(changed).resolved, self._run_seed)
         self._episode = _Episode(job, self._base, self._every)

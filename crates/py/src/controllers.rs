@@ -291,6 +291,17 @@ impl Script for PythonScript {
         wanted.map_err(|error| self.shared.fail(error)).ok()
     }
 
+    fn resize(&mut self, segment_size: u32, segments: u32) {
+        let set = |py: Python<'_>| -> PyResult<()> {
+            let object = self.object.bind(py);
+            object.setattr(intern!(py, "segment_size"), segment_size)?;
+            object.setattr(intern!(py, "cwnd"), f64::from(segments))
+        };
+        if let Err(error) = Python::attach(set) {
+            self.shared.fail(error);
+        }
+    }
+
     fn copy(&self) -> Option<Box<dyn Script>> {
         let object = Python::attach(|py| {
             let copy = || py.import("copy")?.call_method1("deepcopy", (&self.object,));

@@ -147,7 +147,7 @@ impl Sender {
         let controller = Controller::new(&config.controller(), window, stream);
         let domains = controller.domains().map(|_| Domains::default());
         let model = controller.needs().path_model.then(Model::new);
-        let own = config.congestion == CongestionKind::Own;
+        let own = config.controller().kind == CongestionKind::Own;
         Self {
             controller,
             initial_window: config.initial_window,
@@ -223,17 +223,28 @@ impl Sender {
     pub(crate) fn settle(&mut self, now: Instant) {
         self.pace(now);
         let totals = self.totals(now);
+        let mut rate_changes = self.model.is_none();
         if let Some(model) = &mut self.model
             && let Some(sample) = model.sample(&totals)
         {
+            rate_changes = true;
             self.controller.on_delivery(&sample);
             if self.controller.holds_back() {
                 model.rate.mark_app_limited(totals.in_flight);
             }
         }
         if let Some(pacer) = &mut self.rate_pacer {
-            pacer.set_rate(self.controller.pacing_rate());
+            if rate_changes {
+                pacer.set_rate(self.controller.pacing_rate());
+            }
             pacer.open(now, self.controller.send_quantum());
+        }
+    }
+
+    /// Updates the pacing rate.
+    fn follow_rate(&mut self) {
+        if let Some(pacer) = &mut self.rate_pacer {
+            pacer.set_rate(self.controller.pacing_rate());
         }
     }
 
@@ -523,6 +534,7 @@ impl Sender {
         if !self.established {
             self.established = true;
             self.controller.on_established(now, Some(now.saturating_since(sent)));
+            self.follow_rate();
         }
         self.batch.bytes += bytes;
         if self.recovery_from.is_none_or(|from| sent > from) {

@@ -404,7 +404,7 @@ impl QuicEndpoint {
     }
 
     fn report_timeout(&self, cx: &mut Cx<'_>, expiry: Expiry) {
-        if self.setup.config.reports && cx.wants(Topic::Timeout) {
+        if self.setup.config.sends_data && cx.wants(Topic::Timeout) {
             cx.emit(&Event::Timeout {
                 flow: self.path.flow,
                 rto: expiry.rto,
@@ -447,7 +447,7 @@ impl QuicEndpoint {
         };
         let Some((_, connection)) = &self.connection else { return };
         let flow = self.path.flow;
-        if !self.setup.config.reports {
+        if !self.setup.config.sends_data {
             return;
         }
         for Judged { sent_at, timeout, cause } in judged {

@@ -105,9 +105,9 @@ pub struct QuicConfig {
     pub crypto: QuicCrypto,
     /// The application protocol that a TLS handshake negotiates (RFC 7301).
     pub application: &'static str,
-    /// Whether this end reports its round trips, losses and window to observers: true for the end that
-    /// sends the flow's data.
-    pub reports: bool,
+    /// True for the end that sends the flow's data. It reports its round trips, losses and window to observers,
+    /// and it has the user's own controller. The requests of the other end use CUBIC then.
+    pub sends_data: bool,
     /// The source of random streams: `flow/<number>/quic/…` and `flow/<number>/congestion`, with server and
     /// port after the number if a flow has many connections.
     pub seeds: Seeds,
@@ -119,7 +119,10 @@ impl QuicConfig {
     /// The setup of the controller. quinn paces always.
     pub(crate) const fn controller(&self) -> ControllerSetup<'_> {
         ControllerSetup {
-            kind: self.congestion,
+            kind: match self.congestion {
+                CongestionKind::Own if !self.sends_data => CongestionKind::Cubic,
+                kind => kind,
+            },
             own: self.own.as_ref(),
             discriminator: self.loss_discriminator,
             slow_start: self.slow_start,
@@ -159,7 +162,7 @@ impl QuicConfig {
             ecn: true,
             crypto: QuicCrypto::Null,
             application: "airlane",
-            reports: true,
+            sends_data: true,
             seeds,
             qlog: None,
         }

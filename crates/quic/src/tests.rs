@@ -100,7 +100,7 @@ fn download_told(
     tell: impl Fn(&mut QuicEndpoint),
 ) -> Outcome {
     let path = |direction| Path::new(FlowId(0), direction);
-    let silent = QuicConfig { reports: false, ..config() };
+    let silent = QuicConfig { sends_data: false, ..config() };
     let mut ends = [
         QuicEndpoint::new(silent, path(Direction::Uplink), Role::Client, 0),
         QuicEndpoint::new(config(), path(Direction::Downlink), Role::Server, 0),

@@ -239,7 +239,7 @@ fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
             QuicCrypto::Tls => quic::QuicCrypto::Tls,
         },
         application: "airlane",
-        reports: true, // set by the application
+        sends_data: true, // set by the application
         seeds,
         qlog: around.qlog.map(|files| (name.to_owned(), Arc::clone(files))),
     }

@@ -56,7 +56,7 @@ struct End {
 impl End {
     fn new(config: QuicConfig, path: Path, role: Role, transfer: QuicTransfer) -> Self {
         let sends = transfer.to_host == (role == Role::Server);
-        let config = QuicConfig { reports: sends, ..config };
+        let config = QuicConfig { sends_data: sends, ..config };
         let endless = transfer.transfer == Transfer::Bulk;
         Self {
             endpoint: QuicEndpoint::new(config, path, role, PORT),

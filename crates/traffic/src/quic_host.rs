@@ -46,7 +46,7 @@ impl QuicHost {
     /// senders: in results, a flow's sender is the end that sends its data.
     #[must_use]
     pub fn client(config: QuicConfig, flow: FlowId, direction: Direction) -> Self {
-        let config = QuicConfig { reports: false, ..config };
+        let config = QuicConfig { sends_data: false, ..config };
         Self::new(config, flow, direction, Role::Client)
     }
 

@@ -20,6 +20,8 @@ export interface Own {
   per_round(): boolean;
   make(segment_size: number, cwnd: number): number;
   copy(controller: number): number;
+  /** The size of segments has changed, and with it the number of segments in the window. */
+  resize(controller: number, segment_size: number, cwnd: number): void;
   /** `behind` is the window where it changed behind the controller's back, else NaN; as `rtt_ms` without a sample. */
   on_ack(controller: number, behind: number, now_s: number, delivered: number, may_grow: boolean,
     window_limited: boolean, outstanding: number, rtt_ms: number, srtt_ms: number): number;
@@ -44,6 +46,8 @@ extern "C" {
     fn make(this: &Own, segment_size: u32, cwnd: u32) -> u32;
     #[wasm_bindgen(method)]
     fn copy(this: &Own, controller: u32) -> u32;
+    #[wasm_bindgen(method)]
+    fn resize(this: &Own, controller: u32, segment_size: u32, cwnd: u32);
     #[wasm_bindgen(method)]
     fn on_ack(
         this: &Own,
@@ -125,6 +129,10 @@ impl Script for JavaScript {
         };
         let pacing = own.pacing_mbps(controller);
         (!cwnd.is_nan()).then(|| Wanted { cwnd, pacing_mbps: (!pacing.is_nan()).then_some(pacing) })
+    }
+
+    fn resize(&mut self, segment_size: u32, segments: u32) {
+        self.own.resize(self.controller, segment_size, segments);
     }
 
     fn copy(&self) -> Option<Box<dyn Script>> {

@@ -129,12 +129,14 @@ class Call:
         return found
 
     def _own(self) -> list[Contender]:
-        for name in self.controllers:
-            if any(one.name == name for one in CONTENDERS):
+        brought = [one for name, made in self.controllers.items() for one in own(name, made)]
+        names = [one.name for one in (*CONTENDERS, *brought)]
+        for one in brought:
+            if names.count(one.name) > 1:
                 raise ArenaError(
-                    f"a contender is already named {name!r}; write --controller OTHER=FILE.py:CLASS"
+                    f"a contender is already named {one.name!r}; write --controller OTHER=FILE.py:CLASS"
                 )
-        return [own(name, made) for name, made in self.controllers.items()]
+        return brought
 
 
 def _chosen(what: str, names: Sequence[str], known: Mapping[str, T], always: str = "") -> list[T]:

@@ -158,9 +158,10 @@ def conduct(
             situation, resolved = form
             runs = QUICK_RUNS if quick else situation.runs
             jobs[place] = [(resolved, seed + i) for i in range(runs)]
-    own = {one.name: one.own for one in contenders if one.own is not None}
-    kept = [job for (_, contender), many in jobs.items() if contender not in own for job in many]
-    fresh = [job for (_, contender), many in jobs.items() if contender in own for job in many]
+    own = {name: made for one in contenders for name, made in one.own.items()}
+    users = {one.name for one in contenders if one.own}
+    kept = [job for (_, contender), many in jobs.items() if contender not in users for job in many]
+    fresh = [job for (_, contender), many in jobs.items() if contender in users for job in many]
     of = len({*kept, *fresh})
 
     def told(done: int, _: int) -> None:

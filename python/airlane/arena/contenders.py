@@ -48,7 +48,7 @@ class Contender:
     downlink_only
         Why it does not apply to uploads; empty if it does.
     own
-        Its class, if it is a controller of the user.
+        Its class by the name in the scenario, if it is a controller of the user.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Contender:
     middleboxes: Sequence[Mapping[str, object]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     downlink_only: str = ""
-    own: type[Controller] | None = None
+    own: Mapping[str, type[Controller]] = field(default_factory=dict)
 
     def enter(self, scenario: Scenario) -> Scenario:
         """The scenario with this contender.
@@ -100,10 +100,14 @@ def _sender(name: str, title: str, **transport: Any) -> Contender:
     return Contender(name, title, {"congestion": name} | transport)
 
 
-def own(name: str, made: type[Controller]) -> Contender:
-    """A contender for a controller of the user."""
-    title = (inspect.getdoc(made) or "of your own").splitlines()[0]
-    return Contender(name, title, {"congestion": "own", "controller": name}, own=made)
+def own(name: str, made: type[Controller]) -> tuple[Contender, Contender]:
+    """A controller of the user as two contenders: over TCP, and as `quic-NAME` over QUIC."""
+    title = (inspect.getdoc(made) or "of your own").splitlines()[0].removesuffix(".")
+    law = {"congestion": "own", "controller": name}
+    return (
+        Contender(name, title, law, own={name: made}),
+        Contender(f"quic-{name}", f"{title}, over QUIC", {"kind": "quic"} | law, own={name: made}),
+    )
 
 
 _PEP = {"kind": "pep", "at": "gateway"}

@@ -346,7 +346,7 @@ class _Stage:
 
     def _run(self, forms: _Forms, contender: Contender | None = None) -> dict[int, Trace]:
         jobs = [(form.resolved, seed) for seed, form in forms.items()]
-        own = {} if contender is None or contender.own is None else {contender.name: contender.own}
+        own = {} if contender is None else contender.own
         outputs = native.run(jobs, self._threads, controllers=own) if jobs else []
         told = zip(forms.items(), outputs, strict=True)
         return {seed: Trace(output, form.settings) for (seed, form), output in told}

@@ -123,6 +123,10 @@ fn quic(settings: &mut Settings<'_>, at: &str, base: &format::Quic) {
         ("connection_window", bytes(base.mtu.0.get().max(1_500), 400_000)),
     ];
     settings.some(at, keys);
+    if base.mdcc.is_none() && settings.s.chance(0.1) {
+        settings.set(at, "congestion", json!("own"));
+        settings.set(at, "controller", json!(OWN));
+    }
 }
 
 /// TCP of a flow, or of a connection of a split-connection proxy.

@@ -76,6 +76,10 @@ pub trait Script: core::fmt::Debug + Send + Sync {
     /// script failed; it is then not called again.
     fn call(&mut self, behind: Option<u32>, told: Told) -> Option<Wanted>;
 
+    /// The size of segments has changed, and with it the number of segments in the window. Updates the object,
+    /// without a call of a method.
+    fn resize(&mut self, segment_size: u32, segments: u32);
+
     /// A copy; `None` if the object cannot be copied.
     fn copy(&self) -> Option<Box<dyn Script>>;
 }
@@ -97,8 +101,9 @@ pub struct ScriptedController {
     /// `None` once it has failed.
     script: Option<Box<dyn Script>>,
     per_round: bool,
-    /// The window that the script has, in whole segments.
+    /// The window that the script has, in whole segments, and the size of a segment.
     given: u32,
+    segment_size: u32,
     /// The pacing rate it requests; `None` for the rate that follows from its window.
     pacing: Option<BitRate>,
     /// True during loss recovery: its request applies afterwards.
@@ -110,8 +115,15 @@ impl ScriptedController {
     /// A controller that starts with this window. Without a script, it does not change the window.
     #[must_use]
     pub fn new(script: Option<Box<dyn Script>>, per_round: bool, window: &SegmentWindow) -> Self {
-        let given = window.segments;
-        Self { script, per_round, given, pacing: None, repairing: false, round: Round::default() }
+        Self {
+            script,
+            per_round,
+            given: window.segments,
+            segment_size: window.segment_size(),
+            pacing: None,
+            repairing: false,
+            round: Round::default(),
+        }
     }
 
     /// Calls the script and returns the requested window.
@@ -167,6 +179,16 @@ impl CongestionController for ScriptedController {
 
     fn threshold(&mut self, _: &SegmentWindow) -> u32 {
         self.given
+    }
+
+    /// During loss recovery, the script's window is its request and not the actual window.
+    fn on_segment_size(&mut self, window: &SegmentWindow) {
+        let before = core::mem::replace(&mut self.segment_size, window.segment_size());
+        let scaled = u64::from(self.given) * u64::from(before) / u64::from(self.segment_size);
+        self.given = if self.repairing { (scaled as u32).max(1) } else { window.segments };
+        if let Some(script) = &mut self.script {
+            script.resize(self.segment_size, self.given);
+        }
     }
 
     fn on_loss(&mut self, window: &mut SegmentWindow, episode: &LossEpisode, cause: LossCause) {
