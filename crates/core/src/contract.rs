@@ -3,6 +3,19 @@
 //! A [`Node`] is driven from outside. Its driver passes packets and timeouts to it. The node sends
 //! packets through the [`Cx`] of the call, and `next_timeout` returns the time of the next call. It
 //! reads no clock, opens no socket and owns no thread.
+//!
+//! A driver has three duties:
+//!
+//! 1. *Due timeouts come before inputs.* Before it passes a packet at a time `t`, it has called
+//!    `handle_timeout` for each timeout before `t`, each at its own time. A packet from outside the
+//!    network also comes after the timeouts at `t`. Between nodes of the network, what is due at one
+//!    instant happens in an order that repeats: that of the nodes.
+//! 2. *Time does not go back*, and no call is late. A driver with a real clock first advances virtual
+//!    time to its clock, with all calls that are due on the way, and then passes its input.
+//! 3. *A packet is passed on at the time of the call that sent it.* An [`Outbox`] therefore needs no
+//!    times: what the node sends at `t` arrives at the next node at `t`.
+//!
+//! With the same inputs at the same times a node then does the same under any driver.
 
 use core::any::Any;
 
@@ -117,8 +130,7 @@ pub trait Node: Any + Send {
     /// A packet arrives at a port.
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef);
 
-    /// Called when `next_timeout` is reached. Called late, a node replays each missed action with
-    /// the action's own time; called early, it does nothing.
+    /// Called at the time of `next_timeout`; called earlier, it does nothing.
     fn handle_timeout(&mut self, cx: &mut Cx<'_>);
 
     /// When to call `handle_timeout`, if no packet arrives before.

@@ -123,6 +123,24 @@ impl Duration {
     }
 }
 
+/// A difference that must not be negative: it fails in every build. [`Instant::saturating_since`] and
+/// [`Duration::saturating_sub`] are for those that may be. A sum can only leave the range with
+/// [`Instant::FAR_FUTURE`] or [`Duration::MAX`], for which [`Instant::saturating_add`] exists; sums are
+/// checked in builds with debug assertions.
+#[inline(always)]
+const fn difference(a: u64, b: u64) -> u64 {
+    match a.checked_sub(b) {
+        Some(difference) => difference,
+        None => time_went_back(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+const fn time_went_back() -> ! {
+    panic!("time went back: a span or an instant before zero")
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
     fn add(self, d: Duration) -> Self {
@@ -131,20 +149,19 @@ impl Add<Duration> for Instant {
 }
 impl AddAssign<Duration> for Instant {
     fn add_assign(&mut self, d: Duration) {
-        self.0 += d.0;
+        *self = *self + d;
     }
 }
 impl Sub<Duration> for Instant {
     type Output = Self;
     fn sub(self, d: Duration) -> Self {
-        Self(self.0 - d.0)
+        Self(difference(self.0, d.0))
     }
 }
 impl Sub for Instant {
     type Output = Duration;
     fn sub(self, earlier: Self) -> Duration {
-        debug_assert!(earlier.0 <= self.0, "time went back");
-        Duration(self.0 - earlier.0)
+        Duration(difference(self.0, earlier.0))
     }
 }
 impl Add for Duration {
@@ -155,18 +172,18 @@ impl Add for Duration {
 }
 impl AddAssign for Duration {
     fn add_assign(&mut self, d: Self) {
-        self.0 += d.0;
+        *self = *self + d;
     }
 }
 impl Sub for Duration {
     type Output = Self;
     fn sub(self, d: Self) -> Self {
-        Self(self.0 - d.0)
+        Self(difference(self.0, d.0))
     }
 }
 impl SubAssign for Duration {
     fn sub_assign(&mut self, d: Self) {
-        self.0 -= d.0;
+        *self = *self - d;
     }
 }
 impl Mul<u64> for Duration {
@@ -209,6 +226,12 @@ mod tests {
         assert_eq!(t.as_nanos(), 5_250_000);
         assert_eq!(t - Instant::from_millis(5), Duration::from_micros(250));
         assert_eq!(Instant::ZERO.saturating_since(t), Duration::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "time went back")]
+    fn an_earlier_time_minus_a_later_one_fails_in_every_build() {
+        let _ = Instant::from_millis(4) - Instant::from_nanos(4_000_001);
     }
 
     #[test]

@@ -6,17 +6,27 @@
 //! After each call of a node, its `next_timeout` is compared with its armed timer. A timer that
 //! moves to a later time stays where it is and is armed again when it fires early. A retransmission
 //! timer moves at each acknowledgment, and only about one move in a thousand makes it fire.
+//!
+//! A simulation can be embedded in a program with other inputs and another clock: it advances to a
+//! given time, takes packets from outside at any port, and keeps what leaves through an [`Exit`].
+//! None of these calls looks at every node.
 
-use airlane_core::{
-    Cx, DropCause, Instant, Node, NodeId, Outbox, PacketPool, PacketRef, Port, Probe, TopicSet,
-};
+use airlane_core::{Cx, DropCause, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, TopicSet};
 use core::any::Any;
-use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+mod change;
+mod conservation;
+mod deliveries;
+
+pub use change::InUse;
+pub use conservation::Conservation;
+
 use crate::Network;
+use crate::exit::{Departure, Exit};
 use crate::network::End;
 use crate::wheel::Wheel;
+use deliveries::{Deliveries, Delivery};
 
 /// Calls that may happen at one instant before the run is declared stuck.
 const CALLS_PER_INSTANT_MAX: u64 = 50_000_000;
@@ -53,52 +63,6 @@ impl Member {
     }
 }
 
-struct Delivery {
-    to: End,
-    packet: PacketRef,
-}
-
-/// The packets that are transferred at one instant, in the order in which they were sent.
-#[derive(Default)]
-struct Line {
-    /// Places before `first` are empty.
-    places: Vec<Option<Delivery>>,
-    first: usize,
-}
-
-impl Line {
-    /// Maximum number of empty places in front of the others.
-    const GONE_MAX: usize = 4096;
-
-    fn with_capacity(capacity: usize) -> Self {
-        Self { places: Vec::with_capacity(capacity), first: 0 }
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
-    #[inline]
-    fn push(&mut self, delivery: Delivery) {
-        self.places.push(Some(delivery));
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Delivery> {
-        let delivery = self.places.get_mut(self.first)?.take();
-        self.first += 1;
-        if self.first == self.places.len() {
-            self.places.clear();
-            self.first = 0;
-        } else if self.first > Self::GONE_MAX {
-            self.places.drain(..self.first);
-            self.first = 0;
-        }
-        delivery
-    }
-}
-
 /// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -112,37 +76,6 @@ pub struct Counters {
     pub packets: u64,
 }
 
-/// The number of packets of a run in each state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conservation {
-    /// Packets created.
-    pub inserted: u64,
-    /// Packets delivered.
-    pub consumed: u64,
-    /// Packets dropped.
-    pub discarded: u64,
-    /// Packets in the pool.
-    pub live: u64,
-    /// Packets that the nodes report to hold.
-    pub held: u64,
-}
-
-impl Conservation {
-    fn holds(&self) -> bool {
-        self.live == self.held && self.inserted == self.consumed + self.discarded + self.live
-    }
-}
-
-impl fmt::Display for Conservation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} packets made; {} delivered + {} dropped + {} under way, of which nodes hold {}",
-            self.inserted, self.consumed, self.discarded, self.live, self.held
-        )
-    }
-}
-
 /// A network with its clock: a run.
 pub struct Simulation {
     members: Vec<Member>,
@@ -151,9 +84,12 @@ pub struct Simulation {
     now: Instant,
     pool: PacketPool,
     outbox: Outbox,
-    line: Line,
+    deliveries: Deliveries,
     counters: Counters,
     calls_at_now: u64,
+    /// Nodes that may need another timer although they were not called: new ones, and those that
+    /// [`Simulation::node_mut`] has lent out.
+    changed: Vec<NodeId>,
 }
 
 impl Simulation {
@@ -175,56 +111,103 @@ impl Simulation {
         }
         Self {
             wheel: Wheel::new(members.len()),
+            changed: (0..members.len() as u32).map(NodeId).collect(),
             members,
             wires,
             now: Instant::ZERO,
             pool: PacketPool::with_capacity(pool_capacity),
             outbox: Outbox::with_capacity(256),
-            line: Line::with_capacity(256),
+            deliveries: Deliveries::with_capacity(256),
             counters: Counters::default(),
             calls_at_now: 0,
         }
     }
 
-    /// Runs all events that are due at `end` or before, then sets the clock to `end`.
+    /// Runs all events that are due at `to` or before, then sets the clock to `to`.
     ///
     /// # Panics
-    /// If a packet is found to be lost or held twice afterwards ([`Self::check_conservation`]), or
-    /// if a node requests calls at one instant without end.
-    pub fn run_until(&mut self, end: Instant, probe: &mut dyn Probe) {
-        let ended = self.run_until_unless(&AtomicBool::new(false), end, probe);
+    /// If `to` is before [`Self::now`], or if a node requests calls at one instant without end.
+    pub fn advance(&mut self, to: Instant, probe: &mut dyn Probe) {
+        let ended = self.advance_unless(&AtomicBool::new(false), to, probe);
         assert!(ended, "no caller can have cancelled it");
     }
 
-    /// Like [`Self::run_until`], but checks `cancel` after each event, since an event of a large
+    /// Like [`Self::advance`], but checks `cancel` after each event, since an event of a large
     /// network may take milliseconds. Returns false if `cancel` was true; the run then stays at its
     /// current time.
     ///
     /// # Panics
-    /// As [`Self::run_until`].
-    pub fn run_until_unless(&mut self, cancel: &AtomicBool, end: Instant, probe: &mut dyn Probe) -> bool {
-        assert!(end >= self.now, "the run stands at {}, after {end}", self.now);
+    /// As [`Self::advance`].
+    pub fn advance_unless(&mut self, cancel: &AtomicBool, to: Instant, probe: &mut dyn Probe) -> bool {
+        assert!(to >= self.now, "the run is at {}, after {to}", self.now);
         let topics = probe.topics();
-        for (index, member) in self.members.iter_mut().enumerate() {
-            // A node may have been changed between two calls of this function.
-            member.arm(NodeId(index as u32), self.now, &mut self.wheel, &mut self.counters);
-        }
-        while let Some((at, node)) = self.wheel.pop_until(end) {
-            self.advance(at, node);
+        self.arm_changed();
+        while let Some((at, node)) = self.wheel.pop_until(to) {
+            self.set_time(at, node);
             self.fire(node, topics, probe);
             if cancel.load(Ordering::Relaxed) {
                 return false;
             }
         }
-        self.now = end;
-        if let Err(conservation) = self.check_conservation() {
-            panic!("packets are not conserved: {conservation}");
-        }
+        self.now = to;
         true
     }
 
+    /// Like [`Self::advance`], with the check of conservation at the end.
+    ///
+    /// # Panics
+    /// As [`Self::advance`], and if a packet is lost or held twice ([`Self::check_conservation`]).
+    pub fn run_until(&mut self, end: Instant, probe: &mut dyn Probe) {
+        self.advance(end, probe);
+        if let Err(conservation) = self.check_conservation() {
+            panic!("packets are not conserved: {conservation}");
+        }
+    }
+
+    /// The time before which nothing happens unless a packet is injected; `None` if nothing is due
+    /// at all. A timer that its node has moved to a later time counts with its old time.
+    #[must_use]
+    pub fn next_event(&mut self) -> Option<Instant> {
+        self.arm_changed();
+        self.wheel.next()
+    }
+
+    /// Passes a packet from outside to a port of a node at time `at`. Everything that is due at `at`
+    /// or before happens first. A packet for a node that was removed is dropped with the cause
+    /// [`DropCause::NoRoute`].
+    ///
+    /// # Panics
+    /// If `at` is before [`Self::now`], or if the node never existed.
+    pub fn inject(&mut self, to: (NodeId, Port), packet: Packet, at: Instant, probe: &mut dyn Probe) {
+        assert!(to.0.index() < self.members.len(), "{:?} is not in this network", to.0);
+        self.advance(at, probe);
+        let Self { members, wires, wheel, now, pool, outbox, deliveries, counters, .. } = self;
+        counters.packets += 1;
+        let packet = pool.insert(packet);
+        let cx = &mut Cx { now: *now, pool, outbox, topics: probe.topics(), probe };
+        let member = &mut members[to.0.index()];
+        member.node.handle_packet(cx, to.1, packet);
+        member.arm(to.0, *now, wheel, counters);
+        deliver(cx, (members, to.0), deliveries, wires, (wheel, counters));
+    }
+
+    /// Removes the oldest packet that has left through an exit; `None` if there is none, or if the
+    /// node is not an [`Exit`].
+    pub fn take(&mut self, exit: NodeId) -> Option<Departure> {
+        let node: &mut dyn Any = self.members.get_mut(exit.index())?.node.as_mut();
+        let (port, at, packet) = node.downcast_mut::<Exit>()?.pop()?;
+        Some(Departure { port, at, packet: self.pool.consume(packet) })
+    }
+
+    fn arm_changed(&mut self) {
+        let Self { members, wheel, now, counters, changed, .. } = self;
+        for id in changed.drain(..) {
+            members[id.index()].arm(id, *now, wheel, counters);
+        }
+    }
+
     #[inline]
-    fn advance(&mut self, at: Instant, node: NodeId) {
+    fn set_time(&mut self, at: Instant, node: NodeId) {
         assert!(at >= self.now, "time went back from {} to {at}", self.now);
         self.calls_at_now = if at == self.now { self.calls_at_now + 1 } else { 0 };
         assert!(self.calls_at_now < CALLS_PER_INSTANT_MAX, "stuck at {at} with {node:?}");
@@ -234,7 +217,7 @@ impl Simulation {
     /// Handles a timer that came out of the wheel.
     #[inline]
     fn fire(&mut self, id: NodeId, topics: TopicSet, probe: &mut dyn Probe) {
-        let Self { members, wires, wheel, now, pool, outbox, line, counters, .. } = self;
+        let Self { members, wires, wheel, now, pool, outbox, deliveries, counters, .. } = self;
         let now = *now;
         let member = &mut members[id.index()];
         member.armed = Instant::FAR_FUTURE;
@@ -246,12 +229,7 @@ impl Simulation {
         let cx = &mut Cx { now, pool, outbox, topics, probe };
         member.node.handle_timeout(cx);
         member.arm(id, now, wheel, counters);
-        let mut sender = member;
-        while let Some(Delivery { to, packet }) = next_delivery(cx, line, sender, wires, counters) {
-            sender = &mut members[to.node.index()];
-            sender.node.handle_packet(cx, to.port, packet);
-            sender.arm(to.node, now, wheel, counters);
-        }
+        deliver(cx, (members, id), deliveries, wires, (wheel, counters));
     }
 
     /// The current time of the run.
@@ -279,9 +257,13 @@ impl Simulation {
         node.downcast_ref()
     }
 
-    /// A node by its type, mutable, to change it between two calls of [`Self::run_until`].
+    /// A node by its type, mutable, to change it between two calls. The next call asks it again for
+    /// its timeout.
     #[must_use]
     pub fn node_mut<T: Node>(&mut self, id: NodeId) -> Option<&mut T> {
+        if id.index() < self.members.len() && self.changed.last() != Some(&id) {
+            self.changed.push(id);
+        }
         let node: &mut dyn Any = self.members.get_mut(id.index())?.node.as_mut();
         node.downcast_mut()
     }
@@ -303,11 +285,28 @@ impl Simulation {
     }
 }
 
+/// Passes on what a node has sent, and what its receivers send in turn, until nothing is left.
+#[inline(always)]
+fn deliver(
+    cx: &mut Cx<'_>,
+    (members, sender): (&mut [Member], NodeId),
+    deliveries: &mut Deliveries,
+    wires: &[Option<End>],
+    (wheel, counters): (&mut Wheel, &mut Counters),
+) {
+    let mut sender = &mut members[sender.index()];
+    while let Some(Delivery { to, packet }) = next_delivery(cx, deliveries, sender, wires, counters) {
+        sender = &mut members[to.node.index()];
+        sender.node.handle_packet(cx, to.port, packet);
+        sender.arm(to.node, cx.now, wheel, counters);
+    }
+}
+
 /// Queues the packets that this node has sent behind those of other nodes, and takes the first.
 #[inline(always)]
 fn next_delivery(
     cx: &mut Cx<'_>,
-    line: &mut Line,
+    deliveries: &mut Deliveries,
     sender: &Member,
     wires: &[Option<End>],
     counters: &mut Counters,
@@ -317,23 +316,23 @@ fn next_delivery(
         if let Some(to) = sender.leads_to(port, wires) {
             let (_, packet) = cx.outbox.pop()?;
             counters.packets += 1;
-            if line.is_empty() {
+            if deliveries.is_empty() {
                 return Some(Delivery { to, packet });
             }
-            line.push(Delivery { to, packet });
-            return line.pop();
+            deliveries.push(Delivery { to, packet });
+            return deliveries.pop();
         }
     }
     if !cx.outbox.is_empty() {
-        forward(cx, line, sender, wires, counters);
+        forward(cx, deliveries, sender, wires, counters);
     }
-    line.pop()
+    deliveries.pop()
 }
 
 /// Queues the packets that the node sent for the nodes at the other ends.
 fn forward(
     cx: &mut Cx<'_>,
-    line: &mut Line,
+    deliveries: &mut Deliveries,
     sender: &Member,
     wires: &[Option<End>],
     counters: &mut Counters,
@@ -342,7 +341,7 @@ fn forward(
     for (port, packet) in sent.drain(..) {
         if let Some(to) = sender.leads_to(port, wires) {
             counters.packets += 1;
-            line.push(Delivery { to, packet });
+            deliveries.push(Delivery { to, packet });
         } else {
             cx.discard(packet, DropCause::NoRoute);
         }

@@ -69,6 +69,57 @@ impl Wheel {
         }
     }
 
+    /// Makes room for nodes 0 to `nodes` - 1. It at least doubles the table when it is full, so that the
+    /// cost per node that is added one by one does not grow.
+    ///
+    /// # Panics
+    /// With more than 2^31 nodes.
+    pub fn make_room(&mut self, nodes: usize) {
+        let old = self.nil();
+        if nodes <= old as usize {
+            return;
+        }
+        let room = nodes.max(2 * old as usize);
+        assert!(room < 1 << 31, "a wheel has room for 2^31 nodes, not {room}");
+        let nil = room as u32;
+        let end = |node: &mut u32| {
+            if *node == old {
+                *node = nil;
+            }
+        };
+        // The sentinel's number is also the mark of every end of a list.
+        for entry in &mut self.entries {
+            end(&mut entry.next);
+            end(&mut entry.previous);
+        }
+        self.heads.iter_mut().for_each(end);
+        let idle = Entry { at: 0, next: nil, previous: nil, place: IDLE };
+        self.entries[old as usize] = idle;
+        self.entries.resize(room + 1, idle);
+        self.ready.reserve(room - self.ready.len());
+    }
+
+    /// The time of the earliest timer.
+    #[must_use]
+    pub fn next(&self) -> Option<Instant> {
+        if !self.ready.is_empty() {
+            return Some(Instant::from_nanos(self.elapsed));
+        }
+        if self.levels == 0 {
+            return None;
+        }
+        let level = self.levels.trailing_zeros() as usize;
+        let slot = self.occupied[level].trailing_zeros() as usize;
+        let mut node = self.heads[level * SLOTS + slot];
+        let mut earliest = u64::MAX;
+        while node != self.nil() {
+            let entry = &self.entries[node as usize];
+            earliest = earliest.min(entry.at);
+            node = entry.next;
+        }
+        Some(Instant::from_nanos(earliest))
+    }
+
     /// Sets the node's timer, replacing an armed one.
     ///
     /// # Panics
@@ -274,7 +325,7 @@ mod tests {
     fn pops_as_an_ordered_set_does() {
         for seed in 0..200 {
             let mut stream = Seeds::new(seed).stream("wheel");
-            let nodes = 1 + stream.below(60) as u32;
+            let mut nodes = 1 + stream.below(60) as u32;
             let mut wheel = Wheel::new(nodes as usize);
             let mut reference = BTreeSet::new();
             let mut armed: Vec<Option<u64>> = vec![None; nodes as usize];
@@ -290,6 +341,13 @@ mod tests {
                     wheel.arm(NodeId(node), Instant::from_nanos(at));
                     continue;
                 }
+                if stream.chance(0.01) {
+                    armed.push(None);
+                    nodes += 1;
+                    wheel.make_room(nodes as usize);
+                }
+                let next = reference.first().map(|&(at, _)| Instant::from_nanos(at));
+                assert_eq!(wheel.next(), next, "seed {seed}");
                 let limit = now + span(&mut stream);
                 let expected = reference.first().copied().filter(|&(at, _)| at <= limit);
                 let popped = wheel.pop_until(Instant::from_nanos(limit));

@@ -206,25 +206,29 @@ impl Built {
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
                 || self.qlog.as_ref().is_some_and(|files| files.has_failed());
-            if failed || !self.run_until_unless(cancel, self.simulation.now() + STRIDE) {
+            if failed || !self.advance_unless(cancel, self.simulation.now() + STRIDE) {
                 return false;
             }
             let [now, end] = [self.simulation.now(), self.end].map(Instant::as_secs_f64);
             progress(now / end);
         }
+        if let Err(conservation) = self.simulation.check_conservation() {
+            panic!("packets are not conserved: {conservation}");
+        }
         true
     }
 
-    /// Runs until `until`, or to the end if that is earlier: for callers that inspect a run.
-    pub fn run_until(&mut self, until: Instant) {
-        let ended = self.run_until_unless(&AtomicBool::new(false), until);
+    /// Runs until `to`, or to the end if that is earlier: for callers with a clock of their own, or
+    /// that inspect a run.
+    pub fn advance(&mut self, to: Instant) {
+        let ended = self.advance_unless(&AtomicBool::new(false), to);
         assert!(ended, "no caller can have cancelled it");
     }
 
-    fn run_until_unless(&mut self, cancel: &AtomicBool, until: Instant) -> bool {
+    fn advance_unless(&mut self, cancel: &AtomicBool, to: Instant) -> bool {
         let alone = self.sinks.is_recorder_alone();
         let probe: &mut dyn Probe = if alone { &mut self.sinks.recorder } else { &mut self.sinks };
-        self.simulation.run_until_unless(cancel, until.min(self.end), probe)
+        self.simulation.advance_unless(cancel, to.min(self.end), probe)
     }
 
     /// Writes the rest of the captures.

@@ -44,8 +44,8 @@ const WARM_MS: u64 = 4_000;
 /// Asserts that nothing is allocated in the following fifteen seconds.
 fn allocates_nothing(name: &str, text: &str) {
     let mut run = built(text);
-    run.run_until(Instant::from_millis(WARM_MS));
-    let taken = measure(|| run.run_until(Instant::from_millis(WARM_MS + 15_000)));
+    run.advance(Instant::from_millis(WARM_MS));
+    let taken = measure(|| run.advance(Instant::from_millis(WARM_MS + 15_000)));
     let meta = run.finish().meta;
     assert!(meta.delivered > 10_000, "{name}: {} packets: the test looks at nothing", meta.delivered);
     assert!(meta.drops.0.iter().sum::<u64>() > 0, "{name}: no packet was dropped: queues were never full");
@@ -129,8 +129,8 @@ fn pages_over_persistent_connections_allocate_nothing() {
              think_time = \"0 s\" }}\n"
         );
         let mut run = built(&text);
-        run.run_until(Instant::from_millis(WARM_MS));
-        let taken = measure(|| run.run_until(Instant::from_millis(WARM_MS + 15_000)));
+        run.advance(Instant::from_millis(WARM_MS));
+        let taken = measure(|| run.advance(Instant::from_millis(WARM_MS + 15_000)));
         let output = run.finish();
         assert!(output.meta.delivered > 10_000, "{http}: {} packets", output.meta.delivered);
         assert_eq!(taken.count_total, 0, "HTTP/{http}: {taken:?}");
@@ -154,8 +154,8 @@ fn videos_allocate_nothing() {
         for proxy in ["", "[[middlebox]]\nkind = \"split-proxy\"\n"] {
             let flow = format!("app = {{ {player}, length = \"300 s\" }}");
             let mut run = built(&(scenario(1, EVA, "am", Some(&flow)) + proxy));
-            run.run_until(Instant::from_millis(WATCHED_MS));
-            let taken = measure(|| run.run_until(Instant::from_millis(WATCHED_MS + 15_000)));
+            run.advance(Instant::from_millis(WATCHED_MS));
+            let taken = measure(|| run.advance(Instant::from_millis(WATCHED_MS + 15_000)));
             let output = run.finish();
             assert!(output.meta.delivered > 10_000, "{player} {proxy}: {} packets", output.meta.delivered);
             assert_eq!(taken.count_total, 0, "{player} {proxy}: {taken:?}");
@@ -188,7 +188,7 @@ fn an_idle_cell_costs_no_event() {
                 tx_power = \"46 dBm\"\n[[ue]]\nname = \"idle\"\nposition = [\"90.1 km\", \"0 m\"]\n";
     let meta = |text: &str| {
         let mut run = built(text);
-        run.run_until(Instant::from_millis(3_000));
+        run.advance(Instant::from_millis(3_000));
         run.finish().meta
     };
     let (without, with) = (meta(&busy), meta(&format!("{busy}{idle}")));

@@ -20,7 +20,7 @@ impl Run {
     pub fn advance(&mut self, seconds: f64) -> bool {
         let step = Duration::from_nanos((seconds * 1e9) as u64);
         self.now = self.end.min(self.now + step);
-        self.built.run_until(self.now);
+        self.built.advance(self.now);
         self.now == self.end
     }
 

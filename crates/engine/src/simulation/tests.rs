@@ -1,10 +1,14 @@
 use std::sync::{Arc, Mutex};
 
-use airlane_core::{Direction, Duration, FlowId, Header, Packet, Payload, Port, Silence, UdpHeader};
+use airlane_core::{
+    Direction, Duration, FlowId, Header, Packet, PacketRef, Payload, Port, Silence, UdpHeader,
+};
 
 use super::*;
 
 type Log = Arc<Mutex<Vec<(u64, &'static str)>>>;
+
+mod embedding;
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -140,8 +144,8 @@ fn a_timer_that_moves_later_is_armed_again_only_when_it_fires() {
     let counters = simulation.counters();
     assert_eq!(counters.timers_stale, 3);
     assert_eq!(counters.events, 100);
-    // One per beep for the source (the first at the start), and 1 + 3 for the watch.
-    assert_eq!(counters.timers_armed, 101 + 4);
+    // The 99 moves of the deadline arm nothing: each timer that was armed has fired or is still armed.
+    assert!(counters.timers_armed <= counters.events + counters.timers_stale + 2, "{counters:?}");
 
     // The source stops; the deadline after the last packet at 99 ms is 129 ms.
     simulation.node_mut::<Beeper>(source).unwrap().at = Instant::FAR_FUTURE;
@@ -164,7 +168,7 @@ fn a_run_in_pieces_is_the_same_run() {
             network.connect((slow, 0), (watch, 1));
             let mut simulation = Simulation::new(network, 1);
             for end in (step..350 + step).step_by(step as usize) {
-                simulation.run_until(ms(end.min(350)), &mut Silence);
+                simulation.advance(ms(end.min(350)), &mut Silence);
             }
             let seen = log.lock().unwrap().clone();
             (seen, simulation.counters())

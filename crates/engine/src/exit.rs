@@ -1,0 +1,48 @@
+//! The place where packets leave a simulation.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Cx, Instant, Node, Packet, PacketRef, Port};
+
+/// A packet that has left through an [`Exit`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The port of the exit at which it arrived.
+    pub port: Port,
+    /// When it arrived.
+    pub at: Instant,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// Keeps the packets that arrive at any of its ports until
+/// [`Simulation::take`](crate::Simulation::take) removes them, in the order of their arrival.
+#[derive(Debug, Default)]
+pub struct Exit {
+    waiting: VecDeque<(Port, Instant, PacketRef)>,
+}
+
+impl Exit {
+    /// An exit at which nothing has arrived.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Port, Instant, PacketRef)> {
+        self.waiting.pop_front()
+    }
+}
+
+impl Node for Exit {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        self.waiting.push_back((port, cx.now, packet));
+    }
+    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn packets_held(&self) -> usize {
+        self.waiting.len()
+    }
+}
