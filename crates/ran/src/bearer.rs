@@ -482,7 +482,7 @@ impl RadioBearer {
         }
     }
 
-    /// Discards all packets, and begins anew: the bearer is released.
+    /// Discards all packets and returns to the initial state: the bearer is released.
     pub fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
         for direction in [Direction::Downlink, Direction::Uplink] {
             self.ways_mut(direction).0.discard(cx, cause);

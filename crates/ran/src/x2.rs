@@ -226,7 +226,7 @@ impl Forwarding {
         }
     }
 
-    /// Discards all packets and forgets all hops: the UE is gone.
+    /// Discards all packets and forgets all hops: the UE was removed.
     pub fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
         for hop in self.hops.drain(..) {
             let arrivals = hop.transit.into_iter().map(|(_, arrival)| arrival).chain(hop.fresh);

@@ -76,7 +76,7 @@ impl HandoverState {
         }
     }
 
-    /// A UE is gone: its handover ends, and its packets on X2 are discarded.
+    /// A UE was removed: its handover ends, and its packets on X2 are discarded.
     pub(super) fn remove_ue(&mut self, cx: &mut Cx<'_>, ue: UeId) {
         self.forwarding[ue.index()].discard(cx, DropCause::NoRoute);
         self.forwarding_for.retain(|other| *other != ue.0);

@@ -68,7 +68,7 @@ impl RadioLinks {
         self.watches.push(Watch::new(self.config));
     }
 
-    /// A UE is gone.
+    /// A UE was removed.
     pub(super) fn remove_ue(&mut self, ue: UeId) {
         self.near.retain(|other| *other != ue.0);
         self.watches[ue.index()] = Watch::new(self.config);

@@ -241,7 +241,7 @@ impl Handovers {
         self.create_context(ue, cell);
     }
 
-    /// A UE is gone: all cells delete its context, and nothing that concerned it is left to do.
+    /// A UE was removed: all cells delete its context, and nothing that concerned it is left to do.
     pub(crate) fn remove_ue(&mut self, ue: UeId) {
         for cell in core::mem::replace(&mut self.ues[ue.index()], UeState::new()).contexts {
             self.contexts[cell.index()].0 -= 1;

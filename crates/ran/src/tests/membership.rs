@@ -44,7 +44,7 @@ fn no_packet_is_lost_without_a_cause_when_ues_come_and_go() {
             }
         }
         if let Some(&gone) = ended.last().filter(|_| step % 100 == 0) {
-            // Packets that were under way to or from a UE that is gone.
+            // Packets that were under way to or from a UE that was removed.
             world.send(now, gone, Direction::Downlink);
             world.send(now, gone, Direction::Uplink);
         }
