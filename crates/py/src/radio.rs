@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use airlane_core::{Bytes, Decibel, Direction, Duration, Instant, Seeds};
 use airlane_radio::bler::gap_regressors;
+use airlane_radio::link_tables::LTE;
 use airlane_radio::tables::{MAX_PRB, Mcs};
 use airlane_radio::{Amc, AmcRule, CodeScheme, CodedBlock, Cqi, Fading, FrequencyGrid, Profile};
 use pyo3::exceptions::PyValueError;
@@ -24,7 +25,7 @@ pub(crate) fn cqi(snr_db: Vec<f64>, rule: &str, n_prb: usize) -> PyResult<Vec<u8
         }
     };
     within_band(n_prb)?;
-    let amc = Amc::new(rule, Direction::Downlink, n_prb, n_prb);
+    let amc = Amc::new(&LTE, rule, Direction::Downlink, n_prb, n_prb);
     let at = |snr_db: f64| amc.wideband_cqi(&[Decibel(snr_db).linear() as f32]);
     Ok(snr_db.into_iter().map(|snr| at(snr).index()).collect())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use airlane_core::Direction::Downlink;
 use airlane_core::{Instant, Seeds};
+use airlane_radio::link_tables::LTE;
 use airlane_radio::mutual_information;
 use airlane_radio::{Amc, AmcRule, CodedBlock, Cqi, Fading, FrequencyGrid, HarqSoftState, Mcs, Profile};
 use criterion::Criterion;
@@ -42,7 +43,7 @@ fn fading(c: &mut Criterion) {
 }
 
 fn link_adaptation(c: &mut Criterion) {
-    let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+    let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
     let sinr: Vec<f32> = (0..100).map(|k| 1.0 + 0.7 * k as f32).collect();
     let mut cqi = [Cqi::OUT_OF_RANGE; 25];
     c.bench_function("information/100 PRB", |b| b.iter(|| mutual_information::mean(black_box(&sinr))));

@@ -4,7 +4,7 @@
 //! In the order of the data path: [`geometry`] and [`mobility`] give distances. [`path_loss`], [`shadowing`],
 //! [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`] and [`transmission_mode`] give
 //! the SINR of each PRB. [`mutual_information`] gives the information per symbol at that SINR,
-//! [`link_adaptation`] the CQI and MCS, [`tables`] the transport block, and [`bler`] its error rate,
+//! [`link_adaptation`] the CQI and MCS, [`link_tables`] the transport block, and [`bler`] its error rate,
 //! including HARQ retransmissions.
 
 pub mod antenna;
@@ -13,6 +13,7 @@ pub mod bursts;
 pub mod fading;
 pub mod geometry;
 pub mod link_adaptation;
+pub mod link_tables;
 pub mod mobility;
 pub mod mutual_information;
 pub mod noise;
@@ -30,6 +31,7 @@ pub use bursts::{BurstLaw, Bursts};
 pub use fading::{Fading, FrequencyGrid, Profile};
 pub use geometry::Position;
 pub use link_adaptation::{Amc, AmcRule};
+pub use link_tables::LinkTables;
 pub use mobility::{LevyWalk, Mobility, Placement};
 pub use mutual_information::SymbolInformation;
 pub use path_loss::{LossMemo, PathLoss, RadioPath};

@@ -6,6 +6,7 @@ use airlane_core::{
     PacketPool, Payload, Seeds, Silence, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
+use airlane_radio::link_tables::LTE;
 use airlane_radio::{AmcRule, Antenna, CqiToMcs, Position, Profile, TransmissionMode};
 use airlane_ran::RadioNetwork;
 use airlane_ran::bearer::BearerConfig;
@@ -21,6 +22,7 @@ const SETTLED: u64 = 1000;
 fn cell() -> CellConfig {
     CellConfig {
         numerology: Numerology::LTE,
+        tables: &LTE,
         position: Position::on_ground(0.0, 0.0),
         antenna: Antenna::ISOTROPIC,
         resource_blocks: 100,

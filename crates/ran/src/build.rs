@@ -14,7 +14,7 @@ use crate::cqi::CqiReports;
 use crate::interference::{Link, Neighbours};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::harq::HarqEntity;
-use crate::mac::phy::{CodedBlocks, Phy};
+use crate::mac::phy::{BlockTables, Phy};
 use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::uplink::UplinkMac;
@@ -27,11 +27,17 @@ const SUBHEADER: Bytes = Bytes(3);
 
 pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     let ues = config.ues.len();
-    let widest = config.cells.iter().map(|cell| cell.resource_blocks).max().unwrap_or(0);
-    let blocks = Arc::new(CodedBlocks::new(widest));
+    let mut tables: Vec<Arc<BlockTables>> = Vec::new();
+    for cell in &config.cells {
+        if tables.iter().all(|tables| !tables.are_of(cell)) {
+            tables.push(Arc::new(BlockTables::new(cell, &config.cells)));
+        }
+    }
+    let of =
+        |cell: &CellConfig| tables.iter().find(|tables| tables.are_of(cell)).expect("each cell has some");
     let cell = |cell: &CellConfig| Cell {
         clock: SlotClock::default(),
-        phy: Phy::new(cell, Arc::clone(&blocks)),
+        phy: Phy::new(cell, Arc::clone(of(cell))),
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, ues),
         is_on: true,
@@ -200,7 +206,7 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
         downlink: DownlinkState {
             channel: serving.downlink,
             cqi: CqiReports::of(cell, index),
-            harq: HarqEntity::default(),
+            harq: HarqEntity::new(cell.numerology.harq.processes),
             latest: None,
             draws: draws("downlink"),
             control_draws: draws("control"),
@@ -210,7 +216,7 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
         },
         uplink: UplinkState {
             channel: serving.uplink,
-            harq: HarqEntity::default(),
+            harq: HarqEntity::new(cell.numerology.harq.processes),
             draws: draws("uplink"),
             sounding: Sounding::default(),
             outer_loop: 0.0,

@@ -5,8 +5,8 @@ use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{
-    AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, PathLoss, Placement, Position, Profile, TransmissionMode,
-    noise,
+    AmcRule, Antenna, BurstLaw, CqiToMcs, LinkTables, Mcs, PathLoss, Placement, Position, Profile,
+    TransmissionMode, noise,
 };
 
 use crate::bearer::BearerConfig;
@@ -125,6 +125,8 @@ pub struct FadingConfig {
 pub struct CellConfig {
     /// Its slots, resource blocks and directions.
     pub numerology: Numerology,
+    /// Its tables of link adaptation, and its channel code.
+    pub tables: &'static dyn LinkTables,
     /// The position of its antenna.
     pub position: Position,
     /// The gain of its antenna in each direction, for transmission and reception.

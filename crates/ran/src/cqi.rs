@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::Direction;
-use airlane_radio::{Amc, Cqi};
+use airlane_radio::Cqi;
 
 use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule};
 use crate::interference::{Air, LOOK, Look, Moment};
 use crate::mac::grid::RbgSet;
+use crate::mac::phy::{LinkAdaptation, SlotFormat};
 use crate::mac::scheduler::MAX_RBGS;
 use crate::ue::Ue;
 
@@ -20,7 +20,7 @@ impl Ue {
         &mut self,
         slot: u64,
         (serving, air): (&CellConfig, &Air),
-        amc: &Amc,
+        amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
         if air.is_quiet() && self.downlink.channel.has_no_bursts() && self.mobility.is_static() {
@@ -34,7 +34,7 @@ impl Ue {
         &mut self,
         slot: u64,
         (serving, air): (&CellConfig, &Air),
-        amc: &Amc,
+        amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
         let now = serving.numerology.start_of(slot);
@@ -64,7 +64,7 @@ impl Ue {
     pub(crate) fn reported_cqi(
         &mut self,
         around: (&CellConfig, &Air),
-        amc: &Amc,
+        amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) -> (&[Cqi; MAX_RBGS], u8) {
         if let Some(slot) = self.downlink.cqi.steady_in_force(&around.0.mac) {
@@ -80,7 +80,7 @@ impl Ue {
     }
 
     /// A report of a measurement in this slot, which may not have been computed, is in force.
-    fn update_steady(&mut self, slot: u64, (serving, air): (&CellConfig, &Air), amc: &Amc) {
+    fn update_steady(&mut self, slot: u64, (serving, air): (&CellConfig, &Air), amc: &LinkAdaptation) {
         let (channel, reports) = (&mut self.downlink.channel, &mut self.downlink.cqi);
         // Without fading all reports are equal.
         if reports.current.seen.slot == slot || (channel.is_flat() && reports.current.is_made()) {
@@ -102,7 +102,7 @@ impl Ue {
         &mut self,
         report: &mut Report,
         (serving, air): (&CellConfig, &Air),
-        amc: &Amc,
+        amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
         let Seen { slot, mean, look } = report.seen;
@@ -135,7 +135,7 @@ fn may_wait(cell: &CellConfig) -> bool {
 /// Computes the report of a measurement.
 struct Measurement<'a> {
     serving: &'a CellConfig,
-    amc: &'a Amc,
+    amc: &'a LinkAdaptation,
     /// Number of SINRs per sub-band.
     points: usize,
 }
@@ -162,16 +162,15 @@ impl Measurement<'_> {
 
     /// The bytes of transport blocks of one sub-band each.
     fn carried(&self, cqi: &[Cqi]) -> u64 {
-        let in_range = cqi.iter().filter(|&&cqi| cqi != Cqi::OUT_OF_RANGE);
-        let table = self.serving.mac.cqi_to_mcs;
-        in_range.map(|cqi| table.mcs(*cqi).transport_block(self.points, Direction::Downlink).get()).sum()
+        let bytes = &self.amc.rbg_bytes[SlotFormat::Whole as usize];
+        cqi.iter().map(|cqi| u64::from(bytes[usize::from(cqi.index())])).sum()
     }
 
     /// The CQI of each sub-band, or that of the whole band for all of them.
     fn cqi(&self, sinr: &[f32], out: &mut [Cqi]) {
         match self.serving.mac.cqi_report {
-            CqiReport::Subband => self.amc.subband_cqi(sinr, self.points, out),
-            CqiReport::Wideband => out.fill(self.amc.wideband_cqi(sinr)),
+            CqiReport::Subband => self.amc.amc.subband_cqi(sinr, self.points, out),
+            CqiReport::Wideband => out.fill(self.amc.amc.wideband_cqi(sinr)),
         }
     }
 }

@@ -154,6 +154,12 @@ impl TddPattern {
         Self { slots: pattern.len() as u8, downlink, uplink, special_symbols }
     }
 
+    /// Number of slots.
+    #[must_use]
+    pub fn slots(self) -> u64 {
+        self.slots.into()
+    }
+
     fn place(self, slot: u64) -> u32 {
         (slot % u64::from(self.slots)) as u32
     }
@@ -247,6 +253,20 @@ impl Duplex {
             Self::Tdd(pattern) => {
                 let first = latest.saturating_sub(pattern.slots.into());
                 (first..=latest).rev().find(|slot| self.downlink_symbols(*slot) > 0)
+            }
+        }
+    }
+
+    /// The downlink symbols of special slots, if there are any.
+    #[must_use]
+    pub fn special_symbols(self) -> Option<u8> {
+        match self {
+            Self::Fdd => None,
+            Self::Tdd(pattern) => {
+                (0..u32::from(pattern.slots)).find_map(|place| match pattern.kind_at(place) {
+                    SlotKind::Special { downlink_symbols, .. } => Some(downlink_symbols),
+                    SlotKind::Both | SlotKind::Downlink | SlotKind::Uplink => None,
+                })
             }
         }
     }

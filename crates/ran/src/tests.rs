@@ -5,6 +5,7 @@ use airlane_core::{
     Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
+use airlane_radio::link_tables::LTE;
 use airlane_radio::{AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Position, Profile, TransmissionMode};
 
 use crate::bearer::{BearerConfig, RlcMode};
@@ -16,11 +17,13 @@ use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
 mod membership;
 mod retransmissions;
+mod tdd;
 mod world;
 
 pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
     CellConfig {
         numerology: Numerology::LTE,
+        tables: &LTE,
         position: Position::on_ground(0.0, 0.0),
         antenna: Antenna::ISOTROPIC,
         resource_blocks: 100,
@@ -103,6 +106,7 @@ struct GridMeter {
     downlink_mcs: Vec<u8>,
     downlink_prbs: Vec<u16>,
     uplink_mcs: Vec<u8>,
+    uplink_at: Vec<Instant>,
     downlink_blocks: Vec<Block>,
 }
 
@@ -135,6 +139,7 @@ impl Probe for GridMeter {
             }
             Direction::Uplink => {
                 self.uplink_mcs.push(mcs);
+                self.uplink_at.push(now);
                 self.uplink += u32::from(prbs);
                 self.uplink_most = self.uplink_most.max(self.uplink);
             }

@@ -97,13 +97,13 @@ impl Ue {
     pub(crate) fn reset_mac(&mut self, cell: &CellConfig) {
         let downlink = &mut self.downlink;
         downlink.cqi = CqiReports::of(cell, self.id.index());
-        downlink.harq.flush();
+        downlink.harq.flush(cell.numerology.harq.processes);
         downlink.latest = None;
         (downlink.outer_loop, downlink.active) = (0.0, false);
         let uplink = &mut self.uplink;
         uplink.power = uplink.power.moved_to(cell);
         uplink.sounding = Sounding::default();
-        uplink.harq.flush();
+        uplink.harq.flush(cell.numerology.harq.processes);
         (uplink.outer_loop, uplink.active) = (0.0, false);
         (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
         uplink.polls = Polls::default();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use airlane_core::{CellId, Decibel, Direction, Instant, UeId};
+use airlane_radio::link_tables::LTE;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
 };
@@ -116,6 +117,7 @@ fn slots(time: Time) -> u32 {
 fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
     CellConfig {
         numerology: Numerology::LTE,
+        tables: &LTE,
         position: position(cell.position, cell.height),
         antenna: antenna(&cell.antenna),
         resource_blocks: cell.resource_blocks,

@@ -31,7 +31,7 @@
 
 mod gap;
 
-use airlane_core::{Bytes, Direction};
+use airlane_core::{Bytes, Decibel, Direction};
 
 pub use gap::{gap, gap_regressors};
 
@@ -108,8 +108,15 @@ impl CodedBlock {
     #[must_use]
     pub fn with_scheme(scheme: CodeScheme, transport_block: Bytes) -> Self {
         let (count, bits) = segment(transport_block);
+        Self::of_code(scheme, (count, bits), gap(scheme, bits))
+    }
+
+    /// A transport block of `count` code blocks of `bits` bits with CRC each, in a code that is worse than the normal
+    /// approximation by this gap.
+    #[must_use]
+    pub fn of_code(scheme: CodeScheme, (count, bits): (u32, f64), gap: Decibel) -> Self {
         let symbols = bits / (scheme.code_rate * f64::from(scheme.modulation.bits_per_symbol()));
-        let gap_nepers = gap(scheme, bits).0 * (core::f64::consts::LN_10 / 10.0);
+        let gap_nepers = gap.0 * (core::f64::consts::LN_10 / 10.0);
         let backoff = libm::exp(-gap_nepers) as f32;
         Self { modulation: scheme.modulation, count, bits, symbols, backoff }
     }

@@ -16,9 +16,10 @@
 //!
 //! ```
 //! use airlane_core::Direction::Downlink;
+//! use airlane_radio::link_tables::LTE;
 //! use airlane_radio::{Amc, AmcRule, Cqi};
 //!
-//! let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+//! let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
 //! let mut cqi = [Cqi::OUT_OF_RANGE; 25];
 //! amc.subband_cqi(&[100.0; 100], 4, &mut cqi); // 20 dB everywhere
 //! assert_eq!(cqi, [Cqi::new(15); 25]);
@@ -28,7 +29,7 @@ mod bounds;
 
 use airlane_core::Direction;
 
-use crate::bler::CodedBlock;
+use crate::link_tables::{Allocation, LinkTables};
 use crate::mutual_information::{self, Lanes};
 use crate::tables::{Cqi, Mcs, Modulation};
 use bounds::Bounds;
@@ -76,19 +77,27 @@ enum Rule {
 
 impl Amc {
     /// For a carrier of `n_prb` PRBs with sub-bands of `rbg_size` PRBs. Transport blocks of both
-    /// sizes are used.
+    /// sizes are used, in a whole slot.
     #[must_use]
-    pub fn new(rule: AmcRule, direction: Direction, n_prb: usize, rbg_size: usize) -> Self {
+    pub fn new(
+        tables: &dyn LinkTables,
+        rule: AmcRule,
+        direction: Direction,
+        n_prb: usize,
+        rbg_size: usize,
+    ) -> Self {
         let rule = match rule {
             AmcRule::MutualInformation { target_error_rate } => {
-                let subband = Ladders::new(direction, rbg_size, target_error_rate);
+                let subband = Ladders::new(tables, direction, rbg_size, target_error_rate);
                 Rule::MutualInformation {
-                    wideband: Ladders::new(direction, n_prb, target_error_rate),
+                    wideband: Ladders::new(tables, direction, n_prb, target_error_rate),
                     bounds: Bounds::new(&subband, rbg_size),
                     subband,
                 }
             }
-            AmcRule::ShannonGap { bit_error_rate } => Rule::ShannonGap(shannon_thresholds(bit_error_rate)),
+            AmcRule::ShannonGap { bit_error_rate } => {
+                Rule::ShannonGap(shannon_thresholds(tables, bit_error_rate))
+            }
         };
         Self { rule }
     }
@@ -165,26 +174,31 @@ struct Ladders([Ladder; 3]);
 
 /// The MCS that must meet the target for this CQI to be reported: the lowest one of higher
 /// efficiency than the CQI, or the highest MCS for the highest CQI (ns-3.37 `lte-amc.cc`).
-fn witness(cqi: Cqi) -> Mcs {
-    if cqi == Cqi::MAX { Mcs::MAX } else { Mcs::new(2 * cqi.index() - 1) }
+fn witness(tables: &dyn LinkTables, cqi: Cqi) -> Mcs {
+    if cqi == Cqi::MAX { tables.highest_mcs() } else { Mcs::new(tables.mcs_of(cqi).index() + 1) }
 }
 
 impl Ladders {
-    fn new(direction: Direction, n_prb: usize, target_error_rate: f64) -> Self {
+    fn new(tables: &dyn LinkTables, direction: Direction, n_prb: usize, target_error_rate: f64) -> Self {
+        let allocation = Allocation { prbs: n_prb as u16, symbols: 14 };
         let mut reached = Cqi::OUT_OF_RANGE;
         Self(Modulation::ALL.map(|modulation| {
             let mut ladder = Ladder { needs: [f32::INFINITY; 7], steps: 0, reached: [reached; 8] };
             let mut need = 0.0_f32;
             let mut pending = false;
-            for mcs in Mcs::all().filter(|m| m.modulation(direction) == modulation) {
-                let block = CodedBlock::new(mcs, direction, mcs.transport_block(n_prb, direction));
+            let schemes = (0..=tables.highest_mcs().index()).map(Mcs::new);
+            for mcs in schemes.filter(|mcs| tables.modulation(*mcs, direction) == modulation) {
+                let size = tables.transport_block(mcs, allocation, direction);
+                let block = tables.coded_block(mcs, size, direction);
                 let sinr = block.sinr_for(target_error_rate);
                 // An MCS counts only if all below it pass too.
                 need = need.max(mutual_information::at(modulation, sinr).mean as f32);
                 pending = true;
-                let next = Cqi::new((reached.index() + 1).min(Cqi::MAX.index()));
-                if mcs == witness(next) {
-                    reached = next;
+                let before = reached;
+                while reached < Cqi::MAX && mcs == witness(tables, Cqi::new(reached.index() + 1)) {
+                    reached = Cqi::new(reached.index() + 1);
+                }
+                if reached > before {
                     ladder.push(need, reached);
                     pending = false;
                 }
@@ -228,11 +242,11 @@ impl Ladder {
 }
 
 /// The linear SINR whose Shannon-gap efficiency exceeds that of each CQI.
-fn shannon_thresholds(bit_error_rate: f64) -> [f32; 15] {
+fn shannon_thresholds(tables: &dyn LinkTables, bit_error_rate: f64) -> [f32; 15] {
     let gamma = -libm::log(5.0 * bit_error_rate) / 1.5;
     // The efficiency of a CQI is that of its MCS, rounded as in R1-081483.
     core::array::from_fn(|i| {
-        let efficiency = Cqi::new(i as u8 + 1).mcs().spectral_efficiency();
+        let efficiency = tables.efficiency(tables.mcs_of(Cqi::new(i as u8 + 1)));
         (gamma * (libm::exp2(efficiency) - 1.0)) as f32
     })
 }

@@ -2,6 +2,8 @@ use airlane_core::Decibel;
 use airlane_core::Direction::{Downlink, Uplink};
 
 use super::*;
+use crate::CodedBlock;
+use crate::link_tables::LTE;
 use crate::reference;
 
 fn linear(db: f64) -> f32 {
@@ -40,7 +42,7 @@ fn peer_begins(column: usize) -> [f64; 15] {
 
 #[test]
 fn flat_thresholds_lie_within_half_a_decibel_of_the_peers() {
-    let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+    let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
     let ours = begins(|db| subband(&amc, db));
     let wide = begins(|db| amc.wideband_cqi(&[linear(db); 100]));
     for (name, ours, column) in [("rbg4", ours, 3), ("wideband", wide, 1)] {
@@ -52,7 +54,7 @@ fn flat_thresholds_lie_within_half_a_decibel_of_the_peers() {
 
 #[test]
 fn never_more_than_one_step_from_the_peer() {
-    let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+    let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
     let rows = reference::rows(include_str!("../../data/cqi_vs_snr_ns3.csv"));
     assert_eq!(rows.len(), 169);
     for row in rows {
@@ -65,7 +67,7 @@ fn never_more_than_one_step_from_the_peer() {
 
 #[test]
 fn the_mcs_at_each_reference_distance_is_the_peers() {
-    let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+    let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
     let rows = reference::rows(include_str!("../../data/mcs_vs_distance_ns3.csv"));
     assert_eq!(rows.len(), 14);
     for row in rows {
@@ -75,7 +77,7 @@ fn the_mcs_at_each_reference_distance_is_the_peers() {
 
 #[test]
 fn the_shannon_gap_gives_the_peers_mcs() {
-    let amc = Amc::new(AmcRule::PIRO, Downlink, 25, 2);
+    let amc = Amc::new(&LTE, AmcRule::PIRO, Downlink, 25, 2);
     let rows = reference::rows(include_str!("../../data/snr_to_mcs_ns3.csv"));
     assert_eq!(rows.len(), 36);
     for row in rows {
@@ -96,7 +98,7 @@ fn the_shannon_gap_gives_the_peers_mcs() {
 fn the_reported_mcs_meets_the_target() {
     for direction in [Downlink, Uplink] {
         for size in [1, 2, 3, 4, 25, 100] {
-            let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, direction, size, size);
+            let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, direction, size, size);
             for k in -80..=320 {
                 let sinr = linear(f64::from(k) / 10.0);
                 let cqi = amc.wideband_cqi(&vec![sinr; size]);
@@ -114,7 +116,7 @@ fn the_reported_mcs_meets_the_target() {
 #[test]
 fn every_cqi_can_be_reached_and_in_order() {
     for direction in [Downlink, Uplink] {
-        let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, direction, 50, 3);
+        let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, direction, 50, 3);
         let begins = begins(|db| amc.wideband_cqi(&[linear(db); 50]));
         assert!(begins.windows(2).all(|w| w[0] < w[1]), "{direction:?} {begins:?}");
     }
@@ -124,7 +126,7 @@ fn every_cqi_can_be_reached_and_in_order() {
 fn a_report_is_both_kinds_at_once() {
     let sinr: Vec<f32> = (0..50).map(|k| linear(-8.0 + 0.7 * f64::from(k))).collect();
     for rule in [AmcRule::MUTUAL_INFORMATION, AmcRule::PIRO] {
-        let amc = Amc::new(rule, Downlink, 50, 3);
+        let amc = Amc::new(&LTE, rule, Downlink, 50, 3);
         let (mut one, mut other) = ([Cqi::OUT_OF_RANGE; 17], [Cqi::OUT_OF_RANGE; 17]);
         let wideband = amc.report(&sinr, 3, &mut one);
         amc.subband_cqi(&sinr, 3, &mut other);
@@ -138,7 +140,7 @@ fn a_report_is_both_kinds_at_once() {
 
 #[test]
 fn a_group_is_as_good_as_its_mean_information() {
-    let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+    let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
     let uneven = [linear(25.0), linear(25.0), linear(5.0), linear(5.0)];
     let mean = mutual_information::mean(&uneven);
     let cqi = {
@@ -159,7 +161,7 @@ fn bounds_decide_most_sub_bands_and_all_as_the_ladder_does() {
     let mut stream = airlane_core::Seeds::new(1).stream("sinr");
     for direction in [Downlink, Uplink] {
         for (n_prb, size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4), (110, 4)] {
-            let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, direction, n_prb, size);
+            let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, direction, n_prb, size);
             let Rule::MutualInformation { subband, bounds, .. } = &amc.rule else {
                 panic!("it is that rule")
             };
@@ -181,7 +183,7 @@ fn bounds_decide_most_sub_bands_and_all_as_the_ladder_does() {
             assert!(near * 10 < looked, "{n_prb} PRBs: {near} of {looked} sub-bands undecided");
         }
     }
-    let amc = Amc::new(AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
+    let amc = Amc::new(&LTE, AmcRule::MUTUAL_INFORMATION, Downlink, 100, 4);
     for odd in [f32::NAN, f32::INFINITY, -1.0, 0.0, f32::MIN_POSITIVE, 4096.0, f32::MAX] {
         let (mut many, mut one) = ([Cqi::OUT_OF_RANGE; 25], [Cqi::OUT_OF_RANGE]);
         amc.subband_cqi(&[odd; 100], 4, &mut many);

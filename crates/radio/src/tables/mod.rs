@@ -18,6 +18,8 @@ use airlane_core::{Bytes, Direction};
 
 pub use tbs::MAX_PRB;
 
+use crate::link_tables::LinkTables;
+
 /// A modulation of the shared channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Modulation {
@@ -255,6 +257,15 @@ impl CqiToMcs {
         match self {
             Self::Efficiency => cqi.mcs(),
             Self::OpenAirInterface => Mcs(OPENAIRINTERFACE_MCS[cqi.0 as usize]),
+        }
+    }
+
+    /// The MCS for this CQI in a set of tables.
+    #[must_use]
+    pub fn mcs_in(self, tables: &dyn LinkTables, cqi: Cqi) -> Mcs {
+        match self {
+            Self::Efficiency => tables.mcs_of(cqi),
+            Self::OpenAirInterface => self.mcs(cqi),
         }
     }
 

@@ -6,10 +6,12 @@ use airlane_core::{CellId, Seeds};
 use airlane_radio::mobility::{Course, Movement, SpeedLaw};
 use airlane_radio::{Position, Profile};
 
+use airlane_core::Direction;
+
 use super::*;
 use crate::build;
 use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
-use crate::mac::phy::{CodedBlocks, Phy};
+use crate::mac::phy::{BlockTables, Phy};
 use crate::tests::network;
 
 /// A UE that moves from one cell to another, with reports that are in force for five slots each.
@@ -34,7 +36,7 @@ fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
     let (mut air, mut ues) =
         (Air::new(&config.cells), build::Environment::new(config).ues(config, Seeds::new(1)));
     let (cell, ue) = (&config.cells[0], &mut ues[0]);
-    let mut phy = Phy::new(cell, Arc::new(CodedBlocks::new(100)));
+    let mut phy = Phy::new(cell, Arc::new(BlockTables::new(cell, &config.cells)));
     let mut stream = Seeds::new(1).stream("neighbour");
     let mut seen = Vec::new();
     for slot in 0..1000_u64 {
@@ -100,7 +102,7 @@ fn a_steady_report_is_the_one_that_would_have_been_written_down() {
             let reports = &mut ue.downlink.cqi;
             (reports.next, reports.offset) = (u64::from(period - 1), u64::from(period - 1));
         }
-        let mut phy = Phy::new(cell, Arc::new(CodedBlocks::new(100)));
+        let mut phy = Phy::new(cell, Arc::new(BlockTables::new(cell, &config.cells)));
         let mut stream = Seeds::new(1).stream("pauses");
         let mut compared = 0;
         for _ in 0..1000 {

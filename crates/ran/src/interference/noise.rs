@@ -45,6 +45,8 @@ impl Noise {
             2 => scale::<2>(sinr, &shares),
             3 => scale::<3>(sinr, &shares),
             4 => scale::<4>(sinr, &shares),
+            8 => scale::<8>(sinr, &shares),
+            16 => scale::<16>(sinr, &shares),
             size => unreachable!("RBGs of {size} PRBs"),
         }
     }
@@ -58,6 +60,8 @@ impl Noise {
             (Some(gains), 2) => middles::<2>(gains),
             (Some(gains), 3) => middles::<3>(gains),
             (Some(gains), 4) => middles::<4>(gains),
+            (Some(gains), 8) => middles::<8>(gains),
+            (Some(gains), 16) => middles::<16>(gains),
             (_, size) => unreachable!("RBGs of {size} PRBs"),
         };
         arch.dispatch(Weaken { seen: &mut seen, mean, noise: self });

@@ -4,14 +4,16 @@
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Topic, UeId};
-use airlane_radio::{Cqi, CqiToMcs, Mcs};
+use airlane_radio::{Cqi, Mcs};
 
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
+use super::phy::{Phy, SlotFormat};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler};
 use super::throttle::Throttle;
-use crate::config::{CellConfig, MacConfig, McsRule};
+use crate::config::{CellConfig, McsRule};
 use crate::interference::Moment;
+use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -31,7 +33,8 @@ struct Due {
 #[derive(Debug)]
 pub(crate) struct DownlinkMac {
     grid: ResourceGrid,
-    bytes_by_cqi: [u16; 16],
+    /// The kind of the slot that is being scheduled.
+    format: SlotFormat,
     scheduler: Scheduler,
     /// Throttles old UEs when many new ones arrive, if configured.
     throttle: Option<Throttle>,
@@ -53,7 +56,7 @@ impl DownlinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
         let grid = ResourceGrid::new(cell.resource_blocks, cell.numerology.rbg);
         Self {
-            bytes_by_cqi: bytes_by_cqi(cell.mac.cqi_to_mcs, grid.rbg_size()),
+            format: SlotFormat::Whole,
             grid: if cell.mac.idle_partial_rbg { grid.without_partial_rbg() } else { grid },
             scheduler: Scheduler::new(cell.scheduler, ues, cell.numerology.slot),
             throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
@@ -175,9 +178,7 @@ impl DownlinkMac {
                 decoded,
             ));
         }
-        // Feedback for a block that was scheduled `downlink_latency` slots ago.
-        let back = due.slot + u64::from(cell.mac.harq_round_trip - cell.mac.downlink_latency);
-        let done = Due { slot: back, ..due };
+        let done = Due { slot: feedback_handled(cell, due.slot), ..due };
         if decoded || !cell.mac.harq || process.transmissions >= cell.mac.harq_max_transmissions {
             self.acknowledged.push_back(done);
             if !decoded {
@@ -196,6 +197,12 @@ impl DownlinkMac {
         if slot.cell.mac.blank_subframes != 0 && is_blank(slot) {
             return;
         }
+        let on_air = slot.number + u64::from(slot.cell.mac.downlink_latency) - 1;
+        self.format = match slot.cell.numerology.duplex.downlink_symbols(on_air) {
+            0 => return,
+            SYMBOLS => SlotFormat::Whole,
+            _ => SlotFormat::Special,
+        };
         self.schedule_retransmissions(slot);
         self.collect_demands(slot);
         self.share(slot);
@@ -206,7 +213,6 @@ impl DownlinkMac {
             self.build(slot, ue, rbgs);
         }
         self.chosen = chosen;
-        let on_air = slot.number + u64::from(slot.cell.mac.downlink_latency) - 1;
         slot.air.send_downlink(slot.cell_index(), on_air, self.sent);
     }
 
@@ -219,6 +225,10 @@ impl DownlinkMac {
             let wanted = process.rbgs.count_ones();
             // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs can be used, the previous
             // ones first.
+            if process.format < self.format {
+                at += 1; // coded for more symbols than this slot has: it keeps its place
+                continue;
+            }
             let rbgs = if process.rbgs & !self.grid.free() == 0 {
                 process.rbgs
             } else {
@@ -234,7 +244,8 @@ impl DownlinkMac {
             self.send_again(slot, due, rbgs, (missed, false));
             // The block of the other layer failed with it and is therefore behind it: one assignment repeats
             // both.
-            let both = Due { process: on_other_layer(due.process), ..due };
+            let other = on_other_layer(due.process, slot.cell.numerology.harq.processes);
+            let both = Due { process: other, ..due };
             if self.retransmissions.get(at) == Some(&both) {
                 self.retransmissions.remove(at);
                 self.send_again(slot, both, rbgs, (missed, true));
@@ -264,7 +275,8 @@ impl DownlinkMac {
         self.demands.clear();
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (bytes_by_cqi, rbg_size) = (&self.bytes_by_cqi, self.grid.rbg_size());
+        let (format, rbg_size) = (self.format, self.grid.rbg_size());
+        let best = amc.rbg_bytes[format as usize][15];
         let layers = u16::from(slot.cell.transmission_mode.layers());
         let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
         if let Some(throttle) = &mut self.throttle {
@@ -285,7 +297,8 @@ impl DownlinkMac {
             {
                 let backlog = backlog.get().min(1 << 30) as u32;
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();
-                let most = ue.downlink.fixed_mcs.map_or(bytes_by_cqi[15], |mcs| bytes_of(mcs, rbg_size));
+                let fixed = ue.downlink.fixed_mcs;
+                let most = fixed.map_or(best, |mcs| amc.blocks.downlink(format, mcs, rbg_size).get() as u16);
                 demands.push(Demand::new(index, backlog, flat, most * layers));
             }
             true
@@ -296,12 +309,14 @@ impl DownlinkMac {
     fn share(&mut self, slot: &mut Slot<'_, '_>) {
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let (ues, around) = (&mut *slot.ues, (slot.cell, &*slot.air));
-        let bytes_by_cqi = &self.bytes_by_cqi;
+        let format = self.format;
+        let bytes_by_cqi = &amc.rbg_bytes[format as usize];
         let (rbgs, rbg_size) = (self.grid.rbgs(), self.grid.rbg_size());
         let cx = &mut *slot.cx;
         let rates = |demand: &mut Demand| {
             let ue = &mut ues[demand.ue as usize];
-            let fixed = ue.downlink.fixed_mcs.map(|mcs| bytes_of(mcs, rbg_size));
+            let fixed = ue.downlink.fixed_mcs;
+            let fixed = fixed.map(|mcs| amc.blocks.downlink(format, mcs, rbg_size).get() as u16);
             let (cqi, rank) = ue.reported_cqi(around, amc, scratch);
             let out_of_range =
                 cqi[0] == Cqi::OUT_OF_RANGE && cqi[..rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE);
@@ -327,18 +342,19 @@ impl DownlinkMac {
     fn build(&mut self, slot: &mut Slot<'_, '_>, index: u32, rbgs: RbgSet) {
         let ue = &mut slot.ues[index as usize];
         let prbs = self.grid.prbs_in(rbgs);
-        let mcs = select_mcs(&slot.cell.mac, ue, rbgs);
-        let size = mcs.transport_block(usize::from(prbs), Direction::Downlink);
+        let mcs = select_mcs(slot.cell.mac.mcs_rule, slot.phy, ue, rbgs);
+        let size = slot.phy.blocks.downlink(self.format, mcs, prbs);
         let rank = ue.downlink.cqi.known().1;
         let id = ue.downlink.harq.free_process().expect("a UE without a free process is not a demand");
         let whole = rank == slot.cell.transmission_mode.layers();
         let gain = if whole { 1.0 } else { slot.cell.transmission_mode.one_layer_gain() };
-        let layers = [id, on_other_layer(id)];
+        let layers = [id, on_other_layer(id, slot.cell.numerology.harq.processes)];
         // One assignment names the blocks of all layers.
         let mut missed = None;
         for &id in &layers[..usize::from(rank)] {
             let process = slot.ues[index as usize].downlink.harq.start(id);
             (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
+            process.format = self.format;
             (process.prbs, process.coded_prbs, process.gain) = (prbs, prbs, gain);
             (process.transmissions, process.shares_prbs) = (1, missed.is_some());
             if !fill(slot, index, id) {
@@ -389,32 +405,32 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
     queue.pop_front()
 }
 
-/// Capacity of an RBG on a layer by CQI: the transport block at the sub-band's MCS.
-fn bytes_by_cqi(table: CqiToMcs, rbg_size: u16) -> [u16; 16] {
-    table.blocks().map(|by_prbs| by_prbs[usize::from(rbg_size)])
+/// The slot in which the eNB can act on the feedback for a block that was received at the start of `received`. The UE
+/// sends it in a slot with an uplink.
+fn feedback_handled(cell: &CellConfig, received: u64) -> u64 {
+    // From the slot of the block on: the time until its feedback, and from there until the retransmission.
+    let after = cell.mac.harq_round_trip - cell.mac.downlink_latency + 1;
+    let feedback = cell.numerology.harq.feedback.min(after);
+    let sent = cell.numerology.duplex.next_uplink(received - 1 + u64::from(feedback));
+    sent + u64::from(after - feedback)
 }
 
-/// Capacity of an RBG on a layer at this MCS.
-fn bytes_of(mcs: Mcs, rbg_size: u16) -> u16 {
-    mcs.transport_block(usize::from(rbg_size), Direction::Downlink).get() as u16
-}
-
-fn select_mcs(mac: &MacConfig, ue: &Ue, rbgs: RbgSet) -> Mcs {
+fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, rbgs: RbgSet) -> Mcs {
     if let Some(mcs) = ue.downlink.fixed_mcs {
         return mcs;
     }
     let (cqi, _) = ue.downlink.cqi.known();
-    match mac.mcs_rule {
+    let of = |cqi: Cqi| phy.downlink.mcs_of[usize::from(cqi.index() & 15)];
+    match rule {
         McsRule::WorstSubband => {
             let worst = each(rbgs).map(|rbg| cqi[usize::from(rbg)]).min();
-            mac.cqi_to_mcs.mcs(worst.expect("a policy gives at least one RBG"))
+            of(worst.expect("a policy gives at least one RBG"))
         }
         McsRule::Effective { .. } => {
-            let efficiency = |rbg| mac.cqi_to_mcs.mcs(cqi[usize::from(rbg)]).spectral_efficiency();
+            let efficiency = |rbg| phy.blocks.efficiency(of(cqi[usize::from(rbg)]));
             let sum: f64 = each(rbgs).map(efficiency).sum();
             let mean = sum / f64::from(rbgs.count_ones());
-            let corrected = f32::from(Mcs::of_efficiency(mean).index()) + ue.downlink.outer_loop;
-            Mcs::new(corrected.clamp(0.0, 28.0) as u8)
+            phy.blocks.corrected(phy.blocks.of_efficiency(mean), ue.downlink.outer_loop)
         }
     }
 }

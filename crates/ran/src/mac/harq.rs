@@ -4,16 +4,17 @@ use airlane_core::Bytes;
 use airlane_radio::{HarqSoftState, Mcs};
 
 use super::grid::RbgSet;
+use super::phy::SlotFormat;
 use crate::rlc::Pdu;
-
-/// HARQ processes of a UE in one direction (FDD, TS 36.213 §7: 8).
-pub(crate) const PROCESSES: usize = 8;
 
 /// Initial capacity of a block in PDUs.
 const PDUS: usize = 4;
 
 /// Maximum number of transport blocks of a process, one per layer.
-const LAYERS: usize = 2;
+const LAYERS: u8 = 2;
+
+/// Maximum number of processes of a UE in one direction (TS 38.214 §5.1).
+const MOST_PROCESSES: u8 = 32;
 
 /// A HARQ process of one layer: a transport block from its first transmission until it is acknowledged or
 /// given up.
@@ -27,6 +28,8 @@ pub(crate) struct HarqProcess {
     pub(crate) size: Bytes,
     /// Number of PRBs for which it was coded.
     pub(crate) coded_prbs: u16,
+    /// The kind of slot for which it was coded, downlink only.
+    pub(crate) format: SlotFormat,
     /// PRBs of the latest transmission.
     pub(crate) prbs: u16,
     /// Their RBGs, downlink only.
@@ -44,17 +47,26 @@ pub(crate) struct HarqProcess {
 }
 
 /// The processes of a UE in one direction: those of the first layer, then those of the second.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct HarqEntity {
-    pub(crate) processes: [HarqProcess; LAYERS * PROCESSES],
-    busy: u16,
+    /// Empty until the first block.
+    pub(crate) processes: Vec<HarqProcess>,
+    /// Processes of a layer.
+    count: u8,
+    busy: u64,
 }
 
 impl HarqEntity {
+    /// With this many processes on each layer.
+    pub(crate) fn new(count: u8) -> Self {
+        assert!((1..=MOST_PROCESSES).contains(&count), "{count} HARQ processes");
+        Self { processes: Vec::new(), count, busy: 0 }
+    }
+
     /// The lowest process that is free on both layers.
     pub(crate) fn free_process(&self) -> Option<u8> {
-        let id = ((self.busy | self.busy >> PROCESSES) as u8).trailing_ones();
-        (id < PROCESSES as u32).then_some(id as u8)
+        let id = (self.busy | self.busy >> self.count).trailing_ones();
+        (id < u32::from(self.count)).then_some(id as u8)
     }
 
     pub(crate) fn is_free(&self, id: u8) -> bool {
@@ -69,10 +81,11 @@ impl HarqEntity {
     pub(crate) fn start(&mut self, id: u8) -> &mut HarqProcess {
         assert!(self.is_free(id), "HARQ process {id} is taken twice");
         self.busy |= 1 << id;
-        if self.processes[usize::from(id)].pdus.capacity() == 0 {
+        if self.processes.is_empty() {
             // All at the first block, since the last process may not be needed for a long time and
             // must not allocate later.
-            self.processes.iter_mut().for_each(|process| process.pdus.reserve(PDUS));
+            let process = || HarqProcess { pdus: Vec::with_capacity(PDUS), ..HarqProcess::default() };
+            self.processes.extend((0..LAYERS * self.count).map(|_| process()));
         }
         let process = &mut self.processes[usize::from(id)];
         process.pdus.clear();
@@ -83,9 +96,14 @@ impl HarqEntity {
         process
     }
 
-    /// Frees every process: the UE leaves the cell with the other end (TS 36.321 §5.9).
-    pub(crate) fn flush(&mut self) {
-        self.busy = 0;
+    /// Frees every process: the UE leaves the cell with the other end (TS 36.321 §5.9). From now on it has this
+    /// many on each layer.
+    pub(crate) fn flush(&mut self, count: u8) {
+        if count == self.count {
+            self.busy = 0;
+        } else {
+            *self = Self::new(count);
+        }
     }
 
     /// Frees a process: its block is acknowledged or given up.
@@ -95,9 +113,9 @@ impl HarqEntity {
     }
 }
 
-/// The same process on the other layer.
-pub(crate) fn on_other_layer(id: u8) -> u8 {
-    id ^ PROCESSES as u8
+/// The same process on the other layer, in a cell with this many processes.
+pub(crate) fn on_other_layer(id: u8, processes: u8) -> u8 {
+    if id < processes { id + processes } else { id - processes }
 }
 
 #[cfg(test)]
@@ -106,7 +124,7 @@ mod tests {
 
     #[test]
     fn there_are_eight_processes_and_no_ninth() {
-        let mut entity = HarqEntity::default();
+        let mut entity = HarqEntity::new(8);
         for id in 0..8 {
             assert_eq!(entity.free_process(), Some(id));
             entity.start(id);
@@ -117,13 +135,27 @@ mod tests {
     }
 
     #[test]
+    fn there_may_be_thirty_two_on_each_layer() {
+        let mut entity = HarqEntity::new(32);
+        for id in 0..32 {
+            assert_eq!(entity.free_process(), Some(id));
+            entity.start(id);
+            entity.start(on_other_layer(id, 32));
+        }
+        assert_eq!(entity.free_process(), None);
+        entity.release(31);
+        entity.release(63);
+        assert_eq!(entity.free_process(), Some(31));
+    }
+
+    #[test]
     fn a_process_is_free_when_both_its_blocks_are() {
-        let mut entity = HarqEntity::default();
+        let mut entity = HarqEntity::new(8);
         entity.start(0);
-        entity.start(on_other_layer(0));
+        entity.start(on_other_layer(0, 8));
         entity.release(0);
         assert_eq!(entity.free_process(), Some(1));
-        entity.release(on_other_layer(0));
+        entity.release(on_other_layer(0, 8));
         assert_eq!(entity.free_process(), Some(0));
     }
 }

@@ -3,20 +3,45 @@
 use core::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use airlane_core::{Direction, Stream};
-use airlane_radio::{Amc, CodedBlock, Mcs};
+use airlane_core::{Bytes, Direction, Stream};
+use airlane_radio::link_tables::{Allocation, LinkTables};
+use airlane_radio::{Amc, CodedBlock, Cqi, CqiToMcs, Mcs};
 
 use super::harq::HarqProcess;
 use crate::config::CellConfig;
+use crate::numerology::{Duplex, SYMBOLS};
 
-/// Coded blocks by MCS and PRBs, computed when first needed. They are the same in every cell: one table
-/// stays in the cache, several would not.
+/// The kinds of slots with a downlink, which differ in the size of their blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SlotFormat {
+    /// All symbols are for one direction.
+    #[default]
+    Whole,
+    /// A special slot.
+    Special,
+}
+
+/// Number of kinds of slots.
+const FORMATS: usize = 2;
+
+/// The tables of cells with equal tables: sizes of blocks by slot, MCS and PRBs, and their code, computed when first
+/// needed. They are the same in every cell: one table stays in the cache, several would not.
 #[derive(Debug)]
-pub(crate) struct CodedBlocks {
-    downlink: Vec<OnceLock<Block>>,
-    uplink: Vec<OnceLock<Block>>,
+pub(crate) struct BlockTables {
+    tables: &'static dyn LinkTables,
+    duplex: Duplex,
+    downlink: Blocks,
+    uplink: Blocks,
+    /// Information bits per symbol by MCS.
+    efficiency: Vec<f64>,
     /// Number of places per MCS.
-    sizes: usize,
+    places: usize,
+}
+
+#[derive(Debug)]
+struct Blocks {
+    bytes: Vec<u32>,
+    coded: Vec<OnceLock<Block>>,
 }
 
 #[derive(Debug)]
@@ -26,45 +51,153 @@ struct Block {
     certain_from: f32,
 }
 
-impl CodedBlocks {
-    /// For carriers of up to this many PRBs.
-    pub(crate) fn new(prbs: u16) -> Self {
-        let sizes = usize::from(prbs) + 1;
-        let none = || (0..29 * sizes).map(|_| OnceLock::new()).collect();
-        Self { downlink: none(), uplink: none(), sizes }
+impl BlockTables {
+    /// The tables of a cell, wide enough for those of these cells that share them.
+    pub(crate) fn new(cell: &CellConfig, cells: &[CellConfig]) -> Self {
+        let (tables, duplex) = (cell.tables, cell.numerology.duplex);
+        let schemes: Vec<_> = (0..=tables.highest_mcs().index()).map(Mcs::new).collect();
+        let mut all = Self {
+            tables,
+            duplex,
+            downlink: Blocks { bytes: Vec::new(), coded: Vec::new() },
+            uplink: Blocks { bytes: Vec::new(), coded: Vec::new() },
+            efficiency: schemes.iter().map(|mcs| tables.efficiency(*mcs)).collect(),
+            places: 0,
+        };
+        let sharing = cells.iter().filter(|cell| all.are_of(cell)).map(|cell| cell.resource_blocks);
+        let widest = sharing.max().unwrap_or(0);
+        assert!(widest <= tables.widest(), "{widest} PRBs are more than the tables {:?} have", tables.name());
+        let special = duplex.special_symbols();
+        let formats: &[u8] = match special {
+            Some(symbols) => &[SYMBOLS, symbols],
+            None => &[SYMBOLS],
+        };
+        let blocks = |direction| {
+            let mut bytes = Vec::new();
+            for &symbols in formats {
+                for &mcs in &schemes {
+                    let size = |prbs| tables.transport_block(mcs, Allocation { prbs, symbols }, direction);
+                    bytes.extend((0..=widest).map(|prbs| size(prbs).get() as u32));
+                }
+            }
+            let coded = bytes.iter().map(|_| OnceLock::new()).collect();
+            Blocks { bytes, coded }
+        };
+        all.downlink = blocks(Direction::Downlink);
+        all.uplink = blocks(Direction::Uplink);
+        all.places = usize::from(widest) + 1;
+        all
     }
 
-    fn get(&self, mcs: Mcs, prbs: u16, direction: Direction) -> &Block {
-        let blocks = match direction {
+    /// True if the cell can use them, apart from its bandwidth.
+    pub(crate) fn are_of(&self, cell: &CellConfig) -> bool {
+        (self.tables.name(), self.duplex) == (cell.tables.name(), cell.numerology.duplex)
+    }
+
+    #[inline]
+    fn blocks(&self, direction: Direction) -> &Blocks {
+        match direction {
             Direction::Downlink => &self.downlink,
             Direction::Uplink => &self.uplink,
-        };
-        let prbs = usize::from(prbs);
-        blocks[usize::from(mcs.index()) * self.sizes + prbs].get_or_init(|| {
-            let coded = CodedBlock::new(mcs, direction, mcs.transport_block(prbs, direction));
+        }
+    }
+
+    #[inline]
+    fn place(&self, format: SlotFormat, mcs: Mcs, prbs: u16) -> usize {
+        let scheme = format as usize * self.efficiency.len() + usize::from(mcs.index());
+        scheme * self.places + usize::from(prbs)
+    }
+
+    /// Size of a block of the downlink.
+    #[inline]
+    pub(crate) fn downlink(&self, format: SlotFormat, mcs: Mcs, prbs: u16) -> Bytes {
+        Bytes(u64::from(self.downlink.bytes[self.place(format, mcs, prbs)]))
+    }
+
+    /// Size of a block of the uplink.
+    #[inline]
+    pub(crate) fn uplink(&self, mcs: Mcs, prbs: u16) -> Bytes {
+        Bytes(u64::from(self.uplink.bytes[self.place(SlotFormat::Whole, mcs, prbs)]))
+    }
+
+    fn coded(&self, process: &HarqProcess, direction: Direction) -> &Block {
+        let blocks = self.blocks(direction);
+        let place = self.place(process.format, process.mcs, process.coded_prbs);
+        blocks.coded[place].get_or_init(|| {
+            let size = Bytes(u64::from(blocks.bytes[place]));
+            let coded = self.tables.coded_block(process.mcs, size, direction);
             Block { coded, certain_from: coded.certain_from() }
         })
     }
+
+    /// Information bits per symbol of an MCS in the downlink.
+    #[inline]
+    pub(crate) fn efficiency(&self, mcs: Mcs) -> f64 {
+        self.efficiency[usize::from(mcs.index())]
+    }
+
+    /// The highest MCS whose efficiency is not above this one; the lowest if all are.
+    #[inline]
+    pub(crate) fn of_efficiency(&self, bits_per_symbol: f64) -> Mcs {
+        let fit = self.efficiency.partition_point(|efficiency| *efficiency <= bits_per_symbol);
+        Mcs::new(fit.saturating_sub(1) as u8)
+    }
+
+    /// An MCS with an offset in steps.
+    #[inline]
+    pub(crate) fn corrected(&self, mcs: Mcs, offset: f32) -> Mcs {
+        let highest = (self.efficiency.len() - 1) as f32;
+        Mcs::new((f32::from(mcs.index()) + offset).clamp(0.0, highest) as u8)
+    }
+}
+
+/// Link adaptation of one direction of a cell.
+#[derive(Debug)]
+pub(crate) struct LinkAdaptation {
+    pub(crate) amc: Amc,
+    pub(crate) blocks: Arc<BlockTables>,
+    /// The MCS of each CQI.
+    pub(crate) mcs_of: [Mcs; 16],
+    /// Bytes of a downlink block of one RBG on a layer, by kind of slot and CQI; zero out of range.
+    pub(crate) rbg_bytes: [[u16; 16]; FORMATS],
 }
 
 /// Link adaptation, decoding and their scratch space, one per cell.
 #[derive(Debug)]
 pub(crate) struct Phy {
-    downlink_amc: Amc,
-    uplink_amc: Amc,
-    blocks: Arc<CodedBlocks>,
+    pub(crate) downlink: LinkAdaptation,
+    uplink: LinkAdaptation,
+    pub(crate) blocks: Arc<BlockTables>,
     sinr: Vec<f32>,
     gathered: Vec<f32>,
 }
 
 impl Phy {
-    pub(crate) fn new(cell: &CellConfig, blocks: Arc<CodedBlocks>) -> Self {
+    pub(crate) fn new(cell: &CellConfig, blocks: Arc<BlockTables>) -> Self {
         let (prbs, mac) = (usize::from(cell.resource_blocks), &cell.mac);
-        let rbg_size = usize::from(cell.numerology.rbg_size(cell.resource_blocks));
-        let amc = |rule, direction| Amc::new(rule, direction, prbs, rbg_size);
+        let rbg_size = cell.numerology.rbg_size(cell.resource_blocks);
+        let cqis = || core::array::from_fn(|cqi| Cqi::new(cqi as u8));
+        let adaptation = |rule, direction, table: CqiToMcs| {
+            let mcs_of: [Mcs; 16] = cqis().map(|cqi| table.mcs_in(cell.tables, cqi));
+            let of = |format| {
+                let bytes = |cqi: Cqi| match cqi {
+                    Cqi::OUT_OF_RANGE => 0,
+                    _ => blocks.downlink(format, mcs_of[usize::from(cqi.index())], rbg_size).get() as u16,
+                };
+                cqis().map(bytes)
+            };
+            let has_special = cell.numerology.duplex.special_symbols().is_some();
+            let special = if has_special { of(SlotFormat::Special) } else { [0; 16] };
+            LinkAdaptation {
+                amc: Amc::new(cell.tables, rule, direction, prbs, usize::from(rbg_size)),
+                rbg_bytes: [of(SlotFormat::Whole), special],
+                blocks: Arc::clone(&blocks),
+                mcs_of,
+            }
+        };
         Self {
-            downlink_amc: amc(mac.amc, Direction::Downlink),
-            uplink_amc: amc(mac.uplink.amc, Direction::Uplink),
+            downlink: adaptation(mac.amc, Direction::Downlink, mac.cqi_to_mcs),
+            uplink: adaptation(mac.uplink.amc, Direction::Uplink, CqiToMcs::Efficiency),
             blocks,
             sinr: vec![0.0; prbs],
             gathered: vec![0.0; prbs],
@@ -77,10 +210,10 @@ impl Phy {
     }
 
     /// Link adaptation, and the buffer for the SINR of each PRB.
-    pub(crate) fn amc_and_sinr(&mut self, direction: Direction) -> (&Amc, &mut [f32]) {
+    pub(crate) fn amc_and_sinr(&mut self, direction: Direction) -> (&LinkAdaptation, &mut [f32]) {
         match direction {
-            Direction::Downlink => (&self.downlink_amc, &mut self.sinr),
-            Direction::Uplink => (&self.uplink_amc, &mut self.sinr),
+            Direction::Downlink => (&self.downlink, &mut self.sinr),
+            Direction::Uplink => (&self.uplink, &mut self.sinr),
         }
     }
 
@@ -92,7 +225,7 @@ impl Phy {
         sinr: f32,
         draws: &mut Stream,
     ) -> bool {
-        let block = &self.blocks.get(process.mcs, process.coded_prbs, direction).coded;
+        let block = &self.blocks.coded(process, direction).coded;
         process.soft.receive_flat(block, sinr);
         decodes(block, process, draws)
     }
@@ -106,7 +239,7 @@ impl Phy {
         prbs: impl Iterator<Item = Range<usize>>,
         draws: &mut Stream,
     ) -> bool {
-        let block = self.blocks.get(process.mcs, process.coded_prbs, direction);
+        let block = self.blocks.coded(process, direction);
         let (mut count, mut least) = (0, Least::default());
         for range in prbs {
             let from = &self.sinr[range];

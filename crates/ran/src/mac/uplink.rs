@@ -1,9 +1,10 @@
 //! The uplink of a cell: how UEs get access (TS 36.321 §5.4).
 //!
 //! A UE with data sends a scheduling request in its PUCCH opportunity, and a buffer status report with each
-//! PUSCH. Alternatively, as in ns-3, its buffer status reaches the eNB out of band; or the eNB polls. A grant
-//! decided in slot n is used in slot n + 4. Retransmissions are synchronous: same PRBs, one HARQ round trip
-//! later (TS 36.213 §8).
+//! PUSCH. Alternatively, as in ns-3, its buffer status reaches the eNB out of band; or the eNB polls. With FDD a grant
+//! decided in slot n is used in slot n + 4, and retransmissions are synchronous: same number of PRBs, one HARQ round
+//! trip later (TS 36.213 §8). With TDD a grant is decided in the last slot with a downlink that is early enough, and
+//! retransmissions are asynchronous: in any slot with an uplink and enough room from one round trip later on.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -12,11 +13,12 @@ use airlane_core::{Bytes, Cx, Direction, Event, Topic};
 use airlane_radio::{Cqi, Mcs};
 
 use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
-use super::harq::PROCESSES;
+use super::harq::HarqEntity;
 use super::phy::Phy;
 use super::polls::Report;
-use crate::config::{CellConfig, MacConfig, McsRule, UplinkAccess};
+use crate::config::{CellConfig, McsRule, UplinkAccess};
 use crate::interference::Air;
+use crate::numerology::{Duplex, HarqTiming, Numerology, PuschSizes, UplinkHarq};
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -68,6 +70,11 @@ impl UplinkMac {
         assert!(pucch < cell.resource_blocks, "PUCCH leaves no PRB for PUSCH");
         let (grant, round_trip) = (cell.mac.grant_to_pusch, cell.mac.harq_round_trip);
         assert!(round_trip > grant, "a retransmission is granted before the block was received");
+        let Numerology { duplex, harq, .. } = cell.numerology;
+        let is_polled = matches!(cell.mac.uplink.access, UplinkAccess::Polled { .. });
+        assert!(duplex == Duplex::Fdd || !is_polled, "an eNB polls with FDD only");
+        let is_synchronous = harq.uplink == UplinkHarq::Synchronous;
+        assert!(duplex == Duplex::Fdd || !is_synchronous, "synchronous HARQ is for FDD only");
         Self {
             prbs: cell.resource_blocks - pucch,
             active: Vec::with_capacity(ues),
@@ -260,7 +267,7 @@ impl UplinkMac {
             ue.request_pending = false;
             ue.known_backlog = ue.known_backlog.max(request.bytes.saturating_sub(ue.outstanding));
         }
-        let mac = &slot.cell.mac;
+        let cell = slot.cell;
         let requests = &mut self.requests;
         let (ues, now, number) = (&mut *slot.ues, slot.cx.now, slot.number);
         self.active.retain(|&index| {
@@ -273,7 +280,7 @@ impl UplinkMac {
             }
             if !granted
                 && !ue.uplink.request_pending
-                && let Some((due, bytes)) = ask(mac, number, ue, backlog)
+                && let Some((due, bytes)) = ask(cell, number, ue, backlog)
             {
                 ue.uplink.request_pending = true;
                 let at = requests.partition_point(|request| request.slot <= due);
@@ -283,18 +290,55 @@ impl UplinkMac {
         });
     }
 
-    /// Grants the PUSCHs of `slot + grant_to_pusch`: retransmissions first, then the UEs known to
-    /// have data, in turn, in equal shares up to their need.
+    /// Grants the PUSCHs that have to be granted in this slot: those of `slot + grant_to_pusch`, or of the slots with
+    /// an uplink for which this is the last slot with a downlink that is early enough.
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
-        let pusch = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
-        let mut left = self.prbs;
-        while self.retransmissions.front().is_some_and(|grant| grant.slot <= pusch) {
-            let grant = self.retransmissions.pop_front().expect("the front was there");
-            assert!(grant.slot == pusch && grant.prbs <= left, "a retransmission lost its PRBs");
-            left -= grant.prbs;
-            self.grants.push_back(grant);
+        let ahead = slot.cell.mac.grant_to_pusch;
+        let first = slot.number + u64::from(ahead);
+        match slot.cell.numerology.duplex {
+            Duplex::Fdd => self.grant(slot, first),
+            duplex @ Duplex::Tdd(pattern) => {
+                for pusch in first..first + pattern.slots() {
+                    if duplex.has_uplink(pusch) && duplex.grant_slot(pusch, ahead) == Some(slot.number) {
+                        self.grant(slot, pusch);
+                    }
+                }
+            }
         }
-        let process = process_of(pusch);
+    }
+
+    /// Grants the retransmissions of a slot. Returns the number of PRBs that are left.
+    fn grant_retransmissions(&mut self, uplink: UplinkHarq, pusch: u64) -> u16 {
+        let (mut left, mut at) = (self.prbs, 0);
+        while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= pusch) {
+            match uplink {
+                UplinkHarq::Synchronous => {
+                    assert!(grant.slot == pusch && grant.prbs <= left, "a retransmission lost its PRBs");
+                }
+                // A UE sends one block in a slot.
+                UplinkHarq::Asynchronous if grant.prbs > left || self.is_granted(grant.ue, pusch) => {
+                    at += 1; // it keeps its place
+                    continue;
+                }
+                UplinkHarq::Asynchronous => {}
+            }
+            self.retransmissions.remove(at);
+            left -= grant.prbs;
+            self.grants.push_back(Grant { slot: pusch, ..grant });
+        }
+        left
+    }
+
+    /// True if a UE sends in this slot already.
+    fn is_granted(&self, ue: u32, pusch: u64) -> bool {
+        self.grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue)
+    }
+
+    /// Grants the PUSCHs of a slot: retransmissions first, then the UEs known to have data, in turn, in equal shares
+    /// up to their need.
+    fn grant(&mut self, slot: &mut Slot<'_, '_>, pusch: u64) {
+        let harq = slot.cell.numerology.harq;
+        let mut left = self.grant_retransmissions(harq.uplink, pusch);
         // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of
         // another process.
         let grants = &self.grants;
@@ -303,7 +347,7 @@ impl UplinkMac {
         self.waiting.clear();
         self.waiting.extend(self.active.iter().copied().filter(|&index| {
             let ue = &slot.ues[index as usize].uplink;
-            ue.known_backlog > 0 && ue.harq.is_free(process) && !sends_again(index)
+            ue.known_backlog > 0 && process_for(harq, pusch, &ue.harq).is_some() && !sends_again(index)
         }));
         let n = self.waiting.len();
         let served = n.min(usize::from(slot.cell.mac.uplink.grants_per_slot));
@@ -318,11 +362,12 @@ impl UplinkMac {
             let ue = &mut slot.ues[index as usize];
             sound(slot.number, slot.cell, slot.air, ue);
             let mcs = select_mcs(slot.cell, slot.phy, ue, share);
-            let Some(mut grant) = size_grant(pusch, slot.cell, ue, mcs, share) else { break };
+            let Some(mut grant) = size_grant(pusch, slot, index, (mcs, share)) else { break };
             // With fewer PRBs each may have more power, which allows a better MCS on even fewer PRBs.
             if grant.prbs < share {
+                let ue = &mut slot.ues[index as usize];
                 let mcs = select_mcs(slot.cell, slot.phy, ue, grant.prbs);
-                grant = size_grant(pusch, slot.cell, ue, mcs, grant.prbs).unwrap_or(grant);
+                grant = size_grant(pusch, slot, index, (mcs, grant.prbs)).unwrap_or(grant);
             }
             grant.missed = slot.misses_control(index);
             let ue = &mut slot.ues[index as usize];
@@ -332,7 +377,7 @@ impl UplinkMac {
             self.first = if k + 1 == n { self.waiting[start % n] + 1 } else { index + 1 };
             ue.uplink.known_backlog = ue.uplink.known_backlog.saturating_sub(grant.size.get());
             ue.uplink.outstanding += grant.size.get();
-            ue.uplink.harq.start(process);
+            ue.uplink.harq.start(grant.process);
             self.grants.push_back(grant);
         }
     }
@@ -342,17 +387,25 @@ impl UplinkMac {
 /// this many besides PUCCH.
 const MIN_SHARE: u16 = 3;
 
-/// The process of a first transmission.
-fn process_of(pusch_slot: u64) -> u8 {
-    (pusch_slot % PROCESSES as u64) as u8
+/// The process of a first transmission in a slot, if it is free.
+#[inline]
+fn process_for(harq: HarqTiming, pusch: u64, entity: &HarqEntity) -> Option<u8> {
+    match harq.uplink {
+        UplinkHarq::Synchronous => {
+            Some((pusch % u64::from(harq.processes)) as u8).filter(|id| entity.is_free(*id))
+        }
+        UplinkHarq::Asynchronous => entity.free_process(),
+    }
 }
 
 /// When a UE's request reaches the eNB, and the number of bytes in it, if it can be sent in this slot.
-fn ask(mac: &MacConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, u64)> {
+fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, u64)> {
+    let mac = &cell.mac;
     match mac.uplink.access {
         UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
             // A block that is still on the air already carries a buffer status.
-            (!ue.uplink.harq.any_busy() && slot % u64::from(period) == ue.scheduling_request_offset(period))
+            let offset = ue.scheduling_request_offset(period);
+            (!ue.uplink.harq.any_busy() && has_opportunity(cell.numerology.duplex, slot, (period, offset)))
                 .then(|| (slot + u64::from(processing), initial_grant.get()))
         }
         UplinkAccess::Polled { interval, initial_grant, .. } => {
@@ -362,6 +415,18 @@ fn ask(mac: &MacConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, u6
                 .then_some((slot + 1, initial_grant.get()))
         }
         UplinkAccess::IdealBufferStatus { delay } => Some((slot + u64::from(delay), backlog)),
+    }
+}
+
+/// Whether a UE can send a scheduling request in this slot. Without an uplink in the slot of its opportunity, the
+/// next slot with one takes its place.
+fn has_opportunity(duplex: Duplex, slot: u64, (period, offset): (u32, u64)) -> bool {
+    match duplex {
+        Duplex::Fdd => slot % u64::from(period) == offset,
+        Duplex::Tdd(_) => {
+            let first = duplex.previous_uplink(slot).map_or(0, |before| before + 1);
+            duplex.has_uplink(slot) && (first..=slot).any(|slot| slot % u64::from(period) == offset)
+        }
     }
 }
 
@@ -397,15 +462,14 @@ fn select_mcs(cell: &CellConfig, phy: &mut Phy, ue: &mut Ue, prbs: u16) -> Mcs {
         let sinr = &mut scratch[..state.sounding.sinr.len()];
         sinr.iter_mut().zip(&state.sounding.sinr).for_each(|(to, from)| *to = from * factor);
         // Out of range, the most robust scheme is used nevertheless: the UE has no alternative.
-        let mcs = amc.wideband_cqi(sinr).max(Cqi::new(1)).mcs();
+        let cqi = amc.amc.wideband_cqi(sinr).max(Cqi::new(1));
+        let mcs = amc.mcs_of[usize::from(cqi.index() & 15)];
         state.sounding.chosen.push((factor, mcs));
         mcs
     });
     match cell.mac.mcs_rule {
         McsRule::WorstSubband => mcs,
-        McsRule::Effective { .. } => {
-            Mcs::new((f32::from(mcs.index()) + state.outer_loop).clamp(0.0, 28.0) as u8)
-        }
+        McsRule::Effective { .. } => phy.blocks.corrected(mcs, state.outer_loop),
     }
 }
 
@@ -419,21 +483,29 @@ fn control_bytes(cell: &CellConfig) -> u64 {
 /// subheader, the header of an AM segment (TS 36.322 §6.2.1.5) and that byte.
 const LEAST_PDU: u64 = 2 + 4 + 1;
 
-/// The smallest grant within `share` PRBs that covers the known backlog, or the largest.
-fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> Option<Grant> {
-    let carries = |prbs: u16| mcs.transport_block(usize::from(prbs), Direction::Uplink);
+/// The smallest grant of this MCS within `share` PRBs that covers the known backlog, or the largest.
+fn size_grant(pusch: u64, slot: &Slot<'_, '_>, index: u32, (mcs, share): (Mcs, u16)) -> Option<Grant> {
+    let (cell, ue, blocks) = (slot.cell, &slot.ues[index as usize], &slot.phy.blocks);
     let wanted = Bytes(ue.uplink.known_backlog.max(LEAST_PDU) + control_bytes(cell));
-    let allowed = &DFT_SIZES[..DFT_SIZES.partition_point(|&prbs| prbs <= share)];
-    let enough = allowed.partition_point(|&prbs| carries(prbs) < wanted);
-    let prbs = *allowed.get(enough).or(allowed.last())?;
+    let prbs = match cell.numerology.pusch_sizes {
+        PuschSizes::TransformPrecoded => {
+            let allowed = &DFT_SIZES[..DFT_SIZES.partition_point(|&prbs| prbs <= share)];
+            let enough = allowed.partition_point(|&prbs| blocks.uplink(mcs, prbs) < wanted);
+            *allowed.get(enough).or(allowed.last())?
+        }
+        PuschSizes::Any => {
+            let enough = (1..=share).find(|&prbs| blocks.uplink(mcs, prbs) >= wanted);
+            enough.or((share > 0).then_some(share))?
+        }
+    };
     Some(Grant {
         slot: pusch,
         ue: ue.id.0,
-        process: process_of(pusch),
+        process: process_for(cell.numerology.harq, pusch, &ue.uplink.harq)?,
         mcs,
         prbs,
         first: 0,
-        size: carries(prbs),
+        size: blocks.uplink(mcs, prbs),
         retransmission: false,
         missed: false,
         backlog: 0,
@@ -441,9 +513,10 @@ fn size_grant(pusch: u64, cell: &CellConfig, ue: &Ue, mcs: Mcs, share: u16) -> O
 }
 
 /// Numbers of PRBs of a PUSCH: products of 2, 3 and 5 (TS 36.211 §5.3.3).
-const DFT_SIZES: [u16; 35] = [
+const DFT_SIZES: [u16; 53] = [
     1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72,
-    75, 80, 81, 90, 96, 100, 108,
+    75, 80, 81, 90, 96, 100, 108, 120, 125, 128, 135, 144, 150, 160, 162, 180, 192, 200, 216, 225, 240, 243,
+    250, 256, 270,
 ];
 
 /// Fills a granted block, if necessary with the buffer status report alone. Returns false if there

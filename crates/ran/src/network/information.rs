@@ -105,7 +105,7 @@ impl RadioNetwork {
             cell: ue.cell.0,
             cqi,
             queue: ue.bearer.queue(Direction::Downlink),
-            harq: harq(ue, usize::from(cell.config.transmission_mode.layers())),
+            harq: harq(ue, cell.config.numerology.harq.processes * cell.config.transmission_mode.layers()),
             ..UeRecord::default()
         };
         match ue.downlink.latest.map(|id| &ue.downlink.harq.processes[usize::from(id)]) {
@@ -117,8 +117,8 @@ impl RadioNetwork {
     }
 }
 
-fn harq(ue: &Ue, layers: usize) -> Harq {
+fn harq(ue: &Ue, processes: u8) -> Harq {
     let entity = &ue.downlink.harq;
-    let sent = |id: usize| if entity.is_free(id as u8) { 0 } else { entity.processes[id].transmissions };
-    Harq::new((0..layers * crate::mac::harq::PROCESSES).map(sent))
+    let sent = |id: u8| if entity.is_free(id) { 0 } else { entity.processes[usize::from(id)].transmissions };
+    Harq::new((0..processes).map(sent))
 }

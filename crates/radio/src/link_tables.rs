@@ -1,0 +1,100 @@
+//! The tables of link adaptation as a value: what MCS and CQI mean, the size of a transport block, and the code
+//! that protects it. A cell has one set of tables.
+//!
+//! [`LTE`] is the only set. The indices of both tables have four and five bits in NR, too (TS 38.214 §5.1.3.1 and
+//! §5.2.2.1), so [`Mcs`] and [`Cqi`] are indices of any set.
+//!
+//! ```
+//! use airlane_core::{Bytes, Direction};
+//! use airlane_radio::link_tables::{Allocation, LTE, LinkTables};
+//! use airlane_radio::{Cqi, Mcs};
+//!
+//! let whole_band = Allocation { prbs: 100, symbols: 14 };
+//! assert_eq!(LTE.transport_block(Mcs::new(28), whole_band, Direction::Downlink), Bytes(9422));
+//! assert_eq!(LTE.mcs_of(Cqi::new(15)), Mcs::new(28));
+//! ```
+
+use core::fmt::Debug;
+
+use airlane_core::{Bytes, Direction};
+
+use crate::bler::CodedBlock;
+use crate::tables::{Cqi, Mcs, Modulation};
+
+/// The resources of a transport block on a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Physical resource blocks.
+    pub prbs: u16,
+    /// OFDM symbols of the slot, with its control region; 14 for a whole slot.
+    pub symbols: u8,
+}
+
+/// A set of tables. The efficiency of an MCS must not be below that of a lower one.
+pub trait LinkTables: Debug + Send + Sync {
+    /// Its name, different from that of any other set.
+    fn name(&self) -> &'static str;
+
+    /// The highest MCS. The lowest is 0.
+    fn highest_mcs(&self) -> Mcs;
+
+    /// The widest carrier in PRBs.
+    fn widest(&self) -> u16;
+
+    /// The modulation of an MCS.
+    fn modulation(&self, mcs: Mcs, direction: Direction) -> Modulation;
+
+    /// Information bits per symbol of an MCS in the downlink.
+    fn efficiency(&self, mcs: Mcs) -> f64;
+
+    /// The MCS with the efficiency of a CQI.
+    fn mcs_of(&self, cqi: Cqi) -> Mcs;
+
+    /// The size of a transport block.
+    fn transport_block(&self, mcs: Mcs, allocation: Allocation, direction: Direction) -> Bytes;
+
+    /// A transport block of this size as input of the channel decoder: the error model.
+    fn coded_block(&self, mcs: Mcs, transport_block: Bytes, direction: Direction) -> CodedBlock;
+}
+
+/// The tables of LTE, release 8 (TS 36.213 v8.8.0), with turbo codes. The size of a transport block does not depend
+/// on the number of symbols.
+#[derive(Clone, Copy, Debug)]
+pub struct LteTables;
+
+/// The tables of LTE.
+pub static LTE: LteTables = LteTables;
+
+impl LinkTables for LteTables {
+    fn name(&self) -> &'static str {
+        "lte"
+    }
+
+    fn highest_mcs(&self) -> Mcs {
+        Mcs::MAX
+    }
+
+    fn widest(&self) -> u16 {
+        crate::tables::MAX_PRB as u16
+    }
+
+    fn modulation(&self, mcs: Mcs, direction: Direction) -> Modulation {
+        mcs.modulation(direction)
+    }
+
+    fn efficiency(&self, mcs: Mcs) -> f64 {
+        mcs.spectral_efficiency()
+    }
+
+    fn mcs_of(&self, cqi: Cqi) -> Mcs {
+        cqi.mcs()
+    }
+
+    fn transport_block(&self, mcs: Mcs, allocation: Allocation, direction: Direction) -> Bytes {
+        mcs.transport_block(usize::from(allocation.prbs), direction)
+    }
+
+    fn coded_block(&self, mcs: Mcs, transport_block: Bytes, direction: Direction) -> CodedBlock {
+        CodedBlock::new(mcs, direction, transport_block)
+    }
+}
