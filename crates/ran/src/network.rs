@@ -91,6 +91,8 @@ pub struct RadioNetwork {
     handover: Option<Box<HandoverState>>,
     /// The earliest start of a slot that has not been processed.
     next_at: Instant,
+    /// True if a cell has work in its next slot.
+    busy: bool,
     /// The slot lengths of the cells, each once.
     slots: Vec<Duration>,
     /// The time before which no bearer's timer is due.
@@ -142,6 +144,7 @@ impl RadioNetwork {
             air,
             monitor: config.measurements.map(monitor),
             next_at: Instant::ZERO,
+            busy: false,
             slots: build::slot_lengths(config),
             bearers_due: Instant::FAR_FUTURE,
             deliverable: Vec::with_capacity(64),
@@ -221,6 +224,7 @@ impl RadioNetwork {
             monitor.change_cell(ue);
         }
         self.touched.push(ue.0);
+        self.find_work();
         self.wake_touched(now);
     }
 
@@ -233,19 +237,20 @@ impl RadioNetwork {
     ///
     /// # Panics
     /// If a slot before `now` has not been processed: the driver of a node handles due timeouts before inputs.
+    #[inline]
     fn skip_idle_slots(&mut self, now: Instant) {
-        if self.is_busy() {
-            assert!(
-                self.next_at >= now,
-                "an input at {now}, before the slot at {} was processed",
-                self.next_at
-            );
-        } else if self.next_at < now {
-            for cell in &mut self.cells {
-                cell.clock.skip_to(&cell.config.numerology, now);
-            }
-            self.find_next_slot();
+        if self.next_at < now {
+            self.skip_to(now);
         }
+    }
+
+    #[cold]
+    fn skip_to(&mut self, now: Instant) {
+        assert!(!self.busy, "an input at {now}, before the slot at {} was processed", self.next_at);
+        for cell in &mut self.cells {
+            cell.clock.skip_to(&cell.config.numerology, now);
+        }
+        self.find_next_slot();
     }
 
     fn find_next_slot(&mut self) {
@@ -253,21 +258,28 @@ impl RadioNetwork {
         self.next_at = next.unwrap_or(Instant::FAR_FUTURE);
     }
 
-    fn is_busy(&self) -> bool {
-        self.cells.iter().any(|cell| cell.downlink.is_busy() || cell.uplink.is_busy())
+    /// Finds whether a cell has work in its next slot. To be called after work was done, or has become void.
+    fn find_work(&mut self) {
+        self.busy = self.cells.iter().any(|cell| cell.downlink.is_busy() || cell.uplink.is_busy());
     }
 
     /// The start of the next slot with work, if nothing arrives first.
-    fn next_work(&self) -> Option<Instant> {
-        if self.is_busy() {
-            return Some(self.next_at);
+    #[inline]
+    fn next_work(&self) -> Instant {
+        if self.busy {
+            return self.next_at;
         }
         if self.bearers_due == Instant::FAR_FUTURE {
-            return None;
+            return Instant::FAR_FUTURE;
         }
+        self.next_timers()
+    }
+
+    /// The start of the next slot that runs timers of bearers.
+    fn next_timers(&self) -> Instant {
         let due = self.bearers_due.as_nanos();
         let starts = self.slots.iter().map(|slot| Instant::ZERO + *slot * due.div_ceil(slot.as_nanos()));
-        Some(starts.min()?.max(self.next_at))
+        starts.min().unwrap_or(Instant::FAR_FUTURE).max(self.next_at)
     }
 
     /// Makes the measurements of UEs that are due until then.
@@ -301,6 +313,7 @@ impl RadioNetwork {
         if self.plan.off > 0 {
             self.wait_for_radio(cx);
         }
+        self.find_work();
     }
 
     /// Runs one step in every cell whose slot begins now and whose radio is on, in their order.
@@ -368,9 +381,11 @@ impl RadioNetwork {
             let cell = &mut self.cells[ue.cell.index()];
             if !ue.downlink.active && ue.backlog(Direction::Downlink, now).get() > 0 {
                 cell.downlink.activate(ue);
+                self.busy = true;
             }
             if !ue.uplink.active && ue.backlog(Direction::Uplink, now).get() > 0 {
                 cell.uplink.activate(ue);
+                self.busy = true;
             }
         }
     }
@@ -423,13 +438,14 @@ impl Node for RadioNetwork {
             Direction::Downlink => cell.downlink.activate(ue),
             Direction::Uplink => cell.uplink.activate(ue),
         }
+        self.busy = true;
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let called = cx.now;
         loop {
-            let work = self.next_work().filter(|at| *at <= called);
-            let until = work.unwrap_or(called);
+            let work = self.next_work();
+            let until = work.min(called);
             if self.plan.due() <= until && self.plan.due() < self.handovers_due() {
                 self.change_service(cx);
                 continue;
@@ -438,12 +454,14 @@ impl Node for RadioNetwork {
             if self.handover.is_some() && self.hand_over(cx, until) {
                 continue;
             }
-            let Some(at) = work else { break };
-            self.measure_until(at);
-            self.report_due_positions(cx, at);
-            self.publish_due(cx, at);
+            if work > called {
+                break;
+            }
+            self.measure_until(work);
+            self.report_due_positions(cx, work);
+            self.publish_due(cx, work);
             let mut cx = Cx {
-                now: at,
+                now: work,
                 pool: &mut *cx.pool,
                 outbox: &mut *cx.outbox,
                 topics: cx.topics,
@@ -457,7 +475,7 @@ impl Node for RadioNetwork {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let slot = self.next_work().unwrap_or(Instant::FAR_FUTURE);
+        let slot = self.next_work();
         let mut next = slot.min(self.survey.1).min(self.publisher.due()).min(self.plan.due());
         if let Some(monitor) = &self.monitor {
             next = next.min(monitor.next());

@@ -192,6 +192,7 @@ impl Cqi {
     }
 
     /// The four-bit index.
+    #[inline]
     #[must_use]
     pub const fn index(self) -> u8 {
         self.0

@@ -337,6 +337,9 @@ impl UplinkMac {
     /// Grants the PUSCHs of a slot: retransmissions first, then the UEs known to have data, in turn, in equal shares
     /// up to their need.
     fn grant(&mut self, slot: &mut Slot<'_, '_>, pusch: u64) {
+        if self.active.is_empty() && self.retransmissions.is_empty() {
+            return;
+        }
         let harq = slot.cell.numerology.harq;
         let mut left = self.grant_retransmissions(harq.uplink, pusch);
         // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of

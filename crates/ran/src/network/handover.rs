@@ -172,6 +172,7 @@ impl RadioNetwork {
         let mut state = self.handover.take().expect("there are handovers");
         act(self, &mut state, cx);
         self.handover = Some(state);
+        self.find_work();
         self.skip_idle_slots(cx.now);
         for index in &self.touched {
             if let Some(at) = self.ues[*index as usize].bearer.next_timeout() {

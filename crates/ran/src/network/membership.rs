@@ -56,6 +56,7 @@ impl RadioNetwork {
         cell.uplink.forget(id.0);
         ue.reset_mac(&cell.config);
         ue.bearer.discard(cx, DropCause::NoRoute);
+        self.find_work();
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(id);
         }

@@ -138,6 +138,7 @@ impl RadioNetwork {
                 self.touched.push(ue.id.0);
             }
         }
+        self.find_work();
         self.wake_touched(cx.now);
         if self.handover.is_some() {
             self.with_handover(cx, |network, state, cx| network.tell_handovers(state, cx, cell, on));
