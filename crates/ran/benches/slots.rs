@@ -9,15 +9,27 @@ use airlane_net::gtp;
 use airlane_radio::link_tables::LTE;
 use airlane_radio::{AmcRule, Antenna, CqiToMcs, Position, Profile, TransmissionMode};
 use airlane_ran::RadioNetwork;
-use airlane_ran::bearer::BearerConfig;
+use airlane_ran::bearer::{BearerConfig, RlcConfig};
 use airlane_ran::config::*;
 use airlane_ran::numerology::Numerology;
+use airlane_ran::pdcp::PdcpConfig;
+use airlane_ran::rlc::{Aqm, UmConfig};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 /// Packets in the queue of each UE.
 const STANDING: usize = 40;
 /// Slots before the measurement, until queues, reports and averages are in a steady state.
 const SETTLED: u64 = 1000;
+
+fn bearer() -> BearerConfig {
+    BearerConfig {
+        rlc: RlcConfig::Um(UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(100) }),
+        buffer: Bytes(512 * 1024),
+        aqm: Aqm::DropTail,
+        pdcp: PdcpConfig { sn_bits: 12, discard: None, retransmission_queue: None, status_report: true },
+        pdu_overhead: Bytes::ZERO,
+    }
+}
 
 fn cell() -> CellConfig {
     CellConfig {
@@ -60,7 +72,7 @@ fn cell() -> CellConfig {
                 power_control: None,
             },
         },
-        bearer: BearerConfig { buffer: Bytes(512 * 1024), ..BearerConfig::lena() },
+        bearer: bearer(),
         max_ues: None,
         interferer: false,
         neighbours: None,

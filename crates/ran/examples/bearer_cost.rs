@@ -16,8 +16,9 @@ use airlane_core::{
     Bytes, Cx, Direction, Duration, FlowId, Header, Instant, Packet, PacketPool, Payload, Seeds, Silence,
     TopicSet, UdpHeader,
 };
-use airlane_ran::bearer::{BearerConfig, RadioBearer, RlcMode};
-use airlane_ran::rlc::Pdu;
+use airlane_ran::bearer::{BearerConfig, RadioBearer, RlcConfig};
+use airlane_ran::pdcp::PdcpConfig;
+use airlane_ran::rlc::{AmConfig, Aqm, Pdu, UmConfig};
 
 const GRANT: Bytes = Bytes(9422);
 const BACKLOG: Bytes = Bytes(40_000);
@@ -25,13 +26,26 @@ const DELAY: usize = 8;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let mode = match arguments.get(1).map(String::as_str) {
-        Some("um") => RlcMode::Um,
-        Some("am") => RlcMode::Am,
+    let t_reordering = Duration::from_millis(50);
+    let rlc = match arguments.get(1).map(String::as_str) {
+        Some("um") => RlcConfig::Um(UmConfig { sn_bits: 10, t_reordering }),
+        Some("am") => RlcConfig::Am(AmConfig {
+            sn_bits: 10,
+            t_poll_retransmit: Duration::from_millis(120),
+            t_reordering,
+            t_status_prohibit: Duration::from_millis(50),
+            poll_pdu: Some(64),
+            poll_byte: Some(Bytes(750_000)),
+            max_retx: 32,
+            status_alone: false,
+        }),
         _ => return eprintln!("usage: bearer_cost um|am PACKETS"),
     };
     let packets: u64 = arguments.get(2).and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
-    let config = BearerConfig { mode, buffer: Bytes(512 * 1024), ..BearerConfig::typical() };
+    let discard = Some(Duration::from_millis(150));
+    let pdcp = PdcpConfig { sn_bits: 12, discard, retransmission_queue: None, status_report: true };
+    let (buffer, pdu_overhead) = (Bytes(512 * 1024), Bytes::ZERO);
+    let config = BearerConfig { rlc, buffer, aqm: Aqm::DropTail, pdcp, pdu_overhead };
     let mut bearer = RadioBearer::new(&config, |_| Seeds::new(1).stream("queue"));
     let mut pool = PacketPool::with_capacity(1024);
     let mut outbox = Vec::new();

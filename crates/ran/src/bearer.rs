@@ -7,7 +7,9 @@
 //!
 //! ```
 //! use airlane_core::*;
-//! use airlane_ran::bearer::{BearerConfig, RadioBearer};
+//! use airlane_ran::bearer::{BearerConfig, RadioBearer, RlcConfig};
+//! use airlane_ran::pdcp::PdcpConfig;
+//! use airlane_ran::rlc::{Aqm, UmConfig};
 //!
 //! let (mut pool, mut outbox) = (PacketPool::default(), Vec::new());
 //! let now = Instant::ZERO;
@@ -17,7 +19,14 @@
 //! let (topics, probe) = (TopicSet::NONE, &mut Silence);
 //! let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe };
 //!
-//! let mut bearer = RadioBearer::new(&BearerConfig::typical(), |_| Seeds::new(1).stream("queue"));
+//! let config = BearerConfig {
+//!     rlc: RlcConfig::Um(UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(50) }),
+//!     buffer: Bytes(512 * 1024),
+//!     aqm: Aqm::DropTail,
+//!     pdcp: PdcpConfig { sn_bits: 12, discard: None, retransmission_queue: None, status_report: true },
+//!     pdu_overhead: Bytes::ZERO,
+//! };
+//! let mut bearer = RadioBearer::new(&config, |_| Seeds::new(1).stream("queue"));
 //! bearer.submit(&mut cx, Direction::Downlink, packet);
 //! // An IP packet of 1400 bytes, a PDCP header of 2 and an RLC header of 2.
 //! assert_eq!(bearer.buffer_status(Direction::Downlink, now).total(), Bytes(1404));
@@ -31,31 +40,22 @@
 use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef, Stream};
 
 use crate::pdcp::PdcpConfig;
+use crate::rlc::entity::Entity;
+pub use crate::rlc::entity::{RlcConfig, RlcMode};
 use crate::rlc::queue::TransmitQueue;
 use crate::rlc::source::Source;
-use crate::rlc::{AmConfig, Aqm, Pdu, StatusPdu, UmConfig, am, tm, um};
+use crate::rlc::{Aqm, Pdu};
 
 mod handover;
 
 use handover::Suspension;
 pub use handover::{Departure, HandoverMode, HandoverStatistics};
 
-/// The mode of RLC (TS 36.322 v17.0 §4.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RlcMode {
-    /// Transparent mode.
-    Tm,
-    /// Unacknowledged mode.
-    Um,
-    /// Acknowledged mode.
-    Am,
-}
-
 /// Parameters of a data radio bearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BearerConfig {
-    /// Mode of RLC.
-    pub mode: RlcMode,
+    /// RLC.
+    pub rlc: RlcConfig,
     /// Byte limit of each direction's transmit queue: SDUs, with PDCP headers, that have not been
     /// sent completely.
     pub buffer: Bytes,
@@ -63,82 +63,24 @@ pub struct BearerConfig {
     pub aqm: Aqm,
     /// PDCP.
     pub pdcp: PdcpConfig,
-    /// RLC in unacknowledged mode.
-    pub um: UmConfig,
-    /// RLC in acknowledged mode.
-    pub am: AmConfig,
     /// Overhead of the MAC per PDU (its subheader, TS 36.321 §6.1.2). It is taken from the grant
     /// and included in the bytes that `transmit` reports as used.
     pub pdu_overhead: Bytes,
 }
 
 impl BearerConfig {
-    /// The constants of ns-3.37 (`src/lte/model/lte-rlc-um.cc`, `lte-rlc-am.cc`, `lte-pdcp.cc`),
-    /// which has no discard timer. That ns-3 sends a STATUS PDU in a block of its own is not
-    /// reproduced.
-    #[must_use]
-    pub const fn lena() -> Self {
-        Self {
-            mode: RlcMode::Um,
-            buffer: Bytes(10 * 1024),
-            aqm: Aqm::DropTail,
-            pdcp: PdcpConfig { sn_bits: 12, discard: None, retransmission_queue: None, status_report: true },
-            um: UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(100) },
-            am: AmConfig {
-                sn_bits: 10,
-                t_poll_retransmit: Duration::from_millis(20),
-                t_reordering: Duration::from_millis(10),
-                t_status_prohibit: Duration::from_millis(10),
-                poll_pdu: Some(1),
-                poll_byte: Some(Bytes(50)),
-                max_retx: 5,
-                status_alone: false,
-            },
-            pdu_overhead: Bytes::ZERO,
-        }
-    }
-
-    /// Usual values of a default bearer in deployed networks: those that srsRAN 4G ships for QCI 9
-    /// (`srsenb/rb.conf.example`), with the maxRetxThreshold of its downlink. The buffer of 512 KiB
-    /// is our choice: srsRAN counts SDUs, and operators do not publish theirs.
-    #[must_use]
-    pub const fn typical() -> Self {
-        Self {
-            mode: RlcMode::Am,
-            buffer: Bytes(512 * 1024),
-            aqm: Aqm::DropTail,
-            pdcp: PdcpConfig {
-                sn_bits: 12,
-                discard: Some(Duration::from_millis(150)),
-                retransmission_queue: None,
-                status_report: true,
-            },
-            um: UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(50) },
-            am: AmConfig {
-                sn_bits: 10,
-                t_poll_retransmit: Duration::from_millis(120),
-                t_reordering: Duration::from_millis(50),
-                t_status_prohibit: Duration::from_millis(50),
-                poll_pdu: Some(64),
-                poll_byte: Some(Bytes(750_000)),
-                max_retx: 32,
-                status_alone: false,
-            },
-            pdu_overhead: Bytes::ZERO,
-        }
-    }
-
     /// Checks the parameters; the error names a key and its valid values.
     ///
     /// # Errors
     /// If a sequence number length is not in the specification.
     pub fn check(&self) -> Result<(), InvalidBearer> {
-        let checks = [
-            ("pdcp.sn_bits", self.pdcp.sn_bits, &[7, 12, 15, 18][..], "7, 12, 15 or 18"),
-            ("um.sn_bits", self.um.sn_bits, &[5, 10], "5 or 10"),
-            ("am.sn_bits", self.am.sn_bits, &[10, 16], "10 or 16"),
-        ];
-        for (key, value, allowed, right) in checks {
+        let pdcp = ("pdcp.sn_bits", self.pdcp.sn_bits, &[7, 12, 15, 18][..], "7, 12, 15 or 18");
+        let rlc = match &self.rlc {
+            RlcConfig::Tm => None,
+            RlcConfig::Um(um) => Some(("rlc.sn_bits", um.sn_bits, &[5, 10][..], "5 or 10")),
+            RlcConfig::Am(am) => Some(("rlc.sn_bits", am.sn_bits, &[10, 16][..], "10 or 16")),
+        };
+        for (key, value, allowed, right) in core::iter::once(pdcp).chain(rlc) {
             if !allowed.contains(&value) {
                 return Err(InvalidBearer { key, value, right });
             }
@@ -190,65 +132,33 @@ pub struct Unconfirmed {
     pub delivered: bool,
 }
 
-/// RLC of one direction: the transmitting side at one end, the receiving side at the other.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a bearer is touched each slot; 400 bytes beat an indirection")]
-enum Rlc {
-    Tm,
-    Um { transmitter: um::Transmitter, receiver: um::Receiver },
-    Am { transmitter: am::Transmitter, receiver: am::Receiver, reports: am::Reports },
-}
-
 /// One direction of the bearer.
 #[derive(Debug)]
 struct OneWay {
     direction: Direction,
     source: Source,
-    rlc: Rlc,
+    rlc: Entity,
 }
 
 impl OneWay {
     fn new(config: &BearerConfig, direction: Direction, stream: impl FnOnce() -> Stream) -> Self {
-        let rlc = match config.mode {
-            RlcMode::Tm => Rlc::Tm,
-            RlcMode::Um => Rlc::Um {
-                transmitter: um::Transmitter::new(&config.um),
-                receiver: um::Receiver::new(&config.um),
-            },
-            RlcMode::Am => Rlc::Am {
-                transmitter: am::Transmitter::new(&config.am),
-                receiver: am::Receiver::new(&config.am),
-                reports: am::Reports::default(),
-            },
-        };
         // RLC UM has no confirmations, so nothing is kept for retransmission.
-        let bound = config.pdcp.retransmission_queue.filter(|_| config.mode == RlcMode::Am);
+        let bound = config.pdcp.retransmission_queue.filter(|_| config.rlc.mode() == RlcMode::Am);
         let besides = bound.filter(|queue| queue.holds_waiting && !queue.shares_buffer);
         let buffer = config.buffer + besides.map_or(Bytes::ZERO, |queue| queue.limit);
         let queue = TransmitQueue::new(buffer, &config.aqm, &config.pdcp, stream);
-        Self { direction, source: Source::new(queue, bound, config.pdcp.sn_bits), rlc }
+        let source = Source::new(queue, bound, config.pdcp.sn_bits);
+        Self { direction, source, rlc: Entity::new(&config.rlc) }
     }
 
     #[inline]
     fn next_timeout(&self) -> Instant {
-        let rlc = match &self.rlc {
-            Rlc::Tm => Instant::FAR_FUTURE,
-            Rlc::Um { receiver, .. } => receiver.next_timeout(),
-            Rlc::Am { transmitter, receiver, .. } => transmitter.next_timeout().min(receiver.next_timeout()),
-        };
-        rlc.min(self.source.queue.expires_at())
+        self.rlc.next_timeout().min(self.source.queue.expires_at())
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>, deliver: &mut Vec<PacketRef>) {
         self.source.queue.expire(cx);
-        match &mut self.rlc {
-            Rlc::Tm => {}
-            Rlc::Um { receiver, .. } => receiver.handle_timeout(cx, &mut self.source.sdus, deliver),
-            Rlc::Am { transmitter, receiver, .. } => {
-                receiver.handle_timeout(cx.now);
-                transmitter.handle_timeout(cx.now, &self.source);
-            }
-        }
+        self.rlc.handle_timeout(cx, &mut self.source, deliver);
     }
 
     /// Discards all packets, and restarts RLC.
@@ -263,25 +173,13 @@ impl OneWay {
         sdus.reception.lose_report();
         self.source.drain_again(|_, sdu| packets.extend(sdu.packet));
         packets.into_iter().for_each(|packet| cx.discard(packet, cause));
-        self.restart_rlc();
+        self.rlc.restart(&mut self.source);
     }
 
-    fn receive_status(&mut self, pdu: StatusPdu) {
-        match &mut self.rlc {
-            Rlc::Tm | Rlc::Um { .. } => unreachable!("there are STATUS PDUs in acknowledged mode only"),
-            Rlc::Am { transmitter, reports, .. } => {
-                transmitter.receive_status(&mut self.source, pdu, reports);
-            }
-        }
-    }
-
-    /// The largest STATUS PDU for the data of this direction that may be sent now.
-    #[inline]
-    fn status_estimate(&self, now: Instant) -> Bytes {
-        match &self.rlc {
-            Rlc::Tm | Rlc::Um { .. } => Bytes::ZERO,
-            Rlc::Am { receiver, .. } => Bytes(u64::from(receiver.status_estimate(now))),
-        }
+    /// [`Entity::after_shrinking`].
+    #[cold]
+    fn after_shrinking(&mut self, cx: &Cx<'_>) {
+        self.rlc.after_shrinking(cx.now, &self.source);
     }
 }
 
@@ -291,7 +189,6 @@ pub struct RadioBearer {
     downlink: OneWay,
     uplink: OneWay,
     pdu_overhead: u32,
-    status_alone: bool,
     /// The earliest timeout of either direction; `FAR_FUTURE` if there is none.
     timeout: Instant,
     suspension: Suspension,
@@ -314,7 +211,6 @@ impl RadioBearer {
             downlink: OneWay::new(config, Direction::Downlink, || stream(Direction::Downlink)),
             uplink: OneWay::new(config, Direction::Uplink, || stream(Direction::Uplink)),
             pdu_overhead: u32::try_from(config.pdu_overhead.get()).expect("a MAC subheader is a few bytes"),
-            status_alone: config.am.status_alone,
             timeout: Instant::FAR_FUTURE,
             suspension: Suspension::default(),
             status_report: config.pdcp.status_report,
@@ -353,8 +249,8 @@ impl RadioBearer {
             return Bytes::ZERO;
         }
         let way = self.way(direction);
-        if let Rlc::Um { transmitter, .. } = &way.rlc {
-            return Bytes(way.source.pdu_estimate(transmitter.header()));
+        if let Some(bytes) = way.rlc.only_new_data(&way.source) {
+            return Bytes(bytes);
         }
         let [control, retransmission, new] = self.amounts(direction, now);
         control + retransmission + new
@@ -363,24 +259,8 @@ impl RadioBearer {
     /// Control, data for retransmission, and new data.
     fn amounts(&self, direction: Direction, now: Instant) -> [Bytes; 3] {
         let way = self.way(direction);
-        match &way.rlc {
-            // The status includes the overhead of each SDU, since a grant without it would be too small.
-            Rlc::Tm => {
-                let overhead = u64::from(self.pdu_overhead) * way.source.waiting();
-                [Bytes::ZERO, Bytes::ZERO, Bytes(way.source.backlog() + overhead)]
-            }
-            Rlc::Um { transmitter, .. } => {
-                [Bytes::ZERO, Bytes::ZERO, Bytes(way.source.pdu_estimate(transmitter.header()))]
-            }
-            Rlc::Am { transmitter, .. } => [
-                self.way(opposite(direction)).status_estimate(now),
-                Bytes(transmitter.retransmission_estimate()),
-                match transmitter.is_stalled() {
-                    true => Bytes::ZERO,
-                    false => Bytes(way.source.pdu_estimate(transmitter.header())),
-                },
-            ],
-        }
+        let [retransmission, new] = way.rlc.amounts(&way.source, self.pdu_overhead);
+        [self.way(opposite(direction)).rlc.status_estimate(now), retransmission, new]
     }
 
     /// Fills a grant with PDUs: STATUS first, then retransmissions, then new data. Returns the
@@ -397,40 +277,10 @@ impl RadioBearer {
             return Bytes::ZERO;
         }
         let overhead = self.pdu_overhead;
-        let status_alone = self.status_alone;
         let grant = u32::try_from(grant.get()).expect("a transport block is shorter than 4 GiB");
-        let mut left = grant;
-        let (OneWay { source, rlc, .. }, back) = self.ways_mut(direction);
-        match rlc {
-            Rlc::Tm => {
-                while let Some(pdu) = tm::transmit(cx, source, left.saturating_sub(overhead)) {
-                    left -= pdu.size().get() as u32 + overhead;
-                    out.push(pdu);
-                }
-            }
-            Rlc::Um { transmitter, .. } => {
-                while let Some(pdu) = transmitter.transmit(cx, source, left.saturating_sub(overhead)) {
-                    left -= pdu.size().get() as u32 + overhead;
-                    out.push(pdu);
-                }
-            }
-            Rlc::Am { transmitter, .. } => {
-                let mut rest_is_usable = true;
-                if let Rlc::Am { receiver, reports, .. } = &mut back.rlc
-                    && let Some(pdu) = receiver.status(cx.now, left.saturating_sub(overhead), reports)
-                {
-                    left -= pdu.size + overhead;
-                    out.push(Pdu::Status(pdu));
-                    rest_is_usable = !status_alone;
-                }
-                while rest_is_usable
-                    && let Some(pdu) = transmitter.transmit(cx, source, left.saturating_sub(overhead))
-                {
-                    left -= pdu.size().get() as u32 + overhead;
-                    out.push(pdu);
-                }
-            }
-        }
+        let (way, back) = self.ways_mut(direction);
+        let ends = (&mut way.source, &mut back.rlc);
+        let left = way.rlc.transmit(cx, ends, (grant, overhead), out);
         self.update_timeout();
         Bytes(u64::from(grant - left))
     }
@@ -446,18 +296,8 @@ impl RadioBearer {
         deliver: &mut Vec<PacketRef>,
     ) {
         let (way, back) = self.ways_mut(direction);
-        for pdu in pdus {
-            match (pdu, &mut way.rlc) {
-                (Pdu::Data(pdu), Rlc::Tm) => tm::receive(&mut way.source.sdus, pdu, deliver),
-                (Pdu::Data(pdu), Rlc::Um { receiver, .. }) => {
-                    receiver.receive(cx, &mut way.source.sdus, pdu, deliver);
-                }
-                (Pdu::Data(pdu), Rlc::Am { receiver, .. }) => {
-                    receiver.receive(cx.now, &mut way.source.sdus, pdu, deliver);
-                }
-                (Pdu::Status(pdu), _) => back.receive_status(*pdu),
-            }
-        }
+        let ends = (&mut way.source, &mut back.rlc, &mut back.source);
+        way.rlc.receive(cx, ends, pdus, deliver);
         if way.source.sdus.reception.has_news() {
             self.after_sorting(cx, direction);
         }
@@ -469,17 +309,7 @@ impl RadioBearer {
     #[inline]
     pub fn lose(&mut self, cx: &mut Cx<'_>, direction: Direction, pdus: &[Pdu]) {
         let way = self.ways_mut(direction).0;
-        match way.rlc {
-            Rlc::Tm => {
-                for pdu in pdus {
-                    let Pdu::Data(pdu) = pdu else {
-                        unreachable!("there is no STATUS PDU in transparent mode")
-                    };
-                    tm::lose(cx, &mut way.source.sdus, pdu);
-                }
-            }
-            Rlc::Um { .. } | Rlc::Am { .. } => {}
-        }
+        way.rlc.lose(cx, &mut way.source, pdus);
     }
 
     /// Discards all packets and returns to the initial state: the bearer is released.
@@ -537,10 +367,7 @@ impl RadioBearer {
     /// v17.0 §5.2.1), which the upper layers may treat as a radio link failure.
     #[must_use]
     pub fn radio_link_failures(&self, direction: Direction) -> u64 {
-        match &self.way(direction).rlc {
-            Rlc::Tm | Rlc::Um { .. } => 0,
-            Rlc::Am { transmitter, .. } => transmitter.failures(),
-        }
+        self.way(direction).rlc.failures()
     }
 
     /// The SDUs that have a COUNT and whose delivery the receiver has not confirmed, in the order
@@ -548,17 +375,12 @@ impl RadioBearer {
     /// in acknowledged mode.
     pub fn unconfirmed(&self, direction: Direction) -> impl Iterator<Item = Unconfirmed> {
         let way = self.way(direction);
-        let transmitter = match &way.rlc {
-            Rlc::Tm | Rlc::Um { .. } => None,
-            Rlc::Am { transmitter, .. } => Some(transmitter),
-        };
-        transmitter.into_iter().flat_map(|transmitter| {
-            way.source.sdus.iter().filter_map(|(count, from, to, packet)| {
-                (!transmitter.has_confirmed(from, to, way.source.position())).then_some(Unconfirmed {
-                    count,
-                    size: Bytes(to - from),
-                    delivered: packet.is_none(),
-                })
+        let has_confirmations = way.rlc.mode() == RlcMode::Am;
+        way.source.sdus.iter().filter(move |_| has_confirmations).filter_map(|(count, from, to, packet)| {
+            (!way.rlc.has_confirmed(from, to, &way.source)).then_some(Unconfirmed {
+                count,
+                size: Bytes(to - from),
+                delivered: packet.is_none(),
             })
         })
     }

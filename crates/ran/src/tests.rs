@@ -8,13 +8,15 @@ use airlane_net::gtp;
 use airlane_radio::link_tables::LTE;
 use airlane_radio::{AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Position, Profile, TransmissionMode};
 
-use crate::bearer::{BearerConfig, RlcMode};
+use crate::bearer::{BearerConfig, RlcConfig, RlcMode};
 use crate::config::*;
 use crate::network::RadioNetwork;
 use crate::numerology::Numerology;
+use crate::rlc::UmConfig;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
+pub(crate) mod bearers;
 mod membership;
 mod retransmissions;
 mod tdd;
@@ -61,7 +63,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
                 power_control: None,
             },
         },
-        bearer: BearerConfig { buffer: Bytes(512 * 1024), ..BearerConfig::lena() },
+        bearer: BearerConfig { buffer: Bytes(512 * 1024), ..bearers::lena(RlcMode::Um) },
         max_ues: None,
         interferer: false,
         neighbours: None,
@@ -261,7 +263,7 @@ fn a_fixed_mcs_is_what_blocks_are_sent_with_and_scheduled_by() {
 #[test]
 fn without_segments_a_block_carries_whole_packets() {
     let mut config = network(1, IDEAL);
-    config.cells[0].bearer.mode = RlcMode::Tm;
+    config.cells[0].bearer.rlc = RlcConfig::Tm;
     let mut d = Driver::new(&config);
     for k in 0..20_000_u64 {
         d.send(Instant::from_nanos(k * 56_000), 0, Direction::Downlink, 1400);
@@ -275,7 +277,7 @@ fn without_segments_a_block_carries_whole_packets() {
 #[test]
 fn a_packet_too_large_for_the_first_grant_is_reported_and_then_sent_whole() {
     let mut config = network(1, sr(10));
-    config.cells[0].bearer.mode = RlcMode::Tm;
+    config.cells[0].bearer.rlc = RlcConfig::Tm;
     let mut d = Driver::new(&config);
     d.send(Instant::from_nanos(137_000), 0, Direction::Uplink, 1400);
     d.run_to(Instant::from_millis(100));
@@ -291,7 +293,7 @@ fn what_harq_gives_up_is_gone_without_a_header() {
     // As in `a_missed_assignment_is_sent_again`, and no second attempt.
     let lossy = |direction| {
         far(32_000.0, direction, |cell| {
-            (cell.bearer.mode, cell.mac.control_errors) = (RlcMode::Tm, true);
+            (cell.bearer.rlc, cell.mac.control_errors) = (RlcConfig::Tm, true);
             cell.mac.harq_max_transmissions = 1;
         })
     };
@@ -498,7 +500,8 @@ fn a_ue_that_changes_cell_starts_afresh() {
     config.cells[1].downlink_hz += 50e6;
     config.cells[1].uplink_hz += 50e6;
     // RLC waits this long for lost PDUs.
-    config.cells[0].bearer.um.t_reordering = Duration::from_millis(10);
+    let um = UmConfig { t_reordering: Duration::from_millis(10), ..bearers::LENA_UM };
+    config.cells[0].bearer.rlc = RlcConfig::Um(um);
     let mut d = Driver::new(&config);
     let load = |d: &mut Driver, ms: core::ops::Range<u64>| {
         for k in ms {
@@ -686,7 +689,7 @@ fn the_rank_is_the_one_that_carries_more() {
 fn an_enb_that_polls_serves_on_the_second_report() {
     let access = UplinkAccess::Polled { interval: 27, initial_grant: Bytes(100), polls: 2, processing: 3 };
     let mut config = network(1, access);
-    config.cells[0].bearer.mode = RlcMode::Tm; // whole packets
+    config.cells[0].bearer.rlc = RlcConfig::Tm; // whole packets
     let mut d = Driver::new(&config);
     let crowd = |d: &mut Driver, ms: u64| {
         (0..5).for_each(|_| d.send(Instant::from_nanos(ms * 1_000_000 + 137_000), 0, Direction::Uplink, 52));
@@ -739,7 +742,7 @@ fn the_ues_of_a_cell_are_disturbed_together_in_the_uplink() {
     let mut config = network(2, IDEAL);
     config.channel.uplink_bursts = Some(law);
     config.cells[0].mac.harq = false;
-    config.cells[0].bearer.mode = RlcMode::Tm;
+    config.cells[0].bearer.rlc = RlcConfig::Tm;
     let mut d = Driver::new(&config);
     for k in 10..2000_u64 {
         (0..2).for_each(|ue| d.send(Instant::from_millis(k), ue, Direction::Uplink, 52));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{CellId, Decibel, Direction, Instant, UeId};
+use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, UeId};
 use airlane_radio::link_tables::LTE;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
@@ -11,7 +11,7 @@ use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{
     AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Placement, Position, Profile, Sector, TransmissionMode,
 };
-use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcMode};
+use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcConfig};
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
     McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, RankRule, SchedulerKind,
@@ -529,28 +529,19 @@ fn bearer(cell: &Cell) -> BearerConfig {
         | Rlc::Um(RlcUm { buffer, aqm: rule, .. })
         | Rlc::Tm(RlcTm { buffer, aqm: rule }) => (buffer.0, aqm(rule)),
     };
-    // The settings of the other modes are not used.
-    let base = BearerConfig { buffer, aqm, pdcp, ..BearerConfig::lena() };
-    match &cell.rlc {
-        Rlc::Tm(_) => BearerConfig { mode: RlcMode::Tm, ..base },
-        Rlc::Um(um) => BearerConfig {
-            mode: RlcMode::Um,
-            um: rlc::UmConfig { sn_bits: um.sn_bits, t_reordering: um.reordering.0 },
-            ..base
-        },
-        Rlc::Am(am) => BearerConfig {
-            mode: RlcMode::Am,
-            am: rlc::AmConfig {
-                sn_bits: am.sn_bits,
-                t_poll_retransmit: am.poll_retransmit.0,
-                t_reordering: am.reordering.0,
-                t_status_prohibit: am.status_prohibit.0,
-                poll_pdu: am.poll_pdu,
-                poll_byte: am.poll_byte.map(|size| size.0),
-                max_retx: am.max_retransmissions,
-                status_alone: am.status_alone,
-            },
-            ..base
-        },
-    }
+    let rlc = match &cell.rlc {
+        Rlc::Tm(_) => RlcConfig::Tm,
+        Rlc::Um(um) => RlcConfig::Um(rlc::UmConfig { sn_bits: um.sn_bits, t_reordering: um.reordering.0 }),
+        Rlc::Am(am) => RlcConfig::Am(rlc::AmConfig {
+            sn_bits: am.sn_bits,
+            t_poll_retransmit: am.poll_retransmit.0,
+            t_reordering: am.reordering.0,
+            t_status_prohibit: am.status_prohibit.0,
+            poll_pdu: am.poll_pdu,
+            poll_byte: am.poll_byte.map(|size| size.0),
+            max_retx: am.max_retransmissions,
+            status_alone: am.status_alone,
+        }),
+    };
+    BearerConfig { rlc, buffer, aqm, pdcp, pdu_overhead: Bytes::ZERO }
 }

@@ -13,10 +13,10 @@
 
 use airlane_core::{Cx, Direction, DropCause, PacketRef};
 
-use super::{OneWay, RadioBearer, Rlc, RlcMode};
+use super::{OneWay, RadioBearer, RlcMode};
 use crate::pdcp::NumberedSdu;
 use crate::pdcp::status::StatusReport;
-use crate::rlc::store::{CONTROL, Drained, Ranges};
+use crate::rlc::store::{CONTROL, Drained};
 use crate::x2::SnStatusTransfer;
 
 /// How SDUs that have a COUNT and are not confirmed are treated.
@@ -90,7 +90,7 @@ impl RadioBearer {
     /// # Panics
     /// If the handover mode does not fit the RLC mode, or `out` is not empty.
     pub fn leave(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
-        let rlc = self.downlink.mode();
+        let rlc = self.downlink.rlc.mode();
         assert_eq!(rlc, mode.rlc(), "a handover mode for another mode of RLC");
         let is_am = rlc == RlcMode::Am;
         assert!(out.forwarded.is_empty() && out.downlink.is_empty() && out.uplink.is_empty());
@@ -260,32 +260,7 @@ impl RadioBearer {
     }
 }
 
-/// No handover mode applies to it: without RLC's help, PDCP cannot determine which SDUs have arrived.
-const TM_STAYS: &str = "a bearer in transparent mode stays in its cell";
-
 impl OneWay {
-    /// The mode of RLC.
-    fn mode(&self) -> RlcMode {
-        match self.rlc {
-            Rlc::Tm => RlcMode::Tm,
-            Rlc::Um { .. } => RlcMode::Um,
-            Rlc::Am { .. } => RlcMode::Am,
-        }
-    }
-
-    /// The received ranges of the stream.
-    fn received(&self) -> Ranges {
-        match &self.rlc {
-            Rlc::Tm => unreachable!("{TM_STAYS}"),
-            Rlc::Um { receiver, .. } => receiver.received(),
-            Rlc::Am { transmitter, receiver, .. } => {
-                let mut ranges = Ranges::until(transmitter.start_of(receiver.first_missing(), &self.source));
-                receiver.add_received(&mut ranges);
-                ranges
-            }
-        }
-    }
-
     /// The COUNT that the receiver waits for.
     fn first_missing(&self) -> u32 {
         let sdus = &self.source.sdus;
@@ -312,7 +287,7 @@ impl OneWay {
         deliver: &mut Vec<PacketRef>,
         mut keep: impl FnMut(NumberedSdu),
     ) {
-        let ranges = self.received();
+        let ranges = self.rlc.received(&self.source);
         self.source.sdus.reception.lose_report();
         match mode {
             HandoverMode::Lossless => self.begin_sorting(),
@@ -322,7 +297,7 @@ impl OneWay {
         self.source.sdus.drain(&mut begun);
         let mut confirmed_so_far = true;
         for sdu in begun.into_iter().filter(|sdu| sdu.count != CONTROL) {
-            let confirmed = self.is_confirmed(&sdu);
+            let confirmed = self.rlc.has_confirmed(sdu.from, sdu.to, &self.source);
             confirmed_so_far &= confirmed;
             let is_complete = ranges.cover(sdu.from, sdu.to);
             let Drained { count, packet, from, to } = sdu;
@@ -375,34 +350,7 @@ impl OneWay {
                 self.source.sdus.set_next_count(0); // TS 36.323 v17.0 §5.2.1.2, §5.2.2.2
             }
         }
-        self.restart_rlc();
-    }
-
-    fn is_confirmed(&self, sdu: &Drained) -> bool {
-        match &self.rlc {
-            Rlc::Tm | Rlc::Um { .. } => false,
-            Rlc::Am { transmitter, .. } => {
-                transmitter.has_confirmed(sdu.from, sdu.to, self.source.position())
-            }
-        }
-    }
-
-    pub(super) fn restart_rlc(&mut self) {
-        self.source.restart();
-        let position = self.source.position();
-        match &mut self.rlc {
-            Rlc::Tm => {}
-            Rlc::Um { transmitter, receiver } => receiver.reestablish(transmitter.reestablish(), position),
-            Rlc::Am { transmitter, receiver, .. } => receiver.reestablish(transmitter.reestablish()),
-        }
-    }
-
-    /// Data that were to follow a PDU without a poll may no longer be able to follow it.
-    #[cold]
-    pub(super) fn after_shrinking(&mut self, cx: &Cx<'_>) {
-        if let Rlc::Am { transmitter, .. } = &mut self.rlc {
-            transmitter.handle_timeout(cx.now, &self.source);
-        }
+        self.rlc.restart(&mut self.source);
     }
 }
 

@@ -7,6 +7,8 @@ use airlane_core::{
 
 use super::*;
 use crate::rlc::DataPdu;
+use crate::rlc::{AmConfig, UmConfig};
+use crate::tests::bearers::*;
 
 mod am;
 mod handover;
@@ -154,5 +156,5 @@ fn ms(ms: u64) -> Instant {
 
 /// A configuration whose limits are never reached.
 fn roomy(mode: RlcMode) -> BearerConfig {
-    BearerConfig { mode, buffer: Bytes(1 << 30), ..BearerConfig::lena() }
+    BearerConfig { buffer: Bytes(1 << 30), ..lena(mode) }
 }

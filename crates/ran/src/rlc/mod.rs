@@ -8,6 +8,7 @@
 //! the same as long as fewer consecutive PDUs are lost than half the sequence numbers.
 
 pub(crate) mod am;
+pub(crate) mod entity;
 pub(crate) mod header;
 pub(crate) mod queue;
 pub(crate) mod source;

@@ -9,7 +9,7 @@ use airlane_net::signalling::Message;
 use airlane_radio::Position;
 use airlane_radio::mobility::{Course, SpeedLaw};
 
-use super::{IDEAL, network};
+use super::{IDEAL, bearers, network};
 use crate::bearer::{BearerConfig, HandoverMode};
 use crate::config::*;
 use crate::network::RadioNetwork;
@@ -147,7 +147,7 @@ impl World {
 /// Three cells 400 m apart on a line; their UEs drive along it.
 pub(super) fn road(ues: usize) -> RanConfig {
     let mut config = network(ues, IDEAL);
-    config.cells[0].bearer = BearerConfig { buffer: Bytes(100_000), ..BearerConfig::typical() };
+    config.cells[0].bearer = BearerConfig { buffer: Bytes(100_000), ..bearers::typical() };
     for k in 1..3 {
         let mut cell = config.cells[0].clone();
         cell.position = Position::on_ground(400.0 * f64::from(k), 0.0);

@@ -15,9 +15,9 @@ fn quiet() -> BearerConfig {
         t_status_prohibit: Duration::from_millis(30),
         poll_pdu: None,
         poll_byte: None,
-        ..BearerConfig::lena().am
+        ..LENA_AM
     };
-    BearerConfig { am, ..roomy(RlcMode::Am) }
+    BearerConfig { rlc: RlcConfig::Am(am), ..roomy(RlcMode::Am) }
 }
 
 fn polls(pdus: &[Vec<Pdu>]) -> Vec<bool> {
@@ -55,8 +55,8 @@ fn the_last_pdu_polls_and_is_confirmed() {
 #[test]
 fn polls_come_after_so_many_pdus_and_bytes() {
     let with = |poll_pdu, poll_byte| {
-        let am = AmConfig { poll_pdu, poll_byte, ..quiet().am };
-        let mut rig = Rig::new(&BearerConfig { am, ..quiet() });
+        let am = AmConfig { poll_pdu, poll_byte, ..am_of(&quiet()) };
+        let mut rig = Rig::new(&BearerConfig { rlc: RlcConfig::Am(am), ..quiet() });
         polls(&one_by_one(&mut rig, 8))
     };
     // The last PDU always polls.
@@ -161,8 +161,8 @@ fn a_lost_retransmission_is_repeated_and_not_its_confirmed_successor() {
 
 #[test]
 fn only_a_retransmission_counts_towards_the_threshold() {
-    let am = AmConfig { max_retx: 1, ..quiet().am };
-    let mut rig = Rig::new(&BearerConfig { am, ..quiet() });
+    let am = AmConfig { max_retx: 1, ..am_of(&quiet()) };
+    let mut rig = Rig::new(&BearerConfig { rlc: RlcConfig::Am(am), ..quiet() });
     let pdus = one_by_one(&mut rig, 2);
     rig.receive(&pdus[1]);
     for round in 0..3 {
@@ -294,8 +294,8 @@ fn a_status_that_does_not_fit_is_continued_later() {
 #[test]
 fn a_status_alone_wastes_its_grant_only_if_told_to() {
     for status_alone in [false, true] {
-        let am = AmConfig { status_alone, ..quiet().am };
-        let mut rig = Rig::new(&BearerConfig { am, ..quiet() });
+        let am = AmConfig { status_alone, ..am_of(&quiet()) };
+        let mut rig = Rig::new(&BearerConfig { rlc: RlcConfig::Am(am), ..quiet() });
         let pdus = one_by_one(&mut rig, 1);
         rig.receive(&pdus[0]);
         rig.submit_in(UP, 98);
@@ -306,7 +306,7 @@ fn a_status_alone_wastes_its_grant_only_if_told_to() {
 
 #[test]
 fn a_discarded_successor_does_not_leave_a_pdu_without_a_poll() {
-    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(40)), ..BearerConfig::lena().pdcp };
+    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(40)), ..NO_DISCARD };
     let mut rig = Rig::new(&BearerConfig { pdcp, ..quiet() });
     rig.submit(98);
     rig.submit(98);
@@ -397,11 +397,11 @@ fn soak(soak: &Soak) -> Rig {
 
 #[test]
 fn everything_arrives_in_order_and_once_whatever_is_lost() {
-    let fast = |config: BearerConfig| BearerConfig { mode: RlcMode::Am, buffer: Bytes(1 << 30), ..config };
-    let no_discard = BearerConfig::lena().pdcp;
-    let typical = BearerConfig { pdcp: no_discard, ..fast(BearerConfig::typical()) };
-    let long = BearerConfig { am: AmConfig { sn_bits: 16, ..typical.am }, ..typical.clone() };
-    let configs = [fast(BearerConfig::lena()), typical, long];
+    let fast = |config: BearerConfig| BearerConfig { buffer: Bytes(1 << 30), ..config };
+    let no_discard = NO_DISCARD;
+    let typical = BearerConfig { pdcp: no_discard, ..fast(typical()) };
+    let long = BearerConfig { rlc: RlcConfig::Am(AmConfig { sn_bits: 16, ..TYPICAL_AM }), ..typical.clone() };
+    let configs = [fast(lena(RlcMode::Am)), typical, long];
     // Each round needs a poll and a STATUS PDU to be received, one try in 400 at a loss of 0.95.
     let cases = [
         (0.0, 4_000, 1_500),
@@ -425,7 +425,7 @@ fn everything_arrives_in_order_and_once_whatever_is_lost() {
 #[test]
 fn a_discard_timer_drops_only_what_was_never_begun() {
     // Grants carry half the load, so SDUs expire; SDUs that have been started still arrive.
-    let config = BearerConfig { buffer: Bytes(1 << 30), ..BearerConfig::typical() };
+    let config = BearerConfig { buffer: Bytes(1 << 30), ..typical() };
     let rig = soak(&Soak { seed: 9, loss: 0.3, grant: 600, load: 1_500, config });
     let discarded = rig.discarded(DropCause::Discarded);
     assert!(discarded > 100, "{discarded}");

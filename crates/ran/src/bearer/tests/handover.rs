@@ -104,9 +104,9 @@ fn eager() -> BearerConfig {
         t_reordering: Duration::from_millis(10),
         t_status_prohibit: Duration::ZERO,
         poll_pdu: Some(1),
-        ..BearerConfig::lena().am
+        ..LENA_AM
     };
-    BearerConfig { am, ..roomy(RlcMode::Am) }
+    BearerConfig { rlc: RlcConfig::Am(am), ..roomy(RlcMode::Am) }
 }
 
 /// Five SDUs of 100 bytes, each in a PDU of 102. The UE receives 0, 2 and 3, and confirms 0 and 2.
@@ -416,10 +416,10 @@ fn what_is_confirmed_behind_a_gap_makes_room() {
 
 #[test]
 fn a_larger_sdu_that_closes_the_gate_does_not_leave_it_closed() {
-    let am = AmConfig { poll_pdu: None, poll_byte: None, ..eager().am };
+    let am = AmConfig { poll_pdu: None, poll_byte: None, ..am_of(&eager()) };
     let queue = RetransmissionQueue { limit: Bytes(450), shares_buffer: false, holds_waiting: false };
     let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
-    let mut rig = Rig::new(&BearerConfig { am, pdcp, ..eager() });
+    let mut rig = Rig::new(&BearerConfig { rlc: RlcConfig::Am(am), pdcp, ..eager() });
     (0..2).for_each(|_| rig.submit(98));
     let pdus = rig.transmit(102); // no poll: another SDU can follow
     assert!(!data(&pdus)[0].poll);

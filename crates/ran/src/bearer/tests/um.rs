@@ -173,7 +173,7 @@ fn t_reordering_starts_anew_for_what_was_missing_later() {
 #[test]
 fn the_window_pushes_a_gap_out() {
     let um = UmConfig { sn_bits: 5, t_reordering: Duration::from_secs(10) };
-    let mut rig = Rig::new(&BearerConfig { um, ..roomy(RlcMode::Um) });
+    let mut rig = Rig::new(&BearerConfig { rlc: RlcConfig::Um(um), ..roomy(RlcMode::Um) });
     for _ in 0..17 {
         rig.submit(98);
     }
@@ -192,7 +192,7 @@ fn the_window_pushes_a_gap_out() {
 #[test]
 fn an_outage_longer_than_the_window_costs_what_was_in_it() {
     let um = UmConfig { sn_bits: 5, t_reordering: Duration::from_millis(100) };
-    let mut rig = Rig::new(&BearerConfig { um, ..roomy(RlcMode::Um) });
+    let mut rig = Rig::new(&BearerConfig { rlc: RlcConfig::Um(um), ..roomy(RlcMode::Um) });
     for _ in 0..42 {
         rig.submit(98);
     }
@@ -285,7 +285,7 @@ fn random_loss_takes_exactly_the_sdus_that_it_touches() {
 #[test]
 fn the_buffer_limit_counts_what_was_not_sent() {
     // 10240 bytes: seven times 1430 are 10010, an eighth does not fit.
-    let mut rig = Rig::new(&BearerConfig::lena());
+    let mut rig = Rig::new(&lena(RlcMode::Um));
     for _ in 0..8 {
         rig.submit(1428);
     }
@@ -305,7 +305,7 @@ fn the_buffer_limit_counts_what_was_not_sent() {
 
 #[test]
 fn the_discard_timer_takes_what_was_not_begun() {
-    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(150)), ..BearerConfig::lena().pdcp };
+    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(150)), ..NO_DISCARD };
     let mut rig = Rig::new(&BearerConfig { pdcp, ..roomy(RlcMode::Um) });
     rig.submit(98);
     rig.submit(98);
@@ -334,7 +334,7 @@ fn the_discard_timer_takes_what_was_not_begun() {
 /// 40 ms, through a bearer that carries one packet per millisecond. Returns the mean waiting time
 /// of the packets sent in the second half, and how many were delivered in it.
 fn closed_loop(aqm: Aqm) -> (f64, u64) {
-    let mut rig = Rig::new(&BearerConfig { aqm, buffer: Bytes(512 * 1024), ..BearerConfig::lena() });
+    let mut rig = Rig::new(&BearerConfig { aqm, buffer: Bytes(512 * 1024), ..lena(RlcMode::Um) });
     let mut notices: VecDeque<(Instant, bool)> = VecDeque::new();
     let (mut window, mut in_flight, mut recover) = (10.0_f64, 0_u64, Instant::ZERO);
     let (mut dropped, mut wait_ms, mut sent) = (0, 0.0, 0_u64);
@@ -403,7 +403,7 @@ fn red_pie_and_fq_codel_stand_before_rlc_as_well() {
 #[test]
 fn a_packet_that_overtakes_gets_the_lower_count() {
     let aqm = Aqm::FqCoDel(fq_codel::Parameters::default());
-    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(150)), ..BearerConfig::lena().pdcp };
+    let pdcp = PdcpConfig { discard: Some(Duration::from_millis(150)), ..NO_DISCARD };
     let mut rig = Rig::new(&BearerConfig { aqm, pdcp, ..roomy(RlcMode::Am) });
     let submit = |rig: &mut Rig, flow, sdu: u32| {
         let serial = rig.submitted;

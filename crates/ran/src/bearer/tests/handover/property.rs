@@ -149,15 +149,19 @@ fn is_ascending(serials: &[u64]) -> bool {
 
 /// Configurations of a run: quiet and eager polling, with and without a bound, and reports.
 fn configuration(mode: HandoverMode, seed: u64) -> BearerConfig {
-    let base = BearerConfig { pdcp: BearerConfig::lena().pdcp, ..eager() };
+    let base = BearerConfig { pdcp: NO_DISCARD, ..eager() };
     let queue = RetransmissionQueue { limit: Bytes(20_000), shares_buffer: false, holds_waiting: false };
     let pdcp = PdcpConfig {
         retransmission_queue: (seed % 3 == 1).then_some(queue),
         status_report: seed.is_multiple_of(2),
         ..base.pdcp
     };
-    let am = if seed % 5 < 2 { BearerConfig::typical().am } else { base.am };
-    BearerConfig { mode: mode.rlc(), pdcp, am, ..base }
+    let am = if seed % 5 < 2 { TYPICAL_AM } else { am_of(&base) };
+    let rlc = match mode.rlc() {
+        RlcMode::Am => RlcConfig::Am(am),
+        other => lena(other).rlc,
+    };
+    BearerConfig { rlc, pdcp, ..base }
 }
 
 #[test]

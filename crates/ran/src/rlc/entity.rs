@@ -1,0 +1,291 @@
+//! RLC of one direction of a bearer: the transmitting side at one end, the receiving side at the other.
+//!
+//! This is the only place that knows the modes of RLC (TS 36.322 v17.0 §4.2.1). A bearer asks an [`Entity`], and the
+//! MAC asks the bearer; both treat a [`Pdu`] as opaque. Another family of RLC (TS 38.322) is another set of variants
+//! here.
+
+use airlane_core::{Bytes, Cx, Instant, PacketRef};
+
+use super::source::Source;
+use super::store::Ranges;
+use super::{AmConfig, Pdu, StatusPdu, UmConfig, am, tm, um};
+
+/// The mode of RLC, with the settings of that mode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RlcConfig {
+    /// Transparent mode.
+    Tm,
+    /// Unacknowledged mode.
+    Um(UmConfig),
+    /// Acknowledged mode.
+    Am(AmConfig),
+}
+
+/// The mode of RLC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RlcMode {
+    /// Transparent mode.
+    Tm,
+    /// Unacknowledged mode.
+    Um,
+    /// Acknowledged mode.
+    Am,
+}
+
+impl RlcConfig {
+    /// The mode.
+    #[must_use]
+    pub const fn mode(&self) -> RlcMode {
+        match self {
+            Self::Tm => RlcMode::Tm,
+            Self::Um(_) => RlcMode::Um,
+            Self::Am(_) => RlcMode::Am,
+        }
+    }
+}
+
+/// Both sides of RLC for the data of one direction.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a bearer is touched each slot; 400 bytes beat an indirection")]
+pub(crate) enum Entity {
+    Tm,
+    Um {
+        transmitter: um::Transmitter,
+        receiver: um::Receiver,
+    },
+    Am {
+        transmitter: am::Transmitter,
+        receiver: am::Receiver,
+        reports: am::Reports,
+        /// A block with a STATUS PDU has no other PDU.
+        status_alone: bool,
+    },
+}
+
+/// No handover mode applies to it: without RLC's help, PDCP cannot determine which SDUs have arrived.
+const TM_STAYS: &str = "a bearer in transparent mode stays in its cell";
+
+impl Entity {
+    pub(crate) fn new(config: &RlcConfig) -> Self {
+        match config {
+            RlcConfig::Tm => Self::Tm,
+            RlcConfig::Um(um) => {
+                Self::Um { transmitter: um::Transmitter::new(um), receiver: um::Receiver::new(um) }
+            }
+            RlcConfig::Am(am) => Self::Am {
+                transmitter: am::Transmitter::new(am),
+                receiver: am::Receiver::new(am),
+                reports: am::Reports::default(),
+                status_alone: am.status_alone,
+            },
+        }
+    }
+
+    pub(crate) fn mode(&self) -> RlcMode {
+        match self {
+            Self::Tm => RlcMode::Tm,
+            Self::Um { .. } => RlcMode::Um,
+            Self::Am { .. } => RlcMode::Am,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Instant {
+        match self {
+            Self::Tm => Instant::FAR_FUTURE,
+            Self::Um { receiver, .. } => receiver.next_timeout(),
+            Self::Am { transmitter, receiver, .. } => transmitter.next_timeout().min(receiver.next_timeout()),
+        }
+    }
+
+    pub(crate) fn handle_timeout(
+        &mut self,
+        cx: &mut Cx<'_>,
+        source: &mut Source,
+        deliver: &mut Vec<PacketRef>,
+    ) {
+        match self {
+            Self::Tm => {}
+            Self::Um { receiver, .. } => receiver.handle_timeout(cx, &mut source.sdus, deliver),
+            Self::Am { transmitter, receiver, .. } => {
+                receiver.handle_timeout(cx.now);
+                transmitter.handle_timeout(cx.now, source);
+            }
+        }
+    }
+
+    /// Bytes of one PDU of new data with its header, where that is all there may be to send; `None` where more has to
+    /// be considered.
+    #[inline(always)]
+    pub(crate) fn only_new_data(&self, source: &Source) -> Option<u64> {
+        match self {
+            Self::Um { transmitter, .. } => Some(source.pdu_estimate(transmitter.header())),
+            Self::Tm | Self::Am { .. } => None,
+        }
+    }
+
+    /// Data for retransmission, and new data. `overhead` is that of the MAC for each PDU.
+    pub(crate) fn amounts(&self, source: &Source, overhead: u32) -> [Bytes; 2] {
+        match self {
+            // The status includes the overhead of each SDU, since a grant without it would be too small.
+            Self::Tm => {
+                let overhead = u64::from(overhead) * source.waiting();
+                [Bytes::ZERO, Bytes(source.backlog() + overhead)]
+            }
+            Self::Um { transmitter, .. } => [Bytes::ZERO, Bytes(source.pdu_estimate(transmitter.header()))],
+            Self::Am { transmitter, .. } => [
+                Bytes(transmitter.retransmission_estimate()),
+                match transmitter.is_stalled() {
+                    true => Bytes::ZERO,
+                    false => Bytes(source.pdu_estimate(transmitter.header())),
+                },
+            ],
+        }
+    }
+
+    /// The largest STATUS PDU for the data of this direction that may be sent now.
+    #[inline]
+    pub(crate) fn status_estimate(&self, now: Instant) -> Bytes {
+        match self {
+            Self::Tm | Self::Um { .. } => Bytes::ZERO,
+            Self::Am { receiver, .. } => Bytes(u64::from(receiver.status_estimate(now))),
+        }
+    }
+
+    /// Fills a grant of `left` bytes with PDUs, each with the MAC's overhead: STATUS for the data of the other
+    /// direction first, which is `back`, then retransmissions, then new data. Returns the bytes that are left.
+    #[inline]
+    pub(crate) fn transmit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (source, back): (&mut Source, &mut Self),
+        (mut left, overhead): (u32, u32),
+        out: &mut Vec<Pdu>,
+    ) -> u32 {
+        match self {
+            Self::Tm => {
+                while let Some(pdu) = tm::transmit(cx, source, left.saturating_sub(overhead)) {
+                    left -= pdu.size().get() as u32 + overhead;
+                    out.push(pdu);
+                }
+            }
+            Self::Um { transmitter, .. } => {
+                while let Some(pdu) = transmitter.transmit(cx, source, left.saturating_sub(overhead)) {
+                    left -= pdu.size().get() as u32 + overhead;
+                    out.push(pdu);
+                }
+            }
+            Self::Am { transmitter, status_alone, .. } => {
+                let mut rest_is_usable = true;
+                if let Self::Am { receiver, reports, .. } = back
+                    && let Some(pdu) = receiver.status(cx.now, left.saturating_sub(overhead), reports)
+                {
+                    left -= pdu.size + overhead;
+                    out.push(Pdu::Status(pdu));
+                    rest_is_usable = !*status_alone;
+                }
+                while rest_is_usable
+                    && let Some(pdu) = transmitter.transmit(cx, source, left.saturating_sub(overhead))
+                {
+                    left -= pdu.size().get() as u32 + overhead;
+                    out.push(pdu);
+                }
+            }
+        }
+        left
+    }
+
+    /// The PDUs of a decoded transport block arrive at the other end. `back` is the other direction, to whose data
+    /// STATUS PDUs belong.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (source, back, back_source): (&mut Source, &mut Self, &mut Source),
+        pdus: &[Pdu],
+        deliver: &mut Vec<PacketRef>,
+    ) {
+        for pdu in pdus {
+            match (pdu, &mut *self) {
+                (Pdu::Data(pdu), Self::Tm) => tm::receive(&mut source.sdus, pdu, deliver),
+                (Pdu::Data(pdu), Self::Um { receiver, .. }) => {
+                    receiver.receive(cx, &mut source.sdus, pdu, deliver);
+                }
+                (Pdu::Data(pdu), Self::Am { receiver, .. }) => {
+                    receiver.receive(cx.now, &mut source.sdus, pdu, deliver);
+                }
+                (Pdu::Status(pdu), _) => back.receive_status(back_source, *pdu),
+            }
+        }
+    }
+
+    fn receive_status(&mut self, source: &mut Source, pdu: StatusPdu) {
+        match self {
+            Self::Tm | Self::Um { .. } => unreachable!("there are STATUS PDUs in acknowledged mode only"),
+            Self::Am { transmitter, reports, .. } => transmitter.receive_status(source, pdu, reports),
+        }
+    }
+
+    /// The PDUs of a block that will never be received. The other modes detect this by sequence numbers.
+    pub(crate) fn lose(&mut self, cx: &mut Cx<'_>, source: &mut Source, pdus: &[Pdu]) {
+        match self {
+            Self::Tm => {
+                for pdu in pdus {
+                    let Pdu::Data(pdu) = pdu else {
+                        unreachable!("there is no STATUS PDU in transparent mode")
+                    };
+                    tm::lose(cx, &mut source.sdus, pdu);
+                }
+            }
+            Self::Um { .. } | Self::Am { .. } => {}
+        }
+    }
+
+    /// How often a PDU reached the maximum number of retransmissions.
+    pub(crate) fn failures(&self) -> u64 {
+        match self {
+            Self::Tm | Self::Um { .. } => 0,
+            Self::Am { transmitter, .. } => transmitter.failures(),
+        }
+    }
+
+    /// True if the transmitter has a confirmation for this range of the stream.
+    pub(crate) fn has_confirmed(&self, from: u64, to: u64, source: &Source) -> bool {
+        match self {
+            Self::Tm | Self::Um { .. } => false,
+            Self::Am { transmitter, .. } => transmitter.has_confirmed(from, to, source.position()),
+        }
+    }
+
+    /// The received ranges of the stream.
+    pub(crate) fn received(&self, source: &Source) -> Ranges {
+        match self {
+            Self::Tm => unreachable!("{TM_STAYS}"),
+            Self::Um { receiver, .. } => receiver.received(),
+            Self::Am { transmitter, receiver, .. } => {
+                let mut ranges = Ranges::until(transmitter.start_of(receiver.first_missing(), source));
+                receiver.add_received(&mut ranges);
+                ranges
+            }
+        }
+    }
+
+    /// Re-establishes both sides, whose SDUs have been removed.
+    pub(crate) fn restart(&mut self, source: &mut Source) {
+        source.restart();
+        let position = source.position();
+        match self {
+            Self::Tm => {}
+            Self::Um { transmitter, receiver } => receiver.reestablish(transmitter.reestablish(), position),
+            Self::Am { transmitter, receiver, .. } => receiver.reestablish(transmitter.reestablish()),
+        }
+    }
+
+    /// Data that were to follow a PDU without a poll may no longer be able to follow it.
+    #[cold]
+    pub(crate) fn after_shrinking(&mut self, now: Instant, source: &Source) {
+        if let Self::Am { transmitter, .. } = self {
+            transmitter.handle_timeout(now, source);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Bearers for tests: those of ns-3.37, and one as deployed networks have it. The presets of scenarios are their
+//! TOML files.
+
+use airlane_core::{Bytes, Duration};
+
+use crate::bearer::{BearerConfig, RlcConfig, RlcMode};
+use crate::pdcp::PdcpConfig;
+use crate::rlc::{AmConfig, Aqm, UmConfig};
+
+pub(crate) const LENA_UM: UmConfig = UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(100) };
+
+pub(crate) const LENA_AM: AmConfig = AmConfig {
+    sn_bits: 10,
+    t_poll_retransmit: Duration::from_millis(20),
+    t_reordering: Duration::from_millis(10),
+    t_status_prohibit: Duration::from_millis(10),
+    poll_pdu: Some(1),
+    poll_byte: Some(Bytes(50)),
+    max_retx: 5,
+    status_alone: false,
+};
+
+pub(crate) const TYPICAL_AM: AmConfig = AmConfig {
+    sn_bits: 10,
+    t_poll_retransmit: Duration::from_millis(120),
+    t_reordering: Duration::from_millis(50),
+    t_status_prohibit: Duration::from_millis(50),
+    poll_pdu: Some(64),
+    poll_byte: Some(Bytes(750_000)),
+    max_retx: 32,
+    status_alone: false,
+};
+
+pub(crate) const NO_DISCARD: PdcpConfig =
+    PdcpConfig { sn_bits: 12, discard: None, retransmission_queue: None, status_report: true };
+
+/// In this mode, with a buffer of 10 KiB.
+pub(crate) fn lena(mode: RlcMode) -> BearerConfig {
+    BearerConfig {
+        rlc: match mode {
+            RlcMode::Tm => RlcConfig::Tm,
+            RlcMode::Um => RlcConfig::Um(LENA_UM),
+            RlcMode::Am => RlcConfig::Am(LENA_AM),
+        },
+        buffer: Bytes(10 * 1024),
+        aqm: Aqm::DropTail,
+        pdcp: NO_DISCARD,
+        pdu_overhead: Bytes::ZERO,
+    }
+}
+
+/// In acknowledged mode, with a buffer of 512 KiB and a discard timer.
+pub(crate) fn typical() -> BearerConfig {
+    BearerConfig {
+        rlc: RlcConfig::Am(TYPICAL_AM),
+        buffer: Bytes(512 * 1024),
+        pdcp: PdcpConfig { discard: Some(Duration::from_millis(150)), ..NO_DISCARD },
+        ..lena(RlcMode::Am)
+    }
+}
+
+/// The settings of acknowledged mode.
+pub(crate) fn am_of(config: &BearerConfig) -> AmConfig {
+    let RlcConfig::Am(am) = config.rlc else { panic!("{:?}", config.rlc) };
+    am
+}
