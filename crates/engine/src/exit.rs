@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Cx, Instant, Node, Packet, PacketRef, Port};
+use airlane_core::{Bytes, Cx, Event, Instant, Node, Packet, PacketRef, Port, Topic};
 
 /// A packet that has left through an [`Exit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,8 @@ pub struct Departure {
 }
 
 /// Keeps the packets that arrive at any of its ports until
-/// [`Simulation::take`](crate::Simulation::take) removes them, in the order of their arrival.
+/// [`Simulation::take`](crate::Simulation::take) removes them, in the order of their arrival. For the
+/// observers of the run a packet is received and delivered here.
 #[derive(Debug, Default)]
 pub struct Exit {
     waiting: VecDeque<(Port, Instant, PacketRef)>,
@@ -36,6 +37,16 @@ impl Exit {
 
 impl Node for Exit {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        if cx.wants(Topic::Received) {
+            cx.emit_about(&packet, |packet| Event::Received { packet });
+        }
+        if cx.wants(Topic::Delivered) {
+            cx.emit_about(&packet, |packet| Event::Delivered {
+                packet,
+                in_order: Bytes(u64::from(packet.payload.len())),
+                fresh: None, // only the receiver outside knows
+            });
+        }
         self.waiting.push_back((port, cx.now, packet));
     }
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}

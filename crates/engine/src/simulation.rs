@@ -11,7 +11,9 @@
 //! given time, takes packets from outside at any port, and keeps what leaves through an [`Exit`].
 //! None of these calls looks at every node.
 
-use airlane_core::{Cx, DropCause, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, TopicSet};
+use airlane_core::{
+    Cx, DropCause, Event, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, TopicSet,
+};
 use core::any::Any;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -181,14 +183,59 @@ impl Simulation {
     pub fn inject(&mut self, to: (NodeId, Port), packet: Packet, at: Instant, probe: &mut dyn Probe) {
         assert!(to.0.index() < self.members.len(), "{:?} is not in this network", to.0);
         self.advance(at, probe);
+        self.counters.packets += 1;
+        self.call(to.0, probe, |node, cx| {
+            let packet = cx.pool.insert(packet);
+            node.handle_packet(cx, to.1, packet);
+        });
+    }
+
+    /// Passes a packet out of a port of a node at time `at`, as if the node had sent it: for a node that
+    /// stands for something outside. Everything that is due at `at` or before happens first. If the
+    /// port leads nowhere, the packet is dropped with the cause [`DropCause::NoRoute`].
+    ///
+    /// # Panics
+    /// If `at` is before [`Self::now`], or if the node never existed.
+    pub fn send_from(&mut self, from: (NodeId, Port), packet: Packet, at: Instant, probe: &mut dyn Probe) {
+        assert!(from.0.index() < self.members.len(), "{:?} is not in this network", from.0);
+        self.advance(at, probe);
+        self.call(from.0, probe, |_, cx| {
+            cx.emit(&Event::Sent { packet: &packet, retransmission: false });
+            let packet = cx.pool.insert(packet);
+            cx.send(from.1, packet);
+        });
+    }
+
+    /// Calls `act` with a node and the context of a call at the current time: for changes of a node that
+    /// send or drop packets. `None` if the node has another type or does not exist.
+    pub fn visit<T: Node, R>(
+        &mut self,
+        id: NodeId,
+        probe: &mut dyn Probe,
+        act: impl FnOnce(&mut T, &mut Cx<'_>) -> R,
+    ) -> Option<R> {
+        let _ = self.node::<T>(id)?;
+        self.advance(self.now, probe);
+        self.call(id, probe, |node, cx| {
+            let node: &mut dyn Any = node;
+            node.downcast_mut().map(|node| act(node, cx))
+        })
+    }
+
+    /// Calls a node, arms its timer and delivers what it sends.
+    fn call<R>(
+        &mut self,
+        id: NodeId,
+        probe: &mut dyn Probe,
+        act: impl FnOnce(&mut dyn Node, &mut Cx<'_>) -> R,
+    ) -> R {
         let Self { members, wires, wheel, now, pool, outbox, deliveries, counters, .. } = self;
-        counters.packets += 1;
-        let packet = pool.insert(packet);
         let cx = &mut Cx { now: *now, pool, outbox, topics: probe.topics(), probe };
-        let member = &mut members[to.0.index()];
-        member.node.handle_packet(cx, to.1, packet);
-        member.arm(to.0, *now, wheel, counters);
-        deliver(cx, (members, to.0), deliveries, wires, (wheel, counters));
+        let member = &mut members[id.index()];
+        let result = act(member.node.as_mut(), cx);
+        member.arm(id, *now, wheel, counters);
+        deliver(cx, (members, id), deliveries, wires, (wheel, counters));
+        result
     }
 
     /// Removes the oldest packet that has left through an exit; `None` if there is none, or if the

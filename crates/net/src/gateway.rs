@@ -46,6 +46,13 @@ impl Gateway {
         self.ue[flow.index()] = Some(ue);
     }
 
+    /// Removes a flow: its downlink packets are dropped from now on.
+    pub fn remove_flow(&mut self, flow: FlowId) {
+        if let Some(ue) = self.ue.get_mut(flow.index()) {
+            *ue = None;
+        }
+    }
+
     /// Sends the UE's packets to the eNB with this index from now on.
     pub fn attach(&mut self, ue: UeId, enb: u16) {
         if self.port.len() <= ue.index() {

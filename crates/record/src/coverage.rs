@@ -32,6 +32,11 @@ pub(crate) struct CoverageLog {
 }
 
 impl CoverageLog {
+    /// Makes room for this many UEs.
+    pub(crate) fn resize(&mut self, ues: usize) {
+        self.failing.resize(ues, [None; 2]);
+    }
+
     pub(crate) fn new(ues: usize) -> Self {
         Self { failing: vec![[None; 2]; ues], outages: Vec::new() }
     }

@@ -31,6 +31,11 @@ impl Deliveries {
         Self { names, flows, rows: Vec::new() }
     }
 
+    /// Logs UEs and flows that were added behind all others; the arguments are those of [`Self::new`].
+    pub fn extend(&mut self, names: Vec<String>, flows: Vec<u32>) {
+        (self.names, self.flows) = (names, flows);
+    }
+
     /// The table `deliveries`: bytes of IP packets, by the end of the millisecond of their arrival.
     #[must_use]
     pub fn finish(self) -> Table {

@@ -20,6 +20,11 @@ struct Heard {
 pub(crate) struct InformationLog(Vec<Heard>);
 
 impl InformationLog {
+    /// Makes room for this many flows.
+    pub(crate) fn resize(&mut self, flows: usize) {
+        self.0.resize(flows, Heard::default());
+    }
+
     pub(crate) fn new(flows: usize) -> Self {
         Self(vec![Heard::default(); flows])
     }

@@ -36,6 +36,12 @@ impl Losses {
         Self { latest: vec![[None; 2]; flows.len()], flows, bursts: Vec::new() }
     }
 
+    /// Logs flows that were added behind all others.
+    pub fn extend(&mut self, flows: Vec<String>) {
+        self.latest.resize(flows.len(), [None; 2]);
+        self.flows = flows;
+    }
+
     /// The table `losses`: one row per run of packets, in the order of the first drop of each.
     #[must_use]
     pub fn finish(self) -> Table {

@@ -33,6 +33,11 @@ pub(crate) struct PageLog {
 }
 
 impl PageLog {
+    /// Makes room for this many flows.
+    pub(crate) fn resize(&mut self, flows: usize) {
+        self.open.resize(flows, None);
+    }
+
     pub(crate) fn new(flows: usize) -> Self {
         Self { visits: Vec::with_capacity(1024), open: vec![None; flows] }
     }

@@ -20,6 +20,12 @@ impl PathModels {
         Self { latest: vec![None; flows.len()], flows, rows: Vec::new() }
     }
 
+    /// Logs flows that were added behind all others.
+    pub fn extend(&mut self, flows: Vec<String>) {
+        self.latest.resize(flows.len(), None);
+        self.flows = flows;
+    }
+
     fn add(&mut self, now: Instant, flow: FlowId, model: PathModel) {
         let Some(latest) = self.latest.get_mut(flow.index()) else { return };
         if latest.is_none_or(|latest| says_more(&latest, &model)) {

@@ -32,6 +32,11 @@ impl PepLog {
     const REALS: [&'static str; 3] = ["cwnd_internet_bytes", "cwnd_ran_bytes", "pep_srtt_ms"];
     const COUNTS: [&'static str; 3] = ["pep_acks_sent", "pep_acks_accepted", "pep_acks_rejected"];
 
+    /// Makes room for this many flows.
+    pub(crate) fn resize(&mut self, flows: usize) {
+        self.flows.resize(flows, PepRecord::default());
+    }
+
     /// A log of this many flows, with room for this many rows.
     pub(crate) fn new(flows: usize, rows: usize) -> Self {
         Self {

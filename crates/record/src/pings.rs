@@ -24,6 +24,11 @@ pub(crate) struct PingLog {
 }
 
 impl PingLog {
+    /// Makes room for this many flows.
+    pub(crate) fn resize(&mut self, flows: usize) {
+        self.places.resize(flows, Vec::new());
+    }
+
     pub(crate) fn new(flows: usize) -> Self {
         Self { pings: Vec::new(), places: vec![Vec::new(); flows] }
     }

@@ -56,6 +56,11 @@ impl ProxySeries {
         }
     }
 
+    /// Logs flows that were added behind all others.
+    pub fn extend(&mut self, flows: Vec<String>) {
+        self.flows = flows;
+    }
+
     /// The table `proxy_series`: a row for each bin, proxy and flow, while the buffer is not empty.
     #[must_use]
     pub fn finish(mut self) -> Table {

@@ -61,6 +61,12 @@ impl RanLog {
         Self { parameters, processes, rows: Vec::new() }
     }
 
+    /// Logs UEs that were added behind all others.
+    pub fn extend(&mut self, ues: Vec<String>) {
+        self.processes.resize(ues.len(), Default::default());
+        self.parameters.ues = ues;
+    }
+
     fn process(&mut self, ue: UeId, direction: Direction, process: u8) -> Option<&mut Process> {
         self.processes.get_mut(ue.index())?[direction as usize].get_mut(usize::from(process))
     }

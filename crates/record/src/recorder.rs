@@ -105,6 +105,27 @@ impl Recorder {
         }
     }
 
+    /// Records flows and UEs that were added to the run: the parameters with them, behind all earlier ones.
+    ///
+    /// # Panics
+    /// If a flow or UE is missing that was there before.
+    pub fn extend(&mut self, parameters: RecorderParameters) {
+        let flows = parameters.flows.len();
+        assert!(parameters.flows.starts_with(&self.parameters.flows), "flows are added behind all others");
+        assert!(parameters.ues >= self.ues.len(), "UEs are added behind all others");
+        let fresh = &parameters.flows[self.flows.len()..];
+        self.flows.extend(fresh.iter().map(|flow| FlowRecord::new(flow, &parameters)));
+        self.recent.resize_with(flows, Recent::default);
+        self.ues.resize_with(parameters.ues, UeRecord::default);
+        self.coverage.resize(parameters.coverage.len());
+        self.pings.resize(if parameters.pings { flows } else { 0 });
+        self.verdicts.resize(parameters.discriminators.len());
+        self.information.resize(if parameters.information { flows } else { 0 });
+        self.pep.resize(if parameters.pep { flows } else { 0 });
+        self.pages.resize(parameters.pages.len());
+        self.parameters = parameters;
+    }
+
     /// The tables, by name, once the run has reached its end.
     #[must_use]
     pub fn finish(mut self) -> Vec<(&'static str, Table)> {

@@ -72,6 +72,11 @@ struct Dropped {
 pub(crate) struct VerdictLog(Vec<FlowLosses>);
 
 impl VerdictLog {
+    /// Makes room for this many flows.
+    pub(crate) fn resize(&mut self, flows: usize) {
+        self.0.resize_with(flows, FlowLosses::default);
+    }
+
     pub(crate) fn new(flows: usize) -> Self {
         Self((0..flows).map(|_| FlowLosses::default()).collect())
     }

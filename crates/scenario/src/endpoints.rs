@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
+use airlane_engine::Exit;
 use airlane_quic::{self as quic, QlogFiles, QuicConfig};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::http::Message;
@@ -135,6 +136,7 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             Box::new(PingSource::new(Pings { start, stop, interval, payload, count }, path))
         }
         (Transport::Icmp, _) => Box::new(PingResponder::new(path)),
+        (Transport::External, _) => Box::new(Exit::new()),
         (Transport::Quic(quic), app) => {
             let objects = if let App::Fixed(fixed) = app { fixed.objects } else { 1 };
             let to_host = flow.direction == FlowDirection::Downlink;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use airlane_net::DeliveryTrace;
 use airlane_radio::mobility::{MovementPath, Setdest};
@@ -21,7 +22,7 @@ pub enum Files {
     #[default]
     Disk,
     /// Contents by name, where there is no file system, as in a browser.
-    Given(BTreeMap<String, Vec<u8>>),
+    Given(Arc<BTreeMap<String, Vec<u8>>>),
 }
 
 impl Files {

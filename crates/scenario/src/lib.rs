@@ -15,6 +15,7 @@ mod datagrams;
 mod de;
 mod decimal;
 mod document;
+mod embedding;
 mod endpoints;
 mod error;
 mod expand;
@@ -50,6 +51,7 @@ pub mod controller {
 pub use airlane_record::CaptureError;
 pub use counts::HandoverCounts;
 pub use document::Scenario;
+pub use embedding::{Added, FlowEnd};
 pub use error::ScenarioError;
 pub use files::Files;
 pub use format::Resolved;

@@ -76,7 +76,7 @@ pub(crate) fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Opt
     match &scenario.flow[one.section].transport {
         Transport::Tcp(tcp) => Some(&tcp.loss_discriminator),
         Transport::Quic(quic) => Some(&quic.loss_discriminator),
-        Transport::Udp | Transport::Icmp => None,
+        Transport::Udp | Transport::Icmp | Transport::External => None,
     }
 }
 
@@ -86,6 +86,11 @@ pub(crate) fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Opti
     let discriminator = loss_discrimination(discriminator_of(scenario, one)?, scenario);
     let ue = u32::try_from(one.ue?).expect("at most 10,000 UEs");
     discriminator.needs().radio_information.then(|| Consumer::new(flow, ue_address(ue)))
+}
+
+/// Whether the server of this flow needs notifications.
+pub(crate) fn subscribes(scenario: &Resolved, one: &OneFlow) -> bool {
+    consumer(scenario, FlowId(0), one).is_some()
 }
 
 /// Connects the service with the eNBs and with the subscribed servers, each by its flow's number.

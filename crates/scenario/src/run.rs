@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicBool;
 
 use airlane_core::{DropCause, Duration, Instant, Probe, Seeds};
 use airlane_engine::Simulation;
-use airlane_quic::{QlogError, QlogFiles};
+use airlane_quic::QlogError;
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_transport::congestion::OwnControllers;
 use serde::Serialize;
 
 use crate::counts::HandoverCounts;
-use crate::endpoints::Around;
+use crate::embedding::Growth;
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::format::{Middlebox, Resolved, Transport};
-use crate::wiring::{Proxies, Wired};
+use crate::wiring::{Places, Proxies, Wired};
 use crate::{expand, middlebox, proxies, sinks, web, wiring};
 
 /// The interval of virtual time after which writing errors of captures are checked.
@@ -25,12 +25,13 @@ const STRIDE: Duration = Duration::from_millis(100);
 
 /// A run that is ready to begin.
 pub struct Built {
-    simulation: Simulation,
+    pub(crate) simulation: Simulation,
+    pub(crate) places: Places,
+    pub(crate) growth: Growth,
     proxies: Proxies,
     proxy_names: Vec<String>,
-    sinks: Sinks,
-    capture: Option<CaptureParameters>,
-    qlog: Option<Arc<QlogFiles>>,
+    pub(crate) sinks: Sinks,
+    pub(crate) capture: Option<CaptureParameters>,
     end: Instant,
 }
 
@@ -111,7 +112,7 @@ pub fn build_from(
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
         Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
         Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
-        Transport::Udp | Transport::Icmp => None,
+        Transport::Udp | Transport::Icmp | Transport::External => None,
     });
     let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
         Middlebox::SplitProxy(proxy) => {
@@ -126,21 +127,27 @@ pub fn build_from(
         }
     }
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
-    let qlog = scenario.output.qlog.then(Arc::default);
-    let webs = web::webs(scenario, &flows, files)?;
-    let dialogues: Vec<_> = flows.iter().map(|_| Dialogue::default()).collect();
-    let seeds = Seeds::new(seed);
-    let qlog_files = qlog.as_ref();
-    let around =
-        Around { scenario, seeds, qlog: qlog_files, webs: &webs, dialogues: &dialogues, controllers, files };
-    let Wired { simulation, proxies } = wiring::wire(around)?;
+    let growth = Growth {
+        given: scenario.clone(),
+        scenario: scenario.clone(),
+        seeds: Seeds::new(seed),
+        qlog: scenario.output.qlog.then(Arc::default),
+        webs: web::webs(scenario, &flows, files)?,
+        dialogues: flows.iter().map(|_| Dialogue::default()).collect(),
+        controllers: controllers.clone(),
+        files: files.clone(),
+        present: flows.iter().map(|flow| flow.ue).map(Some).collect(),
+        ues: ues.len(),
+    };
+    let Wired { simulation, proxies, places } = wiring::wire(growth.around())?;
     Ok(Built {
         simulation,
+        places,
         proxies,
         proxy_names: middlebox::proxy_names(scenario),
-        sinks: sinks::sinks(scenario, &ues, &flows, web::page_names(&webs)),
+        sinks: sinks::sinks(scenario, &ues, &flows, web::page_names(&growth.webs)),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
-        qlog,
+        growth,
         end: Instant::ZERO + scenario.run.duration.0,
     })
 }
@@ -177,7 +184,7 @@ impl Built {
         if let Some(parameters) = &self.capture {
             self.sinks.capture = Some(Capture::create(prefix, parameters)?);
         }
-        if let Some(qlog) = &self.qlog {
+        if let Some(qlog) = &self.growth.qlog {
             qlog.write_to(prefix);
         }
         Ok(())
@@ -205,7 +212,7 @@ impl Built {
     pub fn run_and_tell(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64)) -> bool {
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
-                || self.qlog.as_ref().is_some_and(|files| files.has_failed());
+                || self.growth.qlog.as_ref().is_some_and(|files| files.has_failed());
             if failed || !self.advance_unless(cancel, self.simulation.now() + STRIDE) {
                 return false;
             }
@@ -226,9 +233,16 @@ impl Built {
     }
 
     fn advance_unless(&mut self, cancel: &AtomicBool, to: Instant) -> bool {
+        let to = to.min(self.end);
+        let (simulation, probe) = self.observed();
+        simulation.advance_unless(cancel, to, probe)
+    }
+
+    /// The simulation, and the observer for its calls.
+    pub(crate) fn observed(&mut self) -> (&mut Simulation, &mut dyn Probe) {
         let alone = self.sinks.is_recorder_alone();
         let probe: &mut dyn Probe = if alone { &mut self.sinks.recorder } else { &mut self.sinks };
-        self.simulation.advance_unless(cancel, to.min(self.end), probe)
+        (&mut self.simulation, probe)
     }
 
     /// Writes the rest of the captures.
@@ -237,7 +251,7 @@ impl Built {
     /// If any of it could not be written, now or during the run.
     pub fn end_capture(&mut self) -> Result<(), CaptureError> {
         self.sinks.finish_capture()?;
-        let ended = self.qlog.as_ref().map_or(Ok(()), |files| files.finish());
+        let ended = self.growth.qlog.as_ref().map_or(Ok(()), |files| files.finish());
         ended.map_err(|QlogError { path, error }| CaptureError { path, error })
     }
 

@@ -8,10 +8,12 @@ use airlane_record::{
 };
 use airlane_transport::congestion::LossDiscrimination;
 
+use crate::endpoints::Around;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, App, Cell, Congestion, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
 use crate::rnis;
 use crate::viewing;
+use crate::web;
 use crate::wiring::data_direction;
 use crate::{endpoints, middlebox};
 
@@ -35,6 +37,33 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
         models: output
             .path_model
             .then(|| PathModels::new(flows.iter().map(|flow| flow.name.clone()).collect())),
+    }
+}
+
+/// Adds flows and UEs to the sinks of a running scenario.
+pub(crate) fn extend(sinks: &mut Sinks, around: Around<'_>, ues: &[OneUe], flows: &[OneFlow]) {
+    let scenario = around.scenario;
+    let pages = web::page_names(around.webs);
+    let names = || flows.iter().map(|flow| flow.name.clone()).collect::<Vec<_>>();
+    sinks.recorder.extend(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) });
+    if let Some((capture, parameters)) = sinks.capture.as_mut().zip(capture_parameters(scenario, ues, flows))
+    {
+        capture.extend(&parameters);
+    }
+    if let Some(log) = &mut sinks.ran_log {
+        log.extend(host_names(ues));
+    }
+    if let Some(log) = &mut sinks.deliveries {
+        log.extend(host_names(ues), hosts(flows));
+    }
+    if let Some(log) = &mut sinks.losses {
+        log.extend(names());
+    }
+    if let Some(log) = &mut sinks.proxies {
+        log.extend(names());
+    }
+    if let Some(log) = &mut sinks.models {
+        log.extend(names());
     }
 }
 
@@ -86,6 +115,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         let (kind, congestion) = match &flow.transport {
             Transport::Udp => ("udp", ""),
             Transport::Icmp => ("icmp", ""),
+            Transport::External => ("ip", ""),
             Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),
             Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
             Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),

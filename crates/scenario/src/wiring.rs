@@ -22,6 +22,34 @@ const POOL_CAPACITY: usize = 4096;
 pub(crate) struct Wired {
     pub(crate) simulation: Simulation,
     pub(crate) proxies: Proxies,
+    pub(crate) places: Places,
+}
+
+/// The nodes that flows and UEs are connected to.
+pub(crate) struct Places {
+    /// The ends of each flow.
+    pub(crate) servers: Vec<NodeId>,
+    pub(crate) hosts: Vec<NodeId>,
+    /// Where the downlink begins, if all servers share it.
+    pub(crate) internet_down: Option<End>,
+    /// Where the downlinks of single servers end.
+    pub(crate) core: End,
+    /// Where the uplink begins, of all hosts or of the core.
+    pub(crate) internet_up: End,
+    /// The router to the servers.
+    pub(crate) server_router: NodeId,
+    /// The router inside UEs or host.
+    pub(crate) host_router: NodeId,
+    /// The nodes of a mobile network.
+    pub(crate) mobile: Option<MobilePlaces>,
+}
+
+/// The nodes of a mobile network that know flows and UEs.
+#[derive(Clone, Copy)]
+pub(crate) struct MobilePlaces {
+    pub(crate) radio: NodeId,
+    pub(crate) gateway: NodeId,
+    pub(crate) enb_proxies: Option<NodeId>,
 }
 
 /// The nodes of the split proxies.
@@ -71,8 +99,8 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
 
     // 8. through radio, S1-U and gateway, over the internet link and a router to the server's endpoints;
     //    if each endpoint has its own link, the router is before the links.
-    let internet_up = internet_uplinks(&mut network, &servers, around)?;
-    for (port, (host, flow)) in (0..).zip(hosts.into_iter().zip(&flows)) {
+    let (internet_up, server_router) = internet_uplinks(&mut network, &servers, around)?;
+    for (port, (&host, flow)) in (0..).zip(hosts.iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
             (Some(mobile), Some(ue)) => mobile.ues[ue],
@@ -87,13 +115,24 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
     // 9. Outside the path, the service that informs servers about the radio of their UEs.
     if let (Some(mobile), Some(service)) = (&mobile, &scenario.rnis) {
         let listens = |(id, flow): &(FlowId, &_)| rnis::consumer(scenario, *id, flow).is_some();
-        let listeners = flow_ids().zip(servers).filter(|(flow, _)| listens(flow));
+        let listeners = flow_ids().zip(servers.iter().copied()).filter(|(flow, _)| listens(flow));
         let listeners: Vec<_> = listeners.map(|((id, _), server)| (id, server)).collect();
         rnis::wire(&mut network, service, mobile.information, &listeners, seeds);
     }
 
+    let shared = scenario.internet.shared;
+    let places = Places {
+        servers,
+        hosts,
+        internet_down: shared.then(|| (internet_down[0].0, Link::INPUT)),
+        core: mobile.as_ref().map_or((host_router, 0), |mobile| mobile.internet_side),
+        internet_up,
+        server_router,
+        host_router,
+        mobile: mobile.as_ref().map(|mobile| mobile.places),
+    };
     let proxies = mobile.map_or_else(Proxies::default, |mobile| mobile.proxies);
-    Ok(Wired { simulation: Simulation::new(network, POOL_CAPACITY), proxies })
+    Ok(Wired { simulation: Simulation::new(network, POOL_CAPACITY), proxies, places })
 }
 
 /// The link or links from the servers: their far ends.
@@ -116,12 +155,12 @@ fn internet_downlinks(
     servers.iter().enumerate().map(down).collect()
 }
 
-/// The link or links to the servers: the end that leads to all of them.
+/// The link or links to the servers: the end that leads to all of them, and the router among them.
 fn internet_uplinks(
     network: &mut Network,
     servers: &[NodeId],
     around: Around<'_>,
-) -> Result<End, ScenarioError> {
+) -> Result<(End, NodeId), ScenarioError> {
     let mut shared = None;
     if around.scenario.internet.shared {
         shared = Some(network.add(links::internet_uplink(around, "internet")?));
@@ -137,9 +176,9 @@ fn internet_uplinks(
         };
         network.connect((router, port), to);
     }
-    let Some(up) = shared else { return Ok((router, 0)) };
+    let Some(up) = shared else { return Ok(((router, 0), router)) };
     network.connect((up, Link::OUTPUT), (router, 0));
-    Ok((up, Link::INPUT))
+    Ok(((up, Link::INPUT), router))
 }
 
 /// The ends of a mobile network: towards the internet, and for each UE.
@@ -149,6 +188,7 @@ struct Mobile {
     proxies: Proxies,
     /// The port at which eNBs publish radio information.
     information: End,
+    places: MobilePlaces,
 }
 
 /// A port of a node.
@@ -199,7 +239,8 @@ impl Mobile {
             network.connect(core_side, up);
         }
         let ues = ue_ports.into_iter().map(|port| (radio_network, port)).collect();
-        Self { internet_side, ues, proxies, information: (radio_network, information_port) }
+        let places = MobilePlaces { radio: radio_network, gateway, enb_proxies: proxies.enbs };
+        Self { internet_side, ues, proxies, information: (radio_network, information_port), places }
     }
 }
 

@@ -126,6 +126,8 @@ impl Write for To {
 /// Observes packets and writes them.
 pub struct Capture<W = To> {
     flows: Vec<CaptureFlow>,
+    /// Number of UEs that have an interface.
+    ues: usize,
     snaplen: u32,
     wire: Wire,
     server: Option<Output<W>>,
@@ -187,6 +189,7 @@ impl<W: Write> Capture<W> {
         };
         Ok(Self {
             flows: parameters.flows.clone(),
+            ues: parameters.ues.len(),
             snaplen,
             wire: Wire::new(),
             server: output(CapturePoint::Server, "server", &["server".to_owned()])?,
@@ -194,6 +197,20 @@ impl<W: Write> Capture<W> {
             s1u: output(CapturePoint::S1u, "s1-u", &parameters.cells)?,
             failed: None,
         })
+    }
+
+    /// Captures flows and UEs that were added behind all others.
+    pub fn extend(&mut self, parameters: &CaptureParameters) {
+        self.flows.clone_from(&parameters.flows);
+        let fresh = parameters.ues.iter().skip(self.ues);
+        self.ues = parameters.ues.len();
+        let Some(output) = self.ue.as_mut().filter(|_| self.failed.is_none()) else { return };
+        for name in fresh {
+            if let Err(error) = output.file.interface(name, self.snaplen) {
+                self.failed = Some(CaptureError { path: output.path.clone(), error });
+                return;
+            }
+        }
     }
 
     /// True once a file could not be written; later packets are lost.

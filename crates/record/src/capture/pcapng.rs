@@ -44,16 +44,21 @@ impl<W: Write> PcapNg<W> {
         file.option(END_OF_OPTIONS, &[]);
         file.end()?;
         for name in interfaces {
-            file.begin(INTERFACE_DESCRIPTION);
-            file.u16(LINKTYPE_RAW);
-            file.u16(0);
-            file.u32(snaplen);
-            file.option(IF_NAME, name.as_bytes());
-            file.option(IF_TSRESOL, &[NANOSECONDS]);
-            file.option(END_OF_OPTIONS, &[]);
-            file.end()?;
+            file.interface(name, snaplen)?;
         }
         Ok(file)
+    }
+
+    /// Adds an interface, whose index is the number of those before it.
+    pub(crate) fn interface(&mut self, name: &str, snaplen: u32) -> io::Result<()> {
+        self.begin(INTERFACE_DESCRIPTION);
+        self.u16(LINKTYPE_RAW);
+        self.u16(0);
+        self.u32(snaplen);
+        self.option(IF_NAME, name.as_bytes());
+        self.option(IF_TSRESOL, &[NANOSECONDS]);
+        self.option(END_OF_OPTIONS, &[]);
+        self.end()
     }
 
     /// Adds a packet of `whole` bytes, of which `kept` are stored.

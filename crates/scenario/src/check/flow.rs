@@ -68,7 +68,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 quic(settings, &at.under("transport"))?;
                 listens(settings.congestion, flow.direction, &at)?;
             }
-            Transport::Udp | Transport::Icmp => {}
+            Transport::Udp | Transport::Icmp | Transport::External => {}
         }
         rnis::discriminator(flow, scenario, &at)?;
     }
@@ -132,7 +132,7 @@ fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {
 
 fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     match (&flow.app, &flow.transport) {
-        (App::Bulk, Transport::Tcp(_) | Transport::Quic(_)) => Ok(()),
+        (App::Bulk, Transport::Tcp(_) | Transport::Quic(_)) | (_, Transport::External) => Ok(()),
         (App::Fixed(fixed), Transport::Tcp(_) | Transport::Quic(_)) => {
             at.require(fixed.size.0.get() > 0, "app.size", "out of range", "it must be at least 1 B")?;
             let several = matches!(flow.transport, Transport::Quic(_));
@@ -198,6 +198,7 @@ const fn protocol(transport: &Transport) -> &'static str {
         Transport::Udp => "UDP",
         Transport::Quic(_) => "QUIC",
         Transport::Icmp => "ICMP",
+        Transport::External => "IP",
     }
 }
 

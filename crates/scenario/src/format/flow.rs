@@ -79,6 +79,9 @@ pub enum Transport {
     Quic(Quic),
     /// ICMP (RFC 792), for app = "ping".
     Icmp,
+    /// Whatever a program sends in which the simulation is embedded. No file can name it.
+    #[serde(skip)]
+    External,
 }
 tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp, "quic" => Quic(Quic), "icmp" => Icmp });
 

@@ -17,7 +17,7 @@ pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
         let at = &format!("flow.{i}");
         application(settings, &format!("{at}.app"), &flow.app);
         match &flow.transport {
-            format::Transport::Udp | format::Transport::Icmp => {}
+            format::Transport::Udp | format::Transport::Icmp | format::Transport::External => {}
             format::Transport::Quic(quic) => {
                 let at = &format!("{at}.transport");
                 self::quic(settings, at, quic);
