@@ -14,8 +14,8 @@ pytest.importorskip("matplotlib")
 
 from airlane import plot, stats
 from airlane.chart import chart_of, label_points
-from airlane.exhibit import Beside, Inside, show
 from airlane.experiments import Number, NumberRow
+from airlane.page_figure import Embedded, Separate, page_figure
 from airlane.ratios import draw_ratios
 from airlane.verdict import Judgement, Published, Verdict
 
@@ -114,9 +114,9 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     def make(place: Any) -> Any:
         fig, axis = drawn()
         axis.plot([0, 1], [2, 3], label="a")
-        return show(fig, "one", "One", "A line.", place)
+        return page_figure(fig, "one", "One", "A line.", place)
 
-    places = [Beside(tmp_path / name / "index.html") for name in ("first", "second")]
+    places = [Separate(tmp_path / name / "index.html") for name in ("first", "second")]
     beside = [make(place) for place in places]
     assert beside[0] == beside[1]
     assert list(tmp_path.iterdir()) == []
@@ -126,7 +126,7 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert [f.name for f in files[0]] == ["one.csv", "one.pdf", "one.png"]
     assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
     assert re.search(rb"CreationDate", files[0][1].read_bytes()) is None
-    inside = make(Inside())
+    inside = make(Embedded())
     assert inside.picture.startswith("data:image/png;base64,")
     assert inside.pdf.startswith("data:application/pdf;base64,")
     assert json.loads(inside.data)["panels"][0]["items"][0]["x"] == [0.0, 1.0]
@@ -136,12 +136,12 @@ def test_a_table_says_what_is_drawn_or_what_it_comes_to() -> None:
     fig, axis = drawn()
     axis.errorbar([1, 2], [10, 20], yerr=[1, 0], label="few")
     axis.set_xlabel("users")
-    (table,) = show(fig, "few", "Few", "", Inside()).tables
+    (table,) = page_figure(fig, "few", "Few", "", Embedded()).tables
     assert table.columns == ["users", "few"]
     assert table.rows == [["1", "10 (9 to 11)"], ["2", "20"]]
     fig, axis = drawn()
     axis.plot(range(100), range(100), label="many")
-    (table,) = show(fig, "many", "Many", "", Inside()).tables
+    (table,) = page_figure(fig, "many", "Many", "", Embedded()).tables
     assert table.rows == [["many", "100", "0", "99", "0", "49.5", "99"]]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import edges
+import prose
 import tidy
-import words
 
 
 def crates(**dependencies: list[str]) -> dict[str, Any]:
@@ -86,20 +86,20 @@ def test_tidy(tmp_path: Path) -> None:
 def test_a_word_that_is_not_used_is_found_across_lines_with_what_to_write(
     text: str, line: int, instead: str
 ) -> None:
-    (found,) = words.word_complaints("a.md", text, words.rules()["words"])
+    (found,) = prose.word_complaints("a.md", text, prose.rules()["words"])
     assert found.startswith(f"a.md:{line}: ")
     assert instead in found
 
 
 def test_words_in_blocks_code_and_links_are_not_read() -> None:
     text = "```text\ncomes along\n```\n\nThe key `comes along` and a [page](comes%20along.md).\n"
-    assert list(words.word_complaints("a.md", text, words.rules()["words"])) == []
+    assert list(prose.word_complaints("a.md", text, prose.rules()["words"])) == []
 
 
 def test_what_make_bench_writes_is_not_read() -> None:
     text = "<!-- bench conditions -->\nThe peer comes along" + " and along" * 12 + ".\n<!-- end -->\n"
-    assert list(words.word_complaints("a.md", text, words.rules()["words"])) == []
-    assert list(words.width_complaints("a.md", text, 100)) == []
+    assert list(prose.word_complaints("a.md", text, prose.rules()["words"])) == []
+    assert list(prose.width_complaints("a.md", text, 100)) == []
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_make_bench_writes_is_not_read() -> None:
     ],
 )
 def test_strings_of_sources_are_read(name: str, text: str, lines: list[int]) -> None:
-    found = words.word_complaints(name, words.strings(name, text), words.rules()["words"])
+    found = prose.word_complaints(name, prose.strings(name, text), prose.rules()["words"])
     assert [int(one.split(":")[1]) for one in found] == lines
 
 
@@ -149,7 +149,7 @@ def test_strings_of_sources_are_read(name: str, text: str, lines: list[int]) -> 
     ],
 )
 def test_comments_and_docstrings_are_read(name: str, text: str, lines: list[int]) -> None:
-    found = words.word_complaints(name, words.remarks(name, text), words.rules()["words"])
+    found = prose.word_complaints(name, prose.remarks(name, text), prose.rules()["words"])
     assert [int(one.split(":")[1]) for one in found] == lines
 
 
@@ -164,15 +164,15 @@ def test_comments_and_docstrings_are_read(name: str, text: str, lines: list[int]
     ],
 )
 def test_sentences_of_comments_begin_with_a_noun(text: str, used: bool) -> None:
-    found = list(words.word_complaints("a.py", words.remarks("a.py", text), words.rules()["remarks"]))
+    found = list(prose.word_complaints("a.py", prose.remarks("a.py", text), prose.rules()["remarks"]))
     assert (not found) == used
 
 
 def test_each_listed_word_matches_and_names_another() -> None:
-    rules = words.rules()
+    rules = prose.rules()
     for word, instead in (rules["words"] | rules["messages"] | rules["remarks"]).items():
         assert instead.strip()
-        assert list(words.word_complaints("a.md", instead, {word: instead})) == [], word
+        assert list(prose.word_complaints("a.md", instead, {word: instead})) == [], word
 
 
 @pytest.mark.parametrize(
@@ -188,5 +188,5 @@ def test_each_listed_word_matches_and_names_another() -> None:
     ],
 )
 def test_lines_of_prose_wrap_at_one_width(line: str, long: bool) -> None:
-    assert len(list(words.width_complaints("a.md", f"x\n{line}\n", 100))) == int(long)
-    assert list(words.width_complaints("a.md", f"```\n{line}\n```\n", 100)) == []
+    assert len(list(prose.width_complaints("a.md", f"x\n{line}\n", 100))) == int(long)
+    assert list(prose.width_complaints("a.md", f"```\n{line}\n```\n", 100)) == []

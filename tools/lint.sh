@@ -19,6 +19,6 @@ say "crate edges"
 .venv/bin/python tools/edges.py
 say tidy
 .venv/bin/python tools/tidy.py
-say words
-.venv/bin/python tools/words.py
+say prose
+.venv/bin/python tools/prose.py
 printf '\nlint: ok\n'

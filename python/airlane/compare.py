@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from airlane import applications, dataset
 from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus, per_run
+from airlane.plural import counted
 from airlane.results import Results, manifest_of
 from airlane.stats import Estimate
-from airlane.words import counted
 
 __all__ = [
     "CompareError",

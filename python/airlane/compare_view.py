@@ -15,11 +15,11 @@ from rich.text import Text
 
 from airlane import dataset, overlay, sweep, terminal
 from airlane.compare import Comparison, Side, differences, load_sweep, verdict
-from airlane.exhibit import Inside, show
 from airlane.figures import Better, Figure, Versus
 from airlane.files import write_text
 from airlane.page import environment
-from airlane.words import counted
+from airlane.page_figure import Embedded, page_figure
+from airlane.plural import counted
 
 __all__ = ["terminal_view", "write_html", "write_sweep_html"]
 
@@ -116,9 +116,9 @@ def write_html(comparisons: Sequence[Comparison], title: str, path: Path) -> Non
         over_time = overlay.draw_over_time(runs)
         shares = overlay.draw_distributions([(s.name, s.results) for s in runs if s.results is not None])
         if over_time is not None:
-            figures.append(show(over_time, "series", "Over time", _CAPTION_TIME, Inside()))
+            figures.append(page_figure(over_time, "series", "Over time", _CAPTION_TIME, Embedded()))
         if shares is not None:
-            figures.append(show(shares, "shares", "Distributions", _CAPTION_SHARES, Inside()))
+            figures.append(page_figure(shares, "shares", "Distributions", _CAPTION_SHARES, Embedded()))
     page = (
         environment()
         .get_template("compare.html.j2")
@@ -169,7 +169,9 @@ def write_sweep_html(folder: Path, path: Path) -> None:
     caption = (
         "Means over the runs of each point, with their 95 % intervals where there are runs enough for one."
     )
-    drawing = show(overlay.draw_sweep(points, figures), "sweep", "Figures over settings", caption, Inside())
+    drawing = page_figure(
+        overlay.draw_sweep(points, figures), "sweep", "Figures over settings", caption, Embedded()
+    )
     page = (
         environment()
         .get_template("sweep.html.j2")

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from airlane.chart import label_points
 from airlane.metrics import Run
+from airlane.plural import counted
 from airlane.results import Results
-from airlane.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

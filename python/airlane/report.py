@@ -17,9 +17,9 @@ from airlane import found, page, reproduction, terminal
 from airlane.arena import Result, view
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT
 from airlane.arena.picture import draw_heat, draw_plane
-from airlane.exhibit import Beside, Exhibit, Inside, show
 from airlane.experiments import ClaimKind, ClaimRow, NumberRow, Outcome
 from airlane.files import write_text
+from airlane.page_figure import Embedded, PageFigure, Separate, page_figure
 from airlane.papers import PAPERS
 from airlane.ratios import CAPTION as RATIOS_CAPTION
 from airlane.ratios import draw_ratios
@@ -131,8 +131,8 @@ class _Entry:
     anchor: str
     tally: Sequence[tuple[str, int]]
     findings: Sequence[tuple[str, int]]
-    beside: Exhibit | None
-    pictures: Sequence[Exhibit]
+    beside: PageFigure | None
+    pictures: Sequence[PageFigure]
 
     @property
     def parts(self) -> str:
@@ -154,7 +154,7 @@ class _Paper:
     title: str
     reference: str
     experiments: Sequence[_Entry]
-    overview: Exhibit | None
+    overview: PageFigure | None
 
     @property
     def file(self) -> str:
@@ -207,7 +207,7 @@ class Book:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._place = Beside(path)
+        self._place = Separate(path)
         self._entries: list[_Entry] = []
 
     def add(self, outcome: Outcome) -> None:
@@ -252,7 +252,7 @@ def _beside(file: Path, other: str) -> str:
     return f"../{other}/index.html" if (file.parent.parent / other / "index.html").is_file() else ""
 
 
-def _entry(outcome: Outcome, place: Beside) -> _Entry:
+def _entry(outcome: Outcome, place: Separate) -> _Entry:
     experiment = outcome.experiment
     anchor = experiment.id.replace("/", "-")
     pictures = experiment.pictures(outcome.draws) if experiment.pictures else []
@@ -264,21 +264,21 @@ def _entry(outcome: Outcome, place: Beside) -> _Entry:
         _in_order(Counter(_finding(row) for row in outcome.claims), ["yes", "open", "no"]),
         None
         if ratios is None
-        else show(ratios, f"{anchor}-numbers", "Published and ours", RATIOS_CAPTION, place),
+        else page_figure(ratios, f"{anchor}-numbers", "Published and ours", RATIOS_CAPTION, place),
         [
-            show(one.figure, f"{anchor}-{i}", one.title, one.caption, place)
+            page_figure(one.figure, f"{anchor}-{i}", one.title, one.caption, place)
             for i, one in enumerate(pictures, start=1)
         ],
     )
 
 
-def _overview(paper: str, entries: Sequence[_Entry], place: Beside) -> Exhibit | None:
+def _overview(paper: str, entries: Sequence[_Entry], place: Separate) -> PageFigure | None:
     """All results of a paper in one figure; `None` where an experiment's own figure has them all."""
     if len(entries) == 1:
         return None
     ratios = draw_ratios(found.results(entry.outcome for entry in entries))
     title = "All published results and ours"
-    return None if ratios is None else show(ratios, f"{paper}-results", title, RATIOS_CAPTION, place)
+    return None if ratios is None else page_figure(ratios, f"{paper}-results", title, RATIOS_CAPTION, place)
 
 
 def _in_order(counts: Counter[str], words: Sequence[str]) -> list[tuple[str, int]]:
@@ -295,7 +295,7 @@ def write_arena_html(result: Result, path: Path) -> None:
     maps = view.heat(result)
     told = [(one, one.told(), view.main_figure(one).full) for one in result.situations]
     planes = [
-        show(drawn, f"plane-{one.name}", one.title, "", Inside())
+        page_figure(drawn, f"plane-{one.name}", one.title, "", Embedded())
         for one in result.situations
         if (drawn := draw_plane(result, one)) is not None
     ]
@@ -312,7 +312,7 @@ def write_arena_html(result: Result, path: Path) -> None:
             planes=planes,
             kept=KEPT,
             fine_ms=DELAY_FINE_MS,
-            picture=show(draw_heat(maps[0]), "arena", "The heat map", maps[0]["title"], Inside()),
+            picture=page_figure(draw_heat(maps[0]), "arena", "The heat map", maps[0]["title"], Embedded()),
             papers=_beside(path, "reproduce"),
             csv=base64.b64encode(view.cells_csv(result).encode()).decode(),
             cards=cards,

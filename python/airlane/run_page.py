@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from airlane import overlay, page, plot, terminal
-from airlane.exhibit import Inside, show
 from airlane.figures import BY_NAME, per_run
 from airlane.files import write_text
+from airlane.page_figure import Embedded, page_figure
+from airlane.plural import counted
 from airlane.results import Results
-from airlane.words import counted
 
 __all__ = ["FOLDED_ROWS", "sites", "write_run_html"]
 
@@ -70,11 +70,11 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
         .get_template("run.html.j2")
         .render(
             title=title,
-            figure=show(plot.draw_run(results, 0), "series", "Over time", caption, Inside()),
-            map=None if ways is None else show(ways, "map", "Cells and UEs", _MAP_CAPTION, Inside()),
+            figure=page_figure(plot.draw_run(results, 0), "series", "Over time", caption, Embedded()),
+            map=None if ways is None else page_figure(ways, "map", "Cells and UEs", _MAP_CAPTION, Embedded()),
             shares=None
             if shares is None
-            else show(shares, "shares", "Distributions", _SHARES_CAPTION, Inside()),
+            else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, Embedded()),
             told=_told(results),
             runs_many=results.runs > 1,
             tiles=_tiles(results),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airlane.figures import BY_NAME
-from airlane.words import counted
+from airlane.plural import counted
 
 if TYPE_CHECKING:
     from airlane.results import Results

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from airlane import sweep
+from airlane.plural import counted
 from airlane.scenario import Scenario
-from airlane.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

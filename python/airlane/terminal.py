@@ -20,11 +20,11 @@ from rich.text import Text
 from airlane import coverage, reproduction, stats
 from airlane.experiments import ClaimKind, Number, NumberKind, Outcome
 from airlane.figures import BY_NAME, Figure, per_run
+from airlane.plural import counted
 from airlane.reproduction import Reproduction
 from airlane.results import Results
 from airlane.sweep import Point, figures_in
 from airlane.verdict import Verdict
-from airlane.words import counted
 
 __all__ = [
     "PIPE_WIDTH",

@@ -18,7 +18,7 @@ pub struct Late {
 /// given the time that the host's clock shows, in nanoseconds since any fixed point.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// What the host's clock showed at virtual time zero.
+    /// The time on the host's clock showed at virtual time zero.
     origin: u64,
     bound: Duration,
 }
@@ -41,7 +41,7 @@ impl Pace {
         Instant::from_nanos(host_ns.saturating_sub(self.origin))
     }
 
-    /// What the host's clock shows at a virtual time: when to wake up for an event.
+    /// The time on the host's clock at a virtual time: when to wake up for an event.
     #[must_use]
     pub fn host_ns(&self, at: Instant) -> u64 {
         self.origin.saturating_add(at.as_nanos())

@@ -191,7 +191,7 @@ impl Simulation {
     }
 
     /// Passes a packet out of a port of a node at time `at`, as if the node had sent it: for a node that
-    /// stands for something outside. Everything that is due at `at` or before happens first. If the
+    /// represents something outside. Everything that is due at `at` or before happens first. If the
     /// port leads nowhere, the packet is dropped with the cause [`DropCause::NoRoute`].
     ///
     /// # Panics

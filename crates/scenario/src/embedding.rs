@@ -32,7 +32,7 @@ use crate::{links, radio, rnis, sinks};
 /// The nodes of a built network have the types that they were built with.
 const BUILT: &str = "a node of the network that was built";
 
-/// What a run keeps in order to grow.
+/// The parts of a run's construction that are needed again when it grows.
 pub(crate) struct Growth {
     /// The scenario as its user gave it.
     pub(crate) given: Resolved,
@@ -90,7 +90,7 @@ impl Built {
     }
 
     /// Sends a packet from an end of an external flow at time `at`. Its flow, its direction and the time when it
-    /// was sent are set here. What is due at `at` or before happens first.
+    /// was sent are set here. Everything that is due at `at` or before happens first.
     ///
     /// # Panics
     /// If `at` is before [`Self::now`], or if the flow does not exist.
@@ -362,7 +362,7 @@ impl Growth {
     }
 }
 
-/// What is added to a network.
+/// The parts that are added to a network.
 struct Prepared {
     config: Option<RanConfig>,
     ends: Vec<Ends>,

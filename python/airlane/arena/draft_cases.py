@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlane.arena import draft_looks as look
+from airlane.arena import draft_measures as measures
 from airlane.arena.draft import Case, Question
 
 __all__ = ["CASES"]
@@ -23,8 +23,8 @@ CASES = (
         " Drain follows.",
         "max_bw as Startup ends, full_bw_count 3",
         "max_bw of the link's, %",
-        look.plateau,
-        others=Question(look.plateau, of=_V1),
+        measures.plateau,
+        others=Question(measures.plateau, of=_V1),
     ),
     Case(
         "A.2",
@@ -35,8 +35,8 @@ CASES = (
         "a tenth is lost from 2 s on; before, every round is application-limited; Drain, or what follows"
         " it at once, without a plateau",
         "from the first loss to Drain, round trips",
-        look.startup_loss,
-        others=Question(look.startup_loss, of=_V1),
+        measures.startup_loss,
+        others=Question(measures.startup_loss, of=_V1),
     ),
     Case(
         "A.3",
@@ -45,9 +45,9 @@ CASES = (
         "Drain paces at a gain of 0.5 and ends when no more than Inflight(1.0) is in flight.",
         "flight against Inflight(1.0) as Drain ends",
         "flight as Drain ends, % of Inflight(1.0)",
-        look.drained(0.5),
+        measures.drained(0.5),
         others=Question(
-            look.drained(88 / 256),
+            measures.drained(88 / 256),
             criterion="flight against Inflight(1.0) as Drain ends; paced at its own gain of 88/256",
             of=_V1,
         ),
@@ -60,9 +60,9 @@ CASES = (
         " ends after 3 rounds.",
         "rounds in Drain; 3 or 4, for section 5.3.2 ends it after more than 3",
         "Drain, round trips",
-        look.drain_times_out,
-        (look.narrower(0.9, "Drain", 10.0),),
-        others=Question(look.drain_lasts, criterion="rounds in Drain; 3 or 4", of=_V1),
+        measures.drain_times_out,
+        (measures.narrower(0.9, "Drain", 10.0),),
+        others=Question(measures.drain_lasts, criterion="rounds in Drain; 3 or 4", of=_V1),
     ),
     Case(
         "A.4b",
@@ -71,9 +71,9 @@ CASES = (
         "As A.4.",
         "as A.4",
         "Drain, round trips",
-        look.drain_times_out,
-        (look.narrower(0.3, "Drain", 10.0),),
-        others=Question(look.drain_lasts, criterion="rounds in Drain; 3 or 4", of=_V1),
+        measures.drain_times_out,
+        (measures.narrower(0.3, "Drain", 10.0),),
+        others=Question(measures.drain_lasts, criterion="rounds in Drain; 3 or 4", of=_V1),
     ),
     Case(
         "A.5",
@@ -82,7 +82,7 @@ CASES = (
         "Without loss, three rounds with less than a quarter more end Up, and Down follows.",
         "full_bw_count 3 as Up ends, no packet lost",
         "Up, round trips",
-        look.up_plateau,
+        measures.up_plateau,
         alone=_no("Up"),
     ),
     Case(
@@ -93,8 +93,8 @@ CASES = (
         "half the rate from the begin of Up, a tenth lost 1.5 round trips later; no long-term bound"
         " (section 5.5.10.2)",
         "from the first loss to Down, round trips",
-        look.up_loss_limited,
-        (look.limit_and_lose,),
+        measures.up_loss_limited,
+        (measures.limit_and_lose,),
         alone=_no("Up"),
     ),
     Case(
@@ -104,8 +104,8 @@ CASES = (
         "Without loss and with application-limited rounds, Startup does not end.",
         "nothing but ProbeRTT follows, which comes from any state (section 5.3.4.1)",
         "Startup, s",
-        look.stays("Startup"),
-        others=Question(look.stays("Startup"), of=_V1),
+        measures.stays("Startup"),
+        others=Question(measures.stays("Startup"), of=_V1),
     ),
     Case(
         "A.7b",
@@ -114,8 +114,8 @@ CASES = (
         "The same of Up.",
         "half the rate from the begin of the first Up after ProbeRTT; nothing but ProbeRTT follows",
         "Up, s",
-        look.stays("ProbeBW_UP"),
-        (look.limit_in_up,),
+        measures.stays("ProbeBW_UP"),
+        (measures.limit_in_up,),
         alone=_no("Up"),
     ),
     Case(
@@ -127,7 +127,7 @@ CASES = (
         " bound less its headroom, is in flight.",
         "flight against Inflight(1.0) as Cruise begins; the gain to 1/256",
         "flight as Down ends, % of Inflight(1.0)",
-        look.down,
+        measures.down,
         alone=_no("Down"),
     ),
     Case(
@@ -140,8 +140,8 @@ CASES = (
         "Refill after Down with the flight above Inflight(1.0); here Reno's clock (section 5.3.3.8) is"
         " the one that runs out",
         "Down, s",
-        look.skips_cruise,
-        (look.narrower(0.9, "ProbeBW_DOWN", 10.0),),
+        measures.skips_cruise,
+        (measures.narrower(0.9, "ProbeBW_DOWN", 10.0),),
         alone=_no("Down"),
     ),
     Case(
@@ -151,7 +151,7 @@ CASES = (
         "5 s without a smaller round trip, then half of the window for 200 ms and a round trip, and ProbeBW.",
         "entered between 5 and 5.2 s, window gain 0.5, at least 200 ms",
         "ProbeRTT, ms",
-        look.probe_rtt,
+        measures.probe_rtt,
         alone="its ProbeRTT is due after 10 s and goes down to four segments",
     ),
     Case(
@@ -161,7 +161,7 @@ CASES = (
         "An application that was idle while the 5 s ran out: no ProbeRTT when it resumes.",
         "the next ProbeRTT comes 4.5 s after the silence or later",
         "from the end of the silence to ProbeRTT, s",
-        look.idle,
+        measures.idle,
         alone="its ProbeRTT is due after 10 s, which do not run out within the silence",
     ),
     Case(
@@ -171,9 +171,9 @@ CASES = (
         "extra_acked is seen and the window is above two BDPs; all of the bandwidth is found.",
         "40 Mbit/s for 5 of each 20 ms; max_bw at least 98 % of the mean rate as Startup ends",
         "max_bw of the mean rate, %",
-        look.startup_batched,
-        (look.batches_from_start,),
-        others=Question(look.startup_batched, of=_V1),
+        measures.startup_batched,
+        (measures.batches_from_start,),
+        others=Question(measures.startup_batched, of=_V1),
     ),
     Case(
         "A.13",
@@ -182,9 +182,9 @@ CASES = (
         "extra_acked rises and widens the window, and the link stays full.",
         "the same from the first Cruise on; goodput at least 95 % from half a second later",
         "goodput of the mean rate, %",
-        look.cruise_batched,
-        (look.batches_in_cruise,),
-        others=Question(look.batched, criterion="goodput at least 95 % from half a second later"),
+        measures.cruise_batched,
+        (measures.batches_in_cruise,),
+        others=Question(measures.batched, criterion="goodput at least 95 % from half a second later"),
     ),
     Case(
         "A.14",
@@ -193,9 +193,9 @@ CASES = (
         "The window is 4 segments or more, and the pacing rate is that of the link.",
         "mean pacing rate in Cruise within 2 % of 99 % of the link's",
         "pacing rate of the link's, %",
-        look.thin,
+        measures.thin,
         others=Question(
-            look.thin,
+            measures.thin,
             criterion="mean pacing rate in ProbeBW at a gain of 1 within 2 % of 99 % of the link's",
             of=_V1,
         ),
@@ -209,10 +209,10 @@ CASES = (
         " is no long-term"
         " bound whose growth could be seen",
         "rounds of Up until 95 %",
-        look.found,
-        (look.faster,),
+        measures.found,
+        (measures.faster,),
         others=Question(
-            look.found,
+            measures.found,
             criterion="95 % found within 21.6 rounds of ProbeBW at a gain of 5/4",
             of=_V1,
         ),
@@ -225,10 +225,10 @@ CASES = (
         " new rate.",
         "max_bw within 2 % of the new rate after three Ups at most",
         "until max_bw has adapted, s",
-        look.adapted,
-        (look.slower,),
+        measures.adapted,
+        (measures.slower,),
         others=Question(
-            look.lowered,
+            measures.lowered,
             criterion="max_bw within 2 % of the new rate after three times of probing at most",
             of=_V1,
         ),
@@ -240,8 +240,8 @@ CASES = (
         "Its drops bring the short-term bounds down, and the connection conforms without much loss.",
         "from 10 s on, at most 2 % lost (BBR.LossThresh)",
         "lost from 10 s on, %",
-        look.policed,
-        others=Question(look.lost, criterion="from 10 s on, at most 2 % lost"),
+        measures.policed,
+        others=Question(measures.lost, criterion="from 10 s on, at most 2 % lost"),
     ),
     Case(
         "A.18",
@@ -251,10 +251,10 @@ CASES = (
         " before and Up goes on.",
         "no bounds 2 s later, and Up again within 1 s or ended by its plateau",
         "from the loss that was none to Up again, ms",
-        look.undone(timeout=False),
-        (look.overtaken,),
+        measures.undone(timeout=False),
+        (measures.overtaken,),
         others=Question(
-            look.window_kept,
+            measures.window_kept,
             figure="window a second later, % of before",
             criterion="segments count as lost; a second later the window is at least 90 % of before",
         ),
@@ -266,10 +266,10 @@ CASES = (
         "The same after a retransmission timeout that was none.",
         "a pause of 600 ms in Up; every timeout undone, no bounds 2 s later, Up again within 1 s",
         "from the loss that was none to Up again, ms",
-        look.undone(timeout=True),
-        (look.paused,),
+        measures.undone(timeout=True),
+        (measures.paused,),
         others=Question(
-            look.timeouts_undone,
+            measures.timeouts_undone,
             figure="timeouts undone, %",
             criterion="a pause of 600 ms when BBRv3 is in Up; every timeout undone",
         ),
@@ -281,8 +281,8 @@ CASES = (
         "ProbeRTT that comes before the pipe was ever full goes back to Startup.",
         "Startup after ProbeRTT, full_bw_reached false",
         "ProbeRTT, ms",
-        look.starts_again,
-        others=Question(look.starts_again, of=_V1),
+        measures.starts_again,
+        others=Question(measures.starts_again, of=_V1),
     ),
     Case(
         "A.21",
@@ -291,8 +291,8 @@ CASES = (
         "Loss before the plateau lowers inflight_longterm, not below Beta, and Down follows at once.",
         "a tenth lost in the round trip from the begin of an Up that has a bound",
         "bound after of bound before, %",
-        look.bound_lowered,
-        (look.lose_in_up, look.lose_again),
+        measures.bound_lowered,
+        (measures.lose_in_up, measures.lose_again),
         alone="it has no long-term bound",
     ),
     Case(
@@ -302,8 +302,8 @@ CASES = (
         "An application that pauses during Refill: its low samples do not lower max_bw, and Up follows.",
         "max_bw as Refill ends at least 99.9 % of before",
         "max_bw of before, %",
-        look.refill_limited,
-        (look.pause_in_refill,),
+        measures.refill_limited,
+        (measures.pause_in_refill,),
         alone=_no("Refill"),
     ),
 )

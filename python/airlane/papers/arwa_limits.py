@@ -14,7 +14,7 @@ from airlane.papers.arwa_schemes import SOURCE, of
 from airlane.papers.arwa_setup import BEYOND, PAPER, PRESETS, TODAY, WORDS, Case
 from airlane.papers.common import WORDS as ANSWERS
 from airlane.papers.common import all_hold, between, decide, mean, one_holds
-from airlane.words import counted
+from airlane.plural import counted
 
 __all__ = ["joint", "table3", "table4"]
 

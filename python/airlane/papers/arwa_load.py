@@ -12,7 +12,7 @@ from airlane.papers.arwa_measures import FIGURES, above, at, gain, row
 from airlane.papers.arwa_schemes import SOURCE
 from airlane.papers.arwa_setup import PAPER, PRESETS, TODAY, USERS, WORDS, Case
 from airlane.papers.common import between, decide, mean
-from airlane.words import counted
+from airlane.plural import counted
 
 __all__ = ["table2", "table5"]
 

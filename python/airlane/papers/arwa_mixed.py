@@ -16,8 +16,8 @@ from airlane.papers.arwa_schemes import SOURCE
 from airlane.papers.arwa_setup import BASE, CHOICES, PAPER, PRESETS, SCHEMES, WORDS, Case, Choice
 from airlane.papers.common import WORDS as ANSWERS
 from airlane.papers.common import Part, between, decide, higher, mean, ratio
+from airlane.plural import counted
 from airlane.stats import estimate
-from airlane.words import counted
 
 __all__ = ["figure7", "figure8", "figure9"]
 

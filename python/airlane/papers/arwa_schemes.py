@@ -31,8 +31,8 @@ from airlane.papers.arwa_measures import FIGURES, MARGINS, above, at, codes, fig
 from airlane.papers.arwa_setup import BASE, BEYOND, CHOICES, PAPER, SCHEMES, TODAY, USERS, WORDS, Case, Choice
 from airlane.papers.common import WORDS as ANSWERS
 from airlane.papers.common import Part, between, decide, higher, mean, over, ratio, zero
+from airlane.plural import counted
 from airlane.stats import Estimate
-from airlane.words import counted
 
 __all__ = ["SOURCE", "combinations", "table6"]
 

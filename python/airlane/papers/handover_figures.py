@@ -24,7 +24,7 @@ from airlane.papers.handover_setup import (
     in_order,
     point,
 )
-from airlane.words import counted
+from airlane.plural import counted
 
 __all__ = ["by_run", "by_size", "capacity", "combinations", "over_sizes", "over_time"]
 

@@ -29,8 +29,8 @@ from airlane.experiments import (
 from airlane.metrics import Array, Run, Window
 from airlane.papers import published
 from airlane.papers.common import cell, mean, value, within, zero
+from airlane.plural import counted
 from airlane.verdict import Bound, Relation
-from airlane.words import counted
 
 __all__ = ["load_increase"]
 

@@ -19,7 +19,7 @@ from airlane.papers.mdcc_setup import (
     jump_point,
     short_point,
 )
-from airlane.words import counted
+from airlane.plural import counted
 
 __all__ = ["around_the_jump", "distributions", "over_100_s", "windows"]
 

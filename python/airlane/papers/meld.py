@@ -44,8 +44,8 @@ from airlane.papers.meld_setup import (
     series,
     told,
 )
+from airlane.plural import counted
 from airlane.verdict import Bound, Relation, settle
-from airlane.words import counted
 
 __all__ = ["figure3", "figure4", "figure5", "figure6", "table2"]
 

@@ -37,8 +37,8 @@ from airlane.papers.splitproxy_setup import (
     share_mbps,
     transport_ms,
 )
+from airlane.plural import counted
 from airlane.verdict import Relation
-from airlane.words import counted
 
 __all__ = ["figure4", "figure5", "figure6", "point", "radio_ms"]
 

@@ -9,7 +9,7 @@ from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measu
 from airlane.papers.common import cell, decide, higher, mean
 from airlane.papers.splitproxy_map import network
 from airlane.papers.splitproxy_setup import DELAYS_MS, NAMES, NOTES, SOURCE, Case, transport
-from airlane.words import counted
+from airlane.plural import counted
 
 __all__ = ["figure2"]
 

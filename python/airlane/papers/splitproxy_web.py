@@ -58,7 +58,7 @@ from airlane.papers.splitproxy_setup import (
     grid,
     needed_loss_pct,
 )
-from airlane.words import counted
+from airlane.plural import counted
 
 __all__ = ["figure7", "figure8"]
 

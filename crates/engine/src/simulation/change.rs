@@ -64,7 +64,7 @@ impl Simulation {
         *wire = Some(End { node: to.0, port: to.1 });
     }
 
-    /// Removes the wire of a port. What is sent out of it from now on is dropped with the cause
+    /// Removes the wire of a port. Packets that are sent out of it from now on are dropped with the cause
     /// [`DropCause::NoRoute`].
     ///
     /// # Panics

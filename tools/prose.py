@@ -1,6 +1,6 @@
 """Check texts: words that airlane does not use, and the width of the manual's lines.
 
-`tools/words.toml` lists the files, the words with what to write instead, and the width. Fenced blocks, code
+`tools/prose.toml` lists the files, the words with what to write instead, and the width. Fenced blocks, code
 between backquotes and the targets of links are not read. Of source files, comments and docstrings are read,
 and, where users see them, strings: messages, titles, notes. A failure says what to write.
 """
@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-LIST = Path(__file__).resolve().parent / "words.toml"
+LIST = Path(__file__).resolve().parent / "prose.toml"
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _UNREAD_RUST = rf"//[^\n]*|(?:expect\(|reason = |unreachable!\(|assert\w*!\()\s*{_STRING}|'\\?\"'"
 STRING = re.compile(rf"{_UNREAD_RUST}|(?P<read>{_STRING})", re.DOTALL)

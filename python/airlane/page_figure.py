@@ -17,7 +17,7 @@ from airlane.plot import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Beside", "Exhibit", "Inside", "Table", "show"]
+__all__ = ["Embedded", "PageFigure", "Separate", "Table", "page_figure"]
 
 _ROWS_MAX = 48
 """Longer series are summarized in the table; the CSV contains all values."""
@@ -29,7 +29,7 @@ _PICTURE_DPI = 120
 _TYPES = {"png": "image/png", "pdf": "application/pdf"}
 
 
-class Inside:
+class Embedded:
     """Embeds the files of a figure in the page, as `data:` addresses: the page is a single file.
 
     The page's script makes the CSV from its own data: the CSV of many flows would take megabytes.
@@ -44,7 +44,7 @@ class Inside:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Separate:
     """Stores the files of a figure in a folder next to the page, once the page is written."""
 
     page: Path
@@ -74,7 +74,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class PageFigure:
     """The data of a figure for a template.
 
     Attributes
@@ -104,7 +104,9 @@ class Exhibit:
     height: int
 
 
-def show(figure: Figure, name: str, title: str, caption: str, place: Inside | Beside) -> Exhibit:
+def page_figure(
+    figure: Figure, name: str, title: str, caption: str, place: Embedded | Separate
+) -> PageFigure:
     """Draw a figure in every format and store the files.
 
     The bytes depend only on the figure and Matplotlib's version.
@@ -123,7 +125,7 @@ def show(figure: Figure, name: str, title: str, caption: str, place: Inside | Be
             pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None}
         )
     width, height = (round(96 * float(side)) for side in figure.get_size_inches())
-    return Exhibit(
+    return PageFigure(
         name,
         title,
         caption,
