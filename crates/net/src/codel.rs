@@ -1,4 +1,4 @@
-//! CoDel's decision to drop (RFC 8289; sections of it are cited from memory), independent of any queue.
+//! CoDel's decision to drop (RFC 8289), independent of any queue.
 //!
 //! [`Controller`] owns no packets. The owner of the queue removes the packet at its head, passes
 //! the packet's sojourn time and the bytes behind it, and obeys the verdict. The same code
@@ -37,9 +37,9 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            target: Duration::from_millis(5), // RFC 8289 §5.3 (TARGET), 5 % of the interval
+            target: Duration::from_millis(5),     // RFC 8289 §5.3 (TARGET)
             interval: Duration::from_millis(100), // RFC 8289 §5.3 (INTERVAL)
-            max_packet: Bytes(1514),          // RFC 8289 §5.2 (MAXPACKET): Ethernet's MTU with its header
+            max_packet: Bytes(1514), // RFC 8289 §5.3 (maxpacket): the interface's MTU, here Ethernet's with its header
             ecn: false,
         }
     }

@@ -1,5 +1,5 @@
 //! FQ-CoDel: queues per flow, served in deficit round robin, with precedence for flows that build
-//! no queue. Each queue has its own CoDel (RFC 8290; sections of it are cited from memory).
+//! no queue. Each queue has its own CoDel (RFC 8290).
 //!
 //! A connection's queue is given by a hash of its flow and its ports; two connections may share a queue, as
 //! with the hash of a 5-tuple. The hash is the same in every run (RFC 8290 §4.1 perturbs it): which

@@ -1,8 +1,9 @@
 //! The network between two protocol endpoints, except for the radio: links with rate, delay and
 //! loss, queue disciplines, delivery traces, routers, and the gateway of the mobile core.
 //!
-//! Every node here forwards packets in the order of their arrival, and drops them only with a
-//! counted cause. Not included: IP addresses and forwarding tables (packets carry their flow, and
+//! Nodes forward packets in the order of their arrival, except for two: a link with a [`Detour`] delays
+//! some of them for longer, and [`fq_codel`] serves flows in turn. Packets are dropped only with a counted
+//! cause. Not included: IP addresses and forwarding tables (packets carry their flow, and
 //! the wiring connects the ports).
 
 #[cfg(test)]

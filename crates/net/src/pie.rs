@@ -1,4 +1,4 @@
-//! PIE: proportional integral controller enhanced (RFC 8033; its §4 is cited from memory).
+//! PIE: proportional integral controller enhanced (RFC 8033).
 //!
 //! Every update period a controller compares the queue's delay with its target, and with the delay
 //! of the period before, and moves the probability with which arrivals are dropped or marked. The
@@ -43,8 +43,8 @@ impl Default for Parameters {
             target: Duration::from_millis(15),     // RFC 8033 §4.2, QDELAY_REF
             update: Duration::from_millis(15),     // RFC 8033 §4.2, T_UPDATE
             max_burst: Duration::from_millis(150), // RFC 8033 §4.4, MAX_BURST
-            alpha: 0.125,                          // RFC 8033 §4.2, 1/8 Hz
-            beta: 1.25,                            // RFC 8033 §4.2, 1 1/4 Hz
+            alpha: 0.125,                          // RFC 8033 appendix A, 1/8 Hz
+            beta: 1.25,                            // RFC 8033 appendix A, 1 + 1/4 Hz
             ecn_threshold: 0.1,                    // RFC 8033 §5.1
             ecn: false,
         }
@@ -52,7 +52,7 @@ impl Default for Parameters {
 }
 
 /// A backlog of this size or less is not a standing queue (RFC 8033 §4.1, two packets of
-/// MEAN_PKTSIZE, which RFC 8034 sets to 1024 bytes).
+/// MEAN_PKTSIZE, which it leaves open. 1024 bytes, as RFC 8034 has: unverified).
 const SMALL_BACKLOG: Bytes = Bytes(2 * 1024);
 /// Below this probability nothing is dropped while the delay is less than half the target (RFC 8033
 /// §4.1).
