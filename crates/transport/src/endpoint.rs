@@ -64,7 +64,7 @@ pub enum ConnectionState {
 
 /// The application's requests, before or after the connection was established.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wishes {
+struct ApplicationRequests {
     endless: bool,
     bytes: u64,
     close: bool,
@@ -121,7 +121,7 @@ pub struct TcpEndpoint {
     path: Path,
     state: ConnectionState,
     handshake: Handshake,
-    wishes: Wishes,
+    requests: ApplicationRequests,
     /// First byte of the stream that must not be offered to the peer.
     offer_end: u64,
     halves: Option<Halves>,
@@ -144,7 +144,7 @@ impl TcpEndpoint {
             path,
             state: ConnectionState::Listen,
             handshake,
-            wishes: Wishes::default(),
+            requests: ApplicationRequests::default(),
             offer_end: u64::MAX,
             halves: None,
             answers_from: Instant::ZERO,
@@ -177,7 +177,7 @@ impl TcpEndpoint {
 
     /// The application always has more data to send.
     pub fn supply_endless(&mut self) {
-        self.wishes.endless = true;
+        self.requests.endless = true;
         if let Some(h) = &mut self.halves {
             h.sender.supply_endless();
         }
@@ -186,7 +186,7 @@ impl TcpEndpoint {
     /// The application that always had more data has none for now; [`Self::supply`] and
     /// [`Self::supply_endless`] continue.
     pub fn hold_supply(&mut self) {
-        self.wishes.endless = false;
+        self.requests.endless = false;
         if let Some(h) = &mut self.halves {
             h.sender.hold_supply();
         }
@@ -194,7 +194,7 @@ impl TcpEndpoint {
 
     /// The application writes `bytes` more; [`Self::flush`] sends them.
     pub fn supply(&mut self, bytes: u64) {
-        self.wishes.bytes += bytes;
+        self.requests.bytes += bytes;
         if let Some(h) = &mut self.halves {
             h.sender.supply(bytes);
         }
@@ -203,13 +203,13 @@ impl TcpEndpoint {
     /// The application will neither write nor read any more: a FIN follows. Data that arrives now, or was not
     /// read, is answered with a RST (RFC 9293 §3.6.1, RFC 2525 §2.17).
     pub fn close(&mut self) {
-        self.wishes.gone = true;
+        self.requests.gone = true;
         self.shutdown();
     }
 
     /// The application will write no more, but continues to read: a FIN follows.
     pub fn shutdown(&mut self) {
-        self.wishes.close = true;
+        self.requests.close = true;
         if let Some(h) = &mut self.halves {
             h.sender.close();
             h.receiver.on_shutdown();
@@ -259,7 +259,7 @@ impl TcpEndpoint {
     /// established.
     #[must_use]
     pub fn unsent(&self) -> u64 {
-        self.halves.as_ref().map_or(self.wishes.bytes, |h| h.sender.unsent())
+        self.halves.as_ref().map_or(self.requests.bytes, |h| h.sender.unsent())
     }
 
     /// True when all written data is acknowledged, independent of the FIN.
@@ -360,7 +360,7 @@ impl TcpEndpoint {
         let Some(halves) = &mut self.halves else { return };
         let (sender, mut io) = halves.io(cx, &self.path, &mut self.stats);
         if sender.has_fresh_supply() {
-            if self.wishes.gone && io.receiver.readable() > 0 {
+            if self.requests.gone && io.receiver.readable() > 0 {
                 return self.abort(cx); // RFC 2525 §2.17
             }
             sender.transmit(&mut io);
@@ -503,11 +503,11 @@ impl TcpEndpoint {
         }
         let stream = c.seeds.stream(&format!("flow/{}/congestion", self.path.flow.0));
         let mut sender = Sender::new(c, &negotiated, u64::from(header.window), now, stream);
-        if self.wishes.endless {
+        if self.requests.endless {
             sender.supply_endless();
         }
-        sender.supply(self.wishes.bytes);
-        if self.wishes.close {
+        sender.supply(self.requests.bytes);
+        if self.requests.close {
             sender.close();
             receiver.on_shutdown();
         }
@@ -620,7 +620,7 @@ impl TcpEndpoint {
         sender.on_ack(&mut io, &ack);
         let now = io.now();
         if with_data {
-            if self.wishes.gone && start + u64::from(payload) > io.receiver.next() {
+            if self.requests.gone && start + u64::from(payload) > io.receiver.next() {
                 self.refuse(cx, header, payload); // unread data: RFC 9293 §3.6.1, RFC 2525 §2.17
                 self.end(ConnectionState::Reset);
                 return 0;

@@ -26,7 +26,7 @@ use crate::scoreboard::Scoreboard;
 use crate::stats::TcpStats;
 use crate::timer::Timer;
 use domains::DomainReports;
-use writer::{Standing, Writer};
+use writer::{SendState, Writer};
 
 /// Duplicate-ACK threshold before the first reordering (RFC 5681 §3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -320,7 +320,7 @@ impl Sender {
     /// The application of an endless flow writes while there is room.
     #[cold]
     fn write_more(&mut self, io: &mut Io<'_, '_>) {
-        let at = self.standing();
+        let at = self.send_state();
         let Some(writer) = &mut self.writer else { return };
         if writer.is_blocked() && writer.after_ack(&at) {
             self.supply.written = writer.written();
@@ -331,7 +331,7 @@ impl Sender {
     /// The first writes, when the connection is established.
     #[cold]
     fn begin_to_write(&mut self) {
-        let at = self.standing();
+        let at = self.send_state();
         let Some(writer) = &mut self.writer else { return };
         if writer.written() == 1 {
             writer.begin(&at);
@@ -339,8 +339,8 @@ impl Sender {
         }
     }
 
-    fn standing(&self) -> Standing {
-        Standing {
+    fn send_state(&self) -> SendState {
+        SendState {
             una: self.una,
             nxt: self.nxt,
             max_offered: self.max_offered,

@@ -11,7 +11,7 @@
 //! cannot detect holes or acknowledgments there. Not included: other protocols, and the agreement on keys.
 
 mod fault;
-mod seen;
+mod observation;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +27,7 @@ use airlane_net::pep::{Body, IDENTIFIED, Key, LIST_MAX, Message, flow_identifier
 
 use crate::node::{NetworkFunction, Side};
 use fault::Faulty;
-use seen::{Observation, Recent, Seen};
+use observation::{Observation, Recent, SegmentEffect};
 
 pub use fault::{Claim, Fault};
 
@@ -75,12 +75,12 @@ pub struct PepStatistics {
 
 /// The observation of a flow.
 #[derive(Debug)]
-enum Sight {
+enum Observed {
     Tcp(Observation),
     Opaque(Recent),
 }
 
-impl Sight {
+impl Observed {
     fn report(&self) -> Body {
         match self {
             Self::Tcp(seen) => Body::Tcp(seen.report()),
@@ -106,7 +106,7 @@ impl Connection {
 #[derive(Debug)]
 struct Watched {
     key: Key,
-    seen: Sight,
+    observed: Observed,
     serial: u32,
     /// Number of segments since the last message, and the times of the first and the last of them.
     pending: u32,
@@ -231,10 +231,10 @@ impl Pep {
         if fin {
             watched.end = Some(right);
         }
-        let Sight::Tcp(observation) = &mut watched.seen else { return };
-        let seen = observation.on_segment(left, right);
-        watched.urgent |= seen == Seen::Hole;
-        reporter.statistics.unremembered += u64::from(seen == Seen::NoRoom);
+        let Observed::Tcp(observation) = &mut watched.observed else { return };
+        let effect = observation.on_segment(left, right);
+        watched.urgent |= effect == SegmentEffect::Hole;
+        reporter.statistics.unremembered += u64::from(effect == SegmentEffect::NoRoom);
         reporter.passed(cx, connection, watched, due);
     }
 
@@ -247,11 +247,11 @@ impl Pep {
         }
         let Self { reporter, flows, due, .. } = self;
         let watched = flows.entry(connection).or_insert_with(|| {
-            Watched::new(reporter.key(connection), Sight::Opaque(Recent::default()), cx.now)
+            Watched::new(reporter.key(connection), Observed::Opaque(Recent::default()), cx.now)
         });
         watched.newest_at = cx.now;
         let identifier = watched.key.identifier(prefix);
-        let Sight::Opaque(recent) = &mut watched.seen else { return };
+        let Observed::Opaque(recent) = &mut watched.observed else { return };
         recent.on_datagram(identifier);
         reporter.passed(cx, connection, watched, due);
     }
@@ -263,7 +263,7 @@ impl Pep {
         } else if tcp.flags.has(TcpFlags::ACK)
             && let Some(watched) = self.flows.get_mut(&connection)
         {
-            if let Sight::Tcp(seen) = &mut watched.seen {
+            if let Observed::Tcp(seen) = &mut watched.observed {
                 seen.on_client_ack(tcp.acknowledgment);
             }
             if watched.end.is_some_and(|end| end == tcp.acknowledgment) {
@@ -277,7 +277,7 @@ impl Reporter {
     /// The entry of a new flow.
     fn watch(&self, now: Instant, connection: Connection, first: u32) -> Watched {
         let seen = Observation::new(first, self.config.ranges, self.config.reordering);
-        Watched::new(self.key(connection), Sight::Tcp(seen), now)
+        Watched::new(self.key(connection), Observed::Tcp(seen), now)
     }
 
     fn key(&self, connection: Connection) -> Key {
@@ -301,9 +301,9 @@ impl Reporter {
 
     /// When the next message about the flow is due.
     fn due(&self, now: Instant, watched: &Watched) -> Instant {
-        let most = match watched.seen {
-            Sight::Tcp(_) => self.config.ack_every,
-            Sight::Opaque(_) => self.config.ack_every.min(LIST_MAX as u32), // the maximum number of a message
+        let most = match watched.observed {
+            Observed::Tcp(_) => self.config.ack_every,
+            Observed::Opaque(_) => self.config.ack_every.min(LIST_MAX as u32), // the maximum number of a message
         };
         let enough = watched.urgent || watched.pending >= most;
         let wanted = if enough { now } else { watched.pending_since + self.config.max_delay };
@@ -319,7 +319,7 @@ impl Reporter {
             instance: self.instance,
             serial: watched.serial,
             delay_us: u32::try_from(delay_us).unwrap_or(u32::MAX),
-            body: watched.seen.report(),
+            body: watched.observed.report(),
         };
         self.statistics.messages += 1;
         self.statistics.nacks += u64::from(watched.urgent);
@@ -359,10 +359,10 @@ impl Reporter {
 }
 
 impl Watched {
-    fn new(key: Key, seen: Sight, now: Instant) -> Self {
+    fn new(key: Key, observed: Observed, now: Instant) -> Self {
         Self {
             key,
-            seen,
+            observed,
             serial: 0,
             pending: 0,
             pending_since: now,

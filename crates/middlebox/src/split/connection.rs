@@ -23,7 +23,7 @@ const HEADERS: u16 = 40;
 
 /// The state that all connections of a proxy share.
 #[derive(Debug)]
-pub(super) struct Shop {
+pub(super) struct Shared {
     pub(super) config: SplitConfig,
     pub(super) budget: Budget,
     pub(super) statistics: SplitStatistics,
@@ -67,14 +67,14 @@ impl Connection {
     /// Opens a connection for a SYN from this side; `charged` is the reservation of the budget.
     pub(super) fn open(
         cx: &mut Cx<'_>,
-        shop: &mut Shop,
+        shared: &mut Shared,
         (key, opener): (Key, Side),
         charged: [u64; 2],
         syn: &TcpHeader,
     ) -> Self {
         let now = cx.now;
         let ends = [Side::Core, Side::Ran].map(|side| {
-            let config = shop.config.towards(side, key, now);
+            let config = shared.config.towards(side, key, now);
             TcpEndpoint::new(config, key.path(direction_to(side)))
         });
         let relay = |charged| Relay {
@@ -87,16 +87,16 @@ impl Connection {
         };
         let relays = charged.map(relay);
         let mut new = Self { key, opener, ends, relays, unanswered: None, opened_at: now, heard_at: now };
-        new.grant(&mut shop.budget, shop.config.buffer.get());
-        if shop.config.connect == ConnectOrder::FarEndFirst {
+        new.grant(&mut shared.budget, shared.config.buffer.get());
+        if shared.config.connect == ConnectOrder::FarEndFirst {
             new.unanswered = Some(*syn);
         } else {
-            new.on_end(cx, shop, opener, |end, cx| end.handle_segment(cx, syn, Ecn::NotCapable, 0));
+            new.on_end(cx, shared, opener, |end, cx| end.handle_segment(cx, syn, Ecn::NotCapable, 0));
         }
-        if shop.config.connect != ConnectOrder::AfterHandshake {
-            new.on_end(cx, shop, opener.across(), |end, cx| end.connect(cx));
+        if shared.config.connect != ConnectOrder::AfterHandshake {
+            new.on_end(cx, shared, opener.across(), |end, cx| end.connect(cx));
         }
-        new.settle(&mut shop.budget);
+        new.settle(&mut shared.budget);
         new
     }
 
@@ -104,7 +104,7 @@ impl Connection {
     pub(super) fn handle_packet(
         &mut self,
         cx: &mut Cx<'_>,
-        shop: &mut Shop,
+        shared: &mut Shared,
         side: Side,
         packet: PacketRef,
     ) -> Option<Ending> {
@@ -113,32 +113,32 @@ impl Connection {
             && (self.unanswered.is_none() || side != self.opener)
         {
             self.heard_at = cx.now;
-            self.grant(&mut shop.budget, shop.config.buffer.get());
+            self.grant(&mut shared.budget, shared.config.buffer.get());
             if let Payload::Bytes(bytes) = &packet.payload {
-                self.keep(&mut shop.stock, side, &header, bytes);
+                self.keep(&mut shared.stock, side, &header, bytes);
             }
             let (ecn, payload) = (packet.ecn, packet.payload.len());
-            self.on_end(cx, shop, side, |end, cx| end.handle_segment(cx, &header, ecn, payload));
-            self.go_on(cx, shop);
+            self.on_end(cx, shared, side, |end, cx| end.handle_segment(cx, &header, ecn, payload));
+            self.go_on(cx, shared);
         }
         cx.pool.recycle(packet);
-        self.ending(cx, shop)
+        self.ending(cx, shared)
     }
 
     /// Handles its timer.
-    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> Option<Ending> {
-        if let Some(ending) = self.given_up(cx.now, &shop.config) {
-            self.abort(cx, shop);
+    pub(super) fn handle_timeout(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) -> Option<Ending> {
+        if let Some(ending) = self.given_up(cx.now, &shared.config) {
+            self.abort(cx, shared);
             return Some(ending);
         }
-        self.grant(&mut shop.budget, shop.config.buffer.get());
+        self.grant(&mut shared.budget, shared.config.buffer.get());
         for side in [Side::Core, Side::Ran] {
             if self.ends[side as usize].next_timeout() <= cx.now {
-                self.on_end(cx, shop, side, TcpEndpoint::handle_timeout);
+                self.on_end(cx, shared, side, TcpEndpoint::handle_timeout);
             }
         }
-        self.go_on(cx, shop);
-        self.ending(cx, shop)
+        self.go_on(cx, shared);
+        self.ending(cx, shared)
     }
 
     /// When to call [`Self::handle_timeout`].
@@ -148,18 +148,18 @@ impl Connection {
     }
 
     /// Informs both peers that the connection is over.
-    pub(super) fn abort(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
+    pub(super) fn abort(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) {
         for side in [Side::Core, Side::Ran] {
             let knows = matches!(
                 self.ends[side as usize].state(),
                 ConnectionState::SynReceived | ConnectionState::Established
             );
-            shop.legs[side as usize].resets_sent += u64::from(knows);
-            self.on_end(cx, shop, side, TcpEndpoint::abort);
+            shared.legs[side as usize].resets_sent += u64::from(knows);
+            self.on_end(cx, shared, side, TcpEndpoint::abort);
         }
         if let Some(syn) = self.unanswered.take() {
-            shop.legs[self.opener as usize].resets_sent += 1;
-            self.on_end(cx, shop, self.opener, |end, cx| end.handle_segment(cx, &syn, Ecn::NotCapable, 0));
+            shared.legs[self.opener as usize].resets_sent += 1;
+            self.on_end(cx, shared, self.opener, |end, cx| end.handle_segment(cx, &syn, Ecn::NotCapable, 0));
         }
     }
 
@@ -169,38 +169,38 @@ impl Connection {
     }
 
     /// Leaves this proxy, with all its state.
-    pub(super) fn leave(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
-        shop.budget.release(self.relays.each_ref().map(|relay| relay.charged));
-        shop.statistics.leave();
+    pub(super) fn leave(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) {
+        shared.budget.release(self.relays.each_ref().map(|relay| relay.charged));
+        shared.statistics.leave();
         for side in [Side::Core, Side::Ran] {
-            self.relays[side as usize].gate.set(cx.now, false, &mut shop.legs[side as usize]);
+            self.relays[side as usize].gate.set(cx.now, false, &mut shared.legs[side as usize]);
             let held = self.relays[side as usize].held;
-            self.note_held(cx, shop, side, (held, 0));
+            self.note_held(cx, shared, side, (held, 0));
         }
     }
 
     /// Joins this proxy with all its state. Returns false if there is no room, and it is aborted.
-    pub(super) fn join(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> bool {
-        if !shop.budget.admit_charged(self.relays.each_ref().map(|relay| relay.charged)) {
-            self.abort(cx, shop);
-            shop.statistics.turned_away += 1;
+    pub(super) fn join(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) -> bool {
+        if !shared.budget.admit_charged(self.relays.each_ref().map(|relay| relay.charged)) {
+            self.abort(cx, shared);
+            shared.statistics.turned_away += 1;
             return false;
         }
-        shop.statistics.join();
+        shared.statistics.join();
         for side in [Side::Core, Side::Ran] {
             let held = self.relays[side as usize].held;
-            self.note_held(cx, shop, side, (0, held));
+            self.note_held(cx, shared, side, (0, held));
         }
         true
     }
 
     /// Updates the counters after a change of its buffer for a side.
-    fn note_held(&self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side, (before, now): (u64, u64)) {
-        shop.statistics.hold(side, before, now);
+    fn note_held(&self, cx: &mut Cx<'_>, shared: &mut Shared, side: Side, (before, now): (u64, u64)) {
+        shared.statistics.hold(side, before, now);
         if cx.wants(Topic::Proxy) {
             let (flow, direction) = (self.key.flow(), direction_to(side.across()));
             let [before, now] = [before, now].map(Bytes);
-            cx.emit(&Event::ProxyBuffer { proxy: shop.config.id, flow, direction, before, now });
+            cx.emit(&Event::ProxyBuffer { proxy: shared.config.id, flow, direction, before, now });
         }
     }
 
@@ -214,16 +214,16 @@ impl Connection {
     }
 
     /// Releases its memory, and returns its ends.
-    pub(super) fn dismantle(mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> [TcpEndpoint; 2] {
+    pub(super) fn dismantle(mut self, cx: &mut Cx<'_>, shared: &mut Shared) -> [TcpEndpoint; 2] {
         for side in [Side::Core, Side::Ran] {
-            let leg = &mut shop.legs[side as usize];
+            let leg = &mut shared.legs[side as usize];
             leg.count(&self.ends[side as usize].stats(), self.opened_at);
             self.relays[side as usize].gate.set(cx.now, false, leg);
             let held = self.relays[side as usize].held;
-            self.note_held(cx, shop, side, (held, 0));
-            self.relays[side as usize].content.clear(&mut shop.stock);
+            self.note_held(cx, shared, side, (held, 0));
+            self.relays[side as usize].content.clear(&mut shared.stock);
         }
-        shop.budget.release(self.relays.each_ref().map(|relay| relay.charged));
+        shared.budget.release(self.relays.each_ref().map(|relay| relay.charged));
         self.ends
     }
 
@@ -233,21 +233,21 @@ impl Connection {
     fn on_end<R>(
         &mut self,
         cx: &mut Cx<'_>,
-        shop: &mut Shop,
+        shared: &mut Shared,
         side: Side,
         act: impl FnOnce(&mut TcpEndpoint, &mut Cx<'_>) -> R,
     ) -> R {
         // Packets, samples and events of the proxy's ends are not those of the flow's ends.
-        let (topics, outbox) = (TopicSet::NONE, &mut shop.scratch);
+        let (topics, outbox) = (TopicSet::NONE, &mut shared.scratch);
         let mut quiet = Cx { now: cx.now, pool: &mut *cx.pool, outbox, topics, probe: &mut *cx.probe };
         let end = &mut self.ends[side as usize];
         let result = act(end, &mut quiet);
         let content = &self.relays[side.across() as usize].content;
-        for (_, packet) in shop.scratch.drain(..) {
+        for (_, packet) in shared.scratch.drain(..) {
             if content.is_real() {
                 fill(cx, end, content, &packet);
             }
-            if shop.config.cell.is_some() {
+            if shared.config.cell.is_some() {
                 gtp::encapsulate(cx.pool.get_mut(&packet));
             }
             cx.send(side.port(), packet);
@@ -286,25 +286,25 @@ impl Connection {
 
     /// Forwards received data, and sends what is possible.
     #[inline]
-    fn go_on(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
-        self.handshake(cx, shop);
+    fn go_on(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) {
+        self.handshake(cx, shared);
         for side in [Side::Core, Side::Ran] {
-            self.relay(cx, shop, side);
+            self.relay(cx, shared, side);
         }
-        self.settle(&mut shop.budget);
-        self.grant(&mut shop.budget, shop.config.buffer.get());
+        self.settle(&mut shared.budget);
+        self.grant(&mut shared.budget, shared.config.buffer.get());
         for side in [Side::Core, Side::Ran] {
-            self.on_end(cx, shop, side, TcpEndpoint::flush);
+            self.on_end(cx, shared, side, TcpEndpoint::flush);
         }
-        self.settle(&mut shop.budget);
-        self.note_windows(cx.now, shop);
+        self.settle(&mut shared.budget);
+        self.note_windows(cx.now, shared);
     }
 
     /// Updates the windows of its peers in the counters.
     #[inline]
-    fn note_windows(&mut self, now: Instant, shop: &mut Shop) {
-        let segments = [shop.config.core.mtu, shop.config.ran.mtu];
-        let legs = shop.legs.iter_mut().zip(segments);
+    fn note_windows(&mut self, now: Instant, shared: &mut Shared) {
+        let segments = [shared.config.core.mtu, shared.config.ran.mtu];
+        let legs = shared.legs.iter_mut().zip(segments);
         for ((relay, end), (leg, segment)) in self.relays.iter_mut().zip(&self.ends).zip(legs) {
             let may_send = end.state() == ConnectionState::Established && !end.at_end();
             let offered = end.offered_to().saturating_sub(end.received_to());
@@ -314,15 +314,15 @@ impl Connection {
 
     /// Continues the handshake of the end that has waited for the other.
     #[inline]
-    fn handshake(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) {
+    fn handshake(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) {
         let (near, far) = (self.opener, self.opener.across());
         let state = |side: Side| self.ends[side as usize].state();
         if state(far) == ConnectionState::Listen && state(near) == ConnectionState::Established {
-            self.on_end(cx, shop, far, |end, cx| end.connect(cx));
+            self.on_end(cx, shared, far, |end, cx| end.connect(cx));
         } else if state(far) == ConnectionState::Established
             && let Some(syn) = self.unanswered.take()
         {
-            self.on_end(cx, shop, near, |end, cx| {
+            self.on_end(cx, shared, near, |end, cx| {
                 end.handle_segment(cx, &syn, Ecn::NotCapable, 0);
             });
         }
@@ -330,7 +330,7 @@ impl Connection {
 
     /// Forwards the data received from a side.
     #[inline]
-    fn relay(&mut self, cx: &mut Cx<'_>, shop: &mut Shop, side: Side) {
+    fn relay(&mut self, cx: &mut Cx<'_>, shared: &mut Shared, side: Side) {
         let [core, ran] = &mut self.ends;
         let (from, to) = if side == Side::Core { (core, ran) } else { (ran, core) };
         if matches!(from.state(), ConnectionState::Reset | ConnectionState::TimedOut) {
@@ -352,32 +352,32 @@ impl Connection {
         if acknowledged > relay.acknowledged {
             relay.acknowledged = acknowledged;
             if relay.content.is_real() {
-                relay.content.release(&mut shop.stock, acknowledged);
+                relay.content.release(&mut shared.stock, acknowledged);
             }
         }
         let held = from.received_to() - acknowledged + from.held_beyond();
         if held != relay.held || bytes > 0 {
             let before = core::mem::replace(&mut relay.held, held);
-            shop.statistics.relayed[side as usize] += bytes;
-            self.note_held(cx, shop, side, (before, held));
+            shared.statistics.relayed[side as usize] += bytes;
+            self.note_held(cx, shared, side, (before, held));
         }
     }
 
     /// The ending that results from the states of the ends, if they have ended.
-    fn ending(&mut self, cx: &mut Cx<'_>, shop: &mut Shop) -> Option<Ending> {
+    fn ending(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) -> Option<Ending> {
         let states = self.ends.each_ref().map(TcpEndpoint::state);
         if states.contains(&ConnectionState::Reset) {
-            for (leg, state) in shop.legs.iter_mut().zip(states) {
+            for (leg, state) in shared.legs.iter_mut().zip(states) {
                 leg.resets_received += u64::from(state == ConnectionState::Reset);
             }
             let opening = self.ends[self.opener.across() as usize].stats().established_at.is_none();
             let by_far = states[self.opener.across() as usize] == ConnectionState::Reset;
-            self.abort(cx, shop);
+            self.abort(cx, shared);
             return Some(if opening && by_far { Ending::ConnectRefused } else { Ending::Reset });
         }
         if states.contains(&ConnectionState::TimedOut) {
             let opening = self.ends.iter().any(|end| end.stats().established_at.is_none());
-            self.abort(cx, shop);
+            self.abort(cx, shared);
             return Some(if opening { Ending::ConnectTimeout } else { Ending::Stalled });
         }
         (states == [ConnectionState::Closed; 2]).then_some(Ending::Closed)

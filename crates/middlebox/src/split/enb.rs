@@ -16,7 +16,7 @@ use airlane_core::{Cx, Duration, FlowId, Header, Instant, Node, Outbox, PacketRe
 use airlane_net::signalling::Message;
 
 use super::connection::Connection;
-use super::farewell::Parting;
+use super::time_wait::TimeWaitEntry;
 use super::{SplitConfig, SplitProxy};
 use crate::node::{NetworkFunction, Side};
 
@@ -33,7 +33,7 @@ struct Move {
     /// When they leave the source, or, once they have left, when they reach the target.
     leaves_at: Instant,
     arrives_at: Option<Instant>,
-    luggage: Luggage,
+    context: HandoverContext,
     /// The packets that have arrived meanwhile, with cell and side.
     held: VecDeque<(usize, Side, PacketRef)>,
     /// The next target after this one.
@@ -42,9 +42,9 @@ struct Move {
 
 /// The state of a proxy for a UE.
 #[derive(Debug, Default)]
-pub(super) struct Luggage {
+pub(super) struct HandoverContext {
     pub(super) connections: Vec<Box<Connection>>,
-    pub(super) partings: Vec<Parting>,
+    pub(super) ended: Vec<TimeWaitEntry>,
     /// Until this time, a SYN may belong to an unproxied connection that is not listed.
     pub(super) full_until: Instant,
 }
@@ -164,7 +164,7 @@ impl EnbProxies {
                 to: cell,
                 leaves_at: now + self.x2_delay,
                 arrives_at: None,
-                luggage: Luggage::default(),
+                context: HandoverContext::default(),
                 held: VecDeque::new(),
                 then: None,
             });
@@ -176,20 +176,20 @@ impl EnbProxies {
         let Move { ue, from, leaves_at, .. } = self.moves[index];
         let ue_of = core::mem::take(&mut self.ue_of);
         let is_of = |flow: FlowId| ue_of.get(flow.index()).is_some_and(|owner| *owner == Some(ue));
-        let luggage = self.with_cell(cx, from, |proxy, cx| proxy.pack(cx, is_of));
+        let context = self.with_cell(cx, from, |proxy, cx| proxy.pack(cx, is_of));
         self.ue_of = ue_of;
-        let bytes = luggage.connections.iter().map(|connection| CONTEXT_BYTES + connection.held()).sum();
+        let bytes = context.connections.iter().map(|connection| CONTEXT_BYTES + connection.held()).sum();
         self.cells[from].count_x2(bytes, 0);
         let moving = &mut self.moves[index];
-        moving.luggage = luggage;
+        moving.context = context;
         moving.arrives_at = Some(leaves_at.max(cx.now) + self.x2_delay);
     }
 
     /// The connections of a move reach their target.
     fn arrive(&mut self, cx: &mut Cx<'_>, index: usize) {
-        let Move { ue, to, luggage, mut held, then, .. } = self.moves.remove(index);
+        let Move { ue, to, context, mut held, then, .. } = self.moves.remove(index);
         self.home[ue.index()] = to;
-        self.with_cell(cx, to, |proxy, cx| proxy.unpack(cx, luggage));
+        self.with_cell(cx, to, |proxy, cx| proxy.unpack(cx, context));
         if let Some(then) = then {
             self.on_arrival_of_ue(cx.now, ue, then);
         }
@@ -220,7 +220,7 @@ impl EnbProxies {
         if !left && cell == moving.from {
             return self.give(cx, cell, side, packet);
         }
-        if !(moving.luggage.concerns(passing) || self.cells[moving.from].concerns(passing)) {
+        if !(moving.context.concerns(passing) || self.cells[moving.from].concerns(passing)) {
             return cx.send(2 * cell as Port + side.across().port(), packet);
         }
         if left && cell == moving.from {

@@ -19,10 +19,10 @@ mod config;
 mod connection;
 mod content;
 mod enb;
-mod farewell;
 mod key;
 mod legs;
 mod statistics;
+mod time_wait;
 mod timers;
 
 use std::collections::BTreeMap;
@@ -33,11 +33,11 @@ use airlane_transport::refusal;
 
 use crate::node::{NetworkFunction, Side};
 use budget::Budget;
-use connection::{Connection, Shop, direction_to};
+use connection::{Connection, Shared, direction_to};
 use content::Stock;
-use enb::Luggage;
-use farewell::{Farewell, Farewells};
+use enb::HandoverContext;
 use key::Key;
+use time_wait::{TimeWait, TimeWaitTable};
 use timers::Timers;
 
 pub use config::{ConnectOrder, SplitConfig, WhenFull};
@@ -48,14 +48,14 @@ pub use statistics::{Ending, SplitStatistics};
 /// The proxy.
 #[derive(Debug)]
 pub struct SplitProxy {
-    shop: Shop,
+    shared: Shared,
     /// The slot of each connection.
     table: BTreeMap<Key, u32>,
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     timers: Timers,
     /// Ended connections, and those that pass unchanged.
-    farewells: Farewells,
+    time_wait: TimeWaitTable,
 }
 
 impl SplitProxy {
@@ -63,8 +63,8 @@ impl SplitProxy {
     #[must_use]
     pub fn new(config: SplitConfig) -> Self {
         Self {
-            farewells: Farewells::new(config.connections),
-            shop: Shop {
+            time_wait: TimeWaitTable::new(config.connections),
+            shared: Shared {
                 budget: Budget::new(config.memory.get(), config.reserve(), config.connections as u64),
                 statistics: SplitStatistics::default(),
                 legs: Default::default(),
@@ -82,13 +82,13 @@ impl SplitProxy {
     /// Its counters.
     #[must_use]
     pub const fn statistics(&self) -> SplitStatistics {
-        self.shop.statistics
+        self.shared.statistics
     }
 
     /// Its connections to each side at this time, in the order of [`Side`]. This reads every connection.
     #[must_use]
     pub fn legs(&self, now: Instant) -> [LegStatistics; 2] {
-        let mut legs = self.shop.legs;
+        let mut legs = self.shared.legs;
         for connection in self.slots.iter().flatten() {
             for side in [Side::Core, Side::Ran] {
                 connection.look_at(now, side, &mut legs[side as usize]);
@@ -100,19 +100,19 @@ impl SplitProxy {
     /// Its configuration.
     #[must_use]
     pub const fn config(&self) -> &SplitConfig {
-        &self.shop.config
+        &self.shared.config
     }
 
     /// Memory in bytes that its buffers use or have promised, and the maximum so far.
     #[must_use]
     pub const fn memory(&self) -> (u64, u64) {
-        self.shop.budget.used()
+        self.shared.budget.used()
     }
 
     /// True if there is no state of any connection.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.table.is_empty() && self.farewells.is_empty()
+        self.table.is_empty() && self.time_wait.is_empty()
     }
 
     /// Handles the first segment of a connection, from a side.
@@ -123,13 +123,13 @@ impl SplitProxy {
         syn: &TcpHeader,
         packet: PacketRef,
     ) -> Option<PacketRef> {
-        let room = self.table.len() < self.shop.config.connections && !self.farewells.are_full(cx.now);
-        let Some(charged) = room.then(|| self.shop.budget.admit()).flatten() else {
+        let room = self.table.len() < self.shared.config.connections && !self.time_wait.are_full(cx.now);
+        let Some(charged) = room.then(|| self.shared.budget.admit()).flatten() else {
             return self.turn_away(cx, (key, side), syn, packet);
         };
         let _ = cx.pool.consume(packet);
-        self.shop.statistics.begin();
-        let connection = Connection::open(cx, &mut self.shop, (key, side), charged, syn);
+        self.shared.statistics.begin();
+        let connection = Connection::open(cx, &mut self.shared, (key, side), charged, syn);
         self.put(Box::new(connection));
         None
     }
@@ -141,7 +141,7 @@ impl SplitProxy {
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 connections")
         });
         self.table.insert(connection.key, slot);
-        self.timers.set(slot, connection.next_timeout(&self.shop.config));
+        self.timers.set(slot, connection.next_timeout(&self.shared.config));
         self.slots[slot as usize] = Some(connection);
     }
 
@@ -158,47 +158,47 @@ impl SplitProxy {
     fn concerns(&self, packet: &Packet) -> bool {
         let Header::Tcp(header) = packet.header else { return false };
         let key = Key::of(packet);
-        match self.farewells.get(key) {
-            Some(Farewell::Passes) => false,
-            Some(Farewell::Closed(_) | Farewell::Reset) => true,
+        match self.time_wait.get(key) {
+            Some(TimeWait::Passes) => false,
+            Some(TimeWait::Closed(_) | TimeWait::Reset) => true,
             None => self.table.contains_key(&key) || is_first(&header),
         }
     }
 
     /// Counts the bytes of contexts, and of packets that follow one, that left over X2.
     const fn count_x2(&mut self, contexts: u64, packets: u64) {
-        self.shop.statistics.x2_context_bytes += contexts;
-        self.shop.statistics.x2_packet_bytes += packets;
+        self.shared.statistics.x2_context_bytes += contexts;
+        self.shared.statistics.x2_packet_bytes += packets;
     }
 
     /// Removes the state of some flows.
-    fn pack(&mut self, cx: &mut Cx<'_>, is_of: impl Fn(FlowId) -> bool) -> Luggage {
+    fn pack(&mut self, cx: &mut Cx<'_>, is_of: impl Fn(FlowId) -> bool) -> HandoverContext {
         let slots: Vec<u32> =
             self.table.iter().filter(|(key, _)| is_of(key.flow())).map(|(_, slot)| *slot).collect();
-        let mut luggage = Luggage::default();
+        let mut context = HandoverContext::default();
         for slot in slots {
             if let Some(mut connection) = self.remove(slot) {
-                connection.leave(cx, &mut self.shop);
-                luggage.connections.push(connection);
+                connection.leave(cx, &mut self.shared);
+                context.connections.push(connection);
             }
         }
-        luggage.partings = self.farewells.take(|key| is_of(key.flow()));
-        luggage.full_until = self.farewells.full_until();
-        luggage
+        context.ended = self.time_wait.take(|key| is_of(key.flow()));
+        context.full_until = self.time_wait.full_until();
+        context
     }
 
     /// Adds the state of another proxy.
-    fn unpack(&mut self, cx: &mut Cx<'_>, luggage: Luggage) {
-        for mut connection in luggage.connections {
-            if connection.join(cx, &mut self.shop) {
+    fn unpack(&mut self, cx: &mut Cx<'_>, context: HandoverContext) {
+        for mut connection in context.connections {
+            if connection.join(cx, &mut self.shared) {
                 self.put(connection);
             } else {
-                self.part(cx.now, connection.key, Farewell::Reset);
+                self.part(cx.now, connection.key, TimeWait::Reset);
             }
         }
-        self.farewells.be_full_until(luggage.full_until);
-        for parting in luggage.partings {
-            self.shop.statistics.forgotten += self.farewells.put(parting);
+        self.time_wait.be_full_until(context.full_until);
+        for state in context.ended {
+            self.shared.statistics.forgotten += self.time_wait.put(state);
         }
     }
 
@@ -210,15 +210,15 @@ impl SplitProxy {
         syn: &TcpHeader,
         packet: PacketRef,
     ) -> Option<PacketRef> {
-        match self.shop.config.when_full {
+        match self.shared.config.when_full {
             WhenFull::PassThrough => {
-                self.shop.statistics.passed += 1;
-                let until = cx.now.saturating_add(self.shop.config.connect_timeout);
-                self.farewells.add_passing(until, key);
+                self.shared.statistics.passed += 1;
+                let until = cx.now.saturating_add(self.shared.config.connect_timeout);
+                self.time_wait.add_passing(until, key);
                 Some(packet)
             }
             WhenFull::Refuse => {
-                self.shop.statistics.refused += 1;
+                self.shared.statistics.refused += 1;
                 let _ = cx.pool.consume(packet);
                 self.answer(cx, (key, side), refusal(syn, 0));
                 None
@@ -233,7 +233,7 @@ impl SplitProxy {
         let mut packet =
             Packet::new(path.flow, path.direction, Header::Tcp(header), Payload::Length(0), cx.now);
         packet.sockets = path.sockets;
-        if self.shop.config.cell.is_some() {
+        if self.shared.config.cell.is_some() {
             gtp::encapsulate(&mut packet);
         }
         let packet = cx.pool.insert(packet);
@@ -248,7 +248,7 @@ impl SplitProxy {
         }
         if let Some(connection) = &self.slots[slot as usize] {
             // A timer that moves to a later time stays where it is, and is set again when it fires.
-            let wanted = connection.next_timeout(&self.shop.config);
+            let wanted = connection.next_timeout(&self.shared.config);
             if wanted < self.timers.due(slot) {
                 self.timers.set(slot, wanted);
             }
@@ -259,20 +259,20 @@ impl SplitProxy {
     #[cold]
     fn end(&mut self, cx: &mut Cx<'_>, slot: u32, ending: Ending) {
         let Some(connection) = self.remove(slot) else { return };
-        self.shop.statistics.end(ending);
+        self.shared.statistics.end(ending);
         let key = connection.key;
-        let ends = connection.dismantle(cx, &mut self.shop);
-        let farewell = match ending {
-            Ending::Closed => Farewell::closed(ends, cx.now),
-            _ => Farewell::Reset,
+        let ends = connection.dismantle(cx, &mut self.shared);
+        let answer = match ending {
+            Ending::Closed => TimeWait::closed(ends, cx.now),
+            _ => TimeWait::Reset,
         };
-        self.part(cx.now, key, farewell);
+        self.part(cx.now, key, answer);
     }
 
     /// Keeps for a time the answer to late segments.
-    fn part(&mut self, now: Instant, key: Key, farewell: Farewell) {
-        let until = now.saturating_add(self.shop.config.time_wait);
-        self.shop.statistics.forgotten += self.farewells.add(until, key, farewell);
+    fn part(&mut self, now: Instant, key: Key, answer: TimeWait) {
+        let until = now.saturating_add(self.shared.config.time_wait);
+        self.shared.statistics.forgotten += self.time_wait.add(until, key, answer);
     }
 
     /// Handles a segment of a connection that has ended, or of one that passes.
@@ -285,20 +285,20 @@ impl SplitProxy {
     ) -> Option<PacketRef> {
         let payload = cx.pool.get(&packet).payload.len();
         let is_syn = is_first(header);
-        match self.farewells.get(key) {
-            Some(Farewell::Passes) => return Some(packet),
-            Some(Farewell::Closed(ends)) => {
+        match self.time_wait.get(key) {
+            Some(TimeWait::Passes) => return Some(packet),
+            Some(TimeWait::Closed(ends)) => {
                 let end = ends[side as usize];
                 if is_syn && end.may_begin_anew(header) {
-                    self.farewells.remove(key);
+                    self.time_wait.remove(key);
                     return self.on_syn(cx, (key, side), header, packet);
                 }
                 let answer = end.answer(cx.now, header, payload);
                 self.answer(cx, (key, side), answer);
             }
-            Some(Farewell::Reset) => {
+            Some(TimeWait::Reset) => {
                 if is_syn {
-                    self.farewells.remove(key);
+                    self.time_wait.remove(key);
                     return self.on_syn(cx, (key, side), header, packet);
                 }
                 self.answer(cx, (key, side), refusal(header, payload));
@@ -312,12 +312,12 @@ impl SplitProxy {
     }
 }
 
-impl Luggage {
+impl HandoverContext {
     /// True if a packet belongs to a connection in it.
     fn concerns(&self, packet: &Packet) -> bool {
         let key = Key::of(packet);
         self.connections.iter().any(|connection| connection.key == key)
-            || self.partings.iter().any(|parting| parting.key == key && parting.answers())
+            || self.ended.iter().any(|state| state.key == key && state.answers())
     }
 }
 
@@ -333,27 +333,27 @@ impl NetworkFunction for SplitProxy {
         let Header::Tcp(header) = came.header else { return Some(packet) };
         let key = Key::of(came);
         let Some(&slot) = self.table.get(&key) else {
-            self.farewells.forget_until(cx.now);
+            self.time_wait.forget_until(cx.now);
             return self.on_straggler(cx, (key, side), &header, packet);
         };
         let connection = self.slots[slot as usize].as_mut().expect("a slot of the table is taken");
-        let ending = connection.handle_packet(cx, &mut self.shop, side, packet);
+        let ending = connection.handle_packet(cx, &mut self.shared, side, packet);
         self.follow_up(cx, slot, ending);
         None
     }
 
     fn on_timeout(&mut self, cx: &mut Cx<'_>) {
-        self.farewells.forget_until(cx.now);
+        self.time_wait.forget_until(cx.now);
         while let Some((at, slot)) = self.timers.first()
             && at <= cx.now
         {
             let connection = self.slots[slot as usize].as_mut().expect("a timer of a slot that is taken");
-            let wanted = connection.next_timeout(&self.shop.config);
+            let wanted = connection.next_timeout(&self.shared.config);
             if wanted > cx.now {
                 self.timers.set(slot, wanted);
                 continue;
             }
-            let ending = connection.handle_timeout(cx, &mut self.shop);
+            let ending = connection.handle_timeout(cx, &mut self.shared);
             self.timers.set(slot, Instant::FAR_FUTURE);
             self.follow_up(cx, slot, ending);
         }
@@ -361,7 +361,7 @@ impl NetworkFunction for SplitProxy {
 
     fn next_timeout(&self) -> Option<Instant> {
         let first = self.timers.first().map(|(at, _)| at);
-        first.into_iter().chain(self.farewells.next_timeout()).min()
+        first.into_iter().chain(self.time_wait.next_timeout()).min()
     }
 
     fn packets_held(&self) -> usize {

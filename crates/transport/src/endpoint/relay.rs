@@ -59,7 +59,7 @@ impl TcpEndpoint {
     #[inline]
     #[must_use]
     pub const fn is_closing(&self) -> bool {
-        self.wishes.close
+        self.requests.close
     }
 }
 

@@ -30,7 +30,7 @@ const INITIAL_SEGMENTS: u32 = 10;
 
 /// The state of the sender when the writer may write.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
+pub(super) struct SendState {
     pub(super) una: u64,
     pub(super) nxt: u64,
     /// The peer's widest window.
@@ -86,13 +86,13 @@ impl Writer {
     }
 
     /// The connection is established: the first writes.
-    pub(super) fn begin(&mut self, at: &Standing) {
+    pub(super) fn begin(&mut self, at: &SendState) {
         self.expand(at);
         self.fill(at);
     }
 
     /// An acknowledgment was processed and the window filled from the queue. Returns true if it wrote.
-    pub(super) fn after_ack(&mut self, at: &Standing) -> bool {
+    pub(super) fn after_ack(&mut self, at: &SendState) -> bool {
         if at.in_flight < at.window {
             self.expand(at);
         }
@@ -116,21 +116,21 @@ impl Writer {
         hit
     }
 
-    fn expand(&mut self, at: &Standing) {
+    fn expand(&mut self, at: &SendState) {
         let segments = at.window.max(INITIAL_SEGMENTS).max(at.reordering + 1);
         let wanted = self.windows * u64::from(segments) * SEGMENT_MEMORY;
         self.memory = self.memory.max(wanted.min(MEMORY_MAX));
     }
 
     /// Memory in use.
-    fn queued(&self, at: &Standing) -> u64 {
+    fn queued(&self, at: &SendState) -> u64 {
         let first = (at.una - 1) / self.segment;
         let last = (self.written - 1).div_ceil(self.segment);
         (last - first - at.merged) * SEGMENT_OVERHEAD + (self.written - at.una)
     }
 
     /// Writes until the queue is full. Data that the window allows leaves during the writes.
-    fn fill(&mut self, at: &Standing) {
+    fn fill(&mut self, at: &SendState) {
         let mut room = u64::from(at.window.saturating_sub(at.in_flight));
         let mut nxt = at.nxt;
         loop {
@@ -189,9 +189,9 @@ impl Writer {
 mod tests {
     use super::*;
 
-    fn standing(una: u64, window: u32) -> Standing {
+    fn send_state(una: u64, window: u32) -> SendState {
         let in_flight = window;
-        Standing {
+        SendState {
             una,
             nxt: una + u64::from(in_flight) * 1448,
             max_offered: 64_000,
@@ -205,22 +205,22 @@ mod tests {
     #[test]
     fn the_queue_is_filled_and_filled_again_when_a_third_is_free() {
         let mut w = Writer::new(Bytes(65_536), 1448, 2);
-        w.begin(&Standing { in_flight: 0, nxt: 1, ..standing(1, 10) });
+        w.begin(&SendState { in_flight: 0, nxt: 1, ..send_state(1, 10) });
         // 2 × 10 × 4352 = 87040 bytes; 37.1 segments of 2344 fit, and the last may exceed the limit.
         assert_eq!(w.written(), 1 + 38 * 1448);
         assert!(w.is_blocked());
         // 32000 bytes without PSH set one at segment 23; the write that did not fit sets one at 38.
         assert_eq!(w.pushes, [1 + 23 * 1448, 1 + 38 * 1448]);
         // Two thirds are 58026 bytes: 24 segments still waiting are 56256, 25 are 58600.
-        assert!(!w.after_ack(&standing(1 + 13 * 1448, 10)));
-        assert!(w.after_ack(&standing(1 + 14 * 1448, 10)));
+        assert!(!w.after_ack(&send_state(1 + 13 * 1448, 10)));
+        assert!(w.after_ack(&send_state(1 + 14 * 1448, 10)));
         assert_eq!(w.written(), 1 + 52 * 1448);
     }
 
     #[test]
     fn a_whole_write_ends_inside_a_segment_which_carries_its_push() {
         let mut w = Writer::new(Bytes(10_000), 1448, 2);
-        w.begin(&Standing { max_offered: 1 << 20, in_flight: 0, nxt: 1, ..standing(1, 10) });
+        w.begin(&SendState { max_offered: 1 << 20, in_flight: 0, nxt: 1, ..send_state(1, 10) });
         // 10000 bytes are 6.9 segments. The ends of the first write have left with the window.
         let ends: Vec<u64> = w.pushes.iter().map(|end| (end - 1) / 1448).collect();
         assert_eq!(ends, [7, 14, 21, 28, 35, 38]);

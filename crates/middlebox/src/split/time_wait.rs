@@ -1,4 +1,4 @@
-//! The state that is kept for a time after a connection has left the table.
+//! TIME-WAIT of a proxy: the state that is kept for a time after a connection has left the table.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,7 @@ use super::key::Key;
 
 /// The answer to a late segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Farewell {
+pub(super) enum TimeWait {
     /// Both ends have closed: the last acknowledgment is repeated (TIME-WAIT, RFC 9293 §3.6.1).
     Closed([ClosedEnd; 2]),
     /// It was aborted: a RST.
@@ -18,7 +18,7 @@ pub(super) enum Farewell {
     Passes,
 }
 
-impl Farewell {
+impl TimeWait {
     pub(super) fn closed(ends: [TcpEndpoint; 2], now: Instant) -> Self {
         match ends.map(|end| end.into_closed(now)) {
             [Some(core), Some(ran)] => Self::Closed([core, ran]),
@@ -29,24 +29,24 @@ impl Farewell {
 
 /// A kept state, with its connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parting {
+pub(super) struct TimeWaitEntry {
     pub(super) key: Key,
     until: Instant,
-    farewell: Farewell,
+    answer: TimeWait,
 }
 
-impl Parting {
+impl TimeWaitEntry {
     /// True if late segments are answered.
     pub(super) const fn answers(&self) -> bool {
-        !matches!(self.farewell, Farewell::Passes)
+        !matches!(self.answer, TimeWait::Passes)
     }
 }
 
 /// The kept states, bounded in number.
 #[derive(Debug)]
-pub(super) struct Farewells {
+pub(super) struct TimeWaitTable {
     most: usize,
-    by_key: BTreeMap<Key, (Instant, Farewell)>,
+    by_key: BTreeMap<Key, (Instant, TimeWait)>,
     /// The end of each; one that was replaced or removed stays here until then. All are kept for one of
     /// two durations, so each of two queues is in order.
     until: [VecDeque<(Instant, Key)>; 2],
@@ -57,7 +57,7 @@ pub(super) struct Farewells {
 const ENDED: usize = 0;
 const PASSING: usize = 1;
 
-impl Farewells {
+impl TimeWaitTable {
     pub(super) const fn new(most: usize) -> Self {
         Self {
             most,
@@ -71,8 +71,8 @@ impl Farewells {
         self.by_key.is_empty()
     }
 
-    pub(super) fn get(&self, key: Key) -> Option<Farewell> {
-        self.by_key.get(&key).map(|(_, farewell)| *farewell)
+    pub(super) fn get(&self, key: Key) -> Option<TimeWait> {
+        self.by_key.get(&key).map(|(_, answer)| *answer)
     }
 
     pub(super) fn remove(&mut self, key: Key) {
@@ -81,8 +81,8 @@ impl Farewells {
 
     /// Adds an ended connection; the oldest are removed if there are too many. Returns how many were removed
     /// early.
-    pub(super) fn add(&mut self, until: Instant, key: Key, farewell: Farewell) -> u64 {
-        self.by_key.insert(key, (until, farewell));
+    pub(super) fn add(&mut self, until: Instant, key: Key, answer: TimeWait) -> u64 {
+        self.by_key.insert(key, (until, answer));
         self.until[ENDED].push_back((until, key));
         let mut forgotten = 0;
         while self.until[ENDED].len() > self.most {
@@ -95,7 +95,7 @@ impl Farewells {
     /// no other connection is proxied until the time of this one is over ([`Self::are_full`]).
     pub(super) fn add_passing(&mut self, until: Instant, key: Key) {
         if self.until[PASSING].len() < self.most {
-            self.by_key.insert(key, (until, Farewell::Passes));
+            self.by_key.insert(key, (until, TimeWait::Passes));
             self.until[PASSING].push_back((until, key));
         } else {
             self.be_full_until(until);
@@ -103,16 +103,16 @@ impl Farewells {
     }
 
     /// Removes the states of some connections.
-    pub(super) fn take(&mut self, is_of: impl Fn(Key) -> bool) -> Vec<Parting> {
+    pub(super) fn take(&mut self, is_of: impl Fn(Key) -> bool) -> Vec<TimeWaitEntry> {
         let ours = self.by_key.iter().filter(|(key, _)| is_of(**key));
-        let parting = |(key, (until, farewell)): (&Key, &(Instant, Farewell))| Parting {
+        let state = |(key, (until, answer)): (&Key, &(Instant, TimeWait))| TimeWaitEntry {
             key: *key,
             until: *until,
-            farewell: *farewell,
+            answer: *answer,
         };
-        let taken: Vec<Parting> = ours.map(parting).collect();
+        let taken: Vec<TimeWaitEntry> = ours.map(state).collect();
         if !taken.is_empty() {
-            taken.iter().for_each(|parting| self.remove(parting.key));
+            taken.iter().for_each(|state| self.remove(state.key));
             // They may return, and must not be counted twice.
             self.until.iter_mut().for_each(|queue| queue.retain(|(_, key)| !is_of(*key)));
         }
@@ -120,14 +120,14 @@ impl Farewells {
     }
 
     /// Adds a state from another proxy, which may be kept a little longer than there.
-    pub(super) fn put(&mut self, parting: Parting) -> u64 {
-        let Parting { key, until, farewell } = parting;
-        match farewell {
-            Farewell::Passes => {
+    pub(super) fn put(&mut self, state: TimeWaitEntry) -> u64 {
+        let TimeWaitEntry { key, until, answer } = state;
+        match answer {
+            TimeWait::Passes => {
                 self.add_passing(until, key);
                 0
             }
-            Farewell::Closed(_) | Farewell::Reset => self.add(until, key, farewell),
+            TimeWait::Closed(_) | TimeWait::Reset => self.add(until, key, answer),
         }
     }
 
@@ -184,21 +184,21 @@ mod tests {
     #[test]
     fn who_comes_back_takes_up_its_room_once() {
         let until = Instant::from_millis(60_000);
-        let (mut here, mut there) = (Farewells::new(2), Farewells::new(2));
+        let (mut here, mut there) = (TimeWaitTable::new(2), TimeWaitTable::new(2));
         here.add_passing(until, key(0));
-        assert_eq!(here.add(until, key(1), Farewell::Reset), 0);
+        assert_eq!(here.add(until, key(1), TimeWait::Reset), 0);
         for _ in 0..5 {
             for (from, to) in [(0, 1), (1, 0)] {
                 let both = [&mut here, &mut there];
                 let taken = both[from].take(|_| true);
                 assert!(both[from].is_empty() && both[from].next_timeout().is_none());
-                assert_eq!(taken.into_iter().map(|parting| both[to].put(parting)).sum::<u64>(), 0);
+                assert_eq!(taken.into_iter().map(|state| both[to].put(state)).sum::<u64>(), 0);
             }
         }
-        assert!(matches!(here.get(key(0)), Some(Farewell::Passes)) && !here.are_full(Instant::ZERO));
-        assert!(matches!(here.get(key(1)), Some(Farewell::Reset)));
+        assert!(matches!(here.get(key(0)), Some(TimeWait::Passes)) && !here.are_full(Instant::ZERO));
+        assert!(matches!(here.get(key(1)), Some(TimeWait::Reset)));
         // The third ended connection exceeds the bound: the first is removed early.
-        assert_eq!(here.add(until, key(2), Farewell::Reset) + here.add(until, key(3), Farewell::Reset), 1);
+        assert_eq!(here.add(until, key(2), TimeWait::Reset) + here.add(until, key(3), TimeWait::Reset), 1);
         assert!(here.get(key(1)).is_none());
         here.forget_until(until);
         assert!(here.is_empty());
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn a_proxy_is_full_as_long_as_any_that_passes_may_come_again() {
         let at = Instant::from_millis;
-        let mut farewells = Farewells::new(0);
-        farewells.add_passing(at(60), key(0));
-        farewells.add_passing(at(50), key(1)); // from another proxy, where it had passed before
-        assert!(farewells.are_full(at(59)) && !farewells.are_full(at(60)));
+        let mut table = TimeWaitTable::new(0);
+        table.add_passing(at(60), key(0));
+        table.add_passing(at(50), key(1)); // from another proxy, where it had passed before
+        assert!(table.are_full(at(59)) && !table.are_full(at(60)));
     }
 }

@@ -36,7 +36,7 @@ impl Recent {
 
 /// The effect of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum SegmentEffect {
     /// New data, or known data.
     Data,
     /// New data, and with it a hole is certain.
@@ -70,14 +70,14 @@ impl Observation {
     }
 
     /// The segment `[left, right)` passes.
-    pub(crate) fn on_segment(&mut self, left: u32, right: u32) -> Seen {
+    pub(crate) fn on_segment(&mut self, left: u32, right: u32) -> SegmentEffect {
         self.newest = SackBlock { left, right };
         if !before(self.cumulative, right) {
-            return Seen::Data;
+            return SegmentEffect::Data;
         }
         if !before(self.cumulative, left) {
             self.advance(right);
-            return Seen::Data;
+            return SegmentEffect::Data;
         }
         // The ranges that overlap or touch it are [from, to).
         let from = self.ranges.partition_point(|r| before(r.right, left));
@@ -93,7 +93,7 @@ impl Observation {
             self.ranges.drain(from + 1..to);
         } else {
             if self.ranges.len() == self.ranges.capacity() {
-                return Seen::NoRoom;
+                return SegmentEffect::NoRoom;
             }
             let above = self.ranges.get(from).map_or(0, |next| next.above);
             self.ranges.insert(from, Range { left, right, above });
@@ -103,7 +103,7 @@ impl Observation {
             range.above = range.above.saturating_add(1);
             certain |= range.above == self.reordering;
         }
-        if certain { Seen::Hole } else { Seen::Data }
+        if certain { SegmentEffect::Hole } else { SegmentEffect::Data }
     }
 
     /// The client acknowledges everything before `position`, which is no longer relevant.
