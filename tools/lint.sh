@@ -6,6 +6,7 @@ say() { printf '\n== %s\n' "$*"; }
 
 say rustfmt
 cargo fmt --all --check
+for example in examples/*/Cargo.toml; do cargo fmt --manifest-path "$example" --check; done
 say clippy
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 say rustdoc

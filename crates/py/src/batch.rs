@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use airlane_scenario::{CaptureError, Controllers, Resolved, RunOutput as Output, ScenarioError};
+use airlane_scenario::{CaptureError, Own, Resolved, RunOutput as Output, ScenarioError};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -79,7 +79,8 @@ pub(crate) fn run(
         Some(callback) => callback.call1(py, (simulated.runs(),)).map(drop),
         None => Ok(()),
     };
-    let work = begin(jobs, threads, (Arc::clone(&cancel), Arc::clone(&simulated)), own.controllers());
+    let parts = Own { controllers: own.controllers(), ..Own::default() };
+    let work = begin(jobs, threads, (Arc::clone(&cancel), Arc::clone(&simulated)), parts);
     let listened = listen(py, work.ended, &cancel, (on_done, on_period));
     cancel.fetch_or(listened.is_err(), Ordering::Relaxed);
     let outcomes = end(py, work.thread, &cancel, &own.watch(watch))?;
@@ -152,16 +153,16 @@ fn begin(
     jobs: Vec<Job>,
     threads: usize,
     (cancel, simulated): (Arc<AtomicBool>, Arc<Simulated>),
-    controllers: Controllers,
+    own: Own,
 ) -> Work {
     let (sender, ended) = mpsc::channel();
     let thread = thread::spawn(move || {
         let job = |index: usize| {
-            if controllers.is_empty() {
-                return one(&jobs[index], &controllers, &cancel, &simulated);
+            if own.controllers.is_empty() {
+                return one(&jobs[index], &own, &cancel, &simulated);
             }
             // The thread state of the interpreter exists for the whole run, not for each call.
-            Python::attach(|py| py.detach(|| one(&jobs[index], &controllers, &cancel, &simulated)))
+            Python::attach(|py| py.detach(|| one(&jobs[index], &own, &cancel, &simulated)))
         };
         let tell = |index| {
             // The receiver is dropped only after `cancel` is set.
@@ -227,11 +228,11 @@ fn listen(
 /// One run and the seconds of its loop; `None` if it was cancelled.
 fn one(
     (scenario, seed, capture): &Job,
-    controllers: &Controllers,
+    own: &Own,
     cancel: &AtomicBool,
     simulated: &Simulated,
 ) -> Option<Outcome> {
-    let mut built = match airlane_scenario::build_with(scenario, *seed, controllers) {
+    let mut built = match airlane_scenario::build_with(scenario, *seed, own) {
         Ok(built) => built,
         Err(e) => return Some(Err(Failure::Scenario(e))),
     };

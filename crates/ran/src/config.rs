@@ -10,6 +10,7 @@ use airlane_radio::{
 };
 
 use crate::bearer::BearerConfig;
+use crate::mac::scheduler::OwnScheduler;
 use crate::numerology::Numerology;
 use crate::rrc::handover::HandoverConfig;
 use crate::rrc::measurement::MeasurementConfig;
@@ -200,7 +201,7 @@ pub enum ShedAmount {
 }
 
 /// A downlink scheduler policy.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SchedulerKind {
     /// Proportional fair with an averaging window in slots.
     ProportionalFair {
@@ -225,6 +226,8 @@ pub enum SchedulerKind {
     ThroughputToAverage,
     /// Priority set: a target bit rate first, then the channel.
     PrioritySet(PrioritySetConfig),
+    /// A policy from outside this crate.
+    Own(OwnScheduler),
 }
 
 /// The domain in which a policy divides a slot.

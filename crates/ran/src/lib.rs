@@ -27,4 +27,11 @@ mod tests;
 mod ue;
 pub mod x2;
 
+/// Scheduler policies of a user.
+pub mod scheduler {
+    pub use crate::mac::scheduler::{
+        Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy,
+    };
+}
+
 pub use network::RadioNetwork;

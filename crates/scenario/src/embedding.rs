@@ -24,7 +24,7 @@ use crate::expand::{self, OneFlow, OneUe};
 use crate::files::Files;
 use crate::format::{App, Flow, FlowDirection, Resolved, Transport};
 use crate::quantity::Time;
-use crate::run::{Built, Controllers};
+use crate::run::{Built, Own};
 use crate::web::{self, Web};
 use crate::wiring::MobilePlaces;
 use crate::{links, radio, rnis, sinks};
@@ -42,7 +42,7 @@ pub(crate) struct Growth {
     pub(crate) qlog: Option<Arc<QlogFiles>>,
     pub(crate) webs: Vec<Option<Web>>,
     pub(crate) dialogues: Vec<Dialogue<Message>>,
-    pub(crate) controllers: Controllers,
+    pub(crate) own: Own,
     pub(crate) files: Files,
     /// The UE of each flow, or none in a wired network; `None` for a flow that was removed.
     pub(crate) present: Vec<Option<Option<usize>>>,
@@ -336,7 +336,7 @@ impl Growth {
             qlog: self.qlog.as_ref(),
             webs: &self.webs,
             dialogues: &self.dialogues,
-            controllers: &self.controllers,
+            own: &self.own,
             files: &self.files,
         }
     }

@@ -29,7 +29,7 @@ use crate::format::{
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
 use crate::rnis::{self, loss_discrimination};
-use crate::run::Controllers;
+use crate::run::Own;
 use crate::viewing;
 use crate::web::{self, Carrier, Web};
 use crate::wiring::data_direction;
@@ -45,8 +45,8 @@ pub(crate) struct Around<'a> {
     pub(crate) webs: &'a [Option<Web>],
     /// The HTTP dialogue of each flow's two ends.
     pub(crate) dialogues: &'a [Dialogue<Message>],
-    /// Users' own controllers.
-    pub(crate) controllers: &'a Controllers,
+    /// Users' own controllers and scheduler policies.
+    pub(crate) own: &'a Own,
     /// The source of the files that the scenario names.
     pub(crate) files: &'a Files,
 }
@@ -178,7 +178,7 @@ pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
 
 /// The user's controller with this name; `run::build_from` has checked that it is there.
 fn own_controller(name: Option<&str>, around: Around<'_>) -> Option<OwnControllers> {
-    around.controllers.get(name?).cloned()
+    around.own.controllers.get(name?).cloned()
 }
 
 fn mdcc_config(mdcc: Option<&Mdcc>) -> MdccConfig {

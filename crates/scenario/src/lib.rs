@@ -41,10 +41,19 @@ mod wiring;
 
 /// The parts of a user's own congestion controller.
 pub mod controller {
+    pub use airlane_core::{BitRate, Duration, Instant};
     pub use airlane_transport::congestion::{
         AckSample, AckTold, Arrival, CongestionController, DeliverySample, LossCause, LossEpisode,
         LostSegment, MakeController, Needs, OwnController, OwnControllers, PhaseChange, RateSample, Restart,
         Script, ScriptedController, SegmentWindow, Snapshot, TimeoutEpisode, Told, Wanted,
+    };
+}
+
+/// The parts of a user's own scheduler policy.
+pub mod scheduler {
+    pub use airlane_core::{Bytes, Duration, UeId};
+    pub use airlane_ran::scheduler::{
+        Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy,
     };
 }
 
@@ -55,5 +64,7 @@ pub use embedding::{Added, FlowEnd};
 pub use error::ScenarioError;
 pub use files::Files;
 pub use format::Resolved;
-pub use run::{Built, Controllers, Drops, Meta, RunOutput, build, build_from, build_with, run};
+pub use run::{
+    Built, Controllers, Drops, Meta, Own, RunOutput, Schedulers, build, build_from, build_with, run,
+};
 pub use schema::schema;

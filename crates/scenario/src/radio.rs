@@ -13,10 +13,9 @@ use airlane_radio::{
 };
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcConfig};
 use airlane_ran::config::{
-    CellConfig, ChannelConfig, CqiReference, CqiReport, Domain, FadingConfig, FrequencyMetric, MacConfig,
-    McsRule, Movement, PathLossModel, PowerControl, PrioritySetConfig, RanConfig, RankRule, SchedulerKind,
-    ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig,
-    UplinkAccess, UplinkConfig,
+    CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, MacConfig, McsRule, Movement,
+    PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind, ShadowingConfig,
+    ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::numerology::Numerology;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
@@ -34,6 +33,7 @@ use crate::expand::{OneFlow, OneUe};
 use crate::files::{self, Files};
 use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcTm, RlcUm, Ue};
 use crate::quantity::{Metres, Speed, Time};
+use crate::run::Own;
 
 /// The radio access network of a cellular scenario.
 pub(crate) fn configuration(
@@ -56,7 +56,7 @@ pub(crate) fn configuration(
         Ok(ue(section, path, scenario))
     };
     Ok(RanConfig {
-        cells: scenario.cell.iter().map(|one| cell(one, &scenario.cell)).collect(),
+        cells: scenario.cell.iter().map(|one| cell(one, &scenario.cell, around.own)).collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
         flows: flows.iter().map(ue_of).collect(),
         channel: ChannelConfig {
@@ -114,7 +114,7 @@ fn slots(time: Time) -> u32 {
     u32::try_from(time.0.as_millis()).expect("checked when the scenario was resolved")
 }
 
-fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
+fn cell(cell: &Cell, all: &[Cell], own: &Own) -> CellConfig {
     CellConfig {
         numerology: Numerology::LTE,
         tables: &LTE,
@@ -125,26 +125,7 @@ fn cell(cell: &Cell, all: &[Cell]) -> CellConfig {
         noise_figure: cell.noise_figure.0,
         downlink_hz: cell.frequency.0,
         uplink_hz: cell.uplink_frequency.0,
-        scheduler: match &cell.scheduler {
-            format::Scheduler::ProportionalFair(pf) => SchedulerKind::ProportionalFair { window: pf.window },
-            format::Scheduler::RoundRobin => SchedulerKind::RoundRobin,
-            format::Scheduler::MaximumThroughput(mt) => {
-                SchedulerKind::MaximumThroughput { domain: domain(mt.domain) }
-            }
-            format::Scheduler::BlindEqualThroughput(bet) => {
-                SchedulerKind::BlindEqualThroughput { domain: domain(bet.domain), window: bet.window }
-            }
-            format::Scheduler::ThroughputToAverage => SchedulerKind::ThroughputToAverage,
-            format::Scheduler::PrioritySet(pss) => SchedulerKind::PrioritySet(PrioritySetConfig {
-                window: pss.window,
-                target: pss.target.0,
-                multiplexed: pss.multiplexed.unwrap_or(0),
-                metric: match pss.metric {
-                    format::FrequencyMetric::PfSch => FrequencyMetric::ProportionalFairScheduled,
-                    format::FrequencyMetric::CoIta => FrequencyMetric::CarrierToAverage,
-                },
-            }),
-        },
+        scheduler: cell.scheduler.kind(|name| own.schedulers[name].clone()),
         early_throttling: cell.early_throttling.as_ref().map(early_throttling),
         transmission_mode: match cell.transmission_mode {
             format::TransmissionMode::Siso => TransmissionMode::SingleAntenna,
@@ -252,13 +233,6 @@ fn early_throttling(throttling: &format::EarlyThrottling) -> ThrottleConfig {
             format::ThrottleBy::Share => ThrottleBy::Share,
             format::ThrottleBy::Queue => ThrottleBy::Queue,
         },
-    }
-}
-
-fn domain(domain: format::SchedulerDomain) -> Domain {
-    match domain {
-        format::SchedulerDomain::Frequency => Domain::Frequency,
-        format::SchedulerDomain::Time => Domain::Time,
     }
 }
 

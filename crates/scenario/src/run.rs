@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use airlane_core::{DropCause, Duration, Instant, Probe, Seeds};
 use airlane_engine::Simulation;
 use airlane_quic::QlogError;
+use airlane_ran::scheduler::OwnScheduler;
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_traffic::dialogue::Dialogue;
 use airlane_transport::congestion::OwnControllers;
@@ -16,7 +17,7 @@ use crate::counts::HandoverCounts;
 use crate::embedding::Growth;
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::format::{Middlebox, Resolved, Transport};
+use crate::format::{self, Middlebox, Resolved, Transport};
 use crate::wiring::{Places, Proxies, Wired};
 use crate::{expand, middlebox, proxies, sinks, web, wiring};
 
@@ -82,50 +83,41 @@ impl Serialize for Drops {
 
 /// Users' own controllers, by their names in `transport.controller`.
 pub type Controllers = BTreeMap<String, OwnControllers>;
+/// Users' own scheduler policies, by their names in `cell.scheduler.policy`.
+pub type Schedulers = BTreeMap<String, OwnScheduler>;
+
+/// The parts of a run that a user supplies, which a scenario only names.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// Congestion controllers.
+    pub controllers: Controllers,
+    /// Scheduler policies.
+    pub schedulers: Schedulers,
+}
 
 /// Builds the network of a scenario, with all random streams from `seed`.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read, or the scenario needs a user's own controller.
+/// If a file that the scenario names cannot be read, or the scenario needs a user's own controller or scheduler
+/// policy.
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
-    build_with(scenario, seed, &Controllers::new())
+    build_with(scenario, seed, &Own::default())
 }
 
-/// The same with users' own controllers.
+/// The same with a user's own controllers and scheduler policies.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read, or it names a controller that is not in the map.
-pub fn build_with(scenario: &Resolved, seed: u64, controllers: &Controllers) -> Result<Built, ScenarioError> {
-    build_from(scenario, seed, controllers, &Files::Disk)
+/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
+pub fn build_with(scenario: &Resolved, seed: u64, own: &Own) -> Result<Built, ScenarioError> {
+    build_from(scenario, seed, own, &Files::Disk)
 }
 
 /// The same with a given source of the files that the scenario names.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read, or it names a controller that is not among them.
-pub fn build_from(
-    scenario: &Resolved,
-    seed: u64,
-    controllers: &Controllers,
-    files: &Files,
-) -> Result<Built, ScenarioError> {
-    let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
-        Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
-        Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
-        Transport::Udp | Transport::Icmp | Transport::External => None,
-    });
-    let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
-        Middlebox::SplitProxy(proxy) => {
-            let controllers = [("core", &proxy.core.controller), ("ran", &proxy.ran.controller)];
-            controllers.map(|(leg, named)| (format!("middlebox.{i}.{leg}"), named)).to_vec()
-        }
-        Middlebox::Pep(_) => vec![],
-    });
-    for (place, named) in of_flows.chain(of_proxies) {
-        if let Some(name) = named.as_ref().filter(|name| !controllers.contains_key(*name)) {
-            return Err(unknown_controller(&place, name, controllers));
-        }
-    }
+/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
+pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> Result<Built, ScenarioError> {
+    check_own(scenario, own)?;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let growth = Growth {
         given: scenario.clone(),
@@ -134,7 +126,7 @@ pub fn build_from(
         qlog: scenario.output.qlog.then(Arc::default),
         webs: web::webs(scenario, &flows, files)?,
         dialogues: flows.iter().map(|_| Dialogue::default()).collect(),
-        controllers: controllers.clone(),
+        own: own.clone(),
         files: files.clone(),
         present: flows.iter().map(|flow| flow.ue).map(Some).collect(),
         ues: ues.len(),
@@ -152,6 +144,35 @@ pub fn build_from(
     })
 }
 
+/// All controllers and policies that the scenario names are there.
+fn check_own(scenario: &Resolved, own: &Own) -> Result<(), ScenarioError> {
+    let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
+        Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
+        Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
+        Transport::Udp | Transport::Icmp | Transport::External => None,
+    });
+    let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
+        Middlebox::SplitProxy(proxy) => {
+            let controllers = [("core", &proxy.core.controller), ("ran", &proxy.ran.controller)];
+            controllers.map(|(leg, named)| (format!("middlebox.{i}.{leg}"), named)).to_vec()
+        }
+        Middlebox::Pep(_) => vec![],
+    });
+    for (place, named) in of_flows.chain(of_proxies) {
+        if let Some(name) = named.as_ref().filter(|name| !own.controllers.contains_key(*name)) {
+            return Err(unknown_controller(&place, name, &own.controllers));
+        }
+    }
+    for (i, cell) in scenario.cell.iter().enumerate() {
+        if let format::Scheduler::Own(format::OwnPolicy { policy }) = &cell.scheduler
+            && !own.schedulers.contains_key(policy)
+        {
+            return Err(unknown_policy(i, policy, &own.schedulers));
+        }
+    }
+    Ok(())
+}
+
 fn unknown_controller(place: &str, name: &str, controllers: &Controllers) -> ScenarioError {
     let known: Vec<&str> = controllers.keys().map(String::as_str).collect();
     let help = match known.as_slice() {
@@ -159,6 +180,18 @@ fn unknown_controller(place: &str, name: &str, controllers: &Controllers) -> Sce
         known => format!("known: {}", known.join(", ")),
     };
     let mut error = ScenarioError::new(format!("{place}.controller"), "unknown controller", help);
+    error.value = format!("\"{name}\"").into();
+    error
+}
+
+fn unknown_policy(cell: usize, name: &str, schedulers: &Schedulers) -> ScenarioError {
+    let known: Vec<&str> = schedulers.keys().map(String::as_str).collect();
+    let help = match known.as_slice() {
+        [] => "a policy of your own comes from a program in Rust: docs/howto/scheduler.md".to_owned(),
+        known => format!("known: {}", known.join(", ")),
+    };
+    let place = format!("cell.{cell}.scheduler.policy");
+    let mut error = ScenarioError::new(place, "unknown scheduler policy", help);
     error.value = format!("\"{name}\"").into();
     error
 }

@@ -1,6 +1,6 @@
 //! A valid scenario.
 
-use airlane_scenario::{Resolved, build_from};
+use airlane_scenario::{Own as OwnParts, Resolved, build_from};
 use wasm_bindgen::prelude::*;
 
 use crate::controllers::{Own, controllers};
@@ -54,7 +54,8 @@ impl Scenario {
     /// # Errors
     /// If it needs a controller that is missing.
     pub fn run(&self, seed: u64, own: Option<Own>, capture: bool) -> Result<Run, JsValue> {
-        let built = build_from(&self.resolved, seed, &controllers(own), &self.files);
+        let own = OwnParts { controllers: controllers(own), ..OwnParts::default() };
+        let built = build_from(&self.resolved, seed, &own, &self.files);
         let mut built = built.map_err(|e| scenario_error(&e))?;
         if capture {
             built.capture_to_memory();

@@ -9,7 +9,7 @@ use airlane_radio::{Cqi, Mcs};
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{Phy, SlotFormat};
-use super::scheduler::{Demand, MAX_RBGS, Scheduler};
+use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use super::throttle::Throttle;
 use crate::config::{CellConfig, McsRule};
 use crate::interference::Moment;
@@ -55,10 +55,11 @@ pub(crate) struct DownlinkMac {
 impl DownlinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
         let grid = ResourceGrid::new(cell.resource_blocks, cell.numerology.rbg);
+        let of_policy = SchedulerCell { rbgs: grid.rbgs() as u16, slot: cell.numerology.slot };
         Self {
             format: SlotFormat::Whole,
             grid: if cell.mac.idle_partial_rbg { grid.without_partial_rbg() } else { grid },
-            scheduler: Scheduler::new(cell.scheduler, ues, cell.numerology.slot),
+            scheduler: Scheduler::new(&cell.scheduler, ues, &of_policy),
             throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
             active: Vec::with_capacity(ues),
             in_air: VecDeque::with_capacity(256),

@@ -69,19 +69,11 @@ pub(super) fn queues(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
 }
 
 fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
-    let window = match scheduler {
-        Scheduler::ProportionalFair(pf) => pf.window,
-        Scheduler::BlindEqualThroughput(bet) => bet.window,
-        Scheduler::PrioritySet(pss) => {
-            let help = "it must be 1 or more; leave it out for half of the UEs";
-            at.require(pss.multiplexed != Some(0), "multiplexed", "no UE would be scheduled", help)?;
-            pss.window
-        }
-        Scheduler::RoundRobin | Scheduler::MaximumThroughput(_) | Scheduler::ThroughputToAverage => {
-            return Ok(());
-        }
-    };
-    let ok = (1..=1_000_000).contains(&window);
+    if let Scheduler::PrioritySet(pss) = scheduler {
+        let help = "it must be 1 or more; leave it out for half of the UEs";
+        at.require(pss.multiplexed != Some(0), "multiplexed", "no UE would be scheduled", help)?;
+    }
+    let ok = scheduler.window().is_none_or(|window| (1..=1_000_000).contains(&window));
     at.require(ok, "window", "out of range", "it must be from 1 to 1000000 slots")
 }
 

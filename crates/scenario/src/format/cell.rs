@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Aqm, CellOutage, Shedding, tagged};
-use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
+use super::{Aqm, CellOutage, Scheduler, Shedding, tagged};
+use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Share, Size, Time};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,38 +102,6 @@ pub struct Sector {
     pub front_to_back: Gain,
 }
 
-/// The scheduler of the MAC.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind")]
-pub enum Scheduler {
-    /// Proportional fair.
-    #[serde(rename = "pf")]
-    ProportionalFair(ProportionalFair),
-    /// Round robin.
-    #[serde(rename = "rr")]
-    RoundRobin,
-    /// Maximum throughput.
-    #[serde(rename = "mt")]
-    MaximumThroughput(MaximumThroughput),
-    /// Blind equal throughput.
-    #[serde(rename = "bet")]
-    BlindEqualThroughput(BlindEqualThroughput),
-    /// Throughput to average.
-    #[serde(rename = "tta")]
-    ThroughputToAverage,
-    /// Priority set.
-    #[serde(rename = "pss")]
-    PrioritySet(PrioritySet),
-}
-tagged!(Scheduler by "kind" {
-    "pf" => ProportionalFair(ProportionalFair),
-    "rr" => RoundRobin,
-    "mt" => MaximumThroughput(MaximumThroughput),
-    "bet" => BlindEqualThroughput(BlindEqualThroughput),
-    "tta" => ThroughputToAverage,
-    "pss" => PrioritySet(PrioritySet),
-});
-
 /// Throttling of active UEs before newly arrived UEs have data.
 ///
 /// An option of the simulator after an idea in section 3.1 of Nguyen et al., AllThingsCellular 2014.
@@ -160,66 +128,6 @@ pub enum ThrottleBy {
     Share,
     /// The size of their queues.
     Queue,
-}
-
-/// Settings of the proportional-fair scheduler.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProportionalFair {
-    /// Number of slots of 1 ms over which the past throughput is averaged.
-    pub window: u32,
-}
-
-/// Settings of the maximum-throughput scheduler.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MaximumThroughput {
-    /// How the resource blocks of a slot are allocated.
-    pub domain: SchedulerDomain,
-}
-
-/// Settings of the scheduler of blind equal throughput.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BlindEqualThroughput {
-    /// How the resource blocks of a slot are allocated.
-    pub domain: SchedulerDomain,
-    /// Number of slots of 1 ms over which the past throughput is averaged.
-    pub window: u32,
-}
-
-/// How a scheduler allocates the resource blocks of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SchedulerDomain {
-    /// Each resource block group is allocated separately.
-    Frequency,
-    /// One UE after another, each with as many resource blocks as it needs.
-    Time,
-}
-
-/// Settings of the priority-set scheduler.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PrioritySet {
-    /// Number of slots of 1 ms over which the past throughput is averaged.
-    pub window: u32,
-    /// Target bit rate of each UE, including headers.
-    pub target: Rate,
-    /// Maximum number of UEs in a slot. By default, this is half of the UEs with queued data.
-    pub multiplexed: Option<u16>,
-    /// Metric of the frequency-domain allocation.
-    pub metric: FrequencyMetric,
-}
-
-/// How the priority-set scheduler ranks UEs on a group of resource blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FrequencyMetric {
-    /// By proportional fairness over the slots in which the UE was a candidate.
-    PfSch,
-    /// By the channel quality there, relative to the mean over the band.
-    CoIta,
 }
 
 /// Transmission mode of the downlink (TS 36.213 §7.1).

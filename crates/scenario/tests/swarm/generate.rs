@@ -94,7 +94,7 @@ struct Left {
 fn run(resolved: &Resolved, seed: u64) -> Left {
     let folder = std::env::temp_dir().join(format!("airlane-swarm-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let mut built = build_with(resolved, seed, &own::controllers()).unwrap();
+    let mut built = build_with(resolved, seed, &own::own()).unwrap();
     built.capture_to(&format!("{}/", folder.display())).unwrap();
     assert!(built.run(&std::sync::atomic::AtomicBool::new(false)), "it ran to its end");
     built.end_capture().unwrap();

@@ -1,12 +1,13 @@
-//! The test's own congestion controller.
+//! The test's own congestion controller and scheduler policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airlane_scenario::Controllers;
+use airlane_scenario::Own;
 use airlane_scenario::controller::{
     AckSample, CongestionController, MakeController, Needs, OwnController, OwnControllers, SegmentWindow,
 };
+use airlane_scenario::scheduler::{Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy};
 
 use super::host_settings::OWN;
 
@@ -43,6 +44,25 @@ impl MakeController for Maker {
     }
 }
 
-pub(super) fn controllers() -> Controllers {
-    BTreeMap::from([(OWN.to_owned(), OwnControllers(Arc::new(Maker)))])
+/// Gives all RBGs to one UE after the other.
+#[derive(Debug)]
+struct InOrder;
+
+impl SchedulerPolicy for InOrder {
+    fn schedule(&mut self, candidates: &mut Candidates<'_>) {
+        (0..candidates.len()).for_each(|i| candidates.give_all(i));
+    }
+}
+
+impl MakeScheduler for Maker {
+    fn make(&self, _: &SchedulerCell) -> Box<dyn SchedulerPolicy> {
+        Box::new(InOrder)
+    }
+}
+
+pub(super) fn own() -> Own {
+    Own {
+        controllers: BTreeMap::from([(OWN.to_owned(), OwnControllers(Arc::new(Maker)))]),
+        schedulers: BTreeMap::from([(OWN.to_owned(), OwnScheduler(Arc::new(Maker)))]),
+    }
 }

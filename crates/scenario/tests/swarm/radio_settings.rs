@@ -4,6 +4,7 @@ use airlane_core::Stream;
 use airlane_scenario::{Resolved, format};
 use serde_json::{Value, json};
 
+use super::host_settings::OWN;
 use super::settings::{
     Draw, Settings, aqm, bytes, decibels, degrees, flag, kbps, khz, metres, ms, number, one_of, percent,
     real, whole,
@@ -121,7 +122,14 @@ fn scheduler(settings: &mut Settings<'_>, at: &str, scheduler: &format::Schedule
             ("multiplexed", whole(1, 10)),
             ("metric", one_of(&["pfsch", "coita"])),
         ],
-        format::Scheduler::RoundRobin | format::Scheduler::ThroughputToAverage => return,
+        format::Scheduler::ThroughputToAverage => {
+            if settings.s.chance(0.3) {
+                let cell = at.strip_suffix(".scheduler").expect("a key of a cell");
+                settings.set(cell, "scheduler", json!({ "kind": "own", "policy": OWN }));
+            }
+            return;
+        }
+        format::Scheduler::RoundRobin | format::Scheduler::Own(_) => return,
     };
     settings.some(at, keys);
 }

@@ -203,7 +203,9 @@ fn is_far(scenario: &Resolved, flow: &format::Flow, least: f64) -> bool {
 fn is_open(cell: &format::Cell) -> bool {
     let fair = !matches!(
         cell.scheduler,
-        format::Scheduler::MaximumThroughput(_) | format::Scheduler::ThroughputToAverage
+        format::Scheduler::MaximumThroughput(_)
+            | format::Scheduler::ThroughputToAverage
+            | format::Scheduler::Own(_)
     );
     let harq = cell.harq && !cell.control_errors && cell.mac.harq_transmissions >= HARQ_MIN;
     let repairs = match &cell.rlc {

@@ -9,12 +9,13 @@
 
 mod average;
 mod contest;
+mod own;
 mod priority_set;
 mod round_robin;
 #[cfg(test)]
 mod tests;
 
-use airlane_core::Duration;
+use airlane_core::{Bytes, UeId};
 
 use super::grid::{RbgSet, ResourceGrid, each};
 use crate::config::{Domain, SchedulerKind};
@@ -22,6 +23,8 @@ use average::PastThroughput;
 use contest::{Waiting, by_rbg};
 use priority_set::PrioritySet;
 use round_robin::RoundRobin;
+
+pub use own::{Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy};
 
 /// Maximum number of sub-bands (110 PRBs in RBGs of 4).
 pub(crate) const MAX_RBGS: usize = 28;
@@ -72,7 +75,7 @@ impl Demand {
         f64::from(self.rbg_bytes.iter().map(|&b| u32::from(b)).sum::<u32>())
     }
 
-    fn satisfied(&self) -> bool {
+    const fn satisfied(&self) -> bool {
         self.covered >= self.backlog
     }
 
@@ -139,12 +142,14 @@ enum Policy {
     BlindEqualThroughput(Domain, PastThroughput),
     ThroughputToAverage,
     PrioritySet(PrioritySet),
+    Own(Box<dyn SchedulerPolicy>),
 }
 
 impl Scheduler {
-    /// For a cell with slots of this length, in a network of this many UEs.
-    pub(crate) fn new(kind: SchedulerKind, ues: usize, slot: Duration) -> Self {
-        let policy = match kind {
+    /// For a cell in a network of this many UEs.
+    pub(crate) fn new(kind: &SchedulerKind, ues: usize, cell: &SchedulerCell) -> Self {
+        let slot = cell.slot;
+        let policy = match *kind {
             SchedulerKind::ProportionalFair { window } => {
                 Policy::ProportionalFair(PastThroughput::new(window, ues))
             }
@@ -155,6 +160,7 @@ impl Scheduler {
             }
             SchedulerKind::ThroughputToAverage => Policy::ThroughputToAverage,
             SchedulerKind::PrioritySet(config) => Policy::PrioritySet(PrioritySet::new(config, ues, slot)),
+            SchedulerKind::Own(ref own) => Policy::Own(own.0.make(cell)),
         };
         Self { policy, waiting: Waiting::with_capacity(ues) }
     }
@@ -213,6 +219,10 @@ impl Scheduler {
                 pss.rank(slot, demands);
                 by_rbg(waiting, demands, free, tell);
             }
+            Policy::Own(own) => {
+                demands.iter_mut().for_each(tell);
+                own.schedule(&mut Candidates { slot, demands, free });
+            }
         }
         for demand in demands.iter() {
             grid.take(demand.given);
@@ -224,6 +234,7 @@ impl Scheduler {
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.served(ue, bytes),
             Policy::PrioritySet(pss) => pss.served(ue, bytes),
+            Policy::Own(own) => own.served(UeId(ue), Bytes(bytes)),
             Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
         }
     }
@@ -233,7 +244,10 @@ impl Scheduler {
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.add_ue(),
             Policy::PrioritySet(pss) => pss.add_ue(),
-            Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
+            Policy::RoundRobin(_)
+            | Policy::MaximumThroughput(_)
+            | Policy::ThroughputToAverage
+            | Policy::Own(_) => {}
         }
     }
 
@@ -243,6 +257,7 @@ impl Scheduler {
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.forget(ue),
             Policy::PrioritySet(pss) => pss.forget(ue),
+            Policy::Own(own) => own.forget(UeId(ue)),
             Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
         }
     }

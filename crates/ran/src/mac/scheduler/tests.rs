@@ -4,6 +4,8 @@ use super::*;
 use crate::config::{FrequencyMetric, PrioritySetConfig};
 use crate::numerology::{Numerology, RbgLayout};
 
+const CELL: SchedulerCell = SchedulerCell { rbgs: 25, slot: Numerology::LTE.slot };
+
 fn told(ue: u32, backlog: u32, flat: bool, rbg_bytes: [u16; MAX_RBGS]) -> Demand {
     let mut demand = Demand::new(ue, backlog, flat, u16::MAX);
     demand.tell(rbg_bytes);
@@ -16,7 +18,7 @@ fn demands(n: u32, bytes: u16) -> Vec<Demand> {
 
 #[test]
 fn proportional_fair_serves_equals_in_turn() {
-    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 4, Numerology::LTE.slot);
+    let mut pf = Scheduler::new(&SchedulerKind::ProportionalFair { window: 99 }, 4, &CELL);
     let mut served = [0; 4];
     for slot in 0..40 {
         let mut d = demands(4, 377);
@@ -41,7 +43,7 @@ fn a_ue_that_comes_back_begins_anew() {
         SchedulerKind::BlindEqualThroughput { domain, window: 99 },
     ] {
         for leaves in [false, true] {
-            let mut scheduler = Scheduler::new(kind, 2, Numerology::LTE.slot);
+            let mut scheduler = Scheduler::new(&kind, 2, &CELL);
             scheduler.schedule(0, &mut demands(2, 377), &mut ResourceGrid::new(100, RbgLayout::LTE), |_| ());
             scheduler.served(1, 9422);
             scheduler.served(0, 942);
@@ -57,7 +59,7 @@ fn a_ue_that_comes_back_begins_anew() {
 
 #[test]
 fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
-    let mut pf = Scheduler::new(SchedulerKind::ProportionalFair { window: 99 }, 2, Numerology::LTE.slot);
+    let mut pf = Scheduler::new(&SchedulerKind::ProportionalFair { window: 99 }, 2, &CELL);
     let (mut a, mut b) = ([100; MAX_RBGS], [100; MAX_RBGS]);
     a[..3].fill(200);
     b[3..].fill(200);
@@ -70,7 +72,7 @@ fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
 #[test]
 fn what_one_ue_does_not_need_goes_to_the_next() {
     for kind in [SchedulerKind::ProportionalFair { window: 99 }, SchedulerKind::RoundRobin] {
-        let mut scheduler = Scheduler::new(kind, 2, Numerology::LTE.slot);
+        let mut scheduler = Scheduler::new(&kind, 2, &CELL);
         let mut d = demands(2, 100);
         d[0].backlog = 150;
         d[1].backlog = 1 << 20;
@@ -83,7 +85,7 @@ fn what_one_ue_does_not_need_goes_to_the_next() {
 
 #[test]
 fn round_robin_deals_evenly_and_goes_on_where_it_stopped() {
-    let mut rr = Scheduler::new(SchedulerKind::RoundRobin, 60, Numerology::LTE.slot);
+    let mut rr = Scheduler::new(&SchedulerKind::RoundRobin, 60, &CELL);
     let mut served = [0; 60];
     for slot in 0..12 {
         let mut d = demands(60, 10);
@@ -99,7 +101,7 @@ fn round_robin_deals_evenly_and_goes_on_where_it_stopped() {
 
 /// Serves `ues` demands for `slots` slots and sums the RBGs of each.
 fn dealt(kind: SchedulerKind, slots: u64, resource_blocks: u16, demand: impl Fn(u32) -> Demand) -> [u32; 4] {
-    let mut scheduler = Scheduler::new(kind, 4, Numerology::LTE.slot);
+    let mut scheduler = Scheduler::new(&kind, 4, &CELL);
     let mut served = [0; 4];
     for slot in 0..slots {
         let mut d: Vec<_> = (0..4).map(&demand).collect();
@@ -226,7 +228,7 @@ fn no_policy_gives_what_cannot_be_used() {
         equal(time),
         SchedulerKind::ThroughputToAverage,
     ] {
-        let served = dealt(kind, 1, 6, demand);
+        let served = dealt(kind.clone(), 1, 6, demand);
         assert_eq!((served[0] + served[1], served[2], served[3]), (2, 0, 0), "{kind:?}");
     }
 }
@@ -271,4 +273,69 @@ fn who_is_not_looked_at_would_have_got_nothing() {
         there += unseen.len();
     }
     assert!(looked * 4 < there * 3, "{looked} of {there}");
+}
+
+/// A policy of a user, as a function of the candidates.
+#[derive(Clone)]
+struct Function(fn(&mut Candidates<'_>));
+
+impl core::fmt::Debug for Function {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("a function")
+    }
+}
+
+impl SchedulerPolicy for Function {
+    fn schedule(&mut self, candidates: &mut Candidates<'_>) {
+        self.0(candidates);
+    }
+}
+
+impl MakeScheduler for Function {
+    fn make(&self, _: &SchedulerCell) -> Box<dyn SchedulerPolicy> {
+        Box::new(self.clone())
+    }
+}
+
+fn own(policy: fn(&mut Candidates<'_>)) -> SchedulerKind {
+    SchedulerKind::Own(OwnScheduler(std::sync::Arc::new(Function(policy))))
+}
+
+/// Maximum throughput by RBG, as [`SchedulerKind::MaximumThroughput`].
+#[test]
+fn a_policy_from_outside_assigns_what_the_same_policy_here_does() {
+    let best = own(|candidates| {
+        for rbg in candidates.free() {
+            let usable = |&i: &usize| !candidates.is_satisfied(i) && candidates.rbg_bytes(i, rbg).get() > 0;
+            let key = |&i: &usize| (candidates.rbg_bytes(i, rbg), core::cmp::Reverse(candidates.ue(i)));
+            if let Some(i) = (0..candidates.len()).filter(usable).max_by_key(key) {
+                candidates.give(i, rbg);
+            }
+        }
+    });
+    let built_in = SchedulerKind::MaximumThroughput { domain: Domain::Frequency };
+    let demand = |ue: u32| {
+        let rates = core::array::from_fn(|rbg| ((ue as usize * 7 + rbg * 5) % 11) as u16 * 40);
+        told(ue, 300 * (ue + 1), false, rates)
+    };
+    assert_eq!(dealt(best, 20, 50, demand), dealt(built_in, 20, 50, demand));
+}
+
+#[test]
+#[should_panic(expected = "gives RBG 3 to UE 1, but it is not free")]
+fn a_policy_cannot_assign_an_rbg_twice() {
+    let policy = own(|candidates| (0..2).for_each(|i| candidates.give(i, 3)));
+    dealt(policy, 1, 50, |ue| told(ue, 1_000, true, [100; MAX_RBGS]));
+}
+
+#[test]
+#[should_panic(expected = "gives RBG 17 to UE 0, but it is not free")]
+fn a_policy_cannot_assign_an_rbg_beyond_the_band() {
+    dealt(own(|candidates| candidates.give(0, 17)), 1, 50, |ue| told(ue, 1_000, true, [100; MAX_RBGS]));
+}
+
+#[test]
+#[should_panic(expected = "gives RBG 0 to UE 0, which cannot use it: rbg_bytes is 0")]
+fn a_policy_cannot_assign_an_rbg_that_is_out_of_range() {
+    dealt(own(|candidates| candidates.give(0, 0)), 1, 50, |ue| told(ue, 1_000, true, [0; MAX_RBGS]));
 }
