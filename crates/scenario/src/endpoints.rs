@@ -16,7 +16,7 @@ use airlane_transport::congestion::{
     self, ArwaSender, CodeStep, CubicConfig, MdccConfig, OwnControllers, SlowStart, SlowStartRules,
 };
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
-use airlane_transport::{CongestionKind, Path, TcpConfig};
+use airlane_transport::{Path, TcpConfig};
 
 use crate::datagrams::datagrams;
 use crate::expand::OneFlow;
@@ -160,22 +160,6 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     }
 }
 
-/// The kind of a controller: from the format to `airlane_transport`.
-pub(crate) fn congestion_kind(congestion: Congestion) -> CongestionKind {
-    match congestion {
-        Congestion::Cubic => CongestionKind::Cubic,
-        Congestion::NewReno => CongestionKind::NewReno,
-        Congestion::Scalable => CongestionKind::Scalable,
-        Congestion::Vegas => CongestionKind::Vegas,
-        Congestion::Westwood => CongestionKind::Westwood,
-        Congestion::Veno => CongestionKind::Veno,
-        Congestion::Bbr => CongestionKind::Bbr,
-        Congestion::Bbr3 => CongestionKind::Bbr3,
-        Congestion::Mdcc => CongestionKind::Mdcc,
-        Congestion::Own => CongestionKind::Own,
-    }
-}
-
 /// The user's controller with this name; `run::build_from` has checked that it is there.
 fn own_controller(name: Option<&str>, around: Around<'_>) -> Option<OwnControllers> {
     around.own.controllers.get(name?).cloned()
@@ -208,7 +192,7 @@ fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
     let Around { scenario, seeds, .. } = around;
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
     QuicConfig {
-        congestion: congestion_kind(quic.congestion),
+        congestion: quic.congestion.kind(),
         own: own_controller(quic.controller.as_deref(), around),
         loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
@@ -252,7 +236,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
-        congestion: congestion_kind(tcp.congestion),
+        congestion: tcp.congestion.kind(),
         own: own_controller(tcp.controller.as_deref(), around),
         loss_discriminator: loss_discrimination(&tcp.loss_discriminator, around.scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),

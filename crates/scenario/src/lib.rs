@@ -6,7 +6,6 @@
 //!   one text. [`fn@schema`] is its JSON Schema.
 //! - Errors are [`ScenarioError`]s that name file, line, key and value, and the correct form.
 
-mod aqm;
 mod backhaul;
 mod bandwidth;
 mod check;

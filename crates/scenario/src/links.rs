@@ -9,7 +9,6 @@ use airlane_net::{
     TraceLink,
 };
 
-use crate::aqm::aqm;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::format::{self, Aqm, Hop, Resolved};
@@ -100,12 +99,10 @@ pub(crate) fn interface(rate: BitRate) -> Box<dyn Node> {
 fn link(parameters: LinkParameters, rule: &Aqm, queue: Size, seeds: (Seeds, &str)) -> Box<dyn Node> {
     match rule {
         Aqm::DropTail => Box::new(Link::new(LinkParameters { queue: Some(queue.0), ..parameters })),
-        Aqm::Red(_) | Aqm::Codel(_) | Aqm::FqCodel(_) | Aqm::Pie(_) => {
-            Box::new(ManagedLink::new(parameters, discipline(rule, queue, seeds)))
-        }
+        managed => Box::new(ManagedLink::new(parameters, discipline(managed, queue, seeds))),
     }
 }
 
 fn discipline(rule: &Aqm, queue: Size, (seeds, name): (Seeds, &str)) -> Discipline {
-    Discipline::new(&aqm(rule), Limit::bytes(queue.0), || seeds.stream(&format!("{name}/queue")))
+    Discipline::new(&rule.discipline(), Limit::bytes(queue.0), || seeds.stream(&format!("{name}/queue")))
 }

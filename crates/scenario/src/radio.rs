@@ -26,7 +26,6 @@ use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
 use airlane_ran::x2::X2Config;
 
-use crate::aqm::aqm;
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
 use crate::expand::{OneFlow, OneUe};
@@ -501,7 +500,7 @@ fn bearer(cell: &Cell) -> BearerConfig {
     let (buffer, aqm) = match &cell.rlc {
         Rlc::Am(RlcAm { buffer, aqm: rule, .. })
         | Rlc::Um(RlcUm { buffer, aqm: rule, .. })
-        | Rlc::Tm(RlcTm { buffer, aqm: rule }) => (buffer.0, aqm(rule)),
+        | Rlc::Tm(RlcTm { buffer, aqm: rule }) => (buffer.0, rule.discipline()),
     };
     let rlc = match &cell.rlc {
         Rlc::Tm(_) => RlcConfig::Tm,

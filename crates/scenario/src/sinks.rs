@@ -11,11 +11,11 @@ use airlane_transport::congestion::LossDiscrimination;
 use crate::endpoints::Around;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, App, Cell, Congestion, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
+use crate::middlebox;
 use crate::rnis;
 use crate::viewing;
 use crate::web;
 use crate::wiring::data_direction;
-use crate::{endpoints, middlebox};
 
 /// The recorder, and the other sinks of the scenario; captures start when their folder is known.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
@@ -117,9 +117,9 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             Transport::Icmp => ("icmp", ""),
             Transport::External => ("ip", ""),
             Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),
-            Transport::Tcp(tcp) => ("tcp", endpoints::congestion_kind(tcp.congestion).name()),
+            Transport::Tcp(tcp) => ("tcp", tcp.congestion.kind().name()),
             Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
-            Transport::Quic(quic) => ("quic", endpoints::congestion_kind(quic.congestion).name()),
+            Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
         };
         FlowDescription {
             name: one.name.clone(),

@@ -159,7 +159,7 @@ fn rlc(rlc: &Rlc, at: &Place<'_>) -> Checked {
     | Rlc::Um(RlcUm { buffer, aqm, .. })
     | Rlc::Tm(RlcTm { buffer, aqm })) = rlc;
     at.at_least(*buffer, PACKET, "buffer", "too small for a full packet")?;
-    super::aqm::aqm(aqm, &at.under("aqm"))?;
+    aqm.check(&at.under("aqm"))?;
     match rlc {
         Rlc::Um(_) | Rlc::Tm(_) => Ok(()),
         Rlc::Am(am) => {

@@ -1,7 +1,6 @@
 //! Checks that types cannot express: consistency of names and keys, and limits that are checked
 //! before any memory is allocated.
 
-mod aqm;
 mod cell;
 mod channel;
 mod files;
@@ -44,7 +43,7 @@ const ROWS_MAX: u64 = 10_000_000;
 /// Maximum number of slots in a setting of the MAC.
 const SLOTS_MAX: u64 = 10_000;
 
-type Checked = Result<(), ScenarioError>;
+pub(crate) type Checked = Result<(), ScenarioError>;
 
 /// Checks everything.
 pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
@@ -63,25 +62,25 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
 }
 
 /// A key, and the tree with its line and value.
-struct Place<'a> {
+pub(crate) struct Place<'a> {
     tree: &'a Tree,
     key: String,
 }
 
 impl Place<'_> {
     /// A key below this one.
-    fn under(&self, key: &str) -> Self {
+    pub(crate) fn under(&self, key: &str) -> Self {
         let key = if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) };
         Self { tree: self.tree, key }
     }
 
     /// An entry of the list at this place.
-    fn entry(&self, index: usize) -> Self {
+    pub(crate) fn entry(&self, index: usize) -> Self {
         self.under(&index.to_string())
     }
 
     /// The error for this key.
-    fn wrong(&self, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
+    pub(crate) fn wrong(&self, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
         let mut error = ScenarioError::new(self.key.as_str(), message, help);
         let mut tree = Some(self.tree);
         for step in self.key.split('.') {
@@ -100,34 +99,34 @@ impl Place<'_> {
     }
 
     /// The error for a key below this one.
-    fn fail(&self, key: &str, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
+    pub(crate) fn fail(&self, key: &str, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
         self.under(key).wrong(message, help)
     }
 
-    fn require(&self, ok: bool, key: &str, message: &str, help: &str) -> Checked {
+    pub(crate) fn require(&self, ok: bool, key: &str, message: &str, help: &str) -> Checked {
         if ok { Ok(()) } else { self.fail(key, message, help) }
     }
 
-    fn require_here(&self, ok: bool, message: &str, help: &str) -> Checked {
+    pub(crate) fn require_here(&self, ok: bool, message: &str, help: &str) -> Checked {
         if ok { Ok(()) } else { self.wrong(message, help) }
     }
 
-    fn positive(&self, time: Time, key: &str) -> Checked {
+    pub(crate) fn positive(&self, time: Time, key: &str) -> Checked {
         self.require(time.0 > Duration::ZERO, key, "zero is not allowed", "it must be above 0 s")
     }
 
-    fn slots(&self, time: Time, key: &str, least: u64) -> Checked {
+    pub(crate) fn slots(&self, time: Time, key: &str, least: u64) -> Checked {
         let (ns, slot) = (time.0.as_nanos(), Duration::from_millis(1).as_nanos());
         let ok = ns.is_multiple_of(slot) && (least..=SLOTS_MAX).contains(&(ns / slot));
         let help = format!("it must be a multiple of 1 ms from {least} ms to 10 s");
         self.require(ok, key, "not a whole number of slots, or out of range", &help)
     }
 
-    fn distance(&self, length: Metres, key: &str) -> Checked {
+    pub(crate) fn distance(&self, length: Metres, key: &str) -> Checked {
         self.require(length.0 >= 0.0, key, "a distance cannot be negative", "it must be 0 m or more")
     }
 
-    fn at_least(&self, size: Size, least: Size, key: &str, message: &str) -> Checked {
+    pub(crate) fn at_least(&self, size: Size, least: Size, key: &str, message: &str) -> Checked {
         self.require(size >= least, key, message, &format!("it must be at least {least}"))
     }
 }
@@ -151,7 +150,7 @@ fn rows(scenario: &Resolved, at: &Place<'_>) -> Checked {
 }
 
 fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
-    aqm::aqm(&internet.aqm, &at.under("aqm"))?;
+    internet.aqm.check(&at.under("aqm"))?;
     let sorted = internet.rate_steps.is_sorted_by_key(|step| step.at.0);
     at.require(sorted, "rate_steps", "the entries are not in order of time", "sort them by `at`")?;
     impairments(internet, at)?;
@@ -257,7 +256,7 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
 }
 
 fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {
-    aqm::aqm(&backhaul.aqm, &at.under("aqm"))?;
+    backhaul.aqm.check(&at.under("aqm"))?;
     let Some(hops) = &backhaul.hop else { return Ok(()) };
     let at = at.under("hop");
     at.require_here(!hops.is_empty(), "the list of links is empty", "leave it out for one link")?;
@@ -266,7 +265,7 @@ fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {
     let mut one_each = false;
     for (i, hop) in hops.iter().enumerate() {
         let at = at.entry(i);
-        aqm::aqm(&hop.aqm, &at.under("aqm"))?;
+        hop.aqm.check(&at.under("aqm"))?;
         let help = "list shared links first, then the links of each cell";
         at.require(
             !(hop.shared && one_each),

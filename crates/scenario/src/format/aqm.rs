@@ -1,10 +1,21 @@
-//! Queue disciplines: which packets a queue drops or marks, and when.
+//! Queue disciplines: which packets a queue drops or marks, and when. Their settings, the checks of these, and
+//! from them to `airlane_net`.
 
+use airlane_core::{Bytes, Duration};
+use airlane_net::{codel, fq_codel, pie, red};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
+use crate::check::{Checked, Place};
 use crate::quantity::{Share, Size, Time};
+
+/// A full packet: a queue of at most this size is not a standing queue (RFC 8289 §4.2).
+const MAX_PACKET: Bytes = Bytes(1500);
+/// The minimum quantum: FQ-CoDel repeats its round until a queue has enough credit for a packet.
+const QUANTUM_MIN: Size = Size(Bytes(64));
+/// The minimum period of PIE; missed updates are computed one by one.
+const UPDATE_MIN: Time = Time(Duration::from_millis(1));
 
 /// Queue discipline: which packets are dropped or marked, and when. Every kind also drops packets that do not
 /// fit into the queue.
@@ -99,4 +110,103 @@ pub struct Pie {
     pub ecn_threshold: Share,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
+}
+
+impl Aqm {
+    /// The discipline of a queue.
+    pub(crate) fn discipline(&self) -> airlane_net::Aqm {
+        match self {
+            Self::DropTail => airlane_net::Aqm::DropTail,
+            Self::Red(red) => airlane_net::Aqm::Red(red::Parameters {
+                min_threshold: f64::from(red.min_packets),
+                max_threshold: f64::from(red.max_packets),
+                weight: red.weight,
+                max_probability: red.max_probability.0,
+                gentle: red.gentle,
+                packet_time: red.packet_time.0,
+                ecn: red.ecn,
+            }),
+            Self::Codel(codel) => airlane_net::Aqm::CoDel(codel::Parameters {
+                target: codel.target.0,
+                interval: codel.interval.0,
+                max_packet: MAX_PACKET,
+                ecn: codel.ecn,
+            }),
+            Self::FqCodel(fq) => airlane_net::Aqm::FqCoDel(fq_codel::Parameters {
+                quantum: fq.quantum.0,
+                packets: fq.packets as usize,
+                queues: fq.queues,
+                codel: codel::Parameters {
+                    target: fq.target.0,
+                    interval: fq.interval.0,
+                    max_packet: MAX_PACKET,
+                    ecn: fq.ecn,
+                },
+            }),
+            Self::Pie(pie) => airlane_net::Aqm::Pie(pie::Parameters {
+                target: pie.target.0,
+                update: pie.update.0,
+                max_burst: pie.max_burst.0,
+                alpha: pie.alpha,
+                beta: pie.beta,
+                ecn_threshold: pie.ecn_threshold.0,
+                ecn: pie.ecn,
+            }),
+        }
+    }
+
+    /// Checks the settings.
+    pub(crate) fn check(&self, at: &Place<'_>) -> Checked {
+        match self {
+            Self::DropTail => Ok(()),
+            Self::Red(rule) => check_red(rule, at),
+            Self::Codel(Codel { target, interval, .. }) => check_codel(*target, *interval, at),
+            Self::FqCodel(rule) => check_fq_codel(rule, at),
+            Self::Pie(rule) => check_pie(rule, at),
+        }
+    }
+}
+
+fn check_red(red: &Red, at: &Place<'_>) -> Checked {
+    let ordered = red.min_packets < red.max_packets;
+    at.require(
+        ordered,
+        "max_packets",
+        "not above min_packets",
+        "it must be above min_packets, such as three times min_packets",
+    )?;
+    let weight = red.weight > 0.0 && red.weight <= 1.0;
+    at.require(weight, "weight", "out of range", "it must be above 0 and at most 1")?;
+    let probability = red.max_probability.0 > 0.0;
+    at.require(probability, "max_probability", "RED would drop no packet", "it must be above 0 %")?;
+    at.positive(red.packet_time, "packet_time")
+}
+
+fn check_codel(target: Time, interval: Time, at: &Place<'_>) -> Checked {
+    at.positive(target, "target")?;
+    at.require(
+        target < interval,
+        "interval",
+        "not above `target`",
+        "it must be above `target`: the longest expected round-trip time",
+    )
+}
+
+fn check_fq_codel(fq: &FqCodel, at: &Place<'_>) -> Checked {
+    check_codel(fq.target, fq.interval, at)?;
+    at.at_least(fq.quantum, QUANTUM_MIN, "quantum", "too small")?;
+    at.require(fq.packets > 0, "packets", "the queue would hold no packet", "it must be 1 or more")?;
+    let queues = (1..=65_536).contains(&fq.queues);
+    at.require(queues, "queues", "out of range", "it must be from 1 to 65536")
+}
+
+fn check_pie(pie: &Pie, at: &Place<'_>) -> Checked {
+    at.positive(pie.target, "target")?;
+    let help = format!("it must be at least {UPDATE_MIN}");
+    at.require(pie.update >= UPDATE_MIN, "update", "the period is too short", &help)?;
+    for (gain, key) in [(pie.alpha, "alpha"), (pie.beta, "beta")] {
+        let ok = (0.0..=1000.0).contains(&gain);
+        at.require(ok, key, "out of range", "it must be from 0 to 1000 per second")?;
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Flows: endpoints and transport.
 
+use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -346,6 +347,24 @@ pub enum Congestion {
     Mdcc,
     /// Your own controller, which `controller` names and the command line or Python passes to the run.
     Own,
+}
+
+impl Congestion {
+    /// The kind of controller.
+    pub(crate) const fn kind(self) -> CongestionKind {
+        match self {
+            Self::Cubic => CongestionKind::Cubic,
+            Self::NewReno => CongestionKind::NewReno,
+            Self::Scalable => CongestionKind::Scalable,
+            Self::Vegas => CongestionKind::Vegas,
+            Self::Westwood => CongestionKind::Westwood,
+            Self::Veno => CongestionKind::Veno,
+            Self::Bbr => CongestionKind::Bbr,
+            Self::Bbr3 => CongestionKind::Bbr3,
+            Self::Mdcc => CongestionKind::Mdcc,
+            Self::Own => CongestionKind::Own,
+        }
+    }
 }
 
 /// Settings of multi-domain congestion control.
