@@ -25,6 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "engine": {"core"},
     "scenario": {
         "core", "radio", "net", "transport", "quic", "middlebox", "ran", "traffic", "record", "engine",
+        "wire",
     },
     "py": {"core", "radio", "scenario", "engine", "record"},
     "bind": set(),

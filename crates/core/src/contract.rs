@@ -115,7 +115,7 @@ impl Cx<'_> {
         match marked.ecn {
             Ecn::NotCapable => return false,
             Ecn::CongestionExperienced => return true,
-            Ecn::Capable0 | Ecn::Capable1 => marked.ecn = Ecn::CongestionExperienced,
+            Ecn::Capable0 | Ecn::Capable1 => marked.set_ecn(Ecn::CongestionExperienced),
         }
         if self.topics.wants(Topic::Marked) {
             self.probe.observe(self.now, &Event::Marked { packet: self.pool.get(packet) });

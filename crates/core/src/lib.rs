@@ -4,11 +4,12 @@
 //! This crate contains no protocol, clock or socket. Time is an argument (`Cx::now`), packets move
 //! as handles into a pool, and everything observable is reported to a [`Probe`].
 //!
-//! Not included: wire formats (they are written at the boundary, such as in captures) and algorithms.
+//! Not included: wire formats (packets are read and written at a boundary, by `airlane-wire`) and algorithms.
 
 mod contract;
 mod event;
 mod id;
+pub mod ip_bytes;
 mod packet;
 pub mod ring;
 mod seed;
@@ -22,8 +23,8 @@ pub use event::{
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{
-    Direction, DropCause, Ecn, Header, IcmpEcho, Packet, PacketPool, PacketRef, Payload, SackBlock, SackList,
-    SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
+    Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Packet, PacketPool, PacketRef, Payload,
+    SackBlock, SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
 };
 pub use seed::{Seeds, Stream};
 pub use time::{Duration, Instant};

@@ -1,11 +1,16 @@
 //! Packets: typed headers and a payload that is a length or bytes, kept in a pool and moved
 //! by handle.
 //!
+//! A packet from outside has its bytes too: its headers as they came, with the typed view that queues, middleboxes
+//! and captures read, and its payload. Packets of simulated hosts have no header bytes.
+//!
 //! A [`PacketRef`] is neither `Clone` nor `Copy`: its holder owns the packet. A packet ends in
 //! exactly two ways, [`PacketPool::consume`] (delivered) or [`PacketPool::discard`] (dropped,
 //! counted by cause), so `inserted = consumed + discarded + live` holds at every instant.
 
-use crate::{Bytes, CellId, FlowId, Instant};
+use core::num::NonZeroU32;
+
+use crate::{Bytes, CellId, FlowId, Instant, ip_bytes};
 
 /// Which way a packet travels through the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,6 +206,12 @@ pub enum Header {
     Udp(UdpHeader),
     /// ICMP: echo messages only.
     Icmp(IcmpEcho),
+    /// Another protocol behind IP, or a transport header without a typed view (a fragment, an ICMP error): all of
+    /// it is payload. Only packets from outside have it.
+    Other {
+        /// The protocol number (IANA "Assigned Internet Protocol Numbers").
+        protocol: u8,
+    },
     /// A message between nodes of the network itself. It belongs to no flow; its payload is the message.
     Signalling,
 }
@@ -262,9 +273,11 @@ pub struct Packet {
     pub sent_at: Instant,
     /// When it entered its current queue; each queue sets this time.
     pub queued_at: Instant,
-    /// The cell to which the gateway sent it last, that is, the end of its tunnel where cells share
-    /// a link.
-    pub tunnel: Option<CellId>,
+    /// The number of the cell at the end of its tunnel, from 1 on: four bytes less than an `Option<CellId>`, for which
+    /// a packet would be copied by calls instead of inline.
+    tunnel: Option<NonZeroU32>,
+    /// The headers as bytes, of a packet from outside.
+    pub outside: Option<Box<HeaderBytes>>,
     /// Transport header.
     pub header: Header,
     /// Payload.
@@ -279,7 +292,7 @@ impl Packet {
         let transport = match &header {
             Header::Tcp(tcp) => tcp.wire_len(),
             Header::Udp(_) | Header::Icmp(_) => 8,
-            Header::Signalling => 0, // the creator adds the headers that carry it
+            Header::Other { .. } | Header::Signalling => 0, // the creator adds the headers that carry it
         };
         let size = Bytes(u64::from(20 + transport + payload.len()));
         Self {
@@ -291,9 +304,91 @@ impl Packet {
             sent_at: now,
             queued_at: now,
             tunnel: None,
+            outside: None,
             header,
             payload,
         }
+    }
+
+    /// The cell to which the gateway sent it last, that is, the end of its tunnel where cells share a link.
+    #[must_use]
+    pub fn tunnel(&self) -> Option<CellId> {
+        self.tunnel.map(|number| CellId(number.get() - 1))
+    }
+
+    /// Sends it into the tunnel to a cell.
+    pub fn set_tunnel(&mut self, cell: CellId) {
+        self.tunnel = NonZeroU32::new(cell.0.wrapping_add(1));
+    }
+
+    /// Sets the ECN field, also in the bytes of a packet from outside.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+        if let Some(headers) = &mut self.outside {
+            ip_bytes::set_ecn(headers.as_mut_slice(), ecn);
+        }
+    }
+
+    /// Sets the differentiated services code point of a packet from outside; others have none.
+    pub fn set_code_point(&mut self, code_point: u8) {
+        if let Some(headers) = &mut self.outside {
+            ip_bytes::set_code_point(headers.as_mut_slice(), code_point);
+        }
+    }
+
+    /// Decrements the hop limit of a packet from outside, as a router does. Returns false if the packet has to be
+    /// dropped. Packets of simulated hosts have no hop limit.
+    #[must_use]
+    pub fn decrement_hop_limit(&mut self) -> bool {
+        self.outside.as_mut().is_none_or(|headers| ip_bytes::decrement_hop_limit(headers.as_mut_slice()))
+    }
+}
+
+/// The headers of a packet from outside: IP with options or extension headers, and the transport header.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HeaderBytes {
+    len: u8,
+    bytes: [u8; Self::MAX],
+}
+
+impl HeaderBytes {
+    /// Room for the largest headers of IPv4 and TCP (120 bytes), and for those of IPv6 and TCP with 91 bytes of
+    /// extension headers.
+    pub const MAX: usize = 191;
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// The bytes, mutable.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.bytes[..usize::from(self.len)]
+    }
+
+    /// Replaces the bytes. Returns false, and changes nothing, if there are too many.
+    #[must_use]
+    pub fn set(&mut self, headers: &[u8]) -> bool {
+        let fits = headers.len() <= Self::MAX;
+        if fits {
+            self.bytes[..headers.len()].copy_from_slice(headers);
+            self.len = headers.len() as u8;
+        }
+        fits
+    }
+}
+
+impl Default for HeaderBytes {
+    fn default() -> Self {
+        Self { len: 0, bytes: [0; Self::MAX] }
+    }
+}
+
+impl core::fmt::Debug for HeaderBytes {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:02x?}", self.as_slice())
     }
 }
 
@@ -358,6 +453,9 @@ pub struct PacketPool {
     free: Vec<u32>,
     /// Payload buffers for reuse.
     spare: Vec<Vec<u8>>,
+    /// Header buffers for reuse. Boxes, because packets have them so.
+    #[expect(clippy::vec_box, reason = "the box moves into a packet")]
+    spare_headers: Vec<Box<HeaderBytes>>,
     inserted: u64,
     consumed: u64,
     discarded: [u64; DropCause::COUNT],
@@ -412,9 +510,20 @@ impl PacketPool {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Keeps the payload buffer of a finished packet for reuse.
+    /// A buffer for headers, with any content; a reused one if available.
+    #[must_use]
+    pub fn header_buffer(&mut self) -> Box<HeaderBytes> {
+        self.spare_headers.pop().unwrap_or_default()
+    }
+
+    /// Keeps the buffers of a finished packet for reuse.
     #[inline]
     pub fn recycle(&mut self, packet: Packet) {
+        if let Some(headers) = packet.outside
+            && self.spare_headers.len() < Self::SPARE_MAX
+        {
+            self.spare_headers.push(headers);
+        }
         if let Payload::Bytes(bytes) = packet.payload
             && self.spare.len() < Self::SPARE_MAX
         {
@@ -500,6 +609,12 @@ mod tests {
         assert_eq!(pool.consumed() + pool.discarded(DropCause::QueueFull) + pool.live() as u64, 4);
         let _ = (pool.consume(c), pool.consume(d));
         assert_eq!(pool.live(), 0);
+    }
+
+    /// Packets are moved into the pool by value; their size is part of the cost of each.
+    #[test]
+    fn a_packet_has_136_bytes() {
+        assert_eq!((size_of::<Packet>(), size_of::<Option<Packet>>(), size_of::<Payload>()), (136, 136, 16));
     }
 
     #[test]

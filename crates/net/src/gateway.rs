@@ -85,7 +85,7 @@ impl Gateway {
 
     /// Sends a packet to the eNB behind this port.
     fn send(cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
-        cx.pool.get_mut(&packet).tunnel = Some(CellId(u32::from(port) - u32::from(Self::enb(0))));
+        cx.pool.get_mut(&packet).set_tunnel(CellId(u32::from(port) - u32::from(Self::enb(0))));
         cx.send(port, packet);
     }
 

@@ -42,7 +42,7 @@ impl TunnelRouter {
 
 impl Node for TunnelRouter {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        match cx.pool.get(&packet).tunnel.map(|cell| u16::try_from(cell.0)) {
+        match cx.pool.get(&packet).tunnel().map(|cell| u16::try_from(cell.0)) {
             Some(Ok(cell)) => cx.send(Self::cell(cell), packet),
             Some(Err(_)) | None => cx.discard(packet, DropCause::NoRoute),
         }

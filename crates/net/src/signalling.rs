@@ -99,8 +99,9 @@ impl Message {
             Self::PathSwitchRequestAcknowledge { .. } => (Direction::Downlink, Bytes(SCTP + 6)),
         };
         let payload = Payload::Bytes(self.encode().into());
-        let packet = Packet::new(FlowId(u32::MAX), direction, Header::Signalling, payload, cx.now);
-        cx.pool.insert(Packet { size, ..packet })
+        let mut packet = Packet::new(FlowId(u32::MAX), direction, Header::Signalling, payload, cx.now);
+        packet.size = size;
+        cx.pool.insert(packet)
     }
 }
 

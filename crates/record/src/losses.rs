@@ -64,6 +64,7 @@ impl Losses {
             Header::Tcp(tcp) => (u64::from(tcp.sequence), u64::from(packet.payload.len())),
             Header::Udp(udp) => (udp.serial, 1),
             Header::Icmp(echo) => (echo.serial, 1),
+            Header::Other { .. } => (0, 1), // not numbered: each is a burst
             Header::Signalling => return,
         };
         let latest = &mut latest[packet.direction as usize];

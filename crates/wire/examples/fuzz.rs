@@ -10,12 +10,14 @@ use std::collections::BTreeMap;
 use std::env::args;
 use std::process::ExitCode;
 
-use airlane_wire::{Error, GtpU, IpPacket, Layer, Transport, checksum};
+use airlane_core::{Direction, Ecn, FlowId, Instant, PacketPool};
+use airlane_wire::{Ends, Error, GtpU, IpPacket, Layer, Transport, checksum, emit, outside};
 use generate::Generator;
 
 /// What happened to the packets.
 #[derive(Default)]
 struct Counts {
+    pool: PacketPool,
     packets: u64,
     bytes: u64,
     round_trips: BTreeMap<&'static str, u64>,
@@ -34,6 +36,7 @@ impl Counts {
         let _ = checksum::complete(&mut scratch, start, offset);
         let _ = checksum::fill(&mut scratch);
         let _ = checksum::leave_undone(&mut scratch);
+        self.try_outside(bytes);
         let packet = parsed.inspect_err(|error| *self.rejected.entry(error.cause()).or_default() += 1)?;
         let mut again = Vec::with_capacity(bytes.len());
         packet.emit(&mut again)?;
@@ -58,6 +61,32 @@ impl Counts {
         };
         *self.round_trips.entry(kind).or_default() += 1;
         Ok(())
+    }
+
+    /// The same as a packet of the simulator, with the changes of a router.
+    fn try_outside(&mut self, bytes: &[u8]) {
+        let arrival =
+            outside::Arrival { flow: FlowId(0), direction: Direction::Downlink, now: Instant::ZERO };
+        let Ok(mut packet) = outside::packet(&mut self.pool, bytes, arrival) else { return };
+        let ends = Ends {
+            source: [10, 0, 0, 1].into(),
+            source_port: 1,
+            destination: [10, 0, 0, 2].into(),
+            destination_port: 2,
+        };
+        let mut again = Vec::with_capacity(bytes.len());
+        let whole = emit(&packet, &ends, usize::MAX, &mut again).expect("it has bytes");
+        assert_eq!(again, &bytes[..whole], "a way through the simulator changed {bytes:02x?}");
+        let before = checksum::verify_header(&again);
+        packet.set_ecn(Ecn::CongestionExperienced);
+        packet.set_code_point(bytes.len() as u8);
+        let _ = packet.decrement_hop_limit();
+        again.clear();
+        emit(&packet, &ends, usize::MAX, &mut again).expect("it has bytes");
+        assert_eq!(checksum::verify_header(&again), before, "a change broke or mended {bytes:02x?}");
+        let handle = self.pool.insert(packet);
+        let ended = self.pool.consume(handle);
+        self.pool.recycle(ended);
     }
 
     /// The same for a tunnel header.

@@ -6,7 +6,7 @@
 
 use core::net::IpAddr;
 
-use airlane_core::{Ecn, Header, IcmpEcho, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions};
+use airlane_core::{Header, IcmpEcho, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions, ip_bytes};
 
 use crate::checksum::{Sum, fill_header};
 use crate::{Echo, Error, Icmp, Ip, Ipv4, Ipv6, Layer, Tcp, TcpOption, Udp, protocol};
@@ -14,9 +14,9 @@ use crate::{Echo, Error, Icmp, Ip, Ipv4, Ipv6, Layer, Tcp, TcpOption, Udp, proto
 /// The time to live of hosts: Linux's default.
 pub const TIME_TO_LIVE: u8 = 64;
 /// The second of the option kinds for experiments (RFC 4727 §5).
-const EXPERIMENT: u8 = 254;
+pub(crate) const EXPERIMENT: u8 = 254;
 /// The experiment identifier of an ARWA receiver's codes (RFC 6994 §3.1): "ARWA", ours, not registered.
-const CODE_EXID: [u8; 4] = *b"ARWA";
+pub(crate) const CODE_EXID: [u8; 4] = *b"ARWA";
 
 /// Where a packet comes from and goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,19 +44,23 @@ impl Ends {
     }
 }
 
-/// Appends a packet, but at most `limit` bytes of it, and returns its whole length. Checksums cover all of it.
+/// Appends a packet, but at most `limit` bytes of it, and returns its whole length. A packet from outside has its
+/// own bytes, and `ends` are not used; checksums of others cover all of the packet.
 /// A length field is 0 if the packet is larger than it can say, as in captures with segmentation offload.
 ///
 /// # Errors
 /// If the header has no wire form: that of a message between nodes of the network, or one whose options have
 /// more than 40 bytes. Nothing is appended then.
 pub fn emit(packet: &Packet, ends: &Ends, limit: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
+    if let Some(headers) = &packet.outside {
+        return Ok(as_it_came(headers.as_slice(), &packet.payload, limit, out));
+    }
     let begin = out.len();
     let transport = match &packet.header {
         Header::Tcp(tcp) => tcp.wire_len() as usize,
         Header::Udp(_) => Udp::LEN,
         Header::Icmp(_) => Icmp::LEN,
-        Header::Signalling => return Err(Error::TooLong(Layer::Ipv4, 0)),
+        Header::Other { .. } | Header::Signalling => return Err(Error::NoWireForm),
     };
     if transport > Tcp::LEN_MIN + Tcp::OPTIONS_MAX {
         return Err(Error::TooLong(Layer::TcpOptions, transport - Tcp::LEN_MIN));
@@ -85,7 +89,7 @@ pub fn emit(packet: &Packet, ends: &Ends, limit: usize, out: &mut Vec<u8>) -> Re
             Icmp::echo_message(wire_echo(*echo, ends.source_port), v6).emit(out);
             (if v6 { protocol::ICMPV6 } else { protocol::ICMP }, 2)
         }
-        Header::Signalling => unreachable!("it has returned above"),
+        Header::Other { .. } | Header::Signalling => unreachable!("it has returned above"),
     };
     debug_assert_eq!(out.len() - start, transport, "the typed header knows its length");
     let mut sum = Sum::default().with(&out[start..]).with(content);
@@ -108,6 +112,18 @@ pub fn emit(packet: &Packet, ends: &Ends, limit: usize, out: &mut Vec<u8>) -> Re
     Ok(whole)
 }
 
+/// The bytes of a packet from outside.
+fn as_it_came(headers: &[u8], payload: &Payload, limit: usize, out: &mut Vec<u8>) -> usize {
+    let whole = headers.len() + payload.len() as usize;
+    let begin = out.len();
+    out.extend_from_slice(&headers[..headers.len().min(limit)]);
+    if let Payload::Bytes(bytes) = payload {
+        out.extend_from_slice(&bytes[..bytes.len().min(limit.saturating_sub(headers.len()))]);
+    }
+    out.resize(begin + whole.min(limit), 0); // a payload that was taken out reads as zeros
+    whole
+}
+
 /// The first bytes of a datagram whose content is not simulated.
 fn serial(packet: &Packet) -> [u8; 8] {
     match &packet.header {
@@ -121,27 +137,17 @@ pub fn length_field(bytes: usize) -> u16 {
     u16::try_from(bytes).unwrap_or(0)
 }
 
-/// The traffic class of a simulated packet: its ECN field, and code point 0.
-const fn traffic_class(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotCapable => 0,
-        Ecn::Capable1 => 1,
-        Ecn::Capable0 => 2,
-        Ecn::CongestionExperienced => 3,
-    }
-}
-
 fn ip_header(packet: &Packet, ends: &Ends, behind: usize, out: &mut Vec<u8>) -> Result<(), Error> {
     let number = |v6| match packet.header {
         Header::Tcp(_) => protocol::TCP,
         Header::Udp(_) => protocol::UDP,
         Header::Icmp(_) if v6 => protocol::ICMPV6,
-        Header::Icmp(_) | Header::Signalling => protocol::ICMP,
+        Header::Icmp(_) | Header::Other { .. } | Header::Signalling => protocol::ICMP,
     };
     match (ends.source, ends.destination) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let header = Ipv4 {
-                traffic_class: traffic_class(packet.ecn),
+                traffic_class: ip_bytes::ecn_bits(packet.ecn),
                 total_length: length_field(Ipv4::LEN_MIN + behind),
                 protocol: number(false),
                 ..Ipv4::between(source, destination)
@@ -152,7 +158,7 @@ fn ip_header(packet: &Packet, ends: &Ends, behind: usize, out: &mut Vec<u8>) -> 
             Ok(())
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => Ip::V6(Ipv6 {
-            traffic_class: traffic_class(packet.ecn),
+            traffic_class: ip_bytes::ecn_bits(packet.ecn),
             flow_label: 0,
             payload_length: length_field(behind),
             next_header: number(true),

@@ -76,6 +76,8 @@ pub enum Error {
         /// Its stated length; 0 if there is none.
         length: u8,
     },
+    /// A packet without a wire form: a message between nodes of the network.
+    NoWireForm,
     /// A value cannot be written into a header of this layer: it has too many bytes.
     TooLong(Layer, usize),
 }
@@ -92,6 +94,7 @@ impl Error {
             Self::Length { layer, .. } => (Some(layer), "length"),
             Self::HopByHopNotFirst => (Some(Layer::Ipv6Extension), "hop-by-hop not first"),
             Self::OptionLength { .. } => (Some(Layer::TcpOptions), "option length"),
+            Self::NoWireForm => (None, "no wire form"),
             Self::TooLong(layer, _) => (Some(layer), "too long"),
         }
     }
@@ -115,6 +118,7 @@ impl fmt::Display for Error {
             Self::OptionLength { kind, length } => {
                 write!(f, "TCP options: option of kind {kind} states a length of {length} bytes")
             }
+            Self::NoWireForm => f.write_str("a message between nodes of the network has no wire form"),
             Self::TooLong(layer, length) => write!(f, "{}: {length} bytes do not fit", layer.name()),
         }
     }

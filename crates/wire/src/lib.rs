@@ -26,10 +26,13 @@ mod emit;
 mod error;
 mod gtpu;
 mod ip;
+pub mod outside;
 mod packet;
 mod tcp;
 mod transport;
 
+pub use airlane_core::HeaderBytes;
+pub use airlane_core::ip_bytes;
 pub use emit::{Ends, TIME_TO_LIVE, emit, length_field};
 pub use error::{Error, Layer};
 pub use gtpu::{GtpU, Optional};

@@ -397,7 +397,7 @@ impl NetworkFunction for Pep {
                     self.on_datagram(cx, connection, &prefix[..length]);
                 }
             }
-            (Header::Udp(_) | Header::Icmp(_) | Header::Signalling, _) => {}
+            (Header::Udp(_) | Header::Icmp(_) | Header::Other { .. } | Header::Signalling, _) => {}
         }
         Some(packet)
     }

@@ -211,7 +211,7 @@ impl Node for HttpServer {
                 self.tcp.handle_message(cx, packet);
                 return self.settle(cx);
             }
-            (Header::Tcp(_) | Header::Icmp(_) | Header::Signalling, _) => {}
+            (Header::Tcp(_) | Header::Icmp(_) | Header::Other { .. } | Header::Signalling, _) => {}
         }
         if let Some(arrival) = self.tcp.handle_packet(cx, packet) {
             self.take(&arrival, cx.now);
