@@ -11,13 +11,18 @@ use std::env::args;
 use std::process::ExitCode;
 
 use airlane_core::{Direction, Ecn, FlowId, Instant, PacketPool};
-use airlane_wire::{Ends, Error, GtpU, IpPacket, Layer, Transport, checksum, emit, outside};
+use airlane_wire::{
+    Ends, Error, FlowLimits, FlowTable, Found, GtpU, IpPacket, Layer, Transport, checksum, emit, outside,
+    segment,
+};
 use generate::Generator;
 
 /// What happened to the packets.
 #[derive(Default)]
 struct Counts {
     pool: PacketPool,
+    flows: Option<FlowTable>,
+    flows_found: BTreeMap<&'static str, u64>,
     packets: u64,
     bytes: u64,
     round_trips: BTreeMap<&'static str, u64>,
@@ -37,6 +42,7 @@ impl Counts {
         let _ = checksum::fill(&mut scratch);
         let _ = checksum::leave_undone(&mut scratch);
         self.try_outside(bytes);
+        self.try_flow(bytes, generator);
         let packet = parsed.inspect_err(|error| *self.rejected.entry(error.cause()).or_default() += 1)?;
         let mut again = Vec::with_capacity(bytes.len());
         packet.emit(&mut again)?;
@@ -61,6 +67,34 @@ impl Counts {
         };
         *self.round_trips.entry(kind).or_default() += 1;
         Ok(())
+    }
+
+    /// Finds the flow of bytes, and cuts them into segments.
+    fn try_flow(&mut self, bytes: &[u8], generator: &mut Generator) {
+        let table = self.flows.get_or_insert_with(|| FlowTable::new(FlowLimits::for_flows(0, 1_000)));
+        let direction = if generator.chance(0.5) { Direction::Uplink } else { Direction::Downlink };
+        let found = table.find(bytes, direction, Instant::from_millis(self.packets));
+        let kind = match found {
+            Ok(Found::Known(_)) => "known flow",
+            Ok(Found::New(_)) => "new flow",
+            Ok(Found::Stray) => "stray",
+            Ok(Found::Full) => "table full",
+            Err(_) => "no flow",
+        };
+        *self.flows_found.entry(kind).or_default() += 1;
+        while table.poll_ended().is_some() {}
+        let size = 1 + generator.below(2_000) as u16;
+        if let Ok(mut segments) = segment::Segments::new(bytes, size) {
+            let mut out = Vec::new();
+            for _ in 0..4 {
+                out.clear();
+                if !segments.next_into(&mut out) {
+                    break;
+                }
+                assert_ne!(checksum::verify_header(&out), checksum::Verdict::Wrong);
+                assert_ne!(checksum::verify_transport(&out), checksum::Verdict::Wrong);
+            }
+        }
     }
 
     /// The same as a packet of the simulator, with the changes of a router.
@@ -111,6 +145,9 @@ impl Counts {
         );
         for (kind, count) in &self.round_trips {
             println!("  written as read: {kind:<24} {count:>12}");
+        }
+        for (kind, count) in &self.flows_found {
+            println!("  classified: {kind:<29} {count:>12}");
         }
         for ((layer, cause), count) in &self.rejected {
             let layer = layer.map_or("-", Layer::name);

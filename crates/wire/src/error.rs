@@ -19,6 +19,8 @@ pub enum Layer {
     Udp,
     /// The header of an ICMP or ICMPv6 message.
     Icmp,
+    /// The ports of a transport header.
+    Ports,
     /// The GTP-U header.
     GtpU,
 }
@@ -35,6 +37,7 @@ impl Layer {
             Self::TcpOptions => "TCP options",
             Self::Udp => "UDP header",
             Self::Icmp => "ICMP header",
+            Self::Ports => "ports",
             Self::GtpU => "GTP-U header",
         }
     }
@@ -76,6 +79,8 @@ pub enum Error {
         /// Its stated length; 0 if there is none.
         length: u8,
     },
+    /// A packet of this protocol, or a fragment, cannot be cut into segments.
+    NotSegmentable(u8),
     /// A packet without a wire form: a message between nodes of the network.
     NoWireForm,
     /// A value cannot be written into a header of this layer: it has too many bytes.
@@ -94,6 +99,7 @@ impl Error {
             Self::Length { layer, .. } => (Some(layer), "length"),
             Self::HopByHopNotFirst => (Some(Layer::Ipv6Extension), "hop-by-hop not first"),
             Self::OptionLength { .. } => (Some(Layer::TcpOptions), "option length"),
+            Self::NotSegmentable(_) => (None, "not segmentable"),
             Self::NoWireForm => (None, "no wire form"),
             Self::TooLong(layer, _) => (Some(layer), "too long"),
         }
@@ -117,6 +123,9 @@ impl fmt::Display for Error {
             Self::HopByHopNotFirst => f.write_str("IPv6 extension header: hop-by-hop options are not first"),
             Self::OptionLength { kind, length } => {
                 write!(f, "TCP options: option of kind {kind} states a length of {length} bytes")
+            }
+            Self::NotSegmentable(protocol) => {
+                write!(f, "a fragment, or a packet of protocol {protocol}, cannot be cut into segments")
             }
             Self::NoWireForm => f.write_str("a message between nodes of the network has no wire form"),
             Self::TooLong(layer, length) => write!(f, "{}: {length} bytes do not fit", layer.name()),

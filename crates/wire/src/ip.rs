@@ -13,8 +13,14 @@ pub mod protocol {
     pub const TCP: u8 = 6;
     /// UDP.
     pub const UDP: u8 = 17;
+    /// DCCP.
+    pub const DCCP: u8 = 33;
     /// ICMP for IPv6.
     pub const ICMPV6: u8 = 58;
+    /// SCTP.
+    pub const SCTP: u8 = 132;
+    /// UDP-Lite.
+    pub const UDP_LITE: u8 = 136;
 
     /// IPv6 hop-by-hop options.
     pub const HOP_BY_HOP: u8 = 0;
@@ -96,8 +102,9 @@ impl<'a> Ipv4<'a> {
         self.fragment & (Self::MORE_FRAGMENTS | 0x1fff) != 0
     }
 
-    /// Reads the header; the second value is the rest of the packet. Bytes behind the packet are not returned.
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Error> {
+    /// Reads the header; the second value is the rest of the packet. Bytes behind the packet are not returned. A
+    /// packet that is not `whole` may end early.
+    fn parse(bytes: &'a [u8], whole: bool) -> Result<(Self, &'a [u8]), Error> {
         let fixed = take(bytes, Self::LEN_MIN, Layer::Ipv4)?;
         let header_len = usize::from(fixed[0] & 0x0f) * 4;
         if header_len < Self::LEN_MIN {
@@ -105,7 +112,7 @@ impl<'a> Ipv4<'a> {
         }
         let options = &take(bytes, header_len, Layer::Ipv4)?[Self::LEN_MIN..];
         let total = usize::from(word(fixed, 2));
-        if total < header_len || total > bytes.len() {
+        if total < header_len || whole && total > bytes.len() {
             return Err(Error::Length { layer: Layer::Ipv4, stated: total, found: bytes.len() });
         }
         let header = Self {
@@ -120,7 +127,7 @@ impl<'a> Ipv4<'a> {
             destination: Ipv4Addr::from(u32::from_be_bytes(array(fixed, 16))),
             options,
         };
-        Ok((header, &bytes[header_len..total]))
+        Ok((header, &bytes[header_len..total.min(bytes.len())]))
     }
 
     /// Appends the header as it is, without computing anything.
@@ -190,10 +197,11 @@ impl<'a> Ipv6<'a> {
         matches!(self.fragment, Some(fragment) if fragment & 0xfff9 != 0)
     }
 
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Error> {
+    fn parse(bytes: &'a [u8], whole: bool) -> Result<(Self, &'a [u8]), Error> {
         let fixed = take(bytes, Self::LEN_MIN, Layer::Ipv6)?;
         let payload = usize::from(word(fixed, 4));
-        let Some(rest) = bytes.get(Self::LEN_MIN..Self::LEN_MIN + payload) else {
+        let end = Self::LEN_MIN + if whole { payload } else { payload.min(bytes.len() - Self::LEN_MIN) };
+        let Some(rest) = bytes.get(Self::LEN_MIN..end) else {
             return Err(Error::Length {
                 layer: Layer::Ipv6,
                 stated: payload,
@@ -317,9 +325,21 @@ impl<'a> Ip<'a> {
     /// # Errors
     /// If the bytes do not begin with a header of IPv4 or IPv6, or end before the packet does.
     pub fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Error> {
+        Self::parse_any(bytes, true)
+    }
+
+    /// The same for the beginning of a packet, such as in an ICMP error: the packet may end early behind its header.
+    ///
+    /// # Errors
+    /// If the bytes do not begin with a header of IPv4 or IPv6.
+    pub fn parse_quoted(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Error> {
+        Self::parse_any(bytes, false)
+    }
+
+    fn parse_any(bytes: &'a [u8], whole: bool) -> Result<(Self, &'a [u8]), Error> {
         match bytes.first().ok_or(Error::Empty)? >> 4 {
-            4 => Ipv4::parse(bytes).map(|(header, rest)| (Self::V4(header), rest)),
-            6 => Ipv6::parse(bytes).map(|(header, rest)| (Self::V6(header), rest)),
+            4 => Ipv4::parse(bytes, whole).map(|(header, rest)| (Self::V4(header), rest)),
+            6 => Ipv6::parse(bytes, whole).map(|(header, rest)| (Self::V6(header), rest)),
             version => Err(Error::Version(Layer::Ipv4, version)),
         }
     }

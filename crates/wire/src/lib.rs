@@ -22,19 +22,24 @@
 #![forbid(unsafe_code)]
 
 pub mod checksum;
+mod classify;
 mod emit;
 mod error;
+mod flows;
 mod gtpu;
 mod ip;
 pub mod outside;
 mod packet;
+pub mod segment;
 mod tcp;
 mod transport;
 
 pub use airlane_core::HeaderBytes;
 pub use airlane_core::ip_bytes;
+pub use classify::{Class, FiveTuple, FragmentId, classify};
 pub use emit::{Ends, TIME_TO_LIVE, emit, length_field};
 pub use error::{Error, Layer};
+pub use flows::{FlowLimits, FlowTable, Found};
 pub use gtpu::{GtpU, Optional};
 pub use ip::{Extension, Ip, Ipv4, Ipv6, protocol};
 pub use packet::IpPacket;
