@@ -475,20 +475,20 @@ impl PacketPool {
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketRef {
         self.inserted += 1;
-        if let Some(index) = self.free.pop() {
-            self.slots[index as usize] = Some(packet);
-            return PacketRef(index);
-        }
-        self.insert_beyond(packet)
+        let index = self.free.pop().unwrap_or_else(|| self.grow());
+        // A free slot is empty: without a drop of its content, this is 20 instructions shorter.
+        core::mem::forget(self.slots[index as usize].replace(packet));
+        PacketRef(index)
     }
 
+    /// One more slot.
     #[cold]
-    fn insert_beyond(&mut self, packet: Packet) -> PacketRef {
+    fn grow(&mut self) -> u32 {
         let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets under way");
-        self.slots.push(Some(packet));
+        self.slots.push(None);
         // So that releasing every packet never allocates.
         self.free.reserve(self.slots.capacity() - self.free.len());
-        PacketRef(index)
+        index
     }
 
     /// The packet behind a handle.

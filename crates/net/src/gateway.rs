@@ -98,7 +98,7 @@ impl Gateway {
 impl Node for Gateway {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         if port != Self::INTERNET {
-            if cx.pool.get(&packet).header == Header::Signalling {
+            if matches!(cx.pool.get(&packet).header, Header::Signalling) {
                 return self.receive(cx, packet);
             }
             gtp::decapsulate(cx.pool.get_mut(&packet));

@@ -395,7 +395,7 @@ impl Node for RadioNetwork {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         let cells = self.cells.len();
         let (index, direction) = if usize::from(port) < cells {
-            if cx.pool.get(&packet).header == Header::Signalling {
+            if matches!(cx.pool.get(&packet).header, Header::Signalling) {
                 return self.receive_signalling(cx, CellId(u32::from(port)), packet);
             }
             let Some(Some(ue)) = self.flows.get(cx.pool.get(&packet).flow.index()) else {

@@ -260,7 +260,7 @@ impl Recorder {
         if cause == DropCause::Endpoint {
             return; // it arrived; a packet that an endpoint could not use is not a loss
         }
-        if packet.header == Header::Signalling {
+        if matches!(packet.header, Header::Signalling) {
             return; // it is not a packet of the flow
         }
         if let Header::Icmp(echo) = packet.header {

@@ -249,7 +249,7 @@ impl Node for EnbProxies {
         let cell = usize::from(port / 2);
         let side = if port % 2 == Side::Core.port() { Side::Core } else { Side::Ran };
         let came = cx.pool.get(&packet);
-        if came.header == Header::Signalling {
+        if matches!(came.header, Header::Signalling) {
             let message = Message::decode(&came.payload);
             self.overhear(cx, cell, message);
             return cx.send(2 * cell as Port + side.across().port(), packet);
