@@ -22,15 +22,20 @@
 //! So is Nagle's algorithm: a simulated application writes complete messages (an endless one has writes only
 //! if their size is given), but a relay of other applications' writes should use it.
 //!
+//! Payloads of a [`TcpEndpoint`] are lengths. A [`TcpStream`] adds the bytes that an application writes and reads,
+//! and [`InitialSequence`] initial sequence numbers that a peer cannot guess (RFC 6528).
+//!
 //! Not included: accurate ECN, TSO, urgent data, simultaneous open, path MTU discovery, TIME-WAIT except
 //! for [`ClosedEnd`], and the rounding of Linux's timer wheel (timers are exact to the nanosecond, their
 //! spans rounded up to a millisecond).
 
 mod config;
 pub mod congestion;
+pub mod content;
 mod delivery;
 mod endpoint;
 mod header;
+mod initial;
 pub mod model;
 mod path;
 mod pep;
@@ -43,6 +48,7 @@ mod scoreboard;
 mod sender;
 mod sequence;
 mod stats;
+mod stream;
 mod timer;
 mod udp;
 pub mod window;
@@ -52,8 +58,10 @@ pub use config::{
 };
 pub use congestion::{CongestionController, CongestionKind};
 pub use endpoint::{ClosedEnd, ConnectionState, TcpEndpoint, refusal};
+pub use initial::InitialSequence;
 pub use path::Path;
 pub use pep::PepReport;
 pub use rtt::RttEstimator;
 pub use stats::TcpStats;
+pub use stream::TcpStream;
 pub use udp::{UdpReceiver, UdpReceiverStats, UdpSender};

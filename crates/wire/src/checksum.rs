@@ -157,7 +157,7 @@ pub fn complete(bytes: &mut [u8], start: usize, offset: usize) -> Result<(), Err
     let at = start.checked_add(offset).filter(|at| at.checked_add(2).is_some_and(|end| end <= bytes.len()));
     let Some(at) = at else {
         let needed = start.saturating_add(offset).saturating_add(2);
-        return Err(Error::Truncated { layer: crate::Layer::Tcp, needed, found: bytes.len() });
+        return Err(Error::Truncated { layer: crate::Layer::Checksum, needed, found: bytes.len() });
     };
     let sum = Sum::default().with(&bytes[start..]);
     store(bytes, at, sum, true);

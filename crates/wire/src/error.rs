@@ -21,6 +21,8 @@ pub enum Layer {
     Icmp,
     /// The ports of a transport header.
     Ports,
+    /// The field of a checksum that another party began.
+    Checksum,
     /// The GTP-U header.
     GtpU,
 }
@@ -38,6 +40,7 @@ impl Layer {
             Self::Udp => "UDP header",
             Self::Icmp => "ICMP header",
             Self::Ports => "ports",
+            Self::Checksum => "checksum field",
             Self::GtpU => "GTP-U header",
         }
     }

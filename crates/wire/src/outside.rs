@@ -1,7 +1,7 @@
 //! Packets from outside: their bytes, with the typed view that queues, middleboxes, endpoints and captures
 //! read.
 //!
-//! [`crate::emit`] gives the same bytes again, with the changes that were made on the way: ECN, code point, hop limit.
+//! [`crate::emit()`] gives the same bytes again, with the changes that were made on the way: ECN, code point, hop limit.
 
 use airlane_core::{
     Bytes, Direction, FlowId, Header, IcmpEcho, Instant, Packet, PacketPool, Payload, SackList, TcpFlags,

@@ -5,11 +5,11 @@ use airlane_core::{
     TcpHeader, Topic, TopicSet,
 };
 use airlane_net::gtp;
+use airlane_transport::content::{Content, PagePool};
 use airlane_transport::{ConnectionState, TcpEndpoint};
 
 use super::budget::Budget;
 use super::config::{ConnectOrder, SplitConfig};
-use super::content::{Content, Stock};
 use super::key::Key;
 use super::legs::{Gate, LegStatistics};
 use super::statistics::{Ending, SplitStatistics};
@@ -29,7 +29,7 @@ pub(super) struct Shared {
     pub(super) statistics: SplitStatistics,
     /// Counters of ended connections, by side.
     pub(super) legs: [LegStatistics; 2],
-    pub(super) stock: Stock,
+    pub(super) stock: PagePool,
     /// The packets that an end has sent during a call.
     pub(super) scratch: Outbox,
 }
@@ -256,7 +256,7 @@ impl Connection {
     }
 
     /// Stores the bytes of a segment that may be accepted from this side.
-    fn keep(&mut self, stock: &mut Stock, side: Side, header: &TcpHeader, bytes: &[u8]) {
+    fn keep(&mut self, stock: &mut PagePool, side: Side, header: &TcpHeader, bytes: &[u8]) {
         let end = &self.ends[side as usize];
         let at = end.offset_received(header);
         let from = at.max(end.received_to());

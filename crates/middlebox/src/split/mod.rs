@@ -17,7 +17,6 @@
 mod budget;
 mod config;
 mod connection;
-mod content;
 mod enb;
 mod key;
 mod legs;
@@ -29,12 +28,12 @@ use std::collections::BTreeMap;
 
 use airlane_core::{Cx, FlowId, Header, Instant, Outbox, Packet, PacketRef, Payload, TcpFlags, TcpHeader};
 use airlane_net::gtp;
+use airlane_transport::content::PagePool;
 use airlane_transport::refusal;
 
 use crate::node::{NetworkFunction, Side};
 use budget::Budget;
 use connection::{Connection, Shared, direction_to};
-use content::Stock;
 use enb::HandoverContext;
 use key::Key;
 use time_wait::{TimeWait, TimeWaitTable};
@@ -68,7 +67,7 @@ impl SplitProxy {
                 budget: Budget::new(config.memory.get(), config.reserve(), config.connections as u64),
                 statistics: SplitStatistics::default(),
                 legs: Default::default(),
-                stock: Stock::default(),
+                stock: PagePool::default(),
                 scratch: Outbox::with_capacity(64),
                 config,
             },
