@@ -11,7 +11,7 @@ use crate::bearer::RadioBearer;
 use crate::channel::{Channel, LinkBudget, Scenery};
 use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::cqi::CqiReports;
-use crate::interference::{Link, Neighbours};
+use crate::interference::{CellChannels, Neighbours};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::harq::HarqEntity;
 use crate::mac::phy::{BlockTables, Phy};
@@ -147,11 +147,15 @@ fn build_links(
     mobility: &mut Mobility,
     scenes: &[Scene<'_>],
     now: Instant,
-) -> (Link, Vec<Link>) {
+) -> (CellChannels, Vec<CellChannels>) {
     let link = |scene: &Scene<'_>| {
         let scenery = build_scenery(index, scene);
         let channel = |direction| build_channel(index, direction, ue, scene, &scenery);
-        Link { cell: scene.id, downlink: channel(Direction::Downlink), uplink: channel(Direction::Uplink) }
+        CellChannels {
+            cell: scene.id,
+            downlink: channel(Direction::Downlink),
+            uplink: channel(Direction::Uplink),
+        }
     };
     let mut links: Vec<_> = scenes.iter().map(link).collect();
     let serves = |cell: usize| !scenes[cell].cell.interferer;
@@ -163,7 +167,7 @@ fn build_links(
 
 /// The serving candidate with the strongest reference signals now; the first of equal ones.
 fn strongest(
-    links: &mut [Link],
+    links: &mut [CellChannels],
     serves: impl Fn(usize) -> bool,
     mobility: &mut Mobility,
     now: Instant,
@@ -254,7 +258,7 @@ fn build_scenery(index: usize, scene: &Scene<'_>) -> Scenery {
     let Scene { cell, site, channel, seeds, .. } = *scene;
     let stream = |what: &str| seeds.stream(&format!("ue/{index}/{what}"));
     let law = channel.path_loss.at(cell.downlink_hz);
-    let sight = match law {
+    let line_of_sight_draw = match law {
         PathLoss::Macro36814 { .. } => stream(&format!("site/{site}/line-of-sight")).uniform(),
         PathLoss::Friis { .. }
         | PathLoss::LogDistance { .. }
@@ -266,7 +270,7 @@ fn build_scenery(index: usize, scene: &Scene<'_>) -> Scenery {
         let towards = Field::new(&mut stream(&format!("site/{site}/shadowing")));
         (config, Arc::new(Shadowing::new(own, towards, config.site_correlation)))
     });
-    Scenery { site: cell.position, antenna: cell.antenna, sight, shadowing }
+    Scenery { site: cell.position, antenna: cell.antenna, line_of_sight_draw, shadowing }
 }
 
 fn build_channel(

@@ -54,7 +54,7 @@ pub(crate) struct Scenery {
     pub(crate) site: Position,
     pub(crate) antenna: Antenna,
     /// A uniform draw: there is a line of sight where its probability is larger than this.
-    pub(crate) sight: f64,
+    pub(crate) line_of_sight_draw: f64,
     pub(crate) shadowing: Option<(ShadowingConfig, Arc<Shadowing>)>,
 }
 
@@ -172,7 +172,7 @@ impl Channel {
         mobility: &mut Mobility,
         common: &mut CommonShadow,
     ) -> Dbm {
-        const LOOKS: u64 = 5; // choice: with a larger spacing, short fades would have less effect
+        const SAMPLES: u64 = 5; // choice: with a larger spacing, short fades would have less effect
         let mean = self.rsrp(now, mobility, common);
         let Some(fading) = self.fading.as_ref().filter(|_| mean + LARGEST_FADE >= wanted) else {
             return mean;
@@ -180,12 +180,12 @@ impl Channel {
         let mut gains = [0.0; MAX_RBGS];
         let gains = &mut gains[..usize::from(self.budget.rbgs)];
         let mut sum = 0.0;
-        for look in 0..LOOKS {
-            let back = period * look / LOOKS;
+        for look in 0..SAMPLES {
+            let back = period * look / SAMPLES;
             fading.gains_at_rbg(Instant::ZERO + now.saturating_since(Instant::ZERO + back), gains);
             sum += f64::from(gains.iter().sum::<f32>()) / gains.len() as f64;
         }
-        mean + Decibel::from_linear(sum / LOOKS as f64)
+        mean + Decibel::from_linear(sum / SAMPLES as f64)
     }
 
     /// Computes the path loss again once the UE has moved by this distance.
@@ -224,7 +224,7 @@ impl Channel {
     fn sinr_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
         let (site, law) = (self.scenery.site, self.budget.path_loss);
         let ground_m = site.ground_distance(ue);
-        let in_sight = self.scenery.sight < law.line_of_sight_probability(ground_m);
+        let in_sight = self.scenery.line_of_sight_draw < law.line_of_sight_probability(ground_m);
         let path = RadioPath::between(&site, ue, in_sight);
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
         let loss = law.loss_again(&path, &mut self.memo) + self.budget.penetration_loss + others;

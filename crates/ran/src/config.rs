@@ -213,12 +213,12 @@ pub enum SchedulerKind {
     /// Maximum throughput: the UE with the best channel.
     MaximumThroughput {
         /// By RBG, or all RBGs of a slot to one UE.
-        domain: Domain,
+        domain: SchedulerDomain,
     },
     /// Blind equal throughput: the UE with the lowest past throughput.
     BlindEqualThroughput {
         /// By RBG, or all RBGs of a slot to one UE.
-        domain: Domain,
+        domain: SchedulerDomain,
         /// Averaging window in slots (ns-3: 99).
         window: u32,
     },
@@ -232,7 +232,7 @@ pub enum SchedulerKind {
 
 /// The domain in which a policy divides a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Domain {
+pub enum SchedulerDomain {
     /// Each RBG separately.
     Frequency,
     /// One UE after the other, each as many RBGs as it needs.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use airlane_radio::Cqi;
 
 use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule};
-use crate::interference::{Air, LOOK, Look, Moment};
+use crate::interference::{Air, Moment, SNAPSHOT_PERIOD, Snapshot};
 use crate::mac::grid::RbgSet;
 use crate::mac::phy::{LinkAdaptation, SlotFormat};
 use crate::mac::scheduler::MAX_RBGS;
@@ -42,15 +42,15 @@ impl Ue {
         let mean = self.downlink.channel.mean_sinr(now, &mut self.mobility);
         while let Some(measured) = self.downlink.cqi.next_due(slot, mac) {
             let flat = self.downlink.channel.is_flat() && air.is_quiet();
-            let look = air.look(now, &mut self.neighbours, &mut self.mobility);
+            let snapshot = air.snapshot(now, &mut self.neighbours, &mut self.mobility);
             let mean = mean * self.downlink.channel.burst_gain(serving.numerology.start_of(measured));
-            let seen = Seen { slot: measured, mean, look };
+            let input = MeasurementInput { slot: measured, mean, snapshot };
             if flat {
                 let measurement = Measurement { serving, amc, points: self.downlink.cqi.rbg_size };
-                self.downlink.cqi.push_flat(seen, |sinr, out| measurement.report(sinr, out));
+                self.downlink.cqi.push_flat(input, |sinr, out| measurement.report(sinr, out));
                 continue;
             }
-            let mut report = Report::of(seen);
+            let mut report = Report::of(input);
             if !air.is_quiet() && (self.downlink.cqi.current.asked || !may_wait(serving)) {
                 self.make_report(&mut report, (serving, air), amc, scratch);
             }
@@ -83,13 +83,13 @@ impl Ue {
     fn update_steady(&mut self, slot: u64, (serving, air): (&CellConfig, &Air), amc: &LinkAdaptation) {
         let (channel, reports) = (&mut self.downlink.channel, &mut self.downlink.cqi);
         // Without fading all reports are equal.
-        if reports.current.seen.slot == slot || (channel.is_flat() && reports.current.is_made()) {
+        if reports.current.input.slot == slot || (channel.is_flat() && reports.current.is_made()) {
             return;
         }
         let at = serving.numerology.start_of(slot);
         let mean = channel.mean_sinr(at, &mut self.mobility);
-        let look = air.look(at, &mut self.neighbours, &mut self.mobility);
-        reports.current = Report::of(Seen { slot, mean, look });
+        let snapshot = air.snapshot(at, &mut self.neighbours, &mut self.mobility);
+        reports.current = Report::of(MeasurementInput { slot, mean, snapshot });
         if channel.is_flat() {
             let measurement = Measurement { serving, amc, points: reports.rbg_size };
             let mut one = [Cqi::OUT_OF_RANGE];
@@ -105,10 +105,10 @@ impl Ue {
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
-        let Seen { slot, mean, look } = report.seen;
+        let MeasurementInput { slot, mean, snapshot } = report.input;
         let reports = &self.downlink.cqi;
         let measurement = Measurement { serving, amc, points: reports.rbg_size };
-        let moment = Moment { look, fading: serving.numerology.start_of(slot) };
+        let moment = Moment { snapshot, fading: serving.numerology.start_of(slot) };
         self.downlink.channel.sinr(moment.fading, mean, scratch);
         let noise = match serving.mac.cqi_reference {
             // The last completed slot: the slot of the measurement was not over.
@@ -126,10 +126,10 @@ impl Ue {
 }
 
 /// Whether, among several cells, a report may be computed after its measurement. It can be needed until
-/// the next one comes into force, and the interference of other cells is kept for two looks.
+/// the next one comes into force, and the interference of other cells is kept for two snapshots.
 fn may_wait(cell: &CellConfig) -> bool {
     let mac = &cell.mac;
-    cell.numerology.slot * u64::from(mac.cqi_period.max(1) - 1 + mac.cqi_delay) <= LOOK
+    cell.numerology.slot * u64::from(mac.cqi_period.max(1) - 1 + mac.cqi_delay) <= SNAPSHOT_PERIOD
 }
 
 /// Computes the report of a measurement.
@@ -177,18 +177,18 @@ impl Measurement<'_> {
 
 /// The input of a report.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct MeasurementInput {
     /// The slot of the measurement.
     slot: u64,
     /// SINR before fading and interference.
     mean: f32,
-    look: Look,
+    snapshot: Snapshot,
 }
 
 /// The CQI of each sub-band.
 #[derive(Clone, Copy, Debug)]
 struct Report {
-    seen: Seen,
+    input: MeasurementInput,
     cqi: [Cqi; MAX_RBGS],
     /// Number of layers; zero until the report is computed.
     rank: u8,
@@ -197,8 +197,8 @@ struct Report {
 }
 
 impl Report {
-    fn of(seen: Seen) -> Self {
-        Self { seen, cqi: [Cqi::OUT_OF_RANGE; MAX_RBGS], rank: 0, asked: false }
+    fn of(input: MeasurementInput) -> Self {
+        Self { input, cqi: [Cqi::OUT_OF_RANGE; MAX_RBGS], rank: 0, asked: false }
     }
 
     fn is_made(&self) -> bool {
@@ -234,7 +234,7 @@ impl CqiReports {
 
     fn new(subbands: usize, rbg_size: usize, offset: u64) -> Self {
         Self {
-            current: Report::of(Seen { slot: 0, mean: 0.0, look: Look::default() }),
+            current: Report::of(MeasurementInput { slot: 0, mean: 0.0, snapshot: Snapshot::default() }),
             subbands,
             rbg_size,
             pending: VecDeque::with_capacity(16),
@@ -258,7 +258,8 @@ impl CqiReports {
             *until = slot;
         } else if let Some(first) = self.next_due(slot, mac) {
             (self.steady, self.valid) = (Some((first, slot)), true);
-            self.current = Report::of(Seen { slot: u64::MAX, mean: 0.0, look: Look::default() });
+            self.current =
+                Report::of(MeasurementInput { slot: u64::MAX, mean: 0.0, snapshot: Snapshot::default() });
         }
     }
 
@@ -304,9 +305,9 @@ impl CqiReports {
     }
 
     /// A measurement of a channel that is the same on all PRBs; its report is computed immediately.
-    fn push_flat(&mut self, seen: Seen, fill: impl FnOnce(&mut [f32], &mut [Cqi]) -> u8) {
+    fn push_flat(&mut self, input: MeasurementInput, fill: impl FnOnce(&mut [f32], &mut [Cqi]) -> u8) {
         let (cqi, rank) = match self.flat {
-            Some((sinr, cqi, rank)) if sinr == seen.mean => {
+            Some((sinr, cqi, rank)) if sinr == input.mean => {
                 let current = &self.current;
                 if self.valid && self.pending.is_empty() && current.cqi[0] == cqi && current.rank == rank {
                     return;
@@ -315,12 +316,12 @@ impl CqiReports {
             }
             _ => {
                 let mut one = [Cqi::OUT_OF_RANGE];
-                let rank = fill(&mut [seen.mean], &mut one);
+                let rank = fill(&mut [input.mean], &mut one);
                 (one[0], rank)
             }
         };
-        self.flat = Some((seen.mean, cqi, rank));
-        let mut report = Report { rank, ..Report::of(seen) };
+        self.flat = Some((input.mean, cqi, rank));
+        let mut report = Report { rank, ..Report::of(input) };
         report.cqi[..self.subbands].fill(cqi);
         self.pending.push_back(report);
     }
@@ -329,7 +330,7 @@ impl CqiReports {
         while let Some(report) = self.pending.front() {
             // The first report is used before its delay has passed: a UE that has just connected
             // has reported its CQI during connection set-up.
-            if self.valid && report.seen.slot + u64::from(delay) > slot {
+            if self.valid && report.input.slot + u64::from(delay) > slot {
                 return;
             }
             self.current = *report;

@@ -41,7 +41,7 @@ const SMALL: f32 = 0.1;
 const RISE_WINDOW: f32 = 32.0;
 
 /// How often the position of a UE is checked.
-pub(crate) const LOOK: Duration = Duration::from_millis(10);
+pub(crate) const SNAPSHOT_PERIOD: Duration = Duration::from_millis(10);
 /// How far a UE moves until the other cells' power is computed again. At 35 m from a site this is 0.5 dB
 /// of path loss (37.6 log10(36 / 35)), and less farther out; shadowing changes by 0.2 standard deviations
 /// (50 m).
@@ -49,21 +49,21 @@ pub(crate) const STEP_M: f64 = 1.0;
 
 /// The channels between a UE and a cell that does not serve it.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct CellChannels {
     pub(crate) cell: CellId,
     pub(crate) downlink: Channel,
     pub(crate) uplink: Channel,
 }
 
-/// Identifies a position at which the received powers were computed; valid until two further looks.
+/// Identifies a position at which the received powers were computed; valid until two further snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Look(u32);
+pub(crate) struct Snapshot(u32);
 
 /// The control regions of other cells at a UE; these are always transmitted.
 #[derive(Debug, Default)]
 struct ControlLevels {
-    /// The look for which they are valid, and the time since which these cells' radios were on.
-    of: Option<(Look, Instant)>,
+    /// The snapshot for which they are valid, and the time since which these cells' radios were on.
+    of: Option<(Snapshot, Instant)>,
     /// Links that fade, and their mean power.
     fading: Vec<(usize, f32)>,
     /// Sum of the powers of all other links.
@@ -74,16 +74,16 @@ struct ControlLevels {
 #[derive(Debug)]
 pub(crate) struct Neighbours {
     /// One for each cell, ascending.
-    links: Vec<Link>,
-    /// Mean power over the noise by cell at the last look and the one before, alternating; zero for an
+    links: Vec<CellChannels>,
+    /// Mean power over the noise by cell at the last snapshot and the one before, alternating; zero for an
     /// ignored cell, for the serving cell, and in the places beyond the last.
     downlink: [Vec<f32>; 2],
-    latest: Look,
+    latest: Snapshot,
     /// The same for the uplink by link, computed when the UE sends.
     uplink: Vec<f32>,
     uplink_is_old: bool,
     control: ControlLevels,
-    looked_at: Option<Instant>,
+    checked_at: Option<Instant>,
     place: Option<Position>,
     /// The interferers of the current reception.
     heard: Heard,
@@ -92,7 +92,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    pub(crate) fn new(links: Vec<Link>) -> Self {
+    pub(crate) fn new(links: Vec<CellChannels>) -> Self {
         let count = links.len();
         // Without other cells there is nothing to store.
         let cells = if links.is_empty() { 0 } else { count + 1 };
@@ -100,18 +100,18 @@ impl Neighbours {
         Self {
             links,
             downlink: [vec![0.0; places], vec![0.0; places]],
-            latest: Look(0),
+            latest: Snapshot(0),
             uplink: vec![0.0; count],
             uplink_is_old: false,
             control: ControlLevels { fading: Vec::with_capacity(count), ..ControlLevels::default() },
-            looked_at: None,
+            checked_at: None,
             place: None,
             heard: Heard::new(places),
             gains: vec![(Instant::FAR_FUTURE, [0.0; PLACES]); cells],
         }
     }
 
-    pub(crate) fn links_mut(&mut self) -> &mut [Link] {
+    pub(crate) fn links_mut(&mut self) -> &mut [CellChannels] {
         &mut self.links
     }
 
@@ -126,17 +126,17 @@ impl Neighbours {
         link.cell = from;
         let place = self.links.partition_point(|other| other.cell < link.cell);
         self.links.insert(place, link);
-        (self.looked_at, self.place, self.control.of) = (None, None, None);
+        (self.checked_at, self.place, self.control.of) = (None, None, None);
         self.gains.iter_mut().for_each(|(at, _)| *at = Instant::FAR_FUTURE);
     }
 
     /// Computes the received powers at the current position, if the UE has moved.
-    fn look(&mut self, now: Instant, mobility: &mut Mobility) {
-        let looked = |at: Instant| mobility.is_static() || now.saturating_since(at) < LOOK;
-        if self.looked_at.is_some_and(looked) {
+    fn snapshot(&mut self, now: Instant, mobility: &mut Mobility) {
+        let is_recent = |at: Instant| mobility.is_static() || now.saturating_since(at) < SNAPSHOT_PERIOD;
+        if self.checked_at.is_some_and(is_recent) {
             return;
         }
-        self.looked_at = Some(now);
+        self.checked_at = Some(now);
         let here = mobility.position_at(now);
         if self.place.is_some_and(|place| place.ground_distance(&here) < STEP_M) {
             return;
@@ -152,7 +152,7 @@ impl Neighbours {
         self.uplink_is_old = true;
     }
 
-    /// Computes the power of the UE at other cells for the position of the last look.
+    /// Computes the power of the UE at other cells for the position of the last snapshot.
     fn hear_uplink(&mut self) {
         let Some(here) = self.place.filter(|_| self.uplink_is_old) else { return };
         let mut common = None;
@@ -164,15 +164,15 @@ impl Neighbours {
     }
 
     /// Computes the control regions of the cells on the UE's carrier.
-    fn hear_control(&mut self, look: Look, (since, rivals): (Instant, &[RbgSet])) {
+    fn hear_control(&mut self, snapshot: Snapshot, (since, rivals): (Instant, &[RbgSet])) {
         let Self { links, control, .. } = self;
-        let levels = Self::levels(&self.downlink, self.latest, look);
+        let levels = Self::levels(&self.downlink, self.latest, snapshot);
         let heard = links.iter().map(|link| link.cell.index()).enumerate();
         let heard = heard.map(|(link, cell)| (link, if rivals[cell] == 0 { 0.0 } else { levels[cell] }));
         let heard = heard.filter(|&(_, level)| level > 0.0);
         let total = heard.clone().fold(1.0, |total, (_, level)| total + level);
         control.fading.clear();
-        (control.of, control.flat) = (Some((look, since)), 0.0);
+        (control.of, control.flat) = (Some((snapshot, since)), 0.0);
         for (link, level) in heard {
             if level >= SMALL * total && !links[link].downlink.is_flat() {
                 control.fading.push((link, level));
@@ -182,10 +182,10 @@ impl Neighbours {
         }
     }
 
-    /// Mean power over the noise by cell, at a look that is the latest or the one before.
-    fn levels(downlink: &[Vec<f32>; 2], latest: Look, look: Look) -> &[f32] {
-        assert!(latest.0.wrapping_sub(look.0) < 2, "what was heard then is forgotten");
-        &downlink[look.0 as usize % 2]
+    /// Mean power over the noise by cell, at a snapshot that is the latest or the one before.
+    fn levels(downlink: &[Vec<f32>; 2], latest: Snapshot, snapshot: Snapshot) -> &[f32] {
+        assert!(latest.0.wrapping_sub(snapshot.0) < 2, "what was heard then is forgotten");
+        &downlink[snapshot.0 as usize % 2]
     }
 
     /// The fading of each RBG between a cell and the UE; `None` without fading.
@@ -293,7 +293,7 @@ impl Clock {
 
     /// For how long the states of radios are kept.
     fn kept(&self) -> Duration {
-        self.slot * self.sent.slots.len() as u64 + LOOK * 2
+        self.slot * self.sent.slots.len() as u64 + SNAPSHOT_PERIOD * 2
     }
 }
 
@@ -323,7 +323,7 @@ pub(crate) struct Air {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     /// Determines the position.
-    pub(crate) look: Look,
+    pub(crate) snapshot: Snapshot,
     /// Determines the fading.
     pub(crate) fading: Instant,
 }
@@ -382,9 +382,14 @@ impl Air {
     }
 
     /// Computes the received powers of a UE at its current position; `now` must not decrease.
-    pub(crate) fn look(&self, now: Instant, neighbours: &mut Neighbours, mobility: &mut Mobility) -> Look {
+    pub(crate) fn snapshot(
+        &self,
+        now: Instant,
+        neighbours: &mut Neighbours,
+        mobility: &mut Mobility,
+    ) -> Snapshot {
         if !self.is_quiet() {
-            neighbours.look(now, mobility);
+            neighbours.snapshot(now, mobility);
         }
         neighbours.latest
     }
@@ -447,7 +452,7 @@ impl Air {
         (neighbours, mobility): (&mut Neighbours, &mut Mobility),
     ) {
         let Some(site) = self.sites.get(cell) else { return };
-        neighbours.look(now, mobility);
+        neighbours.snapshot(now, mobility);
         neighbours.hear_uplink();
         for index in 0..site.uplink_rivals.len() {
             let other = self.sites[cell].uplink_rivals[index];
@@ -483,7 +488,7 @@ impl Air {
         let site = self.sites.get(cell.index())?;
         let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
         let Neighbours { downlink, latest, heard, .. } = &mut *neighbours;
-        let levels = Neighbours::levels(downlink, *latest, moment.look);
+        let levels = Neighbours::levels(downlink, *latest, moment.snapshot);
         let clock = &self.clocks[site.clock];
         let (_, rivals) = site.downlink_rivals.at(Instant::ZERO + clock.slot * slot);
         let sent = clock.sent.of(slot);
@@ -500,8 +505,8 @@ impl Air {
     ) -> Option<Noise> {
         let site = self.sites.get(cell.index())?;
         let rivals = site.downlink_rivals.at(moment.fading);
-        if neighbours.control.of != Some((moment.look, rivals.0)) {
-            neighbours.hear_control(moment.look, rivals);
+        if neighbours.control.of != Some((moment.snapshot, rivals.0)) {
+            neighbours.hear_control(moment.snapshot, rivals);
         }
         let flat = neighbours.control.flat;
         if flat == 0.0 && neighbours.control.fading.is_empty() {
@@ -526,7 +531,7 @@ impl Air {
         (neighbours, mobility): (&mut Neighbours, &mut Mobility),
     ) -> f32 {
         let Some(site) = self.sites.get(cell.index()) else { return 1.0 };
-        neighbours.look(now, mobility);
+        neighbours.snapshot(now, mobility);
         let levels = neighbours.downlink[neighbours.latest.0 as usize % 2].iter();
         let heard = levels.zip(site.downlink_rivals.at(now).1).filter(|(_, rival)| **rival != 0);
         1.0 + heard.map(|(level, _)| level).sum::<f32>()

@@ -118,6 +118,11 @@ impl RadioNetwork {
         assert!(config.cells.len() + config.ues.len() <= MOST_PORTS, "too many cells and UEs for the ports");
         assert!(config.flows.iter().all(|ue| ue.index() < config.ues.len()), "a flow leads to no UE");
         assert!(config.handover.is_none() || config.measurements.is_some(), "handovers need measurements");
+        for cell in config.cells.iter().filter(|cell| cell.early_throttling.is_some()) {
+            // The throttle does not know UEs that arrive or wait, and packets in a handover do not pass it.
+            assert!(config.handover.is_none(), "early throttling in a network with handovers");
+            assert!(cell.service.is_empty(), "early throttling in a cell with outages");
+        }
         let environment = Environment::new(config);
         let (mut cells, ues) = (build::cells(config), environment.ues(config, seeds));
         for (ue, settings) in ues.iter().zip(&config.ues) {

@@ -168,8 +168,8 @@ impl Ue {
         let mean = channel.mean_sinr(now, &mut self.mobility)
             * serving.transmission_mode.one_layer_gain()
             * channel.burst_gain(now);
-        let look = air.look(now, &mut self.neighbours, &mut self.mobility);
-        let noise = air.control_noise(self.cell, Moment { look, fading: now }, &mut self.neighbours);
+        let snapshot = air.snapshot(now, &mut self.neighbours, &mut self.mobility);
+        let noise = air.control_noise(self.cell, Moment { snapshot, fading: now }, &mut self.neighbours);
         if channel.is_flat() && noise.is_none() {
             return mean;
         }
@@ -178,7 +178,7 @@ impl Ue {
             return control::effective_sinr(scratch);
         };
         // Control is spread over the band: among several cells, the middle of an RBG represents it.
-        let (seen, rbgs) = noise.seen_by_rbg(channel.gains(now), mean, air.arch());
+        let (seen, rbgs) = noise.sinr_by_rbg(channel.gains(now), mean, air.arch());
         let seen = &seen[..rbgs];
         if seen.iter().all(|sinr| *sinr >= control::SAFE) {
             return control::SAFE; // the effective SINR is between them

@@ -23,7 +23,12 @@ fn budget(path_loss: PathLoss) -> LinkBudget {
 }
 
 fn plain() -> Scenery {
-    Scenery { site: Position::default(), antenna: Antenna::ISOTROPIC, sight: 0.0, shadowing: None }
+    Scenery {
+        site: Position::default(),
+        antenna: Antenna::ISOTROPIC,
+        line_of_sight_draw: 0.0,
+        shadowing: None,
+    }
 }
 
 fn shadowed(seed: u64, config: ShadowingConfig) -> Scenery {
@@ -69,14 +74,14 @@ fn line_of_sight_ends_where_its_probability_falls_below_the_draw() {
     let surroundings =
         Surroundings { scene: Scene::UrbanMacro, street_width_m: 20.0, building_height_m: 20.0 };
     let law = PathLoss::Macro36814 { frequency_hz: 2e9, surroundings };
-    let at = |sight, d| {
-        let scenery = Scenery { site: Position { x: 0.0, y: 0.0, z: 25.0 }, sight, ..plain() };
+    let at = |line_of_sight_draw, d| {
+        let scenery = Scenery { site: Position { x: 0.0, y: 0.0, z: 25.0 }, line_of_sight_draw, ..plain() };
         snr(budget(law), &scenery, Position { x: d, y: 0.0, z: 1.5 })
     };
-    // P(100 m) = 0.347671: 78.0206 dB with line of sight, 97.7381 dB without.
+    // P(100 m) = 0.347671: 78.0206 dB with line of line_of_sight_draw, 97.7381 dB without.
     close(at(0.3476, 100.0), 26.0 + 112.4473 - 78.0206);
     close(at(0.3477, 100.0), 26.0 + 112.4473 - 97.7381);
-    // All UEs within 18 m have line of sight: 28 + 22 log10(17) + 6.0206 = 61.090 dB there. At 19 m
+    // All UEs within 18 m have line of line_of_sight_draw: 28 + 22 log10(17) + 6.0206 = 61.090 dB there. At 19 m
     // P = 0.986, and without line of sight 136.8245 - 39.0864 * (3 - log10(19)) = 69.547 dB.
     let fall = at(0.999, 17.0) - at(0.999, 19.0);
     assert!((fall - 8.457).abs() < 0.01, "{fall}");

@@ -38,7 +38,7 @@ fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
     let (cell, ue) = (&config.cells[0], &mut ues[0]);
     let mut phy = Phy::new(cell, Arc::new(BlockTables::new(cell, &config.cells)));
     let mut stream = Seeds::new(1).stream("neighbour");
-    let mut seen = Vec::new();
+    let mut reports = Vec::new();
     for slot in 0..1000_u64 {
         let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
         air.send_downlink(1, slot + 2, stream.bits() as RbgSet);
@@ -54,11 +54,11 @@ fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
         if slot > 6 && slot % 5 == 0 {
             ue.downlink.cqi.current.asked = false;
             let (cqi, rank) = ue.reported_cqi((cell, &air), amc, scratch);
-            seen.push((*cqi, rank));
+            reports.push((*cqi, rank));
             ue.downlink.cqi.current.asked = false;
         }
     }
-    seen
+    reports
 }
 
 #[test]

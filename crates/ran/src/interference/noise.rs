@@ -53,7 +53,7 @@ impl Noise {
 
     /// The SINR at the middle PRB of each RBG, for a band with these gains (if there is fading) and this
     /// mean SINR without interference. Also returns the number of RBGs.
-    pub(crate) fn seen_by_rbg(&self, gains: Option<&[f32]>, mean: f32, arch: Arch) -> ([f32; PLACES], usize) {
+    pub(crate) fn sinr_by_rbg(&self, gains: Option<&[f32]>, mean: f32, arch: Arch) -> ([f32; PLACES], usize) {
         let mut seen = match (gains, self.rbg_size) {
             (None, _) => [1.0; PLACES],
             (Some(gains), 1) => middles::<1>(gains),

@@ -31,8 +31,8 @@ fn built(config: &RanConfig) -> (Air, Vec<Ue>) {
 }
 
 fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {
-    let look = air.look(EARLY, &mut ue.neighbours, &mut ue.mobility);
-    air.data_noise(ue.cell, (slot, rbgs), Moment { look, fading: EARLY }, &mut ue.neighbours)
+    let snapshot = air.snapshot(EARLY, &mut ue.neighbours, &mut ue.mobility);
+    air.data_noise(ue.cell, (slot, rbgs), Moment { snapshot, fading: EARLY }, &mut ue.neighbours)
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn an_interferer_is_heard_all_the_time_and_serves_nobody() {
 fn the_control_region_is_always_there() {
     let (air, mut ues) = built(&line(2, &[500.0]));
     let ue = &mut ues[0];
-    let look = air.look(EARLY, &mut ue.neighbours, &mut ue.mobility);
-    let moment = Moment { look, fading: EARLY };
+    let snapshot = air.snapshot(EARLY, &mut ue.neighbours, &mut ue.mobility);
+    let moment = Moment { snapshot, fading: EARLY };
     let noise = air.control_noise(ue.cell, moment, &mut ue.neighbours).unwrap();
     let own = ue.downlink.channel.mean_sinr(EARLY, &mut ue.mobility);
     let mut sinr = [own; 100];
@@ -141,17 +141,17 @@ fn fades(third_m: f64) -> (f64, f64) {
     let (mut sum, mut square) = (0.0, 0.0);
     for k in 0..LOOKS {
         let ue = &mut ues[0];
-        let mut look = |air: &Air| {
-            let look = air.look(EARLY, &mut ue.neighbours, &mut ue.mobility);
-            let moment = Moment { look, fading: Instant::from_millis(37 * k) };
+        let mut snapshot = |air: &Air| {
+            let snapshot = air.snapshot(EARLY, &mut ue.neighbours, &mut ue.mobility);
+            let moment = Moment { snapshot, fading: Instant::from_millis(37 * k) };
             let noise = air.data_noise(ue.cell, (7, 1), moment, &mut ue.neighbours);
             f64::from(noise.unwrap().rbgs[0])
         };
         air.send_downlink(1, 7, RbgSet::MAX);
         air.send_downlink(2, 7, 0);
-        let without = look(&air);
+        let without = snapshot(&air);
         air.send_downlink(2, 7, RbgSet::MAX);
-        let added = (look(&air) - without) / f64::from(level);
+        let added = (snapshot(&air) - without) / f64::from(level);
         sum += added;
         square += added * added;
     }

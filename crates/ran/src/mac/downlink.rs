@@ -152,8 +152,8 @@ impl DownlinkMac {
         let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility)
             * process.gain
             * state.channel.burst_gain(sent);
-        let look = slot.air.look(slot.cx.now, &mut ue.neighbours, &mut ue.mobility);
-        let moment = Moment { look, fading: sent };
+        let snapshot = slot.air.snapshot(slot.cx.now, &mut ue.neighbours, &mut ue.mobility);
+        let moment = Moment { snapshot, fading: sent };
         let decoded = !process.missed && {
             let heard = (slot.number - 1, process.rbgs);
             let noise = slot.air.data_noise(ue.cell, heard, moment, &mut ue.neighbours);
@@ -322,7 +322,7 @@ impl DownlinkMac {
             let out_of_range =
                 cqi[0] == Cqi::OUT_OF_RANGE && cqi[..rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE);
             let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)] * u16::from(rank);
-            demand.tell(match fixed {
+            demand.set_rates(match fixed {
                 Some(bytes) => {
                     core::array::from_fn(|rbg| if rbg < rbgs { bytes * u16::from(rank) } else { 0 })
                 }

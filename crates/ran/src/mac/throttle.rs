@@ -79,6 +79,7 @@ pub(crate) struct Throttle {
 impl Throttle {
     pub(crate) fn new(config: ThrottleConfig, ues: usize) -> Self {
         assert!(config.bearers > 0, "no bearer would begin an episode");
+        assert!(!config.within.is_zero(), "no two bearers are set up within no time");
         Self {
             config,
             set_up: vec![None; ues],

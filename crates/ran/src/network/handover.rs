@@ -153,7 +153,7 @@ impl RadioNetwork {
             probe: &mut *cx.probe,
         };
         self.with_handover(&mut cx, |network, state, cx| {
-            network.look_at_links(state, cx);
+            network.check_links(state, cx);
             network.take_reports(state, cx);
             state.receive_forwarded(cx, &mut network.ues, &mut network.touched);
             while state.procedures.step(cx.now, &mut state.actions) {

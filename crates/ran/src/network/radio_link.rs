@@ -80,7 +80,7 @@ impl RadioLinks {
     }
 
     /// An event may have affected all links: UEs are checked now.
-    pub(super) fn look_soon(&mut self, now: Instant) {
+    pub(super) fn check_soon(&mut self, now: Instant) {
         self.round = now;
     }
 
@@ -113,7 +113,7 @@ impl RadioLinks {
 
 impl RadioNetwork {
     /// Checks the radio links that are due.
-    pub(super) fn look_at_links(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
+    pub(super) fn check_links(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
         let Some(mut links) = state.links.take() else { return };
         if links.due() <= cx.now {
             if links.round <= cx.now {
@@ -123,7 +123,7 @@ impl RadioNetwork {
             links.frame = cx.now + FRAME;
             for index in 0..links.near.len() {
                 let ue = UeId(links.near[index]);
-                self.look_at(&mut links.watches[ue.index()], links.config, state, cx, ue);
+                self.check_link(&mut links.watches[ue.index()], links.config, state, cx, ue);
             }
         }
         state.links = Some(links);
@@ -143,7 +143,7 @@ impl RadioNetwork {
         }
     }
 
-    fn look_at(
+    fn check_link(
         &mut self,
         watch: &mut Watch,
         config: RadioLinkConfig,

@@ -6,8 +6,8 @@
 //! another cell (TS 36.331 v17.0 §5.3.11, §5.3.7), which fetches their contexts. Without handovers links do
 //! not fail: UEs wait until the radio is on again.
 //!
-//! *Shedding.* The cell decides on handovers without reports, as for load balancing (TS 36.300 §22.4.1, cited
-//! without access to its text). It starts with the UEs whose best neighbour is best in comparison with the
+//! *Shedding.* The cell decides on handovers without reports, as for load balancing (TS 36.300 §22.4.1,
+//! unverified). It starts with the UEs whose best neighbour is best in comparison with the
 //! cell itself. Until the end of that time no UE reports the cell, since UEs would otherwise return
 //! immediately; a UE that has lost its link may still choose it.
 //!
@@ -141,15 +141,15 @@ impl RadioNetwork {
         self.find_work();
         self.wake_touched(cx.now);
         if self.handover.is_some() {
-            self.with_handover(cx, |network, state, cx| network.tell_handovers(state, cx, cell, on));
+            self.with_handover(cx, |network, state, cx| network.switch_handovers(state, cx, cell, on));
         }
     }
 
     /// Informs handovers and radio links that the radio of a cell has been switched.
-    fn tell_handovers(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, on: bool) {
+    fn switch_handovers(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, on: bool) {
         state.procedures.switch(cell, on);
         if let Some(links) = &mut state.links {
-            links.look_soon(cx.now);
+            links.check_soon(cx.now);
         }
         if !on {
             for ue in self.ues.iter().filter(|ue| ue.cell == cell) {

@@ -73,8 +73,8 @@ fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
         let help = "it must be 1 or more; leave it out for half of the UEs";
         at.require(pss.multiplexed != Some(0), "multiplexed", "no UE would be scheduled", help)?;
     }
-    let ok = scheduler.window().is_none_or(|window| (1..=1_000_000).contains(&window));
-    at.require(ok, "window", "out of range", "it must be from 1 to 1000000 slots")
+    let ok = scheduler.window().is_none_or(|window| (2..=1_000_000).contains(&window));
+    at.require(ok, "window", "out of range", "it must be from 2 to 1000000 slots")
 }
 
 fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {

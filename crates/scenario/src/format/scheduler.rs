@@ -148,10 +148,10 @@ pub struct OwnPolicy {
 }
 
 impl SchedulerDomain {
-    const fn of_mac(self) -> config::Domain {
+    const fn of_mac(self) -> config::SchedulerDomain {
         match self {
-            Self::Frequency => config::Domain::Frequency,
-            Self::Time => config::Domain::Time,
+            Self::Frequency => config::SchedulerDomain::Frequency,
+            Self::Time => config::SchedulerDomain::Time,
         }
     }
 }

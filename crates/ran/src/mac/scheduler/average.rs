@@ -15,7 +15,8 @@ pub(crate) struct PastThroughput {
 
 impl PastThroughput {
     pub(super) fn new(window: u32, ues: usize) -> Self {
-        Self { window: f64::from(window.max(2)), average: vec![1.0; ues], weight: 1.0, slot: 0 }
+        assert!(window >= 2, "an average over {window} slots is no average");
+        Self { window: f64::from(window), average: vec![1.0; ues], weight: 1.0, slot: 0 }
     }
 
     pub(super) fn age_to(&mut self, slot: u64) {
@@ -29,7 +30,7 @@ impl PastThroughput {
         }
         if self.weight > 1e100 {
             for average in &mut self.average {
-                // The floor is one byte per slot, far below any rate that ranks.
+                // The floor, a thousandth of a byte per slot, is far below any rate that ranks.
                 *average = (*average / self.weight).max(1e-3);
             }
             self.weight = 1.0;

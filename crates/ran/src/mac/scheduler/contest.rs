@@ -18,10 +18,10 @@ pub(super) fn by_rbg(
     waiting: &mut Waiting,
     demands: &mut [Demand],
     free: RbgSet,
-    mut tell: impl FnMut(&mut Demand),
+    mut rates_of: impl FnMut(&mut Demand),
 ) {
     if let [only] = demands {
-        tell(only);
+        rates_of(only);
         return only.take(free);
     }
     let mut contest = Contest::new(free);
@@ -29,7 +29,7 @@ pub(super) fn by_rbg(
     unseen.clear();
     for (place, demand) in demands.iter().enumerate() {
         let most = f64::from(demand.most) * demand.metric;
-        if demand.told {
+        if demand.has_rates {
             contest.enter(demand, place);
         } else if most > 0.0 {
             unseen.push(u128::from(most.to_bits()) << 32 | u128::from(!(place as u32)));
@@ -37,7 +37,7 @@ pub(super) fn by_rbg(
     }
     *waiting = Waiting::from(unseen);
     while let Some(place) = next(waiting, |most, place| contest.is_lost(most, place)) {
-        tell(&mut demands[place]);
+        rates_of(&mut demands[place]);
         contest.enter(&demands[place], place);
     }
     for rbg in each(free) {
@@ -54,7 +54,7 @@ pub(super) fn by_rbg(
             holder.is_some_and(|(high, at)| most < high || (most == high && place > at))
         };
         while let Some(place) = next(waiting, |most, place| beaten((most, place), holder)) {
-            tell(&mut demands[place]);
+            rates_of(&mut demands[place]);
             let challenger = (metric(&demands[place]), place);
             if challenger.0 > 0.0 && !beaten(challenger, holder) {
                 holder = Some(challenger);

@@ -18,7 +18,7 @@ mod tests;
 use airlane_core::{Bytes, UeId};
 
 use super::grid::{RbgSet, ResourceGrid, each};
-use crate::config::{Domain, SchedulerKind};
+use crate::config::{SchedulerDomain, SchedulerKind};
 use average::PastThroughput;
 use contest::{Waiting, by_rbg};
 use priority_set::PrioritySet;
@@ -40,9 +40,9 @@ pub(crate) struct Demand {
     pub(crate) flat: bool,
     /// Upper bound of the bytes of one RBG.
     most: u16,
-    /// Bytes of one RBG, per sub-band, once set by [`Demand::tell`].
+    /// Bytes of one RBG, per sub-band, once set by [`Demand::set_rates`].
     rbg_bytes: [u16; MAX_RBGS],
-    told: bool,
+    has_rates: bool,
     /// The RBGs that the policy assigned to it.
     pub(crate) given: RbgSet,
     metric: f64,
@@ -53,12 +53,12 @@ impl Demand {
     /// For a UE whose RBGs carry at most `most` bytes each; the actual bytes are set later.
     pub(crate) fn new(ue: u32, backlog: u32, flat: bool, most: u16) -> Self {
         let rbg_bytes = [0; MAX_RBGS];
-        Self { ue, backlog, flat, most, rbg_bytes, told: false, given: 0, metric: 0.0, covered: 0 }
+        Self { ue, backlog, flat, most, rbg_bytes, has_rates: false, given: 0, metric: 0.0, covered: 0 }
     }
 
     /// Sets the bytes of one RBG, per sub-band.
-    pub(crate) fn tell(&mut self, rbg_bytes: [u16; MAX_RBGS]) {
-        (self.rbg_bytes, self.told) = (rbg_bytes, true);
+    pub(crate) fn set_rates(&mut self, rbg_bytes: [u16; MAX_RBGS]) {
+        (self.rbg_bytes, self.has_rates) = (rbg_bytes, true);
     }
 
     /// Bytes of this RBG.
@@ -138,8 +138,8 @@ pub(crate) struct Scheduler {
 enum Policy {
     ProportionalFair(PastThroughput),
     RoundRobin(RoundRobin),
-    MaximumThroughput(Domain),
-    BlindEqualThroughput(Domain, PastThroughput),
+    MaximumThroughput(SchedulerDomain),
+    BlindEqualThroughput(SchedulerDomain, PastThroughput),
     ThroughputToAverage,
     PrioritySet(PrioritySet),
     Own(Box<dyn SchedulerPolicy>),
@@ -165,14 +165,14 @@ impl Scheduler {
         Self { policy, waiting: Waiting::with_capacity(ues) }
     }
 
-    /// Assigns the free RBGs of the grid. `demands` is sorted by UE; `tell` is called for those whose
-    /// [`Demand::tell`] is needed.
+    /// Assigns the free RBGs of the grid. `demands` is sorted by UE; `rates_of` is called for those whose
+    /// [`Demand::set_rates`] is needed.
     pub(crate) fn schedule(
         &mut self,
         slot: u64,
         demands: &mut [Demand],
         grid: &mut ResourceGrid,
-        mut tell: impl FnMut(&mut Demand),
+        mut rates_of: impl FnMut(&mut Demand),
     ) {
         if demands.is_empty() {
             return;
@@ -185,39 +185,39 @@ impl Scheduler {
                 // Per RBG as in Sesia, Toufik and Baker, "LTE", §12.3.3. Without fading one ranking
                 // applies to all RBGs, and the best UE gets as many as it needs.
                 if demands.iter().all(|d| d.flat) {
-                    demands.iter_mut().for_each(&mut tell);
+                    demands.iter_mut().for_each(&mut rates_of);
                     by_ue(demands, free, |d| f64::from(d.rbg_bytes[0]) * d.metric);
                 } else {
-                    by_rbg(waiting, demands, free, tell);
+                    by_rbg(waiting, demands, free, rates_of);
                 }
             }
-            Policy::RoundRobin(rr) => rr.schedule(demands, free, tell),
-            Policy::MaximumThroughput(Domain::Frequency) => {
+            Policy::RoundRobin(rr) => rr.schedule(demands, free, rates_of),
+            Policy::MaximumThroughput(SchedulerDomain::Frequency) => {
                 rank(demands, |_| 1.0);
-                by_rbg(waiting, demands, free, tell);
+                by_rbg(waiting, demands, free, rates_of);
             }
-            Policy::MaximumThroughput(Domain::Time) => {
-                demands.iter_mut().for_each(tell);
+            Policy::MaximumThroughput(SchedulerDomain::Time) => {
+                demands.iter_mut().for_each(rates_of);
                 by_ue(demands, free, Demand::band_rate);
             }
             Policy::BlindEqualThroughput(domain, past) => {
-                demands.iter_mut().for_each(tell);
+                demands.iter_mut().for_each(rates_of);
                 past.age_to(slot);
                 rank(demands, |d| 1.0 / past.weighted(d.ue));
                 match domain {
-                    Domain::Frequency => equalise(past, demands, free),
-                    Domain::Time => by_ue(demands, free, |d| d.metric),
+                    SchedulerDomain::Frequency => equalise(past, demands, free),
+                    SchedulerDomain::Time => by_ue(demands, free, |d| d.metric),
                 }
             }
             Policy::ThroughputToAverage => {
-                demands.iter_mut().for_each(&mut tell);
+                demands.iter_mut().for_each(&mut rates_of);
                 rank(demands, |d| 1.0 / d.band_rate().max(1e-9));
-                by_rbg(waiting, demands, free, tell);
+                by_rbg(waiting, demands, free, rates_of);
             }
             Policy::PrioritySet(pss) => {
-                demands.iter_mut().for_each(&mut tell);
+                demands.iter_mut().for_each(&mut rates_of);
                 pss.rank(slot, demands);
-                by_rbg(waiting, demands, free, tell);
+                by_rbg(waiting, demands, free, rates_of);
             }
             Policy::Own(own) => {
                 demands.iter_mut().for_each(tell);

@@ -61,7 +61,7 @@ impl PrioritySet {
     }
 
     fn window(&self) -> f64 {
-        f64::from(self.config.window.max(2))
+        f64::from(self.config.window)
     }
 
     /// Weights the rates of the UEs that enter the frequency domain; the others get nothing.

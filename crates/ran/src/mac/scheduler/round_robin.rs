@@ -16,7 +16,7 @@ impl RoundRobin {
         &mut self,
         demands: &mut [Demand],
         mut free: RbgSet,
-        mut tell: impl FnMut(&mut Demand),
+        mut rates_of: impl FnMut(&mut Demand),
     ) {
         let n = demands.len();
         let first = demands.iter().position(|d| d.ue >= self.next_ue).unwrap_or(0);
@@ -25,7 +25,7 @@ impl RoundRobin {
             let demand = &mut demands[(first + k) % n];
             let share = (free.count_ones() as usize).div_ceil(left);
             left -= 1;
-            tell(demand);
+            rates_of(demand);
             for rbg in each(free).take(share) {
                 if demand.satisfied() || demand.rbg_bytes[usize::from(rbg)] == 0 {
                     break;

@@ -6,14 +6,14 @@ use crate::numerology::{Numerology, RbgLayout};
 
 const CELL: SchedulerCell = SchedulerCell { rbgs: 25, slot: Numerology::LTE.slot };
 
-fn told(ue: u32, backlog: u32, flat: bool, rbg_bytes: [u16; MAX_RBGS]) -> Demand {
+fn with_rates(ue: u32, backlog: u32, flat: bool, rbg_bytes: [u16; MAX_RBGS]) -> Demand {
     let mut demand = Demand::new(ue, backlog, flat, u16::MAX);
-    demand.tell(rbg_bytes);
+    demand.set_rates(rbg_bytes);
     demand
 }
 
 fn demands(n: u32, bytes: u16) -> Vec<Demand> {
-    (0..n).map(|ue| told(ue, 1_000_000, true, [bytes; MAX_RBGS])).collect()
+    (0..n).map(|ue| with_rates(ue, 1_000_000, true, [bytes; MAX_RBGS])).collect()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn proportional_fair_serves_equals_in_turn() {
 /// meanwhile, it does not wait: its old average is deleted.
 #[test]
 fn a_ue_that_comes_back_begins_anew() {
-    let domain = Domain::Time;
+    let domain = SchedulerDomain::Time;
     for kind in [
         SchedulerKind::ProportionalFair { window: 99 },
         SchedulerKind::BlindEqualThroughput { domain, window: 99 },
@@ -63,7 +63,7 @@ fn proportional_fair_gives_each_rbg_to_whom_it_serves_best() {
     let (mut a, mut b) = ([100; MAX_RBGS], [100; MAX_RBGS]);
     a[..3].fill(200);
     b[3..].fill(200);
-    let mut d = vec![told(0, 1 << 20, false, a), told(1, 1 << 20, false, b)];
+    let mut d = vec![with_rates(0, 1 << 20, false, a), with_rates(1, 1 << 20, false, b)];
     let mut grid = ResourceGrid::new(6, RbgLayout::LTE);
     pf.schedule(0, &mut d, &mut grid, |_| ());
     assert_eq!((d[0].given, d[1].given), (0b000_111, 0b111_000));
@@ -115,18 +115,18 @@ fn dealt(kind: SchedulerKind, slots: u64, resource_blocks: u16, demand: impl Fn(
     served
 }
 
-const fn equal(domain: Domain) -> SchedulerKind {
+const fn equal(domain: SchedulerDomain) -> SchedulerKind {
     SchedulerKind::BlindEqualThroughput { domain, window: 99 }
 }
 
 /// A UE whose RBGs carry 100 bytes, or twice, three or four times that.
 fn unequal(ue: u32) -> Demand {
-    told(ue, 1 << 20, true, [100 * (ue as u16 + 1); MAX_RBGS])
+    with_rates(ue, 1 << 20, true, [100 * (ue as u16 + 1); MAX_RBGS])
 }
 
 #[test]
 fn maximum_throughput_starves_all_but_the_best() {
-    for domain in [Domain::Frequency, Domain::Time] {
+    for domain in [SchedulerDomain::Frequency, SchedulerDomain::Time] {
         let served = dealt(SchedulerKind::MaximumThroughput { domain }, 10, 25, unequal);
         assert_eq!(served, [0, 0, 0, 130], "{domain:?}");
     }
@@ -138,18 +138,18 @@ fn maximum_throughput_by_rbg_serves_each_where_it_is_best() {
     let demand = |ue: u32| {
         let mut bytes = [if ue == 0 { 50 } else { 10 }; MAX_RBGS];
         bytes[ue as usize] = 100;
-        told(ue, 1 << 20, false, bytes)
+        with_rates(ue, 1 << 20, false, bytes)
     };
-    let by_rbg = SchedulerKind::MaximumThroughput { domain: Domain::Frequency };
+    let by_rbg = SchedulerKind::MaximumThroughput { domain: SchedulerDomain::Frequency };
     assert_eq!(dealt(by_rbg, 1, 6, demand), [3, 1, 1, 1]);
-    let by_ue = SchedulerKind::MaximumThroughput { domain: Domain::Time };
+    let by_ue = SchedulerKind::MaximumThroughput { domain: SchedulerDomain::Time };
     assert_eq!(dealt(by_ue, 1, 6, demand), [6, 0, 0, 0]);
 }
 
 #[test]
 fn blind_equal_throughput_gives_rates_and_not_rbgs() {
     // Equal bytes at 1:2:3:4 bytes per RBG take RBGs as 12:6:4:3 of 25.
-    for domain in [Domain::Frequency, Domain::Time] {
+    for domain in [SchedulerDomain::Frequency, SchedulerDomain::Time] {
         let slots = 2000;
         let served = dealt(equal(domain), slots, 100, unequal);
         let all = 25.0 * slots as f64;
@@ -164,9 +164,9 @@ fn blind_equal_throughput_gives_rates_and_not_rbgs() {
 
 #[test]
 fn in_the_frequency_domain_equals_share_each_slot() {
-    let alike = |ue| told(ue, 1 << 20, true, [100; MAX_RBGS]);
-    assert_eq!(dealt(equal(Domain::Frequency), 1, 50, alike), [5, 4, 4, 4]); // 17 RBGs
-    assert_eq!(dealt(equal(Domain::Time), 1, 50, alike), [17, 0, 0, 0]);
+    let alike = |ue| with_rates(ue, 1 << 20, true, [100; MAX_RBGS]);
+    assert_eq!(dealt(equal(SchedulerDomain::Frequency), 1, 50, alike), [5, 4, 4, 4]); // 17 RBGs
+    assert_eq!(dealt(equal(SchedulerDomain::Time), 1, 50, alike), [17, 0, 0, 0]);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn throughput_to_average_prefers_peaks_to_levels() {
             bytes[..6].fill(100);
             bytes[ue as usize] = 150;
         }
-        told(ue, 1 << 20, false, bytes)
+        with_rates(ue, 1 << 20, false, bytes)
     };
     // Metrics on a peak: 150 / 650; UE 3: 900 / 5400 = 1/6, above the others' 100 / 650.
     assert_eq!(dealt(SchedulerKind::ThroughputToAverage, 1, 6, demand), [1, 1, 1, 3]);
@@ -217,9 +217,9 @@ fn no_policy_gives_what_cannot_be_used() {
             1 => bytes[2..4].fill(80),
             _ => {}
         }
-        told(ue, 1 << 20, false, bytes)
+        with_rates(ue, 1 << 20, false, bytes)
     };
-    let (frequency, time) = (Domain::Frequency, Domain::Time);
+    let (frequency, time) = (SchedulerDomain::Frequency, SchedulerDomain::Time);
     for kind in [
         SchedulerKind::ProportionalFair { window: 99 },
         SchedulerKind::MaximumThroughput { domain: frequency },
@@ -236,7 +236,7 @@ fn no_policy_gives_what_cannot_be_used() {
 #[test]
 fn round_robin_deals_what_is_over_in_turn() {
     // 17 RBGs among four: one of them gets five, a different one in each slot.
-    let alike = |ue| told(ue, 1 << 20, true, [100; MAX_RBGS]);
+    let alike = |ue| with_rates(ue, 1 << 20, true, [100; MAX_RBGS]);
     assert_eq!(dealt(SchedulerKind::RoundRobin, 1, 50, alike), [5, 4, 4, 4]);
     assert_eq!(dealt(SchedulerKind::RoundRobin, 8, 50, alike), [34; 4]);
 }
@@ -253,7 +253,7 @@ fn who_is_not_looked_at_would_have_got_nothing() {
                 let rates = core::array::from_fn(|_| 50 * stream.below(8) as u16);
                 let backlog = 50 << stream.below(9);
                 let metric = 1.0 + stream.below(5) as f64 / 8.0;
-                Demand { metric, ..told(ue, backlog, false, rates) }
+                Demand { metric, ..with_rates(ue, backlog, false, rates) }
             })
             .collect();
         let free = stream.bits() as u32 & ((1 << 25) - 1);
@@ -264,12 +264,12 @@ fn who_is_not_looked_at_would_have_got_nothing() {
             .map(|d| Demand { metric: d.metric, ..Demand::new(d.ue, d.backlog, false, 350) })
             .collect();
         by_rbg(&mut Waiting::new(), &mut unseen, free, |d| {
-            assert!(!d.told, "once is enough");
-            d.tell(all[d.ue as usize].rbg_bytes);
+            assert!(!d.has_rates, "once is enough");
+            d.set_rates(all[d.ue as usize].rbg_bytes);
         });
         let given = |demands: &[Demand]| demands.iter().map(|d| d.given).collect::<Vec<_>>();
         assert_eq!(given(&unseen), given(&expected));
-        looked += unseen.iter().filter(|d| d.told).count();
+        looked += unseen.iter().filter(|d| d.has_rates).count();
         there += unseen.len();
     }
     assert!(looked * 4 < there * 3, "{looked} of {there}");
@@ -313,10 +313,10 @@ fn a_policy_from_outside_assigns_what_the_same_policy_here_does() {
             }
         }
     });
-    let built_in = SchedulerKind::MaximumThroughput { domain: Domain::Frequency };
+    let built_in = SchedulerKind::MaximumThroughput { domain: SchedulerDomain::Frequency };
     let demand = |ue: u32| {
         let rates = core::array::from_fn(|rbg| ((ue as usize * 7 + rbg * 5) % 11) as u16 * 40);
-        told(ue, 300 * (ue + 1), false, rates)
+        with_rates(ue, 300 * (ue + 1), false, rates)
     };
     assert_eq!(dealt(best, 20, 50, demand), dealt(built_in, 20, 50, demand));
 }
@@ -325,17 +325,17 @@ fn a_policy_from_outside_assigns_what_the_same_policy_here_does() {
 #[should_panic(expected = "gives RBG 3 to UE 1, but it is not free")]
 fn a_policy_cannot_assign_an_rbg_twice() {
     let policy = own(|candidates| (0..2).for_each(|i| candidates.give(i, 3)));
-    dealt(policy, 1, 50, |ue| told(ue, 1_000, true, [100; MAX_RBGS]));
+    dealt(policy, 1, 50, |ue| with_rates(ue, 1_000, true, [100; MAX_RBGS]));
 }
 
 #[test]
 #[should_panic(expected = "gives RBG 17 to UE 0, but it is not free")]
 fn a_policy_cannot_assign_an_rbg_beyond_the_band() {
-    dealt(own(|candidates| candidates.give(0, 17)), 1, 50, |ue| told(ue, 1_000, true, [100; MAX_RBGS]));
+    dealt(own(|candidates| candidates.give(0, 17)), 1, 50, |ue| with_rates(ue, 1_000, true, [100; MAX_RBGS]));
 }
 
 #[test]
 #[should_panic(expected = "gives RBG 0 to UE 0, which cannot use it: rbg_bytes is 0")]
 fn a_policy_cannot_assign_an_rbg_that_is_out_of_range() {
-    dealt(own(|candidates| candidates.give(0, 0)), 1, 50, |ue| told(ue, 1_000, true, [0; MAX_RBGS]));
+    dealt(own(|candidates| candidates.give(0, 0)), 1, 50, |ue| with_rates(ue, 1_000, true, [0; MAX_RBGS]));
 }
