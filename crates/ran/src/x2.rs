@@ -86,13 +86,8 @@ pub struct X2Config {
     pub fresh: Bytes,
 }
 
-impl X2Config {
-    /// 6 ms one way (Nguyen et al., AllThingsCellular 2014, §3.2); in order, without loss.
-    #[must_use]
-    pub const fn typical() -> Self {
-        Self { delay: Duration::from_millis(6), jitter: Duration::ZERO, loss: 0.0, fresh: Bytes(512 * 1024) }
-    }
-}
+/// Bytes of fresh packets of a UE that an eNB keeps until the end marker; choice: the queue of a typical bearer.
+pub const FRESH_LIMIT: Bytes = Bytes(512 * 1024);
 
 /// An arrival at an eNB for a UE, over X2 or S1.
 #[derive(Debug)]

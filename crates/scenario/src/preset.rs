@@ -35,7 +35,8 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         let mut defaults = defaults(text);
         let legs = of_legs(&defaults);
         if let (Value::Table(sections), false) = (&mut defaults.value, hands_over) {
-            sections.retain(|(key, _)| !HANDOVER.contains(&key.as_str()));
+            let is_written = |key: &str| scenario.get(key).is_some();
+            sections.retain(|(key, _)| !HANDOVER.contains(&key.as_str()) || is_written(key));
         }
         if let (Value::Table(sections), false) = (&mut defaults.value, informs) {
             sections.retain(|(key, _)| key != INFORMATION);

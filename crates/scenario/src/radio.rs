@@ -24,7 +24,7 @@ use airlane_ran::rrc::handover::HandoverConfig;
 use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
 use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
-use airlane_ran::x2::X2Config;
+use airlane_ran::x2::{self, X2Config};
 
 use crate::endpoints::Around;
 use crate::error::ScenarioError;
@@ -197,7 +197,7 @@ fn handover(scenario: &Resolved) -> Option<HandoverConfig> {
     let (handover, x2) = (scenario.handover.as_ref()?, scenario.x2.as_ref()?);
     Some(HandoverConfig {
         mode: handover_mode(handover.mode),
-        x2: X2Config { delay: x2.delay.0, ..X2Config::typical() },
+        x2: X2Config { delay: x2.delay.0, jitter: x2.jitter.0, loss: x2.loss.0, fresh: x2::FRESH_LIMIT },
         report: handover.report_delay.0,
         preparation: handover.preparation.0,
         command: handover.command_delay.0,
@@ -208,6 +208,8 @@ fn handover(scenario: &Resolved) -> Option<HandoverConfig> {
             t310: handover.t310.0,
             t304: handover.t304.0,
             t311: handover.t311.0,
+            t301: handover.t301.0,
+            search: handover.cell_search.0,
             ..RadioLinkConfig::default()
         }),
     })

@@ -265,6 +265,8 @@ fn what_makes_no_sense_is_refused() {
         (&[("[handover]", "[handover]\nt310 = \"7 s\"")], "handover.t310"),
         (&[("[handover]", "[handover]\nt311 = \"500 ms\"")], "handover.t311"),
         (&[("[handover]", "[handover]\nt304 = \"30 ms\"")], "handover.t304"),
+        (&[("[handover]", "[handover]\nt301 = \"0 ms\"")], "handover.t301"),
+        (&[("[handover]", "[handover]\ncell_search = \"2 s\"")], "handover.cell_search"),
         (&[("[handover]", "[x2]\ndelay = \"1 ms\"")], "x2"),
         (&[("name = \"west\"", "name = \"west\"\nneighbours = [\"west\"]")], "cell.0.neighbours.0"),
         (&[("name = \"west\"", "name = \"west\"\nneighbours = [\"eats\"]")], "cell.0.neighbours.0"),

@@ -6,6 +6,7 @@ use airlane_core::{Bytes, Duration};
 use crate::bearer::{BearerConfig, RlcConfig, RlcMode};
 use crate::pdcp::PdcpConfig;
 use crate::rlc::{AmConfig, Aqm, UmConfig};
+use crate::x2::{self, X2Config};
 
 pub(crate) const LENA_UM: UmConfig = UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(100) };
 
@@ -33,6 +34,10 @@ pub(crate) const TYPICAL_AM: AmConfig = AmConfig {
 
 pub(crate) const NO_DISCARD: PdcpConfig =
     PdcpConfig { sn_bits: 12, discard: None, retransmission_queue: None, status_report: true };
+
+/// 6 ms one way; in order, without loss.
+pub(crate) const X2: X2Config =
+    X2Config { delay: Duration::from_millis(6), jitter: Duration::ZERO, loss: 0.0, fresh: x2::FRESH_LIMIT };
 
 /// In this mode, with a buffer of 10 KiB.
 pub(crate) fn lena(mode: RlcMode) -> BearerConfig {

@@ -16,7 +16,6 @@ use crate::network::RadioNetwork;
 use crate::rrc::handover::HandoverConfig;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 use crate::rrc::radio_link::RadioLinkConfig;
-use crate::x2::X2Config;
 
 /// Counts handovers.
 #[derive(Default)]
@@ -169,7 +168,7 @@ pub(super) fn road(ues: usize) -> RanConfig {
     });
     config.handover = Some(HandoverConfig {
         mode: HandoverMode::Lossless,
-        x2: X2Config::typical(),
+        x2: bearers::X2,
         report: Duration::from_millis(10),
         preparation: Duration::from_millis(5),
         command: Duration::from_millis(15),

@@ -65,6 +65,15 @@ fn radio_link(handover: &Handover, x2: Option<&X2>, at: &Place<'_>) -> Checked {
         "out of range",
         "it must be from 1000 ms to 30000 ms (TS 36.331 section 6.3.2)",
     )?;
+    at.positive(handover.t301, "t301")?;
+    at.positive(handover.cell_search, "cell_search")?;
+    let fits = handover.cell_search.0 <= handover.t311.0;
+    at.require(
+        fits,
+        "cell_search",
+        "T311 would expire during every search",
+        "it must not be longer than t311",
+    )?;
     let x2 = x2.map_or(Duration::ZERO, |x2| x2.delay.0);
     let fits = !handover.radio_link_failure
         || (handover.interruption.0 < handover.t304.0 && x2 < handover.t304.0.saturating_sub(x2));

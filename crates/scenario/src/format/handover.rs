@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
-use crate::quantity::{Gain, Time};
+use crate::quantity::{Gain, Share, Time};
 
 /// How UEs are handed over from cell to cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +49,10 @@ pub struct Handover {
     pub t304: Time,
     /// T311: how long a UE searches for a cell to re-establish its connection.
     pub t311: Time,
+    /// T301: how long a UE waits for the response of that cell.
+    pub t301: Time,
+    /// Duration of one search for a cell. It must not be longer than `t311`.
+    pub cell_search: Time,
 }
 
 /// Rule by which a UE is handed over.
@@ -106,4 +110,8 @@ pub enum HandoverMode {
 pub struct X2 {
     /// Delay of either direction.
     pub delay: Time,
+    /// Maximum additional delay of a forwarded packet, uniformly distributed: packets can overtake each other.
+    pub jitter: Time,
+    /// Random loss of forwarded packets.
+    pub loss: Share,
 }

@@ -78,6 +78,8 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
         // Longer than the drawn X2 delays and interruptions.
         let keys = vec![("n311", whole(1, 10)), ("t304", ms(61, 2_000)), ("t311", ms(1_000, 3_000))];
         settings.some("handover", keys);
+        settings.some("handover", vec![("t301", ms(100, 2_000)), ("cell_search", ms(20, 1_000))]);
+        settings.some("x2", vec![("jitter", ms(0, 30)), ("loss", percent(0, 10))]);
     }
 }
 
@@ -110,7 +112,7 @@ fn antenna(settings: &mut Settings<'_>, at: &str, antenna: &format::Antenna) {
 }
 
 fn scheduler(settings: &mut Settings<'_>, at: &str, scheduler: &format::Scheduler) {
-    let window = || ("window", whole(1, 2_000));
+    let window = || ("window", whole(2, 2_000));
     let domain = || ("domain", one_of(&["frequency", "time"]));
     let keys = match scheduler {
         format::Scheduler::ProportionalFair(_) => vec![window()],

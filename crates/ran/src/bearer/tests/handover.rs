@@ -112,7 +112,7 @@ fn eager() -> BearerConfig {
 /// Five SDUs of 100 bytes, each in a PDU of 102. The UE receives 0, 2 and 3, and confirms 0 and 2.
 /// Three more SDUs wait.
 fn five_of_eight(mode: HandoverMode, config: &BearerConfig) -> Network {
-    let mut network = Network::new(config, mode, X2Config::typical());
+    let mut network = Network::new(config, mode, X2);
     (0..8).for_each(|_| network.rig.submit(98));
     let pdus: Vec<Vec<Pdu>> = (0..5).map(|_| network.rig.transmit(102)).collect();
     for n in [0, 2] {
@@ -248,7 +248,7 @@ fn what_is_numbered_on_arrival_takes_no_room_of_what_waits_unless_they_share_it(
 
 #[test]
 fn unacknowledged_mode_keeps_nothing_and_waits_for_no_sn_status() {
-    let mut network = Network::new(&roomy(RlcMode::Um), HandoverMode::SeamlessUm, X2Config::typical());
+    let mut network = Network::new(&roomy(RlcMode::Um), HandoverMode::SeamlessUm, X2);
     (0..5).for_each(|_| network.rig.submit(98));
     let pdus: Vec<Vec<Pdu>> = (0..3).map(|_| network.rig.transmit(102)).collect();
     network.rig.transmit(50); // and a part of the fourth
@@ -266,7 +266,7 @@ fn unacknowledged_mode_keeps_nothing_and_waits_for_no_sn_status() {
 
 #[test]
 fn the_uplink_sends_all_again_from_the_first_unconfirmed() {
-    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2);
     (0..5).for_each(|_| network.rig.submit_in(UP, 98));
     let pdus: Vec<Vec<Pdu>> = (0..4).map(|_| network.rig.transmit_in(UP, 102)).collect();
     for n in [0, 2, 3] {
@@ -292,7 +292,7 @@ fn the_uplink_sends_all_again_from_the_first_unconfirmed() {
 /// re-established (TS 36.322 v17.0 §5.4).
 #[test]
 fn what_is_confirmed_behind_a_lost_report_is_delivered_by_the_next_handover() {
-    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2);
     network.leave(CellId(1));
     network.arrive();
     network.advance(ms(6));
@@ -320,7 +320,7 @@ fn what_is_confirmed_behind_a_lost_report_is_delivered_by_the_next_handover() {
 
 #[test]
 fn fresh_packets_wait_for_the_end_marker() {
-    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2);
     network.leave(CellId(1));
     network.arrive();
     network.advance(ms(6)); // SN STATUS TRANSFER
@@ -342,7 +342,7 @@ fn fresh_packets_wait_for_the_end_marker() {
 
 #[test]
 fn a_second_handover_passes_through_the_first_target() {
-    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2Config::typical());
+    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2);
     network.leave(CellId(1));
     network.by_gateway(CellId(0), 98); // 0, over both hops: 12 ms
     network.by_gateway(CellId(1), 98); // 1, new at the first target

@@ -220,7 +220,7 @@ impl Scheduler {
                 by_rbg(waiting, demands, free, rates_of);
             }
             Policy::Own(own) => {
-                demands.iter_mut().for_each(tell);
+                demands.iter_mut().for_each(rates_of);
                 own.schedule(&mut Candidates { slot, demands, free });
             }
         }

@@ -2,7 +2,7 @@ use super::*;
 
 const CONFIG: HandoverConfig = HandoverConfig {
     mode: HandoverMode::Lossless,
-    x2: X2Config::typical(),
+    x2: crate::tests::bearers::X2,
     report: Duration::from_millis(10),
     preparation: Duration::from_millis(5),
     command: Duration::from_millis(15),

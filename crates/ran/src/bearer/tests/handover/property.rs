@@ -21,7 +21,7 @@ impl Play {
     fn new(config: &BearerConfig, mode: HandoverMode, seed: u64) -> Self {
         let mut draws = Seeds::new(seed).stream("play");
         Self {
-            network: Network::new(config, mode, X2Config { fresh: Bytes(1 << 30), ..X2Config::typical() }),
+            network: Network::new(config, mode, X2Config { fresh: Bytes(1 << 30), ..X2 }),
             loss: [0.0, 0.1, 0.4][draws.below(3) as usize],
             draws,
             air: VecDeque::new(),
@@ -223,7 +223,7 @@ fn an_x2_that_loses_and_reorders_costs_what_it_loses_and_what_comes_late() {
     for seed in 0..60 {
         let mode = HandoverMode::Lossless;
         let mut play = Play::new(&configuration(mode, seed), mode, seed);
-        let x2 = X2Config { jitter: Duration::from_millis(20), loss: 0.1, ..X2Config::typical() };
+        let x2 = X2Config { jitter: Duration::from_millis(20), loss: 0.1, ..X2 };
         play.network.forwarding = Forwarding::new(x2, Seeds::new(seed).stream("x2"));
         (0..200).for_each(|_| play.step(true));
         play.hand_over();
